@@ -1,0 +1,96 @@
+//! [`Api`]: a loaded driver as a table of functions, and [`ENTRY_POINTS`]: the same list as data.
+
+use crate::*;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+/// One line of [`entry_points!`](crate::entry_points).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EntryPoint {
+    /// The group of the driver's manual.
+    pub group: &'static str,
+    /// The name that `cuGetProcAddress` knows it by.
+    pub name: &'static str,
+    /// The driver version (1000 × major + 10 × minor) from which `name` means this signature.
+    pub since: i32,
+    /// The symbol that the shared library exports.
+    pub symbol: &'static str,
+    /// The symbol of the variant for which a null stream is the per-thread default stream.
+    pub per_thread: Option<&'static str>,
+}
+
+macro_rules! make_api {
+    ($($group:ident { $($name:literal @ $since:literal fn $symbol:ident($($arg:ident: $ty:ty),*) $(per_thread $per_thread:ident)?;)* })*) => {
+        /// A driver's entry points; `None` where the driver lacks one.
+        ///
+        /// Fields bear the exported symbols' names, so `api.cuMemAlloc_v2` is what `cuMemAlloc` has meant since 3.2.
+        #[allow(non_snake_case, missing_docs)]
+        #[derive(Clone, Copy)]
+        pub struct Api {
+            $($(pub $symbol: Option<unsafe extern "C" fn($($arg: $ty),*) -> CUresult>,)*)*
+        }
+
+        impl Api {
+            /// The table whose entries are what `resolve` answers for each symbol, null for one that is missing.
+            ///
+            /// # Safety
+            /// A non-null answer is a function of the signature that the driver's manual gives to that symbol, and stays
+            /// one for as long as the table is used.
+            pub unsafe fn resolve_with(mut resolve: impl FnMut(&CStr) -> *const c_void) -> Api {
+                Api {
+                    $($($symbol: {
+                        let symbol = const {
+                            match CStr::from_bytes_with_nul(concat!(stringify!($symbol), "\0").as_bytes()) {
+                                Ok(symbol) => symbol,
+                                Err(_) => panic!("a symbol holds a nul"),
+                            }
+                        };
+                        let address = resolve(symbol);
+                        // SAFETY: a null address becomes `None`, any other is by this function's contract a function of
+                        // just this type; the two have one size and one representation.
+                        unsafe { std::mem::transmute::<*const c_void, Option<unsafe extern "C" fn($($ty),*) -> CUresult>>(address) }
+                    },)*)*
+                }
+            }
+        }
+
+        /// Every entry point that the table knows, in the order of the list.
+        pub const ENTRY_POINTS: &[EntryPoint] = &[
+            $($(EntryPoint {
+                group: stringify!($group),
+                name: $name,
+                since: $since,
+                symbol: stringify!($symbol),
+                per_thread: make_api!(@optional $($per_thread)?),
+            },)*)*
+        ];
+    };
+    (@optional) => { None };
+    (@optional $symbol:ident) => { Some(stringify!($symbol)) };
+}
+
+crate::entry_points!(make_api);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_one_name_ascend_and_symbols_are_unique() {
+        for (index, entry) in ENTRY_POINTS.iter().enumerate() {
+            for later in &ENTRY_POINTS[index + 1..] {
+                assert_ne!(entry.symbol, later.symbol);
+                if entry.name == later.name {
+                    assert!(entry.since < later.since, "{} is listed out of order", entry.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_symbol_that_is_missing_is_none() {
+        // SAFETY: no entry resolves, so nothing can be called.
+        let api = unsafe { Api::resolve_with(|_| std::ptr::null()) };
+        assert!(api.cuInit.is_none() && api.cuMemAlloc_v2.is_none());
+    }
+}

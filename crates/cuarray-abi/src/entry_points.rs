@@ -1,0 +1,266 @@
+//! The one list of the driver's entry points.
+//!
+//! A driver is a table of C functions. The library calls through such a table; the simulator *is* one. Both are made by
+//! handing this list to a macro of their own, so a signature that is wrong is wrong in one place, and an entry point that
+//! the simulator exports cannot differ from the one that the library calls.
+//!
+//! A line reads
+//!
+//! ```text
+//! "cuMemAlloc" @ 3020 fn cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize);
+//! ```
+//!
+//! *name* that programs ask [`cuGetProcAddress`] for, the driver *version* from which that name means this signature, the
+//! *symbol* that the shared library exports, and the parameters; every entry point returns a [`CUresult`](crate::CUresult).
+//! `per_thread SYMBOL` names the variant for which a null stream is the per-thread default stream. Groups are those of the
+//! driver's manual. Names and versions are those of `cudaTypedefs.h`.
+//!
+//! [`cuGetProcAddress`]: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DRIVER__ENTRY__POINT.html
+
+/// Calls the macro `$callback` with the whole list, group by group.
+///
+/// The types are named without a path: the place of use imports `cuarray_abi::*` and `std::ffi::{c_char, c_int, c_uint, c_void}`.
+#[macro_export]
+macro_rules! entry_points {
+    ($callback:ident) => {
+        $callback! {
+            initialization {
+                "cuInit" @ 2000 fn cuInit(flags: c_uint);
+                "cuDriverGetVersion" @ 2020 fn cuDriverGetVersion(driver_version: *mut c_int);
+                "cuGetProcAddress" @ 11030 fn cuGetProcAddress(symbol: *const c_char, pfn: *mut *mut c_void, driver_version: c_int, flags: u64);
+                "cuGetProcAddress" @ 12000 fn cuGetProcAddress_v2(symbol: *const c_char, pfn: *mut *mut c_void, driver_version: c_int, flags: u64, symbol_found: *mut CUdriverProcAddressQueryResult);
+                "cuGetErrorName" @ 6000 fn cuGetErrorName(error: CUresult, p_str: *mut *const c_char);
+                "cuGetErrorString" @ 6000 fn cuGetErrorString(error: CUresult, p_str: *mut *const c_char);
+                "cuGetExportTable" @ 3000 fn cuGetExportTable(pp_export_table: *mut *const c_void, p_export_table_id: *const CUuuid);
+            }
+            device {
+                "cuDeviceGet" @ 2000 fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int);
+                "cuDeviceGetCount" @ 2000 fn cuDeviceGetCount(count: *mut c_int);
+                "cuDeviceGetName" @ 2000 fn cuDeviceGetName(name: *mut c_char, len: c_int, dev: CUdevice);
+                "cuDeviceGetUuid" @ 9020 fn cuDeviceGetUuid(uuid: *mut CUuuid, dev: CUdevice);
+                "cuDeviceGetUuid" @ 11040 fn cuDeviceGetUuid_v2(uuid: *mut CUuuid, dev: CUdevice);
+                "cuDeviceTotalMem" @ 3020 fn cuDeviceTotalMem_v2(bytes: *mut usize, dev: CUdevice);
+                "cuDeviceGetAttribute" @ 2000 fn cuDeviceGetAttribute(pi: *mut c_int, attrib: CUdevice_attribute, dev: CUdevice);
+                "cuDeviceComputeCapability" @ 2000 fn cuDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, dev: CUdevice);
+                "cuDeviceGetPCIBusId" @ 4010 fn cuDeviceGetPCIBusId(pci_bus_id: *mut c_char, len: c_int, dev: CUdevice);
+                "cuDeviceGetByPCIBusId" @ 4010 fn cuDeviceGetByPCIBusId(dev: *mut CUdevice, pci_bus_id: *const c_char);
+                "cuDeviceGetDefaultMemPool" @ 11020 fn cuDeviceGetDefaultMemPool(pool_out: *mut CUmemoryPool, dev: CUdevice);
+                "cuDeviceGetMemPool" @ 11020 fn cuDeviceGetMemPool(pool: *mut CUmemoryPool, dev: CUdevice);
+                "cuDeviceSetMemPool" @ 11020 fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool);
+                "cuDeviceCanAccessPeer" @ 4000 fn cuDeviceCanAccessPeer(can_access_peer: *mut c_int, dev: CUdevice, peer_dev: CUdevice);
+                "cuDeviceGetP2PAttribute" @ 8000 fn cuDeviceGetP2PAttribute(value: *mut c_int, attrib: CUdevice_P2PAttribute, src_device: CUdevice, dst_device: CUdevice);
+            }
+            primary_context {
+                "cuDevicePrimaryCtxRetain" @ 7000 fn cuDevicePrimaryCtxRetain(pctx: *mut CUcontext, dev: CUdevice);
+                "cuDevicePrimaryCtxRelease" @ 11000 fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice);
+                "cuDevicePrimaryCtxSetFlags" @ 11000 fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: c_uint);
+                "cuDevicePrimaryCtxGetState" @ 7000 fn cuDevicePrimaryCtxGetState(dev: CUdevice, flags: *mut c_uint, active: *mut c_int);
+                "cuDevicePrimaryCtxReset" @ 11000 fn cuDevicePrimaryCtxReset_v2(dev: CUdevice);
+            }
+            context {
+                "cuCtxCreate" @ 3020 fn cuCtxCreate_v2(pctx: *mut CUcontext, flags: c_uint, dev: CUdevice);
+                "cuCtxCreate" @ 11040 fn cuCtxCreate_v3(pctx: *mut CUcontext, params_array: *mut CUexecAffinityParam, num_params: c_int, flags: c_uint, dev: CUdevice);
+                "cuCtxCreate" @ 12050 fn cuCtxCreate_v4(pctx: *mut CUcontext, ctx_create_params: *mut CUctxCreateParams, flags: c_uint, dev: CUdevice);
+                "cuCtxDestroy" @ 4000 fn cuCtxDestroy_v2(ctx: CUcontext);
+                "cuCtxPushCurrent" @ 4000 fn cuCtxPushCurrent_v2(ctx: CUcontext);
+                "cuCtxPopCurrent" @ 4000 fn cuCtxPopCurrent_v2(pctx: *mut CUcontext);
+                "cuCtxSetCurrent" @ 4000 fn cuCtxSetCurrent(ctx: CUcontext);
+                "cuCtxGetCurrent" @ 4000 fn cuCtxGetCurrent(pctx: *mut CUcontext);
+                "cuCtxGetDevice" @ 2000 fn cuCtxGetDevice(device: *mut CUdevice);
+                "cuCtxGetDevice" @ 13000 fn cuCtxGetDevice_v2(device: *mut CUdevice, ctx: CUcontext);
+                "cuCtxGetFlags" @ 7000 fn cuCtxGetFlags(flags: *mut c_uint);
+                "cuCtxSetFlags" @ 12010 fn cuCtxSetFlags(flags: c_uint);
+                "cuCtxGetId" @ 12000 fn cuCtxGetId(ctx: CUcontext, ctx_id: *mut u64);
+                "cuCtxSynchronize" @ 2000 fn cuCtxSynchronize();
+                "cuCtxSynchronize" @ 13000 fn cuCtxSynchronize_v2(ctx: CUcontext);
+                "cuCtxSetLimit" @ 3010 fn cuCtxSetLimit(limit: CUlimit, value: usize);
+                "cuCtxGetLimit" @ 3010 fn cuCtxGetLimit(pvalue: *mut usize, limit: CUlimit);
+                "cuCtxGetCacheConfig" @ 3020 fn cuCtxGetCacheConfig(pconfig: *mut CUfunc_cache);
+                "cuCtxSetCacheConfig" @ 3020 fn cuCtxSetCacheConfig(config: CUfunc_cache);
+                "cuCtxGetSharedMemConfig" @ 4020 fn cuCtxGetSharedMemConfig(p_config: *mut CUsharedconfig);
+                "cuCtxSetSharedMemConfig" @ 4020 fn cuCtxSetSharedMemConfig(config: CUsharedconfig);
+                "cuCtxGetApiVersion" @ 3020 fn cuCtxGetApiVersion(ctx: CUcontext, version: *mut c_uint);
+                "cuCtxGetStreamPriorityRange" @ 5050 fn cuCtxGetStreamPriorityRange(least_priority: *mut c_int, greatest_priority: *mut c_int);
+                "cuCtxResetPersistingL2Cache" @ 11000 fn cuCtxResetPersistingL2Cache();
+                "cuCtxAttach" @ 2000 fn cuCtxAttach(pctx: *mut CUcontext, flags: c_uint);
+                "cuCtxDetach" @ 2000 fn cuCtxDetach(ctx: CUcontext);
+                "cuCtxEnablePeerAccess" @ 4000 fn cuCtxEnablePeerAccess(peer_context: CUcontext, flags: c_uint);
+                "cuCtxDisablePeerAccess" @ 4000 fn cuCtxDisablePeerAccess(peer_context: CUcontext);
+            }
+            memory {
+                "cuMemGetInfo" @ 3020 fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
+                "cuMemAlloc" @ 3020 fn cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize);
+                "cuMemAllocPitch" @ 3020 fn cuMemAllocPitch_v2(dptr: *mut CUdeviceptr, p_pitch: *mut usize, width_in_bytes: usize, height: usize, element_size_bytes: c_uint);
+                "cuMemFree" @ 3020 fn cuMemFree_v2(dptr: CUdeviceptr);
+                "cuMemGetAddressRange" @ 3020 fn cuMemGetAddressRange_v2(pbase: *mut CUdeviceptr, psize: *mut usize, dptr: CUdeviceptr);
+                "cuMemAllocHost" @ 3020 fn cuMemAllocHost_v2(pp: *mut *mut c_void, bytesize: usize);
+                "cuMemFreeHost" @ 2000 fn cuMemFreeHost(p: *mut c_void);
+                "cuMemHostAlloc" @ 2020 fn cuMemHostAlloc(pp: *mut *mut c_void, bytesize: usize, flags: c_uint);
+                "cuMemHostGetDevicePointer" @ 3020 fn cuMemHostGetDevicePointer_v2(pdptr: *mut CUdeviceptr, p: *mut c_void, flags: c_uint);
+                "cuMemHostGetFlags" @ 2030 fn cuMemHostGetFlags(p_flags: *mut c_uint, p: *mut c_void);
+                "cuMemAllocManaged" @ 6000 fn cuMemAllocManaged(dptr: *mut CUdeviceptr, bytesize: usize, flags: c_uint);
+                "cuMemHostRegister" @ 6050 fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, flags: c_uint);
+                "cuMemHostUnregister" @ 4000 fn cuMemHostUnregister(p: *mut c_void);
+                "cuIpcGetMemHandle" @ 4010 fn cuIpcGetMemHandle(p_handle: *mut CUipcMemHandle, dptr: CUdeviceptr);
+                "cuIpcOpenMemHandle" @ 11000 fn cuIpcOpenMemHandle_v2(pdptr: *mut CUdeviceptr, handle: CUipcMemHandle, flags: c_uint);
+                "cuIpcCloseMemHandle" @ 4010 fn cuIpcCloseMemHandle(dptr: CUdeviceptr);
+                "cuIpcGetEventHandle" @ 4010 fn cuIpcGetEventHandle(p_handle: *mut CUipcEventHandle, event: CUevent);
+                "cuIpcOpenEventHandle" @ 4010 fn cuIpcOpenEventHandle(event: *mut CUevent, handle: CUipcEventHandle);
+            }
+            transfer {
+                "cuMemcpy" @ 4000 fn cuMemcpy(dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize) per_thread cuMemcpy_ptds;
+                "cuMemcpyPeer" @ 4000 fn cuMemcpyPeer(dst_device: CUdeviceptr, dst_context: CUcontext, src_device: CUdeviceptr, src_context: CUcontext, byte_count: usize) per_thread cuMemcpyPeer_ptds;
+                "cuMemcpyHtoD" @ 3020 fn cuMemcpyHtoD_v2(dst_device: CUdeviceptr, src_host: *const c_void, byte_count: usize) per_thread cuMemcpyHtoD_v2_ptds;
+                "cuMemcpyDtoH" @ 3020 fn cuMemcpyDtoH_v2(dst_host: *mut c_void, src_device: CUdeviceptr, byte_count: usize) per_thread cuMemcpyDtoH_v2_ptds;
+                "cuMemcpyDtoD" @ 3020 fn cuMemcpyDtoD_v2(dst_device: CUdeviceptr, src_device: CUdeviceptr, byte_count: usize) per_thread cuMemcpyDtoD_v2_ptds;
+                "cuMemcpy2D" @ 3020 fn cuMemcpy2D_v2(p_copy: *const CUDA_MEMCPY2D) per_thread cuMemcpy2D_v2_ptds;
+                "cuMemcpy2DUnaligned" @ 3020 fn cuMemcpy2DUnaligned_v2(p_copy: *const CUDA_MEMCPY2D) per_thread cuMemcpy2DUnaligned_v2_ptds;
+                "cuMemcpy3D" @ 3020 fn cuMemcpy3D_v2(p_copy: *const CUDA_MEMCPY3D) per_thread cuMemcpy3D_v2_ptds;
+                "cuMemcpy3DPeer" @ 4000 fn cuMemcpy3DPeer(p_copy: *const CUDA_MEMCPY3D_PEER) per_thread cuMemcpy3DPeer_ptds;
+                "cuMemcpyAsync" @ 4000 fn cuMemcpyAsync(dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize, stream: CUstream) per_thread cuMemcpyAsync_ptsz;
+                "cuMemcpyPeerAsync" @ 4000 fn cuMemcpyPeerAsync(dst_device: CUdeviceptr, dst_context: CUcontext, src_device: CUdeviceptr, src_context: CUcontext, byte_count: usize, stream: CUstream) per_thread cuMemcpyPeerAsync_ptsz;
+                "cuMemcpyHtoDAsync" @ 3020 fn cuMemcpyHtoDAsync_v2(dst_device: CUdeviceptr, src_host: *const c_void, byte_count: usize, stream: CUstream) per_thread cuMemcpyHtoDAsync_v2_ptsz;
+                "cuMemcpyDtoHAsync" @ 3020 fn cuMemcpyDtoHAsync_v2(dst_host: *mut c_void, src_device: CUdeviceptr, byte_count: usize, stream: CUstream) per_thread cuMemcpyDtoHAsync_v2_ptsz;
+                "cuMemcpyDtoDAsync" @ 3020 fn cuMemcpyDtoDAsync_v2(dst_device: CUdeviceptr, src_device: CUdeviceptr, byte_count: usize, stream: CUstream) per_thread cuMemcpyDtoDAsync_v2_ptsz;
+                "cuMemcpy2DAsync" @ 3020 fn cuMemcpy2DAsync_v2(p_copy: *const CUDA_MEMCPY2D, stream: CUstream) per_thread cuMemcpy2DAsync_v2_ptsz;
+                "cuMemcpy3DAsync" @ 3020 fn cuMemcpy3DAsync_v2(p_copy: *const CUDA_MEMCPY3D, stream: CUstream) per_thread cuMemcpy3DAsync_v2_ptsz;
+                "cuMemcpy3DPeerAsync" @ 4000 fn cuMemcpy3DPeerAsync(p_copy: *const CUDA_MEMCPY3D_PEER, stream: CUstream) per_thread cuMemcpy3DPeerAsync_ptsz;
+                "cuMemsetD8" @ 3020 fn cuMemsetD8_v2(dst_device: CUdeviceptr, uc: u8, n: usize) per_thread cuMemsetD8_v2_ptds;
+                "cuMemsetD16" @ 3020 fn cuMemsetD16_v2(dst_device: CUdeviceptr, us: u16, n: usize) per_thread cuMemsetD16_v2_ptds;
+                "cuMemsetD32" @ 3020 fn cuMemsetD32_v2(dst_device: CUdeviceptr, ui: c_uint, n: usize) per_thread cuMemsetD32_v2_ptds;
+                "cuMemsetD2D8" @ 3020 fn cuMemsetD2D8_v2(dst_device: CUdeviceptr, dst_pitch: usize, uc: u8, width: usize, height: usize) per_thread cuMemsetD2D8_v2_ptds;
+                "cuMemsetD2D16" @ 3020 fn cuMemsetD2D16_v2(dst_device: CUdeviceptr, dst_pitch: usize, us: u16, width: usize, height: usize) per_thread cuMemsetD2D16_v2_ptds;
+                "cuMemsetD2D32" @ 3020 fn cuMemsetD2D32_v2(dst_device: CUdeviceptr, dst_pitch: usize, ui: c_uint, width: usize, height: usize) per_thread cuMemsetD2D32_v2_ptds;
+                "cuMemsetD8Async" @ 3020 fn cuMemsetD8Async(dst_device: CUdeviceptr, uc: u8, n: usize, stream: CUstream) per_thread cuMemsetD8Async_ptsz;
+                "cuMemsetD16Async" @ 3020 fn cuMemsetD16Async(dst_device: CUdeviceptr, us: u16, n: usize, stream: CUstream) per_thread cuMemsetD16Async_ptsz;
+                "cuMemsetD32Async" @ 3020 fn cuMemsetD32Async(dst_device: CUdeviceptr, ui: c_uint, n: usize, stream: CUstream) per_thread cuMemsetD32Async_ptsz;
+                "cuMemsetD2D8Async" @ 3020 fn cuMemsetD2D8Async(dst_device: CUdeviceptr, dst_pitch: usize, uc: u8, width: usize, height: usize, stream: CUstream) per_thread cuMemsetD2D8Async_ptsz;
+                "cuMemsetD2D16Async" @ 3020 fn cuMemsetD2D16Async(dst_device: CUdeviceptr, dst_pitch: usize, us: u16, width: usize, height: usize, stream: CUstream) per_thread cuMemsetD2D16Async_ptsz;
+                "cuMemsetD2D32Async" @ 3020 fn cuMemsetD2D32Async(dst_device: CUdeviceptr, dst_pitch: usize, ui: c_uint, width: usize, height: usize, stream: CUstream) per_thread cuMemsetD2D32Async_ptsz;
+            }
+            pool {
+                "cuMemAllocAsync" @ 11020 fn cuMemAllocAsync(dptr: *mut CUdeviceptr, bytesize: usize, stream: CUstream) per_thread cuMemAllocAsync_ptsz;
+                "cuMemFreeAsync" @ 11020 fn cuMemFreeAsync(dptr: CUdeviceptr, stream: CUstream) per_thread cuMemFreeAsync_ptsz;
+                "cuMemAllocFromPoolAsync" @ 11020 fn cuMemAllocFromPoolAsync(dptr: *mut CUdeviceptr, bytesize: usize, pool: CUmemoryPool, stream: CUstream) per_thread cuMemAllocFromPoolAsync_ptsz;
+                "cuMemPoolCreate" @ 11020 fn cuMemPoolCreate(pool: *mut CUmemoryPool, pool_props: *const CUmemPoolProps);
+                "cuMemPoolDestroy" @ 11020 fn cuMemPoolDestroy(pool: CUmemoryPool);
+                "cuMemPoolTrimTo" @ 11020 fn cuMemPoolTrimTo(pool: CUmemoryPool, min_bytes_to_keep: usize);
+                "cuMemPoolSetAttribute" @ 11020 fn cuMemPoolSetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribute, value: *mut c_void);
+                "cuMemPoolGetAttribute" @ 11020 fn cuMemPoolGetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribute, value: *mut c_void);
+                "cuMemPoolSetAccess" @ 11020 fn cuMemPoolSetAccess(pool: CUmemoryPool, map: *const CUmemAccessDesc, count: usize);
+                "cuMemPoolGetAccess" @ 11020 fn cuMemPoolGetAccess(flags: *mut CUmemAccess_flags, mem_pool: CUmemoryPool, location: *mut CUmemLocation);
+            }
+            pointer {
+                "cuPointerGetAttribute" @ 4000 fn cuPointerGetAttribute(data: *mut c_void, attribute: CUpointer_attribute, ptr: CUdeviceptr);
+                "cuPointerGetAttributes" @ 7000 fn cuPointerGetAttributes(num_attributes: c_uint, attributes: *mut CUpointer_attribute, data: *mut *mut c_void, ptr: CUdeviceptr);
+                "cuPointerSetAttribute" @ 6000 fn cuPointerSetAttribute(value: *const c_void, attribute: CUpointer_attribute, ptr: CUdeviceptr);
+                "cuMemRangeGetAttribute" @ 8000 fn cuMemRangeGetAttribute(data: *mut c_void, data_size: usize, attribute: CUmem_range_attribute, dev_ptr: CUdeviceptr, count: usize);
+                "cuMemAdvise" @ 8000 fn cuMemAdvise(dev_ptr: CUdeviceptr, count: usize, advice: CUmem_advise, device: CUdevice);
+                "cuMemAdvise" @ 12020 fn cuMemAdvise_v2(dev_ptr: CUdeviceptr, count: usize, advice: CUmem_advise, location: CUmemLocation);
+                "cuMemPrefetchAsync" @ 8000 fn cuMemPrefetchAsync(dev_ptr: CUdeviceptr, count: usize, dst_device: CUdevice, stream: CUstream) per_thread cuMemPrefetchAsync_ptsz;
+                "cuMemPrefetchAsync" @ 12020 fn cuMemPrefetchAsync_v2(dev_ptr: CUdeviceptr, count: usize, location: CUmemLocation, flags: c_uint, stream: CUstream) per_thread cuMemPrefetchAsync_v2_ptsz;
+            }
+            stream {
+                "cuStreamCreate" @ 2000 fn cuStreamCreate(stream: *mut CUstream, flags: c_uint);
+                "cuStreamCreateWithPriority" @ 5050 fn cuStreamCreateWithPriority(stream: *mut CUstream, flags: c_uint, priority: c_int);
+                "cuStreamDestroy" @ 4000 fn cuStreamDestroy_v2(stream: CUstream);
+                "cuStreamSynchronize" @ 2000 fn cuStreamSynchronize(stream: CUstream) per_thread cuStreamSynchronize_ptsz;
+                "cuStreamQuery" @ 2000 fn cuStreamQuery(stream: CUstream) per_thread cuStreamQuery_ptsz;
+                "cuStreamWaitEvent" @ 3020 fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint) per_thread cuStreamWaitEvent_ptsz;
+                "cuStreamAddCallback" @ 5000 fn cuStreamAddCallback(stream: CUstream, callback: CUstreamCallback, user_data: *mut c_void, flags: c_uint) per_thread cuStreamAddCallback_ptsz;
+                "cuLaunchHostFunc" @ 10000 fn cuLaunchHostFunc(stream: CUstream, function: CUhostFn, user_data: *mut c_void) per_thread cuLaunchHostFunc_ptsz;
+                "cuLaunchHostFunc" @ 13010 fn cuLaunchHostFunc_v2(stream: CUstream, function: CUhostFn, user_data: *mut c_void, sync_mode: c_uint) per_thread cuLaunchHostFunc_v2_ptsz;
+                "cuStreamGetPriority" @ 5050 fn cuStreamGetPriority(stream: CUstream, priority: *mut c_int) per_thread cuStreamGetPriority_ptsz;
+                "cuStreamGetFlags" @ 5050 fn cuStreamGetFlags(stream: CUstream, flags: *mut c_uint) per_thread cuStreamGetFlags_ptsz;
+                "cuStreamGetId" @ 12000 fn cuStreamGetId(stream: CUstream, stream_id: *mut u64) per_thread cuStreamGetId_ptsz;
+                "cuStreamGetCtx" @ 9020 fn cuStreamGetCtx(stream: CUstream, pctx: *mut CUcontext) per_thread cuStreamGetCtx_ptsz;
+                "cuStreamGetCtx" @ 12050 fn cuStreamGetCtx_v2(stream: CUstream, pctx: *mut CUcontext, p_green_ctx: *mut CUgreenCtx) per_thread cuStreamGetCtx_v2_ptsz;
+                "cuStreamGetDevice" @ 12080 fn cuStreamGetDevice(stream: CUstream, device: *mut CUdevice) per_thread cuStreamGetDevice_ptsz;
+                "cuStreamAttachMemAsync" @ 6000 fn cuStreamAttachMemAsync(stream: CUstream, dptr: CUdeviceptr, length: usize, flags: c_uint) per_thread cuStreamAttachMemAsync_ptsz;
+                "cuStreamIsCapturing" @ 10000 fn cuStreamIsCapturing(stream: CUstream, capture_status: *mut CUstreamCaptureStatus) per_thread cuStreamIsCapturing_ptsz;
+                "cuStreamGetCaptureInfo" @ 11030 fn cuStreamGetCaptureInfo_v2(stream: CUstream, capture_status_out: *mut CUstreamCaptureStatus, id_out: *mut u64, graph_out: *mut CUgraph, dependencies_out: *mut *const CUgraphNode, num_dependencies_out: *mut usize) per_thread cuStreamGetCaptureInfo_v2_ptsz;
+                "cuStreamGetCaptureInfo" @ 12030 fn cuStreamGetCaptureInfo_v3(stream: CUstream, capture_status_out: *mut CUstreamCaptureStatus, id_out: *mut u64, graph_out: *mut CUgraph, dependencies_out: *mut *const CUgraphNode, edge_data_out: *mut *const CUgraphEdgeData, num_dependencies_out: *mut usize) per_thread cuStreamGetCaptureInfo_v3_ptsz;
+            }
+            event {
+                "cuEventCreate" @ 2000 fn cuEventCreate(event: *mut CUevent, flags: c_uint);
+                "cuEventRecord" @ 2000 fn cuEventRecord(event: CUevent, stream: CUstream) per_thread cuEventRecord_ptsz;
+                "cuEventRecordWithFlags" @ 11010 fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: c_uint) per_thread cuEventRecordWithFlags_ptsz;
+                "cuEventQuery" @ 2000 fn cuEventQuery(event: CUevent);
+                "cuEventSynchronize" @ 2000 fn cuEventSynchronize(event: CUevent);
+                "cuEventDestroy" @ 4000 fn cuEventDestroy_v2(event: CUevent);
+                "cuEventElapsedTime" @ 2000 fn cuEventElapsedTime(p_milliseconds: *mut f32, h_start: CUevent, h_end: CUevent);
+                "cuEventElapsedTime" @ 12080 fn cuEventElapsedTime_v2(p_milliseconds: *mut f32, h_start: CUevent, h_end: CUevent);
+            }
+            module {
+                "cuModuleLoad" @ 2000 fn cuModuleLoad(module: *mut CUmodule, fname: *const c_char);
+                "cuModuleLoadData" @ 2000 fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void);
+                "cuModuleLoadDataEx" @ 2010 fn cuModuleLoadDataEx(module: *mut CUmodule, image: *const c_void, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
+                "cuModuleLoadFatBinary" @ 2000 fn cuModuleLoadFatBinary(module: *mut CUmodule, fat_cubin: *const c_void);
+                "cuModuleUnload" @ 2000 fn cuModuleUnload(hmod: CUmodule);
+                "cuModuleGetFunction" @ 2000 fn cuModuleGetFunction(hfunc: *mut CUfunction, hmod: CUmodule, name: *const c_char);
+                "cuModuleGetGlobal" @ 3020 fn cuModuleGetGlobal_v2(dptr: *mut CUdeviceptr, bytes: *mut usize, hmod: CUmodule, name: *const c_char);
+                "cuModuleGetLoadingMode" @ 11070 fn cuModuleGetLoadingMode(mode: *mut CUmoduleLoadingMode);
+                "cuLinkCreate" @ 6050 fn cuLinkCreate_v2(num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void, state_out: *mut CUlinkState);
+                "cuLinkAddData" @ 6050 fn cuLinkAddData_v2(state: CUlinkState, kind: CUjitInputType, data: *mut c_void, size: usize, name: *const c_char, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
+                "cuLinkAddFile" @ 6050 fn cuLinkAddFile_v2(state: CUlinkState, kind: CUjitInputType, path: *const c_char, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
+                "cuLinkComplete" @ 5050 fn cuLinkComplete(state: CUlinkState, cubin_out: *mut *mut c_void, size_out: *mut usize);
+                "cuLinkDestroy" @ 5050 fn cuLinkDestroy(state: CUlinkState);
+            }
+            library {
+                "cuLibraryLoadData" @ 12000 fn cuLibraryLoadData(library: *mut CUlibrary, code: *const c_void, jit_options: *mut CUjit_option, jit_options_values: *mut *mut c_void, num_jit_options: c_uint, library_options: *mut CUlibraryOption, library_option_values: *mut *mut c_void, num_library_options: c_uint);
+                "cuLibraryLoadFromFile" @ 12000 fn cuLibraryLoadFromFile(library: *mut CUlibrary, file_name: *const c_char, jit_options: *mut CUjit_option, jit_options_values: *mut *mut c_void, num_jit_options: c_uint, library_options: *mut CUlibraryOption, library_option_values: *mut *mut c_void, num_library_options: c_uint);
+                "cuLibraryUnload" @ 12000 fn cuLibraryUnload(library: CUlibrary);
+                "cuLibraryGetKernel" @ 12000 fn cuLibraryGetKernel(p_kernel: *mut CUkernel, library: CUlibrary, name: *const c_char);
+                "cuLibraryGetModule" @ 12000 fn cuLibraryGetModule(p_mod: *mut CUmodule, library: CUlibrary);
+                "cuLibraryGetGlobal" @ 12000 fn cuLibraryGetGlobal(dptr: *mut CUdeviceptr, bytes: *mut usize, library: CUlibrary, name: *const c_char);
+                "cuKernelGetFunction" @ 12000 fn cuKernelGetFunction(p_func: *mut CUfunction, kernel: CUkernel);
+                "cuKernelGetAttribute" @ 12000 fn cuKernelGetAttribute(pi: *mut c_int, attrib: CUfunction_attribute, kernel: CUkernel, dev: CUdevice);
+                "cuKernelSetAttribute" @ 12000 fn cuKernelSetAttribute(attrib: CUfunction_attribute, val: c_int, kernel: CUkernel, dev: CUdevice);
+            }
+            execution {
+                "cuFuncGetAttribute" @ 2020 fn cuFuncGetAttribute(pi: *mut c_int, attrib: CUfunction_attribute, hfunc: CUfunction);
+                "cuFuncSetAttribute" @ 9000 fn cuFuncSetAttribute(hfunc: CUfunction, attrib: CUfunction_attribute, value: c_int);
+                "cuFuncSetCacheConfig" @ 3000 fn cuFuncSetCacheConfig(hfunc: CUfunction, config: CUfunc_cache);
+                "cuFuncGetModule" @ 11000 fn cuFuncGetModule(hmod: *mut CUmodule, hfunc: CUfunction);
+                "cuFuncGetName" @ 12030 fn cuFuncGetName(name: *mut *const c_char, hfunc: CUfunction);
+                "cuLaunchKernel" @ 4000 fn cuLaunchKernel(f: CUfunction, grid_dim_x: c_uint, grid_dim_y: c_uint, grid_dim_z: c_uint, block_dim_x: c_uint, block_dim_y: c_uint, block_dim_z: c_uint, shared_mem_bytes: c_uint, stream: CUstream, kernel_params: *mut *mut c_void, extra: *mut *mut c_void) per_thread cuLaunchKernel_ptsz;
+                "cuLaunchKernelEx" @ 11060 fn cuLaunchKernelEx(config: *const CUlaunchConfig, f: CUfunction, kernel_params: *mut *mut c_void, extra: *mut *mut c_void) per_thread cuLaunchKernelEx_ptsz;
+                "cuLaunchCooperativeKernel" @ 9000 fn cuLaunchCooperativeKernel(f: CUfunction, grid_dim_x: c_uint, grid_dim_y: c_uint, grid_dim_z: c_uint, block_dim_x: c_uint, block_dim_y: c_uint, block_dim_z: c_uint, shared_mem_bytes: c_uint, stream: CUstream, kernel_params: *mut *mut c_void) per_thread cuLaunchCooperativeKernel_ptsz;
+                "cuOccupancyMaxActiveBlocksPerMultiprocessor" @ 6050 fn cuOccupancyMaxActiveBlocksPerMultiprocessor(num_blocks: *mut c_int, func: CUfunction, block_size: c_int, dynamic_smem_size: usize);
+                "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags" @ 7000 fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(num_blocks: *mut c_int, func: CUfunction, block_size: c_int, dynamic_smem_size: usize, flags: c_uint);
+                "cuOccupancyMaxPotentialBlockSize" @ 6050 fn cuOccupancyMaxPotentialBlockSize(min_grid_size: *mut c_int, block_size: *mut c_int, func: CUfunction, block_size_to_dynamic_smem_size: CUoccupancyB2DSize, dynamic_smem_size: usize, block_size_limit: c_int);
+                "cuOccupancyMaxPotentialBlockSizeWithFlags" @ 7000 fn cuOccupancyMaxPotentialBlockSizeWithFlags(min_grid_size: *mut c_int, block_size: *mut c_int, func: CUfunction, block_size_to_dynamic_smem_size: CUoccupancyB2DSize, dynamic_smem_size: usize, block_size_limit: c_int, flags: c_uint);
+            }
+            profiler {
+                "cuProfilerStart" @ 4000 fn cuProfilerStart();
+                "cuProfilerStop" @ 4000 fn cuProfilerStop();
+            }
+        }
+    };
+}
+
+/// Calls the macro `$callback` with the symbols that old programs link against and that nobody here implements: arrays,
+/// textures, surfaces and the launch interface from before `cuLaunchKernel`.
+///
+/// A program linked with all symbols resolved at load does not start without them, whether it calls them or not.
+#[macro_export]
+macro_rules! absent_entry_points {
+    ($callback:ident) => {
+        $callback! {
+            cuArrayCreate_v2 cuArray3DCreate_v2 cuArrayDestroy cuArrayGetDescriptor_v2 cuArray3DGetDescriptor_v2
+            cuFuncSetBlockShape cuFuncSetSharedSize cuFuncSetSharedMemConfig
+            cuLaunch cuLaunchGrid cuLaunchGridAsync
+            cuMemcpyAtoA_v2 cuMemcpyAtoD_v2 cuMemcpyAtoH_v2 cuMemcpyAtoHAsync_v2 cuMemcpyDtoA_v2 cuMemcpyHtoA_v2 cuMemcpyHtoAAsync_v2
+            cuModuleGetSurfRef cuModuleGetTexRef
+            cuParamSetSize cuParamSetf cuParamSeti cuParamSetv cuParamSetTexRef
+            cuProfilerInitialize
+            cuSurfRefGetArray cuSurfRefSetArray
+            cuTexRefCreate cuTexRefDestroy cuTexRefGetAddressMode cuTexRefGetAddress_v2 cuTexRefGetArray cuTexRefGetFilterMode
+            cuTexRefGetFlags cuTexRefGetFormat cuTexRefSetAddress2D_v3 cuTexRefSetAddressMode cuTexRefSetAddress_v2
+            cuTexRefSetArray cuTexRefSetFilterMode cuTexRefSetFlags cuTexRefSetFormat
+            cuMemAddressFree cuMemAddressReserve cuMemCreate cuMemMap cuMemRelease cuMemSetAccess cuMemUnmap
+            cuMemGetAllocationGranularity cuMemRetainAllocationHandle cuMemExportToShareableHandle cuMemImportFromShareableHandle
+            cuStreamBeginCapture_v2 cuStreamEndCapture cuThreadExchangeStreamCaptureMode
+        }
+    };
+}

@@ -1,0 +1,179 @@
+//! One opaque error, one word wide.
+//!
+//! Three things can go wrong, and a caller acts on which of them it was: what was given is not an array at all; it is one,
+//! but says something wrong or something that the caller cannot take; or the driver refused. So [`Error`] has a predicate
+//! for each and keeps the rest to itself: what it holds may grow without breaking anybody. A message says what was wrong,
+//! in which key, with which value, and what to do.
+//!
+//! ```
+//! use cuarray::StreamEntry;
+//!
+//! let error = StreamEntry::try_from(0).unwrap_err();
+//! assert!(error.is_invalid_interface());
+//! assert!(error.to_string().contains("'stream'"));
+//! ```
+
+use cuarray_abi::CUresult;
+use std::{borrow::Cow, fmt};
+
+/// What every fallible function of this crate returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong; see the [module](self).
+pub struct Error(Box<ErrorKind>);
+
+#[derive(Debug)]
+enum ErrorKind {
+    /// The object offers no interface, or what it offers is not one.
+    NotAnArray(String),
+    /// An entry of the interface is missing, of the wrong type, or of a wrong value.
+    Entry { key: Cow<'static, str>, why: String },
+    /// A valid interface that this caller, or this build, cannot take.
+    Unsupported(String),
+    /// An argument that is no part of an interface.
+    Argument(String),
+    /// No driver could be loaded.
+    NoDriver { tried: Vec<String> },
+    /// The driver lacks an entry point.
+    MissingSymbol(&'static str),
+    /// A driver call failed.
+    Driver { call: &'static str, code: CUresult },
+    /// Python raised.
+    #[cfg(feature = "python")]
+    Python(pyo3::PyErr),
+}
+
+impl Error {
+    /// What was given is not an array: it has no interface, or its interface is not a dictionary.
+    pub fn not_an_array(what: impl Into<String>) -> Error {
+        Error(Box::new(ErrorKind::NotAnArray(what.into())))
+    }
+
+    /// The entry `key` of an interface is wrong; `why` says with which value and what is expected.
+    pub fn entry(key: impl Into<Cow<'static, str>>, why: impl Into<String>) -> Error {
+        Error(Box::new(ErrorKind::Entry { key: key.into(), why: why.into() }))
+    }
+
+    /// The interface is right but the caller cannot take it as it is (read-only, masked, of another type or rank).
+    pub fn unsupported(what: impl Into<String>) -> Error {
+        Error(Box::new(ErrorKind::Unsupported(what.into())))
+    }
+
+    /// An argument of a call is wrong.
+    pub fn argument(what: impl Into<String>) -> Error {
+        Error(Box::new(ErrorKind::Argument(what.into())))
+    }
+
+    pub(crate) fn no_driver(tried: Vec<String>) -> Error {
+        Error(Box::new(ErrorKind::NoDriver { tried }))
+    }
+
+    pub(crate) fn missing_symbol(symbol: &'static str) -> Error {
+        Error(Box::new(ErrorKind::MissingSymbol(symbol)))
+    }
+
+    pub(crate) fn driver(call: &'static str, code: CUresult) -> Error {
+        Error(Box::new(ErrorKind::Driver { call, code }))
+    }
+
+    /// Whether what was given is not an array at all (Python: `TypeError`).
+    pub fn is_not_an_array(&self) -> bool {
+        matches!(*self.0, ErrorKind::NotAnArray(_))
+    }
+
+    /// Whether an entry of an interface is missing or wrong (Python: `ValueError`).
+    pub fn is_invalid_interface(&self) -> bool {
+        matches!(*self.0, ErrorKind::Entry { .. })
+    }
+
+    /// The key of the entry that is wrong, if [`Error::is_invalid_interface`].
+    pub fn key(&self) -> Option<&str> {
+        match &*self.0 {
+            ErrorKind::Entry { key, .. } => Some(key),
+            _ => None,
+        }
+    }
+
+    /// Whether the array is right but cannot be taken as asked (Python: `BufferError`).
+    pub fn is_unsupported(&self) -> bool {
+        matches!(*self.0, ErrorKind::Unsupported(_))
+    }
+
+    /// Whether no driver could be loaded.
+    pub fn is_no_driver(&self) -> bool {
+        matches!(*self.0, ErrorKind::NoDriver { .. })
+    }
+
+    /// Whether the error is the driver's: it could not be loaded, lacks the call, or refused it (Python: `CudaError`).
+    pub fn is_driver(&self) -> bool {
+        matches!(*self.0, ErrorKind::NoDriver { .. } | ErrorKind::MissingSymbol(_) | ErrorKind::Driver { .. })
+    }
+
+    /// What the driver answered, if a call was made and refused.
+    pub fn driver_code(&self) -> Option<CUresult> {
+        match *self.0 {
+            ErrorKind::Driver { code, .. } => Some(code),
+            _ => None,
+        }
+    }
+
+    /// The driver call that was refused or is missing.
+    pub fn driver_call(&self) -> Option<&'static str> {
+        match *self.0 {
+            ErrorKind::Driver { call, .. } => Some(call),
+            ErrorKind::MissingSymbol(symbol) => Some(symbol),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            ErrorKind::NotAnArray(what) | ErrorKind::Unsupported(what) | ErrorKind::Argument(what) => f.write_str(what),
+            ErrorKind::Entry { key, why } => write!(f, "__cuda_array_interface__['{key}']: {why}"),
+            ErrorKind::NoDriver { tried } => {
+                f.write_str("no CUDA driver could be loaded")?;
+                for (index, attempt) in tried.iter().enumerate() {
+                    write!(f, "{}{attempt}", if index == 0 { " (tried " } else { "; " })?;
+                }
+                f.write_str(if tried.is_empty() { "" } else { ")" })?;
+                f.write_str(
+                    ". Install NVIDIA's driver, name one in CUARRAY_DRIVER, or go on without a GPU on the simulated driver: \
+                     `pip install cuarray-sim`, then `python -m cuarray_sim your_script.py`",
+                )
+            }
+            ErrorKind::MissingSymbol(symbol) => {
+                write!(f, "{symbol}: the CUDA driver lacks this entry point; a newer driver is needed")
+            }
+            ErrorKind::Driver { call, code } => match (code.name(), code.description()) {
+                (Some(name), Some(description)) => write!(f, "{call}: {name} ({description})"),
+                _ => write!(f, "{call}: the driver answered {}, a code that this version does not know", code.0),
+            },
+            #[cfg(feature = "python")]
+            ErrorKind::Python(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.0 {
+            #[cfg(feature = "python")]
+            ErrorKind::Python(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+const _: () = {
+    const fn shareable<T: Send + Sync + 'static>() {}
+    shareable::<Error>();
+    assert!(size_of::<Error>() == size_of::<usize>());
+};
