@@ -1,0 +1,280 @@
+//! [`Context`]: a device's state in this process, pushed for a call and popped after it.
+//!
+//! Nearly every call of the driver works in the context that is current for the calling thread. The current context belongs
+//! to the program, not to us: a library that leaves another one set breaks whoever runs next on that thread. So a call pushes its
+//! context, unless it is current already, and the guard [`Current`] pops it on every way out.
+//!
+//! A context is shared state: its retain count, if it is a primary one that we retained, and its pool of events. All
+//! holders of one context share them through the [`Driver`], which knows the contexts that somebody holds.
+//!
+//! Driver API: [context management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html),
+//! [primary contexts](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
+
+use super::{Device, Driver, Table, call, event_pool::FreeEvents, lock};
+use crate::Result;
+use cuarray_abi::{CUcontext, CUdevice};
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+    marker::PhantomData,
+    sync::{Arc, OnceLock, Weak},
+};
+
+/// A context. A clone is the same context.
+///
+/// One from [`Device::primary_context`] is retained while anybody holds it. One from [`Driver::current_context`] is
+/// borrowed: whoever made it may destroy it, and calls in it then fail with the driver's error.
+#[derive(Clone)]
+pub struct Context {
+    driver: Driver,
+    state: Arc<ContextState>,
+}
+
+/// What all holders of a context share.
+pub(super) struct ContextState {
+    table: Arc<Table>,
+    raw: CUcontext,
+    device: OnceLock<CUdevice>,
+    /// Whether this is the device's primary context and one retain of it is ours.
+    retained: bool,
+    free_events: FreeEvents,
+}
+
+impl Driver {
+    /// The context that is current for this thread, borrowed; `None` if there is none.
+    ///
+    /// Driver API: [`cuCtxGetCurrent`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
+    pub fn current_context(&self) -> Result<Option<Context>> {
+        let raw = current(self.table())?;
+        Ok((!raw.is_null()).then(|| self.borrow_context(raw)))
+    }
+
+    /// The context to work in where nothing says which: the thread's current one or else device 0's primary one.
+    ///
+    /// The latter is retained once and for as long as the driver is held, so that it is not made and unmade at each use.
+    pub fn default_context(&self) -> Result<Context> {
+        if let Some(context) = self.current_context()? {
+            return Ok(context);
+        }
+        let mut default = lock(&self.0.default);
+        let state = match &*default {
+            Some(state) => state.clone(),
+            None => {
+                let state = self.device(0)?.primary_context()?.state;
+                default.insert(state).clone()
+            }
+        };
+        Ok(Context { driver: self.clone(), state })
+    }
+
+    /// The context with that handle, which somebody else keeps.
+    pub(super) fn borrow_context(&self, raw: CUcontext) -> Context {
+        let mut contexts = lock(&self.0.contexts);
+        let state = contexts.iter().filter_map(Weak::upgrade).find(|state| state.raw == raw).unwrap_or_else(|| {
+            let state = ContextState::new(self.table().clone(), raw, None);
+            remember(&mut contexts, &state);
+            state
+        });
+        Context { driver: self.clone(), state }
+    }
+}
+
+/// Adds a state to those that are known, in place of those that nobody holds any more.
+fn remember(contexts: &mut Vec<Weak<ContextState>>, state: &Arc<ContextState>) {
+    contexts.retain(|known| known.strong_count() > 0);
+    contexts.push(Arc::downgrade(state));
+}
+
+impl Context {
+    pub(super) fn retain_primary(device: &Device) -> Result<Context> {
+        let driver = device.driver();
+        // Held over the driver's call, so that of two threads that ask at once the second finds what the first retained.
+        let mut contexts = lock(&driver.0.contexts);
+        let known = contexts
+            .iter()
+            .filter_map(Weak::upgrade)
+            .find(|state| state.retained && state.device.get() == Some(&device.ordinal()));
+        let state = match known {
+            Some(state) => state,
+            None => {
+                let mut raw = CUcontext::NULL;
+                // SAFETY: the driver writes one handle, which outlives the call; the device is one that it gave us.
+                unsafe { call!(driver, cuDevicePrimaryCtxRetain(&mut raw, device.ordinal())) }?;
+                let state = ContextState::new(driver.table().clone(), raw, Some(device.ordinal()));
+                // First, so that from now on it is the one found under its handle too.
+                contexts.retain(|known| known.strong_count() > 0);
+                contexts.insert(0, Arc::downgrade(&state));
+                state
+            }
+        };
+        Ok(Context { driver: driver.clone(), state })
+    }
+
+    /// The driver's handle.
+    pub fn raw(&self) -> CUcontext {
+        self.state.raw
+    }
+
+    /// The driver that the context belongs to.
+    pub fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    /// The context's device.
+    ///
+    /// Driver API: [`cuCtxGetDevice`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
+    pub fn device(&self) -> Result<Device> {
+        let raw = match self.state.device.get() {
+            Some(raw) => *raw,
+            None => {
+                let _current = self.push()?;
+                let mut raw = 0;
+                // SAFETY: the driver writes one int, which outlives the call.
+                unsafe { call!(self.driver, cuCtxGetDevice(&mut raw)) }?;
+                *self.state.device.get_or_init(|| raw)
+            }
+        };
+        Ok(Device::known(self.driver.clone(), raw))
+    }
+
+    /// Makes the context current for this thread until the guard is dropped. Guards go in the reverse order of their
+    /// making. Where the context is current already, nothing is pushed and nothing will be popped.
+    ///
+    /// ```
+    /// # use cuarray::Driver;
+    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
+    /// let context = driver.device(0)?.primary_context()?;
+    /// {
+    ///     let _current = context.push()?;
+    ///     assert_eq!(driver.current_context()?.as_ref(), Some(&context));
+    /// }
+    /// assert!(driver.current_context()?.is_none());
+    /// # Ok(()) }
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// Driver API: [`cuCtxPushCurrent`, `cuCtxPopCurrent`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
+    pub fn push(&self) -> Result<Current<'_>> {
+        self.state.push()
+    }
+
+    /// Waits until all work that was enqueued in the context is done.
+    ///
+    /// Driver API: [`cuCtxSynchronize`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
+    pub fn synchronize(&self) -> Result<()> {
+        let _current = self.push()?;
+        // SAFETY: takes nothing.
+        unsafe { call!(self.driver, cuCtxSynchronize()) }
+    }
+
+    /// The free and the total memory of the context's device, in bytes.
+    ///
+    /// Driver API: [`cuMemGetInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+    pub fn memory_info(&self) -> Result<(usize, usize)> {
+        let _current = self.push()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the driver writes two sizes, which outlive the call.
+        unsafe { call!(self.driver, cuMemGetInfo_v2(&mut free, &mut total)) }?;
+        Ok((free, total))
+    }
+
+    pub(super) fn free_events(&self) -> &FreeEvents {
+        &self.state.free_events
+    }
+}
+
+impl ContextState {
+    fn new(table: Arc<Table>, raw: CUcontext, retained_of: Option<CUdevice>) -> Arc<ContextState> {
+        Arc::new(ContextState {
+            table,
+            raw,
+            device: retained_of.map_or_else(OnceLock::new, OnceLock::from),
+            retained: retained_of.is_some(),
+            free_events: FreeEvents::default(),
+        })
+    }
+
+    fn push(&self) -> Result<Current<'_>> {
+        let pushed = current(&self.table)? != self.raw;
+        if pushed {
+            // SAFETY: the handle is a context's that we retained or that the driver named; a destroyed one is refused.
+            unsafe { call!(self.table, cuCtxPushCurrent_v2(self.raw)) }?;
+        }
+        Ok(Current { state: self, pushed, of_this_thread: PhantomData })
+    }
+}
+
+fn current(table: &Table) -> Result<CUcontext> {
+    let mut raw = CUcontext::NULL;
+    // SAFETY: the driver writes one handle, which outlives the call.
+    unsafe { call!(table, cuCtxGetCurrent(&mut raw)) }?;
+    Ok(raw)
+}
+
+impl Drop for ContextState {
+    fn drop(&mut self) {
+        let events = self.free_events.drain();
+        if !events.is_empty() {
+            let destroyed = self.push().and_then(|_current| {
+                events.into_iter().fold(Ok(()), |result, event| {
+                    // SAFETY: the event came from cuEventCreate, was given back to the pool, and is in no other hands.
+                    result.and(unsafe { call!(self.table, cuEventDestroy_v2(event)) })
+                })
+            });
+            self.table.dropped(destroyed);
+        }
+        if let (true, Some(device)) = (self.retained, self.device.get()) {
+            // SAFETY: one retain of this device's primary context is ours, and this is its one release.
+            self.table.dropped(unsafe { call!(self.table, cuDevicePrimaryCtxRelease_v2(*device)) });
+        }
+    }
+}
+
+impl PartialEq for Context {
+    fn eq(&self, other: &Context) -> bool {
+        self.raw() == other.raw() && self.driver == other.driver
+    }
+}
+
+impl Eq for Context {}
+
+impl Hash for Context {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.raw().hash(state);
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Context({:#x}{})", self.raw().0, if self.state.retained { ", retained" } else { "" })
+    }
+}
+
+/// A context is current for this thread while this lives; from [`Context::push`].
+#[must_use = "the context is popped when this is dropped"]
+pub struct Current<'a> {
+    state: &'a ContextState,
+    pushed: bool,
+    /// A thread's context stack is its own: the guard must be dropped where it was made.
+    of_this_thread: PhantomData<*const ()>,
+}
+
+impl Drop for Current<'_> {
+    fn drop(&mut self) {
+        if self.pushed {
+            let mut popped = CUcontext::NULL;
+            // SAFETY: the driver writes one handle, which outlives the call.
+            self.state.table.dropped(unsafe { call!(self.state.table, cuCtxPopCurrent_v2(&mut popped)) });
+        }
+    }
+}
+
+impl fmt::Debug for Current<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Current({:#x})", self.state.raw.0)
+    }
+}

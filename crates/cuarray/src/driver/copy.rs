@@ -1,0 +1,315 @@
+//! Copies and fills, over raw addresses.
+//!
+//! Each takes an optional stream. With one, the work is enqueued there and the call returns; the memory has to stay until it is
+//! done. Without one it is the driver's own blocking form: it runs after the legacy default stream's work, and where the host's
+//! memory is involved the call returns when that memory may be used again. (A copy within the device, and a fill, come
+//! before all later work of the default stream, but the host does not wait for them.)
+//!
+//! A copy or fill of no bytes calls nothing: null addresses are right for it.
+//!
+//! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html),
+//! [which copies wait](https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html).
+
+use super::{Context, Stream, call};
+use crate::{Error, Result};
+use cuarray_abi::{CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CUDA_MEMCPY3D, CUarray, CUdeviceptr, CUmemorytype};
+use std::{ffi::c_void, ptr::null_mut};
+
+/// Copies `len` bytes from the host to the device.
+///
+/// # Safety
+/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or writes
+/// `src` at the same time. `stream` belongs to `context`.
+///
+/// Driver API: [`cuMemcpyHtoD`, `cuMemcpyHtoDAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+pub unsafe fn copy_host_to_device(
+    context: &Context,
+    dst: u64,
+    src: *const u8,
+    len: usize,
+    stream: Option<&Stream>,
+) -> Result<()> {
+    if len == 0 {
+        return Ok(());
+    }
+    let (driver, src) = (context.driver(), src.cast::<c_void>());
+    in_context(context, stream, || match stream {
+        // SAFETY: this function's contract.
+        Some(stream) => unsafe { call!(driver, cuMemcpyHtoDAsync_v2(dst, src, len, stream.raw())) },
+        // SAFETY: this function's contract.
+        None => unsafe { call!(driver, cuMemcpyHtoD_v2(dst, src, len)) },
+    })
+}
+
+/// Copies `len` bytes from the device to the host.
+///
+/// # Safety
+/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or writes
+/// `src` at the same time. `stream` belongs to `context`.
+///
+/// Driver API: [`cuMemcpyDtoH`, `cuMemcpyDtoHAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+pub unsafe fn copy_device_to_host(
+    context: &Context,
+    dst: *mut u8,
+    src: u64,
+    len: usize,
+    stream: Option<&Stream>,
+) -> Result<()> {
+    if len == 0 {
+        return Ok(());
+    }
+    let (driver, dst) = (context.driver(), dst.cast::<c_void>());
+    in_context(context, stream, || match stream {
+        // SAFETY: this function's contract.
+        Some(stream) => unsafe { call!(driver, cuMemcpyDtoHAsync_v2(dst, src, len, stream.raw())) },
+        // SAFETY: this function's contract.
+        None => unsafe { call!(driver, cuMemcpyDtoH_v2(dst, src, len)) },
+    })
+}
+
+/// Copies `len` bytes within the device, or between devices. The two ranges do not overlap.
+///
+/// # Safety
+/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or writes
+/// `src` at the same time. `stream` belongs to `context`.
+///
+/// Driver API: [`cuMemcpyDtoD`, `cuMemcpyDtoDAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+pub unsafe fn copy_device_to_device(
+    context: &Context,
+    dst: u64,
+    src: u64,
+    len: usize,
+    stream: Option<&Stream>,
+) -> Result<()> {
+    if len == 0 {
+        return Ok(());
+    }
+    let driver = context.driver();
+    in_context(context, stream, || match stream {
+        // SAFETY: this function's contract.
+        Some(stream) => unsafe { call!(driver, cuMemcpyDtoDAsync_v2(dst, src, len, stream.raw())) },
+        // SAFETY: this function's contract.
+        None => unsafe { call!(driver, cuMemcpyDtoD_v2(dst, src, len)) },
+    })
+}
+
+/// Writes the bytes of `element` `count` times, one after the other, from `dst` on.
+///
+/// # Errors
+/// [`Error::is_unsupported`] for an element that the driver cannot fill with: it takes one of 1, 2 or 4 bytes, and one of any
+/// length whose bytes are all the same (zero, above all). `CUDA_ERROR_INVALID_VALUE` if `dst` is not aligned to the element.
+///
+/// # Safety
+/// `dst` is good for writing `count` elements, until the fill is done, and nothing else uses them at the same time. `stream`
+/// belongs to `context`.
+///
+/// Driver API: [`cuMemsetD8`, `cuMemsetD16`, `cuMemsetD32`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+pub unsafe fn fill_bytes(
+    context: &Context,
+    dst: u64,
+    element: &[u8],
+    count: usize,
+    stream: Option<&Stream>,
+) -> Result<()> {
+    let Some(len) = element.len().checked_mul(count) else {
+        return Err(Error::argument(format!("{count} elements of {} bytes exceed the address space", element.len())));
+    };
+    let &[first, ..] = element else { return Ok(()) };
+    if count == 0 {
+        return Ok(());
+    }
+    let driver = context.driver();
+    in_context(context, stream, || match (element, stream.map(Stream::raw)) {
+        (_, stream) if element.iter().all(|byte| *byte == first) => match stream {
+            // SAFETY: this function's contract.
+            Some(stream) => unsafe { call!(driver, cuMemsetD8Async(dst, first, len, stream)) },
+            // SAFETY: this function's contract.
+            None => unsafe { call!(driver, cuMemsetD8_v2(dst, first, len)) },
+        },
+        (&[a, b], stream) => {
+            let value = u16::from_ne_bytes([a, b]);
+            match stream {
+                // SAFETY: this function's contract.
+                Some(stream) => unsafe { call!(driver, cuMemsetD16Async(dst, value, count, stream)) },
+                // SAFETY: this function's contract.
+                None => unsafe { call!(driver, cuMemsetD16_v2(dst, value, count)) },
+            }
+        }
+        (&[a, b, c, d], stream) => {
+            let value = u32::from_ne_bytes([a, b, c, d]);
+            match stream {
+                // SAFETY: this function's contract.
+                Some(stream) => unsafe { call!(driver, cuMemsetD32Async(dst, value, count, stream)) },
+                // SAFETY: this function's contract.
+                None => unsafe { call!(driver, cuMemsetD32_v2(dst, value, count)) },
+            }
+        }
+        _ => Err(Error::unsupported(format!(
+            "the driver cannot fill memory with an element of {} different bytes; it takes 1, 2 or 4",
+            element.len()
+        ))),
+    })
+}
+
+/// Where one side of a [`Copy3d`] begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyAddress {
+    /// In the host's memory.
+    Host(*mut u8),
+    /// In memory that the device reaches.
+    Device(u64),
+}
+
+/// One side of a [`Copy3d`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopySide {
+    /// The first byte.
+    pub address: CopyAddress,
+    /// Bytes from a row's start to the next row's; at least the width of a row.
+    pub pitch: usize,
+    /// Bytes from a slice's start to the next slice's; at least what its rows take.
+    pub slice_pitch: usize,
+}
+
+/// A box of bytes to copy: `depth` slices of `height` rows of `width` bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copy3d {
+    /// Where it comes from.
+    pub src: CopySide,
+    /// Where it goes.
+    pub dst: CopySide,
+    /// Bytes in a row.
+    pub width: usize,
+    /// Rows in a slice.
+    pub height: usize,
+    /// Slices.
+    pub depth: usize,
+}
+
+/// Copies a box of bytes whose rows and slices lie apart.
+///
+/// The driver counts the distance of slices in rows. Where it is no whole number of rows, the slices are copied one by one.
+///
+/// # Errors
+/// [`Error::is_unsupported`] where rows or slices overlap (a pitch below the width, or a slice pitch below the rows'
+/// extent) or the box exceeds the address space.
+///
+/// # Safety
+/// Every row of `dst` is good for writing and every row of `src` for reading, until the copy is done, and nothing else uses
+/// those of `dst` or writes those of `src` at the same time. `stream` belongs to `context`.
+///
+/// Driver API: [`cuMemcpy3D`, `cuMemcpy3DAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+pub unsafe fn copy_3d(context: &Context, copy: &Copy3d, stream: Option<&Stream>) -> Result<()> {
+    let &Copy3d { mut src, mut dst, width, height, depth } = copy;
+    if width == 0 || height == 0 || depth == 0 {
+        return Ok(());
+    }
+    src.check(copy)?;
+    dst.check(copy)?;
+    let (src_rows, dst_rows) = match (src.rows_per_slice(copy), dst.rows_per_slice(copy)) {
+        (Some(src_rows), Some(dst_rows)) => (src_rows, dst_rows),
+        _ => {
+            let slice = Copy3d { depth: 1, ..*copy };
+            for _ in 0..depth {
+                // SAFETY: this function's contract, for the rows of one slice of the box.
+                unsafe { copy_3d(context, &Copy3d { src, dst, ..slice }, stream) }?;
+                src.address = src.address.after(src.slice_pitch);
+                dst.address = dst.address.after(dst.slice_pitch);
+            }
+            return Ok(());
+        }
+    };
+    let (src_type, src_host, src_device) = src.address.parts();
+    let (dst_type, dst_host, dst_device) = dst.address.parts();
+    let parameters = CUDA_MEMCPY3D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcZ: 0,
+        srcLOD: 0,
+        srcMemoryType: src_type,
+        srcHost: src_host,
+        srcDevice: src_device,
+        srcArray: CUarray::NULL,
+        reserved0: null_mut(),
+        srcPitch: src.pitch,
+        srcHeight: src_rows,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstZ: 0,
+        dstLOD: 0,
+        dstMemoryType: dst_type,
+        dstHost: dst_host,
+        dstDevice: dst_device,
+        dstArray: CUarray::NULL,
+        reserved1: null_mut(),
+        dstPitch: dst.pitch,
+        dstHeight: dst_rows,
+        WidthInBytes: width,
+        Height: height,
+        Depth: depth,
+    };
+    let driver = context.driver();
+    in_context(context, stream, || match stream {
+        // SAFETY: this function's contract; the driver reads the parameters during the call.
+        Some(stream) => unsafe { call!(driver, cuMemcpy3DAsync_v2(&parameters, stream.raw())) },
+        // SAFETY: as above.
+        None => unsafe { call!(driver, cuMemcpy3D_v2(&parameters)) },
+    })
+}
+
+impl CopySide {
+    fn check(&self, copy: &Copy3d) -> Result<()> {
+        let rows = (copy.height - 1).checked_mul(self.pitch).and_then(|bytes| bytes.checked_add(copy.width));
+        let slices = (copy.depth - 1).checked_mul(self.slice_pitch);
+        let apart = (copy.height == 1 || self.pitch >= copy.width)
+            && (copy.depth == 1 || rows.is_some_and(|rows| self.slice_pitch >= rows));
+        let address = match self.address {
+            CopyAddress::Host(address) => address.addr() as u64,
+            CopyAddress::Device(address) => address,
+        };
+        let end = rows.zip(slices).and_then(|(rows, slices)| rows.checked_add(slices));
+        if apart && end.is_some_and(|end| address.checked_add(end as u64).is_some()) {
+            return Ok(());
+        }
+        Err(Error::unsupported(format!(
+            "cannot copy a box of {}x{}x{} bytes with a pitch of {} and a slice pitch of {}: its rows overlap or exceed \
+             the address space",
+            copy.depth, copy.height, copy.width, self.pitch, self.slice_pitch
+        )))
+    }
+
+    /// The distance of slices in rows, `None` if it is no whole number that the driver takes.
+    fn rows_per_slice(&self, copy: &Copy3d) -> Option<usize> {
+        if copy.depth == 1 {
+            return Some(copy.height);
+        }
+        let whole = self.pitch != 0 && self.slice_pitch.is_multiple_of(self.pitch);
+        whole.then(|| self.slice_pitch / self.pitch).filter(|rows| *rows >= copy.height)
+    }
+}
+
+impl CopyAddress {
+    fn after(self, bytes: usize) -> CopyAddress {
+        match self {
+            CopyAddress::Host(address) => CopyAddress::Host(address.wrapping_add(bytes)),
+            CopyAddress::Device(address) => CopyAddress::Device(address.wrapping_add(bytes as u64)),
+        }
+    }
+
+    fn parts(self) -> (CUmemorytype, *mut c_void, CUdeviceptr) {
+        match self {
+            CopyAddress::Host(address) => (CU_MEMORYTYPE_HOST, address.cast(), 0),
+            CopyAddress::Device(address) => (CU_MEMORYTYPE_DEVICE, null_mut(), address),
+        }
+    }
+}
+
+fn in_context(context: &Context, stream: Option<&Stream>, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    match stream {
+        Some(stream) => stream.in_context_or(context, work),
+        None => {
+            let _current = context.push()?;
+            work()
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! [`Device`]: a GPU, by its ordinal, and its primary context.
+//!
+//! Driver API: [device management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html),
+//! [primary contexts](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
+
+use super::{Context, Driver, call};
+use crate::Result;
+use cuarray_abi::{
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, CUdevice,
+    CUdevice_attribute, CUuuid,
+};
+use std::ffi::{CStr, c_char};
+
+impl Driver {
+    /// How many devices the process sees (`CUDA_VISIBLE_DEVICES` counts).
+    ///
+    /// Driver API: [`cuDeviceGetCount`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
+    pub fn device_count(&self) -> Result<usize> {
+        let mut count = 0;
+        // SAFETY: the driver writes one int, which outlives the call.
+        unsafe { call!(self, cuDeviceGetCount(&mut count)) }?;
+        Ok(usize::try_from(count).unwrap_or(0))
+    }
+
+    /// The device with that ordinal.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_DEVICE` if there is none.
+    ///
+    /// Driver API: [`cuDeviceGet`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
+    pub fn device(&self, ordinal: i32) -> Result<Device> {
+        let mut raw = 0;
+        // SAFETY: the driver writes one int, which outlives the call.
+        unsafe { call!(self, cuDeviceGet(&mut raw, ordinal)) }?;
+        Ok(Device { driver: self.clone(), raw })
+    }
+
+    /// All devices, in the order of their ordinals.
+    pub fn devices(&self) -> Result<Vec<Device>> {
+        (0..).take(self.device_count()?).map(|ordinal| self.device(ordinal)).collect()
+    }
+}
+
+/// A GPU. A clone is the same device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    driver: Driver,
+    raw: CUdevice,
+}
+
+impl Device {
+    /// The device that the driver itself named.
+    pub(super) fn known(driver: Driver, raw: CUdevice) -> Device {
+        Device { driver, raw }
+    }
+
+    /// The driver that the device is seen through.
+    pub fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    /// The device's number, from 0; the driver's handle of a device is the same number.
+    pub fn ordinal(&self) -> i32 {
+        self.raw
+    }
+
+    /// The device's name, for people.
+    ///
+    /// Driver API: [`cuDeviceGetName`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
+    pub fn name(&self) -> Result<String> {
+        let mut name: [c_char; 256] = [0; 256];
+        // SAFETY: the driver writes at most 255 characters and a nul; the last byte of the buffer stays ours.
+        unsafe { call!(self.driver, cuDeviceGetName(name.as_mut_ptr(), 255, self.raw)) }?;
+        let bytes = name.map(|character| character as u8);
+        let text = CStr::from_bytes_until_nul(&bytes).map(CStr::to_bytes).unwrap_or(&bytes);
+        Ok(String::from_utf8_lossy(text).into_owned())
+    }
+
+    /// The device's memory in bytes.
+    ///
+    /// Driver API: [`cuDeviceTotalMem`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
+    pub fn total_memory(&self) -> Result<usize> {
+        let mut bytes = 0;
+        // SAFETY: the driver writes one size, which outlives the call.
+        unsafe { call!(self.driver, cuDeviceTotalMem_v2(&mut bytes, self.raw)) }?;
+        Ok(bytes)
+    }
+
+    /// The compute capability: (9, 0) is 9.0.
+    pub fn compute_capability(&self) -> Result<(i32, i32)> {
+        Ok((
+            self.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            self.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        ))
+    }
+
+    /// One attribute, by the number that the manual gives it.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` if the driver does not know the attribute.
+    ///
+    /// Driver API: [`cuDeviceGetAttribute`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
+    pub fn attribute(&self, attribute: CUdevice_attribute) -> Result<i32> {
+        let mut value = 0;
+        // SAFETY: the driver writes one int, which outlives the call; an unknown attribute is refused.
+        unsafe { call!(self.driver, cuDeviceGetAttribute(&mut value, attribute, self.raw)) }?;
+        Ok(value)
+    }
+
+    /// The device's 16-byte identifier, the same in every process.
+    ///
+    /// Driver API: [`cuDeviceGetUuid`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
+    pub fn uuid(&self) -> Result<[u8; 16]> {
+        let mut uuid = CUuuid { bytes: [0; 16] };
+        // SAFETY: the driver writes 16 bytes, which outlive the call.
+        unsafe { call!(self.driver, cuDeviceGetUuid_v2 | cuDeviceGetUuid(&mut uuid, self.raw)) }?;
+        Ok(uuid.bytes)
+    }
+
+    /// The device's primary context: the one that CUDA's runtime, and with it nearly every library, works in.
+    ///
+    /// It is retained, and released when the last object that holds it is dropped. While anybody holds it, asking
+    /// again costs a look-up.
+    ///
+    /// Driver API: [`cuDevicePrimaryCtxRetain`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
+    pub fn primary_context(&self) -> Result<Context> {
+        Context::retain_primary(self)
+    }
+}

@@ -1,0 +1,146 @@
+//! [`Event`]: a point in a stream's work, to wait for on another stream or on the host.
+//!
+//! Driver API: [event management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
+
+use super::{Context, Stream, call, is_ready};
+use crate::Result;
+use cuarray_abi::{CU_EVENT_DEFAULT, CU_EVENT_DISABLE_TIMING, CUevent, CUresult};
+use std::{
+    fmt,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+/// An event, destroyed when dropped.
+///
+/// An event that was never recorded counts as done. One can be recorded again at once: who waits for it waits for what it
+/// stood for when they asked.
+pub struct Event {
+    context: Context,
+    raw: CUevent,
+    /// Given back to the context's pool instead of being destroyed.
+    pooled: bool,
+    /// A call refused the event, so it must not come out of the pool again.
+    spoiled: AtomicBool,
+}
+
+impl Event {
+    /// A new event; with `timing`, one whose time can be asked for, which costs a little at each recording.
+    ///
+    /// Driver API: [`cuEventCreate`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
+    pub fn new(context: &Context, timing: bool) -> Result<Event> {
+        let _current = context.push()?;
+        let mut raw = CUevent::NULL;
+        let flags = if timing { CU_EVENT_DEFAULT } else { CU_EVENT_DISABLE_TIMING };
+        // SAFETY: the driver writes one handle, which outlives the call.
+        unsafe { call!(context.driver(), cuEventCreate(&mut raw, flags)) }?;
+        Ok(Event { context: context.clone(), raw, pooled: false, spoiled: AtomicBool::new(false) })
+    }
+
+    /// Lets the event stand for all that `stream` has been given so far. The stream is one of the event's context; a default
+    /// stream that came without a context is taken as that context's.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_HANDLE` if the stream is one of another context.
+    ///
+    /// Driver API: [`cuEventRecord`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
+    pub fn record(&self, stream: &Stream) -> Result<()> {
+        // SAFETY: the event and the stream are alive by their types' invariants.
+        let record = || unsafe { call!(self.context.driver(), cuEventRecord(self.raw, stream.raw())) };
+        self.spoiled_by(stream.in_context_or(&self.context, record))
+    }
+
+    /// Waits until what the event stands for is done.
+    ///
+    /// Driver API: [`cuEventSynchronize`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
+    pub fn synchronize(&self) -> Result<()> {
+        let _current = self.context.push()?;
+        // SAFETY: the event is alive by this type's invariant.
+        unsafe { call!(self.context.driver(), cuEventSynchronize(self.raw)) }
+    }
+
+    /// Whether what the event stands for is done.
+    ///
+    /// Driver API: [`cuEventQuery`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
+    pub fn is_done(&self) -> Result<bool> {
+        let _current = self.context.push()?;
+        // SAFETY: the event is alive by this type's invariant.
+        is_ready(unsafe { call!(self.context.driver(), cuEventQuery(self.raw)) })
+    }
+
+    /// The milliseconds from this event to `end`.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_HANDLE` if either was made without timing or never recorded; `CUDA_ERROR_NOT_READY` if either is not
+    /// done.
+    ///
+    /// Driver API: [`cuEventElapsedTime`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
+    pub fn elapsed_time(&self, end: &Event) -> Result<f32> {
+        let _current = self.context.push()?;
+        let mut milliseconds = 0.0;
+        // SAFETY: both events are alive by this type's invariant; the driver writes one float, which outlives the call.
+        unsafe {
+            call!(
+                self.context.driver(),
+                cuEventElapsedTime_v2 | cuEventElapsedTime(&mut milliseconds, self.raw, end.raw)
+            )
+        }?;
+        Ok(milliseconds)
+    }
+
+    /// The driver's handle.
+    pub fn handle(&self) -> usize {
+        self.raw.0
+    }
+
+    /// The event's context.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The event with that handle, which goes back to the context's pool.
+    pub(super) fn pooled(context: &Context, raw: CUevent) -> Event {
+        Event { context: context.clone(), raw, pooled: true, spoiled: AtomicBool::new(false) }
+    }
+
+    pub(super) fn into_pooled(mut self) -> Event {
+        self.pooled = true;
+        self
+    }
+
+    pub(super) fn raw(&self) -> CUevent {
+        self.raw
+    }
+
+    /// Passes on what a call with the event answered; if it failed, the event is not used again. (That of its context may
+    /// have been destroyed by whoever reset the device, and a handle that is not valid stays so.)
+    pub(super) fn spoiled_by(&self, result: Result<()>) -> Result<()> {
+        if result.is_err() {
+            self.spoiled.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        let spoiled = *self.spoiled.get_mut();
+        if self.pooled && !spoiled && self.context.free_events().put(self.raw) {
+            return;
+        }
+        let destroyed = self.context.push().and_then(|_current| {
+            // SAFETY: the event came from cuEventCreate and is in no other hands.
+            unsafe { call!(self.context.driver(), cuEventDestroy_v2(self.raw)) }
+        });
+        match destroyed {
+            // That the handle is not valid was said by the call that spoiled it.
+            Err(error) if spoiled && error.driver_code() == Some(CUresult::CUDA_ERROR_INVALID_HANDLE) => {}
+            destroyed => self.context.driver().table().dropped(destroyed),
+        }
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Event({:#x})", self.handle())
+    }
+}

@@ -1,0 +1,74 @@
+//! [`Owner`]: what must outlive a pointer or a stream.
+//!
+//! The interface hands out addresses, not objects: whoever keeps an address has to keep, beside it, whatever frees the
+//! memory when it goes. What that is matters to nobody, only that it stays; so an owner is opaque, and cloning one counts
+//! a reference in Rust and touches nothing else. A Python object is held through an `Arc` for that reason: its own count
+//! may only be changed by a thread that is attached to the interpreter, and arrays are cloned by threads that are not.
+//!
+//! Clauses: the consumer keeps the producer's object for as long as it uses the data (the section *Lifetime management* of
+//! the interface's text).
+
+use std::{any::Any, fmt, sync::Arc};
+
+/// Whatever has to stay alive for an address or a stream to stay valid. Two words; a clone shares the object.
+///
+/// ```
+/// use cuarray::Owner;
+/// use std::sync::Arc;
+///
+/// let memory = Arc::new(vec![0u8; 16]);
+/// let owner = Owner::new(memory.clone());
+/// let other = owner.clone();
+/// drop(owner);
+/// assert_eq!(Arc::strong_count(&memory), 2);
+/// drop(other);
+/// assert_eq!(Arc::strong_count(&memory), 1);
+/// ```
+#[derive(Clone)]
+pub struct Owner(Kept);
+
+#[derive(Clone)]
+enum Kept {
+    /// Never read: being held is all it is for.
+    Rust(#[allow(dead_code)] Arc<dyn Any + Send + Sync>),
+    #[cfg(feature = "python")]
+    Python(Arc<pyo3::Py<pyo3::PyAny>>),
+}
+
+impl Owner {
+    /// Keeps a Rust object.
+    pub fn new(object: Arc<dyn Any + Send + Sync>) -> Owner {
+        Owner(Kept::Rust(object))
+    }
+
+    /// Keeps a Python object. Clones and drops of the owner need no attached interpreter.
+    #[cfg(feature = "python")]
+    pub fn python(object: pyo3::Py<pyo3::PyAny>) -> Owner {
+        Owner(Kept::Python(Arc::new(object)))
+    }
+
+    /// The Python object, if that is what is kept.
+    #[cfg(feature = "python")]
+    pub fn as_python(&self) -> Option<&pyo3::Py<pyo3::PyAny>> {
+        match &self.0 {
+            Kept::Python(object) => Some(object),
+            Kept::Rust(_) => None,
+        }
+    }
+}
+
+impl fmt::Debug for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Kept::Rust(_) => "Owner(Rust)",
+            #[cfg(feature = "python")]
+            Kept::Python(_) => "Owner(Python)",
+        })
+    }
+}
+
+const _: () = {
+    const fn shareable<T: Send + Sync + 'static>() {}
+    shareable::<Owner>();
+    assert!(size_of::<Owner>() == 2 * size_of::<usize>());
+};
