@@ -1,0 +1,607 @@
+//! One `__cuda_array_interface__`, parsed and validated.
+//!
+//! An [`Interface`] is plain data: it owns nothing, keeps nothing alive (clause L1) and knows neither driver nor Python, so
+//! it can be made, compared and printed anywhere. That it exists means that the dictionary was sound in itself: the bytes
+//! that the layout spans around the data pointer are addresses, the item size of type string, layout and fields is one
+//! number, and what the version does not know is not there. Whether the memory exists is the driver's to say.
+//!
+//! Who reads a dictionary builds it entry by entry, in any order:
+//!
+//! ```
+//! use cuarray::{Interface, Layout, StreamEntry, TypeStr, Version};
+//!
+//! let typestr: TypeStr = "<f4".parse()?;
+//! let layout = Layout::c_contiguous(&[3, 4], typestr.itemsize())?;
+//! let interface = Interface::new(0x7f00_0000_0000, typestr, layout)?
+//!     .with_version(Version::V3)
+//!     .with_read_only(true)
+//!     .with_stream(StreamEntry::LegacyDefault);
+//! assert_eq!(interface.byte_range(), 0x7f00_0000_0000..0x7f00_0000_0030);
+//! # Ok::<(), cuarray::Error>(())
+//! ```
+
+use crate::{Descr, Error, Kind, Layout, Result, StreamEntry, TypeStr, layout::Tuple};
+use std::{fmt, ops::Range};
+
+/// An address in device memory, as the driver's `CUdeviceptr` holds it.
+pub type DevicePtr = u64;
+
+/// The version of the interface (clause I7).
+///
+/// ```
+/// use cuarray::Version;
+///
+/// assert_eq!(Version::try_from(3)?, Version::V3);
+/// assert_eq!(Version::try_from(4).unwrap_err().key(), Some("version"));
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Version {
+    /// Without masks, and silent about strides of contiguous arrays and pointers of empty ones.
+    V0,
+    /// With masks.
+    V1,
+    /// With rules for strides and empty arrays.
+    V2,
+    /// With streams; the current version.
+    #[default]
+    V3,
+}
+
+impl Version {
+    /// The number that the dictionary holds.
+    ///
+    /// ```
+    /// assert_eq!(cuarray::Version::V2.number(), 2);
+    /// ```
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+}
+
+impl TryFrom<i64> for Version {
+    type Error = Error;
+
+    /// # Errors
+    /// Key `version`: not 0 to 3.
+    fn try_from(number: i64) -> Result<Version> {
+        match number {
+            0 => Ok(Version::V0),
+            1 => Ok(Version::V1),
+            2 => Ok(Version::V2),
+            3 => Ok(Version::V3),
+            _ => Err(Error::entry("version", format!("{number}; this version of cuarray reads 0 to 3"))),
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.number().fmt(f)
+    }
+}
+
+/// One parsed and validated `__cuda_array_interface__`; see the example at [`Interface::new`].
+#[derive(Clone, PartialEq, Eq)]
+pub struct Interface {
+    layout: Layout,
+    data: DevicePtr,
+    stream: StreamEntry,
+    mask: Option<Mask>,
+    descr: Option<Descr>,
+    typestr: TypeStr,
+    version: Version,
+    read_only: bool,
+}
+
+impl Interface {
+    /// The entries that every interface has. The rest starts out as version 3, writable, without stream, mask or fields.
+    ///
+    /// An array that takes no bytes (a dimension of 0, or items of size 0) may have any pointer (clauses I5 and V1).
+    ///
+    /// # Errors
+    /// * `typestr`: Python objects, or another item size than the layout's;
+    /// * `strides`: a bit field that is not made of whole bytes, and not in C order (see [`Interface::byte_range`]);
+    /// * `data`: a null pointer, or a layout that reaches beyond either end of the address space.
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let column = Layout::strided(&[3], &[-16], 4)?;
+    /// let interface = Interface::new(0x1000, TypeStr::of::<f32>(), column.clone())?;
+    /// assert_eq!(interface.byte_range(), 0x0fe0..0x1004);
+    ///
+    /// let null = Interface::new(0, TypeStr::of::<f32>(), column).unwrap_err();
+    /// assert_eq!(null.key(), Some("data"));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn new(data: DevicePtr, typestr: TypeStr, layout: Layout) -> Result<Interface> {
+        if typestr.kind() == Kind::Object {
+            return Err(no_objects("typestr", &typestr));
+        }
+        if typestr.itemsize() != layout.itemsize() {
+            let why = format!(
+                "'{typestr}' has items of {} bytes, but the layout was made for items of {}",
+                typestr.itemsize(),
+                layout.itemsize()
+            );
+            return Err(Error::entry("typestr", why));
+        }
+        if is_packed(typestr) && !layout.is_c_contiguous() {
+            let why = format!(
+                "{} cannot step through the packed bits of '{typestr}'; expected None",
+                Tuple(layout.strides())
+            );
+            return Err(Error::entry("strides", why));
+        }
+        let interface = Interface {
+            layout,
+            data,
+            stream: StreamEntry::None,
+            mask: None,
+            descr: None,
+            typestr,
+            version: Version::V3,
+            read_only: false,
+        };
+        if interface.nbytes() != 0 {
+            if data == 0 {
+                let why = format!("a null pointer, but shape {} has elements", Tuple(interface.shape()));
+                return Err(Error::entry("data", why));
+            }
+            let extent = interface.byte_extent();
+            if data.checked_add_signed(extent.start as i64).is_none()
+                || data.checked_add_signed(extent.end as i64).is_none()
+            {
+                let why = format!(
+                    "pointer {data:#x} with shape {} and strides {} reaches beyond the address space",
+                    Tuple(interface.shape()),
+                    Tuple(interface.strides())
+                );
+                return Err(Error::entry("data", why));
+            }
+        }
+        Ok(interface)
+    }
+
+    /// Of the given version. Entries that the version does not have are dropped: the stream below 3 (clause V2), and the
+    /// mask in 0 (clause V0).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, StreamEntry, TypeStr, Version};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// let older = interface.with_stream(StreamEntry::LegacyDefault).with_version(Version::V2);
+    /// assert_eq!(older.stream(), StreamEntry::None);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_version(mut self, version: Version) -> Interface {
+        self.version = version;
+        if version < Version::V3 {
+            self.stream = StreamEntry::None;
+        }
+        if version < Version::V1 {
+            self.mask = None;
+        }
+        self
+    }
+
+    /// With the read-only flag of `data` (clause I4).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert!(interface.with_read_only(true).is_read_only());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_read_only(mut self, read_only: bool) -> Interface {
+        self.read_only = read_only;
+        self
+    }
+
+    /// With a stream (clause I11). Versions below 3 have none, and stay without (clause V2).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, StreamEntry, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert_eq!(interface.with_stream(StreamEntry::PerThreadDefault).stream().handle(), Some(2));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_stream(mut self, stream: StreamEntry) -> Interface {
+        if self.version >= Version::V3 {
+            self.stream = stream;
+        }
+        self
+    }
+
+    /// With the fields of the elements (clause I9). A single unnamed field of the array's own type says nothing new and is
+    /// not kept.
+    ///
+    /// # Errors
+    /// Key `descr`: its fields add up to another item size than the type string's, or one of them is a Python object.
+    ///
+    /// ```
+    /// use cuarray::{Descr, Field, Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::void(8), Layout::c_contiguous(&[3], 8)?)?;
+    /// let fields = vec![Field::new("x", TypeStr::of::<f32>()), Field::new("y", TypeStr::of::<f32>())];
+    /// assert_eq!(interface.clone().with_descr(Descr::new(fields)?)?.descr().unwrap().fields().len(), 2);
+    ///
+    /// let short = Descr::new(vec![Field::new("x", TypeStr::of::<f32>())])?;
+    /// assert_eq!(interface.with_descr(short).unwrap_err().key(), Some("descr"));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn with_descr(mut self, descr: Descr) -> Result<Interface> {
+        if descr.has_objects() {
+            return Err(no_objects("descr", &descr));
+        }
+        if descr.itemsize() != self.typestr.itemsize() {
+            let why = format!(
+                "{descr} adds up to {} bytes, but typestr '{}' has items of {}",
+                descr.itemsize(),
+                self.typestr,
+                self.typestr.itemsize()
+            );
+            return Err(Error::entry("descr", why));
+        }
+        self.descr = (descr.as_plain() != Some(self.typestr)).then_some(descr);
+        Ok(self)
+    }
+
+    /// With a mask (clause I10). Version 0 has none, and stays without (clause V0).
+    ///
+    /// # Errors
+    /// Key `mask`: it was made for another shape, to which it broadcasts but not to this one.
+    ///
+    /// ```
+    /// use cuarray::{Bool8, Interface, Layout, Mask, TypeStr};
+    ///
+    /// let array = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3, 4], 1)?)?;
+    /// let row = Interface::new(0x2000, TypeStr::of::<Bool8>(), Layout::c_contiguous(&[4], 1)?)?;
+    /// let mask = Mask::new(row, array.layout())?;
+    /// assert!(array.with_mask(mask)?.mask().is_some());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn with_mask(mut self, mask: Mask) -> Result<Interface> {
+        check_broadcast(mask.0.shape(), self.shape())?;
+        if self.version >= Version::V1 {
+            self.mask = Some(mask);
+        }
+        Ok(self)
+    }
+
+    /// The version (clause I7).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr, Version};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert_eq!(interface.version(), Version::V3);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The type of the elements (clause I3).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert_eq!(interface.typestr(), TypeStr::of::<u8>());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn typestr(&self) -> TypeStr {
+        self.typestr
+    }
+
+    /// Shape, strides and item size.
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert!(interface.layout().is_c_contiguous());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The length of each dimension (clause I2).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert_eq!(interface.shape(), &[3]);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn shape(&self) -> &[usize] {
+        self.layout.shape()
+    }
+
+    /// The bytes to step for each dimension, also where the entry was `None` (clause I8).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u16>(), Layout::c_contiguous(&[3], 2)?)?;
+    /// assert_eq!(interface.strides(), &[2]);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn strides(&self) -> &[isize] {
+        self.layout.strides()
+    }
+
+    /// The data pointer as it was given (clause I4): the address of the element whose indices are all 0.
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let empty = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[0], 1)?)?;
+    /// assert_eq!((empty.data(), empty.export_data()), (0x1000, 0));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn data(&self) -> DevicePtr {
+        self.data
+    }
+
+    /// The data pointer as it is exported: 0 for an array that takes no bytes (clause I5).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert_eq!(interface.export_data(), 0x1000);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn export_data(&self) -> DevicePtr {
+        if self.nbytes() == 0 { 0 } else { self.data }
+    }
+
+    /// The read-only flag (clause I4).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert!(!interface.is_read_only());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// On which stream work may be pending (clause I11).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, StreamEntry, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert_eq!(interface.stream(), StreamEntry::None);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn stream(&self) -> StreamEntry {
+        self.stream
+    }
+
+    /// The mask (clause I10); `None` means that all elements are valid.
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert!(interface.mask().is_none());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn mask(&self) -> Option<&Mask> {
+        self.mask.as_ref()
+    }
+
+    /// The fields of the elements (clause I9), where they say more than the type string.
+    ///
+    /// ```
+    /// use cuarray::{Descr, Field, Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// let plain = Descr::new(vec![Field::new("", TypeStr::of::<u8>())])?;
+    /// assert!(interface.with_descr(plain)?.descr().is_none());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn descr(&self) -> Option<&Descr> {
+        self.descr.as_ref()
+    }
+
+    /// The bytes that the elements take if they lie without gaps; of packed bits, the bytes that hold them all.
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let bits = Interface::new(0x1000, "|t1".parse()?, Layout::c_contiguous(&[100], 1)?)?;
+    /// assert_eq!(bits.nbytes(), 13);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn nbytes(&self) -> usize {
+        match self.typestr.bits() {
+            // Through u128: a string of 2^60 bytes has more bits than usize counts.
+            Some(bits) if is_packed(self.typestr) => {
+                (self.layout.len() as u128 * u128::from(bits)).div_ceil(8) as usize
+            }
+            _ => self.layout.nbytes(),
+        }
+    }
+
+    /// The addresses of all bytes that the elements take. Empty, at the data pointer, for an array that takes none.
+    ///
+    /// Bit fields that are not made of whole bytes (`|t1`) are packed: bytes cannot step through them, so such an array is one
+    /// string of bits in C order, and its last byte is the one that holds the last bit.
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let every_other = Interface::new(0x1000, TypeStr::of::<f32>(), Layout::strided(&[3], &[8], 4)?)?;
+    /// assert_eq!(every_other.byte_range(), 0x1000..0x1014);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn byte_range(&self) -> Range<DevicePtr> {
+        let extent = self.byte_extent();
+        // Neither wraps: `new` has computed the same for every array that takes bytes, and the others have 0..0.
+        self.data.wrapping_add_signed(extent.start as i64)..self.data.wrapping_add_signed(extent.end as i64)
+    }
+
+    fn byte_extent(&self) -> Range<isize> {
+        if is_packed(self.typestr) { 0..self.nbytes() as isize } else { self.layout.byte_extent() }
+    }
+}
+
+/// Whether the elements are bits that share bytes.
+fn is_packed(typestr: TypeStr) -> bool {
+    typestr.bits().is_some_and(|bits| bits % 8 != 0)
+}
+
+#[cold]
+fn no_objects(key: &'static str, what: &dyn fmt::Display) -> Error {
+    let why =
+        format!("{what} holds pointers to Python objects, which mean nothing on a device; expected numbers or bytes");
+    Error::entry(key, why)
+}
+
+/// What a person wants to see; the layout of the text is not for parsing.
+///
+/// ```
+/// use cuarray::{Interface, Layout, TypeStr};
+///
+/// let interface = Interface::new(0x1000, TypeStr::of::<f32>(), Layout::c_contiguous(&[3, 4], 4)?)?;
+/// let printed = interface.to_string();
+/// assert!(printed.contains("typestr  '<f4'"));
+/// assert!(printed.contains("C-contiguous"));
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+impl fmt::Display for Interface {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+        let line = |f: &mut fmt::Formatter<'_>, key: &str, value: &dyn fmt::Display, note: &dyn fmt::Display| {
+            write!(f, "\n  {key:<8} {:<20} {note}", value.to_string())
+        };
+        write!(f, "CUDA Array Interface, version {}", self.version)?;
+        line(f, "typestr", &format_args!("'{}'", self.typestr), &self.typestr.in_words())?;
+        let size = format!("{}, {}", count(self.layout.len(), "element"), count(self.nbytes(), "byte"));
+        line(f, "shape", &Tuple(self.shape()), &size)?;
+        let order = match (self.layout.is_c_contiguous(), self.layout.is_f_contiguous()) {
+            (true, true) => "C- and F-contiguous",
+            (true, false) => "C-contiguous",
+            (false, true) => "F-contiguous",
+            (false, false) => "not contiguous",
+        };
+        line(f, "strides", &Tuple(self.strides()), &order)?;
+        let range = self.byte_range();
+        let access = if self.read_only { "read-only" } else { "writable" };
+        let bytes = if range.is_empty() {
+            "no bytes".into()
+        } else {
+            format!("bytes {:#x} to {:#x}", range.start, range.end - 1)
+        };
+        line(f, "data", &format_args!("{:#x}", self.data), &format_args!("{access}, {bytes}"))?;
+        line(f, "stream", &self.stream, &self.stream.in_words())?;
+        if let Some(descr) = &self.descr {
+            write!(f, "\n  {:<8} {descr}", "descr")?;
+        }
+        if let Some(Mask(mask)) = &self.mask {
+            line(f, "mask", &Tuple(mask.shape()), &format_args!("'{}' at {:#x}", mask.typestr, mask.data))?;
+        }
+        Ok(())
+    }
+}
+
+/// On one line, what is not as usual included.
+impl fmt::Debug for Interface {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Interface(v{} '{}' {} at {:#x}", self.version, self.typestr, Tuple(self.shape()), self.data)?;
+        if !self.layout.is_c_contiguous() {
+            write!(f, ", strides {}", Tuple(self.strides()))?;
+        }
+        if self.read_only {
+            f.write_str(", read-only")?;
+        }
+        if self.stream != StreamEntry::None {
+            write!(f, ", stream {}", self.stream)?;
+        }
+        if let Some(descr) = &self.descr {
+            write!(f, ", descr {descr}")?;
+        }
+        if let Some(Mask(mask)) = &self.mask {
+            write!(f, ", mask {mask:?}")?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// The mask of an array: an interface of its own, whose elements are true where the array's are valid (clause I10).
+///
+/// ```
+/// use cuarray::{Bool8, Interface, Layout, Mask, TypeStr};
+///
+/// let array = Layout::c_contiguous(&[3, 4], 8)?;
+/// let column = Interface::new(0x2000, TypeStr::of::<Bool8>(), Layout::c_contiguous(&[3, 1], 1)?)?;
+/// assert_eq!(Mask::new(column, &array)?.interface().shape(), &[3, 1]);
+///
+/// let other = Interface::new(0x2000, TypeStr::of::<Bool8>(), Layout::c_contiguous(&[3], 1)?)?;
+/// assert_eq!(Mask::new(other, &array).unwrap_err().key(), Some("mask"));
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mask(Box<Interface>);
+
+impl Mask {
+    /// The mask of an array of layout `array`.
+    ///
+    /// # Errors
+    /// Key `mask`: the interface has a mask itself, its elements are structures and so neither true nor false, or its
+    /// shape cannot be broadcast to the array's.
+    pub fn new(interface: Interface, array: &Layout) -> Result<Mask> {
+        if interface.mask.is_some() {
+            return Err(Error::entry("mask", "has a mask itself; expected an array of which all elements are valid"));
+        }
+        if interface.typestr.kind() == Kind::Void {
+            let why = format!("has elements of type '{}', which are neither true nor false", interface.typestr);
+            return Err(Error::entry("mask", why));
+        }
+        check_broadcast(interface.shape(), array.shape())?;
+        Ok(Mask(Box::new(interface)))
+    }
+
+    /// The mask's own interface. Its stream is to be waited for like the array's.
+    ///
+    /// ```
+    /// use cuarray::{Bool8, Interface, Layout, Mask, TypeStr};
+    ///
+    /// let flags = Interface::new(0x2000, TypeStr::of::<Bool8>(), Layout::c_contiguous(&[4], 1)?)?;
+    /// let mask = Mask::new(flags.clone(), &Layout::c_contiguous(&[4], 8)?)?;
+    /// assert_eq!(mask.interface(), &flags);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn interface(&self) -> &Interface {
+        &self.0
+    }
+}
+
+/// NumPy's rule: aligned at the last dimension, each of the mask's is the array's or 1.
+fn check_broadcast(mask: &[usize], array: &[usize]) -> Result<()> {
+    let fits = mask.len() <= array.len()
+        && mask.iter().rev().zip(array.iter().rev()).all(|(&mask, &array)| mask == array || mask == 1);
+    if fits {
+        return Ok(());
+    }
+    let why = format!("of shape {} cannot be broadcast to the array's shape {}", Tuple(mask), Tuple(array));
+    Err(Error::entry("mask", why))
+}
+
+const _: () = assert!(size_of::<Interface>() <= 192);
