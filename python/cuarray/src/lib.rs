@@ -1,1 +1,10 @@
 //! The extension module `cuarray._core`: what the crate's feature `python` defines, under the names that Python sees.
+
+use pyo3::prelude::*;
+
+/// The compiled part of the package `cuarray`.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    cuarray::python::register(module)
+}

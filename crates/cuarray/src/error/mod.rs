@@ -13,6 +13,12 @@
 //! assert!(error.to_string().contains("'stream'"));
 //! ```
 
+#[cfg(feature = "python")]
+mod python;
+
+#[cfg(feature = "python")]
+pub use python::CudaError;
+
 use cuarray_abi::CUresult;
 use std::{borrow::Cow, fmt};
 
@@ -38,6 +44,9 @@ enum ErrorKind {
     MissingSymbol(&'static str),
     /// A driver call failed.
     Driver { call: &'static str, code: CUresult },
+    /// Reading the interface raised, so there is none to speak of.
+    #[cfg(feature = "python")]
+    Unreadable { what: String, cause: pyo3::PyErr },
     /// Python raised.
     #[cfg(feature = "python")]
     Python(pyo3::PyErr),
@@ -64,6 +73,12 @@ impl Error {
         Error(Box::new(ErrorKind::Argument(what.into())))
     }
 
+    /// The interface could not be read: `cause` was raised on the way.
+    #[cfg(feature = "python")]
+    pub(crate) fn unreadable(what: impl Into<String>, cause: pyo3::PyErr) -> Error {
+        Error(Box::new(ErrorKind::Unreadable { what: what.into(), cause }))
+    }
+
     pub(crate) fn no_driver(tried: Vec<String>) -> Error {
         Error(Box::new(ErrorKind::NoDriver { tried }))
     }
@@ -78,7 +93,12 @@ impl Error {
 
     /// Whether what was given is not an array at all (Python: `TypeError`).
     pub fn is_not_an_array(&self) -> bool {
-        matches!(*self.0, ErrorKind::NotAnArray(_))
+        match *self.0 {
+            ErrorKind::NotAnArray(_) => true,
+            #[cfg(feature = "python")]
+            ErrorKind::Unreadable { .. } => true,
+            _ => false,
+        }
     }
 
     /// Whether an entry of an interface is missing or wrong (Python: `ValueError`).
@@ -151,6 +171,8 @@ impl fmt::Display for Error {
                 _ => write!(f, "{call}: the driver answered {}, a code that this version does not know", code.0),
             },
             #[cfg(feature = "python")]
+            ErrorKind::Unreadable { what, .. } => f.write_str(what),
+            #[cfg(feature = "python")]
             ErrorKind::Python(error) => error.fmt(f),
         }
     }
@@ -166,7 +188,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.0 {
             #[cfg(feature = "python")]
-            ErrorKind::Python(error) => Some(error),
+            ErrorKind::Python(error) | ErrorKind::Unreadable { cause: error, .. } => Some(error),
             _ => None,
         }
     }

@@ -1,0 +1,64 @@
+//! What an [`Error`] is in Python.
+//!
+//! | of the error | in Python |
+//! |---|---|
+//! | [`Error::is_not_an_array`] | `TypeError`; what the property raised is its `__cause__` |
+//! | [`Error::is_invalid_interface`], a wrong argument | `ValueError` |
+//! | [`Error::is_unsupported`] | `BufferError` |
+//! | [`Error::is_driver`] | `CudaError`, with the driver's `name` and `code` of it and the `call` that answered it |
+//! | raised by Python | itself |
+
+use super::{Error, ErrorKind};
+use pyo3::{
+    create_exception,
+    exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError},
+    prelude::*,
+};
+
+create_exception!(
+    cuarray,
+    CudaError,
+    PyRuntimeError,
+    "The CUDA driver could not be loaded, lacks a call, or refused one.\n\n\
+     Attributes: `name` (the driver's name of the error, such as 'CUDA_ERROR_INVALID_VALUE', or None),\n\
+     `code` (its number, or None), `call` (the driver call, or None)."
+);
+
+impl From<PyErr> for Error {
+    fn from(error: PyErr) -> Error {
+        Error(Box::new(ErrorKind::Python(error)))
+    }
+}
+
+impl From<Error> for PyErr {
+    fn from(error: Error) -> PyErr {
+        if error.is_driver() {
+            return cuda_error(&error);
+        }
+        let message = error.to_string();
+        match *error.0 {
+            ErrorKind::Python(error) => error,
+            ErrorKind::Unreadable { cause, .. } => Python::attach(|py| {
+                let error = PyTypeError::new_err(message);
+                error.set_cause(py, Some(cause));
+                error
+            }),
+            ErrorKind::NotAnArray(_) => PyTypeError::new_err(message),
+            ErrorKind::Unsupported(_) => PyBufferError::new_err(message),
+            _ => PyValueError::new_err(message),
+        }
+    }
+}
+
+fn cuda_error(error: &Error) -> PyErr {
+    let raised = CudaError::new_err(error.to_string());
+    Python::attach(|py| {
+        let value = raised.value(py);
+        let code = error.driver_code();
+        // An exception's own dictionary takes any attribute; if it did not, the message would still say it all.
+        let _ = value.setattr("name", code.and_then(|code| code.name()));
+        let _ = value.setattr("code", code.map(|code| code.0));
+        let _ = value.setattr("call", error.driver_call());
+    });
+    raised
+}

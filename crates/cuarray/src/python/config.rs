@@ -1,0 +1,114 @@
+//! What a user may switch off or change, and where from (clauses S5, P4, N3).
+//!
+//! | environment | `cuarray.config` | meaning |
+//! |---|---|---|
+//! | `CUARRAY_SYNC=0`, `NUMBA_CUDA_ARRAY_INTERFACE_SYNC=0` | `sync = False` | as a consumer, ignore `stream` |
+//! | `CUARRAY_EXPORT_STREAM=0` | `export_stream = False` | as a producer, always export `stream: None` |
+//! | `CUARRAY_EXPORT_VERSION=2` | `export_version = 2` | export version 2, which has no `stream` |
+//!
+//! The environment is read once, on import; the attributes may change at any time and hold for the whole process.
+
+use crate::{Error, Result};
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
+
+static SYNC: AtomicBool = AtomicBool::new(true);
+static EXPORT_STREAM: AtomicBool = AtomicBool::new(true);
+static EXPORT_VERSION: AtomicU8 = AtomicU8::new(3);
+
+/// Whether a consumer heeds `stream`.
+pub(super) fn sync() -> bool {
+    SYNC.load(Relaxed)
+}
+
+/// Whether a producer says its stream.
+pub(super) fn export_stream() -> bool {
+    EXPORT_STREAM.load(Relaxed)
+}
+
+/// The version that is exported: 2 or 3.
+pub(super) fn export_version() -> u8 {
+    EXPORT_VERSION.load(Relaxed)
+}
+
+/// The package's settings; `cuarray.config` is the only one.
+///
+/// >>> cuarray.config.sync
+/// True
+#[pyclass(frozen, name = "Config", module = "cuarray")]
+pub struct PyConfig;
+
+impl PyConfig {
+    /// Takes over what the environment says.
+    pub(super) fn from_environment() -> Result<PyConfig> {
+        let switch = |name: &str| match std::env::var(name).as_deref() {
+            Err(_) | Ok("") => Ok(true),
+            Ok("0") => Ok(false),
+            Ok("1") => Ok(true),
+            Ok(other) => Err(Error::argument(format!("the environment variable {name} is {other:?}; 0 or 1 is expected"))),
+        };
+        SYNC.store(switch("CUARRAY_SYNC")? && switch("NUMBA_CUDA_ARRAY_INTERFACE_SYNC")?, Relaxed);
+        EXPORT_STREAM.store(switch("CUARRAY_EXPORT_STREAM")?, Relaxed);
+        let version = match std::env::var("CUARRAY_EXPORT_VERSION").as_deref() {
+            Err(_) | Ok("" | "3") => 3,
+            Ok("2") => 2,
+            Ok(other) => {
+                return Err(Error::argument(format!(
+                    "the environment variable CUARRAY_EXPORT_VERSION is {other:?}; 2 or 3 is expected"
+                )));
+            }
+        };
+        EXPORT_VERSION.store(version, Relaxed);
+        Ok(PyConfig)
+    }
+}
+
+#[pymethods]
+impl PyConfig {
+    /// Whether an import waits for the producer's stream (clauses S5, N3).
+    #[getter]
+    fn get_sync(&self) -> bool {
+        sync()
+    }
+
+    #[setter]
+    fn set_sync(&self, value: bool) {
+        SYNC.store(value, Relaxed);
+    }
+
+    /// Whether an export names the array's stream (clause P4).
+    #[getter]
+    fn get_export_stream(&self) -> bool {
+        export_stream()
+    }
+
+    #[setter]
+    fn set_export_stream(&self, value: bool) {
+        EXPORT_STREAM.store(value, Relaxed);
+    }
+
+    /// The version of the interface that is exported, 2 or 3.
+    #[getter]
+    fn get_export_version(&self) -> u8 {
+        export_version()
+    }
+
+    #[setter]
+    fn set_export_version(&self, value: u8) -> Result<()> {
+        if !matches!(value, 2 | 3) {
+            return Err(Error::argument(format!("export_version is {value}; 2 or 3 is expected")));
+        }
+        EXPORT_VERSION.store(value, Relaxed);
+        Ok(())
+    }
+
+    fn __repr__(&self) -> String {
+        let word = |flag| if flag { "True" } else { "False" };
+        format!(
+            "cuarray.config(sync={}, export_stream={}, export_version={})",
+            word(sync()),
+            word(export_stream()),
+            export_version()
+        )
+    }
+}

@@ -1,0 +1,248 @@
+//! The functions that make arrays (clauses N1, N4, L2, L3).
+
+use super::{
+    config,
+    device_array::PyDeviceArray,
+    host::{self, HostArray},
+    import,
+    memory::PyMemory,
+    runtime::{context_of, driver},
+    stream::{self, PyStream},
+};
+use crate::{
+    Error, Interface, Layout, Result, StreamEntry, TypeStr,
+    driver::Allocation,
+    layout::{Dims, Strides},
+};
+use pyo3::{
+    exceptions::PyException,
+    intern,
+    prelude::*,
+    types::{PyDict, PyInt, PyString, PyTuple, PyType},
+};
+
+/// A DeviceArray of any object with `__cuda_array_interface__`, without copying; it keeps the object alive (clause L2).
+///
+/// If the object names a stream, this waits for that stream (`sync=False` does not), and it becomes the array's default
+/// stream (clause N1). A DeviceArray is returned as it is.
+///
+/// Raises TypeError where `obj` is not an array, ValueError where its interface is wrong, BufferError where it cannot be
+/// taken, CudaError where the driver refuses.
+///
+/// >>> a = cuarray.as_cuda_array(other_librarys_array)  # doctest: +SKIP
+#[pyfunction]
+#[pyo3(signature = (obj, sync=true))]
+pub(super) fn as_cuda_array<'py>(obj: &Bound<'py, PyAny>, sync: bool) -> Result<Bound<'py, PyDeviceArray>> {
+    let py = obj.py();
+    if let Ok(array) = obj.cast_exact::<PyDeviceArray>() {
+        return Ok(array.clone());
+    }
+    let interface = import::interface(&import::attribute(obj)?)?;
+    if sync {
+        wait(py, &interface)?;
+    }
+    Ok(Bound::new(py, PyDeviceArray::foreign(interface, Some(obj.clone().unbind())))?)
+}
+
+/// A DeviceArray of an interface dictionary, without copying. It keeps `owner` alive, and nothing else (clause L3).
+///
+/// `sync` and the errors are as in `as_cuda_array`.
+///
+/// >>> desc = {"shape": (2,), "typestr": "<f4", "data": (0x7f0000000000, False), "version": 3}
+/// >>> cuarray.from_cuda_array_interface(desc)
+/// DeviceArray(shape=(2,), typestr='<f4', ptr=0x7f0000000000)
+#[pyfunction]
+#[pyo3(signature = (desc, owner=None, sync=true))]
+pub(super) fn from_cuda_array_interface<'py>(
+    desc: &Bound<'py, PyAny>,
+    owner: Option<Py<PyAny>>,
+    sync: bool,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let py = desc.py();
+    let dict = desc.cast::<PyDict>().map_err(|_| {
+        Error::not_an_array(format!(
+            "{} is a {}; a dict is expected (of an object, use as_cuda_array)",
+            import::shown(desc),
+            import::type_name(desc)
+        ))
+    })?;
+    let interface = import::interface(dict)?;
+    if sync {
+        wait(py, &interface)?;
+    }
+    Ok(Bound::new(py, PyDeviceArray::foreign(interface, owner))?)
+}
+
+/// Clauses S2 and N1: the host waits for the producer's stream.
+fn wait(py: Python<'_>, interface: &Interface) -> Result<()> {
+    let Some(handle) = interface.stream().handle() else { return Ok(()) };
+    if !config::sync() {
+        return Ok(());
+    }
+    py.detach(|| {
+        let context = context_of(interface.data())?;
+        let _current = context.push()?;
+        stream::external(handle, None)?.synchronize()
+    })
+}
+
+/// Whether `as_cuda_array(obj)` would find an interface: a DeviceArray, or an object whose `__cuda_array_interface__` is
+/// a dictionary. What the attribute raises counts as no.
+///
+/// >>> cuarray.is_cuda_array([1, 2])
+/// False
+#[pyfunction]
+pub(super) fn is_cuda_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
+    match import::attribute(obj) {
+        Ok(_) => Ok(true),
+        Err(error) if error.is_not_an_array() => Ok(false),
+        Err(error) => {
+            let error = PyErr::from(error);
+            if error.is_instance_of::<PyException>(obj.py()) { Ok(false) } else { Err(error) }
+        }
+    }
+}
+
+/// A new, uninitialized array in device memory.
+///
+/// shape: an int or a tuple of ints. dtype: anything that numpy.dtype takes. strides: bytes for each dimension, or None
+/// for contiguous elements in `order` 'C' or 'F'. stream: the array's default stream.
+///
+/// Raises ValueError where shape, strides, dtype or order are wrong, CudaError where there is no driver or no memory.
+///
+/// >>> cuarray.device_array((2, 3), "float32").nbytes
+/// 24
+#[pyfunction]
+#[pyo3(signature = (shape, dtype=None, strides=None, order="C", stream=None))]
+pub(super) fn device_array<'py>(
+    py: Python<'py>,
+    shape: &Bound<'py, PyAny>,
+    dtype: Option<&Bound<'py, PyAny>>,
+    strides: Option<&Bound<'py, PyAny>>,
+    order: &str,
+    stream: Option<&Bound<'py, PyAny>>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let element = Element::of(py, dtype)?;
+    let itemsize = element.typestr.itemsize();
+    let shape: Dims = numbers(shape, "shape")?;
+    let layout = match strides {
+        Some(strides) => Layout::from_parts(shape, Some(numbers::<Strides, _>(strides, "strides")?), itemsize)?,
+        None => match order {
+            "C" => Layout::from_parts(shape, None, itemsize)?,
+            "F" => Layout::f_contiguous(&shape, itemsize)?,
+            other => return Err(Error::argument(format!("order is {other:?}; 'C' or 'F' is expected"))),
+        },
+    };
+    allocate(py, element, layout, stream)
+}
+
+/// A new device array with the elements of `host`: a NumPy array, anything that numpy.asarray takes, or a CUDA array.
+///
+/// The new array is contiguous, in Fortran order if `host` is. With `stream`, that is the default stream and the copy is
+/// enqueued there; a pinned host array must then live until the stream is synchronized.
+///
+/// >>> cuarray.to_device([1, 2, 3]).shape
+/// (3,)
+#[pyfunction]
+#[pyo3(signature = (host, stream=None))]
+pub(super) fn to_device<'py>(
+    host: &Bound<'py, PyAny>,
+    stream: Option<&Bound<'py, PyAny>>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let py = host.py();
+    let source = match import::array(host)? {
+        Some(array) => array.into_any(),
+        None => HostArray::of(host, None)?.array,
+    };
+    let described = match source.cast::<PyDeviceArray>() {
+        Ok(array) => array.get().interface().clone(),
+        Err(_) => HostArray::of(&source, None)?.interface,
+    };
+    let layout = described.layout();
+    let itemsize = layout.itemsize();
+    let packed = if layout.is_f_contiguous() && !layout.is_c_contiguous() {
+        Layout::f_contiguous(layout.shape(), itemsize)?
+    } else {
+        Layout::c_contiguous(layout.shape(), itemsize)?
+    };
+    let element = Element { typestr: described.typestr(), descr: described.descr().cloned() };
+    let array = allocate(py, element, packed, stream)?;
+    array.get().fill_from(&source, stream)?;
+    Ok(array)
+}
+
+/// The element type of a new array.
+struct Element {
+    typestr: TypeStr,
+    descr: Option<crate::Descr>,
+}
+
+impl Element {
+    /// A typestr is read as it is; anything else is what `numpy.dtype` makes of it; the default is `float64`.
+    fn of(py: Python<'_>, dtype: Option<&Bound<'_, PyAny>>) -> Result<Element> {
+        let Some(dtype) = dtype else { return Ok(Element { typestr: TypeStr::of::<f64>(), descr: None }) };
+        if let Ok(text) = dtype.cast::<PyString>()
+            && let Ok(typestr) = text.to_string_lossy().parse()
+        {
+            return Ok(Element { typestr, descr: None });
+        }
+        let dtype = host::numpy(py)?.call_method1(intern!(py, "dtype"), (dtype,))?;
+        let text: String = dtype.getattr(intern!(py, "str"))?.extract()?;
+        let structured = !dtype.getattr(intern!(py, "fields"))?.is_none();
+        let descr = if structured { Some(super::descr::read(&dtype.getattr(intern!(py, "descr"))?)?) } else { None };
+        Ok(Element { typestr: text.parse()?, descr })
+    }
+}
+
+/// An int, or a sequence of them, each as the collection wants it.
+fn numbers<C, N>(value: &Bound<'_, PyAny>, key: &'static str) -> Result<C>
+where
+    C: FromIterator<N>,
+    N: TryFrom<i128>,
+{
+    let expected = "an int or a tuple of ints";
+    let number = |value: &Bound<'_, PyAny>| -> Result<N> {
+        let number = import::integer(value, key, expected)?;
+        N::try_from(number).map_err(|_| Error::entry(key, format!("{number} is out of range; {expected} is expected")))
+    };
+    if value.is_instance_of::<PyInt>() || value.hasattr(intern!(value.py(), "__index__"))? {
+        return [number(value)].into_iter().collect();
+    }
+    value.try_iter().map_err(Error::from)?.map(|item| number(&item?)).collect()
+}
+
+/// Memory for `layout`, and the array over it; `stream` becomes its default stream.
+fn allocate<'py>(
+    py: Python<'py>,
+    element: Element,
+    layout: Layout,
+    stream: Option<&Bound<'py, PyAny>>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let stream = match stream {
+        None => None,
+        Some(given) => match given.cast::<PyStream>() {
+            Ok(stream) => Some(stream.clone().unbind()),
+            Err(_) => Some(Py::new(py, PyStream { stream: stream::argument(given)? })?),
+        },
+    };
+    let extent = layout.byte_extent();
+    let allocation = py.detach(|| {
+        let context = match &stream {
+            Some(stream) => stream.get().stream.context()?,
+            None => None,
+        };
+        let context = context.map_or_else(|| driver()?.default_context(), Ok)?;
+        Allocation::device(&context, extent.end.abs_diff(extent.start))
+    })?;
+    // Negative strides step back from the first element, which then is not where the memory starts.
+    let data = allocation.device_ptr().wrapping_add(extent.start.unsigned_abs() as u64);
+    let mut interface = Interface::new(data, element.typestr, layout)?;
+    if let Some(descr) = element.descr {
+        interface = interface.with_descr(descr)?;
+    }
+    if let Some(stream) = &stream {
+        interface = interface.with_stream(StreamEntry::try_from(stream.get().stream.handle() as i128)?);
+    }
+    let owner = Py::new(py, PyMemory::new(allocation))?.into_any();
+    Ok(Bound::new(py, PyDeviceArray::with_stream(interface, owner, stream))?)
+}

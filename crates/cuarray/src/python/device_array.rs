@@ -1,0 +1,411 @@
+//! `DeviceArray`: an interface, what keeps its memory alive, and its default stream.
+
+use super::{
+    export,
+    host::{self, HostArray},
+    import,
+    runtime::context_of,
+    stream::{self, PyStream},
+    transfer::{self, Side},
+};
+use crate::{
+    Error, Interface, Owner, Result, TypeStr,
+    driver::{Driver, PointerAttributes, Stream},
+    order,
+    strided_copy::CopyPlan,
+};
+use pyo3::{
+    PyTraverseError, PyVisit,
+    exceptions::PyTypeError,
+    intern,
+    prelude::*,
+    types::{PyDict, PyTuple},
+};
+
+/// An array in device memory: what the CUDA Array Interface says of it, and what keeps it alive.
+///
+/// Made by `as_cuda_array`, `from_cuda_array_interface`, `device_array` and `to_device`. Any library that reads the
+/// interface takes one, without copying.
+///
+/// >>> a = cuarray.to_device([[1.0, 2.0], [3.0, 4.0]])
+/// >>> a.shape, a.dtype
+/// ((2, 2), dtype('float64'))
+/// >>> a.copy_to_host().tolist()
+/// [[1.0, 2.0], [3.0, 4.0]]
+#[pyclass(frozen, weakref, name = "DeviceArray", module = "cuarray")]
+pub struct PyDeviceArray {
+    interface: Interface,
+    owner: Option<Py<PyAny>>,
+    /// The default stream, where it is one that was given to us as an object; else the interface may name a foreign one,
+    /// which the owner keeps alive (clause L4).
+    stream: Option<Py<PyStream>>,
+}
+
+impl PyDeviceArray {
+    /// An array whose memory, and whose stream, `owner` keeps alive.
+    pub(super) fn foreign(interface: Interface, owner: Option<Py<PyAny>>) -> PyDeviceArray {
+        PyDeviceArray { interface, owner, stream: None }
+    }
+
+    /// An array whose default stream is `stream`.
+    pub(super) fn with_stream(interface: Interface, owner: Py<PyAny>, stream: Option<Py<PyStream>>) -> PyDeviceArray {
+        PyDeviceArray { interface, owner: Some(owner), stream }
+    }
+
+    pub(super) fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    /// The default stream (clauses N1, N2, N5), if there is one.
+    pub(super) fn default_stream(&self, py: Python<'_>) -> Result<Option<Stream>> {
+        if let Some(stream) = &self.stream {
+            return Ok(Some(stream.get().stream.clone()));
+        }
+        let owner = || self.owner.as_ref().map(|owner| Owner::python(owner.clone_ref(py)));
+        self.interface.stream().handle().map(|handle| stream::external(handle, owner())).transpose()
+    }
+
+    fn attributes(&self) -> Result<Option<(&'static Driver, PointerAttributes)>> {
+        if self.interface.layout().is_empty() {
+            return Ok(None);
+        }
+        let driver = super::runtime::driver()?;
+        Ok(PointerAttributes::query(driver, self.interface.data())?.map(|attributes| (driver, attributes)))
+    }
+
+    /// Copies `src` into this array; see [`PyDeviceArray::copy_to_device`].
+    pub(super) fn fill_from(&self, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
+        let py = src.py();
+        if self.interface.is_read_only() {
+            return Err(Error::unsupported("cannot copy into a read-only array"));
+        }
+        match import::array(src)? {
+            Some(source) => self.fill_from_device(py, source.get(), stream),
+            None => self.fill_from_host(py, src, stream),
+        }
+    }
+
+    fn fill_from_host(&self, py: Python<'_>, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
+        // An array says its type itself, and must have ours; numbers and lists of numbers are given ours.
+        let typed = src.hasattr(intern!(py, "__array_interface__"))?;
+        let dtype = if typed { None } else { Some(host::dtype(py, &self.interface)?) };
+        let mut source = HostArray::of(src, dtype.as_ref())?;
+        self.require_type(&source.interface)?;
+        let Some(mut plan) = CopyPlan::new(self.interface.layout(), source.interface.layout())? else { return Ok(()) };
+        if plan.boxes() > 1 {
+            source = source.contiguous()?;
+            let Some(better) = CopyPlan::new(self.interface.layout(), source.interface.layout())? else { return Ok(()) };
+            plan = better;
+        }
+        let source = &source.interface;
+        self.transfer(py, stream, &plan, (&self.interface, Side::Device), (source, Side::Host), None)
+    }
+
+    fn fill_from_device(&self, py: Python<'_>, src: &PyDeviceArray, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
+        self.require_type(&src.interface)?;
+        let Some(plan) = CopyPlan::new(self.interface.layout(), src.interface.layout())? else { return Ok(()) };
+        let home = if super::config::sync() { src.default_stream(py)? } else { None };
+        self.transfer(py, stream, &plan, (&self.interface, Side::Device), (&src.interface, Side::Device), home)
+    }
+
+    /// Carries out `plan` in `stream` if one is given, else in the default stream and waiting for it, else blocking.
+    fn transfer(
+        &self,
+        py: Python<'_>,
+        stream: Option<&Bound<'_, PyAny>>,
+        plan: &CopyPlan,
+        dst: (&Interface, Side),
+        src: (&Interface, Side),
+        other_home: Option<Stream>,
+    ) -> Result<()> {
+        let context = context_of(self.interface.data())?;
+        let home = self.default_stream(py)?;
+        let given = stream.map(stream::argument).transpose()?;
+        py.detach(|| {
+            let run = |on: Option<&Stream>| {
+                // SAFETY: the memory of `self` is its owner's to keep, the other side's array is held by our caller; a host
+                // array that the copy still reads after an asynchronous return is the caller's to keep, as documented.
+                unsafe { transfer::copy(&context, plan, dst, src, on) }
+            };
+            match (&given, &home, &other_home) {
+                (Some(given), home, other) => {
+                    order::visit(home.as_ref(), given, || order::visit(other.as_ref(), given, || run(Some(given))))
+                }
+                (None, Some(home), other) => {
+                    order::visit(other.as_ref(), home, || run(Some(home)))?;
+                    home.synchronize()
+                }
+                (None, None, Some(other)) => {
+                    run(Some(other))?;
+                    other.synchronize()
+                }
+                (None, None, None) => {
+                    run(None)?;
+                    // A copy between two device arrays does not block the host by itself.
+                    if src.1 == dst.1 { Stream::legacy_default(&context).synchronize() } else { Ok(()) }
+                }
+            }
+        })
+    }
+
+    fn require_type(&self, other: &Interface) -> Result<()> {
+        if self.interface.typestr() != other.typestr() {
+            return Err(Error::argument(format!(
+                "the elements are '{}' on one side and '{}' on the other; they must be of one type",
+                self.interface.typestr(),
+                other.typestr()
+            )));
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl PyDeviceArray {
+    /// The interface as other libraries read it (version 3, or what `cuarray.config.export_version` says).
+    #[getter(__cuda_array_interface__)]
+    fn cuda_array_interface<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
+        export::dictionary(py, &self.interface)
+    }
+
+    /// The size of each dimension.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        export::shape(py, &self.interface)
+    }
+
+    /// Bytes to step in each dimension; given also where the array is contiguous.
+    #[getter]
+    fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        export::strides(py, &self.interface)
+    }
+
+    /// The element type, as a numpy.dtype.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        host::dtype(py, &self.interface)
+    }
+
+    /// The element type, as the interface writes it; needs no NumPy.
+    #[getter]
+    fn typestr(&self) -> String {
+        self.interface.typestr().to_string()
+    }
+
+    /// The number of dimensions.
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.interface.layout().rank()
+    }
+
+    /// The number of elements.
+    #[getter]
+    fn size(&self) -> usize {
+        self.interface.layout().len()
+    }
+
+    /// Bytes of one element.
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.interface.layout().itemsize()
+    }
+
+    /// Bytes of all elements, gaps not counted.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.interface.layout().nbytes()
+    }
+
+    /// The address of the first element.
+    #[getter]
+    fn ptr(&self) -> u64 {
+        self.interface.data()
+    }
+
+    /// Whether the elements must not be written.
+    #[getter]
+    fn readonly(&self) -> bool {
+        self.interface.is_read_only()
+    }
+
+    /// Whether the elements lie in C order without gaps.
+    #[getter]
+    fn is_c_contiguous(&self) -> bool {
+        self.interface.layout().is_c_contiguous()
+    }
+
+    /// Whether the elements lie in Fortran order without gaps.
+    #[getter]
+    fn is_f_contiguous(&self) -> bool {
+        self.interface.layout().is_f_contiguous()
+    }
+
+    /// The default stream: where transfers go when no other is named, and what is exported. None if there is none.
+    #[getter]
+    fn stream(&self, py: Python<'_>) -> Result<Option<Py<PyStream>>> {
+        if let Some(stream) = &self.stream {
+            return Ok(Some(stream.clone_ref(py)));
+        }
+        let stream = self.default_stream(py)?;
+        Ok(stream.map(|stream| Py::new(py, PyStream { stream })).transpose()?)
+    }
+
+    /// What keeps the memory alive; None for an array that was made without an owner.
+    #[getter]
+    fn owner(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.owner.as_ref().map(|owner| owner.clone_ref(py))
+    }
+
+    /// The ordinal of the device whose memory it is (clause A1); None for a zero-size array, or memory that the driver does not know.
+    #[getter]
+    fn device(&self) -> Result<Option<i32>> {
+        Ok(self.attributes()?.and_then(|(_, attributes)| attributes.device_ordinal()))
+    }
+
+    /// Whether the memory is managed (clause A1).
+    #[getter]
+    fn is_managed(&self) -> Result<bool> {
+        Ok(self.attributes()?.is_some_and(|(_, attributes)| attributes.is_managed()))
+    }
+
+    /// Whether the host may read the memory in place (clause A1).
+    #[getter]
+    fn is_host_accessible(&self) -> Result<bool> {
+        Ok(self.attributes()?.is_some_and(|(_, attributes)| attributes.is_host_accessible()))
+    }
+
+    /// Copies the elements to the host, into `ary` or a new NumPy array, and returns that.
+    ///
+    /// Without `stream` the copy is ordered on the array's default stream and done when this returns. With one, the copy
+    /// is enqueued there, ordered after the default stream's work and before its next; the values are there once that
+    /// stream is synchronized, and `ary` must live until then.
+    ///
+    /// Raises ValueError where shape or type of `ary` differ or it is read-only, CudaError where the driver refuses.
+    #[pyo3(signature = (ary=None, stream=None))]
+    fn copy_to_host<'py>(
+        &self,
+        py: Python<'py>,
+        ary: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        let target = match ary {
+            Some(ary) => {
+                let target = HostArray::of(ary, None)?;
+                if !target.array.is(ary) {
+                    return Err(Error::argument(format!(
+                        "cannot copy into a {}; a numpy.ndarray is expected",
+                        import::type_name(ary)
+                    )));
+                }
+                if target.interface.is_read_only() {
+                    return Err(Error::argument("cannot copy into a read-only NumPy array"));
+                }
+                self.require_type(&target.interface)?;
+                target
+            }
+            None => {
+                let layout = self.interface.layout();
+                let order = if layout.is_f_contiguous() && !layout.is_c_contiguous() { "F" } else { "C" };
+                HostArray::empty(self.shape(py)?.as_any(), &self.dtype(py)?, order)?
+            }
+        };
+        let layout = self.interface.layout();
+        let Some(plan) = CopyPlan::new(target.interface.layout(), layout)? else { return Ok(target.array) };
+        // Many small boxes cost more than the gaps between them: fetch the whole extent and pick the elements on the host.
+        let extent = layout.byte_extent();
+        let extent = extent.end.abs_diff(extent.start);
+        const BYTES_WORTH_A_CALL: usize = 64 * 1024;
+        if plan.boxes() > 1 && extent / BYTES_WORTH_A_CALL < plan.boxes() {
+            self.gather(py, &target.array, extent, stream)?;
+        } else {
+            self.transfer(py, stream, &plan, (&target.interface, Side::Host), (&self.interface, Side::Device), None)?;
+        }
+        Ok(target.array)
+    }
+
+    /// Copies `src` into the array: a NumPy array, numbers, another DeviceArray, or any CUDA array.
+    ///
+    /// Shapes must be equal, and types where `src` has one. Ordering is as in `copy_to_host`; with `stream`, a pinned host
+    /// source must live until that stream is synchronized.
+    ///
+    /// Raises BufferError where the array is read-only, ValueError where shape or type differ.
+    #[pyo3(signature = (src, stream=None))]
+    fn copy_to_device(&self, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
+        self.fill_from(src, stream)
+    }
+
+    /// NumPy's protocol: a host copy. `copy=False` raises ValueError, for there is no other way.
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> Result<Bound<'py, PyAny>> {
+        if copy == Some(false) {
+            return Err(Error::argument("a device array cannot become a NumPy array without a copy"));
+        }
+        let host = self.copy_to_host(py, None, None)?;
+        match dtype {
+            Some(dtype) => Ok(host.call_method1(intern!(py, "astype"), (dtype,))?),
+            None => Ok(host),
+        }
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        let length = self.interface.layout().shape().first().copied();
+        length.ok_or_else(|| PyTypeError::new_err("len() of a 0-d array"))
+    }
+
+    fn __repr__(&self) -> String {
+        let layout = self.interface.layout();
+        let mut text = format!("DeviceArray(shape={}, typestr='{}'", tuple(layout.shape()), self.interface.typestr());
+        if !layout.is_c_contiguous() {
+            text += &format!(", strides={}", tuple(layout.strides()));
+        }
+        if self.interface.is_read_only() {
+            text += ", readonly=True";
+        }
+        if let Some(handle) = self.interface.stream().handle() {
+            text += &format!(", stream={handle:#x}");
+        }
+        text + &format!(", ptr={:#x})", self.interface.data())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.owner)?;
+        visit.call(&self.stream)
+    }
+}
+
+impl PyDeviceArray {
+    /// Fetches the bytes from the first to the last element, and lets NumPy pick the elements out of them.
+    fn gather(&self, py: Python<'_>, target: &Bound<'_, PyAny>, extent: usize, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
+        let layout = self.interface.layout();
+        let bytes = crate::Layout::c_contiguous(&[extent], 1)?;
+        let start = self.interface.data().wrapping_add_signed(layout.byte_extent().start as i64);
+        let source = Interface::new(start, TypeStr::of::<u8>(), bytes)?;
+        let numpy = host::numpy(py)?;
+        let fetched = HostArray::empty((extent,).into_pyobject(py)?.as_any(), intern!(py, "u1").as_any(), "C")?;
+        if let Some(plan) = CopyPlan::new(fetched.interface.layout(), source.layout())? {
+            self.transfer(py, stream, &plan, (&fetched.interface, Side::Host), (&source, Side::Device), None)?;
+        }
+        let view = numpy.getattr(intern!(py, "ndarray"))?.call1((
+            self.shape(py)?,
+            self.dtype(py)?,
+            &fetched.array,
+            layout.byte_extent().start.unsigned_abs(),
+            self.strides(py)?,
+        ))?;
+        numpy.call_method1(intern!(py, "copyto"), (target, view))?;
+        Ok(())
+    }
+}
+
+/// Numbers as Python writes a tuple of them.
+pub(super) fn tuple(numbers: &[impl std::fmt::Display]) -> String {
+    match numbers {
+        [one] => format!("({one},)"),
+        many => format!("({})", many.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}

@@ -1,0 +1,65 @@
+//! Host arrays: NumPy's, which is the one thing that the package asks for, and only when data goes to or from the host.
+
+use super::import;
+use crate::{Error, Interface, Result};
+use pyo3::{intern, prelude::*, sync::PyOnceLock, types::PyDict};
+
+/// A NumPy array and the memory it describes.
+pub(super) struct HostArray<'py> {
+    pub(super) array: Bound<'py, PyAny>,
+    pub(super) interface: Interface,
+}
+
+impl<'py> HostArray<'py> {
+    /// `numpy.asarray(value, dtype)`.
+    pub(super) fn of(value: &Bound<'py, PyAny>, dtype: Option<&Bound<'py, PyAny>>) -> Result<HostArray<'py>> {
+        let py = value.py();
+        HostArray::new(numpy(py)?.call_method1(intern!(py, "asarray"), (value, dtype))?)
+    }
+
+    /// The same elements in C order, copied only if they are not so already.
+    pub(super) fn contiguous(&self) -> Result<HostArray<'py>> {
+        let py = self.array.py();
+        HostArray::new(numpy(py)?.call_method1(intern!(py, "ascontiguousarray"), (&self.array,))?)
+    }
+
+    /// An uninitialized array of `shape` and `dtype`.
+    pub(super) fn empty(shape: &Bound<'py, PyAny>, dtype: &Bound<'py, PyAny>, order: &str) -> Result<HostArray<'py>> {
+        let py = shape.py();
+        HostArray::new(numpy(py)?.call_method1(intern!(py, "empty"), (shape, dtype, order))?)
+    }
+
+    fn new(array: Bound<'py, PyAny>) -> Result<HostArray<'py>> {
+        let py = array.py();
+        let dict = array.getattr(intern!(py, "__array_interface__"))?;
+        let dict = dict.cast::<PyDict>().map_err(|_| Error::not_an_array("__array_interface__ is not a dict"))?;
+        let interface = import::host_interface(dict)?;
+        Ok(HostArray { array, interface })
+    }
+
+    pub(super) fn ptr(&self) -> *mut u8 {
+        std::ptr::with_exposed_provenance_mut(self.interface.data() as usize)
+    }
+}
+
+/// The module `numpy`.
+pub(super) fn numpy(py: Python<'_>) -> Result<&Bound<'_, PyModule>> {
+    static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    Ok(NUMPY.get_or_try_init(py, || py.import("numpy").map(Bound::unbind))?.bind(py))
+}
+
+/// The `numpy.dtype` of an interface's elements.
+///
+/// # Errors
+/// NumPy has no such type (bit fields among them).
+pub(super) fn dtype<'py>(py: Python<'py>, interface: &Interface) -> Result<Bound<'py, PyAny>> {
+    let dtype = intern!(py, "dtype");
+    let made = match interface.descr() {
+        Some(descr) => numpy(py)?.call_method1(dtype, (super::descr::write(py, descr)?,)),
+        None => numpy(py)?.call_method1(dtype, (interface.typestr().to_string(),)),
+    };
+    made.map_err(|error| match error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) {
+        true => Error::unsupported(format!("NumPy has no type for the typestr '{}'", interface.typestr())),
+        false => error.into(),
+    })
+}

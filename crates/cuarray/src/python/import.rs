@@ -1,0 +1,280 @@
+//! Reading `__cuda_array_interface__` (clauses I1 to I11, V0 to V2).
+//!
+//! This runs at every exchange, so it is written for its cost: one attribute read; one walk over the dictionary, in which a
+//! key is recognised by its address (literal keys are interned) and only otherwise by its text; shape and strides straight
+//! into the layout, without a collection between. Nothing is trusted meanwhile: no Python code runs while the dictionary is
+//! walked, the entries are owned before any of them is looked at, and every number is checked before it is narrowed.
+//!
+//! The dictionary of a host array, `__array_interface__`, has the same grammar; [`super::host`] reads it here too.
+
+use crate::{
+    Error, Interface, Layout, Result, StreamEntry, TypeStr, Version,
+    descr::Descr,
+    layout::{Dims, Strides},
+    typestr::Kind,
+};
+use super::device_array::PyDeviceArray;
+use pyo3::{
+    exceptions::PyException,
+    ffi, intern,
+    prelude::*,
+    sync::PyOnceLock,
+    types::{PyBool, PyDict, PyInt, PyString, PyTuple},
+};
+use std::ffi::CStr;
+
+/// The entries of an interface, in the order in which [`Entries`] holds them.
+const KEYS: [&CStr; 8] = [c"shape", c"typestr", c"data", c"version", c"strides", c"stream", c"descr", c"mask"];
+
+/// The values found under [`KEYS`].
+#[derive(Default)]
+struct Entries<'py> {
+    values: [Option<Bound<'py, PyAny>>; KEYS.len()],
+}
+
+impl<'py> Entries<'py> {
+    fn of(dict: &Bound<'py, PyDict>) -> Result<Entries<'py>> {
+        static INTERNED: PyOnceLock<Vec<Py<PyString>>> = PyOnceLock::new();
+        let py = dict.py();
+        let interned = INTERNED.get_or_init(py, || {
+            KEYS.iter().map(|key| PyString::intern(py, &key.to_string_lossy()).unbind()).collect()
+        });
+        let mut entries = Entries::default();
+        let (mut position, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: `dict` is a dictionary and stays one while we hold it; nothing in the loop runs Python code, so it does
+        // not change under the walk.
+        while unsafe { ffi::PyDict_Next(dict.as_ptr(), &mut position, &mut key, &mut value) } != 0 {
+            let index = interned.iter().position(|known| known.as_ptr() == key).or_else(|| {
+                // SAFETY: `key` is borrowed from the dictionary, which holds it for the length of this turn.
+                if unsafe { ffi::PyUnicode_Check(key) } == 0 {
+                    return None;
+                }
+                // SAFETY: `key` is a str, and each name is an ASCII string that ends in nul.
+                KEYS.iter().position(|name| unsafe { ffi::PyUnicode_CompareWithASCIIString(key, name.as_ptr()) } == 0)
+            });
+            if let Some(index) = index {
+                // SAFETY: `value` is borrowed from the dictionary; from here on we own a reference of our own to it.
+                entries.values[index] = Some(unsafe { Bound::from_borrowed_ptr(py, value) });
+            }
+        }
+        Ok(entries)
+    }
+
+    /// What stands under the key, `None` where it is absent or `None`.
+    fn optional(&self, index: usize) -> Option<&Bound<'py, PyAny>> {
+        self.values[index].as_ref().filter(|value| !value.is_none())
+    }
+
+    fn required(&self, index: usize, expected: &str) -> Result<&Bound<'py, PyAny>> {
+        self.values[index].as_ref().ok_or_else(|| {
+            Error::entry(KEYS[index].to_string_lossy(), format!("the key is missing; {expected} is expected"))
+        })
+    }
+}
+
+const SHAPE: usize = 0;
+const TYPESTR: usize = 1;
+const DATA: usize = 2;
+const VERSION: usize = 3;
+const STRIDES: usize = 4;
+const STREAM: usize = 5;
+const DESCR: usize = 6;
+const MASK: usize = 7;
+
+/// Reads the attribute `__cuda_array_interface__` of `object` (clause I1).
+///
+/// # Errors
+/// [`Error::is_not_an_array`] where the attribute is missing, raises, or is no dictionary. What is no `Exception`
+/// (`KeyboardInterrupt`, `SystemExit`) passes through unchanged.
+pub fn attribute<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDict>> {
+    let py = object.py();
+    let value = object.getattr(intern!(py, "__cuda_array_interface__")).map_err(|error| {
+        if !error.is_instance_of::<PyException>(py) {
+            return Error::from(error);
+        }
+        let raised = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
+        Error::unreadable(
+            format!(
+                "not a CUDA array: reading __cuda_array_interface__ of a {} raised {raised}; \
+                 an object with that attribute is expected",
+                type_name(object)
+            ),
+            error,
+        )
+    })?;
+    value.cast_into::<PyDict>().map_err(|error| {
+        let value = error.into_inner();
+        Error::not_an_array(format!(
+            "not a CUDA array: __cuda_array_interface__ of a {} is a {}, {}; a dict is expected",
+            type_name(object),
+            type_name(&value),
+            shown(&value)
+        ))
+    })
+}
+
+/// `value` as a device array where it is one: ours as it is, another library's read and not waited for; `None` where it
+/// has no interface at all.
+pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
+    let py = value.py();
+    if let Ok(array) = value.cast_exact::<PyDeviceArray>() {
+        return Ok(Some(array.clone()));
+    }
+    if value.getattr_opt(intern!(py, "__cuda_array_interface__"))?.is_none() {
+        return Ok(None);
+    }
+    let interface = interface(&attribute(value)?)?;
+    Ok(Some(Bound::new(py, PyDeviceArray::foreign(interface, Some(value.clone().unbind())))?))
+}
+
+/// The interface that a dictionary describes.
+///
+/// # Errors
+/// [`Error::is_invalid_interface`] where an entry is missing or wrong, with the key, the value and what is expected.
+pub fn interface(dict: &Bound<'_, PyDict>) -> Result<Interface> {
+    let entries = Entries::of(dict)?;
+    let version = entries.required(VERSION, "an int from 0 to 3")?;
+    let number = integer(version, "version", "an int from 0 to 3")?;
+    let version = i64::try_from(number).map_or_else(
+        |_| Err(Error::entry("version", format!("{number} is no version; this library reads 0 to 3"))),
+        Version::try_from,
+    )?;
+    let mut read = described(&entries)?.with_version(version);
+    // Clause V2: what versions 0 to 2 say under `stream` means nothing.
+    if version >= Version::V3
+        && let Some(stream) = entries.optional(STREAM)
+    {
+        let number = integer(stream, "stream", "None or an int (1: legacy default, 2: per-thread default, a cudaStream_t)")?;
+        read = read.with_stream(StreamEntry::try_from(number)?);
+    }
+    // Clause V0: version 0 has no mask.
+    if version >= Version::V1 && entries.optional(MASK).is_some() {
+        return Err(Error::unsupported(
+            "__cuda_array_interface__['mask']: masked arrays are not supported; pass the data and the mask as two arrays",
+        ));
+    }
+    Ok(read)
+}
+
+/// The memory that a host array's `__array_interface__` describes: the same entries, of a version of NumPy's own.
+pub(super) fn host_interface(dict: &Bound<'_, PyDict>) -> Result<Interface> {
+    described(&Entries::of(dict)?)
+}
+
+/// What the entries say of memory: `shape`, `typestr`, `data`, `strides`, `descr`.
+fn described(entries: &Entries<'_>) -> Result<Interface> {
+    let typestr = typestr(entries.required(TYPESTR, "a str such as '<f4'")?)?;
+    let shape = dims(entries.required(SHAPE, "a tuple of ints")?)?;
+    let strides = entries.optional(STRIDES).map(|strides| steps(strides, shape.len())).transpose()?;
+    let layout = Layout::from_parts(shape, strides, typestr.itemsize())?;
+    let (data, read_only) = data(entries.required(DATA, "a 2-tuple of a pointer (int) and a read-only flag (bool)")?)?;
+    let mut read = Interface::new(data, typestr, layout)?.with_read_only(read_only);
+    if typestr.kind() == Kind::Void
+        && let Some(descr) = entries.optional(DESCR)
+    {
+        read = read.with_descr(super::descr::read(descr)?)?;
+    }
+    Ok(read)
+}
+
+fn typestr(value: &Bound<'_, PyAny>) -> Result<TypeStr> {
+    let text = value.cast::<PyString>().map_err(|_| wrong_type("typestr", value, "a str such as '<f4'"))?;
+    text.to_str()
+        .map_err(|_| Error::entry("typestr", format!("{} is not text; a str such as '<f4' is expected", shown(value))))?
+        .parse()
+}
+
+fn dims(value: &Bound<'_, PyAny>) -> Result<Dims> {
+    let expected = "a tuple of ints, one for each dimension";
+    let tuple = value.cast::<PyTuple>().map_err(|_| wrong_type("shape", value, expected))?;
+    let mut dims = Dims::new();
+    for len in tuple.iter_borrowed() {
+        let number = integer(&len, "shape", expected)?;
+        dims.push(usize::try_from(number).map_err(|_| {
+            Error::entry("shape", format!("{number} in {} is no length; ints of at least 0 are expected", shown(value)))
+        })?);
+    }
+    Ok(dims)
+}
+
+fn steps(value: &Bound<'_, PyAny>, rank: usize) -> Result<Strides> {
+    let expected = "None or a tuple of ints, the bytes to step in each dimension,";
+    let tuple = value.cast::<PyTuple>().map_err(|_| wrong_type("strides", value, expected))?;
+    let mut strides = Strides::new();
+    for step in tuple.iter_borrowed() {
+        let number = integer(&step, "strides", expected)?;
+        strides.push(isize::try_from(number).map_err(|_| {
+            Error::entry("strides", format!("{number} in {} does not fit the address space", shown(value)))
+        })?);
+    }
+    if strides.len() != rank {
+        return Err(Error::entry(
+            "strides",
+            format!("{} has {} entries, but 'shape' has {rank}; one for each dimension is expected", shown(value), strides.len()),
+        ));
+    }
+    Ok(strides)
+}
+
+fn data(value: &Bound<'_, PyAny>) -> Result<(u64, bool)> {
+    let expected = "a 2-tuple of a pointer (int) and a read-only flag (bool)";
+    let tuple = value.cast::<PyTuple>().map_err(|_| wrong_type("data", value, expected))?;
+    if tuple.len() != 2 {
+        return Err(Error::entry("data", format!("{} has {} entries; {expected} is expected", shown(value), tuple.len())));
+    }
+    let (pointer, flag) = (tuple.get_borrowed_item(0)?, tuple.get_borrowed_item(1)?);
+    let number = integer(&pointer, "data", "a pointer (int)")?;
+    let pointer = u64::try_from(number)
+        .map_err(|_| Error::entry("data", format!("{number} is no address; an int from 0 to 2**64 - 1 is expected")))?;
+    let flag = flag.cast::<PyBool>().map_err(|_| wrong_type("data", &flag, "a read-only flag (bool)"))?;
+    Ok((pointer, flag.is_true()))
+}
+
+/// An int, or what `__index__` makes one (a NumPy integer); a bool is neither.
+pub(super) fn integer(value: &Bound<'_, PyAny>, key: &'static str, expected: &str) -> Result<i128> {
+    if value.is_exact_instance_of::<PyInt>() {
+        return narrow(value, key, expected);
+    }
+    if value.is_instance_of::<PyBool>() {
+        return Err(wrong_type(key, value, expected));
+    }
+    let py = value.py();
+    // SAFETY: `value` is an object; the result is null with an error set, or an int that we own.
+    let number = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyNumber_Index(value.as_ptr())) }.map_err(|error| {
+        if error.is_instance_of::<PyException>(py) { wrong_type(key, value, expected) } else { error.into() }
+    })?;
+    narrow(&number, key, expected)
+}
+
+/// An int of at most 64 bits, of either sign.
+fn narrow(number: &Bound<'_, PyAny>, key: &'static str, expected: &str) -> Result<i128> {
+    let mut overflow = 0;
+    // SAFETY: `number` is an int, so the only failure is overflow, and that is reported apart.
+    let narrow = unsafe { ffi::PyLong_AsLongLongAndOverflow(number.as_ptr(), &mut overflow) };
+    if overflow == 0 {
+        return Ok(narrow.into());
+    }
+    number
+        .extract::<u64>()
+        .map(i128::from)
+        .map_err(|_| Error::entry(key, format!("{} does not fit 64 bits; {expected} is expected", shown(number))))
+}
+
+fn wrong_type(key: &'static str, value: &Bound<'_, PyAny>, expected: &str) -> Error {
+    Error::entry(key, format!("{} is a {}; {expected} is expected", shown(value), type_name(value)))
+}
+
+/// The type's name for a message.
+pub(super) fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().fully_qualified_name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+}
+
+/// The value for a message: its `repr`, cut short; a `repr` that raises is no reason to hide the first error.
+pub(super) fn shown(value: &Bound<'_, PyAny>) -> String {
+    const LONGEST: usize = 80;
+    match value.repr().map(|text| text.to_string_lossy().into_owned()) {
+        Ok(text) if text.chars().count() <= LONGEST => text,
+        Ok(text) => text.chars().take(LONGEST).chain("...".chars()).collect(),
+        Err(_) => "the value".to_owned(),
+    }
+}

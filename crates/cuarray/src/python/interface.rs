@@ -1,0 +1,116 @@
+//! `Interface`: what a `__cuda_array_interface__` says, read and checked, for looking at.
+
+use super::{export, host, import};
+use crate::{Interface, Result};
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyTuple},
+};
+
+/// One interface as this library read it; plain data that keeps nothing alive (clause L1).
+///
+/// >>> cuarray.interface({"shape": (2, 3), "typestr": "<f4", "data": (4096, True), "version": 3}).strides
+/// (12, 4)
+#[pyclass(frozen, name = "Interface", module = "cuarray")]
+pub struct PyInterface {
+    interface: Interface,
+}
+
+#[pymethods]
+impl PyInterface {
+    /// The version of the interface that was read, 0 to 3.
+    #[getter]
+    fn version(&self) -> i64 {
+        self.interface.version().number()
+    }
+
+    /// The size of each dimension.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        export::shape(py, &self.interface)
+    }
+
+    /// Bytes to step in each dimension; given also where the interface left them out.
+    #[getter]
+    fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        export::strides(py, &self.interface)
+    }
+
+    /// The element type, as the interface writes it.
+    #[getter]
+    fn typestr(&self) -> String {
+        self.interface.typestr().to_string()
+    }
+
+    /// The element type, as a numpy.dtype.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        host::dtype(py, &self.interface)
+    }
+
+    /// The address of the first element.
+    #[getter]
+    fn ptr(&self) -> u64 {
+        self.interface.data()
+    }
+
+    /// Whether the elements must not be written.
+    #[getter]
+    fn readonly(&self) -> bool {
+        self.interface.is_read_only()
+    }
+
+    /// The stream to heed, as an int; None for none.
+    #[getter]
+    fn stream(&self) -> Option<usize> {
+        self.interface.stream().handle()
+    }
+
+    /// Bytes of all elements.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.interface.layout().nbytes()
+    }
+
+    /// First and last address (exclusive) of any element.
+    #[getter]
+    fn byte_range(&self) -> (u64, u64) {
+        let range = self.interface.byte_range();
+        (range.start, range.end)
+    }
+
+    /// Whether the elements lie in C order without gaps.
+    #[getter]
+    fn is_c_contiguous(&self) -> bool {
+        self.interface.layout().is_c_contiguous()
+    }
+
+    /// Whether the elements lie in Fortran order without gaps.
+    #[getter]
+    fn is_f_contiguous(&self) -> bool {
+        self.interface.layout().is_f_contiguous()
+    }
+
+    fn __repr__(&self) -> String {
+        self.interface.to_string()
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<PyInterface>().is_ok_and(|other| other.get().interface == self.interface)
+    }
+}
+
+/// What an object's `__cuda_array_interface__`, or such a dictionary itself, says. Needs no driver and waits for nothing.
+///
+/// Raises what `as_cuda_array` raises for what is not an array or is a wrong one.
+///
+/// >>> cuarray.interface({"shape": (), "typestr": "<f4", "data": (4096, False), "version": 2}).nbytes
+/// 4
+#[pyfunction]
+pub(super) fn interface(obj: &Bound<'_, PyAny>) -> Result<PyInterface> {
+    let interface = match obj.cast::<PyDict>() {
+        Ok(dict) => import::interface(dict)?,
+        Err(_) => import::interface(&import::attribute(obj)?)?,
+    };
+    Ok(PyInterface { interface })
+}

@@ -1,0 +1,56 @@
+//! The Python side: the classes and functions of the package `cuarray`, as a module that an extension registers.
+//!
+//! The package itself is this and nothing more: [`register`] puts the names into its extension module, and a few lines of
+//! Python give them their place. Three rules hold throughout. What can block runs without the GIL. What is shared is frozen:
+//! no class here has a field that changes, so the package is as right without the GIL as with it. And nothing needs a driver
+//! before it touches a device: reading, checking and printing interfaces works on any machine.
+
+pub mod config;
+mod create;
+mod descr;
+pub mod device_array;
+pub mod event;
+mod export;
+mod host;
+pub mod import;
+pub mod interface;
+mod memory;
+mod runtime;
+pub mod stream;
+mod transfer;
+
+use pyo3::prelude::*;
+
+/// Adds every class and function of the package to `module`.
+///
+/// # Errors
+/// An environment variable of the [configuration](config) holds a value that it cannot have.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<device_array::PyDeviceArray>()?;
+    module.add_class::<interface::PyInterface>()?;
+    module.add_class::<memory::PyMemory>()?;
+    module.add_class::<stream::PyStream>()?;
+    module.add_class::<stream::PyAutoSynchronize>()?;
+    module.add_class::<event::PyEvent>()?;
+    module.add_class::<config::PyConfig>()?;
+    module.add("CudaError", module.py().get_type::<crate::error::CudaError>())?;
+    module.add("config", Bound::new(module.py(), config::PyConfig::from_environment()?)?)?;
+    for function in [
+        wrap_pyfunction!(create::as_cuda_array, module)?,
+        wrap_pyfunction!(create::from_cuda_array_interface, module)?,
+        wrap_pyfunction!(create::is_cuda_array, module)?,
+        wrap_pyfunction!(create::device_array, module)?,
+        wrap_pyfunction!(create::to_device, module)?,
+        wrap_pyfunction!(interface::interface, module)?,
+        wrap_pyfunction!(stream::stream, module)?,
+        wrap_pyfunction!(stream::default_stream, module)?,
+        wrap_pyfunction!(stream::legacy_default_stream, module)?,
+        wrap_pyfunction!(stream::per_thread_default_stream, module)?,
+        wrap_pyfunction!(stream::external_stream, module)?,
+        wrap_pyfunction!(event::event, module)?,
+        wrap_pyfunction!(runtime::driver_path, module)?,
+    ] {
+        module.add_function(function)?;
+    }
+    Ok(())
+}

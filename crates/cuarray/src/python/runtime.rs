@@ -1,0 +1,39 @@
+//! The one driver of a Python process, loaded when something first needs it.
+
+use crate::{
+    Result,
+    driver::{Context, Driver, PointerAttributes},
+};
+use pyo3::prelude::*;
+use std::sync::OnceLock;
+
+/// The process's driver. A failure is not remembered: a simulated driver may be installed and the call made again.
+pub(super) fn driver() -> Result<&'static Driver> {
+    static DRIVER: OnceLock<Driver> = OnceLock::new();
+    if let Some(driver) = DRIVER.get() {
+        return Ok(driver);
+    }
+    let driver = Driver::load()?;
+    Ok(DRIVER.get_or_init(|| driver))
+}
+
+/// The context in which work on the memory at `pointer` belongs: its own, or the default one where the driver does not
+/// know the memory (clauses I6 and A1: the pointer decides, not what happens to be current).
+pub(super) fn context_of(pointer: u64) -> Result<Context> {
+    let driver = driver()?;
+    match PointerAttributes::query(driver, pointer)? {
+        Some(attributes) => attributes.context(driver),
+        None => driver.default_context(),
+    }
+}
+
+/// The file of the CUDA driver that is in use; loads it if none is yet.
+///
+/// None where the driver did not come from a file. Raises CudaError where there is no driver.
+///
+/// >>> cuarray.driver_path()  # doctest: +SKIP
+/// '/usr/lib/x86_64-linux-gnu/libcuda.so.1'
+#[pyfunction]
+pub(super) fn driver_path() -> Result<Option<String>> {
+    Ok(driver()?.path().map(|path| path.to_string_lossy().into_owned()))
+}

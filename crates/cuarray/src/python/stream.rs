@@ -1,0 +1,180 @@
+//! Streams as Python sees them: our own, the default ones, and anybody else's.
+
+use super::{event::PyEvent, import::type_name, runtime};
+use crate::{Error, Owner, Result, driver::Stream};
+use pyo3::{
+    intern,
+    prelude::*,
+    types::{PyBool, PyInt, PyTuple},
+};
+
+/// A CUDA stream.
+///
+/// Made by `stream()`, `default_stream()`, `legacy_default_stream()`, `per_thread_default_stream()` and
+/// `external_stream(handle)`. Two are equal if their handles are.
+///
+/// >>> s = cuarray.stream()
+/// >>> with s.auto_synchronize():
+/// ...     a = cuarray.to_device([1, 2, 3], stream=s)
+/// >>> s.query()
+/// True
+#[pyclass(frozen, weakref, name = "Stream", module = "cuarray")]
+pub struct PyStream {
+    pub(super) stream: Stream,
+}
+
+#[pymethods]
+impl PyStream {
+    /// The `cudaStream_t` as an int: 1 is the legacy default stream, 2 the per-thread one (clause I11).
+    #[getter]
+    fn handle(&self) -> usize {
+        self.stream.handle()
+    }
+
+    /// Waits until all work in the stream is done. Driver call: cuStreamSynchronize.
+    fn synchronize(&self, py: Python<'_>) -> Result<()> {
+        py.detach(|| self.stream.synchronize())
+    }
+
+    /// Whether all work in the stream is done; never waits. Driver call: cuStreamQuery.
+    fn query(&self, py: Python<'_>) -> Result<bool> {
+        py.detach(|| self.stream.is_done())
+    }
+
+    /// Lets work that is enqueued from now on wait for `event`; the host does not. Driver call: cuStreamWaitEvent.
+    fn wait(&self, py: Python<'_>, event: &PyEvent) -> Result<()> {
+        py.detach(|| self.stream.wait(&event.event))
+    }
+
+    /// A context manager that synchronizes the stream on leaving, also after an exception.
+    fn auto_synchronize(slf: Py<Self>) -> PyAutoSynchronize {
+        PyAutoSynchronize { stream: slf }
+    }
+
+    /// The stream protocol of cuda.core: (version, handle).
+    fn __cuda_stream__(&self) -> (u32, usize) {
+        (0, self.stream.handle())
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<PyStream>().is_ok_and(|other| other.get().stream.handle() == self.stream.handle())
+    }
+
+    fn __hash__(&self) -> usize {
+        self.stream.handle()
+    }
+
+    fn __repr__(&self) -> String {
+        match self.stream.handle() {
+            1 => "<cuarray.Stream: legacy default>".to_owned(),
+            2 => "<cuarray.Stream: per-thread default>".to_owned(),
+            handle => {
+                format!("<cuarray.Stream {handle:#x}{}>", if self.stream.is_owned() { "" } else { ", external" })
+            }
+        }
+    }
+}
+
+/// What `Stream.auto_synchronize()` answers.
+#[pyclass(frozen, name = "AutoSynchronize", module = "cuarray")]
+pub struct PyAutoSynchronize {
+    stream: Py<PyStream>,
+}
+
+#[pymethods]
+impl PyAutoSynchronize {
+    fn __enter__(&self, py: Python<'_>) -> Py<PyStream> {
+        self.stream.clone_ref(py)
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> Result<()> {
+        self.stream.get().synchronize(py)
+    }
+}
+
+/// The stream that an argument means: one of ours, an object with `__cuda_stream__`, or a handle.
+///
+/// # Errors
+/// `TypeError` where it is none of these.
+pub(super) fn argument(value: &Bound<'_, PyAny>) -> Result<Stream> {
+    if let Ok(stream) = value.cast::<PyStream>() {
+        return Ok(stream.get().stream.clone());
+    }
+    if value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>() {
+        return external(handle(value)?, None);
+    }
+    let py = value.py();
+    if let Some(method) = value.getattr_opt(intern!(py, "__cuda_stream__"))? {
+        let answer = method.call0()?;
+        let (version, number) = answer
+            .cast::<PyTuple>()
+            .ok()
+            .filter(|answer| answer.len() == 2)
+            .and_then(|answer| Some((answer.get_item(0).ok()?, answer.get_item(1).ok()?)))
+            .ok_or_else(|| {
+                Error::argument(format!(
+                    "__cuda_stream__ of a {} answered {answer}; a tuple (version, handle) is expected",
+                    type_name(value)
+                ))
+            })?;
+        if version.extract::<i64>().ok() != Some(0) {
+            return Err(Error::argument(format!(
+                "__cuda_stream__ of a {} answered version {version}; this library knows version 0",
+                type_name(value)
+            )));
+        }
+        return external(handle(&number)?, Some(Owner::python(value.clone().unbind())));
+    }
+    Err(Error::not_an_array(format!(
+        "a {} is no stream; a cuarray stream, an object with __cuda_stream__, or a handle (int) is expected",
+        type_name(value)
+    )))
+}
+
+fn handle(value: &Bound<'_, PyAny>) -> Result<usize> {
+    value.extract::<usize>().map_err(|_| {
+        Error::argument(format!("{value} is no stream handle; an int from 0 to 2**64 - 1 is expected"))
+    })
+}
+
+/// A stream that somebody else made; `owner` is kept for as long as the stream is used.
+pub(super) fn external(handle: usize, owner: Option<Owner>) -> Result<Stream> {
+    // SAFETY: the handle is the caller's word for a live stream, as everywhere in the driver's interface; `owner` keeps it so.
+    Ok(unsafe { Stream::external(runtime::driver()?, handle, owner) })
+}
+
+/// A new stream in the current context (or the first device's). It waits for the legacy default stream and that for it.
+///
+/// >>> s = cuarray.stream()
+/// >>> s.query()
+/// True
+#[pyfunction]
+pub(super) fn stream(py: Python<'_>) -> Result<PyStream> {
+    py.detach(|| Ok(PyStream { stream: Stream::new(&runtime::driver()?.default_context()?)? }))
+}
+
+/// The default stream: the legacy one.
+#[pyfunction]
+pub(super) fn default_stream() -> Result<PyStream> {
+    legacy_default_stream()
+}
+
+/// The legacy default stream, handle 1: it waits for every blocking stream of its context, and they for it.
+#[pyfunction]
+pub(super) fn legacy_default_stream() -> Result<PyStream> {
+    Ok(PyStream { stream: Stream::legacy_default(&runtime::driver()?.default_context()?) })
+}
+
+/// The calling thread's own default stream, handle 2.
+#[pyfunction]
+pub(super) fn per_thread_default_stream() -> Result<PyStream> {
+    Ok(PyStream { stream: Stream::per_thread_default(&runtime::driver()?.default_context()?) })
+}
+
+/// A stream that somebody else made and keeps alive (clause L5), by its handle, or any object with `__cuda_stream__`,
+/// which is then kept alive.
+#[pyfunction]
+pub(super) fn external_stream(handle: &Bound<'_, PyAny>) -> Result<PyStream> {
+    Ok(PyStream { stream: argument(handle)? })
+}

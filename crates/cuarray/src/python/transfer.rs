@@ -1,0 +1,77 @@
+//! Copies between arrays of any layout, on the host and on devices: a [`CopyPlan`] carried out by the driver.
+
+use crate::{
+    Interface, Result,
+    driver::{Context, Copy3d, Memory3d, Stream, copy_3d, copy_device_to_device, copy_device_to_host, copy_host_to_device},
+    strided_copy::CopyPlan,
+};
+
+/// One side of a copy: whose addresses the interface's data pointer is one of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Host,
+    Device,
+}
+
+/// Copies every element of `src` to its place in `dst`, in `stream`, or at once and waiting where there is none.
+///
+/// # Safety
+/// Both interfaces describe live memory of their side for as long as the copy runs, and `dst` may be written.
+pub(super) unsafe fn copy(
+    context: &Context,
+    plan: &CopyPlan,
+    (dst, dst_side): (&Interface, Side),
+    (src, src_side): (&Interface, Side),
+    stream: Option<&Stream>,
+) -> Result<()> {
+    for (dst_offset, src_offset) in plan.starts() {
+        let dst_at = dst.data().wrapping_add_signed(dst_offset as i64);
+        let src_at = src.data().wrapping_add_signed(src_offset as i64);
+        if plan.is_runs() {
+            // SAFETY: the plan stays within both layouts, which the caller vouches for.
+            unsafe { copy_run(context, (dst_at, dst_side), (src_at, src_side), plan.width, stream)? };
+        } else {
+            let copy = Copy3d {
+                dst: memory(dst_at, dst_side),
+                dst_pitch: plan.dst_pitch,
+                dst_height: plan.dst_height,
+                src: memory(src_at, src_side),
+                src_pitch: plan.src_pitch,
+                src_height: plan.src_height,
+                width: plan.width,
+                height: plan.rows,
+                depth: plan.slices,
+            };
+            // SAFETY: as above.
+            unsafe { copy_3d(context, &copy, stream)? };
+        }
+    }
+    Ok(())
+}
+
+fn memory(address: u64, side: Side) -> Memory3d {
+    match side {
+        Side::Host => Memory3d::Host(std::ptr::with_exposed_provenance_mut(address as usize)),
+        Side::Device => Memory3d::Device(address),
+    }
+}
+
+/// # Safety
+/// As [`copy`], of `len` bytes at both addresses.
+unsafe fn copy_run(
+    context: &Context,
+    (dst, dst_side): (u64, Side),
+    (src, src_side): (u64, Side),
+    len: usize,
+    stream: Option<&Stream>,
+) -> Result<()> {
+    let host = |address: u64| std::ptr::with_exposed_provenance_mut::<u8>(address as usize);
+    match (dst_side, src_side) {
+        // SAFETY: by this function's contract, in this and the two arms below.
+        (Side::Device, Side::Host) => unsafe { copy_host_to_device(context, dst, host(src), len, stream) },
+        // SAFETY: as above.
+        (Side::Host, _) => unsafe { copy_device_to_host(context, host(dst), src, len, stream) },
+        // SAFETY: as above.
+        (Side::Device, Side::Device) => unsafe { copy_device_to_device(context, dst, src, len, stream) },
+    }
+}

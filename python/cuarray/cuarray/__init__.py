@@ -1,0 +1,69 @@
+"""The CUDA Array Interface, done right: GPU arrays between Python libraries without copying.
+
+Any object with ``__cuda_array_interface__`` comes in, of every version from 0 to 3, with its stream waited for and its
+owner kept alive; every array goes out the same way::
+
+    import cuarray
+
+    a = cuarray.as_cuda_array(other_librarys_array)   # no copy
+    a.shape, a.dtype, a.stream, a.device
+    host = a.copy_to_host()
+
+Reading, checking and printing interfaces needs no GPU. What touches a device needs a CUDA driver: NVIDIA's, or on a
+machine without a GPU the simulated one of ``pip install cuarray-sim`` (``python -m cuarray_sim your_script.py``).
+
+Errors: ``TypeError`` for what is not an array, ``ValueError`` for a wrong interface or argument, ``BufferError`` for an array
+that cannot be taken as asked, ``CudaError`` for the driver.
+"""
+
+from cuarray._core import (
+    AutoSynchronize,
+    Config,
+    CudaError,
+    DeviceArray,
+    Event,
+    Interface,
+    Memory,
+    Stream,
+    __version__,
+    as_cuda_array,
+    config,
+    default_stream,
+    device_array,
+    driver_path,
+    event,
+    external_stream,
+    from_cuda_array_interface,
+    interface,
+    is_cuda_array,
+    legacy_default_stream,
+    per_thread_default_stream,
+    stream,
+    to_device,
+)
+
+__all__ = [
+    "AutoSynchronize",
+    "Config",
+    "CudaError",
+    "DeviceArray",
+    "Event",
+    "Interface",
+    "Memory",
+    "Stream",
+    "__version__",
+    "as_cuda_array",
+    "config",
+    "default_stream",
+    "device_array",
+    "driver_path",
+    "event",
+    "external_stream",
+    "from_cuda_array_interface",
+    "interface",
+    "is_cuda_array",
+    "legacy_default_stream",
+    "per_thread_default_stream",
+    "stream",
+    "to_device",
+]
