@@ -6,8 +6,12 @@ mod element;
 pub mod error;
 mod interface;
 mod layout;
+pub mod order;
 mod owner;
+#[cfg(feature = "python")]
+pub mod python;
 mod stream_entry;
+pub mod strided_copy;
 mod typestr;
 
 pub use descr::{Descr, Field, FieldType};

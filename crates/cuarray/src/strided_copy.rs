@@ -136,7 +136,9 @@ impl CopyPlan {
     fn take_slices(&mut self) {
         let (rows, dst_pitch, src_pitch) = (self.rows as isize, self.dst_pitch as isize, self.src_pitch as isize);
         let holds = |step: isize, pitch: isize| step % pitch == 0 && step / pitch >= rows;
-        if let Some(axis) = take_longest(&mut self.outer, |axis| holds(axis.dst, dst_pitch) && holds(axis.src, src_pitch)) {
+        if let Some(axis) =
+            take_longest(&mut self.outer, |axis| holds(axis.dst, dst_pitch) && holds(axis.src, src_pitch))
+        {
             self.slices = axis.len;
             self.dst_height = (axis.dst / dst_pitch) as usize;
             self.src_height = (axis.src / src_pitch) as usize;
@@ -207,7 +209,8 @@ mod tests {
                         let at = |start: isize, pitch: usize, height: usize| {
                             start + ((slice * height + row) * pitch + byte) as isize
                         };
-                        pairs.push((at(dst, plan.dst_pitch, plan.dst_height), at(src, plan.src_pitch, plan.src_height)));
+                        pairs
+                            .push((at(dst, plan.dst_pitch, plan.dst_height), at(src, plan.src_pitch, plan.src_height)));
                     }
                 }
             }

@@ -45,7 +45,9 @@ impl PyConfig {
             Err(_) | Ok("") => Ok(true),
             Ok("0") => Ok(false),
             Ok("1") => Ok(true),
-            Ok(other) => Err(Error::argument(format!("the environment variable {name} is {other:?}; 0 or 1 is expected"))),
+            Ok(other) => {
+                Err(Error::argument(format!("the environment variable {name} is {other:?}; 0 or 1 is expected")))
+            }
         };
         SYNC.store(switch("CUARRAY_SYNC")? && switch("NUMBA_CUDA_ARRAY_INTERFACE_SYNC")?, Relaxed);
         EXPORT_STREAM.store(switch("CUARRAY_EXPORT_STREAM")?, Relaxed);

@@ -9,16 +9,12 @@ use super::{
     runtime::{context_of, driver},
     stream::{self, PyStream},
 };
-use crate::{
-    Error, Interface, Layout, Result, StreamEntry, TypeStr,
-    driver::Allocation,
-    layout::{Dims, Strides},
-};
+use crate::{Descr, Dims, Error, Interface, Layout, Result, StreamEntry, Strides, TypeStr, driver::Allocation};
 use pyo3::{
     exceptions::PyException,
     intern,
     prelude::*,
-    types::{PyDict, PyInt, PyString, PyTuple, PyType},
+    types::{PyDict, PyInt, PyString},
 };
 
 /// A DeviceArray of any object with `__cuda_array_interface__`, without copying; it keeps the object alive (clause L2).
@@ -174,7 +170,7 @@ pub(super) fn to_device<'py>(
 /// The element type of a new array.
 struct Element {
     typestr: TypeStr,
-    descr: Option<crate::Descr>,
+    descr: Option<Descr>,
 }
 
 impl Element {

@@ -4,13 +4,13 @@ use super::{
     export,
     host::{self, HostArray},
     import,
-    runtime::context_of,
+    runtime::{context_of, driver},
     stream::{self, PyStream},
     transfer::{self, Side},
 };
 use crate::{
     Error, Interface, Owner, Result, TypeStr,
-    driver::{Driver, PointerAttributes, Stream},
+    driver::{Context, PointerAttributes, Stream},
     order,
     strided_copy::CopyPlan,
 };
@@ -65,12 +65,11 @@ impl PyDeviceArray {
         self.interface.stream().handle().map(|handle| stream::external(handle, owner())).transpose()
     }
 
-    fn attributes(&self) -> Result<Option<(&'static Driver, PointerAttributes)>> {
+    fn attributes(&self) -> Result<Option<PointerAttributes>> {
         if self.interface.layout().is_empty() {
             return Ok(None);
         }
-        let driver = super::runtime::driver()?;
-        Ok(PointerAttributes::query(driver, self.interface.data())?.map(|attributes| (driver, attributes)))
+        PointerAttributes::query(driver()?, self.interface.data())
     }
 
     /// Copies `src` into this array; see [`PyDeviceArray::copy_to_device`].
@@ -94,7 +93,9 @@ impl PyDeviceArray {
         let Some(mut plan) = CopyPlan::new(self.interface.layout(), source.interface.layout())? else { return Ok(()) };
         if plan.boxes() > 1 {
             source = source.contiguous()?;
-            let Some(better) = CopyPlan::new(self.interface.layout(), source.interface.layout())? else { return Ok(()) };
+            let Some(better) = CopyPlan::new(self.interface.layout(), source.interface.layout())? else {
+                return Ok(());
+            };
             plan = better;
         }
         let source = &source.interface;
@@ -118,14 +119,16 @@ impl PyDeviceArray {
         src: (&Interface, Side),
         other_home: Option<Stream>,
     ) -> Result<()> {
-        let context = context_of(self.interface.data())?;
         let home = self.default_stream(py)?;
         let given = stream.map(stream::argument).transpose()?;
         py.detach(|| {
+            let context = context_of(self.interface.data())?;
             let run = |on: Option<&Stream>| {
+                let of_stream = on.map(Stream::context).transpose()?.flatten();
+                let context: &Context = of_stream.as_ref().unwrap_or(&context);
                 // SAFETY: the memory of `self` is its owner's to keep, the other side's array is held by our caller; a host
                 // array that the copy still reads after an asynchronous return is the caller's to keep, as documented.
-                unsafe { transfer::copy(&context, plan, dst, src, on) }
+                unsafe { transfer::copy(context, plan, dst, src, on) }
             };
             match (&given, &home, &other_home) {
                 (Some(given), home, other) => {
@@ -259,19 +262,19 @@ impl PyDeviceArray {
     /// The ordinal of the device whose memory it is (clause A1); None for a zero-size array, or memory that the driver does not know.
     #[getter]
     fn device(&self) -> Result<Option<i32>> {
-        Ok(self.attributes()?.and_then(|(_, attributes)| attributes.device_ordinal()))
+        Ok(self.attributes()?.and_then(|attributes| attributes.device_ordinal))
     }
 
     /// Whether the memory is managed (clause A1).
     #[getter]
     fn is_managed(&self) -> Result<bool> {
-        Ok(self.attributes()?.is_some_and(|(_, attributes)| attributes.is_managed()))
+        Ok(self.attributes()?.is_some_and(|attributes| attributes.is_managed))
     }
 
     /// Whether the host may read the memory in place (clause A1).
     #[getter]
     fn is_host_accessible(&self) -> Result<bool> {
-        Ok(self.attributes()?.is_some_and(|(_, attributes)| attributes.is_host_accessible()))
+        Ok(self.attributes()?.is_some_and(|attributes| attributes.is_host_accessible()))
     }
 
     /// Copies the elements to the host, into `ary` or a new NumPy array, and returns that.
@@ -380,7 +383,13 @@ impl PyDeviceArray {
 
 impl PyDeviceArray {
     /// Fetches the bytes from the first to the last element, and lets NumPy pick the elements out of them.
-    fn gather(&self, py: Python<'_>, target: &Bound<'_, PyAny>, extent: usize, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
+    fn gather(
+        &self,
+        py: Python<'_>,
+        target: &Bound<'_, PyAny>,
+        extent: usize,
+        stream: Option<&Bound<'_, PyAny>>,
+    ) -> Result<()> {
         let layout = self.interface.layout();
         let bytes = crate::Layout::c_contiguous(&[extent], 1)?;
         let start = self.interface.data().wrapping_add_signed(layout.byte_extent().start as i64);

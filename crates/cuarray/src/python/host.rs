@@ -36,10 +36,6 @@ impl<'py> HostArray<'py> {
         let interface = import::host_interface(dict)?;
         Ok(HostArray { array, interface })
     }
-
-    pub(super) fn ptr(&self) -> *mut u8 {
-        std::ptr::with_exposed_provenance_mut(self.interface.data() as usize)
-    }
 }
 
 /// The module `numpy`.

@@ -7,13 +7,8 @@
 //!
 //! The dictionary of a host array, `__array_interface__`, has the same grammar; [`super::host`] reads it here too.
 
-use crate::{
-    Error, Interface, Layout, Result, StreamEntry, TypeStr, Version,
-    descr::Descr,
-    layout::{Dims, Strides},
-    typestr::Kind,
-};
 use super::device_array::PyDeviceArray;
+use crate::{Dims, Error, Interface, Kind, Layout, Result, StreamEntry, Strides, TypeStr, Version};
 use pyo3::{
     exceptions::PyException,
     ffi, intern,
@@ -36,9 +31,8 @@ impl<'py> Entries<'py> {
     fn of(dict: &Bound<'py, PyDict>) -> Result<Entries<'py>> {
         static INTERNED: PyOnceLock<Vec<Py<PyString>>> = PyOnceLock::new();
         let py = dict.py();
-        let interned = INTERNED.get_or_init(py, || {
-            KEYS.iter().map(|key| PyString::intern(py, &key.to_string_lossy()).unbind()).collect()
-        });
+        let interned = INTERNED
+            .get_or_init(py, || KEYS.iter().map(|key| PyString::intern(py, &key.to_string_lossy()).unbind()).collect());
         let mut entries = Entries::default();
         let (mut position, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: `dict` is a dictionary and stays one while we hold it; nothing in the loop runs Python code, so it does
@@ -135,16 +129,14 @@ pub fn interface(dict: &Bound<'_, PyDict>) -> Result<Interface> {
     let entries = Entries::of(dict)?;
     let version = entries.required(VERSION, "an int from 0 to 3")?;
     let number = integer(version, "version", "an int from 0 to 3")?;
-    let version = i64::try_from(number).map_or_else(
-        |_| Err(Error::entry("version", format!("{number} is no version; this library reads 0 to 3"))),
-        Version::try_from,
-    )?;
+    let version = Version::try_from(i64::try_from(number).unwrap_or(i64::MAX))?;
     let mut read = described(&entries)?.with_version(version);
     // Clause V2: what versions 0 to 2 say under `stream` means nothing.
     if version >= Version::V3
         && let Some(stream) = entries.optional(STREAM)
     {
-        let number = integer(stream, "stream", "None or an int (1: legacy default, 2: per-thread default, a cudaStream_t)")?;
+        let number =
+            integer(stream, "stream", "None or an int (1: legacy default, 2: per-thread default, a cudaStream_t)")?;
         read = read.with_stream(StreamEntry::try_from(number)?);
     }
     // Clause V0: version 0 has no mask.
@@ -210,7 +202,11 @@ fn steps(value: &Bound<'_, PyAny>, rank: usize) -> Result<Strides> {
     if strides.len() != rank {
         return Err(Error::entry(
             "strides",
-            format!("{} has {} entries, but 'shape' has {rank}; one for each dimension is expected", shown(value), strides.len()),
+            format!(
+                "{} has {} entries, but 'shape' has {rank}; one for each dimension is expected",
+                shown(value),
+                strides.len()
+            ),
         ));
     }
     Ok(strides)
@@ -220,7 +216,10 @@ fn data(value: &Bound<'_, PyAny>) -> Result<(u64, bool)> {
     let expected = "a 2-tuple of a pointer (int) and a read-only flag (bool)";
     let tuple = value.cast::<PyTuple>().map_err(|_| wrong_type("data", value, expected))?;
     if tuple.len() != 2 {
-        return Err(Error::entry("data", format!("{} has {} entries; {expected} is expected", shown(value), tuple.len())));
+        return Err(Error::entry(
+            "data",
+            format!("{} has {} entries; {expected} is expected", shown(value), tuple.len()),
+        ));
     }
     let (pointer, flag) = (tuple.get_borrowed_item(0)?, tuple.get_borrowed_item(1)?);
     let number = integer(&pointer, "data", "a pointer (int)")?;

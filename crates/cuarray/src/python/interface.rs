@@ -20,7 +20,7 @@ pub struct PyInterface {
 impl PyInterface {
     /// The version of the interface that was read, 0 to 3.
     #[getter]
-    fn version(&self) -> i64 {
+    fn version(&self) -> u8 {
         self.interface.version().number()
     }
 

@@ -17,12 +17,18 @@ pub(super) fn driver() -> Result<&'static Driver> {
     Ok(DRIVER.get_or_init(|| driver))
 }
 
-/// The context in which work on the memory at `pointer` belongs: its own, or the default one where the driver does not
-/// know the memory (clauses I6 and A1: the pointer decides, not what happens to be current).
+/// A context of the device whose memory `pointer` is in: the current one if it is of that device, else the primary one; the
+/// default one where the driver does not know the memory (clauses I6 and A1: the pointer decides on the device).
 pub(super) fn context_of(pointer: u64) -> Result<Context> {
     let driver = driver()?;
-    match PointerAttributes::query(driver, pointer)? {
-        Some(attributes) => attributes.context(driver),
+    match PointerAttributes::query(driver, pointer)?.and_then(|attributes| attributes.device_ordinal) {
+        Some(ordinal) => {
+            let device = driver.device(ordinal)?;
+            match driver.current_context()? {
+                Some(current) if current.device()? == device => Ok(current),
+                _ => device.primary_context(),
+            }
+        }
         None => driver.default_context(),
     }
 }

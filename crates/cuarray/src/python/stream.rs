@@ -133,9 +133,9 @@ pub(super) fn argument(value: &Bound<'_, PyAny>) -> Result<Stream> {
 }
 
 fn handle(value: &Bound<'_, PyAny>) -> Result<usize> {
-    value.extract::<usize>().map_err(|_| {
-        Error::argument(format!("{value} is no stream handle; an int from 0 to 2**64 - 1 is expected"))
-    })
+    value
+        .extract::<usize>()
+        .map_err(|_| Error::argument(format!("{value} is no stream handle; an int from 0 to 2**64 - 1 is expected")))
 }
 
 /// A stream that somebody else made; `owner` is kept for as long as the stream is used.

@@ -2,7 +2,12 @@
 
 use crate::{
     Interface, Result,
-    driver::{Context, Copy3d, Memory3d, Stream, copy_3d, copy_device_to_device, copy_device_to_host, copy_host_to_device},
+    driver::{
+        Context, Stream,
+        copy::{
+            Copy3d, CopyAddress, CopySide, copy_3d, copy_device_to_device, copy_device_to_host, copy_host_to_device,
+        },
+    },
     strided_copy::CopyPlan,
 };
 
@@ -31,13 +36,14 @@ pub(super) unsafe fn copy(
             // SAFETY: the plan stays within both layouts, which the caller vouches for.
             unsafe { copy_run(context, (dst_at, dst_side), (src_at, src_side), plan.width, stream)? };
         } else {
+            let side = |address, side, pitch: usize, height: usize| CopySide {
+                address: memory(address, side),
+                pitch,
+                slice_pitch: pitch * height,
+            };
             let copy = Copy3d {
-                dst: memory(dst_at, dst_side),
-                dst_pitch: plan.dst_pitch,
-                dst_height: plan.dst_height,
-                src: memory(src_at, src_side),
-                src_pitch: plan.src_pitch,
-                src_height: plan.src_height,
+                dst: side(dst_at, dst_side, plan.dst_pitch, plan.dst_height),
+                src: side(src_at, src_side, plan.src_pitch, plan.src_height),
                 width: plan.width,
                 height: plan.rows,
                 depth: plan.slices,
@@ -49,10 +55,10 @@ pub(super) unsafe fn copy(
     Ok(())
 }
 
-fn memory(address: u64, side: Side) -> Memory3d {
+fn memory(address: u64, side: Side) -> CopyAddress {
     match side {
-        Side::Host => Memory3d::Host(std::ptr::with_exposed_provenance_mut(address as usize)),
-        Side::Device => Memory3d::Device(address),
+        Side::Host => CopyAddress::Host(std::ptr::with_exposed_provenance_mut(address as usize)),
+        Side::Device => CopyAddress::Device(address),
     }
 }
 
