@@ -1,0 +1,24 @@
+"""A simulated CUDA driver for machines without a GPU.
+
+The package carries a shared library, ``libcuda.so.1``, that answers the CUDA Driver API over host memory. Real CUDA
+libraries run on it unchanged, because all of them look for a library of that name; whoever asks for it after
+:func:`install` is handed the simulated one.
+
+Nothing happens on import. The simulator is chosen by name, in one of these ways, and never otherwise:
+
+- ``python -m cuarray_sim script.py`` runs an unmodified program on it;
+- ``pytest --cuarray-sim`` runs a test suite on it, and fails tests that leave device objects behind;
+- ``cuarray_sim.install()`` before the first CUDA call of a process;
+- ``CUARRAY_DRIVER=<library_path()>`` in the environment, for the package ``cuarray`` alone.
+
+>>> import cuarray_sim
+>>> cuarray_sim.install(devices=2)  # doctest: +ELLIPSIS
+PosixPath('.../cuarray_sim/libcuda.so.1')
+>>> cuarray_sim.is_installed()
+True
+"""
+
+from .account import Allocation, Statistics, statistics
+from .library import install, is_installed, library_path
+
+__all__ = ["Allocation", "Statistics", "install", "is_installed", "library_path", "statistics"]

@@ -1,0 +1,76 @@
+"""What the simulated driver has alive, pending, counted and refused.
+
+The driver keeps the account itself and gives it as JSON through an export of its own, so it is the whole truth about
+the process, whichever libraries made the calls. A leak is an allocation that is still listed; a library that is run on
+the simulator for the first time shows under ``refused`` what it asked for in vain.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from typing import TypedDict, cast
+
+from .library import is_installed, library_path
+
+__all__ = ["Allocation", "Statistics", "statistics"]
+
+
+class Allocation(TypedDict):
+    """One piece of memory that the driver has given out and not taken back."""
+
+    kind: str
+    """``"device"``, ``"pool"`` (stream-ordered), ``"pinned"``, ``"registered"`` (the program's) or ``"managed"``."""
+    address: int
+    size: int
+    """What was asked for, in bytes."""
+    device: int
+    id: int
+    """Never used twice in a process, as addresses are."""
+    release_pending: bool
+    """Whether a stream-ordered release is enqueued and has yet to run."""
+
+
+class Statistics(TypedDict):
+    """The account of one process; counts are of what is alive now, except `calls` and `refused`."""
+
+    allocations: list[Allocation]
+    streams: int
+    """Streams that were created and not destroyed."""
+    events: int
+    contexts: int
+    pools: int
+    """Memory pools besides the devices' own."""
+    pending_operations: int
+    """Enqueued copies, fills and the like that nothing has forced to run yet."""
+    pending_host_functions: int
+    calls: dict[str, int]
+    """How often each entry point was called, by its exported symbol."""
+    refused: dict[str, int]
+    """What was asked for and is not simulated: names, and how often."""
+
+
+def statistics() -> Statistics:
+    """The simulated driver's account of this process.
+
+    :raises RuntimeError: the simulated driver is not installed in this process.
+
+    >>> import cuarray_sim
+    >>> path = cuarray_sim.install()
+    >>> cuarray_sim.statistics()["allocations"]
+    []
+    """
+    if not is_installed():
+        raise RuntimeError("the simulated driver is not installed in this process; call cuarray_sim.install() first")
+    export = ctypes.CDLL(str(library_path())).cuarraySimStatistics
+    export.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)]
+    export.restype = ctypes.c_int
+    capacity, length = 0, ctypes.c_size_t(1 << 12)
+    # The text may grow between two calls: another thread may be using the driver.
+    while length.value > capacity:
+        capacity = 2 * length.value
+        text = ctypes.create_string_buffer(capacity)
+        result = export(text, capacity, ctypes.byref(length))
+        if result != 0 and length.value <= capacity:
+            raise RuntimeError(f"the simulated driver gave no account of itself: CUresult {result}")
+    return cast(Statistics, json.loads(text.raw[: length.value]))

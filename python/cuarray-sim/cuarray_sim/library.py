@@ -1,0 +1,200 @@
+"""The simulated driver's shared library: where it is, and how it becomes *the* driver of a process.
+
+CUDA libraries load their driver by the name ``libcuda.so.1``. The dynamic loader answers such a request with a library
+of that SONAME which the process already holds, before it searches anywhere; so loading ours first, by its absolute
+path, decides the matter for every library that asks later. The environment cannot do this for the process itself,
+since the loader reads ``LD_LIBRARY_PATH`` once at start; it does it for the processes that this one starts.
+
+A process must not hold two drivers: half of its libraries would talk to one and half to the other, and pointers would
+pass between them. So :func:`install` refuses when another driver is there already.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Literal
+
+__all__ = ["Schedule", "install", "is_installed", "library_path"]
+
+Schedule = Literal["lazy", "eager"]
+"""When enqueued work runs: ``"lazy"``, as late as the driver's rules allow, or ``"eager"``, once it is enqueued."""
+
+SCHEDULES: tuple[Schedule, ...] = ("lazy", "eager")
+MOST_DEVICES = 8
+
+# libcuda.so.1 and what it may be a link to: libcuda.so.1.1, libcuda.so.580.159.03, or the link stub libcuda.so.
+_DRIVER_FILE = re.compile(r"/libcuda\.so(\.[0-9.]+)?$")
+
+
+def library_path() -> Path:
+    """The absolute path of the simulated driver.
+
+    Raises :class:`FileNotFoundError` when the package was installed without it (from a bare source tree, say).
+
+    >>> import cuarray_sim
+    >>> cuarray_sim.library_path().name
+    'libcuda.so.1'
+    """
+    path = Path(__file__).resolve().with_name("libcuda.so.1")
+    if not path.is_file():
+        raise FileNotFoundError(f"the simulated driver is missing: {path}; install the cuarray-sim wheel")
+    return path
+
+
+def is_installed() -> bool:
+    """Whether the simulated driver is this process's driver, whoever loaded it.
+
+    >>> import cuarray_sim
+    >>> path = cuarray_sim.install()
+    >>> cuarray_sim.is_installed()
+    True
+    """
+    return any(_is_ours(path) for path in _loaded_drivers())
+
+
+def install(
+    *,
+    devices: int | None = None,
+    host_readable: bool | None = None,
+    trace: str | os.PathLike[str] | None = None,
+    schedule: Schedule | None = None,
+) -> Path:
+    """Make the simulated driver the CUDA driver of this process and of the processes that it starts.
+
+    Call it before the first CUDA call, best before importing CUDA libraries. Calling it again changes nothing.
+
+    :param devices: how many devices there are, 1 to 8 (``CUARRAY_SIM_DEVICES``; one unless told otherwise).
+    :param host_readable: whether the host may read device memory directly (``CUARRAY_SIM_HOST_READABLE``). A GPU's
+        memory cannot be read so, and by default a stray host access faults here too; programs that must read it,
+        an MPI built without CUDA for one, need ``True``.
+    :param trace: a file that receives a line for each driver call (``CUARRAY_SIM_TRACE``).
+    :param schedule: ``"lazy"`` or ``"eager"``; see :data:`Schedule` (``CUARRAY_SIM_SCHEDULE``).
+    :returns: the library's path.
+    :raises RuntimeError: another driver is loaded already, ``CUARRAY_DRIVER`` names another, the simulated one is
+        loaded with other options, or the system is not Linux.
+    :raises ValueError: an option has a value that it cannot take.
+
+    An option that is left out keeps what the environment says. Child processes inherit the options and find the driver
+    through ``LD_LIBRARY_PATH`` and ``CUARRAY_DRIVER``, which are set here.
+
+    >>> import cuarray_sim
+    >>> cuarray_sim.install().name
+    'libcuda.so.1'
+    """
+    options = _environment_of(devices, host_readable, trace, schedule)
+    if not sys.platform.startswith("linux"):
+        raise RuntimeError(f"the simulated CUDA driver runs on Linux; this is {sys.platform}")
+    path = library_path()
+    _refuse_another_driver(path)
+    if is_installed():
+        _refuse_other_options(options)
+    else:
+        os.environ.update(options)
+        _load(path)
+    _pass_on_to_children(path)
+    return path
+
+
+def _environment_of(
+    devices: int | None, host_readable: bool | None, trace: str | os.PathLike[str] | None, schedule: str | None
+) -> dict[str, str]:
+    """The options that were given, as the environment variables that the library reads."""
+    options = {}
+    if devices is not None:
+        if isinstance(devices, bool) or not isinstance(devices, int) or not 1 <= devices <= MOST_DEVICES:
+            raise ValueError(f"devices is {devices!r}; expected an integer from 1 to {MOST_DEVICES}")
+        options["CUARRAY_SIM_DEVICES"] = str(devices)
+    if host_readable is not None:
+        options["CUARRAY_SIM_HOST_READABLE"] = "1" if host_readable else "0"
+    if trace is not None:
+        # Absolute, so that it stays the same file when the program or a child changes its directory.
+        options["CUARRAY_SIM_TRACE"] = os.path.abspath(trace)
+    if schedule is not None:
+        if schedule not in SCHEDULES:
+            raise ValueError(f"schedule is {schedule!r}; expected one of {', '.join(map(repr, SCHEDULES))}")
+        options["CUARRAY_SIM_SCHEDULE"] = schedule
+    return options
+
+
+def _load(path: Path) -> None:
+    # RTLD_GLOBAL, as for a library that the program had been linked with.
+    ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+    served = _driver_that_the_loader_serves()
+    if served is None or not _is_ours(served):
+        raise RuntimeError(f"{path} was loaded, but a request for libcuda.so.1 is answered with {served or 'nothing'}")
+
+
+def _driver_that_the_loader_serves() -> str | None:
+    """The file of the library that a request for ``libcuda.so.1`` gets without any search; None if there is none."""
+
+    class DlInfo(ctypes.Structure):
+        _fields_ = [
+            ("dli_fname", ctypes.c_char_p),
+            ("dli_fbase", ctypes.c_void_p),
+            ("dli_sname", ctypes.c_char_p),
+            ("dli_saddr", ctypes.c_void_p),
+        ]
+
+    try:
+        driver = ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD)
+        address = ctypes.cast(driver.cuInit, ctypes.c_void_p)
+    except (OSError, AttributeError):
+        return None
+    dladdr = ctypes.CDLL(None).dladdr
+    dladdr.argtypes = [ctypes.c_void_p, ctypes.POINTER(DlInfo)]
+    info = DlInfo()
+    if dladdr(address, ctypes.byref(info)) == 0 or info.dli_fname is None:
+        return None
+    return os.fsdecode(info.dli_fname)
+
+
+def _loaded_drivers() -> list[str]:
+    """The files of all CUDA drivers in this process: by file name, and by what the loader serves for the SONAME."""
+    found = []
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+        for line in maps:
+            fields = line.rstrip("\n").split(maxsplit=5)
+            # A replaced file is listed as "PATH (deleted)"; it is still the driver of this process.
+            if len(fields) == 6 and _DRIVER_FILE.search(fields[5].removesuffix(" (deleted)")):
+                found.append(fields[5])
+    served = _driver_that_the_loader_serves()
+    return list(dict.fromkeys(found + ([served] if served else [])))
+
+
+def _is_ours(path: str) -> bool:
+    try:
+        return os.path.samefile(path, library_path())
+    except OSError:
+        return False
+
+
+def _refuse_another_driver(path: Path) -> None:
+    for loaded in _loaded_drivers():
+        if not _is_ours(loaded):
+            raise RuntimeError(
+                f"another CUDA driver is already loaded in this process: {loaded}; call cuarray_sim.install() before "
+                "the first CUDA call, or start the program with `python -m cuarray_sim`"
+            )
+    chosen = os.environ.get("CUARRAY_DRIVER")
+    if chosen and not _is_ours(chosen):
+        raise RuntimeError(f"CUARRAY_DRIVER names another driver: {chosen}; unset it to use {path}")
+
+
+def _refuse_other_options(options: dict[str, str]) -> None:
+    for name, value in options.items():
+        if os.environ.get(name) != value:
+            raise RuntimeError(
+                f"the simulated driver is already loaded with {name}={os.environ.get(name, '')}; "
+                f"it cannot be changed to {value} in this process"
+            )
+
+
+def _pass_on_to_children(path: Path) -> None:
+    os.environ["CUARRAY_DRIVER"] = str(path)
+    directory = str(path.parent)
+    others = [each for each in os.environ.get("LD_LIBRARY_PATH", "").split(":") if each and each != directory]
+    os.environ["LD_LIBRARY_PATH"] = ":".join([directory, *others])
