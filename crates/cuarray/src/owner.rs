@@ -1,12 +1,13 @@
 //! [`Owner`]: what must outlive a pointer or a stream.
 //!
 //! The interface hands out addresses, not objects: whoever keeps an address has to keep, beside it, whatever frees the
-//! memory when it goes. What that is matters to nobody, only that it stays; so an owner is opaque, and cloning one counts
-//! a reference in Rust and touches nothing else. A Python object is held through an `Arc` for that reason: its own count
-//! may only be changed by a thread that is attached to the interpreter, and arrays are cloned by threads that are not.
+//! memory when it goes. What that is matters to nobody, only that it stays; so an owner is opaque, and cloning one
+//! counts a reference in Rust and touches nothing else. A Python object is held through an `Arc` for that reason: its
+//! own count may only be changed by a thread that is attached to the interpreter, and arrays are cloned by threads that
+//! are not.
 //!
-//! Clauses: the consumer keeps the producer's object for as long as it uses the data (the section *Lifetime management* of
-//! the interface's text).
+//! Clauses: the consumer keeps the producer's object for as long as it uses the data (the section *Lifetime management*
+//! of the interface's text).
 
 use std::{any::Any, fmt, sync::Arc};
 

@@ -1,8 +1,8 @@
 //! [`Context`]: a device's state in this process, pushed for a call and popped after it.
 //!
-//! Nearly every call of the driver works in the context that is current for the calling thread. The current context belongs
-//! to the program, not to us: a library that leaves another one set breaks whoever runs next on that thread. So a call pushes its
-//! context, unless it is current already, and the guard [`Current`] pops it on every way out.
+//! Nearly every call of the driver works in the context that is current for the calling thread. The current context
+//! belongs to the program, not to us: a library that leaves another one set breaks whoever runs next on that thread. So
+//! a call pushes its context, unless it is current already, and the guard [`Current`] pops it on every way out.
 //!
 //! A context is shared state: its retain count, if it is a primary one that we retained, and its pool of events. All
 //! holders of one context share them through the [`Driver`], which knows the contexts that somebody holds.
@@ -51,7 +51,8 @@ impl Driver {
 
     /// The context to work in where nothing says which: the thread's current one or else device 0's primary one.
     ///
-    /// The latter is retained once and for as long as the driver is held, so that it is not made and unmade at each use.
+    /// The latter is retained once and for as long as the driver is held, so that it is not made and unmade at each
+    /// use.
     pub fn default_context(&self) -> Result<Context> {
         if let Some(context) = self.current_context()? {
             return Ok(context);
@@ -88,7 +89,8 @@ fn remember(contexts: &mut Vec<Weak<ContextState>>, state: &Arc<ContextState>) {
 impl Context {
     pub(super) fn retain_primary(device: &Device) -> Result<Context> {
         let driver = device.driver();
-        // Held over the driver's call, so that of two threads that ask at once the second finds what the first retained.
+        // Held over the driver's call, so that of two threads that ask at once the second finds what the first
+        // retained.
         let mut contexts = lock(&driver.0.contexts);
         let known = contexts
             .iter()
@@ -157,7 +159,8 @@ impl Context {
     /// # Ok::<(), cuarray::Error>(())
     /// ```
     ///
-    /// Driver API: [`cuCtxPushCurrent`, `cuCtxPopCurrent`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
+    /// Driver API: [`cuCtxPushCurrent`,
+    /// `cuCtxPopCurrent`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
     pub fn push(&self) -> Result<Current<'_>> {
         self.state.push()
     }
@@ -219,13 +222,14 @@ impl Drop for ContextState {
     fn drop(&mut self) {
         let events = self.free_events.drain();
         if !events.is_empty() {
-            let destroyed = self.push().and_then(|_current| {
-                events.into_iter().fold(Ok(()), |result, event| {
+            match self.push() {
+                Ok(_current) => events.into_iter().for_each(|event| {
                     // SAFETY: the event came from cuEventCreate, was given back to the pool, and is in no other hands.
-                    result.and(unsafe { call!(self.table, cuEventDestroy_v2(event)) })
-                })
-            });
-            self.table.dropped(destroyed);
+                    self.table.dropped(unsafe { call!(self.table, cuEventDestroy_v2(event)) });
+                }),
+                // A context that cannot be entered any more has taken its events with it.
+                Err(error) => self.table.dropped(Err(error)),
+            }
         }
         if let (true, Some(device)) = (self.retained, self.device.get()) {
             // SAFETY: one retain of this device's primary context is ours, and this is its one release.

@@ -1,9 +1,9 @@
 //! Copies and fills, over raw addresses.
 //!
-//! Each takes an optional stream. With one, the work is enqueued there and the call returns; the memory has to stay until it is
-//! done. Without one it is the driver's own blocking form: it runs after the legacy default stream's work, and where the host's
-//! memory is involved the call returns when that memory may be used again. (A copy within the device, and a fill, come
-//! before all later work of the default stream, but the host does not wait for them.)
+//! Each takes an optional stream. With one, the work is enqueued there and the call returns; the memory has to stay
+//! until it is done. Without one it is the driver's own blocking form: it runs after the legacy default stream's work,
+//! and where the host's memory is involved the call returns when that memory may be used again. (A copy within the
+//! device, and a fill, come before all later work of the default stream, but the host does not wait for them.)
 //!
 //! A copy or fill of no bytes calls nothing: null addresses are right for it.
 //!
@@ -18,10 +18,11 @@ use std::{ffi::c_void, ptr::null_mut};
 /// Copies `len` bytes from the host to the device.
 ///
 /// # Safety
-/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or writes
-/// `src` at the same time. `stream` belongs to `context`.
+/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
+/// writes `src` at the same time. `stream` belongs to `context`.
 ///
-/// Driver API: [`cuMemcpyHtoD`, `cuMemcpyHtoDAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+/// Driver API: [`cuMemcpyHtoD`,
+/// `cuMemcpyHtoDAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 pub unsafe fn copy_host_to_device(
     context: &Context,
     dst: u64,
@@ -44,10 +45,11 @@ pub unsafe fn copy_host_to_device(
 /// Copies `len` bytes from the device to the host.
 ///
 /// # Safety
-/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or writes
-/// `src` at the same time. `stream` belongs to `context`.
+/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
+/// writes `src` at the same time. `stream` belongs to `context`.
 ///
-/// Driver API: [`cuMemcpyDtoH`, `cuMemcpyDtoHAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+/// Driver API: [`cuMemcpyDtoH`,
+/// `cuMemcpyDtoHAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 pub unsafe fn copy_device_to_host(
     context: &Context,
     dst: *mut u8,
@@ -70,10 +72,11 @@ pub unsafe fn copy_device_to_host(
 /// Copies `len` bytes within the device, or between devices. The two ranges do not overlap.
 ///
 /// # Safety
-/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or writes
-/// `src` at the same time. `stream` belongs to `context`.
+/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
+/// writes `src` at the same time. `stream` belongs to `context`.
 ///
-/// Driver API: [`cuMemcpyDtoD`, `cuMemcpyDtoDAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+/// Driver API: [`cuMemcpyDtoD`,
+/// `cuMemcpyDtoDAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 pub unsafe fn copy_device_to_device(
     context: &Context,
     dst: u64,
@@ -96,14 +99,16 @@ pub unsafe fn copy_device_to_device(
 /// Writes the bytes of `element` `count` times, one after the other, from `dst` on.
 ///
 /// # Errors
-/// [`Error::is_unsupported`] for an element that the driver cannot fill with: it takes one of 1, 2 or 4 bytes, and one of any
-/// length whose bytes are all the same (zero, above all). `CUDA_ERROR_INVALID_VALUE` if `dst` is not aligned to the element.
+/// [`Error::is_unsupported`] for an element that the driver cannot fill with: it takes one of 1, 2 or 4 bytes, and one
+/// of any length whose bytes are all the same (zero, above all). `CUDA_ERROR_INVALID_VALUE` if `dst` is not aligned to
+/// the element.
 ///
 /// # Safety
-/// `dst` is good for writing `count` elements, until the fill is done, and nothing else uses them at the same time. `stream`
-/// belongs to `context`.
+/// `dst` is good for writing `count` elements, until the fill is done, and nothing else uses them at the same time.
+/// `stream` belongs to `context`.
 ///
-/// Driver API: [`cuMemsetD8`, `cuMemsetD16`, `cuMemsetD32`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+/// Driver API: [`cuMemsetD8`, `cuMemsetD16`,
+/// `cuMemsetD32`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 pub unsafe fn fill_bytes(
     context: &Context,
     dst: u64,
@@ -188,15 +193,16 @@ pub struct Copy3d {
 
 /// Copies a box of bytes whose rows and slices lie apart.
 ///
-/// The driver counts the distance of slices in rows. Where it is no whole number of rows, the slices are copied one by one.
+/// The driver counts the distance of slices in rows. Where it is no whole number of rows, the slices are copied one by
+/// one.
 ///
 /// # Errors
 /// [`Error::is_unsupported`] where rows or slices overlap (a pitch below the width, or a slice pitch below the rows'
 /// extent) or the box exceeds the address space.
 ///
 /// # Safety
-/// Every row of `dst` is good for writing and every row of `src` for reading, until the copy is done, and nothing else uses
-/// those of `dst` or writes those of `src` at the same time. `stream` belongs to `context`.
+/// Every row of `dst` is good for writing and every row of `src` for reading, until the copy is done, and nothing else
+/// uses those of `dst` or writes those of `src` at the same time. `stream` belongs to `context`.
 ///
 /// Driver API: [`cuMemcpy3D`, `cuMemcpy3DAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 pub unsafe fn copy_3d(context: &Context, copy: &Copy3d, stream: Option<&Stream>) -> Result<()> {

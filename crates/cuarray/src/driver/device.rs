@@ -122,7 +122,8 @@ impl Device {
     /// It is retained, and released when the last object that holds it is dropped. While anybody holds it, asking
     /// again costs a look-up.
     ///
-    /// Driver API: [`cuDevicePrimaryCtxRetain`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
+    /// Driver API:
+    /// [`cuDevicePrimaryCtxRetain`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
     pub fn primary_context(&self) -> Result<Context> {
         Context::retain_primary(self)
     }

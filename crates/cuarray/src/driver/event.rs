@@ -12,8 +12,8 @@ use std::{
 
 /// An event, destroyed when dropped.
 ///
-/// An event that was never recorded counts as done. One can be recorded again at once: who waits for it waits for what it
-/// stood for when they asked.
+/// An event that was never recorded counts as done. One can be recorded again at once: who waits for it waits for what
+/// it stood for when they asked.
 pub struct Event {
     context: Context,
     raw: CUevent,
@@ -36,8 +36,8 @@ impl Event {
         Ok(Event { context: context.clone(), raw, pooled: false, spoiled: AtomicBool::new(false) })
     }
 
-    /// Lets the event stand for all that `stream` has been given so far. The stream is one of the event's context; a default
-    /// stream that came without a context is taken as that context's.
+    /// Lets the event stand for all that `stream` has been given so far. The stream is one of the event's context; a
+    /// default stream that came without a context is taken as that context's.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_HANDLE` if the stream is one of another context.
@@ -70,8 +70,8 @@ impl Event {
     /// The milliseconds from this event to `end`.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_HANDLE` if either was made without timing or never recorded; `CUDA_ERROR_NOT_READY` if either is not
-    /// done.
+    /// `CUDA_ERROR_INVALID_HANDLE` if either was made without timing or never recorded; `CUDA_ERROR_NOT_READY` if
+    /// either is not done.
     ///
     /// Driver API: [`cuEventElapsedTime`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
     pub fn elapsed_time(&self, end: &Event) -> Result<f32> {
@@ -111,8 +111,8 @@ impl Event {
         self.raw
     }
 
-    /// Passes on what a call with the event answered; if it failed, the event is not used again. (That of its context may
-    /// have been destroyed by whoever reset the device, and a handle that is not valid stays so.)
+    /// Passes on what a call with the event answered; if it failed, the event is not used again. (That of its context
+    /// may have been destroyed by whoever reset the device, and a handle that is not valid stays so.)
     pub(super) fn spoiled_by(&self, result: Result<()>) -> Result<()> {
         if result.is_err() {
             self.spoiled.store(true, Ordering::Relaxed);

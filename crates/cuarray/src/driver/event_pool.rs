@@ -2,15 +2,16 @@
 //!
 //! Ordering one stream after another takes an event for the time of two calls: recorded on the one, waited for on the
 //! other, done with. The driver allows that, for a wait keeps what the event stood for when it was asked. Making and
-//! destroying an event each time would cost more than the ordering, so each context keeps some. They are made without timing,
-//! which makes them cheaper to record. What is kept is bounded: a burst is served, and then destroyed.
+//! destroying an event each time would cost more than the ordering, so each context keeps some. They are made without
+//! timing, which makes them cheaper to record. What is kept is bounded: a burst is served, and then destroyed.
 
 use super::{Context, Event, lock};
 use crate::Result;
 use cuarray_abi::CUevent;
 use std::{fmt, mem, ops::Deref, sync::Mutex};
 
-/// How many idle events a context keeps: an exchange of arrays needs one per stream that it joins, and few need more than this.
+/// How many idle events a context keeps: an exchange of arrays needs one per stream that it joins, and few need more
+/// than this.
 const CAPACITY: usize = 64;
 
 /// A context's pool of events without timing; from [`Context::event_pool`].

@@ -1,13 +1,14 @@
 //! Finding the driver.
 //!
-//! The order is: the file that `CUARRAY_DRIVER` names; a `libcuda.so.1` that the process has loaded already, from wherever
-//! (whoever loaded it chose it for the whole process, and two drivers in one process share no handles); what the system's
-//! loader finds under that name. A named file that fails ends the search: falling back from it would run a program on a
-//! driver that nobody asked for. `libcuda.so`, without the version, is never tried: on machines with the CUDA toolkit it may
-//! be the stub that programs are linked against, which loads and then fails every call.
+//! The order is: the file that `CUARRAY_DRIVER` names; a `libcuda.so.1` that the process has loaded already, from
+//! wherever (whoever loaded it chose it for the whole process, and two drivers in one process share no handles); what
+//! the system's loader finds under that name. A named file that fails ends the search: falling back from it would run a
+//! program on a driver that nobody asked for. `libcuda.so`, without the version, is never tried: on machines with the
+//! CUDA toolkit it may be the stub that programs are linked against, which loads and then fails every call.
 //!
 //! A driver is never unloaded. It runs threads of its own and registers work for the process's end, other libraries may
-//! have it through the same handle, and memory it handed out is mapped by it: unloading it under any of them is a crash.
+//! have it through the same handle, and memory it handed out is mapped by it: unloading it under any of them is a
+//! crash.
 
 use super::{Driver, call};
 use crate::{Error, Result};
@@ -15,6 +16,7 @@ use cuarray_abi::{Api, CUresult};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::{
     env,
+    error::Error as StdError,
     ffi::{CStr, OsStr, OsString, c_void},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
@@ -31,8 +33,8 @@ impl Driver {
     /// loaded already, or else the one that the system's loader finds. Initializes it.
     ///
     /// # Errors
-    /// [`Error::is_no_driver`] where none could be loaded and initialized; the message says what was tried. A driver that
-    /// finds no GPU is no such error but its own: `cuInit: CUDA_ERROR_NO_DEVICE`.
+    /// [`Error::is_no_driver`] where none could be loaded and initialized; the message says what was tried. A driver
+    /// that finds no GPU is no such error but its own: `cuInit: CUDA_ERROR_NO_DEVICE`.
     ///
     /// Driver API: [`cuInit`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__INITIALIZE.html).
     pub fn load() -> Result<Driver> {
@@ -70,7 +72,7 @@ impl Driver {
         // SAFETY: this function's contract.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
         let (api, file) = library
-            .map_err(|error| error.to_string())
+            .map_err(|error| reason(&error))
             .and_then(table_of)
             .map_err(|why| Error::no_driver(vec![format!("{}: {why}", path.display())]))?;
         initialize(Driver::new(api, file.or_else(|| Some(path.to_owned()))))
@@ -96,7 +98,7 @@ fn attempt_load(attempt: String, name: &OsStr, flags: i32, tried: &mut Vec<Strin
     let library = unsafe { Library::open(Some(name), flags) };
     let not_loaded = |error: libloading::Error| {
         // With RTLD_NOLOAD there may be no message: that nothing is loaded is no error to the loader.
-        if flags & libc::RTLD_NOLOAD != 0 { "none".to_owned() } else { error.to_string() }
+        if flags & libc::RTLD_NOLOAD != 0 { "none".to_owned() } else { reason(&error) }
     };
     let why = match library.map_err(not_loaded).and_then(table_of) {
         Ok((api, file)) => {
@@ -111,6 +113,11 @@ fn attempt_load(attempt: String, name: &OsStr, flags: i32, tried: &mut Vec<Strin
     };
     tried.push(format!("{attempt}: {why}"));
     Ok(None)
+}
+
+/// The loader's own words, which the error has behind its own.
+fn reason(error: &libloading::Error) -> String {
+    StdError::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 fn initialize(driver: Driver) -> Result<Driver> {

@@ -8,8 +8,8 @@
 //! | managed | yes | the same | at once |
 //! | stream-ordered | yes, for work that its stream comes before | no | in its stream's order |
 //!
-//! An allocation of no bytes is null and asks the driver for nothing: the driver refuses such a request, and arrays of no
-//! elements are common.
+//! An allocation of no bytes is null and asks the driver for nothing: the driver refuses such a request, and arrays of
+//! no elements are common.
 //!
 //! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html),
 //! [stream-ordered allocation](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html).
@@ -92,15 +92,16 @@ impl Allocation {
 
     /// `len` bytes of the host's memory, locked in place, that devices reach too.
     ///
-    /// Driver API: [`cuMemHostAlloc`, `cuMemHostGetDevicePointer`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+    /// Driver API: [`cuMemHostAlloc`,
+    /// `cuMemHostGetDevicePointer`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
     pub fn mapped(context: &Context, len: usize) -> Result<Allocation> {
         let mut memory = Allocation::null(context, len, MemoryKind::Mapped);
         memory.allocate_host(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)?;
         if len != 0 {
             let _current = context.push()?;
             let host = ptr::with_exposed_provenance_mut::<c_void>(memory.host_ptr);
-            // SAFETY: the driver writes one address, which outlives the call; the host address is one that it just gave.
-            // If it refuses, `memory` is dropped, which frees by the host address.
+            // SAFETY: the driver writes one address, which outlives the call; the host address is one that it just
+            // gave. If it refuses, `memory` is dropped, which frees by the host address.
             unsafe { call!(context.driver(), cuMemHostGetDevicePointer_v2(&mut memory.device_ptr, host, 0)) }?;
         }
         Ok(memory)
@@ -120,11 +121,11 @@ impl Allocation {
         Ok(memory)
     }
 
-    /// `len` bytes of the device's memory for work that comes after now in `stream`'s order, freed in that order too: when
-    /// this is dropped, work given to the stream before still has its memory.
+    /// `len` bytes of the device's memory for work that comes after now in `stream`'s order, freed in that order too:
+    /// when this is dropped, work given to the stream before still has its memory.
     ///
-    /// A driver or a device without memory pools (before CUDA 11.2) gives [`MemoryKind::Device`] memory instead, which is good
-    /// at once and whose freeing waits for all work.
+    /// A driver or a device without memory pools (before CUDA 11.2) gives [`MemoryKind::Device`] memory instead, which
+    /// is good at once and whose freeing waits for all work.
     ///
     /// Driver API: [`cuMemAllocAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html).
     pub fn stream_ordered(stream: &Stream, len: usize) -> Result<Allocation> {
@@ -137,7 +138,8 @@ impl Allocation {
         }
         let mut memory = Allocation::null(&context, len, MemoryKind::StreamOrdered);
         if len != 0 {
-            // SAFETY: the stream is alive by its type's invariant; the driver writes one address, which outlives the call.
+            // SAFETY: the stream is alive by its type's invariant; the driver writes one address, which outlives the
+            // call.
             let allocate =
                 || unsafe { call!(stream.driver(), cuMemAllocAsync(&mut memory.device_ptr, len, stream.raw())) };
             match stream.in_context_or(&context, allocate) {
@@ -173,7 +175,8 @@ impl Allocation {
         self.device_ptr
     }
 
-    /// The host's address of the first byte, where the host has one (pinned, mapped, managed) and there is a first byte.
+    /// The host's address of the first byte, where the host has one (pinned, mapped, managed) and there is a first
+    /// byte.
     pub fn host_ptr(&self) -> Option<*mut u8> {
         (self.host_ptr != 0).then(|| ptr::with_exposed_provenance_mut(self.host_ptr))
     }
@@ -221,7 +224,8 @@ impl Allocation {
             }),
             _ => {
                 let _current = self.context.push()?;
-                // SAFETY: the address came from cuMemAlloc, cuMemAllocManaged or cuMemAllocAsync and is in no other hands.
+                // SAFETY: the address came from cuMemAlloc, cuMemAllocManaged or cuMemAllocAsync and is in no other
+                // hands.
                 unsafe { call!(driver, cuMemFree_v2(self.device_ptr)) }
             }
         }

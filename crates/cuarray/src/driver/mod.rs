@@ -4,13 +4,14 @@
 //! runtime each was built with; handles and addresses of one are good for all. It is loaded, never linked: a program
 //! that uses this crate starts on a machine without a GPU, and says so only when it asks for one.
 //!
-//! **What is safe.** An object here owns its handle or says that it borrows it; it holds its [`Context`], which holds the
-//! [`Driver`], so nothing outlives what it needs. Contexts are pushed for a call and popped after it, never left set: other
-//! libraries of the process keep the current context that they chose. What takes raw addresses ([`copy`]) is `unsafe`, for
-//! no type can know whether an address is still good.
+//! **What is safe.** An object here owns its handle or says that it borrows it; it holds its [`Context`], which holds
+//! the [`Driver`], so nothing outlives what it needs. Contexts are pushed for a call and popped after it, never left
+//! set: other libraries of the process keep the current context that they chose. What takes raw addresses ([`copy`]) is
+//! `unsafe`, for no type can know whether an address is still good.
 //!
-//! **What goes wrong.** Each result is an [`Error`] with the name that the driver's manual gives the call, and the code. An
-//! entry point that the driver lacks is an error of its own, unless an older call does the same. Nothing panics.
+//! **What goes wrong.** Each result is an [`Error`] with the name that the driver's manual gives the call, and the
+//! code. An entry point that the driver lacks is an error of its own, unless an older call does the same. Nothing
+//! panics.
 //!
 //! **Drops.** A destructor cannot return an error. While a process ends, the driver answers
 //! `CUDA_ERROR_DEINITIALIZED`, and what belonged to a destroyed context is gone already: both are as good as success.

@@ -1,8 +1,9 @@
 //! [`PointerAttributes`]: what the driver knows of an address.
 //!
 //! An array from somebody else is an address; which device it is on, whether the host may read it, and where its
-//! allocation ends, only the driver knows. One call answers all of it: the plural `cuPointerGetAttributes`, which, unlike the singular
-//! one, does not fail for an address that the driver does not know but leaves each answer at nothing.
+//! allocation ends, only the driver knows. One call answers all of it: the plural `cuPointerGetAttributes`, which,
+//! unlike the singular one, does not fail for an address that the driver does not know but leaves each answer at
+//! nothing.
 //!
 //! Clause A1. Driver API: [unified addressing](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html).
 
@@ -101,9 +102,9 @@ impl PointerAttributes {
             (&raw mut start).cast(),
             (&raw mut size).cast(),
         ];
-        // SAFETY: there are as many answers as attributes, each of at least the size that the manual gives its attribute (for
-        // the boolean, which is given no size, four bytes that begin as zero), and all outlive the call. The address is
-        // only looked up.
+        // SAFETY: there are as many answers as attributes, each of at least the size that the manual gives its
+        // attribute (for the boolean, which is given no size, four bytes that begin as zero), and all outlive the call.
+        // The address is only looked up.
         unsafe {
             call!(
                 driver,

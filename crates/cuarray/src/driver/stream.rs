@@ -1,9 +1,10 @@
 //! [`Stream`]: a queue of work on a device.
 //!
-//! A stream is one of three things: ours, made here and destroyed with the last clone; a default one, which exists in every
-//! context (the legacy default stream, the number 1, and each thread's own, the number 2); or somebody else's, known by its
-//! handle and kept alive by an [`Owner`]. The null handle is never kept: it means the one default stream or the other by how
-//! a program was compiled, so it is taken at the door as the legacy one, which is what it means in the driver's own interface.
+//! A stream is one of three things: ours, made here and destroyed with the last clone; a default one, which exists in
+//! every context (the legacy default stream, the number 1, and each thread's own, the number 2); or somebody else's,
+//! known by its handle and kept alive by an [`Owner`]. The null handle is never kept: it means the one default stream
+//! or the other by how a program was compiled, so it is taken at the door as the legacy one, which is what it means in
+//! the driver's own interface.
 //!
 //! A default stream's number says nothing of its context: the driver takes the current one. So each call pushes the
 //! stream's context, or for a default stream that came without one, the driver's [default](Driver::default_context).
@@ -44,8 +45,8 @@ pub struct Stream(Arc<Inner>);
 struct Inner {
     driver: Driver,
     raw: CUstream,
-    /// The context to push; `None` for a stream of somebody else's, whose handle is enough (or, for a default one, whose context
-    /// is the current one).
+    /// The context to push; `None` for a stream of somebody else's, whose handle is enough (or, for a default one,
+    /// whose context is the current one).
     context: Option<Context>,
     keep: Keep,
 }
@@ -104,13 +105,14 @@ impl Stream {
         Stream(Arc::new(Inner { driver: context.driver().clone(), raw, context: Some(context.clone()), keep }))
     }
 
-    /// A stream that somebody else made, in whichever context. It is not destroyed here; `owner` is held as long as it is.
+    /// A stream that somebody else made, in whichever context. It is not destroyed here; `owner` is held as long as it
+    /// is.
     ///
     /// The handle 0 is taken as the legacy default stream, whose handle here is 1.
     ///
     /// # Safety
-    /// `handle` is 0, 1, 2 or a stream of that driver's, and it lives for as long as this does: on its own or because of
-    /// `owner`.
+    /// `handle` is 0, 1, 2 or a stream of that driver's, and it lives for as long as this does: on its own or because
+    /// of `owner`.
     pub unsafe fn external(driver: &Driver, handle: usize, owner: Option<Owner>) -> Stream {
         let raw = if handle == 0 { CU_STREAM_LEGACY } else { CUstream(handle) };
         Stream(Arc::new(Inner { driver: driver.clone(), raw, context: None, keep: Keep::External(owner) }))
@@ -159,7 +161,8 @@ impl Stream {
     /// Whether the stream is recording a graph.
     ///
     /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for the legacy default stream while a stream that waits for it is capturing.
+    /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for the legacy default stream while a stream that waits for it is
+    /// capturing.
     ///
     /// Driver API: [`cuStreamIsCapturing`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn capture_status(&self) -> Result<CaptureStatus> {

@@ -1,0 +1,219 @@
+//! Finding and loading a driver, and not finding one.
+//!
+//! What `Driver::load` does depends on the process: its environment, what it has loaded, what its loader would find. So
+//! the tests of it run this program again, as [`child`], in an environment of their own.
+
+use cuarray::{Driver, Error};
+use cuarray_abi::{Api, CUresult};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+    ptr,
+};
+
+/// A directory of this test's own, removed at its end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(test: &str) -> Scratch {
+        let path = env::temp_dir().join(format!("cuarray-driver-load-{test}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    fn file(&self, name: &str, contents: &str) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, contents).unwrap();
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Not a test of its own: loads a driver as the environment says and prints what came of it.
+#[test]
+#[ignore = "run by the other tests, in an environment of their making"]
+fn child() {
+    // Somebody else of the process loads a driver first, by its absolute path.
+    let preloaded = env::var_os("PRELOAD").map(|path| {
+        // SAFETY: the tests name the simulator here.
+        unsafe { libloading::os::unix::Library::new(path) }.unwrap()
+    });
+    match Driver::load() {
+        Ok(driver) => println!(
+            "\nloaded {} version {} devices {:?}",
+            driver.path().unwrap().display(),
+            driver.version().unwrap(),
+            driver.device_count().map_err(|error| error.to_string())
+        ),
+        Err(error) => println!("\n{} {:?}: {error}", error.is_no_driver(), error.driver_code()),
+    }
+    std::mem::forget(preloaded);
+}
+
+/// What [`child`] prints with these variables and none other that matter.
+fn load_with(variables: &[(&str, &Path)]) -> String {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", "child", "--ignored", "--nocapture", "--test-threads=1"]);
+    for name in
+        ["CUARRAY_DRIVER", "LD_LIBRARY_PATH", "LD_PRELOAD", "PRELOAD", "CUARRAY_SIM_FAULTS", "CUARRAY_SIM_DEVICES"]
+    {
+        command.env_remove(name);
+    }
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+fn open(path: &Path) -> Error {
+    // SAFETY: none of the files that are opened with this is a driver, or any library that does something when loaded.
+    unsafe { Driver::open(path) }.unwrap_err()
+}
+
+/// What every error of this kind has to tell the user.
+fn assert_says_what_to_do(message: &str) {
+    for part in ["no CUDA driver could be loaded", "CUARRAY_DRIVER", "pip install cuarray-sim", "python -m cuarray_sim"]
+    {
+        assert!(message.contains(part), "{part:?} is not in {message:?}");
+    }
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let scratch = Scratch::new("missing");
+    let path = scratch.0.join("no-such-driver.so");
+    let error = open(&path);
+    assert!(error.is_no_driver() && error.is_driver() && error.driver_code().is_none());
+    let message = error.to_string();
+    assert!(message.contains(path.to_str().unwrap()), "{message}");
+    assert_says_what_to_do(&message);
+}
+
+#[test]
+fn a_file_that_is_no_library_is_named_with_the_loaders_reason() {
+    let scratch = Scratch::new("garbage");
+    for (name, contents) in
+        [("garbage.so", "this is no shared library at all, however long it is".repeat(9)), ("empty.so", String::new())]
+    {
+        let path = scratch.file(name, &contents);
+        let error = open(&path);
+        assert!(error.is_no_driver());
+        let message = error.to_string();
+        assert!(message.contains(path.to_str().unwrap()), "{message}");
+        assert!(message.contains("ELF") || message.contains("too short"), "{message}");
+        assert_says_what_to_do(&message);
+    }
+}
+
+#[test]
+fn a_library_that_is_no_driver_says_so() {
+    let error = open(Path::new("libm.so.6"));
+    assert!(error.is_no_driver());
+    assert!(error.to_string().contains("libm.so.6: not a CUDA driver: it exports no cuInit"), "{error}");
+}
+
+#[test]
+fn a_directory_is_no_driver() {
+    assert!(open(Path::new("/")).is_no_driver());
+}
+
+#[test]
+fn a_named_driver_that_fails_ends_the_search() {
+    let scratch = Scratch::new("named");
+    let message = load_with(&[("CUARRAY_DRIVER", &scratch.0.join("nowhere.so"))]);
+    assert!(message.contains("true None: no CUDA driver could be loaded (tried CUARRAY_DRIVER="), "{message}");
+    assert!(message.contains("nowhere.so"), "{message}");
+    assert!(!message.contains("libcuda.so"), "another was tried: {message}");
+    assert_says_what_to_do(&message);
+}
+
+#[test]
+fn without_a_name_every_attempt_is_told() {
+    let scratch = Scratch::new("search");
+    // The loader finds this before any real driver of the machine.
+    scratch.file("libcuda.so.1", &"garbage ".repeat(99));
+    // A link stub: must not be looked at.
+    scratch.file("libcuda.so", &"a stub ".repeat(99));
+    let message = load_with(&[("LD_LIBRARY_PATH", &scratch.0)]);
+    assert!(message.contains("true None: no CUDA driver could be loaded"), "{message}");
+    assert!(message.contains("libcuda.so.1 among the libraries that the process has loaded: none; "), "{message}");
+    assert!(message.contains("libcuda.so.1 by the system's loader: "), "{message}");
+    assert!(message.contains("invalid ELF header"), "{message}");
+    assert!(!message.replace("libcuda.so.1", "").contains("libcuda.so"), "the stub was tried: {message}");
+    assert_says_what_to_do(&message);
+}
+
+#[test]
+fn an_empty_name_is_none() {
+    let scratch = Scratch::new("empty");
+    scratch.file("libcuda.so.1", &"garbage ".repeat(99));
+    let message = load_with(&[("LD_LIBRARY_PATH", &scratch.0), ("CUARRAY_DRIVER", Path::new(""))]);
+    assert!(message.contains("by the system's loader"), "{message}");
+}
+
+/// A driver that has nothing but a `cuInit`, with this answer.
+fn only_init(init: unsafe extern "C" fn(std::ffi::c_uint) -> CUresult) -> Api {
+    // SAFETY: the one address is a function of cuInit's signature.
+    unsafe { Api::resolve_with(|symbol| if symbol == c"cuInit" { init as *const () as *const _ } else { ptr::null() }) }
+}
+
+extern "C" fn init_succeeds(_flags: std::ffi::c_uint) -> CUresult {
+    CUresult::CUDA_SUCCESS
+}
+
+extern "C" fn init_finds_no_device(_flags: std::ffi::c_uint) -> CUresult {
+    CUresult::CUDA_ERROR_NO_DEVICE
+}
+
+extern "C" fn init_answers_what_nobody_knows(_flags: std::ffi::c_uint) -> CUresult {
+    CUresult(123_456)
+}
+
+#[test]
+fn a_refused_init_is_the_drivers_error() {
+    // SAFETY: the table's one function does what the manual says of it, as do those below.
+    let error = unsafe { Driver::from_api(only_init(init_finds_no_device)) }.unwrap_err();
+    assert!(error.is_driver() && !error.is_no_driver());
+    assert_eq!((error.driver_call(), error.driver_code()), (Some("cuInit"), Some(CUresult::CUDA_ERROR_NO_DEVICE)));
+    assert!(error.to_string().starts_with("cuInit: CUDA_ERROR_NO_DEVICE"), "{error}");
+
+    // SAFETY: as above.
+    let error = unsafe { Driver::from_api(only_init(init_answers_what_nobody_knows)) }.unwrap_err();
+    assert_eq!(error.driver_code(), Some(CUresult(123_456)));
+    assert!(error.to_string().contains("123456"), "{error}");
+}
+
+#[test]
+fn an_empty_table_lacks_even_init() {
+    // SAFETY: nothing resolves, so nothing can be called.
+    let error = unsafe { Driver::from_api(Api::resolve_with(|_| ptr::null())) }.unwrap_err();
+    assert_eq!(error.driver_call(), Some("cuInit"));
+    assert!(error.is_driver() && error.driver_code().is_none());
+}
+
+#[test]
+fn a_missing_entry_point_is_an_error_that_names_it() {
+    // SAFETY: the table's one function does what the manual says of it.
+    let driver = unsafe { Driver::from_api(only_init(init_succeeds)) }.unwrap();
+    assert_eq!(driver.path(), None);
+    let missing = [
+        (driver.version().unwrap_err(), "cuDriverGetVersion"),
+        (driver.device_count().unwrap_err(), "cuDeviceGetCount"),
+        (driver.device(0).unwrap_err(), "cuDeviceGet"),
+        (driver.devices().unwrap_err(), "cuDeviceGetCount"),
+        (driver.current_context().unwrap_err(), "cuCtxGetCurrent"),
+        (driver.default_context().unwrap_err(), "cuCtxGetCurrent"),
+        (cuarray::driver::PointerAttributes::query(&driver, 1).unwrap_err(), "cuPointerGetAttributes"),
+    ];
+    for (error, symbol) in missing {
+        assert_eq!(error.driver_call(), Some(symbol));
+        assert!(error.is_driver() && error.driver_code().is_none());
+        assert!(error.to_string().starts_with(&format!("{symbol}: the CUDA driver lacks this entry point")), "{error}");
+    }
+}
