@@ -4,7 +4,7 @@ use super::{
     config,
     device_array::PyDeviceArray,
     host::{self, HostArray},
-    import,
+    import::{self, Reading},
     memory::PyMemory,
     runtime::{context_of, driver},
     stream::{self, PyStream},
@@ -20,20 +20,25 @@ use pyo3::{
 /// A DeviceArray of any object with `__cuda_array_interface__`, without copying; it keeps the object alive (clause L2).
 ///
 /// If the object names a stream, this waits for that stream (`sync=False` does not), and it becomes the array's default
-/// stream (clause N1). A DeviceArray is returned as it is.
+/// stream (clause N1). A DeviceArray is returned as it is. `strict=False` also reads what some libraries write although the
+/// text does not allow it; `interface(obj, strict=False).forgiven` lists what that was.
 ///
 /// Raises TypeError where `obj` is not an array, ValueError where its interface is wrong, BufferError where it cannot be
 /// taken, CudaError where the driver refuses.
 ///
 /// >>> a = cuarray.as_cuda_array(other_librarys_array)  # doctest: +SKIP
 #[pyfunction]
-#[pyo3(signature = (obj, sync=true))]
-pub(super) fn as_cuda_array<'py>(obj: &Bound<'py, PyAny>, sync: bool) -> Result<Bound<'py, PyDeviceArray>> {
+#[pyo3(signature = (obj, sync=true, *, strict=true))]
+pub(super) fn as_cuda_array<'py>(
+    obj: &Bound<'py, PyAny>,
+    sync: bool,
+    strict: bool,
+) -> Result<Bound<'py, PyDeviceArray>> {
     let py = obj.py();
     if let Ok(array) = obj.cast_exact::<PyDeviceArray>() {
         return Ok(array.clone());
     }
-    let interface = import::interface(&import::attribute(obj)?)?;
+    let interface = import::interface(&import::attribute(obj)?, &mut Reading::new(strict))?;
     if sync {
         wait(py, &interface)?;
     }
@@ -42,17 +47,18 @@ pub(super) fn as_cuda_array<'py>(obj: &Bound<'py, PyAny>, sync: bool) -> Result<
 
 /// A DeviceArray of an interface dictionary, without copying. It keeps `owner` alive, and nothing else (clause L3).
 ///
-/// `sync` and the errors are as in `as_cuda_array`.
+/// `sync`, `strict` and the errors are as in `as_cuda_array`.
 ///
 /// >>> desc = {"shape": (2,), "typestr": "<f4", "data": (0x7f0000000000, False), "version": 3}
 /// >>> cuarray.from_cuda_array_interface(desc)
 /// DeviceArray(shape=(2,), typestr='<f4', ptr=0x7f0000000000)
 #[pyfunction]
-#[pyo3(signature = (desc, owner=None, sync=true))]
+#[pyo3(signature = (desc, owner=None, sync=true, *, strict=true))]
 pub(super) fn from_cuda_array_interface<'py>(
     desc: &Bound<'py, PyAny>,
     owner: Option<Py<PyAny>>,
     sync: bool,
+    strict: bool,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = desc.py();
     let dict = desc.cast::<PyDict>().map_err(|_| {
@@ -62,7 +68,7 @@ pub(super) fn from_cuda_array_interface<'py>(
             import::type_name(desc)
         ))
     })?;
-    let interface = import::interface(dict)?;
+    let interface = import::interface(dict, &mut Reading::new(strict))?;
     if sync {
         wait(py, &interface)?;
     }

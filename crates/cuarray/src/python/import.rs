@@ -6,6 +6,9 @@
 //! walked, the entries are owned before any of them is looked at, and every number is checked before it is narrowed.
 //!
 //! The dictionary of a host array, `__array_interface__`, has the same grammar; [`super::host`] reads it here too.
+//!
+//! Reading is strict: what the text does not allow is refused, with the reason. A [`Reading`] that is not strict takes what
+//! real libraries are known to write instead, and lists what it forgave.
 
 use super::device_array::PyDeviceArray;
 use crate::{Dims, Error, Interface, Kind, Layout, Result, StreamEntry, Strides, TypeStr, Version};
@@ -20,6 +23,32 @@ use std::ffi::CStr;
 
 /// The entries of an interface, in the order in which [`Entries`] holds them.
 const KEYS: [&CStr; 8] = [c"shape", c"typestr", c"data", c"version", c"strides", c"stream", c"descr", c"mask"];
+
+/// How a dictionary is to be read, and what has been forgiven so far.
+pub(super) struct Reading {
+    strict: bool,
+    forgiven: Vec<String>,
+}
+
+impl Reading {
+    pub(super) fn new(strict: bool) -> Reading {
+        Reading { strict, forgiven: Vec::new() }
+    }
+
+    /// What was read although the text does not allow it, in the order in which it was met.
+    pub(super) fn forgiven(self) -> Vec<String> {
+        self.forgiven
+    }
+
+    /// Lets a deviation pass, and notes it; a strict reading raises `error` instead.
+    fn forgive(&mut self, key: &str, note: impl FnOnce() -> String, error: impl FnOnce() -> Error) -> Result<()> {
+        if self.strict {
+            return Err(error());
+        }
+        self.forgiven.push(format!("'{key}': {}", note()));
+        Ok(())
+    }
+}
 
 /// The values found under [`KEYS`].
 #[derive(Default)]
@@ -117,7 +146,7 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
     if value.getattr_opt(intern!(py, "__cuda_array_interface__"))?.is_none() {
         return Ok(None);
     }
-    let interface = interface(&attribute(value)?)?;
+    let interface = interface(&attribute(value)?, &mut Reading::new(true))?;
     Ok(Some(Bound::new(py, PyDeviceArray::foreign(interface, Some(value.clone().unbind())))?))
 }
 
@@ -125,12 +154,10 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
 ///
 /// # Errors
 /// [`Error::is_invalid_interface`] where an entry is missing or wrong, with the key, the value and what is expected.
-pub fn interface(dict: &Bound<'_, PyDict>) -> Result<Interface> {
+pub(super) fn interface(dict: &Bound<'_, PyDict>, reading: &mut Reading) -> Result<Interface> {
     let entries = Entries::of(dict)?;
-    let version = entries.required(VERSION, "an int from 0 to 3")?;
-    let number = integer(version, "version", "an int from 0 to 3")?;
-    let version = Version::try_from(i64::try_from(number).unwrap_or(i64::MAX))?;
-    let mut read = described(&entries)?.with_version(version);
+    let version = version(&entries, reading)?;
+    let mut read = described(&entries, reading)?.with_version(version);
     // Clause V2: what versions 0 to 2 say under `stream` means nothing.
     if version >= Version::V3
         && let Some(stream) = entries.optional(STREAM)
@@ -150,16 +177,28 @@ pub fn interface(dict: &Bound<'_, PyDict>) -> Result<Interface> {
 
 /// The memory that a host array's `__array_interface__` describes: the same entries, of a version of NumPy's own.
 pub(super) fn host_interface(dict: &Bound<'_, PyDict>) -> Result<Interface> {
-    described(&Entries::of(dict)?)
+    described(&Entries::of(dict)?, &mut Reading::new(true))
+}
+
+fn version(entries: &Entries<'_>, reading: &mut Reading) -> Result<Version> {
+    let value = match entries.required(VERSION, "an int from 0 to 3") {
+        Ok(value) => value,
+        Err(error) => {
+            reading.forgive("version", || "missing; read as version 0".to_owned(), || error)?;
+            return Ok(Version::V0);
+        }
+    };
+    let number = integer(value, "version", "an int from 0 to 3")?;
+    Version::try_from(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 /// What the entries say of memory: `shape`, `typestr`, `data`, `strides`, `descr`.
-fn described(entries: &Entries<'_>) -> Result<Interface> {
-    let typestr = typestr(entries.required(TYPESTR, "a str such as '<f4'")?)?;
-    let shape = dims(entries.required(SHAPE, "a tuple of ints")?)?;
-    let strides = entries.optional(STRIDES).map(|strides| steps(strides, shape.len())).transpose()?;
+fn described(entries: &Entries<'_>, reading: &mut Reading) -> Result<Interface> {
+    let typestr = typestr(entries.required(TYPESTR, "a str such as '<f4'")?, reading)?;
+    let shape = dims(entries.required(SHAPE, "a tuple of ints")?, reading)?;
+    let strides = entries.optional(STRIDES).map(|strides| steps(strides, shape.len(), reading)).transpose()?;
     let layout = Layout::from_parts(shape, strides, typestr.itemsize())?;
-    let (data, read_only) = data(entries.required(DATA, "a 2-tuple of a pointer (int) and a read-only flag (bool)")?)?;
+    let (data, read_only) = data(entries.required(DATA, POINTER_AND_FLAG)?, reading)?;
     let mut read = Interface::new(data, typestr, layout)?.with_read_only(read_only);
     if typestr.kind() == Kind::Void
         && let Some(descr) = entries.optional(DESCR)
@@ -169,16 +208,42 @@ fn described(entries: &Entries<'_>) -> Result<Interface> {
     Ok(read)
 }
 
-fn typestr(value: &Bound<'_, PyAny>) -> Result<TypeStr> {
+fn typestr(value: &Bound<'_, PyAny>, reading: &mut Reading) -> Result<TypeStr> {
     let text = value.cast::<PyString>().map_err(|_| wrong_type("typestr", value, "a str such as '<f4'"))?;
-    text.to_str()
-        .map_err(|_| Error::entry("typestr", format!("{} is not text; a str such as '<f4' is expected", shown(value))))?
-        .parse()
+    let text = text.to_str().map_err(|_| {
+        Error::entry("typestr", format!("{} is not text; a str such as '<f4' is expected", shown(value)))
+    })?;
+    let error = match text.parse() {
+        Ok(typestr) => return Ok(typestr),
+        Err(error) => error,
+    };
+    let Ok((typestr, Some(note))) = TypeStr::from_lenient(text) else { return Err(error) };
+    reading.forgive("typestr", || note, || error)?;
+    Ok(typestr)
 }
 
-fn dims(value: &Bound<'_, PyAny>) -> Result<Dims> {
+/// A tuple; or, where that is forgiven, any sequence as the tuple of its items.
+fn tuple<'py>(
+    value: &Bound<'py, PyAny>,
+    key: &'static str,
+    expected: &str,
+    reading: &mut Reading,
+) -> Result<Bound<'py, PyTuple>> {
+    if let Ok(tuple) = value.cast::<PyTuple>() {
+        return Ok(tuple.clone());
+    }
+    let wrong = || wrong_type(key, value, expected);
+    if value.is_instance_of::<PyString>() {
+        return Err(wrong());
+    }
+    reading.forgive(key, || format!("a {}, read as a tuple", type_name(value)), wrong)?;
+    let items = value.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+    Ok(PyTuple::new(value.py(), items)?)
+}
+
+fn dims(value: &Bound<'_, PyAny>, reading: &mut Reading) -> Result<Dims> {
     let expected = "a tuple of ints, one for each dimension";
-    let tuple = value.cast::<PyTuple>().map_err(|_| wrong_type("shape", value, expected))?;
+    let tuple = tuple(value, "shape", expected, reading)?;
     let mut dims = Dims::new();
     for len in tuple.iter_borrowed() {
         let number = integer(&len, "shape", expected)?;
@@ -189,9 +254,9 @@ fn dims(value: &Bound<'_, PyAny>) -> Result<Dims> {
     Ok(dims)
 }
 
-fn steps(value: &Bound<'_, PyAny>, rank: usize) -> Result<Strides> {
+fn steps(value: &Bound<'_, PyAny>, rank: usize, reading: &mut Reading) -> Result<Strides> {
     let expected = "None or a tuple of ints, the bytes to step in each dimension,";
-    let tuple = value.cast::<PyTuple>().map_err(|_| wrong_type("strides", value, expected))?;
+    let tuple = tuple(value, "strides", expected, reading)?;
     let mut strides = Strides::new();
     for step in tuple.iter_borrowed() {
         let number = integer(&step, "strides", expected)?;
@@ -212,21 +277,40 @@ fn steps(value: &Bound<'_, PyAny>, rank: usize) -> Result<Strides> {
     Ok(strides)
 }
 
-fn data(value: &Bound<'_, PyAny>) -> Result<(u64, bool)> {
-    let expected = "a 2-tuple of a pointer (int) and a read-only flag (bool)";
-    let tuple = value.cast::<PyTuple>().map_err(|_| wrong_type("data", value, expected))?;
-    if tuple.len() != 2 {
-        return Err(Error::entry(
-            "data",
-            format!("{} has {} entries; {expected} is expected", shown(value), tuple.len()),
-        ));
+const POINTER_AND_FLAG: &str = "a 2-tuple of a pointer (int) and a read-only flag (bool)";
+
+fn data(value: &Bound<'_, PyAny>, reading: &mut Reading) -> Result<(u64, bool)> {
+    let tuple = tuple(value, "data", POINTER_AND_FLAG, reading)?;
+    let wrong_length = || {
+        Error::entry("data", format!("{} has {} entries; {POINTER_AND_FLAG} is expected", shown(value), tuple.len()))
+    };
+    let read_only = match tuple.len() {
+        1 => {
+            reading.forgive("data", || "no read-only flag; read as writable".to_owned(), wrong_length)?;
+            false
+        }
+        2 => flag(&tuple.get_item(1)?, reading)?,
+        _ => return Err(wrong_length()),
+    };
+    let pointer = tuple.get_borrowed_item(0)?;
+    if pointer.is_none() {
+        let wrong = || wrong_type("data", &pointer, "a pointer (int)");
+        reading.forgive("data", || "the pointer is None; read as 0".to_owned(), wrong)?;
+        return Ok((0, read_only));
     }
-    let (pointer, flag) = (tuple.get_borrowed_item(0)?, tuple.get_borrowed_item(1)?);
     let number = integer(&pointer, "data", "a pointer (int)")?;
     let pointer = u64::try_from(number)
         .map_err(|_| Error::entry("data", format!("{number} is no address; an int from 0 to 2**64 - 1 is expected")))?;
-    let flag = flag.cast::<PyBool>().map_err(|_| wrong_type("data", &flag, "a read-only flag (bool)"))?;
-    Ok((pointer, flag.is_true()))
+    Ok((pointer, read_only))
+}
+
+fn flag(value: &Bound<'_, PyAny>, reading: &mut Reading) -> Result<bool> {
+    if let Ok(flag) = value.cast::<PyBool>() {
+        return Ok(flag.is_true());
+    }
+    let wrong = || wrong_type("data", value, "a read-only flag (bool)");
+    reading.forgive("data", || format!("the read-only flag is a {}, read as its truth", type_name(value)), wrong)?;
+    Ok(value.is_truthy()?)
 }
 
 /// An int, or what `__index__` makes one (a NumPy integer); a bool is neither.

@@ -1,6 +1,9 @@
 //! `Interface`: what a `__cuda_array_interface__` says, read and checked, for looking at.
 
-use super::{export, host, import};
+use super::{
+    export, host,
+    import::{self, Reading},
+};
 use crate::{Interface, Result};
 use pyo3::{
     prelude::*,
@@ -14,6 +17,7 @@ use pyo3::{
 #[pyclass(frozen, name = "Interface", module = "cuarray")]
 pub struct PyInterface {
     interface: Interface,
+    forgiven: Vec<String>,
 }
 
 #[pymethods]
@@ -79,6 +83,12 @@ impl PyInterface {
         (range.start, range.end)
     }
 
+    /// What was read although the text does not allow it, each with its key; empty unless the reading was not strict.
+    #[getter]
+    fn forgiven<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.forgiven)
+    }
+
     /// Whether the elements lie in C order without gaps.
     #[getter]
     fn is_c_contiguous(&self) -> bool {
@@ -102,15 +112,22 @@ impl PyInterface {
 
 /// What an object's `__cuda_array_interface__`, or such a dictionary itself, says. Needs no driver and waits for nothing.
 ///
+/// `strict=False` also reads what some libraries write although the text does not allow it: a type string such as 'float32'
+/// or '=f', a list for a tuple, no version, no read-only flag; `forgiven` lists it.
+///
 /// Raises what `as_cuda_array` raises for what is not an array or is a wrong one.
 ///
 /// >>> cuarray.interface({"shape": (), "typestr": "<f4", "data": (4096, False), "version": 2}).nbytes
 /// 4
+/// >>> cuarray.interface({"shape": [3], "typestr": "float32", "data": (4096, False), "version": 2}, strict=False).forgiven
+/// ("'typestr': typestr 'float32' is the name of a type; read as '<f4'", "'shape': a list, read as a tuple")
 #[pyfunction]
-pub(super) fn interface(obj: &Bound<'_, PyAny>) -> Result<PyInterface> {
+#[pyo3(signature = (obj, *, strict=true))]
+pub(super) fn interface(obj: &Bound<'_, PyAny>, strict: bool) -> Result<PyInterface> {
+    let mut reading = Reading::new(strict);
     let interface = match obj.cast::<PyDict>() {
-        Ok(dict) => import::interface(dict)?,
-        Err(_) => import::interface(&import::attribute(obj)?)?,
+        Ok(dict) => import::interface(dict, &mut reading)?,
+        Err(_) => import::interface(&import::attribute(obj)?, &mut reading)?,
     };
-    Ok(PyInterface { interface })
+    Ok(PyInterface { interface, forgiven: reading.forgiven() })
 }
