@@ -20,67 +20,11 @@
 //! # Ok::<(), cuarray::Error>(())
 //! ```
 
-use crate::{Descr, Error, Kind, Layout, Result, StreamEntry, TypeStr, layout::Tuple};
+use crate::{Descr, Error, Kind, Layout, Mask, Result, StreamEntry, TypeStr, Version, layout::Tuple};
 use std::{fmt, ops::Range};
 
 /// An address in device memory, as the driver's `CUdeviceptr` holds it.
 pub type DevicePtr = u64;
-
-/// The version of the interface (clause I7).
-///
-/// ```
-/// use cuarray::Version;
-///
-/// assert_eq!(Version::try_from(3)?, Version::V3);
-/// assert_eq!(Version::try_from(4).unwrap_err().key(), Some("version"));
-/// # Ok::<(), cuarray::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Version {
-    /// Without masks, and silent about strides of contiguous arrays and pointers of empty ones.
-    V0,
-    /// With masks.
-    V1,
-    /// With rules for strides and empty arrays.
-    V2,
-    /// With streams; the current version.
-    #[default]
-    V3,
-}
-
-impl Version {
-    /// The number that the dictionary holds.
-    ///
-    /// ```
-    /// assert_eq!(cuarray::Version::V2.number(), 2);
-    /// ```
-    pub const fn number(self) -> u8 {
-        self as u8
-    }
-}
-
-impl TryFrom<i64> for Version {
-    type Error = Error;
-
-    /// # Errors
-    /// Key `version`: not 0 to 3.
-    fn try_from(number: i64) -> Result<Version> {
-        match number {
-            0 => Ok(Version::V0),
-            1 => Ok(Version::V1),
-            2 => Ok(Version::V2),
-            3 => Ok(Version::V3),
-            _ => Err(Error::entry("version", format!("{number}; this version of cuarray reads 0 to 3"))),
-        }
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.number().fmt(f)
-    }
-}
 
 /// One parsed and validated `__cuda_array_interface__`; see the example at [`Interface::new`].
 #[derive(Clone, PartialEq, Eq)]
@@ -269,7 +213,7 @@ impl Interface {
     /// # Ok::<(), cuarray::Error>(())
     /// ```
     pub fn with_mask(mut self, mask: Mask) -> Result<Interface> {
-        check_broadcast(mask.0.shape(), self.shape())?;
+        mask.check_broadcast(&self.layout)?;
         if self.version >= Version::V1 {
             self.mask = Some(mask);
         }
@@ -514,7 +458,7 @@ impl fmt::Display for Interface {
         if let Some(descr) = &self.descr {
             write!(f, "\n  {:<8} {descr}", "descr")?;
         }
-        if let Some(Mask(mask)) = &self.mask {
+        if let Some(mask) = self.mask.as_ref().map(Mask::interface) {
             line(f, "mask", &Tuple(mask.shape()), &format_args!("'{}' at {:#x}", mask.typestr, mask.data))?;
         }
         Ok(())
@@ -537,71 +481,11 @@ impl fmt::Debug for Interface {
         if let Some(descr) = &self.descr {
             write!(f, ", descr {descr}")?;
         }
-        if let Some(Mask(mask)) = &self.mask {
+        if let Some(mask) = self.mask.as_ref().map(Mask::interface) {
             write!(f, ", mask {mask:?}")?;
         }
         f.write_str(")")
     }
-}
-
-/// The mask of an array: an interface of its own, whose elements are true where the array's are valid (clause I10).
-///
-/// ```
-/// use cuarray::{Bool8, Interface, Layout, Mask, TypeStr};
-///
-/// let array = Layout::c_contiguous(&[3, 4], 8)?;
-/// let column = Interface::new(0x2000, TypeStr::of::<Bool8>(), Layout::c_contiguous(&[3, 1], 1)?)?;
-/// assert_eq!(Mask::new(column, &array)?.interface().shape(), &[3, 1]);
-///
-/// let other = Interface::new(0x2000, TypeStr::of::<Bool8>(), Layout::c_contiguous(&[3], 1)?)?;
-/// assert_eq!(Mask::new(other, &array).unwrap_err().key(), Some("mask"));
-/// # Ok::<(), cuarray::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mask(Box<Interface>);
-
-impl Mask {
-    /// The mask of an array of layout `array`.
-    ///
-    /// # Errors
-    /// Key `mask`: the interface has a mask itself, its elements are structures and so neither true nor false, or its
-    /// shape cannot be broadcast to the array's.
-    pub fn new(interface: Interface, array: &Layout) -> Result<Mask> {
-        if interface.mask.is_some() {
-            return Err(Error::entry("mask", "has a mask itself; expected an array of which all elements are valid"));
-        }
-        if interface.typestr.kind() == Kind::Void {
-            let why = format!("has elements of type '{}', which are neither true nor false", interface.typestr);
-            return Err(Error::entry("mask", why));
-        }
-        check_broadcast(interface.shape(), array.shape())?;
-        Ok(Mask(Box::new(interface)))
-    }
-
-    /// The mask's own interface. Its stream is to be waited for like the array's.
-    ///
-    /// ```
-    /// use cuarray::{Bool8, Interface, Layout, Mask, TypeStr};
-    ///
-    /// let flags = Interface::new(0x2000, TypeStr::of::<Bool8>(), Layout::c_contiguous(&[4], 1)?)?;
-    /// let mask = Mask::new(flags.clone(), &Layout::c_contiguous(&[4], 8)?)?;
-    /// assert_eq!(mask.interface(), &flags);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    pub fn interface(&self) -> &Interface {
-        &self.0
-    }
-}
-
-/// NumPy's rule: aligned at the last dimension, each of the mask's is the array's or 1.
-fn check_broadcast(mask: &[usize], array: &[usize]) -> Result<()> {
-    let fits = mask.len() <= array.len()
-        && mask.iter().rev().zip(array.iter().rev()).all(|(&mask, &array)| mask == array || mask == 1);
-    if fits {
-        return Ok(());
-    }
-    let why = format!("of shape {} cannot be broadcast to the array's shape {}", Tuple(mask), Tuple(array));
-    Err(Error::entry("mask", why))
 }
 
 const _: () = assert!(size_of::<Interface>() <= 192);

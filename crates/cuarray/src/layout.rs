@@ -279,7 +279,8 @@ impl fmt::Debug for Layout {
     }
 }
 
-/// The stride of the next axis outwards. A length of 0 counts as 1, as in NumPy; `check_shape` has bounded the product.
+/// The stride of the next axis outwards. A length of 0 counts as 1, so that no axis is lost in the others' zeros; `check_shape`
+/// has bounded the product.
 fn next_stride(step: &mut isize, length: usize) -> isize {
     let stride = *step;
     *step *= length.max(1) as isize;

@@ -58,6 +58,7 @@ mod element;
 pub mod error;
 mod interface;
 mod layout;
+mod mask;
 pub mod order;
 mod owner;
 #[cfg(feature = "python")]
@@ -65,16 +66,19 @@ pub mod python;
 mod stream_entry;
 pub mod strided_copy;
 mod typestr;
+mod version;
 
 pub use descr::{Descr, Field, FieldType};
 pub use driver::{Context, Device, Driver, Event, Stream};
 pub use element::{Bool8, Complex, Element};
 pub use error::{Error, Result};
-pub use interface::{DevicePtr, Interface, Mask, Version};
+pub use interface::{DevicePtr, Interface};
 pub use layout::{Dims, Layout, MAX_RANK, Strides};
+pub use mask::Mask;
 pub use owner::Owner;
 pub use stream_entry::StreamEntry;
 pub use typestr::{ByteOrder, Kind, TimeUnit, TypeStr};
+pub use version::Version;
 
 /// The README's examples are tests too.
 #[cfg(doctest)]

@@ -1,0 +1,120 @@
+//! The grammar of type strings, read strictly.
+//!
+//! A string that is refused costs a small code, and a sentence only where somebody reads it: the lenient reader tries this
+//! grammar first, and its failure is not yet an error.
+
+use super::{ByteOrder, Kind, MAX_ITEMSIZE, TimeUnit, TypeStr};
+use crate::Error;
+use std::fmt;
+
+/// Why a string is no type string; the sentence is made only when somebody will read it.
+#[derive(Clone, Copy)]
+pub(super) enum Fault {
+    NoOrder,
+    NoKind,
+    NoSize,
+    NoSuchSize(Kind),
+    OrderMissing,
+    Unit,
+    Trailing,
+}
+
+impl Fault {
+    #[cold]
+    pub(super) fn explain(self, text: &str) -> Error {
+        let why = match self {
+            Fault::NoOrder => "does not begin with a byte order ('<', '>' or '|')".into(),
+            Fault::NoKind => {
+                "has no kind ('t', 'b', 'i', 'u', 'f', 'c', 'm', 'M', 'O', 'S', 'U' or 'V') after its byte \
+                              order"
+                    .into()
+            }
+            Fault::NoSize => "has no size after its kind (a decimal number without leading zeros)".into(),
+            Fault::NoSuchSize(kind) => {
+                format!("has a size that its kind has not: {} takes {}", kind.noun(), kind.sizes())
+            }
+            Fault::OrderMissing => {
+                "needs a byte order, '<' or '>': its elements have more than one byte to order".into()
+            }
+            Fault::Unit => {
+                "has no unit that exists: a time ends in nothing, or as in '[ns]' or '[25s]', with Y, M, W, D, h, \
+                            m, s, ms, us, ns, ps, fs or as"
+                    .into()
+            }
+            Fault::Trailing => "goes on after its size".into(),
+        };
+        Error::entry("typestr", format!("{} {why}; expected a NumPy type string, such as '<f4'", Quoted(text)))
+    }
+}
+
+/// A string from outside in a message: quoted, escaped, and not longer than anybody reads.
+pub(super) struct Quoted<'a>(pub(super) &'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 60;
+        f.write_str("'")?;
+        for c in self.0.chars().take(SHOWN) {
+            match c {
+                '"' => f.write_str("\"")?,
+                c => write!(f, "{}", c.escape_debug())?,
+            }
+        }
+        f.write_str(if self.0.chars().nth(SHOWN).is_some() { "…'" } else { "'" })
+    }
+}
+
+/// A decimal number without leading zeros, and what follows it.
+fn number(text: &[u8]) -> Option<(u32, &[u8])> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, rest) = text.split_at(digits);
+    if digits.is_empty() || (digits.len() > 1 && digits[0] == b'0') {
+        return None;
+    }
+    let value =
+        digits.iter().try_fold(0u32, |value, digit| value.checked_mul(10)?.checked_add(u32::from(digit - b'0')))?;
+    Some((value, rest))
+}
+
+pub(super) fn strict(text: &[u8]) -> Result<TypeStr, Fault> {
+    let (order, rest) = match text {
+        [b'<', rest @ ..] => (ByteOrder::Little, rest),
+        [b'>', rest @ ..] => (ByteOrder::Big, rest),
+        [b'|', rest @ ..] => (ByteOrder::NotApplicable, rest),
+        _ => return Err(Fault::NoOrder),
+    };
+    behind_order(order, rest)
+}
+
+pub(super) fn behind_order(order: ByteOrder, text: &[u8]) -> Result<TypeStr, Fault> {
+    let (&letter, rest) = text.split_first().ok_or(Fault::NoKind)?;
+    let kind = Kind::from_letter(letter).ok_or(Fault::NoKind)?;
+    let (size, rest) = match number(rest) {
+        Some(found) => found,
+        None if kind == Kind::Object && rest.is_empty() => (0, rest),
+        None => return Err(Fault::NoSize),
+    };
+    // `|O` may go without a size, but `|O0` is nothing that anybody writes.
+    if kind == Kind::Object && size == 0 && text.len() > 1 {
+        return Err(Fault::NoSuchSize(kind));
+    }
+    let typestr = TypeStr::checked(order, kind, size)?;
+    match (kind, rest) {
+        (_, []) => Ok(typestr),
+        (Kind::Timedelta | Kind::Datetime, [b'[', unit @ .., b']']) => with_unit(typestr, unit),
+        (Kind::Timedelta | Kind::Datetime, _) => Err(Fault::Unit),
+        _ => Err(Fault::Trailing),
+    }
+}
+
+pub(super) fn with_unit(typestr: TypeStr, text: &[u8]) -> Result<TypeStr, Fault> {
+    let (multiple, symbol) = match text.first() {
+        Some(byte) if byte.is_ascii_digit() => number(text).ok_or(Fault::Unit)?,
+        _ => (0, text),
+    };
+    let unit = TimeUnit::from_symbol(symbol).ok_or(Fault::Unit)?;
+    if multiple > MAX_ITEMSIZE || (multiple == 0 && symbol.len() < text.len()) {
+        return Err(Fault::Unit);
+    }
+    Ok(TypeStr { unit: Some(unit), multiple, ..typestr })
+}

@@ -1,0 +1,64 @@
+//! The `version` entry (clause I7).
+//!
+//! 3 is current; the older ones are still read, and differ in what they know (clauses V0 to V2). A number beyond is
+//! refused rather than read as 3: what a later version adds may be something that a consumer must not overlook, as the
+//! stream was when 3 came.
+
+use crate::{Error, Result};
+use std::fmt;
+
+/// The version of the interface (clause I7).
+///
+/// ```
+/// use cuarray::Version;
+///
+/// assert_eq!(Version::try_from(3)?, Version::V3);
+/// assert_eq!(Version::try_from(4).unwrap_err().key(), Some("version"));
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Version {
+    /// Without masks, and silent about strides of contiguous arrays and pointers of empty ones.
+    V0,
+    /// With masks.
+    V1,
+    /// With rules for strides and empty arrays.
+    V2,
+    /// With streams; the current version.
+    #[default]
+    V3,
+}
+
+impl Version {
+    /// The number that the dictionary holds.
+    ///
+    /// ```
+    /// assert_eq!(cuarray::Version::V2.number(), 2);
+    /// ```
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+}
+
+impl TryFrom<i64> for Version {
+    type Error = Error;
+
+    /// # Errors
+    /// Key `version`: not 0 to 3.
+    fn try_from(number: i64) -> Result<Version> {
+        match number {
+            0 => Ok(Version::V0),
+            1 => Ok(Version::V1),
+            2 => Ok(Version::V2),
+            3 => Ok(Version::V3),
+            _ => Err(Error::entry("version", format!("{number}; this version of cuarray reads 0 to 3"))),
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.number().fmt(f)
+    }
+}

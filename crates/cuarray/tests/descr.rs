@@ -1,0 +1,163 @@
+//! Fields of structured types: clause I9.
+
+use cuarray::{Descr, Field, FieldType, MAX_RANK, TypeStr};
+use proptest::prelude::*;
+
+fn typestr(text: &str) -> TypeStr {
+    text.parse().unwrap()
+}
+
+fn array(name: &str, text: &str, shape: &[usize]) -> Field {
+    Field { shape: shape.iter().copied().collect(), ..Field::new(name, typestr(text)) }
+}
+
+/// `numpy.dtype([('a', '<f4'), (('title', 'b'), '>i2', (2, 3)), ('c', [('x', '<f8'), ('y', 'u1')])], align=True).descr`
+#[test]
+fn the_list_of_numpy_is_described_and_printed_again() {
+    let inner = vec![Field::new("x", typestr("<f8")), Field::new("y", typestr("|u1")), Field::padding(7)];
+    let inner = Descr::new(inner).unwrap();
+    let titled = Field { title: Some("title".into()), ..array("b", ">i2", &[2, 3]) };
+    let descr = Descr::new(vec![Field::new("a", typestr("<f4")), titled, Field::new("c", inner.clone())]).unwrap();
+    assert_eq!(descr.itemsize(), 32);
+    assert_eq!(descr.offsets().collect::<Vec<_>>(), [0, 4, 16]);
+    assert_eq!(inner.offsets().collect::<Vec<_>>(), [0, 8, 9]);
+    assert_eq!((inner.depth(), descr.depth()), (1, 2));
+    assert_eq!(
+        descr.to_string(),
+        "[('a', '<f4'), (('title', 'b'), '>i2', (2, 3)), ('c', [('x', '<f8'), ('y', '|u1'), ('', '|V7')])]"
+    );
+    assert_eq!(format!("{inner:?}"), "Descr([('x', '<f8'), ('y', '|u1'), ('', '|V7')])");
+}
+
+#[test]
+fn padding_counts_wherever_it_is() {
+    let fields = vec![Field::padding(3), Field::new("x", typestr("|u1")), Field::padding(4), Field::padding(0)];
+    let descr = Descr::new(fields).unwrap();
+    assert_eq!((descr.itemsize(), descr.offsets().collect::<Vec<_>>()), (8, vec![0, 3, 4, 8]));
+    assert_eq!(descr.fields().iter().map(Field::is_padding).collect::<Vec<_>>(), [true, false, true, true]);
+}
+
+#[test]
+fn the_single_unnamed_field_is_a_plain_type() {
+    let plain = |field: Field| Descr::new(vec![field]).unwrap().as_plain();
+    assert_eq!(plain(Field::new("", typestr("<f4"))), Some(typestr("<f4")));
+    assert_eq!(plain(Field::new("", typestr("<V2"))), Some(typestr("|V2")));
+    assert_eq!(plain(Field::new("x", typestr("<f4"))), None);
+    assert_eq!(plain(array("", "<f4", &[2])), None);
+    assert_eq!(plain(Field::new("", Descr::new(vec![]).unwrap())), None);
+    assert_eq!(Descr::new(vec![]).unwrap().as_plain(), None);
+}
+
+#[test]
+fn arrays_of_structures_multiply() {
+    let inner = Descr::new(vec![Field::new("x", typestr("<f8"))]).unwrap();
+    let field = Field { shape: [3usize].into_iter().collect(), ..Field::new("c", inner) };
+    let descr = Descr::new(vec![field, array("d", "<f4", &[2])]).unwrap();
+    assert_eq!(descr.to_string(), "[('c', [('x', '<f8')], (3,)), ('d', '<f4', (2,))]");
+    assert_eq!((descr.itemsize(), descr.offsets().collect::<Vec<_>>()), (32, vec![0, 24]));
+    assert_eq!(Descr::new(vec![array("none", "<f8", &[0, 5])]).unwrap().itemsize(), 0);
+}
+
+#[test]
+fn names_are_written_as_python_writes_them() {
+    for (name, written) in [
+        ("it's", r#"("it's", '|u1')"#),
+        ("\"", r#"('"', '|u1')"#),
+        ("'\"", r#"('\'"', '|u1')"#),
+        ("a\\b\n\t\r\u{1}", r"('a\\b\n\t\r\x01', '|u1')"),
+        ("größe", "('größe', '|u1')"),
+    ] {
+        assert_eq!(Field::new(name, typestr("|u1")).to_string(), written);
+    }
+}
+
+fn refused(fields: Vec<Field>) -> String {
+    let error = Descr::new(fields).unwrap_err();
+    assert_eq!(error.key(), Some("descr"));
+    error.to_string()
+}
+
+#[test]
+fn hostile_lists_are_refused() {
+    let u1 = || typestr("|u1");
+    assert!(refused(vec![Field::new("x", u1()), Field::new("x", u1())]).contains("named 'x'"));
+    let titled = Field { title: Some("x".into()), ..Field::new("y", u1()) };
+    assert!(refused(vec![Field::new("x", u1()), titled]).contains("named 'x'"));
+    assert!(refused(vec![array("x", "|u1", &[usize::MAX, 2])]).contains("too big"));
+    assert!(refused(vec![array("x", "<f8", &[1 << 28])]).contains("too big"));
+    assert!(refused(vec![array("x", "|u1", &[1; MAX_RANK + 1])]).contains("65 dimensions"));
+    assert!(refused(vec![array("x", "|V1", &[1 << 30]), array("y", "|V1", &[1 << 30])]).contains("2147483647"));
+    let many = (0..=Descr::MAX_FIELDS).map(|_| Field::padding(0)).collect();
+    assert!(refused(many).contains("65536 fields"));
+}
+
+#[test]
+fn depth_is_bounded() {
+    let mut descr = Descr::new(vec![Field::new("x", typestr("|u1"))]).unwrap();
+    for depth in 2..=Descr::MAX_DEPTH {
+        descr = Descr::new(vec![Field::new("x", descr)]).unwrap();
+        assert_eq!(descr.depth(), depth);
+    }
+    assert!(refused(vec![Field::new("x", descr)]).contains("32 levels"));
+}
+
+/// A list that holds one list twice, and that one another twice: few objects, and as many fields as 2 to the depth.
+#[test]
+fn shared_structures_do_not_explode() {
+    let mut descr = Descr::new(vec![Field::new("x", typestr("|V0"))]).unwrap();
+    let error = loop {
+        match Descr::new(vec![Field::new("a", descr.clone()), Field::new("b", descr)]) {
+            Ok(deeper) => descr = deeper,
+            Err(error) => break error,
+        }
+    };
+    assert!(error.to_string().contains("65536 fields"), "{error}");
+}
+
+fn any_descr() -> impl Strategy<Value = Descr> {
+    let kinds = vec!["<f4", "|u1", "|V3", "<c16", "<U2", "|t12", "<M8[ns]"];
+    let scalar = prop::sample::select(kinds).prop_map(|text| FieldType::from(typestr(text)));
+    let shape = || prop::collection::vec(0usize..4, 0..3);
+    let leaf = structure(prop::collection::vec((scalar.clone(), shape()), 0..4));
+    leaf.prop_recursive(4, 64, 4, move |inner| {
+        let ty = prop_oneof![scalar.clone(), inner.prop_map(FieldType::Struct)];
+        structure(prop::collection::vec((ty, shape()), 0..4))
+    })
+}
+
+fn structure(fields: impl Strategy<Value = Vec<(FieldType, Vec<usize>)>>) -> impl Strategy<Value = Descr> {
+    fields.prop_map(|fields| {
+        let named = fields.into_iter().enumerate().map(|(index, (ty, shape))| Field {
+            shape: shape.into_iter().collect(),
+            ..Field::new(format!("f{index}"), ty)
+        });
+        Descr::new(named.collect()).unwrap()
+    })
+}
+
+/// The size by the definition, without what `Descr` keeps.
+fn size(descr: &Descr) -> usize {
+    descr.fields().iter().map(field_size).sum()
+}
+
+fn field_size(field: &Field) -> usize {
+    let one = match &field.ty {
+        FieldType::TypeStr(typestr) => typestr.itemsize(),
+        FieldType::Struct(descr) => size(descr),
+    };
+    one * field.shape.iter().product::<usize>()
+}
+
+proptest! {
+    #[test]
+    fn sizes_and_offsets_add_up(descr in any_descr()) {
+        prop_assert_eq!(descr.itemsize(), size(&descr));
+        let mut next = 0;
+        for (offset, field) in descr.offsets().zip(descr.fields()) {
+            prop_assert_eq!(offset, next);
+            next += field_size(field);
+        }
+        prop_assert_eq!(next, descr.itemsize());
+        prop_assert_eq!(&Descr::new(descr.fields().to_vec()).unwrap(), &descr);
+    }
+}

@@ -1,0 +1,290 @@
+//! Interfaces: clauses I4, I5, I7, I9 to I11, V0 to V2.
+
+use cuarray::{Bool8, Descr, Field, Interface, Layout, Mask, StreamEntry, TypeStr, Version};
+use proptest::prelude::*;
+
+fn floats(shape: &[usize]) -> Interface {
+    Interface::new(0x1000, TypeStr::of::<f32>(), Layout::c_contiguous(shape, 4).unwrap()).unwrap()
+}
+
+fn flags(shape: &[usize]) -> Interface {
+    Interface::new(0x2000, TypeStr::of::<Bool8>(), Layout::c_contiguous(shape, 1).unwrap()).unwrap()
+}
+
+fn refused(data: u64, typestr: &str, shape: &[usize], strides: Option<&[isize]>) -> cuarray::Error {
+    let typestr: TypeStr = typestr.parse().unwrap();
+    let layout = match strides {
+        None => Layout::c_contiguous(shape, typestr.itemsize()),
+        Some(strides) => Layout::strided(shape, strides, typestr.itemsize()),
+    };
+    Interface::new(data, typestr, layout.unwrap()).unwrap_err()
+}
+
+#[test]
+fn a_new_interface_is_current_writable_and_bare() {
+    let interface = floats(&[3, 4]);
+    assert_eq!((interface.version(), interface.version().number()), (Version::V3, 3));
+    assert_eq!((interface.shape(), interface.strides()), (&[3, 4][..], &[16, 4][..]));
+    assert_eq!((interface.data(), interface.export_data()), (0x1000, 0x1000));
+    assert_eq!((interface.nbytes(), interface.byte_range()), (48, 0x1000..0x1030));
+    assert_eq!((interface.is_read_only(), interface.stream()), (false, StreamEntry::None));
+    assert!(interface.mask().is_none() && interface.descr().is_none());
+}
+
+#[test]
+fn versions_0_to_3_are_read() {
+    for number in 0..=3 {
+        let version = Version::try_from(number).unwrap();
+        assert_eq!(i64::from(version.number()), number);
+        assert_eq!(version.to_string(), number.to_string());
+    }
+    for number in [-1, 4, i64::MAX, i64::MIN] {
+        let error = Version::try_from(number).unwrap_err();
+        assert_eq!(error.key(), Some("version"));
+        assert!(error.to_string().contains(&number.to_string()) && error.to_string().contains("reads 0 to 3"));
+    }
+}
+
+#[test]
+fn object_pointers_mean_nothing_on_a_device() {
+    let error = refused(0x1000, "|O", &[3], None);
+    assert_eq!(error.key(), Some("typestr"));
+    assert!(error.to_string().contains("mean nothing on a device"), "{error}");
+
+    let inner = Descr::new(vec![Field::new("object", "|O".parse::<TypeStr>().unwrap())]).unwrap();
+    let descr = Descr::new(vec![Field::new("x", inner)]).unwrap();
+    let bytes = size_of::<usize>();
+    let layout = Layout::c_contiguous(&[3], bytes).unwrap();
+    let interface = Interface::new(0x1000, TypeStr::void(bytes as u32), layout).unwrap();
+    let error = interface.with_descr(descr).unwrap_err();
+    assert_eq!(error.key(), Some("descr"));
+    assert!(error.to_string().contains("mean nothing on a device"), "{error}");
+}
+
+#[test]
+fn the_item_size_is_one_number() {
+    let error = Interface::new(0x1000, TypeStr::of::<f32>(), Layout::c_contiguous(&[3], 8).unwrap()).unwrap_err();
+    assert_eq!(error.key(), Some("typestr"));
+
+    let interface = Interface::new(0x1000, TypeStr::void(16), Layout::c_contiguous(&[3], 16).unwrap()).unwrap();
+    // An aligned record whose padding at the end was lost has 9 bytes instead of 16.
+    let fields = vec![Field::new("x", TypeStr::of::<i64>()), Field::new("y", TypeStr::of::<Bool8>())];
+    let error = interface.clone().with_descr(Descr::new(fields.clone()).unwrap()).unwrap_err();
+    assert_eq!(error.key(), Some("descr"));
+    assert!(error.to_string().contains("9 bytes") && error.to_string().contains("'|V16'"), "{error}");
+    let padded = Descr::new([fields, vec![Field::padding(7)]].concat()).unwrap();
+    assert_eq!(interface.with_descr(padded.clone()).unwrap().descr(), Some(&padded));
+}
+
+#[test]
+fn a_descr_that_repeats_the_typestr_is_not_kept() {
+    for text in ["<f4", "|V2", "<V2"] {
+        let typestr: TypeStr = text.parse().unwrap();
+        let layout = Layout::c_contiguous(&[3], typestr.itemsize()).unwrap();
+        let interface = Interface::new(0x1000, typestr, layout).unwrap();
+        let plain = Descr::new(vec![Field::new("", typestr)]).unwrap();
+        assert!(interface.with_descr(plain).unwrap().descr().is_none());
+    }
+    let other = Descr::new(vec![Field::new("", TypeStr::of::<i32>())]).unwrap();
+    assert!(floats(&[3]).with_descr(other).unwrap().descr().is_some());
+}
+
+#[test]
+fn null_is_for_arrays_without_bytes() {
+    let error = refused(0, "<f4", &[3], None);
+    assert_eq!(error.key(), Some("data"));
+    assert!(error.to_string().contains("null") && error.to_string().contains("(3,)"), "{error}");
+    assert_eq!(refused(0, "<f4", &[], None).key(), Some("data"));
+
+    for (shape, strides) in [(&[0][..], &[4][..]), (&[0, 3], &[48, 16]), (&[3, 0], &[-4, isize::MIN])] {
+        for data in [0, 1, 0xdead, u64::MAX] {
+            let layout = Layout::strided(shape, strides, 4).unwrap();
+            let interface = Interface::new(data, TypeStr::of::<f32>(), layout).unwrap();
+            assert_eq!((interface.data(), interface.export_data(), interface.byte_range()), (data, 0, data..data));
+        }
+    }
+    let nothing = Interface::new(0, TypeStr::void(0), Layout::c_contiguous(&[3], 0).unwrap()).unwrap();
+    assert_eq!((nothing.export_data(), nothing.byte_range()), (0, 0..0));
+}
+
+#[test]
+fn the_extent_stays_within_the_address_space() {
+    for (data, stride) in [(u64::MAX - 10, 4), (u64::MAX, 0), (7, -4), (u64::MAX, isize::MAX / 4)] {
+        let error = refused(data, "<f4", &[3], Some(&[stride]));
+        assert_eq!(error.key(), Some("data"));
+        assert!(error.to_string().contains(&format!("{data:#x}")), "{error}");
+    }
+    let lowest = Interface::new(8, TypeStr::of::<f32>(), Layout::strided(&[3], &[-4], 4).unwrap()).unwrap();
+    assert_eq!(lowest.byte_range(), 0..12);
+    let highest = Interface::new(u64::MAX - 12, TypeStr::of::<f32>(), Layout::c_contiguous(&[3], 4).unwrap()).unwrap();
+    assert_eq!(highest.byte_range(), u64::MAX - 12..u64::MAX);
+}
+
+#[test]
+fn packed_bits_share_bytes() {
+    let bits = |text: &str, shape: &[usize]| {
+        let typestr: TypeStr = text.parse().unwrap();
+        Interface::new(0x1000, typestr, Layout::c_contiguous(shape, typestr.itemsize()).unwrap()).unwrap()
+    };
+    for (text, shape, bytes) in [
+        ("|t1", &[8][..], 1),
+        ("|t1", &[9], 2),
+        ("|t1", &[3, 100], 38),
+        ("|t1", &[], 1),
+        ("|t12", &[3], 5),
+        ("|t16", &[3], 6),
+        ("|t1", &[0], 0),
+    ] {
+        let interface = bits(text, shape);
+        assert_eq!(
+            (interface.nbytes(), interface.byte_range()),
+            (bytes, 0x1000..0x1000 + bytes as u64),
+            "{interface:?}"
+        );
+    }
+    let error = refused(0x1000, "|t1", &[8], Some(&[2]));
+    assert_eq!(error.key(), Some("strides"));
+    assert!(error.to_string().contains("packed"), "{error}");
+}
+
+#[test]
+fn older_versions_have_no_stream_and_the_oldest_no_mask() {
+    let complete = || {
+        let mask = Mask::new(flags(&[3]), floats(&[3]).layout()).unwrap();
+        floats(&[3]).with_stream(StreamEntry::LegacyDefault).with_mask(mask).unwrap()
+    };
+    let expected = [
+        (Version::V0, StreamEntry::None, false),
+        (Version::V1, StreamEntry::None, true),
+        (Version::V2, StreamEntry::None, true),
+        (Version::V3, StreamEntry::LegacyDefault, true),
+    ];
+    for (version, stream, mask) in expected {
+        let interface = complete().with_version(version);
+        assert_eq!((interface.version(), interface.stream(), interface.mask().is_some()), (version, stream, mask));
+        // In the other order.
+        let mask = Mask::new(flags(&[3]), floats(&[3]).layout()).unwrap();
+        let other = floats(&[3]).with_version(version).with_mask(mask).unwrap().with_stream(StreamEntry::LegacyDefault);
+        assert_eq!(interface, other);
+    }
+}
+
+#[test]
+fn masks_broadcast_to_the_array() {
+    let array = floats(&[2, 3, 4]);
+    for shape in [&[2, 3, 4][..], &[3, 4], &[4], &[], &[1], &[2, 1, 1], &[1, 1, 4]] {
+        let mask = Mask::new(flags(shape), array.layout()).unwrap();
+        assert_eq!(array.clone().with_mask(mask).unwrap().mask().unwrap().interface().shape(), shape);
+    }
+    for shape in [&[3][..], &[2], &[2, 3], &[1, 2, 3, 4], &[2, 3, 0], &[64]] {
+        let error = Mask::new(flags(shape), array.layout()).unwrap_err();
+        assert_eq!(error.key(), Some("mask"));
+        assert!(error.to_string().contains("(2, 3, 4)"), "{error}");
+    }
+    // The array may not be stretched to the mask.
+    assert!(Mask::new(flags(&[3]), floats(&[1]).layout()).is_err());
+    assert!(Mask::new(flags(&[0]), floats(&[0]).layout()).is_ok());
+    assert!(Mask::new(flags(&[1]), floats(&[0]).layout()).is_ok());
+}
+
+#[test]
+fn a_mask_fits_the_array_that_gets_it() {
+    let mask = Mask::new(flags(&[4]), floats(&[4]).layout()).unwrap();
+    assert_eq!(floats(&[3]).with_mask(mask).unwrap_err().key(), Some("mask"));
+}
+
+#[test]
+fn a_mask_has_truth_values_and_no_mask() {
+    let array = floats(&[4]);
+    let masked = flags(&[4]).with_mask(Mask::new(flags(&[4]), array.layout()).unwrap()).unwrap();
+    assert!(Mask::new(masked, array.layout()).unwrap_err().to_string().contains("mask itself"));
+    for text in ["|b1", "|t1", "|t8", "|u1", "<i8", "<f4", "<c8", "<m8[s]", "|S3"] {
+        let typestr: TypeStr = text.parse().unwrap();
+        let layout = Layout::c_contiguous(&[4], typestr.itemsize()).unwrap();
+        let mask = Interface::new(0x2000, typestr, layout).unwrap();
+        assert!(Mask::new(mask, array.layout()).is_ok(), "{text}");
+    }
+    let void = Interface::new(0x2000, TypeStr::void(2), Layout::c_contiguous(&[4], 2).unwrap()).unwrap();
+    assert!(Mask::new(void, array.layout()).unwrap_err().to_string().contains("neither true nor false"));
+}
+
+#[test]
+fn prints_for_people() {
+    let view = Layout::strided(&[3, 2], &[16, -8], 4).unwrap();
+    let mask = Mask::new(flags(&[2]), &view).unwrap();
+    let interface = Interface::new(0x1000, TypeStr::of::<f32>(), view)
+        .unwrap()
+        .with_read_only(true)
+        .with_stream(StreamEntry::try_from(0x7f00).unwrap())
+        .with_mask(mask)
+        .unwrap();
+    let expected = "\
+CUDA Array Interface, version 3
+  typestr  '<f4'                floating point, 4 bytes, little-endian
+  shape    (3, 2)               6 elements, 24 bytes
+  strides  (16, -8)             not contiguous
+  data     0x1000               read-only, bytes 0xff8 to 0x1023
+  stream   0x7f00               a stream handle
+  mask     (2,)                 '|b1' at 0x2000";
+    if cfg!(target_endian = "little") {
+        assert_eq!(interface.to_string(), expected);
+        assert_eq!(
+            format!("{interface:?}"),
+            "Interface(v3 '<f4' (3, 2) at 0x1000, strides (16, -8), read-only, stream 0x7f00, \
+             mask Interface(v3 '|b1' (2,) at 0x2000))"
+        );
+    }
+    let empty = Interface::new(0, "|t1".parse().unwrap(), Layout::c_contiguous(&[0], 1).unwrap()).unwrap();
+    assert!(empty.to_string().contains("bit field of 1 bit\n"), "{empty}");
+    assert!(empty.to_string().contains("writable, no bytes"), "{empty}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn the_byte_range_covers_exactly_the_elements(
+        data in 1u64..200,
+        axes in prop::collection::vec((0usize..4, -20isize..20), 0..4),
+    ) {
+        let (shape, strides): (Vec<usize>, Vec<isize>) = axes.into_iter().unzip();
+        let layout = Layout::strided(&shape, &strides, 4).unwrap();
+        let mut starts = vec![data as i64];
+        for (&length, &stride) in shape.iter().zip(&strides) {
+            starts = starts.iter().flat_map(|&at| (0..length as i64).map(move |i| at + i * stride as i64)).collect();
+        }
+        let lowest = starts.iter().min().copied();
+        match Interface::new(data, TypeStr::of::<f32>(), layout) {
+            Err(error) => {
+                prop_assert_eq!(error.key(), Some("data"));
+                prop_assert!(lowest.unwrap() < 0);
+            }
+            Ok(interface) => {
+                let range = interface.byte_range();
+                match lowest {
+                    None => prop_assert!(range.is_empty() && interface.export_data() == 0),
+                    Some(lowest) => {
+                        prop_assert_eq!(range.start as i64, lowest);
+                        prop_assert_eq!(range.end as i64, starts.iter().max().unwrap() + 4);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn any_pointer_and_layout_is_taken_or_refused(
+        data in prop_oneof![any::<u64>(), 0u64..64, (0u64..64).prop_map(|below| u64::MAX - below)],
+        axes in prop::collection::vec((prop_oneof![0usize..4, any::<usize>()], any::<isize>()), 0..3),
+    ) {
+        let (shape, strides): (Vec<usize>, Vec<isize>) = axes.into_iter().unzip();
+        for typestr in [TypeStr::of::<f64>(), "|t1".parse().unwrap()] {
+            let Ok(layout) = Layout::strided(&shape, &strides, typestr.itemsize()) else { continue };
+            let Ok(interface) = Interface::new(data, typestr, layout) else { continue };
+            let range = interface.byte_range();
+            prop_assert!(range.start <= range.end);
+            prop_assert!(range.is_empty() || (range.start <= data && data < range.end));
+            let _ = (interface.to_string(), format!("{interface:?}"));
+        }
+    }
+}
