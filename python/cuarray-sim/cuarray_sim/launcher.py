@@ -8,6 +8,7 @@ it sees is what ``python script.py`` or ``python -m module`` would have shown it
 from __future__ import annotations
 
 import argparse
+import importlib.machinery
 import os
 import runpy
 import sys
@@ -25,6 +26,8 @@ _LAUNCHER_FILES = (
     os.path.join(os.path.dirname(__file__), "__main__.py"),
     runpy.__file__,
     "<frozen runpy>",
+    "<frozen importlib._bootstrap>",
+    "<frozen importlib._bootstrap_external>",
 )
 
 
@@ -51,9 +54,25 @@ def main(argv: Sequence[str] | None = None) -> None:
     if options.module:
         # `python -m` has put the current directory first on sys.path, which is right for a module as well.
         runpy.run_module(options.target, run_name="__main__", alter_sys=True)
+    elif os.path.isdir(options.target) or zipfile.is_zipfile(options.target) or options.target.endswith(".pyc"):
+        # runpy puts the directory or archive first on sys.path, as it is named here.
+        _leave_first_search_path(None)
+        runpy.run_path(os.path.abspath(options.target), run_name="__main__")
     else:
-        _set_first_search_path(options.target)
-        runpy.run_path(options.target, run_name="__main__")
+        _leave_first_search_path(os.path.dirname(os.path.realpath(options.target)))
+        _run_script(options.target)
+
+
+def _run_script(path: str) -> None:
+    """Run a script as Python does: its ``__main__`` outlives it, and its ``__file__`` is absolute."""
+    # runpy.run_path would put the launcher's __main__ back before exit handlers run, and make argv[0] and __file__ equal.
+    path = os.path.abspath(path)
+    loader = importlib.machinery.SourceFileLoader("__main__", path)
+    module = types.ModuleType("__main__")
+    module.__file__ = path
+    module.__loader__ = loader
+    sys.modules["__main__"] = module
+    exec(loader.source_to_code(loader.get_data(path), path), vars(module))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -85,16 +104,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _set_first_search_path(script: str) -> None:
-    """Put the script's directory where Python put the launcher's: first on ``sys.path``."""
-    # With -P or PYTHONSAFEPATH Python puts nothing there, and nothing there is ours to replace.
-    if getattr(sys.flags, "safe_path", False) or sys.flags.isolated:
+def _leave_first_search_path(directory: str | None) -> None:
+    """Replace what Python put first on ``sys.path`` for the launcher, or take it away."""
+    # With -I, -P or PYTHONSAFEPATH Python puts nothing there, and what is there is not ours to replace.
+    if sys.flags.isolated or getattr(sys.flags, "safe_path", False):
         return
-    if os.path.isdir(script) or zipfile.is_zipfile(script):
-        # runpy puts the archive or directory itself there.
-        del sys.path[0]
-    else:
-        sys.path[0] = os.path.dirname(os.path.realpath(script))
+    sys.path[:1] = [] if directory is None else [directory]
 
 
 def _hide_launcher_in_tracebacks() -> None:
@@ -109,8 +124,7 @@ def _hide_launcher_in_tracebacks() -> None:
 
 
 def _from_the_program(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """The traceback without the launcher's leading frames; all of it if no other frame follows."""
-    frame = traceback
-    while frame is not None and frame.tb_frame.f_code.co_filename in _LAUNCHER_FILES:
-        frame = frame.tb_next
-    return frame if frame is not None else traceback
+    """The traceback without the frames that lead to the program; None if it never got there (a syntax error)."""
+    while traceback is not None and traceback.tb_frame.f_code.co_filename in _LAUNCHER_FILES:
+        traceback = traceback.tb_next
+    return traceback

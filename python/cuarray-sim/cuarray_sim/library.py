@@ -94,7 +94,7 @@ def install(
         _refuse_other_options(options)
     else:
         os.environ.update(options)
-        _load(path)
+    _load(path)
     _pass_on_to_children(path)
     return path
 
@@ -121,7 +121,7 @@ def _environment_of(
 
 
 def _load(path: Path) -> None:
-    # RTLD_GLOBAL, as for a library that the program had been linked with.
+    # RTLD_GLOBAL, as for a library that the program was linked with; one that is loaded without it is given it.
     ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     served = _driver_that_the_loader_serves()
     if served is None or not _is_ours(served):

@@ -1,0 +1,227 @@
+"""``cuarray_sim.install()``: one driver to a process, chosen by name, and the account that it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import cuarray_sim
+
+Passes = Callable[..., str]
+
+
+def test_importing_the_package_loads_no_driver(passes: Passes) -> None:
+    passes("""
+import os, cuarray_sim, cuarray_sim.launcher, cuarray_sim.pytest_plugin
+assert not cuarray_sim.is_installed()
+assert "libcuda" not in open("/proc/self/maps").read()
+assert "CUARRAY_DRIVER" not in os.environ
+""")
+
+
+def test_whoever_asks_for_the_driver_gets_the_simulated_one(passes: Passes) -> None:
+    passes("""
+import ctypes, cuarray_sim
+path = cuarray_sim.install()
+assert path == cuarray_sim.library_path() and cuarray_sim.is_installed()
+# By the name that CUDA libraries ask for, with no search path set when this process started.
+driver = ctypes.CDLL("libcuda.so.1")
+assert driver._handle == ctypes.CDLL(str(path))._handle
+# And through the global scope, as a library that was linked with it would.
+assert ctypes.CDLL(None).cuInit(0) == 0
+""")
+
+
+def test_installing_again_changes_nothing(passes: Passes) -> None:
+    passes("""
+import os, cuarray_sim
+first = cuarray_sim.install(devices=2)
+before = dict(os.environ)
+assert cuarray_sim.install() == cuarray_sim.install(devices=2) == first
+assert dict(os.environ) == before
+""")
+
+
+def test_options_set_up_the_driver(passes: Passes, tmp_path: Path) -> None:
+    out = passes("""
+import ctypes, cuarray_sim
+cuarray_sim.install(devices=5, host_readable=True, trace="calls.txt", schedule="eager")
+driver, count, pointer, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(), ctypes.c_uint64(), ctypes.c_void_p()
+assert driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
+assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and driver.cuCtxPushCurrent_v2(context) == 0
+assert driver.cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(64)) == 0
+# Neither of these works with the default settings: a host access, and a fill that is seen before any synchronization.
+assert driver.cuMemsetD8Async(pointer, ctypes.c_ubyte(7), ctypes.c_size_t(64), None) == 0
+print(count.value, ctypes.string_at(pointer.value, 64) == bytes([7]) * 64)
+""")
+    assert out.split() == ["5", "True"]
+    assert "cuMemAlloc_v2" in (tmp_path / "calls.txt").read_text()
+
+
+def test_without_options_the_host_cannot_read_device_memory(run: Callable) -> None:
+    done = run(
+        "-c",
+        """
+import ctypes, cuarray_sim
+cuarray_sim.install()
+driver, pointer, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_uint64(), ctypes.c_void_p()
+assert driver.cuInit(0) == 0
+assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and driver.cuCtxPushCurrent_v2(context) == 0
+assert driver.cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(64)) == 0
+print("allocated", flush=True)
+ctypes.string_at(pointer.value, 64)
+print("read")
+""",
+    )
+    assert done.stdout.split() == ["allocated"]
+    assert done.returncode == -11
+
+
+def test_other_options_than_the_driver_was_loaded_with_are_refused(passes: Passes) -> None:
+    message = passes("""
+import cuarray_sim
+cuarray_sim.install(devices=2)
+try:
+    cuarray_sim.install(devices=3)
+except RuntimeError as error:
+    print(error)
+""")
+    assert "CUARRAY_SIM_DEVICES=2" in message
+    assert "3" in message
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"devices": 0}, "devices is 0"),
+        ({"devices": 9}, "devices is 9"),
+        ({"devices": True}, "devices is True"),
+        ({"devices": "2"}, "devices is '2'"),
+        ({"schedule": "late"}, "schedule is 'late'"),
+    ],
+)
+def test_an_option_that_cannot_be_is_named(options: dict[str, object], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        cuarray_sim.install(**options)
+
+
+@pytest.mark.parametrize("name", ["libcuda.so.1", "some_driver.so"])
+def test_a_second_driver_is_refused(passes: Passes, another_driver: Path, name: str) -> None:
+    # By its file's name, or by the SONAME alone.
+    other = another_driver.rename(another_driver.with_name(name))
+    message = passes(
+        """
+import ctypes, os, sys, cuarray_sim
+ctypes.CDLL(sys.argv[1])
+before = dict(os.environ)
+assert not cuarray_sim.is_installed()
+try:
+    cuarray_sim.install(devices=2)
+except RuntimeError as error:
+    print(error)
+assert dict(os.environ) == before, "a refused call must leave nothing behind"
+""",
+        str(other),
+    )
+    assert str(other) in message
+    assert "before" in message
+
+
+def test_another_choice_in_the_environment_is_refused(passes: Passes, another_driver: Path) -> None:
+    message = passes(
+        """
+import cuarray_sim
+try:
+    cuarray_sim.install()
+except RuntimeError as error:
+    print(error)
+assert not cuarray_sim.is_installed()
+""",
+        CUARRAY_DRIVER=str(another_driver),
+    )
+    assert "CUARRAY_DRIVER" in message
+    assert str(another_driver) in message
+
+
+def test_a_driver_that_the_loader_found_first_is_recognized(passes: Passes) -> None:
+    passes(
+        """
+import ctypes, cuarray_sim
+ctypes.CDLL("libcuda.so.1")
+assert cuarray_sim.is_installed()
+cuarray_sim.install()
+assert ctypes.CDLL(None).cuInit(0) == 0
+""",
+        LD_LIBRARY_PATH=str(cuarray_sim.library_path().parent),
+    )
+
+
+def test_child_processes_inherit_driver_and_options(passes: Passes) -> None:
+    out = passes(
+        """
+import os, subprocess, sys, cuarray_sim
+cuarray_sim.install(devices=4)
+child = '''
+import ctypes, os
+driver, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
+assert driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
+print(count.value, os.environ["CUARRAY_DRIVER"])
+'''
+subprocess.run([sys.executable, "-c", child], check=True)
+print(os.environ["LD_LIBRARY_PATH"])
+""",
+        LD_LIBRARY_PATH="/opt/some/lib",
+    )
+    path = cuarray_sim.library_path()
+    assert out.split() == ["4", str(path), f"{path.parent}:/opt/some/lib"]
+
+
+def test_statistics_need_the_simulator(passes: Passes) -> None:
+    message = passes("""
+import cuarray_sim
+try:
+    cuarray_sim.statistics()
+except RuntimeError as error:
+    print(error)
+""")
+    assert "cuarray_sim.install()" in message
+
+
+def test_statistics_follow_what_is_alive(passes: Passes) -> None:
+    passes("""
+import ctypes, cuarray_sim
+from ctypes import byref, c_size_t, c_uint, c_uint64, c_ubyte, c_void_p
+cuarray_sim.install()
+driver = ctypes.CDLL("libcuda.so.1")
+def call(name, *arguments):
+    code = getattr(driver, name)(*arguments)
+    assert code == 0, (name, code)
+context, pointer, stream, event = c_void_p(), c_uint64(), c_void_p(), c_void_p()
+call("cuInit", 0)
+call("cuDevicePrimaryCtxRetain", byref(context), 0)
+call("cuCtxPushCurrent_v2", context)
+before = cuarray_sim.statistics()
+assert before["allocations"] == [] and before["streams"] == before["events"] == before["pending_operations"] == 0
+call("cuMemAlloc_v2", byref(pointer), c_size_t(1000))
+call("cuStreamCreate", byref(stream), c_uint(1))
+call("cuEventCreate", byref(event), c_uint(0))
+call("cuMemsetD8Async", pointer, c_ubyte(1), c_size_t(1000), stream)
+during = cuarray_sim.statistics()
+(allocation,) = during["allocations"]
+assert (allocation["address"], allocation["size"], allocation["kind"]) == (pointer.value, 1000, "device")
+assert (during["streams"], during["events"], during["pending_operations"]) == (1, 1, 1)
+call("cuStreamSynchronize", stream)
+assert cuarray_sim.statistics()["pending_operations"] == 0
+call("cuMemFree_v2", pointer)
+call("cuStreamDestroy_v2", stream)
+call("cuEventDestroy_v2", event)
+after = cuarray_sim.statistics()
+assert after["allocations"] == [] and after["streams"] == after["events"] == 0
+assert after["calls"]["cuMemAlloc_v2"] == 1 and after["calls"]["cuStreamSynchronize"] == 1
+# A name that no driver has: asked for in vain, and listed.
+function = c_void_p()
+assert driver.cuGetProcAddress_v2(b"cuNoSuchThing", byref(function), 13000, c_uint64(0), None) != 0
+assert cuarray_sim.statistics()["refused"]["cuNoSuchThing"] == 1
+""")

@@ -1,0 +1,154 @@
+"""``python -m cuarray_sim``: a program sees what it would have seen without it, and a driver besides."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+WHAT_A_PROGRAM_SEES = """
+import sys, atexit
+print(sys.argv, sys.path[0], __name__, __file__, __spec__ and __spec__.name, sys.modules["__main__"].__dict__ is globals())
+print("still here")
+atexit.register(lambda: print("at exit:", sys.modules["__main__"].later, __name__))
+later = "main"
+"""
+
+ENDINGS = {
+    "normally": "print('done')",
+    "with a status": "import sys; sys.exit(3)",
+    "with a text": "raise SystemExit('no more')",
+    "with nothing": "import sys; sys.exit()",
+    "with an exception": """
+        def inner(): raise ValueError("wrong")
+        def outer():
+            try: inner()
+            except ValueError as error: raise KeyError("outer") from error
+        outer()
+    """,
+    "with a syntax error": "x = = 1",
+    "with an interrupt": "raise KeyboardInterrupt",
+    "with a missing import": "import no_such_module_anywhere",
+    "with a hook of its own": """
+        import sys
+        sys.excepthook = lambda kind, error, traceback: print("hook:", kind.__name__, error)
+        raise ValueError("wrong")
+    """,
+    "in a child process": """
+        import multiprocessing
+        def work(n): return n * n
+        if __name__ == "__main__":
+            with multiprocessing.get_context("spawn").Pool(1) as pool: print(pool.map(work, [1, 2, 3]))
+    """,
+}
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Callable[[str], str]:
+    """Write a script into a folder below the current one, and give its relative path."""
+
+    def script(text: str) -> str:
+        path = tmp_path / "programs" / "script.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+        return "programs/script.py"
+
+    return script
+
+
+def test_a_script_sees_what_it_would_see_without_the_launcher(run: Callable, script: Callable) -> None:
+    arguments = [script(WHAT_A_PROGRAM_SEES), "--devices", "7", "-m", "x", "--", "a b", ""]
+    plain, launched = run(*arguments), run("-m", "cuarray_sim", *arguments)
+    assert plain.returncode == 0, plain.stderr
+    assert (launched.stdout, launched.stderr) == (plain.stdout, plain.stderr)
+
+
+def test_a_module_sees_what_it_would_see_without_the_launcher(run: Callable, tmp_path: Path) -> None:
+    package = tmp_path / "somepackage"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "__main__.py").write_text(WHAT_A_PROGRAM_SEES.partition("atexit.register")[0])
+    arguments = ["-m", "somepackage", "-m", "--trace", "x"]
+    plain, launched = run(*arguments), run("-m", "cuarray_sim", *arguments)
+    assert plain.returncode == 0, plain.stderr
+    assert (launched.stdout, launched.stderr) == (plain.stdout, plain.stderr)
+
+
+def test_a_directory_sees_what_it_would_see_without_the_launcher(run: Callable, tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "__main__.py").write_text("import sys, beside; print(sys.argv[1:], sys.path[0], __name__)")
+    (tmp_path / "app" / "beside.py").write_text("")
+    plain, launched = run("app", "x"), run("-m", "cuarray_sim", "app", "x")
+    assert plain.returncode == 0, plain.stderr
+    assert (launched.stdout, launched.stderr) == (plain.stdout, plain.stderr)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_script_ends_as_it_would_without_the_launcher(run: Callable, script: Callable, ending: str) -> None:
+    path = script(ENDINGS[ending])
+    plain, launched = run(path), run("-m", "cuarray_sim", path)
+    assert (launched.returncode, launched.stdout, launched.stderr) == (plain.returncode, plain.stdout, plain.stderr)
+
+
+def test_a_module_ends_with_its_own_status_and_traceback(run: Callable, tmp_path: Path) -> None:
+    (tmp_path / "failing.py").write_text("import sys\nif sys.argv[1:]: sys.exit(5)\nraise ValueError('wrong')\n")
+    assert run("-m", "cuarray_sim", "-m", "failing", "x").returncode == 5
+    done = run("-m", "cuarray_sim", "-m", "failing")
+    assert done.returncode == 1
+    assert re.findall(r'File "(.*?)"', done.stderr) == [str(tmp_path / "failing.py")]
+    assert done.stderr.endswith("ValueError: wrong\n")
+
+
+def test_a_program_that_is_not_there_is_named(run: Callable) -> None:
+    done = run("-m", "cuarray_sim", "nothing.py")
+    assert done.returncode == 2
+    assert "nothing.py" in done.stderr
+    assert "Traceback" not in done.stderr
+    done = run("-m", "cuarray_sim", "-m", "no_such_module_anywhere")
+    assert done.returncode == 1
+    assert "No module named no_such_module_anywhere" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--devices", "2"], ["--device", "2", "x.py"], ["--devices", "x", "x.py"], ["--schedule", "late", "x.py"]],
+)
+def test_a_wrong_command_line_is_refused_with_the_usage(run: Callable, arguments: list[str]) -> None:
+    done = run("-m", "cuarray_sim", *arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith("usage: python -m cuarray_sim [options] (script.py | -m module)")
+
+
+def test_options_reach_the_driver_and_its_children(run: Callable, script: Callable, tmp_path: Path) -> None:
+    path = script("""
+        import ctypes, os, subprocess, sys
+        driver, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
+        assert driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
+        print(count.value, hasattr(driver, "cuarraySimStatistics"), *sys.argv[1:], flush=True)
+        print(os.environ.get("CUARRAY_SIM_HOST_READABLE"), os.environ.get("CUARRAY_SIM_SCHEDULE"), flush=True)
+        if not sys.argv[1:]:
+            subprocess.run([sys.executable, __file__, "child"], check=True)
+    """)
+    options = ["--devices", "3", "--host-readable", "--trace", "calls.txt", "--schedule", "eager"]
+    done = run("-m", "cuarray_sim", *options, path)
+    assert done.stdout.splitlines() == ["3 True", "1 eager", "3 True child", "1 eager"], done.stderr
+    assert "cuDeviceGetCount" in (tmp_path / "calls.txt").read_text()
+
+
+def test_another_driver_is_refused_before_the_program_runs(
+    run: Callable, script: Callable, another_driver: Path
+) -> None:
+    path = script("print('ran')")
+    done = run("-m", "cuarray_sim", path, LD_PRELOAD=str(another_driver))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert str(another_driver) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_bad_number_of_devices_is_refused_before_the_program_runs(run: Callable, script: Callable) -> None:
+    done = run("-m", "cuarray_sim", "--devices", "9", script("print('ran')"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "devices is 9" in done.stderr

@@ -1,0 +1,171 @@
+"""``pytest --cuarray-sim``: installed before any conftest file, and nothing may be left behind."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+# A driver API in a few lines, as a conftest file of the suites below.
+CONFTEST = """
+import ctypes, pytest
+from ctypes import byref, c_size_t, c_uint, c_uint64, c_void_p
+
+driver = ctypes.CDLL("libcuda.so.1")  # at import: the plugin must have been earlier
+context = c_void_p()
+assert driver.cuInit(0) == 0 and driver.cuDevicePrimaryCtxRetain(byref(context), 0) == 0
+
+class Api:
+    def memory(self, size=1000):
+        pointer = c_uint64()
+        assert driver.cuCtxPushCurrent_v2(context) == 0
+        assert driver.cuMemAlloc_v2(byref(pointer), c_size_t(size)) == 0
+        return pointer
+    def free(self, pointer):
+        assert driver.cuMemFree_v2(pointer) == 0
+    def stream(self):
+        stream = c_void_p()
+        assert driver.cuCtxPushCurrent_v2(context) == 0
+        assert driver.cuStreamCreate(byref(stream), c_uint(1)) == 0
+    def event(self):
+        event = c_void_p()
+        assert driver.cuCtxPushCurrent_v2(context) == 0
+        assert driver.cuEventCreate(byref(event), c_uint(0)) == 0
+
+class Buffer:
+    # Freed when it is collected, which only the garbage collector can do.
+    def __init__(self): self.pointer, self.itself = Api().memory(), self
+    def __del__(self): Api().free(self.pointer)
+
+@pytest.fixture
+def api(): return Api()
+@pytest.fixture
+def memory(api):
+    pointer = api.memory()
+    yield pointer
+    api.free(pointer)
+@pytest.fixture
+def buffer(): return Buffer()
+@pytest.fixture(scope="session")
+def shared_outer():
+    pointer = Api().memory()
+    yield pointer
+    Api().free(pointer)
+@pytest.fixture(scope="module")
+def shared(shared_outer):
+    pointer = Api().memory()
+    Api().stream()
+    yield pointer
+    Api().free(pointer)
+"""
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.makeconftest(CONFTEST)
+    return pytester
+
+
+def test_without_the_option_nothing_is_loaded(pytester: pytest.Pytester, environment: dict[str, str]) -> None:
+    for name in set(__import__("os").environ) - set(environment):
+        pytester._monkeypatch.delenv(name)
+    pytester.makepyfile("""
+        def test_nothing():
+            assert "libcuda" not in open("/proc/self/maps").read()
+    """)
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*CUDA driver*")
+
+
+def test_the_driver_is_there_before_conftest_files_and_the_header_says_so(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        import cuarray_sim
+        def test_installed():
+            assert cuarray_sim.is_installed()
+    """)
+    result = suite.runpytest_subprocess("--cuarray-sim")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["CUDA driver: simulated by cuarray-sim*"])
+
+
+def test_each_kind_of_leak_is_listed(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        def test_memory(api): api.memory(1234)
+        def test_stream(api): api.stream()
+        def test_events(api): api.event(); api.event()
+        def test_clean_afterwards(api): api.free(api.memory())
+    """)
+    result = suite.runpytest_subprocess("--cuarray-sim")
+    result.assert_outcomes(passed=4, errors=3)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        [
+            "*ERROR at teardown of test_memory*",
+            "left alive on the simulated CUDA driver:",
+            "  device memory: 1234 bytes at 0x*, device 0",
+            "*ERROR at teardown of test_stream*",
+            "  1 stream",
+            "*ERROR at teardown of test_events*",
+            "  2 events",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*ERROR at teardown of test_clean_afterwards*")
+
+
+def test_an_address_used_again_hides_no_leak(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        kept = []
+        def test_keeps(api): kept.append(api.memory())
+        test_keeps.pytestmark = [__import__("pytest").mark.cuarray_sim_leaks]
+        def test_replaces(api): api.free(kept.pop()); api.memory()
+    """)
+    suite.runpytest_subprocess("--cuarray-sim").assert_outcomes(passed=2, errors=1)
+
+
+def test_what_is_released_in_time_is_no_leak(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        from conftest import Buffer
+        def test_by_a_fixture(memory): pass
+        def test_by_the_garbage_collector(): Buffer()
+        def test_a_fixture_value_by_the_garbage_collector(buffer): buffer.itself = None
+        def test_of_wider_scope(shared): pass
+        def test_of_wider_scope_again(shared): pass
+    """)
+    suite.runpytest_subprocess("--cuarray-sim").assert_outcomes(passed=5)
+
+
+def test_a_leak_beside_a_wider_fixture_is_found(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        def test_leaks(shared, api): api.memory(77); api.stream()
+    """)
+    result = suite.runpytest_subprocess("--cuarray-sim", "--setup-show")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["  device memory: 77 bytes at *"])
+
+
+def test_the_marker_allows_a_leak(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        import pytest
+        @pytest.mark.cuarray_sim_leaks
+        def test_leaks(api): api.memory()
+        def test_after(api): api.free(api.memory())
+    """)
+    suite.runpytest_subprocess("--cuarray-sim", "--strict-markers").assert_outcomes(passed=2)
+
+
+def test_a_test_that_failed_is_not_blamed_twice(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        def test_fails(api):
+            api.memory()
+            assert False
+        def test_after(api): pass
+    """)
+    suite.runpytest_subprocess("--cuarray-sim").assert_outcomes(passed=1, failed=1)
+
+
+def test_another_driver_is_a_usage_error(suite: pytest.Pytester, another_driver: object) -> None:
+    suite._monkeypatch.setenv("LD_PRELOAD", str(another_driver))
+    result = suite.runpytest_subprocess("--cuarray-sim")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*--cuarray-sim: another CUDA driver is already loaded*{another_driver}*"])
