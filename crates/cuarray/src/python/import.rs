@@ -189,7 +189,9 @@ fn version(entries: &Entries<'_>, reading: &mut Reading) -> Result<Version> {
         }
     };
     let number = integer(value, "version", "an int from 0 to 3")?;
-    Version::try_from(i64::try_from(number).unwrap_or(i64::MAX))
+    let narrow = i64::try_from(number)
+        .map_err(|_| Error::entry("version", format!("{number}; this version of cuarray reads 0 to 3")))?;
+    Version::try_from(narrow)
 }
 
 /// What the entries say of memory: `shape`, `typestr`, `data`, `strides`, `descr`.
