@@ -89,12 +89,12 @@ impl Interface {
             version: Version::V3,
             read_only: false,
         };
-        if interface.nbytes() != 0 {
+        let extent = interface.byte_extent();
+        if !extent.is_empty() {
             if data == 0 {
                 let why = format!("a null pointer, but shape {} has elements", Tuple(interface.shape()));
                 return Err(Error::entry("data", why));
             }
-            let extent = interface.byte_extent();
             if data.checked_add_signed(extent.start as i64).is_none()
                 || data.checked_add_signed(extent.end as i64).is_none()
             {
@@ -308,7 +308,7 @@ impl Interface {
     /// # Ok::<(), cuarray::Error>(())
     /// ```
     pub fn export_data(&self) -> DevicePtr {
-        if self.nbytes() == 0 { 0 } else { self.data }
+        if self.byte_extent().is_empty() { 0 } else { self.data }
     }
 
     /// The read-only flag (clause I4).
