@@ -1,1 +1,117 @@
-//! A simulated CUDA driver.
+//! A simulated CUDA driver over host memory.
+//!
+//! The crate is built twice. As a shared library it *is* `libcuda.so.1`: it exports the documented driver API, and real
+//! programs run on it unchanged, on machines without a GPU. As a Rust library it gives tests a driver each, in process:
+//!
+//! ```
+//! use cuarray_sim::{Config, Sim};
+//!
+//! let sim = Sim::new(Config { devices: 2, ..Config::default() });
+//! let api = sim.api();
+//! let _entered = sim.enter(); // this thread's calls now mean this driver
+//! let mut count = 0;
+//! // SAFETY: the entry points are given what the driver's manual asks for.
+//! unsafe {
+//!     assert!(api.cuInit.unwrap()(0).is_success());
+//!     assert!(api.cuDeviceGetCount.unwrap()(&mut count).is_success());
+//! }
+//! assert_eq!(count, 2);
+//! ```
+//!
+//! What it is for is to be *late*: enqueued work waits until something forces it ([`Schedule::Lazy`]), so a program that
+//! forgets a synchronization is wrong on every run instead of on some. What it does not have (kernels, capture, arrays, IPC) it
+//! refuses with the driver's own codes; nothing pretends to have worked.
+//!
+//! From top to bottom: `exports` are the C functions, each a shield (panics, faults, trace, counts) around a plain function
+//! over the `state`; `schedule` decides when pending work runs; `copy` runs it; `memory` and `arena` know where bytes lie.
+
+mod allocator;
+mod arena;
+mod config;
+mod context;
+mod copy;
+mod device;
+mod driver;
+mod event;
+mod exports;
+mod fork;
+mod handle;
+mod memory;
+mod pool;
+mod schedule;
+mod state;
+mod statistics;
+mod stream;
+mod thread;
+mod trace;
+
+pub use config::{Config, Fault, Schedule};
+
+use cuarray_abi::{Api, CUresult};
+use driver::Driver;
+use std::marker::PhantomData;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+/// A simulated driver of its own, apart from the process's.
+#[derive(Clone)]
+pub struct Sim {
+    driver: Arc<Driver>,
+}
+
+impl Sim {
+    /// A driver with these settings, not yet initialized. Settings that [`Config::check`] refuses make `cuInit` fail.
+    pub fn new(config: Config) -> Sim {
+        Sim { driver: Driver::new(Ok(config)) }
+    }
+
+    /// The entry points. They are the same functions for every driver: which one a call means is what the calling thread
+    /// has [entered](Sim::enter).
+    pub fn api(&self) -> Api {
+        exports::api()
+    }
+
+    /// Makes the calling thread's driver calls mean this driver, until the guard goes.
+    pub fn enter(&self) -> Entered {
+        thread::with(|thread| thread.entered.borrow_mut().push(self.driver.clone()));
+        Entered { number: self.driver.number, of_this_thread: PhantomData }
+    }
+
+    /// Makes the next call of `symbol` (as exported: `cuMemAlloc_v2`) fail with `result`, without doing anything.
+    ///
+    /// # Errors
+    /// If no entry point has that symbol.
+    pub fn fail_next(&self, symbol: &str, result: CUresult) -> Result<(), String> {
+        let index = exports::index_of(symbol).ok_or_else(|| format!("no entry point has the symbol {symbol}"))?;
+        let call = self.driver.calls_of[index].load(Ordering::Relaxed) + 1;
+        let mut faults = self.driver.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        faults.push(Fault { symbol: symbol.to_owned(), call, result });
+        self.driver.has_faults.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// What is alive, what is pending, what was called and what was refused, as JSON (see `docs/simulator.md`).
+    pub fn statistics(&self) -> String {
+        statistics::json(&self.driver)
+    }
+}
+
+/// The calling thread's driver calls mean one [`Sim`] while this lives; see [`Sim::enter`].
+#[derive(Debug)]
+#[must_use = "the driver is left again when this guard is dropped"]
+pub struct Entered {
+    number: u64,
+    /// A guard belongs to the thread that made it.
+    of_this_thread: PhantomData<*const ()>,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        thread::with(|thread| {
+            let mut entered = thread.entered.borrow_mut();
+            if let Some(index) = entered.iter().rposition(|driver| driver.number == self.number) {
+                entered.remove(index);
+            }
+        });
+    }
+}

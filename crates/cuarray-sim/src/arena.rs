@@ -1,0 +1,159 @@
+//! A device's memory: one range of addresses, mapped twice.
+//!
+//! At its device addresses the host may not touch the memory, so a program that reads a device pointer faults at once, as
+//! it would on a machine with a GPU. The bytes are reached by the driver alone, through a second mapping of the
+//! same anonymous file. `Config::host_readable` opens the first mapping too, for programs that hand device pointers to code
+//! that only knows host memory (MPI libraries).
+
+use crate::allocator::FreeRanges;
+use std::io;
+
+/// How much wider the address range is than the memory: freed addresses come back late, and fragmentation never
+/// makes an allocation fail that fits the memory.
+const ADDRESSES_PER_BYTE: u64 = 4;
+/// Up to this size, memory that is handed out is overwritten with [`FRESH`] first.
+const FILLED_UP_TO: u64 = 1 << 20;
+/// What fresh memory holds: a NaN in every floating-point type, -1 in every signed integer.
+const FRESH: u8 = 0xff;
+
+/// The memory of one device.
+pub(crate) struct Arena {
+    base: u64,
+    length: u64,
+    /// Where the driver reaches the byte at `base`.
+    shadow: u64,
+    file: libc::c_int,
+    page: u64,
+    free: FreeRanges,
+    /// The memory that the device claims to have, and how much of it is handed out.
+    pub capacity: u64,
+    pub used: u64,
+}
+
+impl Arena {
+    pub(crate) fn new(capacity: u64, host_readable: bool) -> io::Result<Arena> {
+        let length = capacity.saturating_mul(ADDRESSES_PER_BYTE).next_multiple_of(1 << 21);
+        let size = usize::try_from(length).map_err(io::Error::other)?;
+        // SAFETY: the name is a nul-terminated literal.
+        let file = unsafe { libc::memfd_create(c"cuarray simulated device".as_ptr(), libc::MFD_CLOEXEC) };
+        if file < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // From here on, dropping the arena undoes what has been done.
+        let mut arena = Arena {
+            base: 0,
+            length,
+            shadow: 0,
+            file,
+            page: page_size(),
+            free: FreeRanges::new(length),
+            capacity,
+            used: 0,
+        };
+        // SAFETY: `file` is a file of ours.
+        if unsafe { libc::ftruncate(file, libc::off_t::try_from(length).map_err(io::Error::other)?) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let open = libc::PROT_READ | libc::PROT_WRITE;
+        let map = |protection| {
+            let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
+            // SAFETY: a new mapping at an address that the system chooses replaces nothing.
+            let address = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, flags, file, 0) };
+            if address == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(address as u64) }
+        };
+        arena.shadow = map(open)?;
+        arena.base = map(if host_readable { open } else { libc::PROT_NONE })?;
+        Ok(arena)
+    }
+
+    /// Whether `address` lies in the device's range, allocated or not.
+    pub(crate) fn holds(&self, address: u64) -> bool {
+        address.wrapping_sub(self.base) < self.length
+    }
+
+    /// Where the driver reaches the byte at a device address that this arena holds.
+    pub(crate) fn shadow_of(&self, address: u64) -> u64 {
+        self.shadow + (address - self.base)
+    }
+
+    /// Hands out memory; `None` where the device has not enough. Answers its address and its real size.
+    pub(crate) fn take(&mut self, size: u64) -> Option<(u64, u64)> {
+        if self.used.checked_add(size.checked_next_multiple_of(crate::allocator::ALIGNMENT)?)? > self.capacity {
+            return None;
+        }
+        let (offset, size) = self.free.take(size)?;
+        self.used += size;
+        Some((self.base + offset, size))
+    }
+
+    /// Makes memory that was just handed out look used, if that is cheap.
+    pub(crate) fn soil(&self, address: u64, size: u64) {
+        if size <= FILLED_UP_TO {
+            // SAFETY: the range was handed out by `take`, so it lies in the mapping at `shadow`, which is writable.
+            unsafe { std::ptr::write_bytes(self.shadow_of(address) as *mut u8, FRESH, size as usize) };
+        }
+    }
+
+    /// Takes back what [`Arena::take`] handed out (its real size), and returns its pages to the system.
+    pub(crate) fn give_back(&mut self, address: u64, size: u64) {
+        self.used -= size;
+        let offset = address - self.base;
+        let (start, end) = self.free.give_back(offset, size);
+        // Only pages that this range touched and that lie wholly in free memory.
+        let first = (offset - offset % self.page).max(start.next_multiple_of(self.page));
+        let last = (offset + size).next_multiple_of(self.page).min(end - end % self.page);
+        if first < last {
+            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+            // SAFETY: `file` is ours, and nothing that is handed out lies in the hole. Where the system cannot make holes
+            // the pages merely stay.
+            unsafe { libc::fallocate(self.file, mode, first as libc::off_t, (last - first) as libc::off_t) };
+        }
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        for address in [self.base, self.shadow] {
+            if address != 0 {
+                // SAFETY: the mapping is ours and of this length; the driver that could still use it is gone.
+                unsafe { libc::munmap(address as *mut libc::c_void, self.length as usize) };
+            }
+        }
+        // SAFETY: `file` is ours and closed nowhere else.
+        unsafe { libc::close(self.file) };
+    }
+}
+
+/// Pages of host memory: what pinned and managed memory is made of.
+pub(crate) struct HostPages {
+    address: u64,
+    length: usize,
+}
+
+impl HostPages {
+    /// Fresh, zeroed, readable and writable pages for `size` bytes; `None` where the system has not enough.
+    pub(crate) fn new(size: u64) -> Option<HostPages> {
+        let length = usize::try_from(size.checked_next_multiple_of(page_size())?).ok()?;
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new anonymous mapping at an address that the system chooses replaces nothing.
+        let address = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, -1, 0) };
+        (address != libc::MAP_FAILED).then_some(HostPages { address: address as u64, length })
+    }
+
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+}
+
+impl Drop for HostPages {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours; whoever frees it has synchronized, so no pending work reaches into it.
+        unsafe { libc::munmap(self.address as *mut libc::c_void, self.length) };
+    }
+}
+
+fn page_size() -> u64 {
+    // SAFETY: sysconf has no preconditions.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(size).ok().filter(|size| size.is_power_of_two()).unwrap_or(4096)
+}

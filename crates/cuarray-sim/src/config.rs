@@ -1,0 +1,247 @@
+//! How a simulated driver is set up: by value ([`Config`]) or from the environment ([`Config::from_env`]).
+//!
+//! A driver has no configuration file and no command line; the environment of the process is the only way to reach the
+//! one that a Python program loads. A variable that cannot be understood is an error and never ignored: a simulation that
+//! quietly runs with other settings than those asked for proves nothing.
+
+use cuarray_abi::{CUresult, ENTRY_POINTS};
+use std::path::PathBuf;
+
+/// When enqueued work runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Schedule {
+    /// As late as the driver API allows: only what a synchronization forces, when it forces it.
+    #[default]
+    Lazy,
+    /// At once, before the call that enqueues it returns.
+    Eager,
+}
+
+/// One call that is to fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The exported symbol, such as `cuMemAlloc_v2`.
+    pub symbol: String,
+    /// Which call of it fails, counted from 1.
+    pub call: u64,
+    /// What that call answers.
+    pub result: CUresult,
+}
+
+/// The settings of a simulated driver.
+///
+/// ```
+/// let config = cuarray_sim::Config { devices: 2, ..Default::default() };
+/// assert_eq!(config.compute_capability, (9, 0));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// How many devices there are, 1 to 8 (`CUARRAY_SIM_DEVICES`).
+    pub devices: usize,
+    /// Whether the host can read and write device memory at its device address (`CUARRAY_SIM_HOST_READABLE`). Off: a
+    /// stray access faults, as on a machine with a GPU.
+    pub host_readable: bool,
+    /// Memory of each device in bytes (`CUARRAY_SIM_MEMORY`).
+    pub memory: u64,
+    /// When enqueued work runs (`CUARRAY_SIM_SCHEDULE`: `lazy` or `eager`).
+    pub schedule: Schedule,
+    /// Where every call is written, a line each (`CUARRAY_SIM_TRACE`).
+    pub trace: Option<PathBuf>,
+    /// The compute capability that the devices claim, `7.5` to `9.0` (`CUARRAY_SIM_COMPUTE_CAPABILITY`).
+    pub compute_capability: (u32, u32),
+    /// What `cuDriverGetVersion` answers: 1000 × major + 10 × minor (`CUARRAY_SIM_DRIVER_VERSION`).
+    pub driver_version: i32,
+    /// The calls that are to fail (`CUARRAY_SIM_FAULTS`: `cuMemAlloc_v2:3:CUDA_ERROR_OUT_OF_MEMORY,...`).
+    pub faults: Vec<Fault>,
+    /// Whether refusals are kept from standard error (`CUARRAY_SIM_QUIET`).
+    pub quiet: bool,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            devices: 1,
+            host_readable: false,
+            memory: 16 << 30,
+            schedule: Schedule::Lazy,
+            trace: None,
+            compute_capability: (9, 0),
+            driver_version: 13000,
+            faults: Vec::new(),
+            quiet: false,
+        }
+    }
+}
+
+const LEAST_MEMORY: u64 = 1 << 20;
+const MOST_MEMORY: u64 = 1 << 40;
+
+impl Config {
+    /// The settings that this process's environment gives.
+    ///
+    /// # Errors
+    /// A sentence that names the variable, its value and what it may be.
+    pub fn from_env() -> Result<Config, String> {
+        Config::from_variables(|name| match std::env::var_os(name) {
+            None => Ok(None),
+            Some(value) => match value.into_string() {
+                Ok(value) => Ok((!value.is_empty()).then_some(value)),
+                Err(value) => Err(format!("{name}={} is not text", value.display())),
+            },
+        })
+    }
+
+    /// The settings that `variable` gives for each name; what it answers `None` for keeps its default.
+    ///
+    /// # Errors
+    /// As [`Config::from_env`]; and settings that [`Config::check`] refuses.
+    pub fn from_variables(variable: impl Fn(&str) -> Result<Option<String>, String>) -> Result<Config, String> {
+        let mut config = Config::default();
+        let read = |name: &'static str, expected: &str, take: &mut dyn FnMut(&str) -> Option<()>| {
+            let Some(value) = variable(name)? else { return Ok(()) };
+            take(value.trim()).ok_or_else(|| format!("{name}={value} is not understood: it may be {expected}"))
+        };
+        read("CUARRAY_SIM_DEVICES", "a number of devices, 1 to 8", &mut |value| {
+            config.devices = value.parse().ok()?;
+            (1..=8).contains(&config.devices).then_some(())
+        })?;
+        read("CUARRAY_SIM_HOST_READABLE", "0 or 1", &mut |value| switch(value, &mut config.host_readable))?;
+        read("CUARRAY_SIM_QUIET", "0 or 1", &mut |value| switch(value, &mut config.quiet))?;
+        read("CUARRAY_SIM_MEMORY", "a number of bytes, 1048576 to 1099511627776", &mut |value| {
+            config.memory = value.parse().ok()?;
+            (LEAST_MEMORY..=MOST_MEMORY).contains(&config.memory).then_some(())
+        })?;
+        read("CUARRAY_SIM_SCHEDULE", "lazy or eager", &mut |value| {
+            config.schedule = match value {
+                "lazy" => Schedule::Lazy,
+                "eager" => Schedule::Eager,
+                _ => return None,
+            };
+            Some(())
+        })?;
+        read("CUARRAY_SIM_TRACE", "the path of a file", &mut |value| {
+            config.trace = Some(PathBuf::from(value));
+            Some(())
+        })?;
+        read("CUARRAY_SIM_COMPUTE_CAPABILITY", "7.5, 8.0, 8.6, 8.7, 8.9 or 9.0", &mut |value| {
+            let (major, minor) = value.split_once('.')?;
+            config.compute_capability = (major.parse().ok()?, minor.parse().ok()?);
+            CAPABILITIES.contains(&config.compute_capability).then_some(())
+        })?;
+        read("CUARRAY_SIM_DRIVER_VERSION", "1000 × major + 10 × minor, 11020 to 13999", &mut |value| {
+            config.driver_version = value.parse().ok()?;
+            (11020..14000).contains(&config.driver_version).then_some(())
+        })?;
+        read(
+            "CUARRAY_SIM_FAULTS",
+            "symbol:call:result[,...], as cuMemAlloc_v2:3:CUDA_ERROR_OUT_OF_MEMORY",
+            &mut |value| {
+                config.faults = value.split(',').map(fault).collect::<Option<_>>()?;
+                Some(())
+            },
+        )?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Whether a driver can be made with these settings.
+    ///
+    /// # Errors
+    /// A sentence that says which setting is wrong and what it may be.
+    pub fn check(&self) -> Result<(), String> {
+        if !(1..=8).contains(&self.devices) {
+            return Err(format!("{} devices: there may be 1 to 8", self.devices));
+        }
+        if !(LEAST_MEMORY..=MOST_MEMORY).contains(&self.memory) {
+            return Err(format!("{} bytes of memory: there may be {LEAST_MEMORY} to {MOST_MEMORY}", self.memory));
+        }
+        if !CAPABILITIES.contains(&self.compute_capability) {
+            let (major, minor) = self.compute_capability;
+            return Err(format!("compute capability {major}.{minor}: it may be one of {CAPABILITIES:?}"));
+        }
+        for fault in &self.faults {
+            if !ENTRY_POINTS.iter().any(|entry| entry.symbol == fault.symbol) {
+                return Err(format!("a fault of {}: no entry point has that symbol", fault.symbol));
+            }
+            if fault.call == 0 {
+                return Err(format!("a fault of {} at call 0: calls are counted from 1", fault.symbol));
+            }
+        }
+        Ok(())
+    }
+}
+
+const CAPABILITIES: [(u32, u32); 6] = [(7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0)];
+
+fn switch(value: &str, setting: &mut bool) -> Option<()> {
+    *setting = match value {
+        "0" => false,
+        "1" => true,
+        _ => return None,
+    };
+    Some(())
+}
+
+fn fault(text: &str) -> Option<Fault> {
+    let mut parts = text.trim().split(':');
+    let (symbol, call, result) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
+    let result = match result.parse() {
+        Ok(code) => CUresult(code),
+        Err(_) => (0..1000).map(CUresult).find(|code| code.name() == Some(result))?,
+    };
+    parts.next().is_none().then(|| Fault { symbol: symbol.to_owned(), call, result })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from(variables: &[(&str, &str)]) -> Result<Config, String> {
+        Config::from_variables(|name| {
+            Ok(variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+        })
+    }
+
+    #[test]
+    fn no_variable_gives_the_defaults() {
+        assert_eq!(from(&[]), Ok(Config::default()));
+    }
+
+    #[test]
+    fn each_variable_is_read() {
+        let config = from(&[
+            ("CUARRAY_SIM_DEVICES", "8"),
+            ("CUARRAY_SIM_HOST_READABLE", "1"),
+            ("CUARRAY_SIM_MEMORY", "1073741824"),
+            ("CUARRAY_SIM_SCHEDULE", "eager"),
+            ("CUARRAY_SIM_COMPUTE_CAPABILITY", "7.5"),
+            ("CUARRAY_SIM_DRIVER_VERSION", "12040"),
+            ("CUARRAY_SIM_FAULTS", "cuMemAlloc_v2:3:CUDA_ERROR_OUT_OF_MEMORY, cuInit:1:999"),
+        ])
+        .unwrap();
+        assert_eq!((config.devices, config.host_readable, config.memory), (8, true, 1 << 30));
+        assert_eq!((config.schedule, config.compute_capability), (Schedule::Eager, (7, 5)));
+        let result = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
+        assert_eq!(config.faults[0], Fault { symbol: "cuMemAlloc_v2".into(), call: 3, result });
+        assert_eq!(config.faults[1].result, CUresult::CUDA_ERROR_UNKNOWN);
+    }
+
+    #[test]
+    fn a_value_that_is_not_understood_is_named() {
+        for (name, value) in [
+            ("CUARRAY_SIM_DEVICES", "9"),
+            ("CUARRAY_SIM_DEVICES", "two"),
+            ("CUARRAY_SIM_HOST_READABLE", "yes"),
+            ("CUARRAY_SIM_MEMORY", "1"),
+            ("CUARRAY_SIM_SCHEDULE", "late"),
+            ("CUARRAY_SIM_COMPUTE_CAPABILITY", "10.0"),
+            ("CUARRAY_SIM_DRIVER_VERSION", "13"),
+            ("CUARRAY_SIM_FAULTS", "cuMemAlloc_v2"),
+            ("CUARRAY_SIM_FAULTS", "cuMemAlloc:1:CUDA_ERROR_OUT_OF_MEMORY"),
+            ("CUARRAY_SIM_FAULTS", "cuMemAlloc_v2:0:2"),
+        ] {
+            let message = from(&[(name, value)]).unwrap_err();
+            assert!(message.contains(value.split(':').next().unwrap()), "{message}");
+        }
+    }
+}

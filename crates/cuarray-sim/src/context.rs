@@ -1,0 +1,110 @@
+//! Contexts: what streams, events and allocations belong to.
+//!
+//! A device's primary context is one object with one handle; it becomes active when the first part of a program retains it
+//! and ends when the last one releases it, and can become active again. Contexts of `cuCtxCreate` live once. What
+//! was made in a context ends with it.
+
+use crate::driver::{Driver, Guard};
+use crate::schedule::Point;
+use crate::state::State;
+use crate::stream::{Kind, Stream};
+use cuarray_abi::*;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// One context.
+pub(crate) struct Context {
+    pub device: usize,
+    pub primary: bool,
+    /// A primary context that nobody retains is there but not active.
+    pub active: bool,
+    pub flags: u32,
+    /// `cuCtxGetId`: never used twice in a process.
+    pub id: u64,
+    /// The legacy default stream.
+    pub legacy: CUstream,
+    /// The default streams of host threads, by their number.
+    pub per_thread: HashMap<u64, CUstream>,
+    /// All its streams, also those that are destroyed and not yet drained.
+    pub streams: BTreeSet<CUstream>,
+    /// Blocking streams with work that the legacy default stream is not yet ordered after.
+    pub unordered: Vec<CUstream>,
+    pub peers: BTreeSet<CUcontext>,
+    pub limits: [usize; 7],
+    pub cache_config: u32,
+    pub shared_memory_config: u32,
+    /// `cuCtxAttach`, less `cuCtxDetach`.
+    pub attached: usize,
+}
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+/// The limits of a new context: stack, printf buffer, heap, depth, pending launches, L2 granularity, persisting L2.
+const LIMITS: [usize; 7] = [1024, 1 << 20, 8 << 20, 2, 2048, 64, 0];
+
+impl State {
+    /// Makes a context active under `handle`.
+    pub(crate) fn open_context(&mut self, handle: CUcontext, device: usize, primary: bool, flags: u32) {
+        let legacy = CUstream(crate::handle::fresh());
+        self.streams.insert(legacy, Stream::new(handle, Kind::Legacy, CU_STREAM_DEFAULT, 0));
+        let context = Context {
+            device,
+            primary,
+            active: true,
+            flags,
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            legacy,
+            per_thread: HashMap::new(),
+            streams: BTreeSet::from([legacy]),
+            unordered: Vec::new(),
+            peers: BTreeSet::new(),
+            limits: LIMITS,
+            cache_config: 0,
+            shared_memory_config: 0,
+            attached: 1,
+        };
+        self.contexts.insert(handle, context);
+    }
+
+    /// The last operation of every stream of a context that still has work.
+    pub(crate) fn context_tail(&self, context: CUcontext) -> Vec<Point> {
+        let streams = self.contexts.get(&context).map(|context| &context.streams);
+        let streams = streams.into_iter().flatten().filter_map(|handle| Some((*handle, self.streams.get(handle)?)));
+        streams.filter(|(_, stream)| stream.pending() > 0).map(|(handle, stream)| stream.last(handle)).collect()
+    }
+}
+
+impl Driver {
+    /// Runs all work of a context.
+    pub(crate) fn drain_context<'a>(&'a self, mut state: Guard<'a>, context: CUcontext) -> Guard<'a> {
+        let targets = state.context_tail(context);
+        if !targets.is_empty() {
+            state = self.force(state, targets);
+        }
+        if let Some(device) = state.contexts.get(&context).map(|context| context.device) {
+            state.settle_pools(device);
+        }
+        state
+    }
+
+    /// Runs all work of a context, then ends it with everything that belongs to it.
+    pub(crate) fn close_context<'a>(&'a self, mut state: Guard<'a>, handle: CUcontext) -> Guard<'a> {
+        while !state.context_tail(handle).is_empty() {
+            state = self.drain_context(state, handle);
+        }
+        let Some(context) = state.contexts.remove(&handle) else { return state };
+        for stream in context.streams {
+            state.streams.remove(&stream);
+        }
+        state.events.retain(|_, event| event.context != handle);
+        let owned: Vec<u64> =
+            state.memory.iter().filter(|allocation| allocation.context == handle).map(|a| a.address).collect();
+        for address in owned {
+            state.release_allocation(address);
+        }
+        for other in state.contexts.values_mut() {
+            other.peers.remove(&handle);
+        }
+        state
+    }
+}

@@ -1,0 +1,136 @@
+//! Copies and fills: what they are, and how they are executed.
+//!
+//! Both are boxes of bytes: rows of `width` bytes, `height` rows to a slice, `depth` slices; a plain copy is one row. Addresses
+//! are those that the program gave; where the bytes lie is found out when the work runs.
+
+use crate::state::State;
+use cuarray_abi::CUresult;
+
+/// The shape of a box of bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    pub width: u64,
+    pub height: u64,
+    pub depth: u64,
+}
+
+impl Extent {
+    pub(crate) fn row(width: u64) -> Extent {
+        Extent { width, height: 1, depth: 1 }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.width == 0 || self.height == 0 || self.depth == 0
+    }
+}
+
+/// Where a box lies: its first byte, and the distance in bytes of its rows and slices.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub address: u64,
+    pub pitch: u64,
+    pub slice: u64,
+}
+
+impl Place {
+    pub(crate) fn row(address: u64) -> Place {
+        Place { address, pitch: 0, slice: 0 }
+    }
+
+    /// From the first byte to behind the last one.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` where that is no number of bytes.
+    pub(crate) fn span(&self, extent: Extent) -> Result<u64, CUresult> {
+        let rows = (extent.height - 1).checked_mul(self.pitch);
+        let slices = (extent.depth - 1).checked_mul(self.slice);
+        let span = rows.zip(slices).and_then(|(rows, slices)| rows.checked_add(slices)?.checked_add(extent.width));
+        span.filter(|span| self.address.checked_add(*span).is_some()).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+    }
+}
+
+/// What a copy reads.
+pub(crate) enum Source {
+    /// Memory, when the copy runs.
+    Memory(Place),
+    /// What pageable host memory held when the copy was enqueued, rows and slices packed.
+    Staged(Box<[u8]>),
+}
+
+/// A copy.
+pub(crate) struct Copy {
+    pub source: Source,
+    pub target: Place,
+    pub extent: Extent,
+}
+
+/// A fill with a value of 1, 2 or 4 bytes.
+pub(crate) struct Fill {
+    pub target: Place,
+    pub value: u32,
+    pub value_size: u8,
+    pub extent: Extent,
+}
+
+/// Reads a box of host memory that is the program's own into a buffer.
+///
+/// # Safety
+/// The box is readable now.
+pub(crate) unsafe fn stage(place: Place, extent: Extent) -> Box<[u8]> {
+    let mut bytes: Vec<u8> = Vec::with_capacity((extent.width * extent.height * extent.depth) as usize);
+    for slice in 0..extent.depth {
+        for row in 0..extent.height {
+            let from = place.address + slice * place.slice + row * place.pitch;
+            let (length, width) = (bytes.len(), extent.width as usize);
+            // SAFETY: the row is readable (this function's contract), and the vector has room for all rows.
+            unsafe {
+                std::ptr::copy_nonoverlapping(from as *const u8, bytes.as_mut_ptr().add(length), width);
+                bytes.set_len(length + width);
+            }
+        }
+    }
+    bytes.into_boxed_slice()
+}
+
+impl State {
+    /// Executes a copy.
+    pub(crate) fn execute_copy(&self, copy: &Copy) {
+        let Extent { width, height, depth } = copy.extent;
+        let (from, from_pitch, from_slice) = match &copy.source {
+            Source::Memory(place) => (self.host_address(place.address), place.pitch, place.slice),
+            Source::Staged(bytes) => (bytes.as_ptr() as u64, width, width * height),
+        };
+        let to = self.host_address(copy.target.address);
+        for slice in 0..depth {
+            for row in 0..height {
+                let source = from + slice * from_slice + row * from_pitch;
+                let target = to + slice * copy.target.slice + row * copy.target.pitch;
+                // SAFETY: both sides were checked against their allocations when the copy was enqueued; freeing either
+                // runs pending work first, and a device's range stays mapped in any case. Program memory
+                // is read and written only while the program's call lasts.
+                unsafe { std::ptr::copy(source as *const u8, target as *mut u8, width as usize) };
+            }
+        }
+    }
+
+    /// Executes a fill.
+    pub(crate) fn execute_fill(&self, fill: &Fill) {
+        let to = self.host_address(fill.target.address);
+        let bytes = fill.value.to_ne_bytes();
+        let bytes = &bytes[..usize::from(fill.value_size)];
+        for row in 0..fill.extent.height {
+            let start = (to + row * fill.target.pitch) as *mut u8;
+            let width = fill.extent.width as usize;
+            // SAFETY: as for a copy; the whole row lies in the allocation, and `value_size` divides its width and its address.
+            unsafe {
+                if bytes.iter().all(|byte| *byte == bytes[0]) {
+                    std::ptr::write_bytes(start, bytes[0], width);
+                } else if fill.value_size == 2 {
+                    (0..width / 2).for_each(|index| start.cast::<u16>().add(index).write(fill.value as u16));
+                } else {
+                    (0..width / 4).for_each(|index| start.cast::<u32>().add(index).write(fill.value));
+                }
+            }
+        }
+    }
+}

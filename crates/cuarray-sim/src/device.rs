@@ -1,0 +1,164 @@
+//! The simulated devices: their names, their memory, and what they say of themselves.
+//!
+//! The attributes are those of a server GPU of compute capability 9.0, less what this driver cannot do: virtual memory
+//! management, IPC, textures, stream memory operations and cooperative multi-device launches are denied, so that a program
+//! which asks first takes the way that works.
+
+use crate::arena::Arena;
+use crate::config::Config;
+use crate::pool::Pool;
+use crate::state::State;
+use cuarray_abi::*;
+use std::io;
+
+/// One device.
+pub(crate) struct Device {
+    pub ordinal: CUdevice,
+    pub arena: Arena,
+    /// Its primary context: one handle for as long as the driver lives, active while somebody retains it.
+    pub primary: CUcontext,
+    pub primary_retained: usize,
+    pub primary_flags: u32,
+    pub default_pool: CUmemoryPool,
+    /// The pool that `cuMemAllocAsync` takes from.
+    pub current_pool: CUmemoryPool,
+}
+
+/// What `cuDeviceGetName` answers.
+pub(crate) const NAME: &str = "cuarray simulated device";
+
+impl State {
+    /// Makes the devices that the configuration asks for.
+    pub(crate) fn make_devices(&mut self, config: &Config) -> io::Result<()> {
+        let arenas = (0..config.devices)
+            .map(|_| Arena::new(config.memory, config.host_readable))
+            .collect::<io::Result<Vec<_>>>()?;
+        for (index, arena) in arenas.into_iter().enumerate() {
+            let pool = CUmemoryPool(crate::handle::fresh());
+            self.pools.insert(pool, Pool::of_device(index));
+            self.devices.push(Device {
+                ordinal: index as CUdevice,
+                arena,
+                primary: CUcontext(crate::handle::fresh()),
+                primary_retained: 0,
+                primary_flags: 0,
+                default_pool: pool,
+                current_pool: pool,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The number of the PCI bus of a device; its device number there is 0.
+pub(crate) fn pci_bus(ordinal: CUdevice) -> i32 {
+    0x3b + 0x10 * ordinal
+}
+
+/// The UUID of a device: recognisable, and the same in every run.
+pub(crate) fn uuid(ordinal: CUdevice) -> CUuuid {
+    let mut bytes = *b"cuarray-sim\0GPU\0";
+    bytes[15] = ordinal as u8;
+    CUuuid { bytes }
+}
+
+/// The value of a device attribute; `None` for a number that is none.
+pub(crate) fn attribute(config: &Config, ordinal: CUdevice, attribute: CUdevice_attribute) -> Option<i32> {
+    let (major, minor) = config.compute_capability;
+    let value = match attribute {
+        1 => 1024,     // threads per block
+        2 | 3 => 1024, // block dimensions
+        4 => 64,
+        5 => i32::MAX, // grid dimensions
+        6 | 7 => 65535,
+        8 => 49152,             // shared memory per block
+        9 => 65536,             // constant memory
+        10 => 32,               // warp size
+        11 => i32::MAX,         // pitch
+        12 => 65536,            // registers per block
+        13 => 1_755_000,        // clock rate, kHz
+        14 => 512,              // texture alignment
+        15 => 1,                // overlap of copies and kernels
+        16 => 132,              // multiprocessors
+        17 | 18 => 0,           // kernel timeout, integrated
+        19 => 1,                // can map host memory
+        20 => 0,                // compute mode: default
+        21..=29 | 42..=49 => 0, // textures: none
+        30 => 512,              // surface alignment
+        31 | 32 => 1,           // concurrent kernels, ECC
+        33 => pci_bus(ordinal),
+        34 | 35 | 50 => 0, // PCI device, TCC, PCI domain
+        36 => 2_619_000,   // memory clock, kHz
+        37 => 5120,        // bus width, bits
+        38 => 50 << 20,    // L2 cache
+        39 => 2048,        // threads per multiprocessor
+        40 => 3,           // copy engines
+        CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING => 1,
+        51 => 32,          // texture pitch alignment
+        52..=74 | 77 => 0, // textures and surfaces: none
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => major as i32,
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => minor as i32,
+        78..=80 => 1,  // stream priorities, L1 caching
+        81 => 233_472, // shared memory per multiprocessor
+        82 => 65536,   // registers per multiprocessor
+        CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY => 1,
+        84 => 0, // multi-GPU board
+        85 => ordinal,
+        86 => 0, // native host atomics
+        87 => 2, // single to double performance
+        88 => 0, // pageable memory access
+        CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS => 1,
+        90 | 91 => 1, // preemption, host pointer of registered memory
+        92..=94 => 0, // stream memory operations, version 1
+        95 => 1,      // cooperative launch
+        96 => 0,
+        97 => 232_448, // shared memory per block, opt-in
+        98 => 0,
+        99 => 1,        // host registration
+        100..=105 => 0, // host page tables, virtual memory management, its handle types
+        106 => 32,      // blocks per multiprocessor
+        107 => 0,
+        108 => 0, // persisting L2
+        109 => 0,
+        110 => 0,
+        111 => 1024, // reserved shared memory
+        112 => 0,
+        113 => 1, // read-only registration
+        114 => 0,
+        CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED => 1,
+        116..=119 => 0,               // GPUDirect, pool handle types
+        120 => i32::from(major >= 9), // clusters
+        121..=125 => 0,               // stream memory operations, dma-buf, IPC events
+        126 => 1,                     // memory synchronization domains
+        127 | 128 => 0,
+        129 => 1,        // unified function pointers
+        130 => 0,        // NUMA configuration: none
+        131 | 134 => -1, // NUMA ids: none
+        132 | 133 | 135..=138 => 0,
+        139 | 140 => 0, // PCI ids of a vendor: none
+        141..=161 => 0,
+        _ => return None,
+    };
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_attribute_of_the_header_has_a_value() {
+        let config = Config::default();
+        for number in 1..=161 {
+            assert!(attribute(&config, 0, number).is_some(), "attribute {number}");
+        }
+        assert_eq!(attribute(&config, 0, 0), None);
+        assert_eq!(attribute(&config, 0, 5000), None);
+    }
+
+    #[test]
+    fn devices_differ() {
+        assert_ne!(uuid(0), uuid(1));
+        assert_ne!(pci_bus(0), pci_bus(1));
+    }
+}

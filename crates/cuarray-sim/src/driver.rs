@@ -1,0 +1,185 @@
+//! A driver: its configuration, its state, and which one a C function means.
+//!
+//! The driver API's functions carry no driver argument, because a process has one driver. Tests want many. So a
+//! thread can *enter* a driver, and its calls then mean that one; every other call means the process's own driver, which is
+//! made from the environment by the first call that needs it.
+
+use crate::config::{Config, Fault};
+use crate::fork;
+use crate::state::State;
+use crate::thread;
+use crate::trace::Trace;
+use cuarray_abi::*;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// A driver's state, locked.
+pub(crate) type Guard<'a> = MutexGuard<'a, State>;
+/// What an entry point's implementation answers.
+pub(crate) type Answer = Result<(), CUresult>;
+
+/// One driver.
+pub(crate) struct Driver {
+    /// A number that no other driver of this process has had.
+    pub number: u64,
+    /// What the driver was set up with, or what was wrong with that.
+    pub config: Result<Config, String>,
+    state: Mutex<State>,
+    /// A host function has returned.
+    pub finished: Condvar,
+    /// The generation of the process (see [`fork`]) in which `cuInit` succeeded; 0 before.
+    initialized: AtomicU64,
+    /// How many calls were made.
+    pub calls: AtomicU64,
+    /// How many calls were made of each entry point, by its place in the list.
+    pub calls_of: Vec<AtomicU64>,
+    /// Names that were asked for or called and that this driver does not implement, and how often.
+    pub refused: Mutex<BTreeMap<String, u64>>,
+    pub has_faults: AtomicBool,
+    pub faults: Mutex<Vec<Fault>>,
+    pub trace: Option<Trace>,
+    explained: AtomicBool,
+}
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+impl Driver {
+    pub(crate) fn new(config: Result<Config, String>) -> Arc<Driver> {
+        let config = config.and_then(|config| config.check().map(|()| config));
+        let (config, trace) = match config {
+            Ok(config) => match config.trace.as_deref().map(Trace::create).transpose() {
+                Ok(trace) => (Ok(config), trace),
+                Err(wrong) => (Err(wrong), None),
+            },
+            Err(wrong) => (Err(wrong), None),
+        };
+        let faults = config.as_ref().map(|config| config.faults.clone()).unwrap_or_default();
+        Arc::new(Driver {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            config,
+            state: Mutex::new(State::new()),
+            finished: Condvar::new(),
+            initialized: AtomicU64::new(0),
+            calls: AtomicU64::new(0),
+            calls_of: ENTRY_POINTS.iter().map(|_| AtomicU64::new(0)).collect(),
+            refused: Mutex::default(),
+            has_faults: AtomicBool::new(!faults.is_empty()),
+            faults: Mutex::new(faults),
+            trace,
+            explained: AtomicBool::new(false),
+        })
+    }
+
+    /// The driver that the calling thread's calls mean; `None` where the thread is past its end.
+    pub(crate) fn of_this_thread() -> Option<Arc<Driver>> {
+        static OF_THE_PROCESS: OnceLock<Arc<Driver>> = OnceLock::new();
+        let entered = thread::with(|thread| thread.entered.borrow().last().cloned())?;
+        Some(entered.unwrap_or_else(|| OF_THE_PROCESS.get_or_init(|| Driver::new(Config::from_env())).clone()))
+    }
+
+    pub(crate) fn lock(&self) -> Guard<'_> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `cuInit`.
+    pub(crate) fn initialize(&self) -> Answer {
+        let config = self.config.as_ref().map_err(|wrong| {
+            eprintln!("cuarray-sim: {wrong}");
+            CUresult::CUDA_ERROR_INVALID_VALUE
+        })?;
+        let generation = fork::generation();
+        match self.initialized.load(Ordering::Acquire) {
+            0 => {}
+            own if own == generation => return Ok(()),
+            _ => return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED),
+        }
+        let mut state = self.lock();
+        if state.devices.is_empty() {
+            fork::watch();
+            state.make_devices(config).map_err(|error| {
+                eprintln!(
+                    "cuarray-sim: no address space for {} devices of {} bytes: {error}",
+                    config.devices, config.memory
+                );
+                CUresult::CUDA_ERROR_OUT_OF_MEMORY
+            })?;
+        }
+        self.initialized.store(generation, Ordering::Release);
+        Ok(())
+    }
+
+    /// Whether calls may be made in this process.
+    pub(crate) fn ready(&self) -> Answer {
+        let own = self.initialized.load(Ordering::Acquire);
+        if own == fork::generation() { Ok(()) } else { Err(CUresult::CUDA_ERROR_NOT_INITIALIZED) }
+    }
+
+    /// Whether it was initialized before a `fork`, in the parent: its lock may then never be free again.
+    pub(crate) fn initialized_elsewhere(&self) -> bool {
+        !matches!(self.initialized.load(Ordering::Acquire), 0) && self.ready().is_err()
+    }
+
+    /// The configuration; the defaults where it was wrong and `cuInit` has failed for it.
+    pub(crate) fn settings(&self) -> Config {
+        self.config.as_ref().cloned().unwrap_or_default()
+    }
+
+    /// Counts a name that is not implemented.
+    pub(crate) fn count_refused(&self, name: &str) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        match refused.get_mut(name) {
+            Some(count) => *count += 1,
+            None => drop(refused.insert(name.to_owned(), 1)),
+        }
+    }
+
+    /// Tells the user, once, why a program's code is refused.
+    pub(crate) fn explain(&self, text: &str) {
+        let quiet = self.config.as_ref().is_ok_and(|config| config.quiet);
+        if !quiet && !self.explained.swap(true, Ordering::Relaxed) {
+            eprintln!("cuarray-sim: {text}");
+        }
+    }
+
+    /// The result that a fault prescribes for this call, the `number`-th of `symbol`.
+    pub(crate) fn fault(&self, symbol: &str, number: u64) -> Option<CUresult> {
+        if !self.has_faults.load(Ordering::Relaxed) {
+            return None;
+        }
+        let faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        faults.iter().find(|fault| fault.call == number && fault.symbol == symbol).map(|fault| fault.result)
+    }
+}
+
+/// One call of an entry point.
+pub(crate) struct Call<'a> {
+    pub driver: &'a Arc<Driver>,
+    /// The number of the calling thread.
+    pub thread: u64,
+    /// Whether a null stream means the per-thread default stream.
+    pub per_thread: bool,
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn lock(&self) -> Guard<'a> {
+        self.driver.lock()
+    }
+
+    /// The calling thread's current context, without looking whether it still lives.
+    pub(crate) fn top_context(&self) -> Option<CUcontext> {
+        thread::with_contexts(self.driver.number, |stack| stack.last().copied()).flatten()
+    }
+
+    /// Locks the driver and answers the calling thread's current context.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_CONTEXT` without one, `CUDA_ERROR_CONTEXT_IS_DESTROYED` if it has ended.
+    pub(crate) fn current(&self) -> Result<(Guard<'a>, CUcontext), CUresult> {
+        let handle = self.top_context().filter(|handle| !handle.is_null());
+        let handle = handle.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
+        let state = self.lock();
+        state.context(handle).map_err(|_| CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
+        Ok((state, handle))
+    }
+}

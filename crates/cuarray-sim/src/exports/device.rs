@@ -1,0 +1,180 @@
+//! Devices.
+//!
+//! Driver API: [device management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html),
+//! [peer access](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PEER__ACCESS.html).
+
+use super::*;
+use crate::device;
+use std::ffi::CStr;
+
+pub(super) unsafe fn cuDeviceGet(call: &Call<'_>, device: *mut CUdevice, ordinal: c_int) -> Answer {
+    present(device)?;
+    let ordinal = call.lock().device(ordinal)?.ordinal;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(device, ordinal) }
+}
+
+pub(super) unsafe fn cuDeviceGetCount(call: &Call<'_>, count: *mut c_int) -> Answer {
+    let devices = call.lock().devices.len() as c_int;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(count, devices) }
+}
+
+/// Writes a string and its nul into a buffer of `length` bytes, cut off to fit.
+unsafe fn put_text(buffer: *mut c_char, length: c_int, text: &str) -> Answer {
+    present(buffer)?;
+    let room = usize::try_from(length).ok().and_then(|length| length.checked_sub(1));
+    let room = room.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    let text = &text.as_bytes()[..text.len().min(room)];
+    // SAFETY: the buffer holds `length` bytes, by the driver's contract; text and nul are at most that.
+    unsafe {
+        std::ptr::copy_nonoverlapping(text.as_ptr(), buffer.cast(), text.len());
+        buffer.add(text.len()).write(0);
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuDeviceGetName(call: &Call<'_>, name: *mut c_char, len: c_int, dev: CUdevice) -> Answer {
+    call.lock().device(dev)?;
+    // SAFETY: the caller's buffer, by the driver's contract.
+    unsafe { put_text(name, len, device::NAME) }
+}
+
+pub(super) unsafe fn cuDeviceGetUuid(call: &Call<'_>, uuid: *mut CUuuid, dev: CUdevice) -> Answer {
+    call.lock().device(dev)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(uuid, device::uuid(dev)) }
+}
+
+pub(super) unsafe fn cuDeviceGetUuid_v2(call: &Call<'_>, uuid: *mut CUuuid, dev: CUdevice) -> Answer {
+    // SAFETY: the same contract; there are no partitioned devices.
+    unsafe { cuDeviceGetUuid(call, uuid, dev) }
+}
+
+pub(super) unsafe fn cuDeviceTotalMem_v2(call: &Call<'_>, bytes: *mut usize, dev: CUdevice) -> Answer {
+    let capacity = call.lock().device(dev)?.arena.capacity;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(bytes, capacity as usize) }
+}
+
+pub(super) unsafe fn cuDeviceGetAttribute(
+    call: &Call<'_>,
+    pi: *mut c_int,
+    attrib: CUdevice_attribute,
+    dev: CUdevice,
+) -> Answer {
+    present(pi)?;
+    call.lock().device(dev)?;
+    let value = match &call.driver.config {
+        Ok(config) => device::attribute(config, dev, attrib),
+        Err(_) => None,
+    };
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(pi, value.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?) }
+}
+
+pub(super) unsafe fn cuDeviceComputeCapability(
+    call: &Call<'_>,
+    major: *mut c_int,
+    minor: *mut c_int,
+    dev: CUdevice,
+) -> Answer {
+    present(minor)?;
+    call.lock().device(dev)?;
+    let capability = call.driver.settings().compute_capability;
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe {
+        put(major, capability.0 as c_int)?;
+        put(minor, capability.1 as c_int)
+    }
+}
+
+/// The PCI address as the driver writes it.
+fn pci_bus_id_text(dev: CUdevice) -> String {
+    format!("0000:{:02X}:00.0", device::pci_bus(dev))
+}
+
+pub(super) unsafe fn cuDeviceGetPCIBusId(
+    call: &Call<'_>,
+    pci_bus_id: *mut c_char,
+    len: c_int,
+    dev: CUdevice,
+) -> Answer {
+    call.lock().device(dev)?;
+    // SAFETY: the caller's buffer, by the driver's contract.
+    unsafe { put_text(pci_bus_id, len, &pci_bus_id_text(dev)) }
+}
+
+pub(super) unsafe fn cuDeviceGetByPCIBusId(call: &Call<'_>, dev: *mut CUdevice, pci_bus_id: *const c_char) -> Answer {
+    present(dev)?;
+    present(pci_bus_id)?;
+    // SAFETY: a nul-terminated string, by the driver's contract.
+    let wanted = unsafe { CStr::from_ptr(pci_bus_id) }.to_string_lossy().to_ascii_uppercase();
+    let count = call.lock().devices.len() as CUdevice;
+    // Domain and function may be left out.
+    let found = (0..count).find(|ordinal| {
+        let whole = pci_bus_id_text(*ordinal);
+        wanted == whole || wanted == whole[5..] || wanted == whole[..10] || wanted == whole[5..10]
+    });
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(dev, found.ok_or(CUresult::CUDA_ERROR_INVALID_DEVICE)?) }
+}
+
+pub(super) unsafe fn cuDeviceGetDefaultMemPool(call: &Call<'_>, pool_out: *mut CUmemoryPool, dev: CUdevice) -> Answer {
+    let pool = call.lock().device(dev)?.default_pool;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(pool_out, pool) }
+}
+
+pub(super) unsafe fn cuDeviceGetMemPool(call: &Call<'_>, pool: *mut CUmemoryPool, dev: CUdevice) -> Answer {
+    let current = call.lock().device(dev)?.current_pool;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(pool, current) }
+}
+
+pub(super) unsafe fn cuDeviceSetMemPool(call: &Call<'_>, dev: CUdevice, pool: CUmemoryPool) -> Answer {
+    let mut state = call.lock();
+    let owner = state.pool(pool)?.device as CUdevice;
+    let device = state.device_mut(dev)?;
+    if owner != dev {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    device.current_pool = pool;
+    Ok(())
+}
+
+pub(super) unsafe fn cuDeviceCanAccessPeer(
+    call: &Call<'_>,
+    can_access_peer: *mut c_int,
+    dev: CUdevice,
+    peer_dev: CUdevice,
+) -> Answer {
+    let state = call.lock();
+    state.device(dev)?;
+    state.device(peer_dev)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(can_access_peer, c_int::from(dev != peer_dev)) }
+}
+
+pub(super) unsafe fn cuDeviceGetP2PAttribute(
+    call: &Call<'_>,
+    value: *mut c_int,
+    attrib: CUdevice_P2PAttribute,
+    src_device: CUdevice,
+    dst_device: CUdevice,
+) -> Answer {
+    let state = call.lock();
+    state.device(src_device)?;
+    state.device(dst_device)?;
+    if src_device == dst_device {
+        return Err(CUresult::CUDA_ERROR_INVALID_DEVICE);
+    }
+    let answer = match attrib {
+        CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK => 0,
+        CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED => 1,
+        CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED | CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED => 0,
+        _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+    };
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(value, answer) }
+}

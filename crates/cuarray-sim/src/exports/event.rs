@@ -1,0 +1,120 @@
+//! Events.
+//!
+//! Driver API: [event management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
+
+use super::transfer::submit;
+use super::*;
+use crate::event::Event;
+use crate::schedule::Work;
+
+pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: c_uint) -> Answer {
+    present(event)?;
+    let known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+    let between_processes = flags & CU_EVENT_INTERPROCESS != 0;
+    if flags & !known != 0 || (between_processes && flags & CU_EVENT_DISABLE_TIMING == 0) {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    if between_processes {
+        return unsupported();
+    }
+    let (mut state, context) = call.current()?;
+    let handle = CUevent(crate::handle::fresh());
+    state.events.insert(handle, Event { context, flags, recorded: None, time: None });
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(event, handle) }
+}
+
+/// Makes the event mean this point of the stream; stream and event must be of one context.
+pub(super) unsafe fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUstream) -> Answer {
+    let (mut state, handle) = super::stream::stream(call, stream)?;
+    let context = state.streams.get(&handle).map(|stream| stream.context);
+    if Some(state.event(event)?.context) != context {
+        return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
+    }
+    // The event means the new point before that point can happen, which under the eager schedule is at once.
+    let next = state
+        .streams
+        .get(&handle)
+        .map(|stream| crate::schedule::Point { stream: handle, operation: stream.enqueued + 1 });
+    if let Some(event) = state.events.get_mut(&event) {
+        event.recorded = next;
+        event.time = None;
+    }
+    drop(submit(call, state, handle, Work::Record(event), Vec::new())?);
+    Ok(())
+}
+
+pub(super) unsafe fn cuEventRecordWithFlags(
+    call: &Call<'_>,
+    event: CUevent,
+    stream: CUstream,
+    flags: c_uint,
+) -> Answer {
+    // The one flag, for events outside a capture, changes nothing.
+    if flags & !1 != 0 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    // SAFETY: the same contract.
+    unsafe { cuEventRecord(call, event, stream) }
+}
+
+/// As with streams, each query that says *not ready* lets one operation happen.
+pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Answer {
+    let (state, _) = call.current()?;
+    match state.event(event)?.recorded.filter(|point| !state.happened(*point)) {
+        None => Ok(()),
+        Some(point) => {
+            drop(call.driver.nudge(state, vec![point]));
+            Err(CUresult::CUDA_ERROR_NOT_READY)
+        }
+    }
+}
+
+pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Answer {
+    let (state, _) = call.current()?;
+    let recorded = state.event(event)?.recorded;
+    let device = state.event(event).ok().and_then(|event| state.context(event.context).ok()).map(|owner| owner.device);
+    let mut state = call.driver.force(state, recorded.into_iter().collect());
+    if let Some(device) = device {
+        state.settle_pools(device);
+    }
+    Ok(())
+}
+
+/// Who waits for it goes on waiting for the point that it meant.
+pub(super) unsafe fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Answer {
+    let (mut state, _) = call.current()?;
+    state.events.remove(&event).map(|_| ()).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+}
+
+pub(super) unsafe fn cuEventElapsedTime(
+    call: &Call<'_>,
+    p_milliseconds: *mut f32,
+    h_start: CUevent,
+    h_end: CUevent,
+) -> Answer {
+    present(p_milliseconds)?;
+    let (state, _) = call.current()?;
+    let mut times = [0; 2];
+    for (event, time) in [h_start, h_end].into_iter().zip(&mut times) {
+        let event = state.event(event)?;
+        if !event.timed() || event.recorded.is_none() {
+            return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
+        }
+        *time = event.time.ok_or(CUresult::CUDA_ERROR_NOT_READY)?;
+    }
+    // Signed: the events may have happened the other way round.
+    let nanoseconds = times[1] as f64 - times[0] as f64;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(p_milliseconds, (nanoseconds / 1e6) as f32) }
+}
+
+pub(super) unsafe fn cuEventElapsedTime_v2(
+    call: &Call<'_>,
+    p_milliseconds: *mut f32,
+    h_start: CUevent,
+    h_end: CUevent,
+) -> Answer {
+    // SAFETY: the same contract.
+    unsafe { cuEventElapsedTime(call, p_milliseconds, h_start, h_end) }
+}

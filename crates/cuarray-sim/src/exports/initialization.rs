@@ -1,0 +1,96 @@
+//! Initialization, version, errors and entry points by name.
+//!
+//! Driver API: [initialization](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__INITIALIZE.html),
+//! [entry points](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DRIVER__ENTRY__POINT.html). All but `cuInit` work
+//! without it.
+
+use super::*;
+use std::ffi::CStr;
+
+pub(super) unsafe fn cuInit(call: &Call<'_>, flags: c_uint) -> Answer {
+    if flags != 0 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    call.driver.initialize()
+}
+
+pub(super) unsafe fn cuDriverGetVersion(call: &Call<'_>, driver_version: *mut c_int) -> Answer {
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(driver_version, call.driver.settings().driver_version) }
+}
+
+pub(super) unsafe fn cuGetProcAddress(
+    call: &Call<'_>,
+    symbol: *const c_char,
+    pfn: *mut *mut c_void,
+    driver_version: c_int,
+    flags: u64,
+) -> Answer {
+    // SAFETY: the caller's pointers, by the driver's contract; a null status is not written.
+    unsafe { cuGetProcAddress_v2(call, symbol, pfn, driver_version, flags, std::ptr::null_mut()) }
+}
+
+pub(super) unsafe fn cuGetProcAddress_v2(
+    call: &Call<'_>,
+    symbol: *const c_char,
+    pfn: *mut *mut c_void,
+    driver_version: c_int,
+    flags: u64,
+    symbol_found: *mut CUdriverProcAddressQueryResult,
+) -> Answer {
+    present(symbol)?;
+    present(pfn)?;
+    let known = CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+    if flags & !known != 0 || flags == known {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    // SAFETY: a nul-terminated string, by the driver's contract.
+    let name = unsafe { CStr::from_ptr(symbol) }.to_string_lossy();
+    let meanings = meanings(&name);
+    let newest = call.driver.settings().driver_version.min(driver_version);
+    let meaning = meanings.iter().rev().find(|meaning| meaning.since <= newest);
+    let status = match meaning {
+        Some(_) => CU_GET_PROC_ADDRESS_SUCCESS,
+        None if meanings.is_empty() => CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND,
+        None => CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT,
+    };
+    let address = meaning.map_or(0, |meaning| match flags {
+        CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM => meaning.per_thread,
+        _ => meaning.legacy,
+    });
+    if !symbol_found.is_null() {
+        // SAFETY: the caller's pointer, by the driver's contract.
+        unsafe { put(symbol_found, status)? };
+    }
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(pfn, address as *mut c_void)? };
+    if address == 0 {
+        call.driver.count_refused(&name);
+        return Err(CUresult::CUDA_ERROR_NOT_FOUND);
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuGetErrorName(_: &Call<'_>, error: CUresult, p_str: *mut *const c_char) -> Answer {
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(p_str, error.c_name().map_or(std::ptr::null(), CStr::as_ptr))? };
+    error.c_name().map(|_| ()).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+}
+
+pub(super) unsafe fn cuGetErrorString(_: &Call<'_>, error: CUresult, p_str: *mut *const c_char) -> Answer {
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(p_str, error.c_description().map_or(std::ptr::null(), CStr::as_ptr))? };
+    error.c_description().map(|_| ()).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+}
+
+/// The tables behind this are not documented; programs that merely try it go on without.
+pub(super) unsafe fn cuGetExportTable(
+    _: &Call<'_>,
+    pp_export_table: *mut *const c_void,
+    p_export_table_id: *const CUuuid,
+) -> Answer {
+    present(p_export_table_id)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(pp_export_table, std::ptr::null())? };
+    Err(CUresult::CUDA_ERROR_NOT_FOUND)
+}

@@ -1,0 +1,263 @@
+//! Allocations: device, pinned, registered and managed memory. IPC handles are refused.
+//!
+//! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html). Freeing anything
+//! first runs the work that is pending in its context: real drivers synchronize there, and no pending work may reach into
+//! memory that is gone.
+
+use super::*;
+use crate::arena::HostPages;
+use crate::driver::Guard;
+use crate::memory::Kind;
+
+pub(super) unsafe fn cuMemGetInfo_v2(call: &Call<'_>, free: *mut usize, total: *mut usize) -> Answer {
+    present(total)?;
+    let (state, handle) = call.current()?;
+    let device = state.context(handle)?.device;
+    let arena = &state.devices[device].arena;
+    let left = arena.capacity.saturating_sub(arena.used).saturating_sub(state.held_by_pools(device));
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe {
+        put(free, left as usize)?;
+        put(total, arena.capacity as usize)
+    }
+}
+
+/// Allocates device memory in the current context; runs the work that is pending there if only its releases make room.
+fn allocate(call: &Call<'_>, size: u64) -> Result<u64, CUresult> {
+    if size == 0 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    let (mut state, handle) = call.current()?;
+    let device = state.context(handle)?.device;
+    let mut taken = state.devices[device].arena.take(size);
+    if taken.is_none() {
+        state = call.driver.drain_context(state, handle);
+        taken = state.devices[device].arena.take(size);
+    }
+    let (address, real) = taken.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    state.devices[device].arena.soil(address, size);
+    state.add_allocation((address, size, real), Kind::Device, handle, device);
+    Ok(address)
+}
+
+pub(super) unsafe fn cuMemAlloc_v2(call: &Call<'_>, dptr: *mut CUdeviceptr, bytesize: usize) -> Answer {
+    present(dptr)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(dptr, allocate(call, bytesize as u64)?) }
+}
+
+pub(super) unsafe fn cuMemAllocPitch_v2(
+    call: &Call<'_>,
+    dptr: *mut CUdeviceptr,
+    p_pitch: *mut usize,
+    width_in_bytes: usize,
+    height: usize,
+    element_size_bytes: c_uint,
+) -> Answer {
+    present(dptr)?;
+    present(p_pitch)?;
+    let pitch = width_in_bytes.checked_next_multiple_of(crate::allocator::ALIGNMENT as usize);
+    let size = pitch.and_then(|pitch| pitch.checked_mul(height));
+    let (Some(pitch), Some(size), 4 | 8 | 16) = (pitch, size, element_size_bytes) else {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    };
+    let address = allocate(call, size as u64)?;
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe {
+        put(dptr, address)?;
+        put(p_pitch, pitch)
+    }
+}
+
+/// Runs what may still need an allocation, then ends it.
+fn free<'a>(call: &Call<'a>, mut state: Guard<'a>, address: u64, current: CUcontext) {
+    let owner = state.memory.starting_at(address).map(|allocation| (allocation.context, allocation.device));
+    let Some((owner, device)) = owner else { return };
+    // Memory of a context: that context's work. Memory of a pool: the work of every context on its device.
+    let contexts: Vec<CUcontext> = if owner.is_null() {
+        let of_device = state.contexts.iter().filter(|(_, context)| context.device == device);
+        of_device.map(|(handle, _)| *handle).collect()
+    } else {
+        vec![owner]
+    };
+    for context in contexts.into_iter().chain([current]) {
+        state = call.driver.drain_context(state, context);
+    }
+    state.release_allocation(address);
+}
+
+pub(super) unsafe fn cuMemFree_v2(call: &Call<'_>, dptr: CUdeviceptr) -> Answer {
+    let (state, current) = call.current()?;
+    if dptr == 0 {
+        return Ok(());
+    }
+    let allocation = state.memory.starting_at(dptr).filter(|allocation| !allocation.freed);
+    match allocation.map(|allocation| &allocation.kind) {
+        Some(Kind::Device | Kind::Pool(_) | Kind::Managed { .. }) => free(call, state, dptr, current),
+        _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuMemGetAddressRange_v2(
+    call: &Call<'_>,
+    pbase: *mut CUdeviceptr,
+    psize: *mut usize,
+    dptr: CUdeviceptr,
+) -> Answer {
+    let state = call.lock();
+    let allocation = state.memory.find(dptr).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+    // SAFETY: the caller's pointers, by the driver's contract; either may be null.
+    unsafe {
+        if !pbase.is_null() {
+            put(pbase, allocation.address)?;
+        }
+        if !psize.is_null() {
+            put(psize, allocation.size as usize)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuMemAllocHost_v2(call: &Call<'_>, pp: *mut *mut c_void, bytesize: usize) -> Answer {
+    // SAFETY: the same contract.
+    unsafe { cuMemHostAlloc(call, pp, bytesize, 0) }
+}
+
+pub(super) unsafe fn cuMemHostAlloc(call: &Call<'_>, pp: *mut *mut c_void, bytesize: usize, flags: c_uint) -> Answer {
+    present(pp)?;
+    let known = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+    if bytesize == 0 || flags & !known != 0 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    let (mut state, handle) = call.current()?;
+    let device = state.context(handle)?.device;
+    let size = bytesize as u64;
+    let pages = HostPages::new(size).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    let address = pages.address();
+    state.add_allocation((address, size, size), Kind::Pinned { flags, _pages: pages }, handle, device);
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(pp, address as *mut c_void) }
+}
+
+pub(super) unsafe fn cuMemFreeHost(call: &Call<'_>, p: *mut c_void) -> Answer {
+    let (state, current) = call.current()?;
+    if p.is_null() {
+        return Ok(());
+    }
+    match state.memory.starting_at(p as u64).map(|allocation| &allocation.kind) {
+        Some(Kind::Pinned { .. }) => free(call, state, p as u64, current),
+        _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuMemHostGetDevicePointer_v2(
+    call: &Call<'_>,
+    pdptr: *mut CUdeviceptr,
+    p: *mut c_void,
+    flags: c_uint,
+) -> Answer {
+    present(pdptr)?;
+    let (state, _) = call.current()?;
+    let found = state.memory.find(p as u64).map(|allocation| &allocation.kind);
+    if flags != 0 || !matches!(found, Some(Kind::Pinned { .. } | Kind::Registered { .. })) {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(pdptr, p as u64) }
+}
+
+/// Under unified addressing all pinned memory is portable and mapped, whatever was asked for.
+pub(super) unsafe fn cuMemHostGetFlags(call: &Call<'_>, p_flags: *mut c_uint, p: *mut c_void) -> Answer {
+    present(p_flags)?;
+    let (state, _) = call.current()?;
+    let flags = match state.memory.find(p as u64).map(|allocation| &allocation.kind) {
+        Some(Kind::Pinned { flags, .. } | Kind::Registered { flags }) => *flags | CU_MEMHOSTALLOC_DEVICEMAP,
+        _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+    };
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(p_flags, flags) }
+}
+
+pub(super) unsafe fn cuMemAllocManaged(
+    call: &Call<'_>,
+    dptr: *mut CUdeviceptr,
+    bytesize: usize,
+    flags: c_uint,
+) -> Answer {
+    present(dptr)?;
+    if bytesize == 0 || !matches!(flags, CU_MEM_ATTACH_GLOBAL | CU_MEM_ATTACH_HOST) {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    let (mut state, handle) = call.current()?;
+    let device = state.context(handle)?.device;
+    let size = bytesize as u64;
+    let pages = HostPages::new(size).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    let address = pages.address();
+    state.add_allocation((address, size, size), Kind::Managed { _pages: pages }, handle, device);
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(dptr, address) }
+}
+
+pub(super) unsafe fn cuMemHostRegister_v2(call: &Call<'_>, p: *mut c_void, bytesize: usize, flags: c_uint) -> Answer {
+    let known = CU_MEMHOSTREGISTER_PORTABLE
+        | CU_MEMHOSTREGISTER_DEVICEMAP
+        | CU_MEMHOSTREGISTER_IOMEMORY
+        | CU_MEMHOSTREGISTER_READ_ONLY;
+    let (address, size) = (p as u64, bytesize as u64);
+    if p.is_null() || bytesize == 0 || flags & !known != 0 || address.checked_add(size).is_none() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    let (mut state, handle) = call.current()?;
+    if state.arena_of(address).is_some() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    if state.memory.overlaps(address, size) {
+        return Err(CUresult::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    }
+    let device = state.context(handle)?.device;
+    state.add_allocation((address, size, size), Kind::Registered { flags }, handle, device);
+    Ok(())
+}
+
+pub(super) unsafe fn cuMemHostUnregister(call: &Call<'_>, p: *mut c_void) -> Answer {
+    let (state, current) = call.current()?;
+    if p.is_null() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    match state.memory.starting_at(p as u64).map(|allocation| &allocation.kind) {
+        Some(Kind::Registered { .. }) => free(call, state, p as u64, current),
+        _ => return Err(CUresult::CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED),
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuIpcGetMemHandle(_: &Call<'_>, p_handle: *mut CUipcMemHandle, _dptr: CUdeviceptr) -> Answer {
+    present(p_handle)?;
+    unsupported()
+}
+
+pub(super) unsafe fn cuIpcOpenMemHandle_v2(
+    _: &Call<'_>,
+    pdptr: *mut CUdeviceptr,
+    _handle: CUipcMemHandle,
+    _flags: c_uint,
+) -> Answer {
+    present(pdptr)?;
+    unsupported()
+}
+
+pub(super) unsafe fn cuIpcCloseMemHandle(_: &Call<'_>, _dptr: CUdeviceptr) -> Answer {
+    unsupported()
+}
+
+pub(super) unsafe fn cuIpcGetEventHandle(_: &Call<'_>, p_handle: *mut CUipcEventHandle, _event: CUevent) -> Answer {
+    present(p_handle)?;
+    unsupported()
+}
+
+pub(super) unsafe fn cuIpcOpenEventHandle(_: &Call<'_>, event: *mut CUevent, _handle: CUipcEventHandle) -> Answer {
+    present(event)?;
+    unsupported()
+}

@@ -1,0 +1,209 @@
+//! The C functions: the whole list of `cuarray-abi`, each a shield around a function of one of the modules here.
+//!
+//! The modules are the groups of the driver's manual, and their functions bear the exported symbols' names. They answer
+//! `Result`, take the [`Call`] in front of the driver's own parameters, and know nothing of what the shield does: keep panics
+//! from crossing into C, refuse calls before `cuInit`, after a `fork` and from inside host functions, fail on demand, count and trace.
+#![allow(non_snake_case)]
+
+mod context;
+mod device;
+mod event;
+mod execution;
+mod initialization;
+mod library;
+mod memory;
+mod module;
+mod pointer;
+mod pool;
+mod primary_context;
+mod profiler;
+mod statistics;
+mod stream;
+mod transfer;
+
+use crate::driver::{Answer, Call, Driver};
+use crate::thread;
+use crate::trace::Word;
+use cuarray_abi::*;
+use std::collections::HashMap;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// Checks that an output pointer is there.
+fn present<T>(pointer: *const T) -> Answer {
+    if pointer.is_null() { Err(CUresult::CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
+}
+
+/// Writes an output.
+///
+/// # Safety
+/// `pointer` is null or may be written.
+unsafe fn put<T>(pointer: *mut T, value: T) -> Answer {
+    present(pointer)?;
+    // SAFETY: by this function's contract; nothing is said of its alignment.
+    unsafe { pointer.write_unaligned(value) };
+    Ok(())
+}
+
+/// The answer for what a driver of this kind does not do.
+fn unsupported() -> Answer {
+    Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+}
+
+/// One exported function, as the shield needs to know it.
+struct Export {
+    index: usize,
+    symbol: &'static str,
+    per_thread: bool,
+    /// Whether it works before `cuInit` and from inside host functions.
+    always: bool,
+}
+
+/// Does around a call what every call needs.
+fn shield<const N: usize>(
+    export: Export,
+    arguments: impl FnOnce() -> [(&'static str, u64); N],
+    body: impl FnOnce(&Call<'_>) -> Answer,
+) -> CUresult {
+    let guarded = AssertUnwindSafe(|| {
+        let Some(driver) = Driver::of_this_thread() else { return CUresult::CUDA_ERROR_DEINITIALIZED };
+        let Some((number, inside)) = thread::with(|thread| (thread.number, thread.in_host_function.get())) else {
+            return CUresult::CUDA_ERROR_DEINITIALIZED;
+        };
+        let started = driver.trace.as_ref().map(|trace| (trace, arguments(), Instant::now()));
+        driver.calls.fetch_add(1, Ordering::Relaxed);
+        let count = driver.calls_of[export.index].fetch_add(1, Ordering::Relaxed) + 1;
+        let allowed = if export.always {
+            Ok(())
+        } else if inside {
+            Err(CUresult::CUDA_ERROR_NOT_PERMITTED)
+        } else if export.symbol == "cuInit" {
+            Ok(())
+        } else {
+            driver.ready()
+        };
+        let fault = driver.fault(export.symbol, count).map_or(Ok(()), Err);
+        let call = Call { driver: &driver, thread: number, per_thread: export.per_thread };
+        let result = match allowed.and(fault).and_then(|()| body(&call)) {
+            Ok(()) => CUresult::CUDA_SUCCESS,
+            Err(code) => code,
+        };
+        if let Some((trace, arguments, started)) = started {
+            trace.write(export.symbol, &arguments, result, number, started.elapsed());
+        }
+        result
+    });
+    catch_unwind(guarded).unwrap_or(CUresult::CUDA_ERROR_UNKNOWN)
+}
+
+/// What an entry point of the list is exported as.
+struct Exported {
+    entry: &'static EntryPoint,
+    address: *const c_void,
+    per_thread: Option<*const c_void>,
+}
+
+macro_rules! export {
+    ($($group:ident { $($name:literal @ $since:literal fn $symbol:ident($($arg:ident: $ty:ty),*) $(per_thread $per_thread:ident)?;)* })*) => {
+        /// The places of the entry points in the list.
+        #[allow(non_camel_case_types)]
+        enum Index { $($($symbol,)*)* }
+
+        $($(export! { @function $group $symbol $symbol false ($($arg: $ty),*) }
+            export! { @variant $group $symbol [$($per_thread)?] ($($arg: $ty),*) })*)*
+
+        /// The addresses of the exported functions, in the order of the list.
+        fn exported() -> impl Iterator<Item = Exported> {
+            let addresses = [$($((
+                $symbol as unsafe extern "C" fn($($ty),*) -> CUresult as *const c_void,
+                export!(@address [$($per_thread)?] ($($ty),*)),
+            ),)*)*];
+            ENTRY_POINTS.iter().zip(addresses).map(|(entry, (address, per_thread))| Exported { entry, address, per_thread })
+        }
+    };
+    (@function $group:ident $symbol:ident $exported:ident $per_thread:literal ($($arg:ident: $ty:ty),*)) => {
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C" fn $exported($($arg: $ty),*) -> CUresult {
+            let export = Export {
+                index: Index::$symbol as usize,
+                symbol: stringify!($symbol),
+                per_thread: $per_thread,
+                always: matches!(stringify!($group).as_bytes(), b"initialization") && !matches!(stringify!($symbol).as_bytes(), b"cuInit"),
+            };
+            // SAFETY: the caller keeps the contract that the driver's manual gives for this entry point.
+            shield(export, || [$((stringify!($arg), Word::word(&$arg)),)*], |call| unsafe { $group::$symbol(call, $($arg),*) })
+        }
+    };
+    (@variant $group:ident $symbol:ident [] $arguments:tt) => {};
+    (@variant $group:ident $symbol:ident [$per_thread:ident] $arguments:tt) => {
+        export! { @function $group $symbol $per_thread true $arguments }
+    };
+    (@address [] $types:tt) => { None };
+    (@address [$per_thread:ident] ($($ty:ty),*)) => {
+        Some($per_thread as unsafe extern "C" fn($($ty),*) -> CUresult as *const c_void)
+    };
+}
+entry_points!(export);
+
+macro_rules! refuse {
+    ($($symbol:ident)*) => {$(
+        /// Not implemented: says so and is counted.
+        #[unsafe(no_mangle)]
+        pub(crate) extern "C" fn $symbol() -> CUresult {
+            let refused = || {
+                if let Some(driver) = Driver::of_this_thread() {
+                    driver.count_refused(stringify!($symbol));
+                }
+            };
+            match catch_unwind(refused) {
+                Ok(()) => CUresult::CUDA_ERROR_NOT_SUPPORTED,
+                Err(_) => CUresult::CUDA_ERROR_UNKNOWN,
+            }
+        }
+    )*};
+}
+absent_entry_points!(refuse);
+
+/// The entry points as a table.
+pub(crate) fn api() -> Api {
+    let addresses: HashMap<&str, *const c_void> =
+        exported().map(|exported| (exported.entry.symbol, exported.address)).collect();
+    // SAFETY: each symbol answers with the function that this module exports under it, made from the same list.
+    unsafe {
+        Api::resolve_with(|symbol| {
+            let symbol = symbol.to_str().ok().and_then(|symbol| addresses.get(symbol));
+            symbol.copied().unwrap_or(std::ptr::null())
+        })
+    }
+}
+
+/// The place of an exported symbol in the list.
+pub(crate) fn index_of(symbol: &str) -> Option<usize> {
+    ENTRY_POINTS.iter().position(|entry| entry.symbol == symbol)
+}
+
+/// One meaning of a name: from which version, and the two addresses.
+#[derive(Clone, Copy)]
+struct Meaning {
+    since: c_int,
+    legacy: usize,
+    per_thread: usize,
+}
+
+/// The meanings of a name that `cuGetProcAddress` is asked for, oldest first.
+fn meanings(name: &str) -> &'static [Meaning] {
+    static BY_NAME: OnceLock<HashMap<&'static str, Vec<Meaning>>> = OnceLock::new();
+    let by_name = BY_NAME.get_or_init(|| {
+        let mut names: HashMap<&'static str, Vec<Meaning>> = HashMap::new();
+        for Exported { entry, address, per_thread } in exported() {
+            let (since, legacy) = (entry.since, address as usize);
+            let per_thread = per_thread.unwrap_or(address) as usize;
+            names.entry(entry.name).or_default().push(Meaning { since, legacy, per_thread });
+        }
+        names
+    });
+    by_name.get(name).map_or(&[], Vec::as_slice)
+}

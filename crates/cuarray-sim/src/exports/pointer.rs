@@ -1,0 +1,275 @@
+//! What an address is; and hints for managed memory.
+//!
+//! Driver API: [unified addressing](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html). The single query errs on an address
+//! that the driver does not know; the one for several attributes answers zeros. None of them needs a context.
+
+use super::transfer::submit;
+use super::*;
+use crate::memory::{Allocation, Kind};
+use crate::schedule::Work;
+
+const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+/// An attribute's value, with its width in memory.
+enum Value {
+    Bool(bool),
+    Int(i32),
+    Unsigned(u32),
+    Word(u64),
+}
+
+impl Value {
+    /// The zero of an attribute's type; `None` for a number that is no attribute.
+    fn zero(attribute: CUpointer_attribute) -> Option<Value> {
+        Some(match attribute {
+            CU_POINTER_ATTRIBUTE_MEMORY_TYPE | CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Unsigned(0),
+            CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Int(CU_DEVICE_INVALID),
+            CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+            | CU_POINTER_ATTRIBUTE_IS_MANAGED
+            | CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
+            | CU_POINTER_ATTRIBUTE_MAPPED
+            | CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
+            | CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Value::Bool(false),
+            1..=20 => Value::Word(0),
+            _ => return None,
+        })
+    }
+
+    /// Writes the value.
+    ///
+    /// # Safety
+    /// `data` is null or has room for the attribute's type.
+    unsafe fn put(self, data: *mut c_void) -> Answer {
+        // SAFETY: by this function's contract.
+        unsafe {
+            match self {
+                Value::Bool(value) => put(data.cast(), u8::from(value)),
+                Value::Int(value) => put(data.cast(), value),
+                Value::Unsigned(value) => put(data.cast(), value),
+                Value::Word(value) => put(data.cast(), value),
+            }
+        }
+    }
+}
+
+/// An attribute of an address within an allocation.
+fn attribute(allocation: &Allocation, attribute: CUpointer_attribute, ptr: CUdeviceptr) -> Result<Value, CUresult> {
+    let on_device = allocation.kind.on_device();
+    let managed = matches!(allocation.kind, Kind::Managed { .. });
+    let value = match attribute {
+        CU_POINTER_ATTRIBUTE_CONTEXT => Value::Word(allocation.context.0 as u64),
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE if on_device || managed => Value::Unsigned(CU_MEMORYTYPE_DEVICE),
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE => Value::Unsigned(CU_MEMORYTYPE_HOST),
+        CU_POINTER_ATTRIBUTE_DEVICE_POINTER => Value::Word(ptr),
+        CU_POINTER_ATTRIBUTE_HOST_POINTER if on_device => return Err(INVALID_VALUE),
+        CU_POINTER_ATTRIBUTE_HOST_POINTER => Value::Word(ptr),
+        // Tokens for peer access from the kernel side of a third party: there is no such thing here.
+        CU_POINTER_ATTRIBUTE_P2P_TOKENS => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+        CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => Value::Bool(allocation.sync_memops),
+        CU_POINTER_ATTRIBUTE_BUFFER_ID => Value::Word(allocation.id),
+        CU_POINTER_ATTRIBUTE_IS_MANAGED => Value::Bool(managed),
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Int(allocation.device as i32),
+        CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => Value::Bool(false),
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => Value::Word(allocation.address),
+        CU_POINTER_ATTRIBUTE_RANGE_SIZE => Value::Word(allocation.size),
+        CU_POINTER_ATTRIBUTE_MAPPED => Value::Bool(true),
+        CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => Value::Word(0),
+        CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => Value::Bool(false),
+        CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Unsigned(CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => match allocation.kind {
+            Kind::Pool(pool) => Value::Word(pool.0 as u64),
+            _ => Value::Word(0),
+        },
+        CU_POINTER_ATTRIBUTE_MAPPING_SIZE => Value::Word(allocation.size),
+        CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => Value::Word(allocation.address),
+        CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => Value::Word(allocation.id),
+        CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Value::Bool(false),
+        _ => return Err(INVALID_VALUE),
+    };
+    Ok(value)
+}
+
+pub(super) unsafe fn cuPointerGetAttribute(
+    call: &Call<'_>,
+    data: *mut c_void,
+    attribute: CUpointer_attribute,
+    ptr: CUdeviceptr,
+) -> Answer {
+    let state = call.lock();
+    let allocation = state.memory.find(ptr).ok_or(INVALID_VALUE)?;
+    let value = self::attribute(allocation, attribute, ptr)?;
+    // SAFETY: the caller's pointer, with room for what the attribute is, by the driver's contract.
+    unsafe { value.put(data) }
+}
+
+pub(super) unsafe fn cuPointerGetAttributes(
+    call: &Call<'_>,
+    num_attributes: c_uint,
+    attributes: *mut CUpointer_attribute,
+    data: *mut *mut c_void,
+    ptr: CUdeviceptr,
+) -> Answer {
+    if num_attributes == 0 {
+        return Err(INVALID_VALUE);
+    }
+    present(attributes)?;
+    present(data)?;
+    let state = call.lock();
+    let allocation = state.memory.find(ptr);
+    for index in 0..num_attributes as usize {
+        // SAFETY: both arrays have that many elements, by the driver's contract.
+        let (attribute, data) = unsafe { (attributes.add(index).read_unaligned(), data.add(index).read_unaligned()) };
+        let zero = Value::zero(attribute).ok_or(INVALID_VALUE)?;
+        let value = allocation.and_then(|allocation| self::attribute(allocation, attribute, ptr).ok()).unwrap_or(zero);
+        // SAFETY: each element has room for what its attribute is, by the driver's contract.
+        unsafe { value.put(data)? };
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuPointerSetAttribute(
+    call: &Call<'_>,
+    value: *const c_void,
+    attribute: CUpointer_attribute,
+    ptr: CUdeviceptr,
+) -> Answer {
+    present(value)?;
+    if attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
+        return Err(INVALID_VALUE);
+    }
+    let mut state = call.lock();
+    let allocation = state.memory.find_mut(ptr).filter(|allocation| allocation.kind.on_device());
+    // SAFETY: the value is an unsigned int, by the driver's contract.
+    allocation.ok_or(INVALID_VALUE)?.sync_memops = unsafe { value.cast::<c_uint>().read_unaligned() } != 0;
+    Ok(())
+}
+
+/// A range of managed memory.
+fn managed(state: &mut crate::state::State, address: u64, count: usize) -> Result<&mut Allocation, CUresult> {
+    let allocation = state.memory.find_mut(address).ok_or(INVALID_VALUE)?;
+    let fits = count > 0 && count as u64 <= allocation.size - (address - allocation.address);
+    let managed = matches!(allocation.kind, Kind::Managed { .. });
+    (fits && managed).then_some(allocation).ok_or(INVALID_VALUE)
+}
+
+/// Advice is kept for the whole allocation.
+pub(super) unsafe fn cuMemRangeGetAttribute(
+    call: &Call<'_>,
+    data: *mut c_void,
+    data_size: usize,
+    attribute: CUmem_range_attribute,
+    dev_ptr: CUdeviceptr,
+    count: usize,
+) -> Answer {
+    present(data)?;
+    let mut state = call.lock();
+    let advice = &managed(&mut state, dev_ptr, count)?.advice;
+    let words = data_size / 4;
+    let single = data_size == 4;
+    let values: Vec<i32> = match attribute {
+        CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY if single => vec![i32::from(advice.read_mostly)],
+        CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION if single => vec![advice.preferred.unwrap_or(CU_DEVICE_INVALID)],
+        CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION if single => {
+            vec![advice.prefetched.unwrap_or(CU_DEVICE_INVALID)]
+        }
+        CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY if words > 0 && data_size.is_multiple_of(4) => {
+            let devices = advice.accessed_by.iter().copied().chain(std::iter::repeat(CU_DEVICE_INVALID));
+            devices.take(words).collect()
+        }
+        _ => return Err(INVALID_VALUE),
+    };
+    for (index, value) in values.into_iter().enumerate() {
+        // SAFETY: the buffer has `data_size` bytes, by the driver's contract, and that is as many values.
+        unsafe { put(data.cast::<i32>().add(index), value)? };
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuMemAdvise(
+    call: &Call<'_>,
+    dev_ptr: CUdeviceptr,
+    count: usize,
+    advice: CUmem_advise,
+    device: CUdevice,
+) -> Answer {
+    let mut state = call.lock();
+    let about_device = matches!(
+        advice,
+        CU_MEM_ADVISE_SET_PREFERRED_LOCATION | CU_MEM_ADVISE_SET_ACCESSED_BY | CU_MEM_ADVISE_UNSET_ACCESSED_BY
+    );
+    if about_device && device != CU_DEVICE_CPU {
+        state.device(device)?;
+    }
+    let kept = &mut managed(&mut state, dev_ptr, count)?.advice;
+    match advice {
+        CU_MEM_ADVISE_SET_READ_MOSTLY => kept.read_mostly = true,
+        CU_MEM_ADVISE_UNSET_READ_MOSTLY => kept.read_mostly = false,
+        CU_MEM_ADVISE_SET_PREFERRED_LOCATION => kept.preferred = Some(device),
+        CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION => kept.preferred = None,
+        CU_MEM_ADVISE_SET_ACCESSED_BY if !kept.accessed_by.contains(&device) => kept.accessed_by.push(device),
+        CU_MEM_ADVISE_SET_ACCESSED_BY => {}
+        CU_MEM_ADVISE_UNSET_ACCESSED_BY => kept.accessed_by.retain(|other| *other != device),
+        _ => return Err(INVALID_VALUE),
+    }
+    Ok(())
+}
+
+/// The ordinal that the older form of a call would have given.
+fn ordinal(location: CUmemLocation) -> Result<CUdevice, CUresult> {
+    match location.kind {
+        CU_MEM_LOCATION_TYPE_DEVICE => Ok(location.id),
+        CU_MEM_LOCATION_TYPE_HOST | CU_MEM_LOCATION_TYPE_HOST_NUMA | CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => {
+            Ok(CU_DEVICE_CPU)
+        }
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+pub(super) unsafe fn cuMemAdvise_v2(
+    call: &Call<'_>,
+    dev_ptr: CUdeviceptr,
+    count: usize,
+    advice: CUmem_advise,
+    location: CUmemLocation,
+) -> Answer {
+    let needs = !matches!(
+        advice,
+        CU_MEM_ADVISE_SET_READ_MOSTLY | CU_MEM_ADVISE_UNSET_READ_MOSTLY | CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION
+    );
+    let device = if needs { ordinal(location)? } else { CU_DEVICE_CPU };
+    // SAFETY: the same contract.
+    unsafe { cuMemAdvise(call, dev_ptr, count, advice, device) }
+}
+
+/// Managed memory has one place here, so a prefetch moves nothing; it takes its turn in the stream all the same.
+pub(super) unsafe fn cuMemPrefetchAsync(
+    call: &Call<'_>,
+    dev_ptr: CUdeviceptr,
+    count: usize,
+    dst_device: CUdevice,
+    stream: CUstream,
+) -> Answer {
+    let (mut state, current) = call.current()?;
+    let stream = state.stream_of(call, current, stream)?;
+    if dst_device != CU_DEVICE_CPU {
+        state.device(dst_device)?;
+    }
+    managed(&mut state, dev_ptr, count)?.advice.prefetched = Some(dst_device);
+    drop(submit(call, state, stream, Work::Wait, Vec::new())?);
+    Ok(())
+}
+
+pub(super) unsafe fn cuMemPrefetchAsync_v2(
+    call: &Call<'_>,
+    dev_ptr: CUdeviceptr,
+    count: usize,
+    location: CUmemLocation,
+    flags: c_uint,
+    stream: CUstream,
+) -> Answer {
+    if flags != 0 {
+        return Err(INVALID_VALUE);
+    }
+    // SAFETY: the same contract.
+    unsafe { cuMemPrefetchAsync(call, dev_ptr, count, ordinal(location)?, stream) }
+}

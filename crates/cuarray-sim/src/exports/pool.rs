@@ -1,0 +1,231 @@
+//! Stream-ordered allocation and memory pools.
+//!
+//! Driver API: [stream ordered memory allocator](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html).
+//! The address is known at the call; the memory is the program's from the allocation's place in the stream to
+//! the release's. Whoever uses it earlier, in another stream, finds his bytes overwritten.
+
+use super::transfer::submit;
+use super::*;
+use crate::pool::Pool;
+use crate::schedule::Work;
+
+const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+/// Allocates from a pool, or from the current one of the stream's device.
+fn allocate(call: &Call<'_>, size: u64, pool: Option<CUmemoryPool>, stream: CUstream) -> Result<u64, CUresult> {
+    let (mut state, current) = call.current()?;
+    let stream = state.stream_of(call, current, stream)?;
+    if size == 0 {
+        return Err(INVALID_VALUE);
+    }
+    let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
+    let device = state.context(context)?.device;
+    let pool = pool.unwrap_or(state.devices[device].current_pool);
+    let mut taken = state.take_from_pool(pool, size);
+    if taken == Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY) {
+        // Releases that are pending may make room.
+        state = call.driver.drain_context(state, context);
+        taken = state.take_from_pool(pool, size);
+    }
+    let address = taken?;
+    drop(submit(call, state, stream, Work::Allocate { address, size }, Vec::new())?);
+    Ok(address)
+}
+
+pub(super) unsafe fn cuMemAllocAsync(
+    call: &Call<'_>,
+    dptr: *mut CUdeviceptr,
+    bytesize: usize,
+    stream: CUstream,
+) -> Answer {
+    present(dptr)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(dptr, allocate(call, bytesize as u64, None, stream)?) }
+}
+
+pub(super) unsafe fn cuMemAllocFromPoolAsync(
+    call: &Call<'_>,
+    dptr: *mut CUdeviceptr,
+    bytesize: usize,
+    pool: CUmemoryPool,
+    stream: CUstream,
+) -> Answer {
+    present(dptr)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(dptr, allocate(call, bytesize as u64, Some(pool), stream)?) }
+}
+
+/// Enqueues the release; from now on no new work may name the memory.
+pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: CUstream) -> Answer {
+    let (mut state, current) = call.current()?;
+    let stream = state.stream_of(call, current, stream)?;
+    if dptr == 0 {
+        return Ok(());
+    }
+    let allocation = state.memory.find_mut(dptr).filter(|allocation| allocation.address == dptr);
+    let allocation = allocation.filter(|allocation| allocation.kind.on_device()).ok_or(INVALID_VALUE)?;
+    allocation.freed = true;
+    drop(submit(call, state, stream, Work::Release { address: dptr }, Vec::new())?);
+    Ok(())
+}
+
+/// Pools of device memory that stays in this process.
+pub(super) unsafe fn cuMemPoolCreate(
+    call: &Call<'_>,
+    pool: *mut CUmemoryPool,
+    pool_props: *const CUmemPoolProps,
+) -> Answer {
+    present(pool)?;
+    present(pool_props)?;
+    // SAFETY: the caller's properties, by the driver's contract; nothing is said of their alignment.
+    let props = unsafe { pool_props.read_unaligned() };
+    match (props.allocType, props.location.kind) {
+        (CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE) => {}
+        (CU_MEM_ALLOCATION_TYPE_PINNED | CU_MEM_ALLOCATION_TYPE_MANAGED, 1..=4) => return unsupported(),
+        _ => return Err(INVALID_VALUE),
+    }
+    if props.handleTypes != CU_MEM_HANDLE_TYPE_NONE {
+        return unsupported();
+    }
+    let mut state = call.lock();
+    let device = state.device(props.location.id)?.ordinal as usize;
+    let handle = CUmemoryPool(crate::handle::fresh());
+    let made = Pool { is_default: false, max_size: props.maxSize as u64, ..Pool::of_device(device) };
+    state.pools.insert(handle, made);
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(pool, handle) }
+}
+
+/// The pool goes with its last allocation; the device then takes from its default pool again.
+pub(super) unsafe fn cuMemPoolDestroy(call: &Call<'_>, pool: CUmemoryPool) -> Answer {
+    let mut state = call.lock();
+    let destroyed = state.pool(pool)?;
+    if destroyed.is_default {
+        return Err(INVALID_VALUE);
+    }
+    destroyed.destroyed = true;
+    let (device, over) = (destroyed.device, destroyed.used == 0);
+    if over {
+        state.pools.remove(&pool);
+    }
+    let device = &mut state.devices[device];
+    if device.current_pool == pool {
+        device.current_pool = device.default_pool;
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuMemPoolTrimTo(call: &Call<'_>, pool: CUmemoryPool, min_bytes_to_keep: usize) -> Answer {
+    call.lock().pool(pool)?.release_down_to(min_bytes_to_keep as u64);
+    Ok(())
+}
+
+pub(super) unsafe fn cuMemPoolSetAttribute(
+    call: &Call<'_>,
+    pool: CUmemoryPool,
+    attr: CUmemPool_attribute,
+    value: *mut c_void,
+) -> Answer {
+    present(value)?;
+    let mut state = call.lock();
+    let pool = state.pool(pool)?;
+    // SAFETY: the value is an int for the reuse policies and 64 bits wide for all others, by the driver's contract.
+    let (flag, bytes) = || -> (i32, u64) {
+        match attr {
+            1..=3 => (unsafe { value.cast::<i32>().read_unaligned() }, 0),
+            _ => (0, unsafe { value.cast::<u64>().read_unaligned() }),
+        }
+    }();
+    match attr {
+        1..=3 => pool.reuse[attr as usize - 1] = i32::from(flag != 0),
+        CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => pool.release_threshold = bytes,
+        // The high-water marks may only be reset.
+        CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH if bytes == 0 => pool.reserved_high = pool.reserved,
+        CU_MEMPOOL_ATTR_USED_MEM_HIGH if bytes == 0 => pool.used_high = pool.used,
+        _ => return Err(INVALID_VALUE),
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuMemPoolGetAttribute(
+    call: &Call<'_>,
+    pool: CUmemoryPool,
+    attr: CUmemPool_attribute,
+    value: *mut c_void,
+) -> Answer {
+    let mut state = call.lock();
+    let pool = state.pool(pool)?;
+    let bytes = match attr {
+        1..=3 => {
+            // SAFETY: these values are ints, by the driver's contract.
+            return unsafe { put(value.cast::<i32>(), pool.reuse[attr as usize - 1]) };
+        }
+        CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => pool.release_threshold,
+        CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT => pool.reserved,
+        CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH => pool.reserved_high,
+        CU_MEMPOOL_ATTR_USED_MEM_CURRENT => pool.used,
+        CU_MEMPOOL_ATTR_USED_MEM_HIGH => pool.used_high,
+        _ => return Err(INVALID_VALUE),
+    };
+    // SAFETY: all other values are 64 bits wide, by the driver's contract.
+    unsafe { put(value.cast::<u64>(), bytes) }
+}
+
+pub(super) unsafe fn cuMemPoolSetAccess(
+    call: &Call<'_>,
+    pool: CUmemoryPool,
+    map: *const CUmemAccessDesc,
+    count: usize,
+) -> Answer {
+    if count > 0 {
+        present(map)?;
+    }
+    let mut state = call.lock();
+    let owner = state.pool(pool)?.device as CUdevice;
+    // All or nothing.
+    let mut changes = Vec::new();
+    for index in 0..count {
+        // SAFETY: the caller's array of `count` descriptions, by the driver's contract.
+        let CUmemAccessDesc { location, flags } = unsafe { map.add(index).read_unaligned() };
+        let known = matches!(
+            flags,
+            CU_MEM_ACCESS_FLAGS_PROT_NONE | CU_MEM_ACCESS_FLAGS_PROT_READ | CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+        );
+        if location.kind != CU_MEM_LOCATION_TYPE_DEVICE || !known {
+            return Err(INVALID_VALUE);
+        }
+        let device = state.device(location.id)?.ordinal;
+        // Its own device can always access it.
+        if device == owner && flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
+            return Err(INVALID_VALUE);
+        }
+        changes.push((device, flags));
+    }
+    state.pool(pool)?.access.extend(changes);
+    Ok(())
+}
+
+pub(super) unsafe fn cuMemPoolGetAccess(
+    call: &Call<'_>,
+    flags: *mut CUmemAccess_flags,
+    mem_pool: CUmemoryPool,
+    location: *mut CUmemLocation,
+) -> Answer {
+    present(flags)?;
+    present(location)?;
+    // SAFETY: the caller's location, by the driver's contract.
+    let location = unsafe { location.read_unaligned() };
+    let mut state = call.lock();
+    if location.kind != CU_MEM_LOCATION_TYPE_DEVICE {
+        return Err(INVALID_VALUE);
+    }
+    let device = state.device(location.id)?.ordinal;
+    let pool = state.pool(mem_pool)?;
+    let access = match pool.access.get(&device) {
+        Some(access) => *access,
+        None if pool.device as CUdevice == device => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        None => CU_MEM_ACCESS_FLAGS_PROT_NONE,
+    };
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(flags, access) }
+}

@@ -1,0 +1,78 @@
+//! Primary contexts.
+//!
+//! Driver API: [primary context management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
+
+use super::*;
+
+pub(super) unsafe fn cuDevicePrimaryCtxRetain(call: &Call<'_>, pctx: *mut CUcontext, dev: CUdevice) -> Answer {
+    present(pctx)?;
+    let mut state = call.lock();
+    let device = state.device_mut(dev)?;
+    device.primary_retained += 1;
+    let (handle, flags) = (device.primary, device.primary_flags);
+    if state.context(handle).is_err() {
+        state.open_context(handle, dev as usize, true, flags);
+    }
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(pctx, handle) }
+}
+
+pub(super) unsafe fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, dev: CUdevice) -> Answer {
+    let mut state = call.lock();
+    let device = state.device_mut(dev)?;
+    let left = device.primary_retained.checked_sub(1).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
+    device.primary_retained = left;
+    if left == 0 {
+        device.primary_flags = 0;
+        let handle = device.primary;
+        drop(call.driver.close_context(state, handle));
+    }
+    Ok(())
+}
+
+/// The scheduling flags of a context that are not contradictory.
+pub(super) fn check_flags(flags: c_uint) -> Answer {
+    let scheduling = flags & 0x7;
+    if flags & !CU_CTX_FLAGS_MASK != 0 || !matches!(scheduling, 0 | 1 | 2 | 4) {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuDevicePrimaryCtxSetFlags_v2(call: &Call<'_>, dev: CUdevice, flags: c_uint) -> Answer {
+    let mut state = call.lock();
+    let device = state.device_mut(dev)?;
+    check_flags(flags)?;
+    device.primary_flags = flags;
+    let handle = device.primary;
+    if let Ok(context) = state.context_mut(handle) {
+        context.flags = flags;
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuDevicePrimaryCtxGetState(
+    call: &Call<'_>,
+    dev: CUdevice,
+    flags: *mut c_uint,
+    active: *mut c_int,
+) -> Answer {
+    present(active)?;
+    let state = call.lock();
+    let device = state.device(dev)?;
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe {
+        put(flags, device.primary_flags)?;
+        put(active, c_int::from(state.context(device.primary).is_ok()))
+    }
+}
+
+/// Ends what the context holds; those who retained it still have to release it.
+pub(super) unsafe fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, dev: CUdevice) -> Answer {
+    let mut state = call.lock();
+    let device = state.device_mut(dev)?;
+    device.primary_flags = 0;
+    let handle = device.primary;
+    drop(call.driver.close_context(state, handle));
+    Ok(())
+}

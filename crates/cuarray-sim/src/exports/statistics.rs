@@ -1,0 +1,39 @@
+//! What is not CUDA's: the driver's statistics, for tools that have loaded the shared library.
+
+use super::*;
+
+/// Writes the calling thread's driver's statistics, JSON and a nul, to `buf`, which has room for `cap` bytes; `len`
+/// receives the length of the JSON in bytes. `CUDA_ERROR_INVALID_VALUE` if it does not fit: nothing is written then but the length. A
+/// null `buf` only asks for it.
+///
+/// # Safety
+/// `buf` is null or has room for `cap` bytes; `len` is null or may be written.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuarraySimStatistics(buf: *mut c_char, cap: usize, len: *mut usize) -> CUresult {
+    let guarded = AssertUnwindSafe(|| {
+        let driver = Driver::of_this_thread().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        if driver.initialized_elsewhere() {
+            return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
+        }
+        let text = crate::statistics::json(&driver);
+        // SAFETY: the caller's pointer, by this function's contract.
+        unsafe { put(len, text.len())? };
+        if buf.is_null() {
+            return Ok(());
+        }
+        if text.len() >= cap {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        // SAFETY: the buffer has room for `cap` bytes, which is more than the text and its nul.
+        unsafe {
+            std::ptr::copy_nonoverlapping(text.as_ptr(), buf.cast(), text.len());
+            buf.add(text.len()).write(0);
+        }
+        Ok(())
+    });
+    match catch_unwind(guarded) {
+        Ok(Ok(())) => CUresult::CUDA_SUCCESS,
+        Ok(Err(code)) => code,
+        Err(_) => CUresult::CUDA_ERROR_UNKNOWN,
+    }
+}

@@ -1,0 +1,252 @@
+//! Streams.
+//!
+//! Driver API: [stream management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html),
+//! [default streams](https://docs.nvidia.com/cuda/cuda-driver-api/stream-sync-behavior.html).
+
+use super::context::{GREATEST_PRIORITY, LEAST_PRIORITY};
+use super::transfer::submit;
+use super::*;
+use crate::driver::Guard;
+use crate::memory::Kind as MemoryKind;
+use crate::schedule::{HostFunction, Work};
+use crate::stream::{Kind, Stream};
+
+const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+/// Locks the driver and finds the stream that the program means.
+pub(super) fn stream<'a>(call: &Call<'a>, handle: CUstream) -> Result<(Guard<'a>, CUstream), CUresult> {
+    let (mut state, current) = call.current()?;
+    let stream = state.stream_of(call, current, handle)?;
+    Ok((state, stream))
+}
+
+pub(super) unsafe fn cuStreamCreate(call: &Call<'_>, stream: *mut CUstream, flags: c_uint) -> Answer {
+    // SAFETY: the same contract.
+    unsafe { cuStreamCreateWithPriority(call, stream, flags, LEAST_PRIORITY) }
+}
+
+pub(super) unsafe fn cuStreamCreateWithPriority(
+    call: &Call<'_>,
+    stream: *mut CUstream,
+    flags: c_uint,
+    priority: c_int,
+) -> Answer {
+    present(stream)?;
+    if flags & !CU_STREAM_NON_BLOCKING != 0 {
+        return Err(INVALID_VALUE);
+    }
+    let (mut state, current) = call.current()?;
+    let handle = CUstream(crate::handle::fresh());
+    let priority = priority.clamp(GREATEST_PRIORITY, LEAST_PRIORITY);
+    state.context_mut(current)?.streams.insert(handle);
+    state.streams.insert(handle, Stream::new(current, Kind::Created, flags, priority));
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(stream, handle) }
+}
+
+/// Returns at once; what is pending still happens, when something depends on it or synchronizes with the context.
+pub(super) unsafe fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> Answer {
+    if stream.is_null() || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD {
+        return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
+    }
+    let (mut state, handle) = self::stream(call, stream)?;
+    if let Some(stream) = state.streams.get_mut(&handle) {
+        stream.destroyed = true;
+    }
+    state.remove_if_over(handle);
+    Ok(())
+}
+
+pub(super) unsafe fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> Answer {
+    let (state, handle) = self::stream(call, stream)?;
+    let device = state.streams.get(&handle).and_then(|stream| state.contexts.get(&stream.context));
+    let device = device.map(|context| context.device);
+    let tail = state.stream_tail(handle);
+    let mut state = call.driver.force(state, tail);
+    if let Some(device) = device {
+        state.settle_pools(device);
+    }
+    Ok(())
+}
+
+/// A program that polls must see the end one day: each query that says *not ready* lets one operation happen.
+pub(super) unsafe fn cuStreamQuery(call: &Call<'_>, stream: CUstream) -> Answer {
+    let (state, handle) = self::stream(call, stream)?;
+    let tail = state.stream_tail(handle);
+    if tail.is_empty() {
+        return Ok(());
+    }
+    drop(call.driver.nudge(state, tail));
+    Err(CUresult::CUDA_ERROR_NOT_READY)
+}
+
+pub(super) unsafe fn cuStreamWaitEvent(call: &Call<'_>, stream: CUstream, event: CUevent, flags: c_uint) -> Answer {
+    if flags & !1 != 0 {
+        return Err(INVALID_VALUE);
+    }
+    let (state, handle) = self::stream(call, stream)?;
+    let recorded = state.event(event)?.recorded.filter(|point| !state.happened(*point));
+    if let Some(point) = recorded {
+        drop(submit(call, state, handle, Work::Wait, vec![point])?);
+    }
+    Ok(())
+}
+
+/// Enqueues a host function and sees to it that it runs even if the program never calls again.
+fn enqueue_host_function(call: &Call<'_>, stream: CUstream, function: HostFunction) -> Answer {
+    let (state, handle) = self::stream(call, stream)?;
+    let (mut state, _) = submit(call, state, handle, Work::HostFunction(function), Vec::new())?;
+    if state.host_functions > 0 {
+        call.driver.watch_host_functions(&mut state);
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuStreamAddCallback(
+    call: &Call<'_>,
+    stream: CUstream,
+    callback: CUstreamCallback,
+    user_data: *mut c_void,
+    flags: c_uint,
+) -> Answer {
+    let (Some(function), 0) = (callback, flags) else { return Err(INVALID_VALUE) };
+    enqueue_host_function(call, stream, HostFunction::Callback { function, stream, data: user_data })
+}
+
+pub(super) unsafe fn cuLaunchHostFunc(
+    call: &Call<'_>,
+    stream: CUstream,
+    function: CUhostFn,
+    user_data: *mut c_void,
+) -> Answer {
+    let function = function.ok_or(INVALID_VALUE)?;
+    enqueue_host_function(call, stream, HostFunction::Launched { function, data: user_data })
+}
+
+/// The mode says how the device waits for the host function, which makes no difference here.
+pub(super) unsafe fn cuLaunchHostFunc_v2(
+    call: &Call<'_>,
+    stream: CUstream,
+    function: CUhostFn,
+    user_data: *mut c_void,
+    sync_mode: c_uint,
+) -> Answer {
+    if sync_mode > 1 {
+        return Err(INVALID_VALUE);
+    }
+    // SAFETY: the same contract.
+    unsafe { cuLaunchHostFunc(call, stream, function, user_data) }
+}
+
+/// Writes something of a stream.
+///
+/// # Safety
+/// `place` is null or may be written.
+unsafe fn answer<T>(call: &Call<'_>, stream: CUstream, place: *mut T, of: impl FnOnce(&Stream) -> T) -> Answer {
+    present(place)?;
+    let (state, handle) = self::stream(call, stream)?;
+    let stream = state.streams.get(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+    // SAFETY: by this function's contract.
+    unsafe { put(place, of(stream)) }
+}
+
+pub(super) unsafe fn cuStreamGetPriority(call: &Call<'_>, stream: CUstream, priority: *mut c_int) -> Answer {
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { answer(call, stream, priority, |stream| stream.priority) }
+}
+
+pub(super) unsafe fn cuStreamGetFlags(call: &Call<'_>, stream: CUstream, flags: *mut c_uint) -> Answer {
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { answer(call, stream, flags, |stream| stream.flags) }
+}
+
+pub(super) unsafe fn cuStreamGetId(call: &Call<'_>, stream: CUstream, stream_id: *mut u64) -> Answer {
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { answer(call, stream, stream_id, |stream| stream.id) }
+}
+
+pub(super) unsafe fn cuStreamGetCtx(call: &Call<'_>, stream: CUstream, pctx: *mut CUcontext) -> Answer {
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { answer(call, stream, pctx, |stream| stream.context) }
+}
+
+/// No stream here belongs to a green context.
+pub(super) unsafe fn cuStreamGetCtx_v2(
+    call: &Call<'_>,
+    stream: CUstream,
+    pctx: *mut CUcontext,
+    p_green_ctx: *mut CUgreenCtx,
+) -> Answer {
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe {
+        answer(call, stream, pctx, |stream| stream.context)?;
+        if p_green_ctx.is_null() { Ok(()) } else { put(p_green_ctx, CUgreenCtx::NULL) }
+    }
+}
+
+pub(super) unsafe fn cuStreamGetDevice(call: &Call<'_>, stream: CUstream, device: *mut CUdevice) -> Answer {
+    present(device)?;
+    let (state, handle) = self::stream(call, stream)?;
+    let context = state.streams.get(&handle).map(|stream| stream.context).unwrap_or_default();
+    let ordinal = state.context(context)?.device as CUdevice;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(device, ordinal) }
+}
+
+/// Managed memory is accessible from everywhere at any time here; the call takes its turn in the stream.
+pub(super) unsafe fn cuStreamAttachMemAsync(
+    call: &Call<'_>,
+    stream: CUstream,
+    dptr: CUdeviceptr,
+    length: usize,
+    flags: c_uint,
+) -> Answer {
+    let (state, handle) = self::stream(call, stream)?;
+    if !matches!(flags, CU_MEM_ATTACH_GLOBAL | CU_MEM_ATTACH_HOST | CU_MEM_ATTACH_SINGLE) {
+        return Err(INVALID_VALUE);
+    }
+    let allocation = state.memory.find(dptr).ok_or(INVALID_VALUE)?;
+    let whole = length == 0 || (dptr == allocation.address && length as u64 == allocation.size);
+    if !whole || !matches!(allocation.kind, MemoryKind::Managed { .. }) {
+        return Err(INVALID_VALUE);
+    }
+    drop(submit(call, state, handle, Work::Wait, Vec::new())?);
+    Ok(())
+}
+
+pub(super) unsafe fn cuStreamIsCapturing(
+    call: &Call<'_>,
+    stream: CUstream,
+    capture_status: *mut CUstreamCaptureStatus,
+) -> Answer {
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { answer(call, stream, capture_status, |_| CU_STREAM_CAPTURE_STATUS_NONE) }
+}
+
+/// Nothing is ever captured, so of the outputs only the status is written, as the manual has it.
+pub(super) unsafe fn cuStreamGetCaptureInfo_v2(
+    call: &Call<'_>,
+    stream: CUstream,
+    capture_status_out: *mut CUstreamCaptureStatus,
+    _id_out: *mut u64,
+    _graph_out: *mut CUgraph,
+    _dependencies_out: *mut *const CUgraphNode,
+    _num_dependencies_out: *mut usize,
+) -> Answer {
+    // SAFETY: the same contract.
+    unsafe { cuStreamIsCapturing(call, stream, capture_status_out) }
+}
+
+pub(super) unsafe fn cuStreamGetCaptureInfo_v3(
+    call: &Call<'_>,
+    stream: CUstream,
+    capture_status_out: *mut CUstreamCaptureStatus,
+    _id_out: *mut u64,
+    _graph_out: *mut CUgraph,
+    _dependencies_out: *mut *const CUgraphNode,
+    _edge_data_out: *mut *const CUgraphEdgeData,
+    _num_dependencies_out: *mut usize,
+) -> Answer {
+    // SAFETY: the same contract.
+    unsafe { cuStreamIsCapturing(call, stream, capture_status_out) }
+}

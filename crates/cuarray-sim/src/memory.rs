@@ -1,0 +1,194 @@
+//! Every piece of memory that the driver knows, of every kind, in one table by address.
+//!
+//! Unified addressing gives the host and all devices one address space, so an address says by itself what it belongs to.
+//! The table is what `cuPointerGetAttribute` answers from and what every access is checked against.
+
+use crate::arena::{Arena, HostPages};
+use crate::state::State;
+use cuarray_abi::*;
+use std::collections::BTreeMap;
+
+/// What an allocation is.
+pub(crate) enum Kind {
+    /// `cuMemAlloc`, `cuMemAllocPitch`.
+    Device,
+    /// `cuMemAllocAsync` and its kin: memory of a pool.
+    Pool(CUmemoryPool),
+    /// `cuMemHostAlloc`, `cuMemAllocHost`: page-locked host memory of the driver's.
+    Pinned { flags: u32, _pages: HostPages },
+    /// `cuMemHostRegister`: page-locked host memory of the program's.
+    Registered { flags: u32 },
+    /// `cuMemAllocManaged`.
+    Managed { _pages: HostPages },
+}
+
+impl Kind {
+    /// The word that statistics use.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Kind::Device => "device",
+            Kind::Pool(_) => "pool",
+            Kind::Pinned { .. } => "pinned",
+            Kind::Registered { .. } => "registered",
+            Kind::Managed { .. } => "managed",
+        }
+    }
+
+    /// Whether the bytes lie in a device's arena.
+    pub(crate) fn on_device(&self) -> bool {
+        matches!(self, Kind::Device | Kind::Pool(_))
+    }
+}
+
+/// One allocation.
+pub(crate) struct Allocation {
+    pub address: u64,
+    /// What the program asked for, in bytes.
+    pub size: u64,
+    /// What was taken from the arena.
+    pub taken: u64,
+    pub kind: Kind,
+    /// The context that it was made in; pool memory belongs to none.
+    pub context: CUcontext,
+    pub device: usize,
+    /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`: never used twice in a process.
+    pub id: u64,
+    /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`.
+    pub sync_memops: bool,
+    /// Whether its stream-ordered release is enqueued: no new work may name it.
+    pub freed: bool,
+    /// `cuMemAdvise`: read-mostly, preferred location, accessed-by.
+    pub advice: Advice,
+}
+
+/// What `cuMemAdvise` and `cuMemPrefetchAsync` have said of managed memory.
+#[derive(Default)]
+pub(crate) struct Advice {
+    pub read_mostly: bool,
+    pub preferred: Option<CUdevice>,
+    pub accessed_by: Vec<CUdevice>,
+    pub prefetched: Option<CUdevice>,
+}
+
+/// Where one side of a copy lies, as far as waiting is concerned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    Device,
+    Managed,
+    /// Page-locked: the device reads and writes it when the work runs.
+    Pinned,
+    /// The program's own: the driver may touch it only while the call lasts.
+    Pageable,
+}
+
+/// What the caller says that an address is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Declared {
+    Host,
+    Device,
+    Unified,
+}
+
+/// All allocations of a driver.
+#[derive(Default)]
+pub(crate) struct Memory {
+    by_address: BTreeMap<u64, Allocation>,
+}
+
+impl Memory {
+    /// The live allocation that holds `address`.
+    pub(crate) fn find(&self, address: u64) -> Option<&Allocation> {
+        let (_, allocation) = self.by_address.range(..=address).next_back()?;
+        (address - allocation.address < allocation.size && !allocation.freed).then_some(allocation)
+    }
+
+    pub(crate) fn find_mut(&mut self, address: u64) -> Option<&mut Allocation> {
+        let (_, allocation) = self.by_address.range_mut(..=address).next_back()?;
+        (address - allocation.address < allocation.size && !allocation.freed).then_some(allocation)
+    }
+
+    /// The allocation that starts at `address`, even if its release is already enqueued.
+    pub(crate) fn starting_at(&self, address: u64) -> Option<&Allocation> {
+        self.by_address.get(&address)
+    }
+
+    pub(crate) fn insert(&mut self, allocation: Allocation) {
+        self.by_address.insert(allocation.address, allocation);
+    }
+
+    pub(crate) fn remove(&mut self, address: u64) -> Option<Allocation> {
+        self.by_address.remove(&address)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Allocation> {
+        self.by_address.values()
+    }
+
+    /// Whether any allocation has a byte in `address..address + size`.
+    pub(crate) fn overlaps(&self, address: u64, size: u64) -> bool {
+        let last = self.by_address.range(..address.saturating_add(size)).next_back();
+        last.is_some_and(|(start, allocation)| start + allocation.size > address)
+    }
+}
+
+impl State {
+    /// The arena that holds `address`.
+    pub(crate) fn arena_of(&self, address: u64) -> Option<&Arena> {
+        self.devices.iter().map(|device| &device.arena).find(|arena| arena.holds(address))
+    }
+
+    /// Where the driver reaches the byte at `address`.
+    pub(crate) fn host_address(&self, address: u64) -> u64 {
+        self.arena_of(address).map_or(address, |arena| arena.shadow_of(address))
+    }
+
+    /// Checks an access of `length` bytes at `address` and says where it lies.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` for a null or unknown device address, an access that leaves its allocation, and device
+    /// memory given as host memory.
+    pub(crate) fn side(&self, address: u64, length: u64, declared: Declared) -> Result<Side, CUresult> {
+        let Some(allocation) = self.memory.find(address) else {
+            if address == 0 || declared == Declared::Device || self.arena_of(address).is_some() {
+                return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            }
+            return Ok(Side::Pageable);
+        };
+        if length > allocation.size - (address - allocation.address) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        match allocation.kind {
+            Kind::Device | Kind::Pool(_) if declared == Declared::Host => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+            Kind::Device | Kind::Pool(_) => Ok(Side::Device),
+            Kind::Managed { .. } => Ok(Side::Managed),
+            Kind::Pinned { .. } | Kind::Registered { .. } => Ok(Side::Pinned),
+        }
+    }
+
+    /// Puts a new allocation into the table.
+    pub(crate) fn add_allocation(
+        &mut self,
+        (address, size, taken): (u64, u64, u64),
+        kind: Kind,
+        context: CUcontext,
+        device: usize,
+    ) {
+        let id = crate::handle::fresh() as u64;
+        let (sync_memops, freed, advice) = (false, false, Advice::default());
+        let allocation = Allocation { address, size, taken, kind, context, device, id, sync_memops, freed, advice };
+        self.memory.insert(allocation);
+    }
+
+    /// Ends an allocation and returns its memory. Pending work must not need it.
+    pub(crate) fn release_allocation(&mut self, address: u64) {
+        let Some(allocation) = self.memory.remove(address) else { return };
+        if let Kind::Pool(pool) = allocation.kind {
+            self.give_back_to_pool(pool, allocation.size);
+        }
+        if allocation.kind.on_device()
+            && let Some(device) = self.devices.get_mut(allocation.device)
+        {
+            device.arena.give_back(address, allocation.taken);
+        }
+    }
+}

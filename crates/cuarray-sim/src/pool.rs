@@ -1,0 +1,106 @@
+//! Memory pools: where stream-ordered allocations come from.
+//!
+//! A pool keeps accounts only: the device's one address range does the allocating, and physical memory goes back at once.
+//! *Used* is what live allocations hold; *reserved* is what a real pool would hold on to: it grows with use, and falls back to
+//! the release threshold (never below what is used) when a synchronization or a trim lets the pool release memory.
+
+use crate::state::State;
+use cuarray_abi::*;
+use std::collections::BTreeMap;
+
+/// One pool.
+pub(crate) struct Pool {
+    pub device: usize,
+    /// The device's own, which cannot be destroyed.
+    pub is_default: bool,
+    /// The largest size that `cuMemPoolCreate` was told, 0 for none.
+    pub max_size: u64,
+    pub release_threshold: u64,
+    pub used: u64,
+    pub used_high: u64,
+    pub reserved: u64,
+    pub reserved_high: u64,
+    /// The three reuse policies, by attribute; all on at first.
+    pub reuse: [i32; 3],
+    /// Which other devices may access it, and how.
+    pub access: BTreeMap<CUdevice, CUmemAccess_flags>,
+    /// `cuMemPoolDestroy` was called: it goes with its last allocation.
+    pub destroyed: bool,
+}
+
+impl Pool {
+    /// A device's default pool.
+    pub(crate) fn of_device(device: usize) -> Pool {
+        Pool {
+            device,
+            is_default: true,
+            max_size: 0,
+            release_threshold: 0,
+            used: 0,
+            used_high: 0,
+            reserved: 0,
+            reserved_high: 0,
+            reuse: [1; 3],
+            access: BTreeMap::new(),
+            destroyed: false,
+        }
+    }
+
+    fn hold(&mut self, size: u64) {
+        self.used += size;
+        self.used_high = self.used_high.max(self.used);
+        self.reserved = self.reserved.max(self.used);
+        self.reserved_high = self.reserved_high.max(self.reserved);
+    }
+
+    /// Releases what it holds above `keep`.
+    pub(crate) fn release_down_to(&mut self, keep: u64) {
+        self.reserved = self.used.max(self.reserved.min(keep));
+    }
+}
+
+impl State {
+    /// The pool of a handle that a program passed.
+    pub(crate) fn pool(&mut self, handle: CUmemoryPool) -> Result<&mut Pool, CUresult> {
+        self.pools.get_mut(&handle).filter(|pool| !pool.destroyed).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+    }
+
+    /// Takes memory for a stream-ordered allocation. Answers its address.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_INVALID_VALUE` for a pool that is not one.
+    pub(crate) fn take_from_pool(&mut self, handle: CUmemoryPool, size: u64) -> Result<u64, CUresult> {
+        let pool = self.pool(handle)?;
+        let total = pool.used.checked_add(size);
+        if total.is_none_or(|total| pool.max_size != 0 && total > pool.max_size) {
+            return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        }
+        let device = pool.device;
+        let arena = &mut self.devices[device].arena;
+        let (address, taken) = arena.take(size).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+        self.pool(handle)?.hold(size);
+        self.add_allocation((address, size, taken), crate::memory::Kind::Pool(handle), CUcontext::NULL, device);
+        Ok(address)
+    }
+
+    /// Accounts for the end of an allocation of a pool.
+    pub(crate) fn give_back_to_pool(&mut self, handle: CUmemoryPool, size: u64) {
+        let Some(pool) = self.pools.get_mut(&handle) else { return };
+        pool.used = pool.used.saturating_sub(size);
+        if pool.destroyed && pool.used == 0 {
+            self.pools.remove(&handle);
+        }
+    }
+
+    /// What a synchronization lets the pools of a device do: release what they hold above their threshold.
+    pub(crate) fn settle_pools(&mut self, device: usize) {
+        for pool in self.pools.values_mut().filter(|pool| pool.device == device) {
+            pool.release_down_to(pool.release_threshold);
+        }
+    }
+
+    /// What the pools of a device hold beyond what is used, at most what is left of its memory.
+    pub(crate) fn held_by_pools(&self, device: usize) -> u64 {
+        self.pools.values().filter(|pool| pool.device == device).map(|pool| pool.reserved - pool.used).sum()
+    }
+}

@@ -1,0 +1,232 @@
+//! When pending work runs.
+//!
+//! Work that a program enqueues waits in its stream, with the points of other streams that must have happened before it.
+//! Under the lazy schedule nothing happens until something *forces* a point: a synchronization, a blocking copy, a query. Then
+//! exactly what that point depends on is executed, in an order that the dependencies allow. So a program that forgets a
+//! dependency does not lose a race now and then: it reads stale data every time.
+//!
+//! Dependencies only ever point at work that was enqueued earlier, so there are no cycles; following them needs no recursion
+//! and no more memory than there are streams.
+
+mod progress;
+
+use crate::copy::{Copy, Fill};
+use crate::driver::{Driver, Guard};
+use crate::state::State;
+use crate::stream::Kind;
+use crate::thread;
+use cuarray_abi::*;
+use std::ffi::c_void;
+use std::sync::PoisonError;
+
+/// The `operation`-th operation of a stream, counted from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Point {
+    pub stream: CUstream,
+    pub operation: u64,
+}
+
+/// What an operation does.
+pub(crate) enum Work {
+    /// Nothing but wait for what it comes after.
+    Wait,
+    Copy(Box<Copy>),
+    Fill(Box<Fill>),
+    Record(CUevent),
+    /// A stream-ordered allocation: until now its memory was nobody's.
+    Allocate {
+        address: u64,
+        size: u64,
+    },
+    /// A stream-ordered release.
+    Release {
+        address: u64,
+    },
+    HostFunction(HostFunction),
+}
+
+/// A function of the program's that runs in stream order.
+#[derive(Clone, Copy)]
+pub(crate) enum HostFunction {
+    /// `cuLaunchHostFunc`.
+    Launched { function: unsafe extern "C" fn(*mut c_void), data: *mut c_void },
+    /// `cuStreamAddCallback`, with the stream as the program named it.
+    Callback { function: unsafe extern "C" fn(CUstream, CUresult, *mut c_void), stream: CUstream, data: *mut c_void },
+}
+
+// SAFETY: the driver never looks behind the pointer; the program has agreed to have its function called with it in any
+// thread by enqueueing it.
+unsafe impl Send for HostFunction {}
+
+/// An operation of a stream.
+pub(crate) struct Operation {
+    pub work: Work,
+    /// What must have happened before it, besides the operations in front of it.
+    pub after: Vec<Point>,
+}
+
+impl State {
+    /// Whether a point has happened.
+    pub(crate) fn happened(&self, point: Point) -> bool {
+        self.streams.get(&point.stream).is_none_or(|stream| stream.executed >= point.operation)
+    }
+
+    /// Appends work to a stream, after the given points and whatever the legacy default stream's rules add.
+    pub(crate) fn enqueue(&mut self, handle: CUstream, work: Work, mut after: Vec<Point>) -> Result<Point, CUresult> {
+        let lost = CUresult::CUDA_ERROR_INVALID_HANDLE;
+        let (context, kind, blocking) =
+            self.streams.get(&handle).map(|stream| (stream.context, stream.kind, stream.blocking())).ok_or(lost)?;
+        if kind == Kind::Legacy {
+            let others = self.contexts.get_mut(&context).map(|context| std::mem::take(&mut context.unordered));
+            for other in others.unwrap_or_default() {
+                if let Some(stream) = self.streams.get_mut(&other) {
+                    stream.unordered = false;
+                    after.push(stream.last(other));
+                }
+            }
+        } else if blocking && let Some(context) = self.contexts.get_mut(&context) {
+            let legacy = self.streams.get(&context.legacy).map(|legacy| legacy.last(context.legacy));
+            let stream = self.streams.get_mut(&handle).ok_or(lost)?;
+            if let Some(legacy) = legacy.filter(|legacy| legacy.operation > stream.legacy_seen) {
+                stream.legacy_seen = legacy.operation;
+                after.push(legacy);
+            }
+            if !stream.unordered {
+                stream.unordered = true;
+                context.unordered.push(handle);
+            }
+        }
+        after.retain(|point| !self.happened(*point));
+        let stream = self.streams.get_mut(&handle).ok_or(lost)?;
+        stream.enqueued += 1;
+        if matches!(work, Work::HostFunction(_)) {
+            stream.last_host_function = stream.enqueued;
+            self.host_functions += 1;
+        }
+        stream.queue.push_back(Operation { work, after });
+        Ok(stream.last(handle))
+    }
+
+    /// Executes what needs no foreign code.
+    fn execute(&mut self, work: Work, at: Point) {
+        match work {
+            Work::Wait | Work::HostFunction(_) => {}
+            Work::Copy(copy) => self.execute_copy(&copy),
+            Work::Fill(fill) => self.execute_fill(&fill),
+            Work::Record(event) => {
+                let time = self.stamp();
+                if let Some(event) = self.events.get_mut(&event).filter(|event| event.recorded == Some(at)) {
+                    event.time = Some(time);
+                }
+            }
+            Work::Allocate { address, size } => {
+                if let Some(arena) = self.arena_of(address) {
+                    arena.soil(address, size);
+                }
+            }
+            Work::Release { address } => self.release_allocation(address),
+        }
+    }
+}
+
+/// What came of one step of [`Driver::force`].
+enum Step {
+    /// Go on.
+    Done,
+    /// A host function is to be run without the lock.
+    Call(CUstream, HostFunction),
+    /// Another thread is inside a host function of this stream.
+    Busy,
+}
+
+impl Driver {
+    /// Makes points happen, with all that they depend on and nothing else.
+    pub(crate) fn force<'a>(&'a self, state: Guard<'a>, targets: Vec<Point>) -> Guard<'a> {
+        self.run(state, targets, u64::MAX)
+    }
+
+    /// Executes one operation that the given points depend on, if there is one that can be.
+    pub(crate) fn nudge<'a>(&'a self, state: Guard<'a>, targets: Vec<Point>) -> Guard<'a> {
+        self.run(state, targets, 1)
+    }
+
+    fn run<'a>(&'a self, mut state: Guard<'a>, mut wanted: Vec<Point>, mut budget: u64) -> Guard<'a> {
+        while let Some(&point) = wanted.last() {
+            if state.happened(point) {
+                wanted.pop();
+                continue;
+            }
+            if budget == 0 {
+                break;
+            }
+            match self.step(&mut state, point.stream, &mut wanted) {
+                Step::Done if wanted.last() == Some(&point) => budget -= 1,
+                Step::Done => {}
+                Step::Call(stream, function) => {
+                    budget -= 1;
+                    drop(state);
+                    call_outside(function);
+                    state = self.lock();
+                    state.host_functions = state.host_functions.saturating_sub(1);
+                    if let Some(stream) = state.streams.get_mut(&stream) {
+                        stream.running = false;
+                        stream.executed += 1;
+                    }
+                    state.remove_if_over(stream);
+                    self.finished.notify_all();
+                }
+                Step::Busy if budget == u64::MAX => {
+                    state = self.finished.wait(state).unwrap_or_else(PoisonError::into_inner);
+                }
+                Step::Busy => break,
+            }
+        }
+        state
+    }
+
+    /// Executes the next operation of a stream, or adds what must happen before it to `wanted`.
+    fn step(&self, state: &mut State, handle: CUstream, wanted: &mut Vec<Point>) -> Step {
+        loop {
+            let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
+            if stream.running {
+                return Step::Busy;
+            }
+            let Some(operation) = stream.queue.front_mut() else { return Step::Done };
+            let Some(before) = operation.after.pop() else { break };
+            if !state.happened(before) {
+                // It stays in the list until it has happened: a budget may end in between.
+                if let Some(operation) = state.streams.get_mut(&handle).and_then(|stream| stream.queue.front_mut()) {
+                    operation.after.push(before);
+                }
+                wanted.push(before);
+                return Step::Done;
+            }
+        }
+        let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
+        let Some(operation) = stream.queue.pop_front() else { return Step::Done };
+        if let Work::HostFunction(function) = operation.work {
+            stream.running = true;
+            return Step::Call(handle, function);
+        }
+        let at = Point { stream: handle, operation: stream.executed + 1 };
+        state.execute(operation.work, at);
+        if let Some(stream) = state.streams.get_mut(&handle) {
+            stream.executed += 1;
+        }
+        state.remove_if_over(handle);
+        Step::Done
+    }
+}
+
+/// Calls a host function in this thread, which may make no driver calls meanwhile.
+fn call_outside(function: HostFunction) {
+    thread::with(|thread| thread.in_host_function.set(true));
+    // SAFETY: the program gave the function with its data to be called once, when the work in front of it is done.
+    unsafe {
+        match function {
+            HostFunction::Launched { function, data } => function(data),
+            HostFunction::Callback { function, stream, data } => function(stream, CUresult::CUDA_SUCCESS, data),
+        }
+    }
+    thread::with(|thread| thread.in_host_function.set(false));
+}

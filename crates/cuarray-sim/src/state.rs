@@ -1,0 +1,82 @@
+//! Everything that a driver remembers, behind one lock.
+//!
+//! A call takes the lock once. Whatever runs foreign code (a host function) lets go of it first.
+
+use crate::context::Context;
+use crate::device::Device;
+use crate::event::Event;
+use crate::memory::Memory;
+use crate::pool::Pool;
+use crate::stream::Stream;
+use cuarray_abi::*;
+use std::collections::HashMap;
+use std::time::Instant;
+
+/// The state of one driver.
+pub(crate) struct State {
+    /// In the order of their ordinals; empty until `cuInit`.
+    pub devices: Vec<Device>,
+    pub contexts: HashMap<CUcontext, Context>,
+    pub streams: HashMap<CUstream, Stream>,
+    pub events: HashMap<CUevent, Event>,
+    pub pools: HashMap<CUmemoryPool, Pool>,
+    pub memory: Memory,
+    /// Host functions that are enqueued and have not returned.
+    pub host_functions: usize,
+    /// Whether the thread that runs forgotten host functions is there.
+    pub progress_thread: bool,
+    started: Instant,
+    last_stamp: u64,
+}
+
+impl State {
+    pub(crate) fn new() -> State {
+        State {
+            devices: Vec::new(),
+            contexts: HashMap::new(),
+            streams: HashMap::new(),
+            events: HashMap::new(),
+            pools: HashMap::new(),
+            memory: Memory::default(),
+            host_functions: 0,
+            progress_thread: false,
+            started: Instant::now(),
+            last_stamp: 0,
+        }
+    }
+
+    /// Nanoseconds since the driver started; every answer is greater than the one before.
+    pub(crate) fn stamp(&mut self) -> u64 {
+        let now = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.last_stamp = now.max(self.last_stamp + 1);
+        self.last_stamp
+    }
+
+    /// The device of an ordinal.
+    pub(crate) fn device(&self, ordinal: CUdevice) -> Result<&Device, CUresult> {
+        let device = usize::try_from(ordinal).ok().and_then(|ordinal| self.devices.get(ordinal));
+        device.ok_or(CUresult::CUDA_ERROR_INVALID_DEVICE)
+    }
+
+    /// The device of an ordinal.
+    pub(crate) fn device_mut(&mut self, ordinal: CUdevice) -> Result<&mut Device, CUresult> {
+        let device = usize::try_from(ordinal).ok().and_then(|ordinal| self.devices.get_mut(ordinal));
+        device.ok_or(CUresult::CUDA_ERROR_INVALID_DEVICE)
+    }
+
+    /// The context of a handle that a program passed.
+    pub(crate) fn context(&self, handle: CUcontext) -> Result<&Context, CUresult> {
+        self.contexts.get(&handle).filter(|context| context.active).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
+    }
+
+    /// The context of a handle that a program passed.
+    pub(crate) fn context_mut(&mut self, handle: CUcontext) -> Result<&mut Context, CUresult> {
+        let context = self.contexts.get_mut(&handle).filter(|context| context.active);
+        context.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
+    }
+
+    /// The event of a handle that a program passed.
+    pub(crate) fn event(&self, handle: CUevent) -> Result<&Event, CUresult> {
+        self.events.get(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+    }
+}

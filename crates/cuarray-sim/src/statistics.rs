@@ -1,0 +1,77 @@
+//! What a driver has alive, pending, counted and refused, as JSON.
+//!
+//! For tests and for people: a leak is an allocation that is still in the list.
+
+use crate::driver::Driver;
+use cuarray_abi::ENTRY_POINTS;
+use std::fmt::Write as _;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+/// The statistics of a driver as one JSON object.
+pub(crate) fn json(driver: &Driver) -> String {
+    let state = driver.lock();
+    let mut text = String::from("{\"allocations\":[");
+    let mut comma = "";
+    for allocation in state.memory.iter() {
+        let (address, size, device) = (allocation.address, allocation.size, allocation.device);
+        let (kind, id, freed) = (allocation.kind.name(), allocation.id, allocation.freed);
+        let _ = write!(
+            text,
+            "{comma}{{\"kind\":\"{kind}\",\"address\":{address},\"size\":{size},\"device\":{device},\"id\":{id},\"release_pending\":{freed}}}"
+        );
+        comma = ",";
+    }
+    let created = state.streams.values().filter(|stream| stream.kind == crate::stream::Kind::Created);
+    let streams = created.filter(|stream| !stream.destroyed).count();
+    let pending: u64 = state.streams.values().map(|stream| stream.pending()).sum();
+    let pools = state.pools.values().filter(|pool| !pool.is_default).count();
+    let (events, contexts, host_functions) = (state.events.len(), state.contexts.len(), state.host_functions);
+    drop(state);
+    let _ = write!(
+        text,
+        "],\"streams\":{streams},\"events\":{events},\"contexts\":{contexts},\"pools\":{pools},\
+         \"pending_operations\":{pending},\"pending_host_functions\":{host_functions},\"calls\":{{"
+    );
+    let mut comma = "";
+    for (entry, count) in ENTRY_POINTS.iter().zip(&driver.calls_of) {
+        let count = count.load(Ordering::Relaxed);
+        if count > 0 {
+            let _ = write!(text, "{comma}\"{}\":{count}", entry.symbol);
+            comma = ",";
+        }
+    }
+    text.push_str("},\"refused\":{");
+    let mut comma = "";
+    for (name, count) in driver.refused.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        text.push_str(comma);
+        quote(&mut text, name);
+        let _ = write!(text, ":{count}");
+        comma = ",";
+    }
+    text.push_str("}}");
+    text
+}
+
+/// Appends a JSON string.
+fn quote(text: &mut String, value: &str) {
+    text.push('"');
+    for character in value.chars() {
+        match character {
+            '"' | '\\' => text.extend(['\\', character]),
+            control if control < ' ' => drop(write!(text, "\\u{:04x}", control as u32)),
+            other => text.push(other),
+        }
+    }
+    text.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_name_is_quoted() {
+        let mut text = String::new();
+        super::quote(&mut text, "a\"\\\n");
+        assert_eq!(text, "\"a\\\"\\\\\\u000a\"");
+    }
+}

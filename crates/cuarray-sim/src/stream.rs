@@ -1,0 +1,139 @@
+//! Streams: queues of work, each in order.
+//!
+//! A stream counts its operations. Its *n*-th operation is a [`Point`] that others can wait for, and it has happened when
+//! the stream has executed *n* operations. Streams are never reused, so a point stays meaningful after its stream is gone:
+//! it has happened then, because a stream only goes when it is drained.
+
+use crate::driver::Call;
+use crate::schedule::{Operation, Point};
+use crate::state::State;
+use cuarray_abi::*;
+use std::collections::VecDeque;
+
+/// Which kind of stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// The context's legacy default stream: a barrier for all blocking streams of the context.
+    Legacy,
+    /// A host thread's default stream.
+    PerThread,
+    /// One that the program made.
+    Created,
+}
+
+/// One stream.
+pub(crate) struct Stream {
+    pub context: CUcontext,
+    pub kind: Kind,
+    pub flags: u32,
+    pub priority: i32,
+    /// `cuStreamGetId`.
+    pub id: u64,
+    pub queue: VecDeque<Operation>,
+    /// How many operations were ever enqueued, and how many of them have been executed.
+    pub enqueued: u64,
+    pub executed: u64,
+    /// Whether some thread is executing the operation that left the queue last, without the lock.
+    pub running: bool,
+    /// The last operation of the legacy default stream that this stream's work is ordered after.
+    pub legacy_seen: u64,
+    /// Whether it is in its context's list of unordered streams.
+    pub unordered: bool,
+    /// `cuStreamDestroy` was called: it goes when it is drained.
+    pub destroyed: bool,
+    /// The number of the last host function enqueued.
+    pub last_host_function: u64,
+}
+
+impl Stream {
+    pub(crate) fn new(context: CUcontext, kind: Kind, flags: u32, priority: i32) -> Stream {
+        Stream {
+            context,
+            kind,
+            flags,
+            priority,
+            id: crate::handle::fresh() as u64,
+            queue: VecDeque::new(),
+            enqueued: 0,
+            executed: 0,
+            running: false,
+            legacy_seen: 0,
+            unordered: false,
+            destroyed: false,
+            last_host_function: 0,
+        }
+    }
+
+    /// Whether it waits for the legacy default stream and is waited for by it.
+    pub(crate) fn blocking(&self) -> bool {
+        self.kind != Kind::Legacy && self.flags & CU_STREAM_NON_BLOCKING == 0
+    }
+
+    /// How many operations have not been executed.
+    pub(crate) fn pending(&self) -> u64 {
+        self.enqueued - self.executed
+    }
+
+    /// The point of its last operation; `handle` is its own.
+    pub(crate) fn last(&self, handle: CUstream) -> Point {
+        Point { stream: handle, operation: self.enqueued }
+    }
+}
+
+impl State {
+    /// The stream that a program means by `handle` while `current` is its current context.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_HANDLE` for one that is not, or no longer, a stream.
+    pub(crate) fn stream_of(
+        &mut self,
+        call: &Call,
+        current: CUcontext,
+        handle: CUstream,
+    ) -> Result<CUstream, CUresult> {
+        let per_thread = handle == CU_STREAM_PER_THREAD || (handle.is_null() && call.per_thread);
+        if !per_thread && !handle.is_null() && handle != CU_STREAM_LEGACY {
+            let stream = self.streams.get(&handle).filter(|stream| stream.kind == Kind::Created && !stream.destroyed);
+            return stream.map(|_| handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE);
+        }
+        let context = self.context_mut(current)?;
+        if !per_thread {
+            return Ok(context.legacy);
+        }
+        if let Some(stream) = context.per_thread.get(&call.thread) {
+            return Ok(*stream);
+        }
+        let stream = CUstream(crate::handle::fresh());
+        context.per_thread.insert(call.thread, stream);
+        context.streams.insert(stream);
+        self.streams.insert(stream, Stream::new(current, Kind::PerThread, CU_STREAM_DEFAULT, 0));
+        Ok(stream)
+    }
+
+    /// What must have happened for a synchronization with `stream` to be over: its own work and, for the legacy default
+    /// stream, that of every blocking stream of its context.
+    pub(crate) fn stream_tail(&self, handle: CUstream) -> Vec<Point> {
+        let Some(stream) = self.streams.get(&handle) else { return Vec::new() };
+        let mut tail = vec![stream.last(handle)];
+        if stream.kind == Kind::Legacy
+            && let Some(context) = self.contexts.get(&stream.context)
+        {
+            let others = context.unordered.iter().filter_map(|other| Some(self.streams.get(other)?.last(*other)));
+            tail.extend(others);
+        }
+        tail.retain(|point| !self.happened(*point));
+        tail
+    }
+
+    /// Removes a stream that is destroyed and drained.
+    pub(crate) fn remove_if_over(&mut self, handle: CUstream) {
+        let Some(stream) = self.streams.get(&handle) else { return };
+        if stream.destroyed && stream.pending() == 0 {
+            let context = stream.context;
+            self.streams.remove(&handle);
+            if let Some(context) = self.contexts.get_mut(&context) {
+                context.streams.remove(&handle);
+            }
+        }
+    }
+}

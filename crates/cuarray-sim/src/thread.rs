@@ -1,0 +1,54 @@
+//! What belongs to one host thread: its contexts, its number, and whether it is inside a host function.
+//!
+//! The driver's manual gives every host thread a stack of contexts and a default stream of its own. Late in a thread's
+//! end, and at the process's exit, its thread-local storage is gone while some finalizer still calls; [`with`] then
+//! answers `None`, and the call ends with `CUDA_ERROR_DEINITIALIZED` instead of a crash.
+
+use crate::driver::Driver;
+use cuarray_abi::CUcontext;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// One host thread.
+pub(crate) struct Thread {
+    /// A number that no other thread of this process has had.
+    pub number: u64,
+    /// The drivers that [`crate::Sim::enter`] has put before the process's own, the innermost last.
+    pub entered: RefCell<Vec<Arc<Driver>>>,
+    /// Whether a host function is running in this thread.
+    pub in_host_function: Cell<bool>,
+    /// The context stack for each driver (by its number) that this thread has used.
+    stacks: RefCell<Vec<(u64, Vec<CUcontext>)>>,
+}
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+thread_local! {
+    static THREAD: Thread = Thread {
+        number: NEXT.fetch_add(1, Ordering::Relaxed),
+        entered: RefCell::default(),
+        in_host_function: Cell::new(false),
+        stacks: RefCell::default(),
+    };
+}
+
+/// Calls `f` with the calling thread; `None` where the thread's storage is gone already.
+pub(crate) fn with<R>(f: impl FnOnce(&Thread) -> R) -> Option<R> {
+    THREAD.try_with(f).ok()
+}
+
+/// Calls `f` with the calling thread's context stack for the driver of this number.
+pub(crate) fn with_contexts<R>(driver: u64, f: impl FnOnce(&mut Vec<CUcontext>) -> R) -> Option<R> {
+    with(|thread| {
+        let mut stacks = thread.stacks.borrow_mut();
+        let index = match stacks.iter().position(|(owner, _)| *owner == driver) {
+            Some(index) => index,
+            None => {
+                stacks.push((driver, Vec::new()));
+                stacks.len() - 1
+            }
+        };
+        f(&mut stacks[index].1)
+    })
+}
