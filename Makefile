@@ -18,7 +18,11 @@ ifeq ($(origin PYTHON),undefined)
 PYTHON := python3
 ENVIRONMENT := $(VENV)/pyvenv.cfg
 else
-ENVIRONMENT := $(VENV)/.python-$(shell $(PYTHON) -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
+PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
+ifeq ($(PYTHON_VERSION),)
+$(error PYTHON=$(PYTHON) does not run)
+endif
+ENVIRONMENT := $(VENV)/.python-$(PYTHON_VERSION)
 endif
 TOOLS := $(VENV)/.tools
 PEERS := $(VENV)/.peers
