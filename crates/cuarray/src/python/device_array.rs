@@ -1,7 +1,7 @@
 //! `DeviceArray`: an interface, what keeps its memory alive, and its default stream.
 
 use super::{
-    export,
+    export::{self, Template},
     host::{self, HostArray},
     import,
     runtime::{context_of, driver},
@@ -39,17 +39,18 @@ pub struct PyDeviceArray {
     /// The default stream, where it is one that was given to us as an object; else the interface may name a foreign one,
     /// which the owner keeps alive (clause L4).
     stream: Option<Py<PyStream>>,
+    template: Template,
 }
 
 impl PyDeviceArray {
     /// An array whose memory, and whose stream, `owner` keeps alive.
     pub(super) fn foreign(interface: Interface, owner: Option<Py<PyAny>>) -> PyDeviceArray {
-        PyDeviceArray { interface, owner, stream: None }
+        PyDeviceArray { interface, owner, stream: None, template: Template::new() }
     }
 
     /// An array whose default stream is `stream`.
     pub(super) fn with_stream(interface: Interface, owner: Py<PyAny>, stream: Option<Py<PyStream>>) -> PyDeviceArray {
-        PyDeviceArray { interface, owner: Some(owner), stream }
+        PyDeviceArray { interface, owner: Some(owner), stream, template: Template::new() }
     }
 
     pub(super) fn interface(&self) -> &Interface {
@@ -168,7 +169,7 @@ impl PyDeviceArray {
     /// The interface as other libraries read it (version 3, or what `cuarray.config.export_version` says).
     #[getter(__cuda_array_interface__)]
     fn cuda_array_interface<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
-        export::dictionary(py, &self.interface)
+        self.template.dictionary(py, &self.interface)
     }
 
     /// The size of each dimension.

@@ -5,31 +5,50 @@ use crate::{Interface, Result};
 use pyo3::{
     intern,
     prelude::*,
+    sync::PyOnceLock,
     types::{PyDict, PyInt, PyTuple},
 };
 
-/// The dictionary of `interface`, of the version that the configuration names.
-///
-/// `strides` is `None` only where the array is C-contiguous; the pointer of a zero-size array is 0 (clause I5); `stream` is
-/// never 0, and stands there only in version 3.
-pub(super) fn dictionary<'py>(py: Python<'py>, interface: &Interface) -> Result<Bound<'py, PyDict>> {
-    let layout = interface.layout();
-    let version = config::export_version();
+/// What is the same in every dictionary of one array, made once and copied: tuples and numbers are expensive, copies are not.
+pub(super) struct Template(PyOnceLock<Py<PyDict>>);
+
+impl Template {
+    pub(super) const fn new() -> Template {
+        Template(PyOnceLock::new())
+    }
+
+    /// The dictionary of `interface`, of the version that the configuration names.
+    ///
+    /// `strides` is `None` only where the array is C-contiguous; the pointer of a zero-size array is 0 (clause I5); `stream`
+    /// is never 0, and stands there only in version 3.
+    pub(super) fn dictionary<'py>(&self, py: Python<'py>, interface: &Interface) -> Result<Bound<'py, PyDict>> {
+        let dict = self.0.get_or_try_init(py, || constant(py, interface))?.bind(py).copy()?;
+        if let Some(descr) = interface.descr() {
+            dict.set_item(intern!(py, "descr"), super::descr::write(py, descr)?)?;
+        }
+        let version = config::export_version();
+        if version < 3 {
+            dict.set_item(intern!(py, "version"), version)?;
+            dict.del_item(intern!(py, "stream"))?;
+        } else if let Some(handle) = interface.stream().handle()
+            && config::export_stream()
+        {
+            dict.set_item(intern!(py, "stream"), handle)?;
+        }
+        Ok(dict)
+    }
+}
+
+fn constant(py: Python<'_>, interface: &Interface) -> Result<Py<PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item(intern!(py, "shape"), shape(py, interface)?)?;
     dict.set_item(intern!(py, "typestr"), interface.typestr().to_string())?;
     dict.set_item(intern!(py, "data"), (interface.export_data(), interface.is_read_only()))?;
-    let contiguous = layout.is_c_contiguous();
+    let contiguous = interface.layout().is_c_contiguous();
     dict.set_item(intern!(py, "strides"), if contiguous { None } else { Some(strides(py, interface)?) })?;
-    if let Some(descr) = interface.descr() {
-        dict.set_item(intern!(py, "descr"), super::descr::write(py, descr)?)?;
-    }
-    if version >= 3 {
-        let stream = if config::export_stream() { interface.stream().handle() } else { None };
-        dict.set_item(intern!(py, "stream"), stream)?;
-    }
-    dict.set_item(intern!(py, "version"), version)?;
-    Ok(dict)
+    dict.set_item(intern!(py, "stream"), py.None())?;
+    dict.set_item(intern!(py, "version"), 3)?;
+    Ok(dict.unbind())
 }
 
 /// The shape as a tuple.
