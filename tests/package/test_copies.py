@@ -1,0 +1,389 @@
+"""Copies between host and device, and within a device, for every pair of layouts: NumPy says what must come out.
+
+What must *not* change is checked too: the bytes between the elements of a destination, which a copy that is too wide would
+overwrite.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import cuarray
+import driver_probe
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.lib.stride_tricks import as_strided
+from producers import Producer, foreign
+
+SHAPE = (3, 4, 5)
+
+
+def values(shape: tuple[int, ...], dtype: Any = "<i4", start: int = 1) -> np.ndarray[Any, Any]:
+    return np.arange(start, start + int(np.prod(shape)), dtype=dtype).reshape(shape)
+
+
+# Each makes an array of a shape and type, in the layout that it is named for, within memory of its own.
+LAYOUTS: dict[str, Callable[[tuple[int, ...], Any], np.ndarray[Any, Any]]] = {
+    "C": lambda shape, dtype: np.zeros(shape, dtype),
+    "F": lambda shape, dtype: np.zeros(shape, dtype, "F"),
+    "sliced": lambda shape, dtype: np.zeros([2 * n + 1 for n in shape], dtype)[tuple(slice(1, None, 2) for _ in shape)],
+    "inner": lambda shape, dtype: np.zeros([n + 2 for n in shape], dtype)[tuple(slice(1, n + 1) for n in shape)],
+    "reversed": lambda shape, dtype: np.zeros(shape, dtype)[tuple(slice(None, None, -1) for _ in shape)],
+    "last reversed": lambda shape, dtype: np.zeros(shape, dtype)[..., ::-1],
+    "transposed": lambda shape, dtype: np.zeros(shape[::-1], dtype).transpose(),
+    "rolled": lambda shape, dtype: np.moveaxis(np.zeros((*shape[1:], shape[0]), dtype), -1, 0),
+    "unaligned": lambda shape, dtype: np.zeros(shape, [("gap", "u1"), ("x", dtype), ("more", "V2")])["x"],
+}
+BROADCAST: Callable[[tuple[int, ...], Any], np.ndarray[Any, Any]] = lambda shape, dtype: np.broadcast_to(  # noqa: E731
+    np.zeros((shape[0], *[1] * (len(shape) - 1)), dtype), shape
+)
+
+
+class Whole:
+    """A device array of a layout, and all of the memory that it lies in, so that its gaps can be looked at."""
+
+    def __init__(self, like: np.ndarray[Any, Any], stream: Any = None) -> None:
+        read = cuarray.interface({**like.__array_interface__, "version": 3})
+        low, high = read.byte_range
+        self.bytes = cuarray.to_device(np.full(high - low, 0xA5, np.uint8), stream=stream)
+        self.array = cuarray.as_cuda_array(
+            Producer(
+                {
+                    **like.__array_interface__,
+                    "strides": like.strides,
+                    "data": (self.bytes.ptr + read.ptr - low, False),
+                    "version": 3,
+                    "stream": None if self.bytes.stream is None else self.bytes.stream.handle,
+                },
+                keeps=self.bytes,
+            ),
+            sync=False,
+        )
+        self.offset, self.like = read.ptr - low, like
+
+    def host(self) -> np.ndarray[Any, Any]:
+        """The elements, read by one plain copy of all bytes."""
+        fetched = self.bytes.copy_to_host()
+        return np.ndarray(self.like.shape, self.like.dtype, fetched, self.offset, self.like.strides)
+
+    def put(self, elements: np.ndarray[Any, Any]) -> None:
+        """Sets the elements by one plain copy of all bytes."""
+        fetched = self.bytes.copy_to_host()
+        # A broadcast array has several elements in one place, all of them alike.
+        view = np.ndarray(self.like.shape, self.like.dtype, fetched, self.offset, self.like.strides)
+        for index in np.ndindex(self.like.shape):
+            view[index] = elements[index]
+        self.bytes.copy_to_device(fetched)
+
+    def assert_gaps_untouched(self) -> None:
+        fetched = self.bytes.copy_to_host()
+        written = np.zeros(fetched.shape, bool)
+        itemsize = self.like.itemsize
+        as_bytes = np.ndarray(
+            (*self.like.shape, itemsize), bool, written.data, self.offset, (*self.like.strides, 1)
+        )
+        as_bytes[...] = True
+        assert (fetched[~written] == 0xA5).all(), "bytes between the elements were overwritten"
+
+
+def same_layout_on_device(host: np.ndarray[Any, Any]) -> Whole:
+    whole = Whole(host)
+    whole.put(host)
+    return whole
+
+
+def source(layout: str) -> np.ndarray[Any, Any]:
+    if layout == "broadcast":
+        return np.broadcast_to(values((SHAPE[0], 1, 1)), SHAPE)
+    host = LAYOUTS[layout](SHAPE, "<i4")
+    host[...] = values(SHAPE)
+    return host
+
+
+SOURCES = [*LAYOUTS, "broadcast"]
+
+
+@pytest.fixture(params=["without stream", "in a stream", "in a foreign stream", "in the array's stream"])
+def streams(request: pytest.FixtureRequest, driver: str) -> Any:
+    """What is given as the default stream of the arrays, and as `stream=`."""
+    if request.param == "without stream":
+        return None, None
+    if request.param == "in a stream":
+        return None, cuarray.stream()
+    if request.param == "in the array's stream":
+        return cuarray.stream(), None
+    foreign_stream = driver_probe.ForeignStream()
+    request.addfinalizer(foreign_stream.destroy)
+    return None, foreign_stream
+
+
+def finish(stream: Any) -> None:
+    if stream is not None:
+        cuarray.external_stream(stream).synchronize()
+
+
+@pytest.mark.parametrize(("to", "of"), itertools.product(LAYOUTS, SOURCES))
+def test_host_to_device(streams: Any, to: str, of: str) -> None:
+    default, given_stream = streams
+    host, device = source(of), Whole(LAYOUTS[to](SHAPE, "<i4"), default)
+    device.array.copy_to_device(host, stream=given_stream)
+    finish(given_stream)
+    assert np.array_equal(device.host(), host)
+    device.assert_gaps_untouched()
+
+
+@pytest.mark.parametrize(("to", "of"), itertools.product(LAYOUTS, SOURCES))
+def test_device_to_host(streams: Any, to: str, of: str) -> None:
+    _, given_stream = streams
+    host = source(of)
+    device, target = same_layout_on_device(host), LAYOUTS[to](SHAPE, "<i4")
+    gaps = target.base.copy() if isinstance(target.base, np.ndarray) else None
+    assert device.array.copy_to_host(target, stream=given_stream) is target
+    finish(given_stream)
+    assert np.array_equal(target, host)
+    if gaps is not None and isinstance(target.base, np.ndarray):
+        target[...] = 0
+        assert np.array_equal(target.base, gaps), "host memory between the elements was overwritten"
+
+
+@pytest.mark.parametrize("of", SOURCES)
+def test_device_to_new_host_array(streams: Any, of: str) -> None:
+    default, _ = streams
+    host = source(of)
+    back = same_layout_on_device(host).array.copy_to_host()
+    assert np.array_equal(back, host)
+    assert back.flags.owndata or back.base is not None
+    assert back.flags.writeable
+    assert back.flags.f_contiguous if host.flags.f_contiguous else back.flags.c_contiguous
+
+
+@pytest.mark.parametrize(("to", "of"), itertools.product(LAYOUTS, SOURCES))
+def test_device_to_device(streams: Any, to: str, of: str) -> None:
+    default, given_stream = streams
+    host = source(of)
+    device, target = same_layout_on_device(host), Whole(LAYOUTS[to](SHAPE, "<i4"), default)
+    target.array.copy_to_device(device.array, stream=given_stream)
+    finish(given_stream)
+    assert np.array_equal(target.host(), host)
+    target.assert_gaps_untouched()
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 0, 2), (1, 1, 1), (1, 5), (5, 1), (1, 3, 1, 2)], ids=str)
+@pytest.mark.parametrize("dtype", ["u1", "<f8", "V3", "<c16"])
+def test_shapes_of_no_and_of_one_element(streams: Any, shape: tuple[int, ...], dtype: str) -> None:
+    default, given_stream = streams
+    host = np.frombuffer(np.random.default_rng(2).bytes(int(np.prod(shape)) * np.dtype(dtype).itemsize), dtype)
+    host = host.reshape(shape)
+    array = cuarray.device_array(shape, dtype, stream=default)
+    array.copy_to_device(host, stream=given_stream)
+    other = cuarray.device_array(shape, dtype, order="F")
+    finish(given_stream)
+    other.copy_to_device(array, stream=given_stream)
+    finish(given_stream)
+    target = np.zeros(shape, dtype)
+    other.copy_to_host(target, stream=given_stream)
+    finish(given_stream)
+    assert target.tobytes() == host.tobytes()
+
+
+@pytest.mark.parametrize("strides", [(999, 4), (-3, 4), (0, 4), (2**40, 4), (-(2**40), -4)], ids=str)
+def test_the_stride_of_a_single_row_means_nothing(driver: str, strides: tuple[int, int]) -> None:
+    memory = cuarray.to_device(np.arange(10, dtype="<i4"))
+    row = cuarray.as_cuda_array(
+        foreign(memory, shape=(1, 3), strides=strides, data=(memory.ptr + 16, False))
+    )
+    expected = [[4, 5, 6]] if strides[1] > 0 else [[4, 3, 2]]
+    assert row.copy_to_host().tolist() == expected
+    row.copy_to_device(np.int32([[-1, -2, -3]]))
+    assert row.copy_to_host().tolist() == [[-1, -2, -3]]
+    assert memory.copy_to_host()[[0, 1, 7, 8, 9]].tolist() == [0, 1, 7, 8, 9]
+
+
+def test_a_copy_onto_itself_changes_nothing(driver: str) -> None:
+    array = cuarray.to_device(np.arange(6))
+    array.copy_to_device(array)
+    assert array.copy_to_host().tolist() == list(range(6))
+
+
+def test_many_small_pieces_are_fetched_whole(driver: str) -> None:
+    """Two thousand elements that no single box holds, in both directions."""
+    host = values((10, 10, 4, 5), "<i2")[::-1, ::2, ::-1, ::3]
+    device = same_layout_on_device(host)
+    assert np.array_equal(device.array.copy_to_host(), host)
+    device.array.copy_to_device(-host)
+    assert np.array_equal(device.host(), -host)
+    device.assert_gaps_untouched()
+
+
+def test_large_and_strided(driver: str) -> None:
+    host = values((512, 600), "<i4")
+    device = cuarray.to_device(host)
+    corner = cuarray.as_cuda_array(
+        foreign(device, shape=(256, 300), strides=(4800, 8), data=(device.ptr + 4, False))
+    )
+    assert np.array_equal(corner.copy_to_host(), host[::2, 1::2])
+    corner.copy_to_device(np.zeros((256, 300), "<i4"))
+    host[::2, 1::2] = 0
+    assert np.array_equal(device.copy_to_host(), host)
+
+
+# --- numbers and arrays of other kinds as a source ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given_values", [[1, 2, 3], (1, 2, 3), range(1, 4), [1.0, 2.0, 3.0]], ids=repr)
+def test_numbers_take_the_type_of_the_array(driver: str, given_values: Any) -> None:
+    for dtype in ("<f4", ">i2", "<u8", "<c8"):
+        array = cuarray.device_array(3, dtype)
+        array.copy_to_device(given_values)
+        assert array.copy_to_host().tolist() == [1, 2, 3]
+
+
+def test_a_scalar_fills_a_0_d_array(driver: str) -> None:
+    array = cuarray.device_array((), "<f4")
+    array.copy_to_device(2.5)
+    assert array.copy_to_host()[()] == 2.5
+
+
+def test_typed_arrays_must_have_the_type(driver: str) -> None:
+    array = cuarray.device_array(3, "<i4")
+    for other in (np.zeros(3, "<f4"), np.zeros(3, ">i4"), np.zeros(3, "<u4"), np.zeros(3, "<i8")):
+        with pytest.raises(ValueError, match="one type"):
+            array.copy_to_device(other)
+        with pytest.raises(ValueError, match="one type"):
+            array.copy_to_device(cuarray.to_device(other))
+        with pytest.raises(ValueError, match="one type"):
+            array.copy_to_host(other)
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (4,), (1, 3), (3, 1), (0,)], ids=str)
+def test_shapes_must_be_equal(driver: str, shape: tuple[int, ...]) -> None:
+    array = cuarray.to_device(np.zeros(3, "<i4"))
+    for copy in (
+        lambda: array.copy_to_device(np.zeros(shape, "<i4")),
+        lambda: array.copy_to_device(cuarray.device_array(shape, "<i4")),
+        lambda: array.copy_to_host(np.zeros(shape, "<i4")),
+    ):
+        with pytest.raises(ValueError, match="shape"):
+            copy()
+    assert array.copy_to_host().tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("source_of", ["host", "device"])
+def test_a_broadcast_destination_is_refused(driver: str, source_of: str) -> None:
+    memory = cuarray.to_device(np.int32([5]))
+    target = cuarray.as_cuda_array(foreign(memory, shape=(3,), strides=(0,)))
+    given_values: Any = np.int32([1, 2, 3])
+    with pytest.raises(ValueError, match="broadcast"):
+        target.copy_to_device(given_values if source_of == "host" else cuarray.to_device(given_values))
+    assert memory.copy_to_host().tolist() == [5]
+
+
+def test_a_read_only_host_array_is_no_destination(driver: str) -> None:
+    target = np.zeros(3, "<i4")
+    target.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        cuarray.to_device(np.int32([1, 2, 3])).copy_to_host(target)
+    assert target.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("target", [[0, 0, 0], (0, 0, 0), bytearray(12), "abc", 1.0], ids=repr)
+def test_a_destination_is_a_numpy_array(driver: str, target: Any) -> None:
+    with pytest.raises(TypeError, match="numpy"):
+        cuarray.to_device(np.int32([1, 2, 3])).copy_to_host(target)
+
+
+def test_a_foreign_array_is_a_source(driver: str) -> None:
+    memory = cuarray.to_device(np.arange(3))
+    target = cuarray.device_array(3, int)
+    target.copy_to_device(foreign(memory))
+    assert target.copy_to_host().tolist() == [0, 1, 2]
+
+
+def test_a_wrong_foreign_array_is_refused_as_an_import_would_be(driver: str) -> None:
+    target = cuarray.to_device(np.arange(3))
+    with pytest.raises(ValueError, match=r"\['shape'\]"):
+        target.copy_to_device(foreign(target, shape=[3]))
+    with pytest.raises(TypeError, match="a dict is expected"):
+        target.copy_to_device(Producer(17))
+
+    class Raises:
+        @property
+        def __cuda_array_interface__(self) -> object:
+            raise RuntimeError("requires grad")
+
+    for take in (target.copy_to_device, cuarray.to_device):
+        with pytest.raises(TypeError, match="RuntimeError") as raised:
+            take(Raises())
+        assert isinstance(raised.value.__cause__, RuntimeError)
+    assert target.copy_to_host().tolist() == [0, 1, 2]
+
+
+# --- any two layouts at all ------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def layouts(draw: st.DrawFn, shape: tuple[int, ...], itemsize: int, overlapping: bool) -> tuple[int, ...]:
+    """Byte strides under which no two elements share a byte, unless they may: a random order of axes, gaps, signs."""
+    if overlapping and draw(st.booleans()):
+        return tuple(draw(st.integers(-3 * itemsize, 3 * itemsize)) for _ in shape)
+    strides, step = [0] * len(shape), itemsize
+    for axis in draw(st.permutations(range(len(shape)))):
+        stride = step + draw(st.sampled_from([0, 0, 0, itemsize, 1, 7]))
+        strides[axis] = stride * draw(st.sampled_from([1, 1, -1]))
+        step = stride * max(shape[axis], 1)
+    return tuple(strides)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[tuple[int, ...], int, tuple[int, ...], tuple[int, ...]]:
+    shape = tuple(draw(st.lists(st.sampled_from([0, 1, 1, 2, 3, 4, 5]), max_size=5)))
+    itemsize = draw(st.sampled_from([1, 2, 3, 4, 8, 16]))
+    return shape, itemsize, draw(layouts(shape, itemsize, False)), draw(layouts(shape, itemsize, True))
+
+
+def laid_out(shape: tuple[int, ...], itemsize: int, strides: tuple[int, ...], seed: int) -> np.ndarray[Any, Any]:
+    """A host array of just that layout, filled with random bytes."""
+    ends = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)] if 0 not in shape else []
+    low, high = sum(min(end, 0) for end in ends), sum(max(end, 0) for end in ends)
+    raw = np.random.default_rng(seed).integers(0, 256, high - low + itemsize, np.uint8)
+    return np.ndarray(shape, f"V{itemsize}", raw, -low, strides)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(case=cases())
+def test_any_layout_to_any_layout(driver: str, case: Any) -> None:
+    shape, itemsize, to, of = case
+    host = laid_out(shape, itemsize, of, 1)
+    expected = np.ascontiguousarray(host).tobytes()
+
+    device = Whole(laid_out(shape, itemsize, to, 2))
+    device.array.copy_to_device(host)
+    assert np.ascontiguousarray(device.host()).tobytes() == expected
+    device.assert_gaps_untouched()
+
+    overlapping = Whole(host)
+    overlapping.bytes.copy_to_device(as_strided(host.base, host.base.shape))  # type: ignore[union-attr]
+    assert overlapping.array.copy_to_host().tobytes("C") == expected
+
+    target = laid_out(shape, itemsize, to, 3)
+    overlapping.array.copy_to_host(target)
+    assert np.ascontiguousarray(target).tobytes() == expected
+
+    other = Whole(laid_out(shape, itemsize, to, 4))
+    other.array.copy_to_device(overlapping.array)
+    assert np.ascontiguousarray(other.host()).tobytes() == expected
+    other.assert_gaps_untouched()
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(case=cases())
+def test_to_device_of_any_layout(driver: str, case: Any) -> None:
+    shape, itemsize, _, of = case
+    host = laid_out(shape, itemsize, of, 5)
+    array = cuarray.to_device(host)
+    assert array.is_c_contiguous or array.is_f_contiguous
+    assert array.copy_to_host().tobytes("C") == np.ascontiguousarray(host).tobytes()
