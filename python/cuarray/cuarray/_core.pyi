@@ -5,7 +5,6 @@ from typing import Any, Literal, Protocol, final
 
 from numpy import dtype as _dtype
 from numpy import ndarray as _ndarray
-from typing_extensions import Self
 
 __version__: str
 
