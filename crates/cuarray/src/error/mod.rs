@@ -38,6 +38,8 @@ enum ErrorKind {
     Unsupported(String),
     /// An argument that is no part of an interface.
     Argument(String),
+    /// An index that selects nothing of the array.
+    OutOfBounds(String),
     /// No driver could be loaded.
     NoDriver { tried: Vec<String> },
     /// The driver lacks an entry point.
@@ -71,6 +73,11 @@ impl Error {
     /// An argument of a call is wrong.
     pub fn argument(what: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::Argument(what.into())))
+    }
+
+    /// An index selects nothing of the array that it was given to.
+    pub fn out_of_bounds(what: impl Into<String>) -> Error {
+        Error(Box::new(ErrorKind::OutOfBounds(what.into())))
     }
 
     /// The interface could not be read: `cause` was raised on the way.
@@ -119,6 +126,11 @@ impl Error {
         matches!(*self.0, ErrorKind::Unsupported(_))
     }
 
+    /// Whether an index selects nothing of the array (Python: `IndexError`).
+    pub fn is_out_of_bounds(&self) -> bool {
+        matches!(*self.0, ErrorKind::OutOfBounds(_))
+    }
+
     /// Whether no driver could be loaded.
     pub fn is_no_driver(&self) -> bool {
         matches!(*self.0, ErrorKind::NoDriver { .. })
@@ -150,7 +162,10 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            ErrorKind::NotAnArray(what) | ErrorKind::Unsupported(what) | ErrorKind::Argument(what) => f.write_str(what),
+            ErrorKind::NotAnArray(what)
+            | ErrorKind::Unsupported(what)
+            | ErrorKind::Argument(what)
+            | ErrorKind::OutOfBounds(what) => f.write_str(what),
             ErrorKind::Entry { key, why } => write!(f, "__cuda_array_interface__['{key}']: {why}"),
             ErrorKind::NoDriver { tried } => {
                 f.write_str("no CUDA driver could be loaded")?;

@@ -5,13 +5,14 @@
 //! | [`Error::is_not_an_array`] | `TypeError`; what the property raised is its `__cause__` |
 //! | [`Error::is_invalid_interface`], a wrong argument | `ValueError` |
 //! | [`Error::is_unsupported`] | `BufferError` |
+//! | [`Error::is_out_of_bounds`] | `IndexError` |
 //! | [`Error::is_driver`] | `CudaError`, with the driver's `name` and `code` of it and the `call` that answered it |
 //! | raised by Python | itself |
 
 use super::{Error, ErrorKind};
 use pyo3::{
     create_exception,
-    exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError},
+    exceptions::{PyBufferError, PyIndexError, PyRuntimeError, PyTypeError, PyValueError},
     prelude::*,
 };
 
@@ -44,6 +45,7 @@ impl From<Error> for PyErr {
                 error
             }),
             ErrorKind::NotAnArray(_) => PyTypeError::new_err(message),
+            ErrorKind::OutOfBounds(_) => PyIndexError::new_err(message),
             ErrorKind::Unsupported(_) => PyBufferError::new_err(message),
             _ => PyValueError::new_err(message),
         }
