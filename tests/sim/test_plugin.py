@@ -135,6 +135,24 @@ def test_what_is_released_in_time_is_no_leak(suite: pytest.Pytester) -> None:
     suite.runpytest_subprocess("--cuarray-sim").assert_outcomes(passed=5)
 
 
+def test_what_numba_has_put_off_is_no_leak(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("numba.cuda")
+    pytester.makepyfile("""
+        import numpy
+        from numba import cuda
+        def test_released():
+            stream, event, array = cuda.stream(), cuda.event(), cuda.to_device(numpy.arange(10))
+            event.record(stream)
+            array.copy_to_host()
+        def test_kept():
+            global kept
+            kept = cuda.to_device(numpy.arange(10))
+    """)
+    result = pytester.runpytest_subprocess("--cuarray-sim")
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*ERROR at teardown of test_kept*", "  device memory: 80 bytes at *"])
+
+
 def test_a_leak_beside_a_wider_fixture_is_found(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         def test_leaks(shared, api): api.memory(77); api.stream()

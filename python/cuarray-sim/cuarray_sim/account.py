@@ -66,11 +66,11 @@ def statistics() -> Statistics:
     export.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)]
     export.restype = ctypes.c_int
     capacity, length = 0, ctypes.c_size_t(1 << 12)
-    # The text may grow between two calls: another thread may be using the driver.
-    while length.value > capacity:
+    # The text ends with a nul, and may grow between two calls: another thread may be using the driver.
+    while length.value >= capacity:
         capacity = 2 * length.value
         text = ctypes.create_string_buffer(capacity)
         result = export(text, capacity, ctypes.byref(length))
-        if result != 0 and length.value <= capacity:
+        if result != 0 and length.value < capacity:
             raise RuntimeError(f"the simulated driver gave no account of itself: CUresult {result}")
     return cast(Statistics, json.loads(text.raw[: length.value]))
