@@ -110,21 +110,29 @@ const MASK: usize = 7;
 /// [`Error::is_not_an_array`] where the attribute is missing, raises, or is no dictionary. What is no `Exception`
 /// (`KeyboardInterrupt`, `SystemExit`) passes through unchanged.
 pub fn attribute<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDict>> {
+    let value = object.getattr(intern!(object.py(), "__cuda_array_interface__"));
+    dictionary(object, value.map_err(|error| raised(object, error))?)
+}
+
+/// What reading the attribute of `object` raised, as the reason why it is no array.
+fn raised(object: &Bound<'_, PyAny>, error: PyErr) -> Error {
     let py = object.py();
-    let value = object.getattr(intern!(py, "__cuda_array_interface__")).map_err(|error| {
-        if !error.is_instance_of::<PyException>(py) {
-            return Error::from(error);
-        }
-        let raised = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
-        Error::unreadable(
-            format!(
-                "not a CUDA array: reading __cuda_array_interface__ of a {} raised {raised}; \
-                 an object with that attribute is expected",
-                type_name(object)
-            ),
-            error,
-        )
-    })?;
+    if !error.is_instance_of::<PyException>(py) {
+        return error.into();
+    }
+    let raised = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
+    Error::unreadable(
+        format!(
+            "not a CUDA array: reading __cuda_array_interface__ of a {} raised {raised}; \
+             an object with that attribute is expected",
+            type_name(object)
+        ),
+        error,
+    )
+}
+
+/// The value of the attribute of `object`, which has to be a dictionary.
+fn dictionary<'py>(object: &Bound<'py, PyAny>, value: Bound<'py, PyAny>) -> Result<Bound<'py, PyDict>> {
     value.cast_into::<PyDict>().map_err(|error| {
         let value = error.into_inner();
         Error::not_an_array(format!(
@@ -143,10 +151,9 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
     if let Ok(array) = value.cast_exact::<PyDeviceArray>() {
         return Ok(Some(array.clone()));
     }
-    if value.getattr_opt(intern!(py, "__cuda_array_interface__"))?.is_none() {
-        return Ok(None);
-    }
-    let interface = interface(&attribute(value)?, &mut Reading::new(true))?;
+    let attribute = value.getattr_opt(intern!(py, "__cuda_array_interface__"));
+    let Some(attribute) = attribute.map_err(|error| raised(value, error))? else { return Ok(None) };
+    let interface = interface(&dictionary(value, attribute)?, &mut Reading::new(true))?;
     Ok(Some(Bound::new(py, PyDeviceArray::foreign(interface, Some(value.clone().unbind())))?))
 }
 
