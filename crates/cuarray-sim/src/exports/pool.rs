@@ -129,15 +129,13 @@ pub(super) unsafe fn cuMemPoolSetAttribute(
     present(value)?;
     let mut state = call.lock();
     let pool = state.pool(pool)?;
-    // SAFETY: the value is an int for the reuse policies and 64 bits wide for all others, by the driver's contract.
-    let (flag, bytes) = || -> (i32, u64) {
-        match attr {
-            1..=3 => (unsafe { value.cast::<i32>().read_unaligned() }, 0),
-            _ => (0, unsafe { value.cast::<u64>().read_unaligned() }),
-        }
-    }();
+    let is_policy = matches!(attr, 1..=3);
+    // SAFETY: the reuse policies are ints, by the driver's contract.
+    let policy = if is_policy { unsafe { value.cast::<i32>().read_unaligned() } } else { 0 };
+    // SAFETY: all other values are 64 bits wide, by the driver's contract.
+    let bytes = if is_policy { 0 } else { unsafe { value.cast::<u64>().read_unaligned() } };
     match attr {
-        1..=3 => pool.reuse[attr as usize - 1] = i32::from(flag != 0),
+        1..=3 => pool.reuse[attr as usize - 1] = i32::from(policy != 0),
         CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => pool.release_threshold = bytes,
         // The high-water marks may only be reset.
         CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH if bytes == 0 => pool.reserved_high = pool.reserved,

@@ -1,0 +1,127 @@
+//! Host functions: in order, outside the driver's lock, and not forgotten.
+
+mod program;
+use program::*;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+extern "C" fn count(data: *mut c_void) {
+    // SAFETY: the tests pass a counter that outlives the stream's work.
+    unsafe { &*data.cast::<AtomicU32>() }.fetch_add(1, Ordering::SeqCst);
+}
+
+fn counter(value: &AtomicU32) -> *mut c_void {
+    (&raw const *value).cast_mut().cast()
+}
+
+#[test]
+fn it_runs_when_the_stream_is_forced_and_not_before() {
+    let (program, calls) = (Program::new(), AtomicU32::new(0));
+    let stream = program.stream(0);
+    ok!(program, cuLaunchHostFunc(stream, Some(count), counter(&calls)));
+    assert_eq!(calls.load(Ordering::SeqCst), 0);
+    ok!(program, cuStreamSynchronize(stream));
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+    fails!(program, INVALID_VALUE, cuLaunchHostFunc(stream, None, std::ptr::null_mut()));
+}
+
+#[test]
+fn it_runs_by_itself_when_the_program_calls_no_more() {
+    let (program, calls) = (Program::new(), AtomicU32::new(0));
+    ok!(program, cuLaunchHostFunc(program.stream(0), Some(count), counter(&calls)));
+    let start = Instant::now();
+    while calls.load(Ordering::SeqCst) == 0 {
+        assert!(start.elapsed() < Duration::from_secs(20), "nobody ran the host function");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// What a callback was given.
+static SEEN: Mutex<Vec<(usize, u32, u32)>> = Mutex::new(Vec::new());
+
+extern "C" fn remember(stream: CUstream, status: CUresult, data: *mut c_void) {
+    // SAFETY: the test passes the address of a word that outlives the stream's work.
+    let value = unsafe { data.cast::<u32>().read() };
+    SEEN.lock().unwrap().push((stream.0, status.0, value));
+}
+
+#[test]
+fn a_callback_receives_the_stream_as_named_its_status_and_the_data() {
+    let (program, mut value) = (Program::new(), 42_u32);
+    let stream = program.stream(0);
+    let data = (&raw mut value).cast();
+    ok!(program, cuStreamAddCallback(stream, Some(remember), data, 0));
+    ok!(program, cuStreamAddCallback(CUstream::NULL, Some(remember), data, 0));
+    ok!(program, cuCtxSynchronize());
+    assert_eq!(*SEEN.lock().unwrap(), [(stream.0, 0, 42), (0, 0, 42)]);
+    fails!(program, INVALID_VALUE, cuStreamAddCallback(stream, Some(remember), data, 1));
+}
+
+extern "C" fn call_the_driver(data: *mut c_void) {
+    // SAFETY: the test passes the table and a place for the answer, which outlive the stream's work.
+    unsafe {
+        let (api, answer) = &*data.cast::<(Api, AtomicU32)>();
+        answer.store(api.cuCtxSynchronize.unwrap()().0, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn the_driver_may_not_be_called_from_inside() {
+    let program = Program::new();
+    let data = (program.api, AtomicU32::new(0));
+    ok!(program, cuLaunchHostFunc(CUstream::NULL, Some(call_the_driver), (&raw const data).cast_mut().cast()));
+    ok!(program, cuStreamSynchronize(CUstream::NULL));
+    assert_eq!(CUresult(data.1.load(Ordering::SeqCst)), CUresult::CUDA_ERROR_NOT_PERMITTED);
+    ok!(program, cuCtxSynchronize());
+}
+
+/// Lets two threads meet inside a host function.
+struct Meeting {
+    entered: AtomicU32,
+    leave: AtomicU32,
+}
+
+extern "C" fn meet(data: *mut c_void) {
+    // SAFETY: the test passes a meeting that outlives the stream's work.
+    let meeting = unsafe { &*data.cast::<Meeting>() };
+    meeting.entered.store(1, Ordering::SeqCst);
+    while meeting.leave.load(Ordering::SeqCst) == 0 {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn while_it_runs_other_threads_use_the_driver_and_wait_for_the_stream() {
+    let program = Program::new();
+    let meeting = Meeting { entered: AtomicU32::new(0), leave: AtomicU32::new(0) };
+    let (stream, device) = (program.stream(0), program.alloc(1));
+    ok!(program, cuLaunchHostFunc(stream, Some(meet), (&raw const meeting).cast_mut().cast()));
+    program.fill(device, 7, 1, stream);
+    let meeting = &meeting;
+    std::thread::scope(|scope| {
+        let inside = scope.spawn(|| program_thread(&program.sim, program.context, stream));
+        while meeting.entered.load(Ordering::SeqCst) == 0 {
+            std::thread::yield_now();
+        }
+        // The lock is free, the stream is busy.
+        assert_eq!(call!(program, cuStreamQuery(stream)), CUresult::CUDA_ERROR_NOT_READY);
+        let other = program.alloc(1);
+        let waiting = scope.spawn(|| program_thread(&program.sim, program.context, stream));
+        meeting.leave.store(1, Ordering::SeqCst);
+        inside.join().unwrap();
+        waiting.join().unwrap();
+        ok!(program, cuMemFree_v2(other));
+    });
+    assert_eq!(program.peek(device), 7);
+}
+
+fn program_thread(sim: &Sim, context: CUcontext, stream: CUstream) {
+    struct Entering {
+        api: Api,
+    }
+    let _entered = sim.enter();
+    let program = Entering { api: sim.api() };
+    ok!(program, cuCtxSetCurrent(context));
+    ok!(program, cuStreamSynchronize(stream));
+}
