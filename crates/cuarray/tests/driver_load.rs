@@ -157,6 +157,54 @@ fn an_empty_name_is_none() {
     assert!(message.contains("by the system's loader"), "{message}");
 }
 
+/// The simulator as a shared library, of SONAME `libcuda.so.1`; cargo has built it beside this program.
+fn simulator() -> PathBuf {
+    let path = env::current_exe().unwrap().with_file_name("libcuarray_sim.so");
+    assert!(path.is_file(), "{} is not there", path.display());
+    path
+}
+
+#[test]
+fn a_named_driver_is_loaded() {
+    let message = load_with(&[("CUARRAY_DRIVER", &simulator()), ("CUARRAY_SIM_DEVICES", Path::new("3"))]);
+    let expected = format!("loaded {} version 13000 devices Ok(3)", simulator().display());
+    assert!(message.contains(&expected), "{message}");
+}
+
+#[test]
+fn a_driver_that_the_process_has_loaded_comes_before_the_loaders() {
+    let scratch = Scratch::new("preloaded");
+    scratch.file("libcuda.so.1", &"garbage ".repeat(99));
+    let message = load_with(&[("PRELOAD", &simulator()), ("LD_LIBRARY_PATH", &scratch.0)]);
+    assert!(message.contains(&format!("loaded {} ", simulator().display())), "{message}");
+}
+
+#[test]
+fn the_loaders_driver_is_found_by_its_name() {
+    let scratch = Scratch::new("found");
+    let path = scratch.0.join("libcuda.so.1");
+    fs::copy(simulator(), &path).unwrap();
+    let message = load_with(&[("LD_LIBRARY_PATH", &scratch.0)]);
+    assert!(message.contains(&format!("loaded {} ", path.display())), "{message}");
+}
+
+#[test]
+fn a_loaded_driver_without_devices_is_the_drivers_error() {
+    let fault = Path::new("cuInit:1:CUDA_ERROR_NO_DEVICE");
+    let message = load_with(&[("CUARRAY_DRIVER", &simulator()), ("CUARRAY_SIM_FAULTS", fault)]);
+    assert!(message.contains("\nfalse Some("), "{message}");
+    assert!(message.contains(": cuInit: CUDA_ERROR_NO_DEVICE"), "{message}");
+}
+
+#[test]
+fn a_loaded_driver_that_does_not_start_is_none() {
+    let fault = Path::new("cuInit:1:CUDA_ERROR_SYSTEM_NOT_READY");
+    let message = load_with(&[("CUARRAY_DRIVER", &simulator()), ("CUARRAY_SIM_FAULTS", fault)]);
+    assert!(message.contains("\ntrue None: no CUDA driver could be loaded (tried CUARRAY_DRIVER="), "{message}");
+    assert!(message.contains("libcuarray_sim.so: cuInit: CUDA_ERROR_SYSTEM_NOT_READY"), "{message}");
+    assert_says_what_to_do(&message);
+}
+
 /// A driver that has nothing but a `cuInit`, with this answer.
 fn only_init(init: unsafe extern "C" fn(std::ffi::c_uint) -> CUresult) -> Api {
     // SAFETY: the one address is a function of cuInit's signature.

@@ -8,6 +8,7 @@
 //!
 //! A default stream's number says nothing of its context: the driver takes the current one. So each call pushes the
 //! stream's context, or for a default stream that came without one, the driver's [default](Driver::default_context).
+//! The context of somebody else's stream is asked for when it is first needed; it never changes.
 //!
 //! Driver API: [stream management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html),
 //! [default streams](https://docs.nvidia.com/cuda/cuda-driver-api/stream-sync-behavior.html).
@@ -16,9 +17,13 @@ use super::{Context, Driver, Event, call, is_ready};
 use crate::{Owner, Result};
 use cuarray_abi::{
     CU_STREAM_CAPTURE_STATUS_ACTIVE, CU_STREAM_CAPTURE_STATUS_NONE, CU_STREAM_DEFAULT, CU_STREAM_LEGACY,
-    CU_STREAM_NON_BLOCKING, CU_STREAM_PER_THREAD, CUcontext, CUstream,
+    CU_STREAM_NON_BLOCKING, CU_STREAM_PER_THREAD, CUcontext, CUresult, CUstream,
 };
-use std::{ffi::c_uint, fmt, sync::Arc};
+use std::{
+    ffi::c_uint,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 /// A stream. A clone is the same stream.
 ///
@@ -45,9 +50,8 @@ pub struct Stream(Arc<Inner>);
 struct Inner {
     driver: Driver,
     raw: CUstream,
-    /// The context to push; `None` for a stream of somebody else's, whose handle is enough (or, for a default one,
-    /// whose context is the current one).
-    context: Option<Context>,
+    /// The context to push, once it is known; it stays unknown for a default stream that came without one.
+    context: OnceLock<Context>,
     keep: Keep,
 }
 
@@ -102,7 +106,12 @@ impl Stream {
     }
 
     fn with(context: &Context, raw: CUstream, keep: Keep) -> Stream {
-        Stream(Arc::new(Inner { driver: context.driver().clone(), raw, context: Some(context.clone()), keep }))
+        Stream(Arc::new(Inner {
+            driver: context.driver().clone(),
+            raw,
+            context: OnceLock::from(context.clone()),
+            keep,
+        }))
     }
 
     /// A stream that somebody else made, in whichever context. It is not destroyed here; `owner` is held as long as it
@@ -115,7 +124,7 @@ impl Stream {
     /// of `owner`.
     pub unsafe fn external(driver: &Driver, handle: usize, owner: Option<Owner>) -> Stream {
         let raw = if handle == 0 { CU_STREAM_LEGACY } else { CUstream(handle) };
-        Stream(Arc::new(Inner { driver: driver.clone(), raw, context: None, keep: Keep::External(owner) }))
+        Stream(Arc::new(Inner { driver: driver.clone(), raw, context: OnceLock::new(), keep: Keep::External(owner) }))
     }
 
     /// The driver's handle, never 0.
@@ -184,7 +193,7 @@ impl Stream {
     ///
     /// Driver API: [`cuStreamGetCtx`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn context(&self) -> Result<Option<Context>> {
-        if let Some(context) = &self.0.context {
+        if let Some(context) = self.0.context.get() {
             return Ok(Some(context.clone()));
         }
         if self.is_default() {
@@ -192,8 +201,17 @@ impl Stream {
         }
         let mut raw = CUcontext::NULL;
         // SAFETY: the stream is alive by this type's invariant; the driver writes one handle, which outlives the call.
-        unsafe { call!(self.driver(), cuStreamGetCtx(self.raw(), &mut raw)) }?;
-        Ok((!raw.is_null()).then(|| self.driver().borrow_context(raw)))
+        let mut ask = || unsafe { call!(self.driver(), cuStreamGetCtx(self.raw(), &mut raw)) };
+        match ask() {
+            // The manual says that a handle is enough. A driver that wants some context current, whichever, gets one.
+            Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_INVALID_CONTEXT) => {
+                let context = self.driver().default_context()?;
+                let _current = context.push()?;
+                ask()
+            }
+            answer => answer,
+        }?;
+        Ok((!raw.is_null()).then(|| self.0.context.get_or_init(|| self.driver().borrow_context(raw)).clone()))
     }
 
     pub(super) fn raw(&self) -> CUstream {
@@ -206,30 +224,24 @@ impl Stream {
 
     /// Runs `work` with the stream's context current; see the [module](self).
     fn in_context(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
-        match &self.0.context {
-            Some(context) => {
-                let _current = context.push()?;
-                work()
-            }
-            None if self.is_default() => {
-                let context = self.driver().default_context()?;
-                let _current = context.push()?;
-                work()
-            }
-            None => work(),
-        }
+        let context = match self.context()? {
+            Some(context) => context,
+            None => self.driver().default_context()?,
+        };
+        let _current = context.push()?;
+        work()
     }
 
-    /// Runs `work` with the stream's context current, or `context` if the stream, a default one, came without.
+    /// Runs `work` with the stream's context current, or `context` as long as the stream's is not known.
     pub(super) fn in_context_or(&self, context: &Context, work: impl FnOnce() -> Result<()>) -> Result<()> {
-        let _current = self.0.context.as_ref().unwrap_or(context).push()?;
+        let _current = self.0.context.get().unwrap_or(context).push()?;
         work()
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if let (Keep::Owned, Some(context)) = (&self.keep, &self.context) {
+        if let (Keep::Owned, Some(context)) = (&self.keep, self.context.get()) {
             let destroyed = context.push().and_then(|_current| {
                 // SAFETY: the stream came from cuStreamCreate and this is the last that holds it.
                 unsafe { call!(self.driver, cuStreamDestroy_v2(self.raw)) }
@@ -244,7 +256,7 @@ impl PartialEq for Stream {
     fn eq(&self, other: &Stream) -> bool {
         self.driver() == other.driver()
             && self.raw() == other.raw()
-            && (!self.is_default() || self.0.context == other.0.context)
+            && (!self.is_default() || self.0.context.get() == other.0.context.get())
     }
 }
 

@@ -1,0 +1,287 @@
+//! Every call of the layer made to fail, one at a time: the error keeps the call's name and code, nothing is leaked,
+//! the thread's context is as it was.
+
+mod driver_fixture;
+
+use cuarray::driver::{
+    Allocation, PointerAttributes,
+    copy::{
+        Copy3d, CopyAddress, CopySide, copy_3d, copy_device_to_device, copy_device_to_host, copy_host_to_device,
+        fill_bytes,
+    },
+};
+use cuarray::{Driver, Event, Result, Stream};
+use cuarray_abi::{CUcontext, CUresult, CUstream, ENTRY_POINTS};
+use cuarray_sim::{Config, Fault, Sim};
+use driver_fixture::{Alive, Fixture, calls};
+
+/// Uses everything once.
+fn use_everything(driver: &Driver) -> Result<()> {
+    driver.version()?;
+    for device in driver.devices()? {
+        device.name()?;
+        device.total_memory()?;
+        device.compute_capability()?;
+        device.uuid()?;
+    }
+    let default = driver.default_context()?;
+    let context = driver.device(0)?.primary_context()?;
+    context.device()?;
+    context.memory_info()?;
+    let second = driver.device(1)?.primary_context()?;
+    let _nested = second.push()?;
+    driver.current_context()?;
+
+    let stream = Stream::new(&context)?;
+    let other = Stream::non_blocking(&context)?;
+    // SAFETY: `other` outlives it; the default streams are always there.
+    let (external, bare) =
+        unsafe { (Stream::external(driver, other.handle(), None), Stream::external(driver, 0, None)) };
+    external.context()?;
+    bare.synchronize()?;
+    stream.is_done()?;
+    stream.capture_status()?;
+
+    let memory = Allocation::device(&context, 256)?;
+    let target = Allocation::stream_ordered(&stream, 256)?;
+    let pinned = Allocation::pinned(&context, 256)?;
+    let _mapped = Allocation::mapped(&context, 256)?;
+    let _managed = Allocation::managed(&context, 256)?;
+    PointerAttributes::query(driver, memory.device_ptr())?;
+
+    let Some(host) = pinned.host_ptr() else { return Ok(()) };
+    let boxed = Copy3d {
+        src: CopySide { address: CopyAddress::Host(host), pitch: 8, slice_pitch: 64 },
+        dst: CopySide { address: CopyAddress::Device(memory.device_ptr()), pitch: 8, slice_pitch: 64 },
+        width: 8,
+        height: 8,
+        depth: 4,
+    };
+    // SAFETY: everything has 256 bytes and stays until the context is synchronized, or is freed in its stream's order.
+    let enqueued = unsafe {
+        let (device, target) = (memory.device_ptr(), target.device_ptr());
+        (|| {
+            for on in [None, Some(&stream)] {
+                fill_bytes(&context, device, &[1], 256, on)?;
+                fill_bytes(&context, device, &[1, 2], 128, on)?;
+                fill_bytes(&context, device, &[1, 2, 3, 4], 64, on)?;
+                copy_host_to_device(&context, device, host, 256, on)?;
+                copy_device_to_device(&context, target, device, 256, on)?;
+                copy_device_to_host(&context, host, target, 256, on)?;
+                copy_3d(&context, &boxed, on)?;
+            }
+            let event = context.event_pool().take()?;
+            event.record(&stream)?;
+            other.wait(&event)?;
+            let (start, end) = (Event::new(&context, true)?, Event::new(&context, true)?);
+            start.record(&other)?;
+            end.record(&other)?;
+            end.synchronize()?;
+            end.is_done()?;
+            start.elapsed_time(&end)?;
+            Ok(())
+        })()
+    };
+    let (streams, contexts) = (stream.synchronize(), default.synchronize());
+    enqueued.and(streams).and(contexts)
+}
+
+#[test]
+fn any_call_that_fails_is_named_and_leaks_nothing() {
+    let config = Config { devices: 2, quiet: true, ..Config::default() };
+    let counting = Fixture::with(config.clone());
+    use_everything(&counting.driver).unwrap();
+    assert!(counting.driver.take_drop_error().is_none());
+    let sim = counting.sim.clone();
+    let made: Vec<(&str, usize)> = ENTRY_POINTS
+        .iter()
+        .map(|entry| (entry.symbol, calls(&sim, entry.symbol)))
+        .filter(|(_, made)| *made > 0)
+        .collect();
+    drop(counting);
+    assert!(made.len() > 45, "{made:?}");
+
+    for (symbol, times) in made {
+        for call in 1..=times as u64 {
+            // An answer that no part of the layer takes as anything but a failure.
+            let result = CUresult::CUDA_ERROR_ECC_UNCORRECTABLE;
+            let faults = vec![Fault { symbol: symbol.to_owned(), call, result }];
+            let sim = Sim::new(Config { faults, ..config.clone() });
+            let _entered = sim.enter();
+            let case = format!("call {call} of {symbol}");
+            // SAFETY: the simulator behaves as a driver.
+            let driver = match unsafe { Driver::from_api(sim.api()) } {
+                Ok(driver) => driver,
+                Err(error) => {
+                    assert_eq!(
+                        (symbol, error.driver_call(), error.driver_code()),
+                        ("cuInit", Some("cuInit"), Some(result))
+                    );
+                    continue;
+                }
+            };
+            let returned = use_everything(&driver).err();
+            let dropped = driver.take_drop_error();
+            let name = ENTRY_POINTS.iter().find(|entry| entry.symbol == symbol).unwrap().name;
+            for error in returned.iter().chain(&dropped) {
+                assert_eq!((error.driver_call(), error.driver_code()), (Some(name), Some(result)), "{case}: {error}");
+            }
+            if symbol != "cuCtxPopCurrent_v2" {
+                let mut current = CUcontext::NULL;
+                // SAFETY: the driver writes one handle; where the fault is still to come, the handle stays null.
+                let _ = unsafe { sim.api().cuCtxGetCurrent.unwrap()(&mut current) };
+                assert!(current.is_null(), "{case} left a context set");
+            }
+            drop(driver);
+            let alive = Alive::of(&sim);
+            let left = alive.allocations + alive.streams + alive.events + alive.primaries;
+            match (returned, dropped) {
+                (Some(_), None) => assert_eq!(alive, Alive::NOTHING, "{case} leaked"),
+                // What a drop could not destroy is still there, but nothing else is.
+                (_, Some(_)) => assert!(left <= 1, "{case} leaked: {alive:?}"),
+                // The memory was freed by the other call.
+                (None, None) => assert_eq!((symbol, alive), ("cuMemFreeAsync", Alive::NOTHING), "{case} passed unseen"),
+            }
+        }
+    }
+}
+
+#[test]
+fn mapped_memory_whose_address_is_refused_is_freed() {
+    let fixture = Fixture::new();
+    let context = fixture.primary();
+    fixture.sim.fail_next("cuMemHostGetDevicePointer_v2", CUresult::CUDA_ERROR_NOT_SUPPORTED).unwrap();
+    let error = Allocation::mapped(&context, 64).unwrap_err();
+    assert_eq!(error.driver_call(), Some("cuMemHostGetDevicePointer"));
+    assert_eq!(fixture.alive().allocations, 0);
+    assert_eq!(calls(&fixture.sim, "cuMemFreeHost"), 1);
+}
+
+#[test]
+fn memory_is_freed_though_its_stream_refuses() {
+    let fixture = Fixture::new();
+    let stream = Stream::new(&fixture.primary()).unwrap();
+    let memory = Allocation::stream_ordered(&stream, 64).unwrap();
+    fixture.sim.fail_next("cuMemFreeAsync", CUresult::CUDA_ERROR_INVALID_HANDLE).unwrap();
+    drop(memory);
+    stream.synchronize().unwrap();
+    assert_eq!(fixture.alive().allocations, 0);
+    assert!(fixture.driver.take_drop_error().is_none());
+}
+
+#[test]
+fn what_a_drop_meets_is_kept_once() {
+    let fixture = Fixture::new();
+    let context = fixture.primary();
+    assert!(fixture.driver.take_drop_error().is_none());
+    for code in [CUresult::CUDA_ERROR_ILLEGAL_ADDRESS, CUresult::CUDA_ERROR_INVALID_VALUE] {
+        let memory = Allocation::device(&context, 64).unwrap();
+        fixture.sim.fail_next("cuMemFree_v2", code).unwrap();
+        drop(memory);
+    }
+    let error = fixture.driver.take_drop_error().unwrap();
+    assert_eq!(
+        (error.driver_call(), error.driver_code()),
+        (Some("cuMemFree"), Some(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS))
+    );
+    assert!(fixture.driver.take_drop_error().is_none());
+}
+
+extern "C" fn shut_down_destroy(_stream: CUstream) -> CUresult {
+    CUresult::CUDA_ERROR_DEINITIALIZED
+}
+
+#[test]
+fn drops_at_the_processs_end_are_silent() {
+    let fixture = Fixture::altered(Config::default(), |api| api.cuStreamDestroy_v2 = Some(shut_down_destroy));
+    let context = fixture.primary();
+    let (stream, event) = (Stream::new(&context).unwrap(), Event::new(&context, false).unwrap());
+    let memory = Allocation::device(&context, 64).unwrap();
+    drop(context.event_pool().take().unwrap());
+    drop(stream);
+    for symbol in ["cuEventDestroy_v2", "cuMemFree_v2", "cuDevicePrimaryCtxRelease_v2"] {
+        fixture.sim.fail_next(symbol, CUresult::CUDA_ERROR_DEINITIALIZED).unwrap();
+    }
+    drop(event);
+    drop(memory);
+    drop(context);
+    assert!(fixture.driver.take_drop_error().is_none());
+
+    // And where even the current context cannot be asked for any more.
+    let fixture = Fixture::new();
+    let memory = Allocation::device(&fixture.primary(), 64).unwrap();
+    fixture.sim.fail_next("cuCtxGetCurrent", CUresult::CUDA_ERROR_DEINITIALIZED).unwrap();
+    drop(memory);
+    assert!(fixture.driver.take_drop_error().is_none());
+}
+
+#[test]
+fn older_calls_stand_in_for_newer_ones() {
+    let fixture = Fixture::altered(Config::default(), |api| {
+        api.cuEventElapsedTime_v2 = None;
+        api.cuDeviceGetUuid_v2 = None;
+        api.cuStreamIsCapturing = None;
+    });
+    let context = fixture.primary();
+    let stream = Stream::new(&context).unwrap();
+    let (start, end) = (Event::new(&context, true).unwrap(), Event::new(&context, true).unwrap());
+    start.record(&stream).unwrap();
+    end.record(&stream).unwrap();
+    end.synchronize().unwrap();
+    assert!(start.elapsed_time(&end).unwrap() >= 0.0);
+    assert_eq!(calls(&fixture.sim, "cuEventElapsedTime"), 1);
+    let uuid = fixture.driver.device(0).unwrap().uuid().unwrap();
+    assert_ne!(uuid, [0; 16]);
+    assert_eq!(calls(&fixture.sim, "cuDeviceGetUuid"), 1);
+    assert_eq!(stream.capture_status().unwrap(), cuarray::driver::CaptureStatus::None);
+}
+
+/// A driver that does not tell a stream's context to a thread that has none.
+extern "C" fn context_for_a_context(stream: CUstream, context: *mut CUcontext) -> CUresult {
+    let api = Sim::new(Config::default()).api(); // the same functions for every simulated driver
+    let mut current = CUcontext::NULL;
+    // SAFETY: the driver writes one handle to each.
+    unsafe {
+        let _ = api.cuCtxGetCurrent.unwrap()(&mut current);
+        if current.is_null() {
+            CUresult::CUDA_ERROR_INVALID_CONTEXT
+        } else {
+            api.cuStreamGetCtx.unwrap()(stream, context)
+        }
+    }
+}
+
+#[test]
+fn a_streams_context_is_found_from_a_thread_without_one() {
+    let fixture = Fixture::altered(Config { devices: 2, ..Config::default() }, |api| {
+        api.cuStreamGetCtx = Some(context_for_a_context);
+    });
+    let second = fixture.driver.device(1).unwrap().primary_context().unwrap();
+    let stream = Stream::new(&second).unwrap();
+    // SAFETY: `stream` outlives it.
+    let external = unsafe { Stream::external(&fixture.driver, stream.handle(), None) };
+    assert_eq!(external.context().unwrap(), Some(second));
+    external.synchronize().unwrap();
+    let mut current = CUcontext::NULL;
+    // SAFETY: the driver writes one handle.
+    assert!(unsafe { fixture.sim.api().cuCtxGetCurrent.unwrap()(&mut current) }.is_success() && current.is_null());
+}
+
+#[test]
+fn an_object_whose_calls_are_missing_is_not_made() {
+    let fixture = Fixture::altered(Config::default(), |api| {
+        api.cuStreamCreate = None;
+        api.cuMemAllocManaged = None;
+        api.cuEventCreate = None;
+    });
+    let context = fixture.primary();
+    for (error, symbol) in [
+        (Stream::new(&context).unwrap_err(), "cuStreamCreate"),
+        (Allocation::managed(&context, 1).unwrap_err(), "cuMemAllocManaged"),
+        (Event::new(&context, false).unwrap_err(), "cuEventCreate"),
+        (context.event_pool().take().unwrap_err(), "cuEventCreate"),
+    ] {
+        assert_eq!((error.driver_call(), error.driver_code()), (Some(symbol), None));
+    }
+    assert_eq!(fixture.current(), 0);
+}

@@ -1,0 +1,98 @@
+//! A simulated driver for one test, and what is alive in it.
+#![allow(dead_code)] // each test file uses its part
+
+use cuarray::{Context, Driver};
+use cuarray_abi::{Api, CUcontext};
+use cuarray_sim::{Config, Entered, Sim};
+
+/// A simulated driver that this thread's calls mean. Fields are dropped in their order: the driver before it is left.
+pub struct Fixture {
+    pub driver: Driver,
+    pub sim: Sim,
+    entered: Entered,
+}
+
+impl Fixture {
+    pub fn new() -> Fixture {
+        Fixture::with(Config::default())
+    }
+
+    pub fn with(config: Config) -> Fixture {
+        Fixture::altered(config, |_| {})
+    }
+
+    /// A driver some of whose entry points are missing or other ones.
+    pub fn altered(config: Config, alter: impl FnOnce(&mut Api)) -> Fixture {
+        let sim = Sim::new(Config { quiet: true, ..config });
+        let entered = sim.enter();
+        let mut api = sim.api();
+        alter(&mut api);
+        // SAFETY: the simulator behaves as a driver, and what tests put in place of its functions has their signatures.
+        let driver = unsafe { Driver::from_api(api) }.unwrap();
+        Fixture { driver, sim, entered }
+    }
+
+    pub fn primary(&self) -> Context {
+        self.driver.device(0).unwrap().primary_context().unwrap()
+    }
+
+    /// The thread's current context, asked of the driver itself.
+    pub fn current(&self) -> usize {
+        let mut raw = CUcontext::NULL;
+        // SAFETY: the driver writes one handle.
+        assert!(unsafe { self.sim.api().cuCtxGetCurrent.unwrap()(&mut raw) }.is_success());
+        raw.0
+    }
+
+    pub fn alive(&self) -> Alive {
+        Alive::of(&self.sim)
+    }
+}
+
+/// What a simulated driver has alive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Alive {
+    pub allocations: usize,
+    pub streams: usize,
+    pub events: usize,
+    /// Primary contexts that are retained.
+    pub primaries: usize,
+}
+
+impl Alive {
+    pub const NOTHING: Alive = Alive { allocations: 0, streams: 0, events: 0, primaries: 0 };
+
+    /// Of a driver that this thread has entered.
+    pub fn of(sim: &Sim) -> Alive {
+        let statistics = sim.statistics();
+        let mut devices = 0;
+        // SAFETY: the driver writes one int.
+        let counted = unsafe { sim.api().cuDeviceGetCount.unwrap()(&mut devices) };
+        let active = |device: &i32| {
+            let (mut flags, mut active) = (0, 0);
+            // SAFETY: the driver writes two ints.
+            let known = unsafe { sim.api().cuDevicePrimaryCtxGetState.unwrap()(*device, &mut flags, &mut active) };
+            known.is_success() && active != 0
+        };
+        let primaries = if counted.is_success() { (0..devices).filter(active).count() } else { 0 };
+        Alive {
+            allocations: statistics.matches("\"address\":").count(),
+            streams: number(&statistics, "streams"),
+            events: number(&statistics, "events"),
+            primaries,
+        }
+    }
+}
+
+/// How often a driver was called at that entry point.
+pub fn calls(sim: &Sim, symbol: &str) -> usize {
+    number(&sim.statistics(), symbol)
+}
+
+/// The number that the statistics have under that key, 0 if they have none.
+fn number(statistics: &str, key: &str) -> usize {
+    let key = format!("\"{key}\":");
+    let Some(start) = statistics.find(&key) else { return 0 };
+    let digits = &statistics[start + key.len()..];
+    digits[..digits.find(|character: char| !character.is_ascii_digit()).unwrap()].parse().unwrap()
+}
