@@ -7,6 +7,28 @@
 //!
 //! A copy or fill of no bytes calls nothing: null addresses are right for it.
 //!
+//! ```
+//! # use cuarray::{Driver, Stream, driver::{Allocation, copy}};
+//! # fn work(driver: &Driver) -> cuarray::Result<()> {
+//! let context = driver.device(0)?.primary_context()?;
+//! let stream = Stream::new(&context)?;
+//! let memory = Allocation::device(&context, 8)?;
+//! let mut back = [0u8; 8];
+//! // SAFETY: both sides have 8 bytes, and nothing uses them before the stream is synchronized.
+//! unsafe {
+//!     copy::fill_bytes(&context, memory.device_ptr(), &[1, 2], 4, Some(&stream))?;
+//!     copy::copy_device_to_host(&context, back.as_mut_ptr(), memory.device_ptr(), 8, Some(&stream))?;
+//! }
+//! stream.synchronize()?;
+//! assert_eq!(back, [1, 2, 1, 2, 1, 2, 1, 2]);
+//! # Ok(()) }
+//! # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+//! # let _entered = sim.enter();
+//! # // SAFETY: the simulator is a driver.
+//! # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+//! # Ok::<(), cuarray::Error>(())
+//! ```
+//!
 //! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html),
 //! [which copies wait](https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html).
 
