@@ -1,0 +1,60 @@
+"""Which CUDA driver this process has; the only place where the demo knows of a simulated one.
+
+What differs with it: on the simulated driver enqueued work waits until something forces it, so it is still pending when
+an array is handed over, always. A real device starts at once; there, other work is put before it.
+"""
+
+import ctypes
+import os
+from dataclasses import dataclass
+
+import cuarray
+
+
+@dataclass(frozen=True)
+class Driver:
+    path: str
+    device: str
+    version: str
+    is_simulated: bool
+
+    def __str__(self):
+        kind = "simulated CUDA driver" if self.is_simulated else "real CUDA driver"
+        return f"{kind} {self.version}, device 0: {self.device}\n  {self.path}"
+
+    @property
+    def occupy(self):
+        """What keeps a stream of a library busy for some milliseconds; None where no work is done early."""
+        if self.is_simulated:
+            return None
+        return lambda library, stream: library.occupy(stream, nbytes=256 << 20, times=64)
+
+    @property
+    def defers_all_work(self):
+        return self.is_simulated
+
+    @property
+    def environment_for_mpi(self):
+        """What processes need in which an MPI that knows nothing of CUDA is to read device memory itself."""
+        return {"CUARRAY_SIM_HOST_READABLE": "1"} if self.is_simulated else {}
+
+    @property
+    def host_reads_device_memory(self):
+        """Whether the host may read device memory in place; no real device allows it."""
+        return self.is_simulated and os.environ.get("CUARRAY_SIM_HOST_READABLE") == "1"
+
+
+def current():
+    """The driver that cuarray has loaded. Raises `cuarray.CudaError` where there is none."""
+    path = cuarray.driver_path()
+    library = ctypes.CDLL(path)
+    name, version = ctypes.create_string_buffer(256), ctypes.c_int()
+    library.cuInit(0)
+    library.cuDriverGetVersion(ctypes.byref(version))
+    library.cuDeviceGetName(name, len(name), 0)
+    return Driver(
+        path=path,
+        device=name.value.decode(),
+        version=f"{version.value // 1000}.{version.value % 1000 // 10}",
+        is_simulated=hasattr(library, "cuarraySimStatistics"),
+    )

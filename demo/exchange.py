@@ -1,0 +1,65 @@
+"""Exchanges arrays between cuarray and the real libraries that are here, checks each exchange, and prints a table.
+
+    python demo/exchange.py                    on the machine's CUDA driver
+    python -m cuarray_sim demo/exchange.py     on the simulated one
+
+Exit status 1 if a check fails, 2 if there is no driver.
+"""
+
+import platform
+import sys
+
+import driver
+import numpy
+import peer_mpi4py
+import peers
+import table
+from library_cuarray import Cuarray
+from progress import Progress
+from route import routes
+from survey import survey
+
+import cuarray
+
+
+def main():
+    # A table with arrows is no reason to fail where output has another encoding.
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")
+    try:
+        current = driver.current()
+    except cuarray.CudaError as error:
+        print(f"There is no CUDA driver here: {error}", file=sys.stderr)
+        print("On the simulated one: python -m cuarray_sim demo/exchange.py", file=sys.stderr)
+        return 2
+    print(f"Arrays between CUDA libraries, without copies, on the {current}", flush=True)
+
+    present, absent = peers.load()
+    ranks, why_not = peer_mpi4py.version()
+    if ranks is None:
+        absent["mpi4py"] = why_not
+    versions = [f"{each.name} {each.version}" for each in (Cuarray(), *present)]
+    versions += [f"mpi4py {ranks}"] if ranks else []
+    print(f"{', '.join(versions)}; NumPy {numpy.__version__}, Python {platform.python_version()}", flush=True)
+    for name, reason in absent.items():
+        print(f"without {name}: {reason}", flush=True)
+
+    ways = routes(Cuarray(), present)
+    progress = Progress(len(ways) + (ranks is not None))
+    outcomes = []
+    for way in ways:
+        progress.begin(way.name)
+        outcomes.append(survey(way, current, progress.step))
+    if ranks is not None:
+        progress.begin("mpi4py, 2 ranks")
+        outcomes += peer_mpi4py.survey(current)
+    progress.end()
+
+    print(table.render(outcomes))
+    print(table.details(outcomes))
+    print(table.summary(outcomes))
+    return 1 if any(outcome.has_failed for outcome in outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

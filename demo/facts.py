@@ -1,0 +1,133 @@
+"""What must be true of every exchange, each fact a function that raises `AssertionError` with what was seen instead.
+
+The facts are the promises of the CUDA Array Interface: no copy is made, both sides see the same elements and each other's
+writes, the memory lives as long as anybody holds it and no longer, and nobody reads what a stream has still to write.
+The demo counts them; the tests in `tests/interop` assert them.
+"""
+
+import gc
+import weakref
+
+import numpy as np
+from cases import Case
+
+
+class Refused(Exception):
+    """A library does not read this layout, and said so as it is known to."""
+
+
+def arrives_in_place(route, case):
+    """The consumer sees the producer's memory: the same address, shape, strides and type (clauses I2, I3, I4, I8)."""
+    made = route.producer.make(case)
+    taken = route.take(made)
+    _same("the address of the first element", taken.address, made.address, hex)
+    _same("the shape", taken.shape, case.shape)
+    _same("the strides", taken.strides, case.strides)
+    _same("the type", np.dtype(taken.dtype), case.numpy_type)
+
+
+def values_agree(route, case):
+    """The consumer reads what the producer wrote."""
+    taken = route.take(route.producer.make(case))
+    _equal("the consumer reads", _read(route.consumer, taken, case), case.values())
+
+
+def writes_are_seen(route, case):
+    """What either side writes the other one reads, and nothing beside it has changed."""
+    made = route.producer.make(case)
+    taken = route.take(made)
+    # Read before it is written, so that neither side can have kept a copy of its own and pass.
+    _equal("the consumer reads at first", _read(route.consumer, taken, case), case.values())
+    taken.write(case.values(1))
+    _equal("the producer reads, after the consumer has written,", _read(route.producer, made, case), case.values(1))
+    made.write(case.values(2))
+    _equal("the consumer reads, after the producer has written,", _read(route.consumer, taken, case), case.values(2))
+
+
+def owner_is_kept(route, case):
+    """The consumer's array keeps the producer's alive, alone, and lets it go at its own end (clauses L2, L3)."""
+    made = route.producer.make(case)
+    watch = weakref.ref(made.held)
+    taken = route.take(made)
+    del made
+    gc.collect()
+    assert watch() is not None, "the producer's array was released while the consumer still held it"
+    # Were the memory free after all, these would be given it.
+    for library in route.libraries:
+        library.reclaim()
+    others = [library.make(Case("uint8", (4096,), "C")) for library in route.libraries for _ in range(8)]
+    _equal("the consumer reads, when nobody else holds the array,", _read(route.consumer, taken, case), case.values())
+    del taken, others
+    gc.collect()
+    assert watch() is None, "the producer's array is still held by somebody after the consumer's is gone"
+
+
+STREAM_CASE = Case("float32", (1 << 16,), "C")
+"""Large enough that its copy is not over before the exchange begins, on a real device."""
+
+
+def stream_is_honoured(route, occupy=None):
+    """The consumer reads what the producer's stream had still to write when the exchange was made (clauses S2, P1).
+
+    The consumer reads in a stream of its own, which nothing but the exchange itself can have ordered. `occupy` enqueues
+    other work before the write, so that a real device has not done it yet.
+    """
+    _equal("the consumer reads", _read_while_pending(route, occupy), STREAM_CASE.values(1))
+
+
+def stream_goes_through(route, occupy=None):
+    """cuarray, told not to wait, still hands the stream on, and the last consumer waits for it (clauses N2, P1)."""
+    read = _read_while_pending(route, occupy, through_ordered=False)
+    _equal("the last consumer reads", read, STREAM_CASE.values(1))
+
+
+def wait_is_needed(route, occupy=None):
+    """Without the wait the same read is too early: so the check above can fail (on a driver that defers all work)."""
+    read = _read_while_pending(route, occupy, ordered=False, through_ordered=False)
+    assert np.array_equal(read, STREAM_CASE.values()), (
+        "nobody waited for the stream, and still the consumer read what was written last; "
+        "this driver does not defer work, and the check of streams shows nothing"
+    )
+
+
+def _read_while_pending(route, occupy, **ordered):
+    stream = route.producer.stream()
+    made = route.producer.make(STREAM_CASE, stream)
+    reading = route.consumer.stream()
+    # A first exchange does what libraries do once, so that the one that counts is not slow enough for the work to end.
+    route.take(made, reading).read(reading)
+    kept = occupy(route.producer, stream) if occupy is not None else None
+    made.write_later(STREAM_CASE.values(1), stream)
+    taken = route.take(made, reading, **ordered)
+    read = taken.read(reading)
+    # What is still pending reads and writes memory that is about to go.
+    synchronize = getattr(stream, "synchronize", None) or stream.sync
+    synchronize()
+    del kept
+    return read
+
+
+def _read(library, array, case):
+    refusal = library.refuses.get(case.layout)
+    if refusal is None:
+        return array.read()
+    try:
+        return array.read()
+    except refusal as error:
+        reason = f"{type(error).__name__}, {str(error).split(':')[0]}"
+        raise Refused(f"{library.name} does not read arrays of layout '{case.layout}' ({reason})") from error
+
+
+def _same(what, seen, expected, form=repr):
+    assert seen == expected, f"{what} is {form(seen)}; {form(expected)} is expected"
+
+
+def _equal(what, seen, expected):
+    assert seen.dtype == expected.dtype, f"{what} {seen.dtype}; {expected.dtype} is expected"
+    assert seen.shape == expected.shape, f"{what} an array of shape {seen.shape}; {expected.shape} is expected"
+    wrong = np.argwhere(seen != expected)
+    if len(wrong):
+        at = tuple(int(index) for index in wrong[0])
+        raise AssertionError(
+            f"{what} {seen[at]!r} at index {at}; {expected[at]!r} is expected ({len(wrong)} of {seen.size} elements differ)"
+        )

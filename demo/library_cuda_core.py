@@ -1,0 +1,126 @@
+"""cuda.core as a side of an exchange.
+
+As a producer it has memory and no arrays: a `Buffer` of bytes, without `__cuda_array_interface__`. Its user describes
+what lies there, and hands over the description with the buffer as the owner. As a consumer it has views:
+`StridedMemoryView`, which say where an array is and how it lies. The bytes go to the host through a pinned buffer.
+"""
+
+import numpy as np
+from cases import strided_bytes
+from cuda.core import Buffer, Device, LegacyPinnedMemoryResource, __version__
+from cuda.core.utils import StridedMemoryView
+from library import Array, Described, Library
+
+
+class CudaCoreArray(Array):
+    """Bytes and how they lie; `held` is the Buffer of an array of our own, or the view of somebody else's."""
+
+    def __init__(self, library, held, address, shape, strides, dtype, stream=None):
+        self._library = library
+        self.held = held
+        self._address = address
+        self._shape = shape
+        self._strides = strides
+        self._dtype = np.dtype(dtype)
+        self._stream = stream
+
+    @property
+    def address(self):
+        return self._address
+
+    @property
+    def shape(self):
+        return self._shape
+
+    @property
+    def strides(self):
+        return self._strides
+
+    @property
+    def dtype(self):
+        return self._dtype
+
+    def offer(self):
+        description = {
+            "shape": self._shape,
+            "strides": self._strides,
+            "typestr": self._dtype.str,
+            "data": (self._address, False),
+            "stream": int(self._stream.handle) if self._stream is not None else None,
+            "version": 3,
+        }
+        return Described(description, self.held)
+
+    def read(self, stream=None):
+        stream = stream if stream is not None else self._library.own_stream
+        device, pinned, elements = self._span()
+        device.copy_to(pinned, stream=stream)
+        stream.sync()
+        return elements.copy()
+
+    def write(self, values):
+        stream = self._library.own_stream
+        device, pinned, elements = self._span()
+        device.copy_to(pinned, stream=stream)
+        stream.sync()
+        elements[...] = values
+        device.copy_from(pinned, stream=stream)
+        stream.sync()
+
+    def write_later(self, values, stream):
+        device, pinned, elements = self._span()
+        elements[...] = values
+        device.copy_from(pinned, stream=stream)
+        self._source = pinned
+
+    def _span(self):
+        """The device bytes from the first to the last element, as many pinned ones, and the elements within those."""
+        first, end = strided_bytes(self._shape, self._strides, self._dtype.itemsize)
+        device = Buffer.from_handle(self._address + first, end - first, owner=self.held)
+        pinned = self._library.pinned.allocate(end - first, stream=self._library.own_stream)
+        elements = np.ndarray(self._shape, self._dtype, np.from_dlpack(pinned), -first, self._strides)
+        return device, pinned, elements
+
+
+class CudaCore(Library):
+    name = "cuda.core"
+    elides_wait = "from_cuda_array_interface(obj, stream_ptr=-1)"
+
+    def __init__(self):
+        self.version = __version__
+        self._device = Device()
+        self._device.set_current()
+        self.own_stream = self._device.create_stream()
+        self.pinned = LegacyPinnedMemoryResource()
+
+    def make(self, case, stream=None):
+        base = case.base()
+        buffer = self._device.allocate(base.nbytes, stream=self.own_stream)
+        whole = CudaCoreArray(self, buffer, int(buffer.handle), base.shape, base.strides, base.dtype)
+        whole.write(base)
+        first = int(buffer.handle) + case.offset
+        return CudaCoreArray(self, buffer, first, case.shape, case.strides, case.dtype, stream)
+
+    def take(self, offered, stream=None, ordered=True):
+        stream = stream if stream is not None else self.own_stream
+        view = StridedMemoryView.from_cuda_array_interface(offered, int(stream.handle) if ordered else -1)
+        # The view counts strides in elements, and leaves them out where the array is C-contiguous.
+        itemsize = view.dtype.itemsize
+        if view.strides is None:
+            strides = np.empty(view.shape, view.dtype).strides
+        else:
+            strides = tuple(step * itemsize for step in view.strides)
+        return CudaCoreArray(self, view, view.ptr, tuple(view.shape), strides, view.dtype)
+
+    def importer(self, offered):
+        handle = int(self.own_stream.handle)
+        return lambda array: StridedMemoryView.from_cuda_array_interface(array, handle)
+
+    def stream(self):
+        return self._device.create_stream()
+
+    def occupy(self, stream, nbytes, times):
+        source, target = (self._device.allocate(nbytes, stream=stream) for _ in range(2))
+        for _ in range(times):
+            target.copy_from(source, stream=stream)
+        return source, target

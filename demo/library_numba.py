@@ -1,0 +1,115 @@
+"""numba-cuda as a side of an exchange.
+
+Without kernels, which need a compiler and a device that runs them: numba's arrays are sliced as its users slice them,
+and a strided array, which numba writes only in kernels, is written element by element, each of them an array of one.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+from library import Array, Library
+from numba import cuda
+from numba_cuda import __version__
+
+
+class NumbaArray(Array):
+    """`base` and `index` say of which whole array `held` is a slice, for one that numba itself has sliced."""
+
+    def __init__(self, held, base=None, index=None):
+        self.held = held
+        self._base = base
+        self._index = index
+
+    @property
+    def address(self):
+        return self.held.device_ctypes_pointer.value
+
+    @property
+    def shape(self):
+        return self.held.shape
+
+    @property
+    def strides(self):
+        return self.held.strides
+
+    @property
+    def dtype(self):
+        return self.held.dtype
+
+    def offer(self):
+        return self.held
+
+    def read(self, stream=None):
+        if self._base is not None:
+            return self._base.copy_to_host()[self._index]
+        if stream is None:
+            return self.held.copy_to_host()
+        values = self.held.copy_to_host(stream=stream)
+        stream.synchronize()
+        return values
+
+    def write(self, values):
+        if self._base is not None:
+            base = self._base.copy_to_host()
+            base[self._index] = values
+            self._base.copy_to_device(base)
+        elif self.held.flags["C_CONTIGUOUS"]:
+            self.held.copy_to_device(np.ascontiguousarray(values).reshape(values.shape))
+        elif self.held.flags["F_CONTIGUOUS"]:
+            self.held.copy_to_device(np.asfortranarray(values))
+        else:
+            for index in np.ndindex(values.shape):
+                element = self.held[(*index[:-1], slice(index[-1], index[-1] + 1))]
+                element.copy_to_device(values[index].reshape(1))
+        # Without a default stream numba's transfers block; with one they do not.
+        if self.held.stream:
+            self.held.stream.synchronize()
+
+    def write_later(self, values, stream):
+        self._source = cuda.to_device(values)
+        self.held.copy_to_device(self._source, stream=stream)
+
+
+class Numba(Library):
+    name = "numba-cuda"
+    refuses: ClassVar = {"reversed": NotImplementedError}
+    elides_wait = "as_cuda_array(obj, sync=False)"
+
+    def __init__(self):
+        self.version = __version__
+        cuda.current_context()
+
+    def make(self, case, stream=None):
+        array = cuda.to_device(case.base())
+        if not case.is_contiguous:
+            return NumbaArray(array[case.index], base=array, index=case.index)
+        return NumbaArray(array if stream is None else array.bind(stream))
+
+    def take(self, offered, stream=None, ordered=True):
+        return NumbaArray(cuda.as_cuda_array(offered, sync=ordered))
+
+    def importer(self, offered):
+        return cuda.as_cuda_array
+
+    def stream(self):
+        return cuda.stream()
+
+    def occupy(self, stream, nbytes, times):
+        source, target = (cuda.device_array(nbytes, "uint8") for _ in range(2))
+        for _ in range(times):
+            target.copy_to_device(source, stream=stream)
+        return source, target
+
+    def reclaim(self):
+        cuda.current_context().deallocations.clear()
+
+
+class ManagedNumba(Numba):
+    """The same with managed memory, which the host reads in place."""
+
+    name = "numba-cuda (managed)"
+
+    def make(self, case, stream=None):
+        array = cuda.managed_array(case.shape, case.dtype, case.strides, stream=stream or 0)
+        array[...] = case.values()
+        return NumbaArray(array)

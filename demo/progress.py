@@ -1,0 +1,31 @@
+"""What is being done, on standard error: one line that changes on a terminal, a line for each part elsewhere."""
+
+import sys
+
+
+class Progress:
+    def __init__(self, parts, stream=sys.stderr):
+        self._parts = parts
+        self._part = 0
+        self._name = ""
+        self._stream = stream
+        self._changes = stream.isatty()
+
+    def begin(self, name):
+        self._part += 1
+        self._name = name
+        if self._changes:
+            self._show("")
+        else:
+            print(f"[{self._part}/{self._parts}] {name}", file=self._stream, flush=True)
+
+    def step(self, done, total):
+        if self._changes:
+            self._show(f"  {done}/{total}")
+
+    def end(self):
+        if self._changes:
+            print("\r\033[K", end="", file=self._stream, flush=True)
+
+    def _show(self, text):
+        print(f"\r\033[K[{self._part}/{self._parts}] {self._name}{text}", end="", file=self._stream, flush=True)

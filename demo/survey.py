@@ -1,0 +1,60 @@
+"""Every check of one route, and the time of one exchange."""
+
+import gc
+import statistics
+import time
+
+import facts
+from cases import Case, cases
+from outcome import Outcome
+
+
+def survey(route, driver, step=lambda done, total: None):
+    """Tries every case on `route`; `step` is told how far it is."""
+    outcome = Outcome(route.name)
+    every = cases()
+    for number, case in enumerate(every):
+        found = [
+            outcome.check("pointer", case, facts.arrives_in_place, route, case),
+            outcome.check("values", case, facts.values_agree, route, case),
+            outcome.check("writes", case, facts.writes_are_seen, route, case),
+        ]
+        outcome.count_array(case.layout, found)
+        step(number + 1, len(every))
+    # What was made until now is not looked through again at every collection.
+    gc.collect()
+    gc.freeze()
+    for case in cases(types=("float32",)):
+        outcome.check("owner", case, facts.owner_is_kept, route, case)
+    gc.unfreeze()
+    outcome.check("stream", "pending work", facts.stream_is_honoured, route, driver.occupy)
+    if route.through is not None:
+        outcome.check("stream", "pending work, handed on", facts.stream_goes_through, route, driver.occupy)
+    if driver.defers_all_work:
+        outcome.check("stream", "without the wait", facts.wait_is_needed, route)
+    outcome.nanoseconds = exchange_time(route)
+    return outcome
+
+
+def exchange_time(route, seconds=0.25):
+    """The median time in nanoseconds of one exchange of a small array without pending work, in the user's own calls."""
+    offered = route.producer.make(Case("float32", (3, 4), "C")).offer()
+    if route.through is None:
+        exchange = route.consumer.importer(offered)
+    else:
+        enter = route.through.importer(offered)
+        leave = route.consumer.importer(enter(offered))
+
+        def exchange(offered):
+            leave(enter(offered))
+
+    batch, times = 50, []
+    for _ in range(batch):
+        exchange(offered)
+    began = time.perf_counter()
+    while time.perf_counter() - began < seconds:
+        start = time.perf_counter_ns()
+        for _ in range(batch):
+            exchange(offered)
+        times.append((time.perf_counter_ns() - start) / batch)
+    return statistics.median(times)

@@ -1,0 +1,90 @@
+"""The outcomes as a table for people: a row for each route, then what was refused and what went wrong."""
+
+from cases import LAYOUTS, SHAPES, TYPES
+from outcome import FACTS
+
+
+def duration(nanoseconds):
+    """Three digits and a unit.
+
+    >>> duration(612.4), duration(16507)
+    ('612 ns', '16.5 µs')
+    """
+    if nanoseconds is None:
+        return ""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.3g} {unit}"
+    return f"{nanoseconds:.0f} ns"
+
+
+def render(outcomes):
+    """The table, with its legend and the notes."""
+    header = ["", *LAYOUTS, *FACTS, "one exchange"]
+    rows = [
+        [
+            each.route,
+            *(str(each.layouts[layout]) or "·" for layout in LAYOUTS),
+            *(_verdict(each.facts[fact]) for fact in FACTS),
+            duration(each.nanoseconds),
+        ]
+        for each in outcomes
+    ]
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    ends_group = {0, len(LAYOUTS), len(LAYOUTS) + len(FACTS)}
+    lines = [_line(header, widths, ends_group), _rule(widths, ends_group)]
+    lines += [_line(row, widths, ends_group) for row in rows]
+    legend = [
+        f"C, F, sliced, reversed: arrays that passed every check, of {len(TYPES)} types ({', '.join(TYPES)})",
+        f"in 0 to {max(map(len, SHAPES))} dimensions, by how they lie in memory. pointer: nothing was copied. values: both sides read the same.",
+        "writes: each side sees the other's. owner: kept by the consumer alone, and released with it.",
+        "stream: what the producer's stream had still to write was waited for. —: the peer does not do it, see below.",
+        "one exchange: the median; with mpi4py, one way between two processes.",
+    ]
+    return "\n".join(["", *lines, "", *legend])
+
+
+def details(outcomes):
+    """What was refused, once for each reason, and every failure."""
+    lines = []
+    notes = list(dict.fromkeys(note for each in outcomes for note in each.notes))
+    if notes:
+        lines += ["", "What peers do not do:", *(f"  {note}" for note in notes)]
+    failures = [failure for each in outcomes for failure in each.failures]
+    if failures:
+        lines += ["", f"FAILED ({len(failures)}):", *(f"  {failure}" for failure in failures)]
+    return "\n".join(lines)
+
+
+def summary(outcomes):
+    """One sentence."""
+    held = sum(tally.held for each in outcomes for tally in each.facts.values())
+    failed = sum(len(each.failures) for each in outcomes)
+    if failed:
+        return f"\n{failed} checks FAILED, {held} hold, on {len(outcomes)} routes."
+    return f"\nAll {held} checks hold, on {len(outcomes)} routes."
+
+
+def _verdict(tally):
+    if tally.failed:
+        return f"{tally.failed} FAILED"
+    return "ok" if tally.held else str(tally) or "·"
+
+
+def _line(cells, widths, ends_group):
+    """The first column to the left, the others to the right; a bar after each group."""
+    text = ""
+    for column, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        text += cell.ljust(width) if column == 0 else "  " + cell.rjust(width)
+        if column in ends_group:
+            text += " │"
+    return text
+
+
+def _rule(widths, ends_group):
+    text = ""
+    for column, width in enumerate(widths):
+        text += "─" * (width if column == 0 else width + 2)
+        if column in ends_group:
+            text += "─┼"
+    return text
