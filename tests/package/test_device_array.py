@@ -23,7 +23,9 @@ SHAPES = [(), (1,), (5,), (2, 3), (2, 1, 3), (0,), (3, 0), (0, 4, 2), (2,) * 8]
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_attributes_are_numpys(driver: str, shape: tuple[int, ...], dtype: str) -> None:
     array, like = cuarray.device_array(shape, np.dtype(dtype)), np.empty(shape, dtype)
-    assert (array.shape, array.strides) == (like.shape, like.strides)
+    assert array.shape == like.shape
+    # NumPy's strides of an array without elements have changed from release to release.
+    assert array.strides == like.strides or not like.size
     assert (array.ndim, array.size, array.itemsize, array.nbytes) == (like.ndim, like.size, like.itemsize, like.nbytes)
     assert array.dtype == like.dtype
     assert isinstance(array.dtype, np.dtype)
@@ -66,12 +68,12 @@ def test_a_shape_may_be_a_number_or_numbers(driver: str, shape: Any) -> None:
         ((2**62, 4), ValueError),
         (2**64, ValueError),
         (True, ValueError),
-        (2.0, TypeError),
+        (2.0, ValueError),
         ((2.0,), ValueError),
-        (np.float32(2), TypeError),
+        (np.float32(2), ValueError),
         ("2", ValueError),
         (("2",), ValueError),
-        (None, TypeError),
+        (None, ValueError),
         ((None,), ValueError),
         ((1,) * 65, ValueError),
     ],
@@ -85,7 +87,9 @@ def test_a_shape_that_is_none_is_refused(driver: str, shape: Any, error: type[Ex
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_order(driver: str, shape: tuple[int, ...], order: Any) -> None:
-    assert cuarray.device_array(shape, "f4", order=order).strides == np.empty(shape, "f4", order).strides
+    array, like = cuarray.device_array(shape, "f4", order=order), np.empty(shape, "f4", order)
+    assert array.strides == like.strides or not like.size
+    assert array.is_f_contiguous if order == "F" else array.is_c_contiguous
 
 
 @pytest.mark.parametrize("order", ["", "c", "A", "K", "CF"])
@@ -126,7 +130,7 @@ def test_strides_decide_what_is_allocated(
 
 @pytest.mark.parametrize("strides", [4, (4, 4), (4.0,), (2**63,), (2**62,), "4"], ids=repr)
 def test_strides_that_fit_no_shape_are_refused(driver: str, strides: Any) -> None:
-    with pytest.raises((ValueError, TypeError), match=r"strides|shape|int"):
+    with pytest.raises(ValueError, match=r"strides|shape|int"):
         cuarray.device_array((5,) if strides != 4 else (5, 5), "f4", strides=strides)
 
 
@@ -143,7 +147,8 @@ def test_a_round_trip_keeps_every_value(driver: str, shape: tuple[int, ...], dty
     raw = np.random.default_rng(0).integers(0, 2 if dtype == "?" else 128, count, np.uint8)
     host = raw.view(dtype).reshape(shape) if count else np.empty(shape, dtype)
     back = cuarray.to_device(host).copy_to_host()
-    assert (back.shape, back.dtype, back.strides) == (host.shape, host.dtype, host.strides)
+    assert (back.shape, back.dtype) == (host.shape, host.dtype)
+    assert back.flags.c_contiguous
     assert back.tobytes() == host.tobytes()
     assert back.flags.writeable
 

@@ -7,14 +7,14 @@ use super::{
     import::{self, Reading},
     memory::PyMemory,
     runtime::{context_of, driver},
-    stream::{self, PyStream},
+    stream,
 };
 use crate::{Descr, Dims, Error, Interface, Layout, Result, StreamEntry, Strides, TypeStr, driver::Allocation};
 use pyo3::{
-    exceptions::PyException,
+    exceptions::{PyException, PyTypeError},
     intern,
     prelude::*,
-    types::{PyDict, PyInt, PyString},
+    types::{PyDict, PyString},
 };
 
 /// A DeviceArray of any object with `__cuda_array_interface__`, without copying; it keeps the object alive (clause L2).
@@ -84,7 +84,7 @@ fn wait(py: Python<'_>, interface: &Interface) -> Result<()> {
     py.detach(|| {
         let context = context_of(interface.data())?;
         let _current = context.push()?;
-        stream::external(handle, None)?.synchronize()
+        stream::external(handle)?.synchronize()
     })
 }
 
@@ -207,10 +207,12 @@ where
         let number = import::integer(value, key, expected)?;
         N::try_from(number).map_err(|_| Error::entry(key, format!("{number} is out of range; {expected} is expected")))
     };
-    if value.is_instance_of::<PyInt>() || value.hasattr(intern!(value.py(), "__index__"))? {
-        return [number(value)].into_iter().collect();
+    // A NumPy array of several numbers has `__index__` too, and is none; one number cannot be iterated over.
+    match value.try_iter() {
+        Ok(items) => items.map(|item| number(&item?)).collect(),
+        Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => [number(value)].into_iter().collect(),
+        Err(error) => Err(error.into()),
     }
-    value.try_iter().map_err(Error::from)?.map(|item| number(&item?)).collect()
 }
 
 /// Memory for `layout`, and the array over it; `stream` becomes its default stream.
@@ -220,13 +222,7 @@ fn allocate<'py>(
     layout: Layout,
     stream: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    let stream = match stream {
-        None => None,
-        Some(given) => match given.cast::<PyStream>() {
-            Ok(stream) => Some(stream.clone().unbind()),
-            Err(_) => Some(Py::new(py, PyStream { stream: stream::argument(given)? })?),
-        },
-    };
+    let stream = stream.map(|given| stream::kept(given).map(Bound::unbind)).transpose()?;
     let extent = layout.byte_extent();
     let allocation = py.detach(|| {
         let context = match &stream {

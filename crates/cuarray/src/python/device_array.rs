@@ -9,7 +9,7 @@ use super::{
     transfer::{self, Side},
 };
 use crate::{
-    Error, Interface, Owner, Result, TypeStr,
+    Error, Interface, Result, TypeStr,
     driver::{Context, PointerAttributes, Stream},
     order,
     strided_copy::CopyPlan,
@@ -57,13 +57,12 @@ impl PyDeviceArray {
         &self.interface
     }
 
-    /// The default stream (clauses N1, N2, N5), if there is one.
-    pub(super) fn default_stream(&self, py: Python<'_>) -> Result<Option<Stream>> {
+    /// The default stream (clauses N1, N2, N5), if there is one; to be used while the array is held.
+    pub(super) fn default_stream(&self) -> Result<Option<Stream>> {
         if let Some(stream) = &self.stream {
             return Ok(Some(stream.get().stream.clone()));
         }
-        let owner = || self.owner.as_ref().map(|owner| Owner::python(owner.clone_ref(py)));
-        self.interface.stream().handle().map(|handle| stream::external(handle, owner())).transpose()
+        self.interface.stream().handle().map(stream::external).transpose()
     }
 
     fn attributes(&self) -> Result<Option<PointerAttributes>> {
@@ -106,7 +105,7 @@ impl PyDeviceArray {
     fn fill_from_device(&self, py: Python<'_>, src: &PyDeviceArray, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
         self.require_type(&src.interface)?;
         let Some(plan) = CopyPlan::new(self.interface.layout(), src.interface.layout())? else { return Ok(()) };
-        let home = if super::config::sync() { src.default_stream(py)? } else { None };
+        let home = if super::config::sync() { src.default_stream()? } else { None };
         self.transfer(py, stream, &plan, (&self.interface, Side::Device), (&src.interface, Side::Device), home)
     }
 
@@ -120,7 +119,7 @@ impl PyDeviceArray {
         src: (&Interface, Side),
         other_home: Option<Stream>,
     ) -> Result<()> {
-        let home = self.default_stream(py)?;
+        let home = self.default_stream()?;
         let given = stream.map(stream::argument).transpose()?;
         py.detach(|| {
             let context = context_of(self.interface.data())?;
@@ -250,8 +249,8 @@ impl PyDeviceArray {
         if let Some(stream) = &self.stream {
             return Ok(Some(stream.clone_ref(py)));
         }
-        let stream = self.default_stream(py)?;
-        Ok(stream.map(|stream| Py::new(py, PyStream { stream })).transpose()?)
+        let stream = self.default_stream()?;
+        Ok(stream.map(|stream| Py::new(py, PyStream::new(stream, self.owner(py)))).transpose()?)
     }
 
     /// What keeps the memory alive; None for an array that was made without an owner.

@@ -62,7 +62,7 @@ impl PyEvent {
 fn or_default(stream: Option<&Bound<'_, PyAny>>) -> Result<crate::driver::Stream> {
     match stream {
         Some(stream) => stream::argument(stream),
-        None => stream::external(1, None),
+        None => stream::external(1),
     }
 }
 

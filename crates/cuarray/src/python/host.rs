@@ -49,10 +49,12 @@ pub(super) fn numpy(py: Python<'_>) -> Result<&Bound<'_, PyModule>> {
 /// # Errors
 /// NumPy has no such type (bit fields among them).
 pub(super) fn dtype<'py>(py: Python<'py>, interface: &Interface) -> Result<Bound<'py, PyAny>> {
-    let dtype = intern!(py, "dtype");
     let made = match interface.descr() {
-        Some(descr) => numpy(py)?.call_method1(dtype, (super::descr::write(py, descr)?,)),
-        None => numpy(py)?.call_method1(dtype, (interface.typestr().to_string(),)),
+        // `numpy.dtype` itself would make a field with a name out of every gap.
+        Some(descr) => py
+            .import(intern!(py, "numpy.lib.format"))?
+            .call_method1(intern!(py, "descr_to_dtype"), (super::descr::write(py, descr)?,)),
+        None => numpy(py)?.call_method1(intern!(py, "dtype"), (interface.typestr().to_string(),)),
     };
     made.map_err(|error| match error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) {
         true => Error::unsupported(format!("NumPy has no type for the typestr '{}'", interface.typestr())),

@@ -1,9 +1,9 @@
 //! Streams as Python sees them: our own, the default ones, and anybody else's.
 
 use super::{event::PyEvent, import::type_name, runtime};
-use crate::{Error, Owner, Result, driver::Stream};
+use crate::{Error, Result, driver::Stream};
 use pyo3::{
-    intern,
+    PyTraverseError, PyVisit, intern,
     prelude::*,
     types::{PyBool, PyInt, PyTuple},
 };
@@ -21,6 +21,15 @@ use pyo3::{
 #[pyclass(frozen, weakref, name = "Stream", module = "cuarray")]
 pub struct PyStream {
     pub(super) stream: Stream,
+    /// Whatever keeps a foreign stream alive. It is held here and not by `stream`, so that the collector can see it: an object that
+    /// provides a stream, and has arrays on it, is a cycle.
+    owner: Option<Py<PyAny>>,
+}
+
+impl PyStream {
+    pub(super) fn new(stream: Stream, owner: Option<Py<PyAny>>) -> PyStream {
+        PyStream { stream, owner }
+    }
 }
 
 #[pymethods]
@@ -73,6 +82,10 @@ impl PyStream {
             }
         }
     }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.owner)
+    }
 }
 
 /// What `Stream.auto_synchronize()` answers.
@@ -93,7 +106,8 @@ impl PyAutoSynchronize {
     }
 }
 
-/// The stream that an argument means: one of ours, an object with `__cuda_stream__`, or a handle.
+/// The stream that an argument means: one of ours, an object with `__cuda_stream__`, or a handle. The argument must stay
+/// for as long as the stream is used; [`kept`] sees to it itself.
 ///
 /// # Errors
 /// `TypeError` where it is none of these.
@@ -102,7 +116,7 @@ pub(super) fn argument(value: &Bound<'_, PyAny>) -> Result<Stream> {
         return Ok(stream.get().stream.clone());
     }
     if value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>() {
-        return external(handle(value)?, None);
+        return external(handle(value)?);
     }
     let py = value.py();
     if let Some(method) = value.getattr_opt(intern!(py, "__cuda_stream__"))? {
@@ -124,7 +138,7 @@ pub(super) fn argument(value: &Bound<'_, PyAny>) -> Result<Stream> {
                 type_name(value)
             )));
         }
-        return external(handle(&number)?, Some(Owner::python(value.clone().unbind())));
+        return external(handle(&number)?);
     }
     Err(Error::not_an_array(format!(
         "a {} is no stream; a cuarray stream, an object with __cuda_stream__, or a handle (int) is expected",
@@ -138,10 +152,18 @@ fn handle(value: &Bound<'_, PyAny>) -> Result<usize> {
         .map_err(|_| Error::argument(format!("{value} is no stream handle; an int from 0 to 2**64 - 1 is expected")))
 }
 
-/// A stream that somebody else made; `owner` is kept for as long as the stream is used.
-pub(super) fn external(handle: usize, owner: Option<Owner>) -> Result<Stream> {
-    // SAFETY: the handle is the caller's word for a live stream, as everywhere in the driver's interface; `owner` keeps it so.
-    Ok(unsafe { Stream::external(runtime::driver()?, handle, owner) })
+/// The same as an object that keeps the argument alive (clause L4). One of ours is itself.
+pub(super) fn kept<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyStream>> {
+    if let Ok(stream) = value.cast::<PyStream>() {
+        return Ok(stream.clone());
+    }
+    Ok(Bound::new(value.py(), PyStream::new(argument(value)?, Some(value.clone().unbind())))?)
+}
+
+/// A stream that somebody else made, and keeps for as long as it is used.
+pub(super) fn external(handle: usize) -> Result<Stream> {
+    // SAFETY: the handle is the caller's word for a live stream, as everywhere in the driver's interface.
+    Ok(unsafe { Stream::external(runtime::driver()?, handle, None) })
 }
 
 /// A new stream in the current context (or the first device's). It waits for the legacy default stream and that for it.
@@ -151,7 +173,7 @@ pub(super) fn external(handle: usize, owner: Option<Owner>) -> Result<Stream> {
 /// True
 #[pyfunction]
 pub(super) fn stream(py: Python<'_>) -> Result<PyStream> {
-    py.detach(|| Ok(PyStream { stream: Stream::new(&runtime::driver()?.default_context()?)? }))
+    py.detach(|| Ok(PyStream::new(Stream::new(&runtime::driver()?.default_context()?)?, None)))
 }
 
 /// The default stream: the legacy one.
@@ -163,18 +185,18 @@ pub(super) fn default_stream() -> Result<PyStream> {
 /// The legacy default stream, handle 1: it waits for every blocking stream of its context, and they for it.
 #[pyfunction]
 pub(super) fn legacy_default_stream() -> Result<PyStream> {
-    Ok(PyStream { stream: Stream::legacy_default(&runtime::driver()?.default_context()?) })
+    Ok(PyStream::new(Stream::legacy_default(&runtime::driver()?.default_context()?), None))
 }
 
 /// The calling thread's own default stream, handle 2.
 #[pyfunction]
 pub(super) fn per_thread_default_stream() -> Result<PyStream> {
-    Ok(PyStream { stream: Stream::per_thread_default(&runtime::driver()?.default_context()?) })
+    Ok(PyStream::new(Stream::per_thread_default(&runtime::driver()?.default_context()?), None))
 }
 
 /// A stream that somebody else made and keeps alive (clause L5), by its handle, or any object with `__cuda_stream__`,
 /// which is then kept alive.
 #[pyfunction]
-pub(super) fn external_stream(handle: &Bound<'_, PyAny>) -> Result<PyStream> {
-    Ok(PyStream { stream: argument(handle)? })
+pub(super) fn external_stream<'py>(handle: &Bound<'py, PyAny>) -> Result<Bound<'py, PyStream>> {
+    kept(handle)
 }
