@@ -7,6 +7,7 @@ and a strided array, which numba writes only in kernels, is written element by e
 from typing import ClassVar
 
 import numpy as np
+from facts import Refused
 from library import Array, Library
 from numba import cuda
 from numba_cuda import __version__
@@ -104,12 +105,30 @@ class Numba(Library):
         cuda.current_context().deallocations.clear()
 
 
+class ManagedArray(NumbaArray):
+    """A numba array that is a NumPy array too, over memory that the host reads in place."""
+
+    def read(self, stream=None):
+        (stream or cuda.current_context()).synchronize()
+        return np.array(self.held)
+
+    def write(self, values):
+        cuda.synchronize()
+        self.held[...] = values
+
+    def write_later(self, values, stream):
+        self._source = cuda.to_device(values)
+        cuda.driver.device_to_device(self.held, self._source, values.nbytes, stream=stream)
+
+
 class ManagedNumba(Numba):
-    """The same with managed memory, which the host reads in place."""
+    """numba-cuda with managed memory, for those who can read no other."""
 
     name = "numba-cuda (managed)"
 
     def make(self, case, stream=None):
+        if case.layout == "reversed":
+            raise Refused("numba-cuda makes no managed arrays of negative strides")
         array = cuda.managed_array(case.shape, case.dtype, case.strides, stream=stream or 0)
         array[...] = case.values()
-        return NumbaArray(array)
+        return ManagedArray(array)

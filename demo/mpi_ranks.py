@@ -76,24 +76,27 @@ class Way:
         made = self.producer.make(LARGE)
         watch = weakref.ref(made.held)
         request = (COMM.Irecv if receives else COMM.Isend)(self.enter(made), PARTNER)
-        del made
-        gc.collect()
-        assert watch() is not None, "the array was released while a request was pending on it"
-        # Were its memory free after all, these would be given it.
-        others = [self.producer.make(LARGE) for _ in range(3)]
-        if receives:
-            WORDS.send(("send", LARGE), PARTNER)
-            request.Wait()
+        others = []
+        try:
+            del made
+            gc.collect()
+            was_kept = watch() is not None
+            # Were its memory free after all, these would be given it.
+            others += [self.producer.make(LARGE) for _ in range(3)]
             for other in others:
-                _compare("an array that nothing was received into reads", other.read(), LARGE.values())
-        else:
-            for other in others:
-                other.write(LARGE.values(1))
-            WORDS.send(("receive", LARGE), PARTNER)
+                other.write(LARGE.values(2))
+        finally:
+            # Whatever has happened: rank 1 must find its half of the request before the next word.
+            WORDS.send(("send" if receives else "receive", LARGE), PARTNER)
             request.Wait()
-            _compare("rank 1 received", WORDS.recv(source=PARTNER), LARGE.values())
+            received = None if receives else WORDS.recv(source=PARTNER)
         del request
         gc.collect()
+        assert was_kept, "the array was released while a request was pending on it"
+        for other in others:
+            _compare("an array that nothing was received into holds", other.read(), LARGE.values(2))
+        if not receives:
+            _compare("rank 1 received", received, LARGE.values())
         assert watch() is None, "the array is still held by somebody after the request is done"
 
     def stream_is_honoured(self, ordered=True):

@@ -1,6 +1,7 @@
 """What is being done, on standard error: one line that changes on a terminal, a line for each part elsewhere."""
 
 import sys
+import time
 
 
 class Progress:
@@ -10,6 +11,7 @@ class Progress:
         self._name = ""
         self._stream = stream
         self._changes = stream.isatty()
+        self._shown = 0.0
 
     def begin(self, name):
         self._part += 1
@@ -20,7 +22,9 @@ class Progress:
             print(f"[{self._part}/{self._parts}] {name}", file=self._stream, flush=True)
 
     def step(self, done, total):
-        if self._changes:
+        now = time.monotonic()
+        if self._changes and now - self._shown > 0.1:
+            self._shown = now
             self._show(f"  {done}/{total}")
 
     def end(self):
