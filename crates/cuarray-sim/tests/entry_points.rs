@@ -1,0 +1,165 @@
+//! Entry points by name and version, what is refused, faults on demand, the trace, and events' times.
+
+mod program;
+use program::*;
+use std::ffi::CStr;
+
+/// What `cuGetProcAddress` answers: the result, the address and the status.
+fn resolve(program: &Program, name: &CStr, version: i32, flags: u64) -> (CUresult, usize, u32) {
+    let (mut address, mut status) = (std::ptr::dangling_mut(), 9);
+    let result = call!(program, cuGetProcAddress_v2(name.as_ptr(), &mut address, version, flags, &mut status));
+    (result, address as usize, status)
+}
+
+#[test]
+fn a_name_means_the_newest_signature_of_the_version_asked_for() {
+    let program = Program::new();
+    let (old, new) = (program.api.cuCtxGetDevice.unwrap() as usize, program.api.cuCtxGetDevice_v2.unwrap() as usize);
+    let success = CUresult::CUDA_SUCCESS;
+    assert_eq!(resolve(&program, c"cuCtxGetDevice", 12000, 0), (success, old, CU_GET_PROC_ADDRESS_SUCCESS));
+    assert_eq!(resolve(&program, c"cuCtxGetDevice", 13000, 0), (success, new, CU_GET_PROC_ADDRESS_SUCCESS));
+    assert_eq!(resolve(&program, c"cuCtxGetDevice", 13090, 0), (success, new, CU_GET_PROC_ADDRESS_SUCCESS));
+    let missing = CUresult::CUDA_ERROR_NOT_FOUND;
+    let status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
+    assert_eq!(resolve(&program, c"cuMemAllocAsync", 11000, 0), (missing, 0, status));
+    // The driver claims to be 13.0, so what came with 13.1 is not there.
+    let host = program.api.cuLaunchHostFunc.unwrap() as usize;
+    assert_eq!(resolve(&program, c"cuLaunchHostFunc", 13010, 0).1, host);
+    let status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    for name in [c"cuGraphCreate", c"cuMemCreate", c"cuMemAlloc_v2"] {
+        assert_eq!(resolve(&program, name, 13000, 0), (missing, 0, status));
+    }
+    assert_eq!(program.statistic("cuGraphCreate"), 1);
+    assert_eq!(resolve(&program, c"cuInit", 13000, 3).0, CUresult::CUDA_ERROR_INVALID_VALUE);
+}
+
+#[test]
+fn the_per_thread_variant_takes_a_null_stream_for_the_thread_s_own() {
+    let program = Program::new();
+    let (legacy, own) = (
+        resolve(&program, c"cuStreamSynchronize", 13000, CU_GET_PROC_ADDRESS_LEGACY_STREAM).1,
+        resolve(&program, c"cuStreamSynchronize", 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM).1,
+    );
+    assert_ne!(legacy, own);
+    let fill = resolve(&program, c"cuMemsetD8Async", 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM).1;
+    // SAFETY: the addresses are what the names mean.
+    let (fill, synchronize): (
+        unsafe extern "C" fn(CUdeviceptr, u8, usize, CUstream) -> CUresult,
+        unsafe extern "C" fn(CUstream) -> CUresult,
+    ) = unsafe { (std::mem::transmute(fill), std::mem::transmute(own)) };
+    let device = program.alloc(1);
+    // SAFETY: live memory and the null stream.
+    unsafe { assert!(fill(device, 7, 1, CUstream::NULL).is_success()) };
+    program.in_thread(|other| {
+        ok!(other, cuStreamSynchronize(CU_STREAM_PER_THREAD));
+        // SAFETY: as above, in another thread, whose own stream is empty.
+        unsafe { assert!(synchronize(CUstream::NULL).is_success()) };
+    });
+    assert_eq!(program.peek(device), 0xff);
+    // SAFETY: as above.
+    unsafe { assert!(synchronize(CUstream::NULL).is_success()) };
+    assert_eq!(program.peek(device), 7);
+}
+
+#[test]
+fn code_is_refused_with_the_driver_s_codes() {
+    let program = Program::new();
+    let mut module = CUmodule::NULL;
+    let elf = b"\x7fELF\x02\x01\x01";
+    fails!(program, NO_BINARY_FOR_GPU, cuModuleLoadData(&mut module, elf.as_ptr().cast()));
+    let ptx = c"// PTX\n.version 8.0\n.target sm_90\n";
+    fails!(program, JIT_COMPILER_NOT_FOUND, cuModuleLoadData(&mut module, ptx.as_ptr().cast()));
+    fails!(program, INVALID_IMAGE, cuModuleLoadData(&mut module, [1_u8, 2, 3, 4].as_ptr().cast()));
+    fails!(program, INVALID_IMAGE, cuModuleLoadData(&mut module, c"".as_ptr().cast()));
+    fails!(program, INVALID_VALUE, cuModuleLoadData(&mut module, std::ptr::null()));
+    fails!(program, FILE_NOT_FOUND, cuModuleLoad(&mut module, c"no/such/file".as_ptr()));
+    fails!(program, INVALID_HANDLE, cuModuleUnload(CUmodule(5)));
+    fails!(
+        program,
+        INVALID_HANDLE,
+        cuLaunchKernel(CUfunction(5), 1, 1, 1, 1, 1, 1, 0, CUstream::NULL, std::ptr::null_mut(), std::ptr::null_mut())
+    );
+    // SAFETY: all-zero is a valid handle value.
+    let mut handle: CUipcMemHandle = unsafe { std::mem::zeroed() };
+    fails!(program, NOT_SUPPORTED, cuIpcGetMemHandle(&mut handle, program.alloc(1)));
+    let mut status = 9;
+    ok!(program, cuStreamIsCapturing(CUstream::NULL, &mut status));
+    assert_eq!(status, CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+#[test]
+fn a_call_fails_on_demand_without_doing_anything() {
+    let result = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
+    let fault = Fault { symbol: "cuMemAlloc_v2".into(), call: 2, result };
+    let program = Program::with(Config { faults: vec![fault], ..Config::default() });
+    let mut address = 0;
+    program.alloc(8);
+    fails!(program, OUT_OF_MEMORY, cuMemAlloc_v2(&mut address, 8));
+    assert_eq!(address, 0);
+    program.alloc(8);
+    program.sim.fail_next("cuMemAlloc_v2", CUresult::CUDA_ERROR_UNKNOWN).unwrap();
+    fails!(program, UNKNOWN, cuMemAlloc_v2(&mut address, 8));
+    program.alloc(8);
+    assert!(program.sim.fail_next("cuMemAlloc", CUresult::CUDA_ERROR_UNKNOWN).is_err());
+    assert_eq!(program.statistic("cuMemAlloc_v2"), 5);
+}
+
+#[test]
+fn the_trace_holds_every_call() {
+    let path = std::env::temp_dir().join(format!("cuarray-sim-trace-{}", std::process::id()));
+    let program = Program::with(Config { trace: Some(path.clone()), ..Config::default() });
+    let mut address = 0;
+    ok!(program, cuMemAlloc_v2(&mut address, 1024));
+    fails!(program, INVALID_VALUE, cuMemFree_v2(64));
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].contains("] cuInit(flags=0x0) = CUDA_SUCCESS "), "{text}");
+    assert!(lines[lines.len() - 2].contains("bytesize=0x400) = CUDA_SUCCESS "), "{text}");
+    assert!(lines[lines.len() - 1].contains("cuMemFree_v2(dptr=0x40) = CUDA_ERROR_INVALID_VALUE "), "{text}");
+}
+
+#[test]
+fn a_trace_that_cannot_be_written_makes_initialization_fail() {
+    struct Uninitialized {
+        api: Api,
+    }
+    let sim = Sim::new(Config { trace: Some("/no/such/directory/trace".into()), ..Config::default() });
+    let _entered = sim.enter();
+    let program = Uninitialized { api: sim.api() };
+    fails!(program, INVALID_VALUE, cuInit(0));
+}
+
+#[test]
+fn events_tell_the_time_at_which_they_happened() {
+    let program = Program::new();
+    let (stream, start, end) = (program.stream(0), program.event(), program.event());
+    let mut milliseconds = 0.0;
+    fails!(program, INVALID_HANDLE, cuEventElapsedTime_v2(&mut milliseconds, start, end));
+    ok!(program, cuEventRecord(start, stream));
+    ok!(program, cuEventRecord(end, stream));
+    fails!(program, NOT_READY, cuEventElapsedTime_v2(&mut milliseconds, start, end));
+    assert_eq!(call!(program, cuEventQuery(end)), CUresult::CUDA_ERROR_NOT_READY);
+    ok!(program, cuEventSynchronize(end));
+    ok!(program, cuEventElapsedTime_v2(&mut milliseconds, start, end));
+    assert!(milliseconds > 0.0);
+    ok!(program, cuEventElapsedTime_v2(&mut milliseconds, end, start));
+    assert!(milliseconds < 0.0);
+    let mut untimed = CUevent::NULL;
+    ok!(program, cuEventCreate(&mut untimed, CU_EVENT_DISABLE_TIMING));
+    ok!(program, cuEventRecord(untimed, stream));
+    ok!(program, cuEventSynchronize(untimed));
+    fails!(program, INVALID_HANDLE, cuEventElapsedTime_v2(&mut milliseconds, untimed, end));
+    fails!(program, INVALID_VALUE, cuEventCreate(&mut untimed, 8));
+    fails!(program, NOT_SUPPORTED, cuEventCreate(&mut untimed, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+}
+
+#[test]
+fn an_event_and_a_stream_of_two_contexts_do_not_meet() {
+    let program = Program::with(Config { devices: 2, ..Config::default() });
+    let event = program.event();
+    ok!(program, cuCtxSetCurrent(program.primary(1)));
+    let stream = program.stream(0);
+    fails!(program, INVALID_HANDLE, cuEventRecord(event, stream));
+    ok!(program, cuStreamWaitEvent(stream, event, 0));
+}
