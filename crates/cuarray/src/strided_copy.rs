@@ -8,7 +8,7 @@
 //!
 //! Pure arithmetic: nothing here knows a driver, so every plan can be tested against element-by-element copying.
 
-use crate::{Error, Layout, Result};
+use crate::{Error, Layout, Result, layout::Tuple};
 use smallvec::SmallVec;
 
 /// `CU_DEVICE_ATTRIBUTE_MAX_PITCH` of every device so far: a longer step between rows is refused by the driver.
@@ -54,9 +54,9 @@ impl CopyPlan {
     pub fn new(dst: &Layout, src: &Layout) -> Result<Option<CopyPlan>> {
         if dst.shape() != src.shape() {
             return Err(Error::argument(format!(
-                "cannot copy an array of shape {:?} into one of shape {:?}: the shapes must be equal",
-                src.shape(),
-                dst.shape()
+                "cannot copy an array of shape {} into one of shape {}: the shapes must be equal",
+                Tuple(src.shape()),
+                Tuple(dst.shape())
             )));
         }
         if dst.itemsize() != src.itemsize() {

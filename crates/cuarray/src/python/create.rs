@@ -5,6 +5,7 @@ use super::{
     device_array::PyDeviceArray,
     host::{self, HostArray},
     import::{self, Reading},
+    mask::{self, ArrayMask, Policy},
     memory::PyMemory,
     runtime::{context_of, driver},
     stream,
@@ -23,44 +24,49 @@ use pyo3::{
 /// stream (clause N1). A DeviceArray is returned as it is. `strict=False` also reads what some libraries write although the
 /// text does not allow it; `interface(obj, strict=False).forgiven` lists what that was.
 ///
+/// A mask (clause I10) stays with the array as `a.mask`; `mask="ignore"` leaves it behind, `mask="error"` refuses an array that
+/// has one. `mask_format="bits"` says that a mask of bytes holds a bit for each element, the lowest bit of a byte first.
+///
 /// Raises TypeError where `obj` is not an array, ValueError where its interface is wrong, BufferError where it cannot be
 /// taken, CudaError where the driver refuses.
 ///
 /// >>> a = cuarray.as_cuda_array(other_librarys_array)  # doctest: +SKIP
 #[pyfunction]
-#[pyo3(signature = (obj, sync=true, *, strict=true))]
+#[pyo3(signature = (obj, sync=true, *, strict=true, mask=None, mask_format=None))]
 pub(super) fn as_cuda_array<'py>(
     obj: &Bound<'py, PyAny>,
     sync: bool,
     strict: bool,
+    mask: Option<&Bound<'py, PyString>>,
+    mask_format: Option<&Bound<'py, PyString>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    let py = obj.py();
-    if let Ok(array) = obj.cast_exact::<PyDeviceArray>() {
+    let masks = Masks { policy: Policy::of(mask)?, bits: mask::is_bits(mask_format)? };
+    if let Ok(array) = obj.cast_exact::<PyDeviceArray>()
+        && (array.get().mask().is_none() || masks.policy == Policy::Keep)
+    {
         return Ok(array.clone());
     }
-    let interface = import::interface(&import::attribute(obj)?, &mut Reading::new(strict))?;
-    if sync {
-        wait(py, &interface)?;
-    }
-    Ok(Bound::new(py, PyDeviceArray::foreign(interface, Some(obj.clone().unbind())))?)
+    adopt(&import::attribute(obj)?, Some(obj.clone().unbind()), sync, strict, masks)
 }
 
 /// A DeviceArray of an interface dictionary, without copying. It keeps `owner` alive, and nothing else (clause L3).
 ///
-/// `sync`, `strict` and the errors are as in `as_cuda_array`.
+/// `sync`, `strict`, `mask`, `mask_format` and the errors are as in `as_cuda_array`.
 ///
 /// >>> desc = {"shape": (2,), "typestr": "<f4", "data": (0x7f0000000000, False), "version": 3}
 /// >>> cuarray.from_cuda_array_interface(desc)
 /// DeviceArray(shape=(2,), typestr='<f4', ptr=0x7f0000000000)
 #[pyfunction]
-#[pyo3(signature = (desc, owner=None, sync=true, *, strict=true))]
+#[pyo3(signature = (desc, owner=None, sync=true, *, strict=true, mask=None, mask_format=None))]
 pub(super) fn from_cuda_array_interface<'py>(
     desc: &Bound<'py, PyAny>,
     owner: Option<Py<PyAny>>,
     sync: bool,
     strict: bool,
+    mask: Option<&Bound<'py, PyString>>,
+    mask_format: Option<&Bound<'py, PyString>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    let py = desc.py();
+    let masks = Masks { policy: Policy::of(mask)?, bits: mask::is_bits(mask_format)? };
     let dict = desc.cast::<PyDict>().map_err(|_| {
         Error::not_an_array(format!(
             "{} is a {}; a dict is expected (of an object, use as_cuda_array)",
@@ -68,11 +74,37 @@ pub(super) fn from_cuda_array_interface<'py>(
             import::type_name(desc)
         ))
     })?;
-    let interface = import::interface(dict, &mut Reading::new(strict))?;
+    adopt(dict, owner, sync, strict, masks)
+}
+
+/// What the arguments `mask` and `mask_format` say.
+struct Masks {
+    policy: Policy,
+    bits: bool,
+}
+
+/// The array that a dictionary describes, once what it waits for is done.
+fn adopt<'py>(
+    dict: &Bound<'py, PyDict>,
+    owner: Option<Py<PyAny>>,
+    sync: bool,
+    strict: bool,
+    masks: Masks,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let py = dict.py();
+    let mut reading = Reading::new(strict).with_masks(masks.policy);
+    let interface = import::interface(dict, &mut reading)?;
+    let mask = match &reading.mask {
+        Some(mask) => Some(ArrayMask::read(mask, interface.layout(), masks.bits, strict)?),
+        None => None,
+    };
     if sync {
         wait(py, &interface)?;
+        if let Some(mask) = &mask {
+            wait(py, mask.interface())?;
+        }
     }
-    Ok(Bound::new(py, PyDeviceArray::foreign(interface, owner))?)
+    Ok(Bound::new(py, PyDeviceArray::foreign(interface, owner).with_mask(mask))?)
 }
 
 /// Clauses S2 and N1: the host waits for the producer's stream.
@@ -140,7 +172,7 @@ pub(super) fn device_array<'py>(
 
 /// A new device array with the elements of `host`: a NumPy array, anything that numpy.asarray takes, or a CUDA array.
 ///
-/// The new array is contiguous, in Fortran order if `host` is. With `stream`, that is the default stream and the copy is
+/// The new array is contiguous, in Fortran order if `host` is, and masked if `host` is a `numpy.ma.MaskedArray`. With `stream`, that is the default stream and the copy is
 /// enqueued there; a pinned host array must then live until the stream is synchronized.
 ///
 /// >>> cuarray.to_device([1, 2, 3]).shape
@@ -152,14 +184,36 @@ pub(super) fn to_device<'py>(
     stream: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = host.py();
-    let source = match import::array(host)? {
-        Some(array) => array.into_any(),
-        None => HostArray::of(host, None)?.array,
-    };
-    let described = match source.cast::<PyDeviceArray>() {
-        Ok(array) => array.get().interface().clone(),
-        Err(_) => HostArray::of(&source, None)?.interface,
-    };
+    if let Some(array) = import::array(host)? {
+        let described = array.get().interface().clone();
+        return filled(py, &described, array.as_any(), stream);
+    }
+    if host.is_instance(&host::numpy(py)?.getattr(intern!(py, "ma"))?.getattr(intern!(py, "MaskedArray"))?)? {
+        let data = copy_of(HostArray::of(&host.getattr(intern!(py, "data"))?, None)?, stream)?;
+        let ma = host::numpy(py)?.getattr(intern!(py, "ma"))?;
+        let invalid = ma.call_method1(intern!(py, "getmaskarray"), (host,))?;
+        let valid = host::numpy(py)?.call_method1(intern!(py, "logical_not"), (invalid,))?;
+        let mask = copy_of(HostArray::of(&valid, None)?, stream)?;
+        return Ok(Bound::new(py, data.get().share(py).with_mask(Some(ArrayMask::of_elements(mask.unbind()))))?);
+    }
+    copy_of(HostArray::of(host, None)?, stream)
+}
+
+/// A new device array with the elements of a host array.
+pub(super) fn copy_of<'py>(
+    host: HostArray<'py>,
+    stream: Option<&Bound<'py, PyAny>>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    filled(host.array.py(), &host.interface, &host.array, stream)
+}
+
+/// A new contiguous array of the shape and type of `described`, with the elements of `source`.
+fn filled<'py>(
+    py: Python<'py>,
+    described: &Interface,
+    source: &Bound<'py, PyAny>,
+    stream: Option<&Bound<'py, PyAny>>,
+) -> Result<Bound<'py, PyDeviceArray>> {
     let layout = described.layout();
     let itemsize = layout.itemsize();
     let packed = if layout.is_f_contiguous() && !layout.is_c_contiguous() {
@@ -169,7 +223,7 @@ pub(super) fn to_device<'py>(
     };
     let element = Element { typestr: described.typestr(), descr: described.descr().cloned() };
     let array = allocate(py, element, packed, stream)?;
-    array.get().fill_from(&source, stream)?;
+    array.get().fill_from(source, stream)?;
     Ok(array)
 }
 

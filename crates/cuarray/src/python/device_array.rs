@@ -4,6 +4,7 @@ use super::{
     export::{self, Template},
     host::{self, HostArray},
     import,
+    mask::ArrayMask,
     runtime::{context_of, driver},
     stream::{self, PyStream},
     transfer::{self, Side},
@@ -39,18 +40,28 @@ pub struct PyDeviceArray {
     /// The default stream, where it is one that was given to us as an object; else the interface may name a foreign one,
     /// which the owner keeps alive (clause L4).
     stream: Option<Py<PyStream>>,
+    mask: Option<ArrayMask>,
     template: Template,
 }
 
 impl PyDeviceArray {
     /// An array whose memory, and whose stream, `owner` keeps alive.
     pub(super) fn foreign(interface: Interface, owner: Option<Py<PyAny>>) -> PyDeviceArray {
-        PyDeviceArray { interface, owner, stream: None, template: Template::new() }
+        PyDeviceArray { interface, owner, stream: None, mask: None, template: Template::new() }
     }
 
     /// An array whose default stream is `stream`.
     pub(super) fn with_stream(interface: Interface, owner: Py<PyAny>, stream: Option<Py<PyStream>>) -> PyDeviceArray {
-        PyDeviceArray { interface, owner: Some(owner), stream, template: Template::new() }
+        PyDeviceArray { interface, owner: Some(owner), stream, mask: None, template: Template::new() }
+    }
+
+    /// The same array with `mask`.
+    pub(super) fn with_mask(self, mask: Option<ArrayMask>) -> PyDeviceArray {
+        PyDeviceArray { mask, ..self }
+    }
+
+    pub(super) fn mask(&self) -> Option<&ArrayMask> {
+        self.mask.as_ref()
     }
 
     pub(super) fn interface(&self) -> &Interface {
@@ -77,6 +88,11 @@ impl PyDeviceArray {
         let py = src.py();
         if self.interface.is_read_only() {
             return Err(Error::unsupported("cannot copy into a read-only array"));
+        }
+        if self.mask.is_some() {
+            return Err(Error::unsupported(
+                "cannot copy into a masked array, whose mask would go on to say what was valid before; copy into its `data`",
+            ));
         }
         match import::array(src)? {
             Some(source) => self.fill_from_device(py, source.get(), stream),
@@ -168,7 +184,11 @@ impl PyDeviceArray {
     /// The interface as other libraries read it (version 3, or what `cuarray.config.export_version` says).
     #[getter(__cuda_array_interface__)]
     fn cuda_array_interface<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
-        self.template.dictionary(py, &self.interface)
+        let dict = self.template.dictionary(py, &self.interface)?;
+        if let Some(mask) = &self.mask {
+            dict.set_item(intern!(py, "mask"), mask.array(py)?)?;
+        }
+        Ok(dict)
     }
 
     /// The size of each dimension.
@@ -253,6 +273,45 @@ impl PyDeviceArray {
         Ok(stream.map(|stream| Py::new(py, PyStream::new(stream, self.owner(py)))).transpose()?)
     }
 
+    /// Which elements are valid, as an array of anything that has a truth value and broadcasts to this one's shape (clause
+    /// I10); None where all are.
+    #[getter(mask)]
+    fn mask_array(&self, py: Python<'_>) -> Result<Option<Py<PyDeviceArray>>> {
+        self.mask.as_ref().map(|mask| Ok(mask.array(py)?.clone_ref(py))).transpose()
+    }
+
+    /// The same array without its mask.
+    #[getter]
+    fn data(slf: &Bound<'_, Self>) -> PyResult<Py<PyDeviceArray>> {
+        let (py, array) = (slf.py(), slf.get());
+        if array.mask.is_none() {
+            return Ok(slf.clone().unbind());
+        }
+        Py::new(py, array.share(py))
+    }
+
+    /// A new array of the elements, with `value` (default: as `numpy.ma` has it for the type) where they are not valid.
+    ///
+    /// The elements travel through the host, since choosing between them on the device takes a kernel.
+    ///
+    /// >>> import numpy as np
+    /// >>> a = cuarray.to_device(np.ma.MaskedArray([1, 2, 3], mask=[False, True, False]))
+    /// >>> a.filled(0).copy_to_host()
+    /// array([1, 0, 3])
+    #[pyo3(signature = (value=None, stream=None))]
+    fn filled<'py>(
+        &self,
+        py: Python<'py>,
+        value: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyDeviceArray>> {
+        let mut host = self.copy_to_host(py, None, None)?;
+        if self.mask.is_some() {
+            host = host.call_method1(intern!(py, "filled"), (value,))?;
+        }
+        super::create::copy_of(HostArray::of(&host, None)?, stream)
+    }
+
     /// What keeps the memory alive; None for an array that was made without an owner.
     #[getter]
     fn owner(&self, py: Python<'_>) -> Option<Py<PyAny>> {
@@ -283,7 +342,10 @@ impl PyDeviceArray {
     /// is enqueued there, ordered after the default stream's work and before its next; the values are there once that
     /// stream is synchronized, and `ary` must live until then.
     ///
-    /// Raises ValueError where shape or type of `ary` differ or it is read-only, CudaError where the driver refuses.
+    /// A masked array gives a `numpy.ma.MaskedArray`, whose mask says which elements are *not* valid; `ary` then has to be one.
+    ///
+    /// Raises ValueError where shape or type of `ary` differ or it is read-only, BufferError where the array is masked and
+    /// `ary` is not, CudaError where the driver refuses.
     #[pyo3(signature = (ary=None, stream=None))]
     fn copy_to_host<'py>(
         &self,
@@ -291,39 +353,19 @@ impl PyDeviceArray {
         ary: Option<&Bound<'py, PyAny>>,
         stream: Option<&Bound<'py, PyAny>>,
     ) -> Result<Bound<'py, PyAny>> {
-        let target = match ary {
-            Some(ary) => {
-                let target = HostArray::of(ary, None)?;
-                if !target.array.is(ary) {
-                    return Err(Error::argument(format!(
-                        "cannot copy into a {}; a numpy.ndarray is expected",
-                        import::type_name(ary)
-                    )));
-                }
-                if target.interface.is_read_only() {
-                    return Err(Error::argument("cannot copy into a read-only NumPy array"));
-                }
-                self.require_type(&target.interface)?;
-                target
-            }
-            None => {
-                let layout = self.interface.layout();
-                let order = if layout.is_f_contiguous() && !layout.is_c_contiguous() { "F" } else { "C" };
-                HostArray::empty(self.shape(py)?.as_any(), &self.dtype(py)?, order)?
-            }
-        };
-        let layout = self.interface.layout();
-        let Some(plan) = CopyPlan::new(target.interface.layout(), layout)? else { return Ok(target.array) };
-        // Many small boxes cost more than the gaps between them: fetch the whole extent and pick the elements on the host.
-        let extent = layout.byte_extent();
-        let extent = extent.end.abs_diff(extent.start);
-        const BYTES_WORTH_A_CALL: usize = 64 * 1024;
-        if plan.boxes() > 1 && extent / BYTES_WORTH_A_CALL < plan.boxes() {
-            self.gather(py, &target.array, extent, stream)?;
-        } else {
-            self.transfer(py, stream, &plan, (&target.interface, Side::Host), (&self.interface, Side::Device), None)?;
+        let Some(mask) = &self.mask else { return self.fetch_into(py, ary, stream) };
+        let masked = host::numpy(py)?.getattr(intern!(py, "ma"))?.getattr(intern!(py, "MaskedArray"))?;
+        let invalid = mask.invalid(py, self.shape(py)?.as_any(), stream)?;
+        let Some(ary) = ary else { return Ok(masked.call1((self.fetch(py, stream)?, invalid))?) };
+        if !ary.is_instance(&masked)? {
+            return Err(Error::unsupported(format!(
+                "cannot copy a masked array into a {}, which would lose the mask; pass a numpy.ma.MaskedArray, or copy `data`",
+                import::type_name(ary)
+            )));
         }
-        Ok(target.array)
+        self.fetch_into(py, Some(&ary.getattr(intern!(py, "data"))?), stream)?;
+        ary.setattr(intern!(py, "mask"), invalid)?;
+        Ok(ary.clone())
     }
 
     /// Copies `src` into the array: a NumPy array, numbers, another DeviceArray, or any CUDA array.
@@ -372,16 +414,80 @@ impl PyDeviceArray {
         if let Some(handle) = self.interface.stream().handle() {
             text += &format!(", stream={handle:#x}");
         }
+        if self.mask.is_some() {
+            text += ", masked";
+        }
         text + &format!(", ptr={:#x})", self.interface.data())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.owner)?;
+        if let Some(mask) = &self.mask {
+            mask.traverse(&visit)?;
+        }
         visit.call(&self.stream)
     }
 }
 
 impl PyDeviceArray {
+    /// The elements in a new host array, whatever their mask says.
+    pub(super) fn fetch<'py>(&self, py: Python<'py>, stream: Option<&Bound<'py, PyAny>>) -> Result<Bound<'py, PyAny>> {
+        self.fetch_into(py, None, stream)
+    }
+
+    /// The same memory once more, without the mask.
+    pub(super) fn share(&self, py: Python<'_>) -> PyDeviceArray {
+        PyDeviceArray {
+            interface: self.interface.clone(),
+            owner: self.owner(py),
+            stream: self.stream.as_ref().map(|stream| stream.clone_ref(py)),
+            mask: None,
+            template: Template::new(),
+        }
+    }
+
+    fn fetch_into<'py>(
+        &self,
+        py: Python<'py>,
+        ary: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        let target = match ary {
+            Some(ary) => {
+                // An ndarray or one of a subclass (`numpy.memmap`), and nothing that would be converted into another one.
+                if !ary.is_instance(&host::numpy(py)?.getattr(intern!(py, "ndarray"))?)? {
+                    return Err(Error::not_an_array(format!(
+                        "cannot copy into a {}; a numpy.ndarray is expected",
+                        import::type_name(ary)
+                    )));
+                }
+                let target = HostArray::new(ary.clone())?;
+                if target.interface.is_read_only() {
+                    return Err(Error::argument("cannot copy into a read-only NumPy array"));
+                }
+                self.require_type(&target.interface)?;
+                target
+            }
+            None => {
+                let layout = self.interface.layout();
+                let order = if layout.is_f_contiguous() && !layout.is_c_contiguous() { "F" } else { "C" };
+                HostArray::empty(self.shape(py)?.as_any(), &self.dtype(py)?, order)?
+            }
+        };
+        let layout = self.interface.layout();
+        let Some(plan) = CopyPlan::new(target.interface.layout(), layout)? else { return Ok(target.array) };
+        // Many small boxes cost more than the gaps between them: fetch the whole extent and pick the elements on the host.
+        let extent = layout.byte_extent();
+        let extent = extent.end.abs_diff(extent.start);
+        const BYTES_WORTH_A_CALL: usize = 64 * 1024;
+        if plan.boxes() > 1 && extent / BYTES_WORTH_A_CALL < plan.boxes() {
+            self.gather(py, &target.array, extent, stream)?;
+        } else {
+            self.transfer(py, stream, &plan, (&target.interface, Side::Host), (&self.interface, Side::Device), None)?;
+        }
+        Ok(target.array)
+    }
+
     /// Fetches the bytes from the first to the last element, and lets NumPy pick the elements out of them.
     fn gather(
         &self,

@@ -29,7 +29,8 @@ impl<'py> HostArray<'py> {
         HostArray::new(numpy(py)?.call_method1(intern!(py, "empty"), (shape, dtype, order))?)
     }
 
-    fn new(array: Bound<'py, PyAny>) -> Result<HostArray<'py>> {
+    /// A NumPy array as it is.
+    pub(super) fn new(array: Bound<'py, PyAny>) -> Result<HostArray<'py>> {
         let py = array.py();
         let dict = array.getattr(intern!(py, "__array_interface__"))?;
         let dict = dict.cast::<PyDict>().map_err(|_| Error::not_an_array("__array_interface__ is not a dict"))?;

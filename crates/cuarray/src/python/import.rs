@@ -10,7 +10,7 @@
 //! Reading is strict: what the text does not allow is refused, with the reason. A [`Reading`] that is not strict takes what
 //! real libraries are known to write instead, and lists what it forgave.
 
-use super::device_array::PyDeviceArray;
+use super::{device_array::PyDeviceArray, mask};
 use crate::{Dims, Error, Interface, Kind, Layout, Result, StreamEntry, Strides, TypeStr, Version};
 use pyo3::{
     exceptions::PyException,
@@ -25,14 +25,22 @@ use std::ffi::CStr;
 const KEYS: [&CStr; 8] = [c"shape", c"typestr", c"data", c"version", c"strides", c"stream", c"descr", c"mask"];
 
 /// How a dictionary is to be read, and what has been forgiven so far.
-pub(super) struct Reading {
+pub(super) struct Reading<'py> {
     strict: bool,
+    masks: mask::Policy,
     forgiven: Vec<String>,
+    /// The object under `mask`, where masks are kept and the array has one.
+    pub(super) mask: Option<Bound<'py, PyAny>>,
 }
 
-impl Reading {
-    pub(super) fn new(strict: bool) -> Reading {
-        Reading { strict, forgiven: Vec::new() }
+impl<'py> Reading<'py> {
+    /// A reading that refuses arrays with a mask.
+    pub(super) fn new(strict: bool) -> Reading<'py> {
+        Reading { strict, masks: mask::Policy::Refuse, forgiven: Vec::new(), mask: None }
+    }
+
+    pub(super) fn with_masks(self, masks: mask::Policy) -> Reading<'py> {
+        Reading { masks, ..self }
     }
 
     /// What was read although the text does not allow it, in the order in which it was met.
@@ -161,7 +169,7 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
 ///
 /// # Errors
 /// [`Error::is_invalid_interface`] where an entry is missing or wrong, with the key, the value and what is expected.
-pub(super) fn interface(dict: &Bound<'_, PyDict>, reading: &mut Reading) -> Result<Interface> {
+pub(super) fn interface<'py>(dict: &Bound<'py, PyDict>, reading: &mut Reading<'py>) -> Result<Interface> {
     let entries = Entries::of(dict)?;
     let version = version(&entries, reading)?;
     let mut read = described(&entries, reading)?.with_version(version);
@@ -174,10 +182,18 @@ pub(super) fn interface(dict: &Bound<'_, PyDict>, reading: &mut Reading) -> Resu
         read = read.with_stream(StreamEntry::try_from(number)?);
     }
     // Clause V0: version 0 has no mask.
-    if version >= Version::V1 && entries.optional(MASK).is_some() {
-        return Err(Error::unsupported(
-            "__cuda_array_interface__['mask']: masked arrays are not supported; pass the data and the mask as two arrays",
-        ));
+    if version >= Version::V1
+        && let Some(mask) = entries.optional(MASK)
+    {
+        match reading.masks {
+            mask::Policy::Keep => reading.mask = Some(mask.clone()),
+            mask::Policy::Ignore => {}
+            mask::Policy::Refuse => {
+                return Err(Error::unsupported(
+                    "__cuda_array_interface__['mask']: the array has a mask, and masked arrays are not taken here",
+                ));
+            }
+        }
     }
     Ok(read)
 }
@@ -187,7 +203,7 @@ pub(super) fn host_interface(dict: &Bound<'_, PyDict>) -> Result<Interface> {
     described(&Entries::of(dict)?, &mut Reading::new(true))
 }
 
-fn version(entries: &Entries<'_>, reading: &mut Reading) -> Result<Version> {
+fn version(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Version> {
     let value = match entries.required(VERSION, "an int from 0 to 3") {
         Ok(value) => value,
         Err(error) => {
@@ -202,7 +218,7 @@ fn version(entries: &Entries<'_>, reading: &mut Reading) -> Result<Version> {
 }
 
 /// What the entries say of memory: `shape`, `typestr`, `data`, `strides`, `descr`.
-fn described(entries: &Entries<'_>, reading: &mut Reading) -> Result<Interface> {
+fn described(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Interface> {
     let typestr = typestr(entries.required(TYPESTR, "a str such as '<f4'")?, reading)?;
     let shape = dims(entries.required(SHAPE, "a tuple of ints")?, reading)?;
     let strides = entries.optional(STRIDES).map(|strides| steps(strides, shape.len(), reading)).transpose()?;
@@ -217,7 +233,7 @@ fn described(entries: &Entries<'_>, reading: &mut Reading) -> Result<Interface> 
     Ok(read)
 }
 
-fn typestr(value: &Bound<'_, PyAny>, reading: &mut Reading) -> Result<TypeStr> {
+fn typestr(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<TypeStr> {
     let text = value.cast::<PyString>().map_err(|_| wrong_type("typestr", value, "a str such as '<f4'"))?;
     let text = text.to_str().map_err(|_| {
         Error::entry("typestr", format!("{} is not text; a str such as '<f4' is expected", shown(value)))
@@ -236,7 +252,7 @@ fn tuple<'py>(
     value: &Bound<'py, PyAny>,
     key: &'static str,
     expected: &str,
-    reading: &mut Reading,
+    reading: &mut Reading<'_>,
 ) -> Result<Bound<'py, PyTuple>> {
     if let Ok(tuple) = value.cast::<PyTuple>() {
         return Ok(tuple.clone());
@@ -250,7 +266,7 @@ fn tuple<'py>(
     Ok(PyTuple::new(value.py(), items)?)
 }
 
-fn dims(value: &Bound<'_, PyAny>, reading: &mut Reading) -> Result<Dims> {
+fn dims(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<Dims> {
     let expected = "a tuple of ints, one for each dimension";
     let tuple = tuple(value, "shape", expected, reading)?;
     let mut dims = Dims::new();
@@ -263,7 +279,7 @@ fn dims(value: &Bound<'_, PyAny>, reading: &mut Reading) -> Result<Dims> {
     Ok(dims)
 }
 
-fn steps(value: &Bound<'_, PyAny>, rank: usize, reading: &mut Reading) -> Result<Strides> {
+fn steps(value: &Bound<'_, PyAny>, rank: usize, reading: &mut Reading<'_>) -> Result<Strides> {
     let expected = "None or a tuple of ints, the bytes to step in each dimension,";
     let tuple = tuple(value, "strides", expected, reading)?;
     let mut strides = Strides::new();
@@ -288,7 +304,7 @@ fn steps(value: &Bound<'_, PyAny>, rank: usize, reading: &mut Reading) -> Result
 
 const POINTER_AND_FLAG: &str = "a 2-tuple of a pointer (int) and a read-only flag (bool)";
 
-fn data(value: &Bound<'_, PyAny>, reading: &mut Reading) -> Result<(u64, bool)> {
+fn data(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<(u64, bool)> {
     let tuple = tuple(value, "data", POINTER_AND_FLAG, reading)?;
     let wrong_length = || {
         Error::entry("data", format!("{} has {} entries; {POINTER_AND_FLAG} is expected", shown(value), tuple.len()))
@@ -313,7 +329,7 @@ fn data(value: &Bound<'_, PyAny>, reading: &mut Reading) -> Result<(u64, bool)> 
     Ok((pointer, read_only))
 }
 
-fn flag(value: &Bound<'_, PyAny>, reading: &mut Reading) -> Result<bool> {
+fn flag(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<bool> {
     if let Ok(flag) = value.cast::<PyBool>() {
         return Ok(flag.is_true());
     }

@@ -1,13 +1,15 @@
 //! `Interface`: what a `__cuda_array_interface__` says, read and checked, for looking at.
 
 use super::{
+    device_array::tuple,
     export, host,
     import::{self, Reading},
+    mask::{self, ArrayMask, Policy},
 };
 use crate::{Interface, Result};
 use pyo3::{
     prelude::*,
-    types::{PyDict, PyTuple},
+    types::{PyDict, PyString, PyTuple},
 };
 
 /// One interface as this library read it; plain data that keeps nothing alive (clause L1).
@@ -17,7 +19,14 @@ use pyo3::{
 #[pyclass(frozen, name = "Interface", module = "cuarray")]
 pub struct PyInterface {
     interface: Interface,
+    mask: Option<Py<PyInterface>>,
     forgiven: Vec<String>,
+}
+
+impl PyInterface {
+    fn of_mask(interface: Interface) -> PyInterface {
+        PyInterface { interface, mask: None, forgiven: Vec::new() }
+    }
 }
 
 #[pymethods]
@@ -83,6 +92,12 @@ impl PyInterface {
         (range.start, range.end)
     }
 
+    /// The interface of the mask (clause I10); None where all elements are valid.
+    #[getter]
+    fn mask(&self, py: Python<'_>) -> Option<Py<PyInterface>> {
+        self.mask.as_ref().map(|mask| mask.clone_ref(py))
+    }
+
     /// What was read although the text does not allow it, each with its key; empty unless the reading was not strict.
     #[getter]
     fn forgiven<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -102,7 +117,12 @@ impl PyInterface {
     }
 
     fn __repr__(&self) -> String {
-        self.interface.to_string()
+        let mut text = self.interface.to_string();
+        if let Some(mask) = &self.mask {
+            let mask = &mask.get().interface;
+            text += &format!("\n  mask     '{}' {}", mask.typestr(), tuple(mask.shape()));
+        }
+        text
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
@@ -122,12 +142,21 @@ impl PyInterface {
 /// >>> cuarray.interface({"shape": [3], "typestr": "float32", "data": (4096, False), "version": 2}, strict=False).forgiven
 /// ("'typestr': typestr 'float32' is the name of a type; read as '<f4'", "'shape': a list, read as a tuple")
 #[pyfunction]
-#[pyo3(signature = (obj, *, strict=true))]
-pub(super) fn interface(obj: &Bound<'_, PyAny>, strict: bool) -> Result<PyInterface> {
-    let mut reading = Reading::new(strict);
+#[pyo3(signature = (obj, *, strict=true, mask_format=None))]
+pub(super) fn interface(
+    obj: &Bound<'_, PyAny>,
+    strict: bool,
+    mask_format: Option<&Bound<'_, PyString>>,
+) -> Result<PyInterface> {
+    let mut reading = Reading::new(strict).with_masks(Policy::Keep);
     let interface = match obj.cast::<PyDict>() {
         Ok(dict) => import::interface(dict, &mut reading)?,
         Err(_) => import::interface(&import::attribute(obj)?, &mut reading)?,
     };
-    Ok(PyInterface { interface, forgiven: reading.forgiven() })
+    let mask = match reading.mask.take() {
+        Some(mask) => Some(ArrayMask::read(&mask, interface.layout(), mask::is_bits(mask_format)?, strict)?),
+        None => None,
+    };
+    let mask = mask.map(|mask| Py::new(obj.py(), PyInterface::of_mask(mask.interface().clone()))).transpose()?;
+    Ok(PyInterface { interface, mask, forgiven: reading.forgiven() })
 }

@@ -14,6 +14,7 @@ mod export;
 mod host;
 pub mod import;
 pub mod interface;
+mod mask;
 mod memory;
 mod runtime;
 pub mod stream;
