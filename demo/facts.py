@@ -93,17 +93,18 @@ def wait_is_needed(route, occupy=None):
 def _read_while_pending(route, occupy, **ordered):
     stream = route.producer.stream()
     made = route.producer.make(STREAM_CASE, stream)
+    staged = made.stage(STREAM_CASE.values(1))
     reading = route.consumer.stream()
     # A first exchange does what libraries do once, so that the one that counts is not slow enough for the work to end.
     route.take(made, reading).read(reading)
     kept = occupy(route.producer, stream) if occupy is not None else None
-    made.write_later(STREAM_CASE.values(1), stream)
+    made.write_later(staged, stream)
     taken = route.take(made, reading, **ordered)
     read = taken.read(reading)
     # What is still pending reads and writes memory that is about to go.
     synchronize = getattr(stream, "synchronize", None) or stream.sync
     synchronize()
-    del kept
+    del kept, staged
     return read
 
 

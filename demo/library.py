@@ -53,7 +53,11 @@ class Array(ABC):
         """Writes every element and waits for it."""
 
     @abstractmethod
-    def write_later(self, values, stream):
+    def stage(self, values):
+        """Puts values into other device memory, from where `write_later` takes them; waits for it."""
+
+    @abstractmethod
+    def write_later(self, staged, stream):
         """Enqueues the writing of every element of a contiguous array in `stream`, and does not wait."""
 
 

@@ -43,9 +43,11 @@ class CuarrayArray(Array):
     def write(self, values):
         self.held.copy_to_device(values)
 
-    def write_later(self, values, stream):
-        self._source = cuarray.to_device(values)
-        self.held.copy_to_device(self._source, stream=stream)
+    def stage(self, values):
+        return cuarray.to_device(values)
+
+    def write_later(self, staged, stream):
+        self.held.copy_to_device(staged, stream=stream)
 
 
 class Cuarray(Library):

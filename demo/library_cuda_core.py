@@ -2,12 +2,12 @@
 
 As a producer it has memory and no arrays: a `Buffer` of bytes, without `__cuda_array_interface__`. Its user describes
 what lies there, and hands over the description with the buffer as the owner. As a consumer it has views:
-`StridedMemoryView`, which say where an array is and how it lies. The bytes go to the host through a pinned buffer.
+`StridedMemoryView`, which say where an array is and how it lies. Its bytes, the gaps among them, go to the host in one piece.
 """
 
 import numpy as np
 from cases import strided_bytes
-from cuda.core import Buffer, Device, LegacyPinnedMemoryResource, __version__
+from cuda.core import Buffer, Device, __version__
 from cuda.core.utils import StridedMemoryView
 from library import Array, Described, Library
 
@@ -53,33 +53,37 @@ class CudaCoreArray(Array):
 
     def read(self, stream=None):
         stream = stream if stream is not None else self._library.own_stream
-        device, pinned, elements = self._span()
-        device.copy_to(pinned, stream=stream)
+        device, host, elements = self._span()
+        device.copy_to(host, stream=stream)
         stream.sync()
         return elements.copy()
 
     def write(self, values):
         stream = self._library.own_stream
-        device, pinned, elements = self._span()
-        device.copy_to(pinned, stream=stream)
+        device, host, elements = self._span()
+        device.copy_to(host, stream=stream)
         stream.sync()
         elements[...] = values
-        device.copy_from(pinned, stream=stream)
+        device.copy_from(host, stream=stream)
         stream.sync()
 
-    def write_later(self, values, stream):
-        device, pinned, elements = self._span()
-        elements[...] = values
-        device.copy_from(pinned, stream=stream)
-        self._source = pinned
+    def stage(self, values):
+        return self._library.buffer_of(values)
+
+    def write_later(self, staged, stream):
+        self._span()[0].copy_from(staged, stream=stream)
 
     def _span(self):
-        """The device bytes from the first to the last element, as many pinned ones, and the elements within those."""
+        """The device bytes from the first to the last element, as many on the host, and the elements within those."""
         first, end = strided_bytes(self._shape, self._strides, self._dtype.itemsize)
         device = Buffer.from_handle(self._address + first, end - first, owner=self.held)
-        pinned = self._library.pinned.allocate(end - first, stream=self._library.own_stream)
-        elements = np.ndarray(self._shape, self._dtype, np.from_dlpack(pinned), -first, self._strides)
-        return device, pinned, elements
+        host = np.empty(end - first, "uint8")
+        elements = np.ndarray(self._shape, self._dtype, host, -first, self._strides)
+        return device, _host_buffer(host), elements
+
+
+def _host_buffer(array):
+    return Buffer.from_handle(array.ctypes.data, array.nbytes, owner=array)
 
 
 class CudaCore(Library):
@@ -91,15 +95,20 @@ class CudaCore(Library):
         self._device = Device()
         self._device.set_current()
         self.own_stream = self._device.create_stream()
-        self.pinned = LegacyPinnedMemoryResource()
 
     def make(self, case, stream=None):
         base = case.base()
-        buffer = self._device.allocate(base.nbytes, stream=self.own_stream)
-        whole = CudaCoreArray(self, buffer, int(buffer.handle), base.shape, base.strides, base.dtype)
-        whole.write(base)
-        first = int(buffer.handle) + case.offset
-        return CudaCoreArray(self, buffer, first, case.shape, case.strides, case.dtype, stream)
+        buffer = self.buffer_of(base)
+        return CudaCoreArray(
+            self, buffer, int(buffer.handle) + case.offset, case.shape, case.strides, case.dtype, stream
+        )
+
+    def buffer_of(self, array):
+        """A new device buffer with the bytes of a contiguous host array, as they lie."""
+        buffer = self._device.allocate(array.nbytes, stream=self.own_stream)
+        buffer.copy_from(_host_buffer(array), stream=self.own_stream)
+        self.own_stream.sync()
+        return buffer
 
     def take(self, offered, stream=None, ordered=True):
         stream = stream if stream is not None else self.own_stream

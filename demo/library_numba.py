@@ -66,9 +66,11 @@ class NumbaArray(Array):
         if self.held.stream:
             self.held.stream.synchronize()
 
-    def write_later(self, values, stream):
-        self._source = cuda.to_device(values)
-        self.held.copy_to_device(self._source, stream=stream)
+    def stage(self, values):
+        return cuda.to_device(values)
+
+    def write_later(self, staged, stream):
+        self.held.copy_to_device(staged, stream=stream)
 
 
 class Numba(Library):
@@ -116,9 +118,8 @@ class ManagedArray(NumbaArray):
         cuda.synchronize()
         self.held[...] = values
 
-    def write_later(self, values, stream):
-        self._source = cuda.to_device(values)
-        cuda.driver.device_to_device(self.held, self._source, values.nbytes, stream=stream)
+    def write_later(self, staged, stream):
+        cuda.driver.device_to_device(self.held, staged, staged.nbytes, stream=stream)
 
 
 class ManagedNumba(Numba):

@@ -103,11 +103,12 @@ class Way:
         """What the producer's stream had still to write is sent: the wait is cuarray's, on import."""
         stream = self.producer.stream()
         made = self.producer.make(LARGE, stream)
+        staged = made.stage(LARGE.values(1))
         kept = self.occupy(self.producer, stream) if self.occupy is not None else None
-        made.write_later(LARGE.values(1), stream)
+        made.write_later(staged, stream)
         received = _send(self.enter(made, ordered), LARGE)
         stream.synchronize()
-        del kept
+        del kept, staged
         if ordered:
             _compare("rank 1 received", received, LARGE.values(1))
         else:
