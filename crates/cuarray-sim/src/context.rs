@@ -5,6 +5,7 @@
 //! was made in a context ends with it.
 
 use crate::driver::{Driver, Guard};
+use crate::memory::Allocation;
 use crate::schedule::Point;
 use crate::state::State;
 use crate::stream::{Kind, Stream};
@@ -28,7 +29,7 @@ pub(crate) struct Context {
     /// All its streams, also those that are destroyed and not yet drained.
     pub streams: BTreeSet<CUstream>,
     /// Blocking streams with work that the legacy default stream is not yet ordered after.
-    pub unordered: Vec<CUstream>,
+    pub unordered: BTreeSet<CUstream>,
     pub peers: BTreeSet<CUcontext>,
     pub limits: [usize; 7],
     pub cache_config: u32,
@@ -56,7 +57,7 @@ impl State {
             legacy,
             per_thread: HashMap::new(),
             streams: BTreeSet::from([legacy]),
-            unordered: Vec::new(),
+            unordered: BTreeSet::new(),
             peers: BTreeSet::new(),
             limits: LIMITS,
             cache_config: 0,
@@ -87,11 +88,27 @@ impl Driver {
         state
     }
 
-    /// Runs all work of a context, then ends it with everything that belongs to it.
-    pub(crate) fn close_context<'a>(&'a self, mut state: Guard<'a>, handle: CUcontext) -> Guard<'a> {
-        while !state.context_tail(handle).is_empty() {
-            state = self.drain_context(state, handle);
+    /// Runs work until nothing is pending in any of these contexts, not even what was enqueued meanwhile.
+    pub(crate) fn exhaust<'a>(&'a self, mut state: Guard<'a>, contexts: &[CUcontext]) -> Guard<'a> {
+        loop {
+            let targets: Vec<Point> = contexts.iter().flat_map(|context| state.context_tail(*context)).collect();
+            if targets.is_empty() {
+                return state;
+            }
+            state = self.force(state, targets);
         }
+    }
+
+    /// Runs all work of a context, then ends it with everything that belongs to it.
+    ///
+    /// Host memory is within reach of every context, so if it owns such memory, all of them are run.
+    pub(crate) fn close_context<'a>(&'a self, state: Guard<'a>, handle: CUcontext) -> Guard<'a> {
+        let host_memory = |allocation: &Allocation| allocation.context == handle && !allocation.kind.on_device();
+        let contexts = match state.memory.iter().any(host_memory) {
+            true => state.contexts.keys().copied().collect(),
+            false => vec![handle],
+        };
+        let mut state = self.exhaust(state, &contexts);
         let Some(context) = state.contexts.remove(&handle) else { return state };
         for stream in context.streams {
             state.streams.remove(&stream);

@@ -74,10 +74,18 @@ pub(crate) struct Fill {
 
 /// Reads a box of host memory that is the program's own into a buffer.
 ///
+/// # Errors
+/// `CUDA_ERROR_OUT_OF_MEMORY` where there is no room for the buffer.
+///
 /// # Safety
-/// The box is readable now.
-pub(crate) unsafe fn stage(place: Place, extent: Extent) -> Box<[u8]> {
-    let mut bytes: Vec<u8> = Vec::with_capacity((extent.width * extent.height * extent.depth) as usize);
+/// The box is readable now, and its span was checked.
+pub(crate) unsafe fn stage(place: Place, extent: Extent) -> Result<Box<[u8]>, CUresult> {
+    let mut bytes: Vec<u8> = Vec::new();
+    let size = extent.width.checked_mul(extent.height).and_then(|plane| plane.checked_mul(extent.depth));
+    let reserved = size.is_some_and(|size| bytes.try_reserve_exact(size as usize).is_ok());
+    if !reserved {
+        return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+    }
     for slice in 0..extent.depth {
         for row in 0..extent.height {
             let from = place.address + slice * place.slice + row * place.pitch;
@@ -89,7 +97,7 @@ pub(crate) unsafe fn stage(place: Place, extent: Extent) -> Box<[u8]> {
             }
         }
     }
-    bytes.into_boxed_slice()
+    Ok(bytes.into_boxed_slice())
 }
 
 impl State {

@@ -133,6 +133,7 @@ impl State {
             self.streams.remove(&handle);
             if let Some(context) = self.contexts.get_mut(&context) {
                 context.streams.remove(&handle);
+                context.unordered.remove(&handle);
             }
         }
     }

@@ -303,3 +303,15 @@ fn advice_on_managed_memory_is_kept() {
     fails!(program, INVALID_VALUE, cuMemAdvise(device, 8, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
     fails!(program, INVALID_DEVICE, cuMemPrefetchAsync(managed, 4096, 3, CUstream::NULL));
 }
+
+#[test]
+fn host_memory_outlives_the_work_of_every_context() {
+    let program = Program::with(Config { devices: 2, ..Config::default() });
+    let pinned = program.pinned(1);
+    write(pinned, 7);
+    ok!(program, cuCtxSetCurrent(program.primary(1)));
+    let (stream, device) = (program.stream(0), program.alloc(1));
+    ok!(program, cuMemcpyHtoDAsync_v2(device, pinned.cast(), 1, stream));
+    ok!(program, cuDevicePrimaryCtxRelease_v2(0));
+    assert_eq!(program.peek(device), 7);
+}

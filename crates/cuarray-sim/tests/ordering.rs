@@ -300,3 +300,12 @@ fn the_eager_schedule_leaves_nothing_pending() {
     ok!(program, cuEventElapsedTime_v2(&mut milliseconds, event, event));
     assert_eq!(milliseconds, 0.0);
 }
+
+#[test]
+fn a_context_can_ask_for_synchronous_memory_operations() {
+    let program = Program::new();
+    ok!(program, cuCtxSetFlags(0x80));
+    let device = program.alloc(1);
+    ok!(program, cuMemsetD8_v2(device, 7, 1));
+    assert_eq!((program.peek(device), program.statistic("pending_operations")), (7, 0));
+}

@@ -69,21 +69,20 @@ pub(super) unsafe fn cuMemAllocPitch_v2(
     }
 }
 
-/// Runs what may still need an allocation, then ends it.
-fn free<'a>(call: &Call<'a>, mut state: Guard<'a>, address: u64, current: CUcontext) {
-    let owner = state.memory.starting_at(address).map(|allocation| (allocation.context, allocation.device));
-    let Some((owner, device)) = owner else { return };
-    // Memory of a context: that context's work. Memory of a pool: the work of every context on its device.
-    let contexts: Vec<CUcontext> = if owner.is_null() {
-        let of_device = state.contexts.iter().filter(|(_, context)| context.device == device);
-        of_device.map(|(handle, _)| *handle).collect()
-    } else {
-        vec![owner]
+/// Runs what may still need an allocation, then ends it: the work of its context and of the current one, and for memory
+/// that every context reaches (a pool's, the host's) the work of all.
+fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext) {
+    let Some(allocation) = state.memory.starting_at(address) else { return };
+    let contexts = match allocation.kind {
+        Kind::Device => vec![allocation.context, current],
+        _ => state.contexts.keys().copied().collect(),
     };
-    for context in contexts.into_iter().chain([current]) {
-        state = call.driver.drain_context(state, context);
-    }
+    let mut state = call.driver.exhaust(state, &contexts);
+    let device = state.memory.starting_at(address).map(|allocation| allocation.device);
     state.release_allocation(address);
+    if let Some(device) = device {
+        state.settle_pools(device);
+    }
 }
 
 pub(super) unsafe fn cuMemFree_v2(call: &Call<'_>, dptr: CUdeviceptr) -> Answer {

@@ -69,9 +69,13 @@ pub(super) fn submit<'a>(
     Ok((state, point))
 }
 
-/// Whether the memory at an address asks for synchronous copies and fills.
-fn sync_memops(state: &State, address: u64) -> bool {
-    state.memory.find(address).is_some_and(|allocation| allocation.sync_memops)
+/// `CU_CTX_SYNC_MEMOPS`: calls without a stream wait in this context.
+const CU_CTX_SYNC_MEMOPS: c_uint = 0x80;
+
+/// Whether the context, or the memory at an address, asks for synchronous copies and fills.
+fn sync_memops(state: &State, context: CUcontext, address: u64) -> bool {
+    let of_context = state.context(context).is_ok_and(|context| context.flags & CU_CTX_SYNC_MEMOPS != 0);
+    of_context || state.memory.find(address).is_some_and(|allocation| allocation.sync_memops)
 }
 
 /// Checks, enqueues and, where the call must, waits for a copy. Answers its point.
@@ -87,13 +91,13 @@ fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, manner: M
     let waits = match manner {
         Manner::Async(_) => to == Side::Pageable || (host(to) && host(from)),
         Manner::Plain => {
-            let memops = [target, source].iter().any(|end| sync_memops(&state, end.place.address));
+            let memops = [target, source].iter().any(|end| sync_memops(&state, current, end.place.address));
             to != Side::Device || from != Side::Device || memops
         }
     };
     let bytes = if from == Side::Pageable && !waits {
         // SAFETY: the program's memory is readable while its call lasts, by the driver's contract.
-        Source::Staged(unsafe { stage(source.place, extent) })
+        Source::Staged(unsafe { stage(source.place, extent)? })
     } else {
         Source::Memory(source.place)
     };
@@ -122,7 +126,8 @@ fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, manner
         return Err(INVALID_VALUE);
     }
     let side = state.side(target.address, target.span(extent)?, Declared::Device)?;
-    let waits = matches!(manner, Manner::Plain) && (side != Side::Device || sync_memops(&state, target.address));
+    let waits =
+        matches!(manner, Manner::Plain) && (side != Side::Device || sync_memops(&state, current, target.address));
     let work = Work::Fill(Box::new(Fill { target, value, value_size, extent }));
     let (state, point) = submit(call, state, stream, work, Vec::new())?;
     if waits {

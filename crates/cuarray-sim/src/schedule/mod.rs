@@ -93,7 +93,7 @@ impl State {
             }
             if !stream.unordered {
                 stream.unordered = true;
-                context.unordered.push(handle);
+                context.unordered.insert(handle);
             }
         }
         after.retain(|point| !self.happened(*point));

@@ -6,6 +6,7 @@ pub use cuarray_sim::{Config, Entered, Fault, Schedule, Sim};
 pub use std::ffi::c_void;
 
 /// Calls an entry point and answers its result.
+#[allow(clippy::macro_metavars_in_unsafe)] // the arguments here are plain values
 #[macro_export]
 macro_rules! call {
     ($program:expr, $symbol:ident($($arg:expr),* $(,)?)) => {{
