@@ -314,7 +314,7 @@ impl PyDeviceArray {
 
     /// What keeps the memory alive; None for an array that was made without an owner.
     #[getter]
-    fn owner(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+    pub(super) fn owner(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.owner.as_ref().map(|owner| owner.clone_ref(py))
     }
 

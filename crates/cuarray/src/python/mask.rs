@@ -1,0 +1,166 @@
+//! Masks: which elements of an array are valid (clauses I10 and X3).
+//!
+//! A mask is an array of its own, of any type with a truth value, broadcast to the array it belongs to; true is valid, which
+//! is the opposite of what a `numpy.ma` mask says. One library writes bits instead, packed into bytes (peers call it a
+//! bitmask); nothing in its interface says so, so the user does: `mask_format="bits"`. A mask of the type `t1` says it itself.
+//! Bits cannot be stepped through, sliced or exported to anybody who reads masks by the text. They are therefore unpacked,
+//! through the host, into an array of bool when the mask is first needed, and not before: importing costs nothing.
+
+use super::{
+    create,
+    device_array::PyDeviceArray,
+    host::{self, HostArray},
+    import::{self, Reading},
+};
+use crate::{Error, Interface, Layout, Mask, Result, TypeStr};
+use pyo3::{PyTraverseError, PyVisit, intern, prelude::*, sync::PyOnceLock, types::PyString};
+
+/// What is done with an array's mask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Policy {
+    /// It stays with the array.
+    Keep,
+    /// The array is read as if it had none.
+    Ignore,
+    /// An array with a mask is refused.
+    Refuse,
+}
+
+impl Policy {
+    /// What the argument `mask` says.
+    pub(super) fn of(argument: Option<&Bound<'_, PyString>>) -> Result<Policy> {
+        let Some(argument) = argument else { return Ok(Policy::Keep) };
+        match &*argument.to_string_lossy() {
+            "keep" => Ok(Policy::Keep),
+            "ignore" => Ok(Policy::Ignore),
+            "error" => Ok(Policy::Refuse),
+            other => Err(Error::argument(format!("mask is {other:?}; 'keep', 'ignore' or 'error' is expected"))),
+        }
+    }
+}
+
+/// Whether the argument `mask_format` says that masks of bytes are bits.
+pub(super) fn is_bits(argument: Option<&Bound<'_, PyString>>) -> Result<bool> {
+    let Some(argument) = argument else { return Ok(false) };
+    match &*argument.to_string_lossy() {
+        "bits" => Ok(true),
+        other => Err(Error::argument(format!("mask_format is {other:?}; None or 'bits' is expected"))),
+    }
+}
+
+/// The mask of one array.
+pub(super) struct ArrayMask {
+    /// What the producer gave.
+    source: Py<PyDeviceArray>,
+    /// The layout of the array that it masks, where `source` holds bits.
+    packed: Option<Layout>,
+    unpacked: PyOnceLock<Py<PyDeviceArray>>,
+}
+
+impl ArrayMask {
+    /// A mask whose elements are elements.
+    pub(super) fn of_elements(source: Py<PyDeviceArray>) -> ArrayMask {
+        ArrayMask { source, packed: None, unpacked: PyOnceLock::new() }
+    }
+
+    /// The mask that `object` is of an array of layout `array`.
+    ///
+    /// # Errors
+    /// Key `mask`: the object is no CUDA array, has a mask itself, has no truth value, or does not fit the array's shape.
+    pub(super) fn read(object: &Bound<'_, PyAny>, array: &Layout, bits: bool, strict: bool) -> Result<ArrayMask> {
+        let interface = described(object, strict)?;
+        let packed = bits || interface.typestr().bits() == Some(1);
+        if packed {
+            check_bits(&interface, array)?;
+        } else {
+            Mask::new(interface.clone(), array)?;
+        }
+        let source = Py::new(object.py(), PyDeviceArray::foreign(interface, Some(object.clone().unbind())))?;
+        Ok(ArrayMask { source, packed: packed.then(|| array.clone()), unpacked: PyOnceLock::new() })
+    }
+
+    /// The stream to heed before the mask is read, if there is one.
+    pub(super) fn interface(&self) -> &Interface {
+        self.source.get().interface()
+    }
+
+    /// The mask as an array of elements that are true where the array's are valid.
+    pub(super) fn array(&self, py: Python<'_>) -> Result<&Py<PyDeviceArray>> {
+        match &self.packed {
+            None => Ok(&self.source),
+            Some(array) => self.unpacked.get_or_try_init(py, || unpack(py, self.source.get(), array)),
+        }
+    }
+
+    /// The mask for `numpy.ma`: true where an element is *not* valid, broadcast to `shape`.
+    pub(super) fn invalid<'py>(
+        &self,
+        py: Python<'py>,
+        shape: &Bound<'py, PyAny>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        let numpy = host::numpy(py)?;
+        let valid = self.array(py)?.get().fetch(py, stream)?;
+        let invalid = numpy.call_method1(intern!(py, "logical_not"), (valid,))?;
+        Ok(numpy.call_method1(intern!(py, "broadcast_to"), (invalid, shape))?)
+    }
+
+    pub(super) fn clone_ref(&self, py: Python<'_>) -> ArrayMask {
+        match self.unpacked.get(py) {
+            Some(array) => ArrayMask::of_elements(array.clone_ref(py)),
+            None => ArrayMask {
+                source: self.source.clone_ref(py),
+                packed: self.packed.clone(),
+                unpacked: PyOnceLock::new(),
+            },
+        }
+    }
+
+    pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.source)
+    }
+}
+
+/// The interface of a mask object; what is wrong with it is wrong with the entry `mask`.
+fn described(object: &Bound<'_, PyAny>, strict: bool) -> Result<Interface> {
+    let mut reading = Reading::new(strict).with_masks(Policy::Keep);
+    let read = import::attribute(object).and_then(|dict| import::interface(&dict, &mut reading));
+    let interface = read.map_err(|error| match error.is_invalid_interface() || error.is_not_an_array() {
+        true => Error::entry("mask", error.to_string()),
+        false => error,
+    })?;
+    if reading.mask.is_some() {
+        return Err(Error::entry("mask", "has a mask itself; an array of which all elements are valid is expected"));
+    }
+    Ok(interface)
+}
+
+/// Bits lie in bytes without gaps, one for each element of the array in C order, the lowest bit of a byte first.
+fn check_bits(mask: &Interface, array: &Layout) -> Result<()> {
+    if !mask.layout().is_c_contiguous() {
+        return Err(Error::entry("mask", "bits that do not lie one behind the other cannot be read"));
+    }
+    let (bits, needed) = (mask.nbytes().saturating_mul(8), array.len());
+    if bits < needed {
+        return Err(Error::entry("mask", format!("holds {bits} bits, but the array has {needed} elements")));
+    }
+    Ok(())
+}
+
+/// An array of bool with the shape of `array`, from the bits of `source`.
+fn unpack(py: Python<'_>, source: &PyDeviceArray, array: &Layout) -> Result<Py<PyDeviceArray>> {
+    let bytes = Layout::c_contiguous(&[source.interface().nbytes()], 1)?;
+    let bytes = Interface::new(source.interface().data(), TypeStr::of::<u8>(), bytes)?
+        .with_version(source.interface().version())
+        .with_stream(source.interface().stream());
+    let bytes = PyDeviceArray::foreign(bytes, source.owner(py)).fetch(py, None)?;
+    let numpy = host::numpy(py)?;
+    let arguments = pyo3::types::PyDict::new(py);
+    arguments.set_item(intern!(py, "count"), array.len())?;
+    arguments.set_item(intern!(py, "bitorder"), "little")?;
+    let bits = numpy.call_method(intern!(py, "unpackbits"), (bytes,), Some(&arguments))?;
+    let valid = bits
+        .call_method1(intern!(py, "astype"), ("?",))?
+        .call_method1(intern!(py, "reshape"), (pyo3::types::PyTuple::new(py, array.shape())?,))?;
+    Ok(create::copy_of(HostArray::of(&valid, None)?, None)?.unbind())
+}
