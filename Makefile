@@ -95,12 +95,12 @@ test-python: install ## run the Python tests on the simulated driver
 gpu: ## run the Python tests on the real driver, from the wheels in dist/ alone, with $(PYTHON)
 	@ls dist/cuarray-*.whl dist/cuarray_sim-*.whl >/dev/null 2>&1 || \
 	    { echo 'dist/ lacks the wheels: run `make wheels` where there is cargo, and bring dist/ here' >&2; exit 1; }
-	@$(PYTHON) -c '$(REAL_DRIVER)' || { echo 'no real CUDA driver with a device answers here' >&2; exit 1; }
+	@$(PYTHON) -c '$(REAL_DRIVER)' 2>/dev/null || { echo 'no real CUDA driver with a device answers here' >&2; exit 1; }
 	$(call say,Python tests on the real driver)
 	rm -rf build/gpu
 	$(PYTHON) -m pip install --quiet --no-index --no-deps --no-compile --target build/gpu \
 	    dist/cuarray-*.whl dist/cuarray_sim-*.whl
-	PYTHONPATH=build/gpu $(PYTHON) -m pytest tests
+	PYTHONPATH=$(abspath build/gpu)$${PYTHONPATH:+:$$PYTHONPATH} $(PYTHON) -m pytest tests
 
 .PHONY: lint
 lint: install ## check form, lints and types; every warning is an error
