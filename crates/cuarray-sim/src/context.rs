@@ -114,6 +114,7 @@ impl Driver {
             state.streams.remove(&stream);
         }
         state.events.retain(|_, event| event.context != handle);
+        state.links.retain(|_, context| *context != handle);
         let owned: Vec<u64> =
             state.memory.iter().filter(|allocation| allocation.context == handle).map(|a| a.address).collect();
         for address in owned {

@@ -20,6 +20,8 @@ pub(crate) struct State {
     pub streams: HashMap<CUstream, Stream>,
     pub events: HashMap<CUevent, Event>,
     pub pools: HashMap<CUmemoryPool, Pool>,
+    /// Pending links, with the context that each was made in.
+    pub links: HashMap<CUlinkState, CUcontext>,
     pub memory: Memory,
     /// Host functions that are enqueued and have not returned.
     pub host_functions: usize,
@@ -37,6 +39,7 @@ impl State {
             streams: HashMap::new(),
             events: HashMap::new(),
             pools: HashMap::new(),
+            links: HashMap::new(),
             memory: Memory::default(),
             host_functions: 0,
             progress_thread: false,

@@ -1,5 +1,6 @@
 //! Contexts, their stack, devices and peers, and who may call when.
 
+#[macro_use]
 mod program;
 use program::*;
 

@@ -1,5 +1,6 @@
 //! Entry points by name and version, what is refused, faults on demand, the trace, and events' times.
 
+#[macro_use]
 mod program;
 use program::*;
 use std::ffi::CStr;
@@ -33,6 +34,9 @@ fn a_name_means_the_newest_signature_of_the_version_asked_for() {
     assert_eq!(resolve(&program, c"cuInit", 13000, 3).0, CUresult::CUDA_ERROR_INVALID_VALUE);
 }
 
+type Fill = unsafe extern "C" fn(CUdeviceptr, u8, usize, CUstream) -> CUresult;
+type Synchronize = unsafe extern "C" fn(CUstream) -> CUresult;
+
 #[test]
 fn the_per_thread_variant_takes_a_null_stream_for_the_thread_s_own() {
     let program = Program::new();
@@ -43,10 +47,8 @@ fn the_per_thread_variant_takes_a_null_stream_for_the_thread_s_own() {
     assert_ne!(legacy, own);
     let fill = resolve(&program, c"cuMemsetD8Async", 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM).1;
     // SAFETY: the addresses are what the names mean.
-    let (fill, synchronize): (
-        unsafe extern "C" fn(CUdeviceptr, u8, usize, CUstream) -> CUresult,
-        unsafe extern "C" fn(CUstream) -> CUresult,
-    ) = unsafe { (std::mem::transmute(fill), std::mem::transmute(own)) };
+    let (fill, synchronize) =
+        unsafe { (std::mem::transmute::<usize, Fill>(fill), std::mem::transmute::<usize, Synchronize>(own)) };
     let device = program.alloc(1);
     // SAFETY: live memory and the null stream.
     unsafe { assert!(fill(device, 7, 1, CUstream::NULL).is_success()) };
@@ -82,6 +84,16 @@ fn code_is_refused_with_the_driver_s_codes() {
     // SAFETY: all-zero is a valid handle value.
     let mut handle: CUipcMemHandle = unsafe { std::mem::zeroed() };
     fails!(program, NOT_SUPPORTED, cuIpcGetMemHandle(&mut handle, program.alloc(1)));
+    let (mut link, none) = (CUlinkState::NULL, std::ptr::null_mut());
+    ok!(program, cuLinkCreate_v2(0, none, none.cast(), &mut link));
+    let data = ptx.as_ptr().cast_mut().cast();
+    fails!(
+        program,
+        JIT_COMPILER_NOT_FOUND,
+        cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, data, 20, c"".as_ptr(), 0, none, none.cast())
+    );
+    ok!(program, cuLinkDestroy(link));
+    fails!(program, INVALID_HANDLE, cuLinkDestroy(link));
     let mut status = 9;
     ok!(program, cuStreamIsCapturing(CUstream::NULL, &mut status));
     assert_eq!(status, CU_STREAM_CAPTURE_STATUS_NONE);

@@ -1,5 +1,6 @@
 //! A child of `fork` finds no driver, and the parent's goes on.
 
+#[macro_use]
 mod program;
 use program::*;
 

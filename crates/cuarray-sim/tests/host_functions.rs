@@ -1,5 +1,6 @@
 //! Host functions: in order, outside the driver's lock, and not forgotten.
 
+#[macro_use]
 mod program;
 use program::*;
 use std::sync::Mutex;

@@ -1,5 +1,6 @@
 //! Memory of every kind: where it lies, what it costs, what is refused, and pointer attributes.
 
+#[macro_use]
 mod program;
 use program::*;
 

@@ -1,5 +1,6 @@
 //! Deferred work: without an edge the data is stale on every run, with each right edge it is fresh.
 
+#[macro_use]
 mod program;
 use program::*;
 

@@ -1,5 +1,6 @@
 //! Stream-ordered allocation and memory pools.
 
+#[macro_use]
 mod program;
 use program::*;
 

@@ -117,55 +117,74 @@ pub(super) unsafe fn cuModuleGetLoadingMode(_: &Call<'_>, mode: *mut CUmoduleLoa
     unsafe { put(mode, CU_MODULE_LAZY_LOADING) }
 }
 
-/// The driver's linker is the same compiler that is missing.
+/// A link can be begun; what is added to it is refused as a module would be, and nothing can come out of it.
 pub(super) unsafe fn cuLinkCreate_v2(
     call: &Call<'_>,
-    _num_options: c_uint,
-    _options: *mut CUjit_option,
-    _option_values: *mut *mut c_void,
+    num_options: c_uint,
+    options: *mut CUjit_option,
+    option_values: *mut *mut c_void,
     state_out: *mut CUlinkState,
 ) -> Answer {
     present(state_out)?;
-    drop(call.current()?);
-    call.driver.explain("a link was refused: this simulated driver copies and orders, but executes no kernels");
-    Err(CUresult::CUDA_ERROR_JIT_COMPILER_NOT_FOUND)
+    if num_options > 0 {
+        present(options)?;
+        present(option_values)?;
+    }
+    let (mut state, context) = call.current()?;
+    let link = CUlinkState(crate::handle::fresh());
+    state.links.insert(link, context);
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(state_out, link) }
+}
+
+/// Checks the handle of a link.
+fn known(call: &Call<'_>, link: CUlinkState) -> Answer {
+    call.lock().links.get(&link).map(|_| ()).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
 pub(super) unsafe fn cuLinkAddData_v2(
-    _: &Call<'_>,
-    _state: CUlinkState,
+    call: &Call<'_>,
+    state: CUlinkState,
     _kind: CUjitInputType,
-    _data: *mut c_void,
-    _size: usize,
+    data: *mut c_void,
+    size: usize,
     _name: *const c_char,
     _num_options: c_uint,
     _options: *mut CUjit_option,
     _option_values: *mut *mut c_void,
 ) -> Answer {
-    Err(CUresult::CUDA_ERROR_INVALID_HANDLE)
+    known(call, state)?;
+    present(data)?;
+    // SAFETY: the program's buffer of `size` bytes, readable while its call lasts, by the driver's contract.
+    let start = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size.min(MAGIC)) };
+    Err(refuse_image(call, start))
 }
 
 pub(super) unsafe fn cuLinkAddFile_v2(
-    _: &Call<'_>,
-    _state: CUlinkState,
+    call: &Call<'_>,
+    state: CUlinkState,
     _kind: CUjitInputType,
-    _path: *const c_char,
+    path: *const c_char,
     _num_options: c_uint,
     _options: *mut CUjit_option,
     _option_values: *mut *mut c_void,
 ) -> Answer {
-    Err(CUresult::CUDA_ERROR_INVALID_HANDLE)
+    known(call, state)?;
+    // SAFETY: the caller's string, by the driver's contract.
+    unsafe { refuse_file(call, path) }
 }
 
 pub(super) unsafe fn cuLinkComplete(
-    _: &Call<'_>,
-    _state: CUlinkState,
-    _cubin_out: *mut *mut c_void,
+    call: &Call<'_>,
+    state: CUlinkState,
+    cubin_out: *mut *mut c_void,
     _size_out: *mut usize,
 ) -> Answer {
-    Err(CUresult::CUDA_ERROR_INVALID_HANDLE)
+    known(call, state)?;
+    present(cubin_out)?;
+    Err(CUresult::CUDA_ERROR_INVALID_IMAGE)
 }
 
-pub(super) unsafe fn cuLinkDestroy(_: &Call<'_>, _state: CUlinkState) -> Answer {
-    Err(CUresult::CUDA_ERROR_INVALID_HANDLE)
+pub(super) unsafe fn cuLinkDestroy(call: &Call<'_>, state: CUlinkState) -> Answer {
+    call.lock().links.remove(&state).map(|_| ()).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }

@@ -6,8 +6,6 @@ pub use cuarray_sim::{Config, Entered, Fault, Schedule, Sim};
 pub use std::ffi::c_void;
 
 /// Calls an entry point and answers its result.
-#[allow(clippy::macro_metavars_in_unsafe)] // the arguments here are plain values
-#[macro_export]
 macro_rules! call {
     ($program:expr, $symbol:ident($($arg:expr),* $(,)?)) => {{
         let function = $program.api.$symbol.unwrap();
@@ -17,18 +15,16 @@ macro_rules! call {
 }
 
 /// Calls an entry point that must succeed.
-#[macro_export]
 macro_rules! ok {
     ($program:expr, $symbol:ident($($arg:expr),* $(,)?)) => {
-        assert_eq!($crate::call!($program, $symbol($($arg),*)), $crate::program::CUresult::CUDA_SUCCESS, stringify!($symbol))
+        assert_eq!(call!($program, $symbol($($arg),*)), CUresult::CUDA_SUCCESS, stringify!($symbol))
     };
 }
 
 /// Calls an entry point that must fail with a code, given by its name without `CUDA_ERROR_`.
-#[macro_export]
 macro_rules! fails {
     ($program:expr, $code:ident, $symbol:ident($($arg:expr),* $(,)?)) => {
-        assert_eq!($crate::call!($program, $symbol($($arg),*)).name(), Some(concat!("CUDA_ERROR_", stringify!($code))))
+        assert_eq!(call!($program, $symbol($($arg),*)).name(), Some(concat!("CUDA_ERROR_", stringify!($code))))
     };
 }
 
