@@ -1,5 +1,5 @@
 //! A small program over a driver of its own: what every test here starts from.
-#![allow(dead_code, unused_imports)] // each test file uses its own part
+#![allow(dead_code, unused_imports, unused_macros)] // each test file uses its own part
 
 pub use cuarray_abi::*;
 pub use cuarray_sim::{Config, Entered, Fault, Schedule, Sim};
