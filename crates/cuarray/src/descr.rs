@@ -144,7 +144,7 @@ impl fmt::Display for Field {
             None => write!(f, "({}, ", Literal(&self.name))?,
         }
         match &self.ty {
-            FieldType::TypeStr(typestr) => write!(f, "'{typestr}'")?,
+            FieldType::TypeStr(typestr) => write!(f, "'{}'", typestr.label())?,
             FieldType::Struct(descr) => write!(f, "{descr}")?,
         }
         match &*self.shape {
@@ -245,6 +245,51 @@ impl Descr {
         }
         let (fields, ends) = (fields.into_boxed_slice(), ends.into_boxed_slice());
         Ok(Descr(Arc::new(Fields { fields, ends, depth, count, has_objects })))
+    }
+
+    /// The structure of `itemsize` bytes in which each field begins at its offset; the gaps between become fields of their
+    /// own. The fields come in the order in which they lie, because a list of fields knows no other.
+    ///
+    /// # Errors
+    /// Key `descr`: a field begins before the one ahead of it ends, or ends behind the item; and as in [`Descr::new`].
+    ///
+    /// ```
+    /// use cuarray::{Descr, Field, TypeStr};
+    ///
+    /// let (flag, value) = (Field::new("flag", TypeStr::of::<u8>()), Field::new("value", TypeStr::of::<f64>()));
+    /// let descr = Descr::from_offsets(24, [(0, flag.clone()), (8, value.clone())])?;
+    /// assert_eq!(descr.to_string(), "[('flag', '|u1'), ('', '|V7'), ('value', '<f8'), ('', '|V8')]");
+    ///
+    /// let union = Descr::from_offsets(8, [(0, value), (0, flag)]).unwrap_err();
+    /// assert_eq!(union.key(), Some("descr"));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn from_offsets(itemsize: usize, fields: impl IntoIterator<Item = (usize, Field)>) -> Result<Descr> {
+        let mut listed: Vec<Field> = Vec::new();
+        let mut end = 0;
+        let gap_before = |offset: usize, end: usize, what: &dyn fmt::Display| {
+            let gap = offset.checked_sub(end).ok_or_else(|| {
+                let why = format!(
+                    "{what} at byte {offset}, but the fields before that take {end} bytes; fields that overlap or are out \
+                     of order cannot be written, because a descr lists them one behind the other"
+                );
+                Error::entry("descr", why)
+            })?;
+            match u32::try_from(gap) {
+                Ok(gap) if gap as usize <= MAX_ITEMSIZE => Ok((gap > 0).then(|| Field::padding(gap))),
+                _ => {
+                    Err(Error::entry("descr", format!("has a gap of {gap} bytes; at most {MAX_ITEMSIZE} are an item")))
+                }
+            }
+        };
+        for (offset, field) in fields {
+            listed.extend(gap_before(offset, end, &format_args!("field {field} begins"))?);
+            // What saturates is refused by `new`: no item is as big.
+            end = offset.saturating_add(field.itemsize()?);
+            listed.push(field);
+        }
+        listed.extend(gap_before(itemsize, end, &"the item ends")?);
+        Descr::new(listed)
     }
 
     /// The fields, gaps among them.

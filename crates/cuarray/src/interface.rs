@@ -20,7 +20,7 @@
 //! # Ok::<(), cuarray::Error>(())
 //! ```
 
-use crate::{Descr, Error, Kind, Layout, Mask, Result, StreamEntry, TypeStr, Version, layout::Tuple};
+use crate::{ByteOrder, Descr, Error, Kind, Layout, Mask, Result, StreamEntry, TypeStr, Version, layout::Tuple};
 use std::{fmt, ops::Range};
 
 /// An address in device memory, as the driver's `CUdeviceptr` holds it.
@@ -196,6 +196,83 @@ impl Interface {
         }
         self.descr = (descr.as_plain() != Some(self.typestr)).then_some(descr);
         Ok(self)
+    }
+
+    /// With its elements taken as the type that somebody knows them to have: no byte moves, and no other entry changes.
+    ///
+    /// For what the entry itself cannot say. A structure whose producer left out `descr` comes as `|V12`, and a
+    /// [`NamedType`](crate::NamedType) as `<V2`: void without fields becomes any type of the same size. A named type may be
+    /// carried as an unsigned integer too, as Warp does. Any other type must be what the interface says already.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`]: the interface says something else, or items of another size, or that the bytes are swapped.
+    /// Keys `typestr` and `descr` as in [`Interface::new`] and [`Interface::with_descr`].
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, NamedType, TypeStr};
+    ///
+    /// let exported = Interface::new(0x1000, "<V2".parse()?, Layout::c_contiguous(&[3], 2)?)?;
+    /// let bfloat16 = exported.with_type(TypeStr::named(NamedType::BFloat16), None)?;
+    /// assert_eq!(bfloat16.typestr().label(), "bfloat16");
+    /// assert!(bfloat16.with_type(TypeStr::of::<u16>(), None).unwrap_err().is_unsupported());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn with_type(self, typestr: TypeStr, descr: Option<Descr>) -> Result<Interface> {
+        let refused = |why: &str| {
+            let said = descr.as_ref().map_or_else(|| format!("'{}'", typestr.label()), Descr::to_string);
+            Error::unsupported(format!("the elements are {}, and cannot be taken as {said}: {why}", self.type_label()))
+        };
+        if typestr.itemsize() != self.layout.itemsize() {
+            let why = format!("{} bytes each are not {}", self.layout.itemsize(), typestr.itemsize());
+            return Err(refused(&why));
+        }
+        let plain = Interface::new(self.data, typestr, self.layout.clone())?;
+        let said = match &descr {
+            Some(descr) => plain.with_descr(descr.clone())?,
+            None => plain,
+        };
+        if said.typestr == self.typestr && said.descr == self.descr {
+            return Ok(self);
+        }
+        if !(self.is_bare_void() || typestr.name().is_some() && self.typestr.kind() == Kind::UInt) {
+            return Err(refused("expected the same type, unless they are void without fields"));
+        }
+        let order = self.typestr.byte_order();
+        let swapped = order != ByteOrder::NATIVE && order != ByteOrder::NotApplicable;
+        if swapped && typestr.name().is_some() && typestr.itemsize() > 1 {
+            return Err(refused("their bytes are swapped"));
+        }
+        Ok(Interface { typestr: said.typestr, descr: said.descr, ..self })
+    }
+
+    /// Whether the elements of the two are of one type, so that a copy of bytes is a copy of values: equal type strings,
+    /// names and fields; or bytes of the same number of which one side does not say what they are, and the other does.
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, NamedType, TypeStr};
+    ///
+    /// let of = |typestr| Interface::new(0x1000, typestr, Layout::c_contiguous(&[3], 2)?);
+    /// let bfloat16 = of(TypeStr::named(NamedType::BFloat16))?;
+    /// assert!(bfloat16.has_type_of(&of(TypeStr::void(2))?));
+    /// assert!(!bfloat16.has_type_of(&of("<f2".parse()?)?));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn has_type_of(&self, other: &Interface) -> bool {
+        let (kind, itemsize) = (self.typestr.kind(), self.typestr.itemsize());
+        self.typestr == other.typestr && self.descr == other.descr
+            || (kind, itemsize) == (Kind::Void, other.typestr.itemsize())
+                && other.typestr.kind() == Kind::Void
+                && (self.is_bare_void() || other.is_bare_void())
+    }
+
+    /// Void, and nothing says what is in it.
+    fn is_bare_void(&self) -> bool {
+        self.typestr.kind() == Kind::Void && self.typestr.name().is_none() && self.descr.is_none()
+    }
+
+    /// The type for a message: the fields, the name or the type string.
+    pub(crate) fn type_label(&self) -> String {
+        self.descr.as_ref().map_or_else(|| format!("'{}'", self.typestr.label()), Descr::to_string)
     }
 
     /// With a mask (clause I10). Version 0 has none, and stays without (clause V0).
@@ -468,7 +545,8 @@ impl fmt::Display for Interface {
 /// On one line, what is not as usual included.
 impl fmt::Debug for Interface {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Interface(v{} '{}' {} at {:#x}", self.version, self.typestr, Tuple(self.shape()), self.data)?;
+        let typestr = self.typestr.label();
+        write!(f, "Interface(v{} '{typestr}' {} at {:#x}", self.version, Tuple(self.shape()), self.data)?;
         if !self.layout.is_c_contiguous() {
             write!(f, ", strides {}", Tuple(self.strides()))?;
         }

@@ -8,7 +8,7 @@
 //!
 //! | layer | what | needs |
 //! |---|---|---|
-//! | protocol | [`TypeStr`], [`Descr`], [`Layout`], [`StreamEntry`], [`Interface`], [`strided_copy`] | nothing: plain data |
+//! | protocol | [`TypeStr`], [`NamedType`], [`Descr`], [`Layout`], [`StreamEntry`], [`Interface`], [`strided_copy`] | nothing: plain data |
 //! | driver | [`Driver`], [`Device`], [`Context`], [`Stream`], [`Event`], [`driver::Allocation`], [`order`] | a CUDA driver, found at run time |
 //! | `python` (a feature) | the classes and functions of the Python package | Python, through PyO3 |
 //!
@@ -79,8 +79,14 @@ pub use layout_view::{Index, Order, Slice, View};
 pub use mask::Mask;
 pub use owner::Owner;
 pub use stream_entry::StreamEntry;
-pub use typestr::{ByteOrder, Kind, TimeUnit, TypeStr};
+pub use typestr::{ByteOrder, Kind, NamedType, TimeUnit, TypeStr};
 pub use version::Version;
+
+/// What [`element!`] expands to; not for use.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::element::{Member, field};
+}
 
 /// The README's examples are tests too.
 #[cfg(doctest)]

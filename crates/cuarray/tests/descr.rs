@@ -1,6 +1,6 @@
 //! Fields of structured types: clause I9.
 
-use cuarray::{Descr, Field, FieldType, MAX_RANK, TypeStr};
+use cuarray::{Descr, Field, FieldType, MAX_RANK, NamedType, TypeStr};
 use proptest::prelude::*;
 
 fn typestr(text: &str) -> TypeStr {
@@ -69,6 +69,48 @@ fn names_are_written_as_python_writes_them() {
     ] {
         assert_eq!(Field::new(name, typestr("|u1")).to_string(), written);
     }
+}
+
+#[test]
+fn offsets_leave_gaps_and_come_back() {
+    let fields =
+        [(3, Field::new("a", typestr("|u1"))), (8, array("b", "<f4", &[2])), (16, Field::new("c", typestr("<i2")))];
+    let descr = Descr::from_offsets(24, fields).unwrap();
+    assert_eq!(
+        descr.to_string(),
+        "[('', '|V3'), ('a', '|u1'), ('', '|V4'), ('b', '<f4', (2,)), ('c', '<i2'), ('', '|V6')]"
+    );
+    assert_eq!(descr.itemsize(), 24);
+    let placed: Vec<_> = descr.offsets().zip(descr.fields()).filter(|(_, field)| !field.is_padding()).collect();
+    assert_eq!(placed.iter().map(|(offset, _)| *offset).collect::<Vec<_>>(), [3, 8, 16]);
+    assert_eq!(Descr::from_offsets(5, []).unwrap().to_string(), "[('', '|V5')]");
+    assert_eq!(Descr::from_offsets(0, []).unwrap().fields(), []);
+}
+
+#[test]
+fn offsets_that_no_list_can_hold_are_refused() {
+    let (long, short) = (|| Field::new("long", typestr("<i8")), || Field::new("short", typestr("<i2")));
+    for (itemsize, fields, what) in [
+        (8, vec![(0, long()), (0, short())], "field ('short', '<i2') begins at byte 0"),
+        (16, vec![(8, long()), (0, short())], "field ('short', '<i2') begins at byte 0"),
+        (16, vec![(0, long()), (7, short())], "the fields before that take 8 bytes"),
+        (7, vec![(0, long())], "the item ends at byte 7"),
+        (usize::MAX, vec![(0, long())], "gap"),
+        (8, vec![(usize::MAX, long())], "gap"),
+        (i32::MAX as usize + 1, vec![(i32::MAX as usize - 7, long())], "bytes"),
+    ] {
+        let error = Descr::from_offsets(itemsize, fields).unwrap_err();
+        assert_eq!(error.key(), Some("descr"));
+        assert!(error.to_string().contains(what), "{error}");
+    }
+}
+
+#[test]
+fn a_named_type_is_called_by_its_name() {
+    let bfloat16 = TypeStr::named(NamedType::BFloat16);
+    let (named, void) = (Field::new("x", bfloat16), Field::new("x", typestr("<V2")));
+    assert_eq!((named.to_string(), void.to_string()), ("('x', 'bfloat16')".into(), "('x', '<V2')".into()));
+    assert_ne!(named, void);
 }
 
 fn refused(fields: Vec<Field>) -> String {

@@ -1,6 +1,6 @@
 //! Interfaces: clauses I4, I5, I7, I9 to I11, V0 to V2.
 
-use cuarray::{Bool8, Descr, Field, Interface, Layout, Mask, StreamEntry, TypeStr, Version};
+use cuarray::{Bool8, Descr, Field, Interface, Layout, Mask, NamedType, StreamEntry, TypeStr, Version};
 use proptest::prelude::*;
 
 fn floats(shape: &[usize]) -> Interface {
@@ -87,6 +87,107 @@ fn a_descr_that_repeats_the_typestr_is_not_kept() {
     }
     let other = Descr::new(vec![Field::new("", TypeStr::of::<i32>())]).unwrap();
     assert!(floats(&[3]).with_descr(other).unwrap().descr().is_some());
+}
+
+fn of(typestr: TypeStr) -> Interface {
+    let layout = Layout::strided(&[3], &[32], typestr.itemsize()).unwrap();
+    Interface::new(0x1000, typestr, layout).unwrap().with_read_only(true).with_stream(StreamEntry::LegacyDefault)
+}
+
+fn parsed(typestr: &str) -> Interface {
+    of(typestr.parse().unwrap())
+}
+
+fn named(named: NamedType) -> TypeStr {
+    TypeStr::named(named)
+}
+
+fn point() -> Descr {
+    Descr::new(vec![Field::new("x", TypeStr::of::<f32>()), Field::new("y", TypeStr::of::<i32>())]).unwrap()
+}
+
+#[test]
+fn void_becomes_what_somebody_knows_it_to_be() {
+    let bfloat16 = named(NamedType::BFloat16);
+    for (before, typestr, descr) in [
+        ("<V2", bfloat16, None),
+        ("|V2", bfloat16, None),
+        ("<u2", bfloat16, None),
+        ("|V1", named(NamedType::Float8E5M2), None),
+        ("|u1", named(NamedType::Float8E8M0Fnu), None),
+        ("|V2", "<f2".parse().unwrap(), None),
+        ("|V8", ">f8".parse().unwrap(), None),
+        ("|V8", "<M8[ns]".parse().unwrap(), None),
+        ("|V8", TypeStr::void(8), Some(point())),
+    ] {
+        let before = parsed(before);
+        let after = before.clone().with_type(typestr, descr.clone()).unwrap();
+        assert_eq!((after.typestr(), after.descr()), (typestr, descr.as_ref()));
+        assert_eq!((after.layout(), after.data(), after.stream()), (before.layout(), before.data(), before.stream()));
+        assert!(after.is_read_only());
+        assert_eq!(
+            after.clone().with_type(typestr, descr).unwrap(),
+            after,
+            "what it is already, it may be called again"
+        );
+    }
+}
+
+#[test]
+fn what_the_interface_says_is_not_overruled() {
+    let bfloat16 = named(NamedType::BFloat16);
+    let structure = parsed("|V8").with_descr(point()).unwrap();
+    for (before, typestr, descr) in [
+        (parsed("<f2"), bfloat16, None),
+        (parsed("<i2"), bfloat16, None),
+        (parsed(">V2"), bfloat16, None),
+        (parsed(">u2"), bfloat16, None),
+        (parsed("|V4"), bfloat16, None),
+        (parsed("|V2"), named(NamedType::Float8E4M3), None),
+        (parsed("|u1"), TypeStr::of::<i8>(), None),
+        (parsed("<f4"), TypeStr::of::<i32>(), None),
+        (parsed("<f4"), ">f4".parse().unwrap(), None),
+        (parsed("<f8"), TypeStr::void(8), Some(point())),
+        (of(bfloat16), TypeStr::void(2), None),
+        (of(bfloat16), TypeStr::of::<u16>(), None),
+        (of(named(NamedType::Float8E4M3)), named(NamedType::Float8E4M3Fn), None),
+        (structure.clone(), TypeStr::void(8), None),
+        (structure.clone(), TypeStr::of::<f64>(), None),
+        (structure, TypeStr::void(8), Some(Descr::new(vec![Field::new("z", TypeStr::of::<f64>())]).unwrap())),
+    ] {
+        let error = before.clone().with_type(typestr, descr).unwrap_err();
+        assert!(error.is_unsupported(), "{before:?} {typestr:?}");
+        assert!(error.to_string().contains(&typestr.label()) || typestr.name().is_none(), "{error}");
+    }
+    let objects = parsed("|V8").with_type("|O8".parse().unwrap(), None).unwrap_err();
+    assert_eq!(objects.key(), Some("typestr"));
+    let bits = parsed("|V1").with_type("|t1".parse().unwrap(), None).unwrap_err();
+    assert_eq!(bits.key(), Some("strides"), "packed bits have no strides, whatever they were called before");
+}
+
+#[test]
+fn bytes_are_copied_between_arrays_of_one_type_only() {
+    let structure = parsed("|V8").with_descr(point()).unwrap();
+    let other = parsed("|V8").with_descr(Descr::new(vec![Field::new("z", TypeStr::of::<f64>())]).unwrap()).unwrap();
+    let (bfloat16, float8) = (of(named(NamedType::BFloat16)), of(named(NamedType::Float8E5M2)));
+    for (one, two, alike) in [
+        (parsed("<f4"), parsed("<f4"), true),
+        (parsed("<f4"), parsed(">f4"), false),
+        (parsed("|V8"), parsed("<V8"), true),
+        (parsed("|V8"), parsed("|V4"), false),
+        (parsed("|V8"), parsed("<f8"), false),
+        (structure.clone(), structure.clone(), true),
+        (structure.clone(), other, false),
+        (structure.clone(), parsed("|V8"), true),
+        (structure, parsed("<f8"), false),
+        (bfloat16.clone(), bfloat16.clone(), true),
+        (bfloat16.clone(), parsed("<V2"), true),
+        (bfloat16.clone(), parsed("<u2"), false),
+        (bfloat16, parsed("|V1"), false),
+        (float8, of(named(NamedType::Float8E4M3)), false),
+    ] {
+        assert_eq!((one.has_type_of(&two), two.has_type_of(&one)), (alike, alike), "{one:?} {two:?}");
+    }
 }
 
 #[test]

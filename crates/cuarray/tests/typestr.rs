@@ -1,6 +1,6 @@
 //! Type strings: clause I3, against what NumPy writes.
 
-use cuarray::{Bool8, ByteOrder, Complex, Kind, TimeUnit, TypeStr};
+use cuarray::{Bool8, ByteOrder, Complex, Kind, NamedType, TimeUnit, TypeStr};
 use proptest::prelude::*;
 use std::collections::HashSet;
 
@@ -329,8 +329,8 @@ fn lenient_does_not_guess() {
         "G",
         "x",
         "float33",
-        "bfloat16",
-        "<f1",
+        "float8",
+        ">f1",
         "f1",
         "=f3",
         "datetime64[x]",
@@ -347,6 +347,53 @@ fn lenient_does_not_guess() {
 #[test]
 fn debug_is_compact() {
     assert_eq!(format!("{:?}", read("<m8[25s]")), "TypeStr(<m8[25s])");
+    assert_eq!(format!("{:?}", TypeStr::named(NamedType::BFloat16)), "TypeStr(<V2 bfloat16)");
+}
+
+#[test]
+fn a_named_type_is_written_as_void_and_is_only_itself() {
+    for &named in NamedType::ALL {
+        let typestr = TypeStr::named(named);
+        assert_eq!(typestr.to_string(), if named == NamedType::BFloat16 { "<V2" } else { "<V1" });
+        assert_eq!((typestr.kind(), typestr.itemsize()), (Kind::Void, named.itemsize()));
+        assert_eq!((typestr.name(), typestr.label()), (Some(named), named.to_string()));
+        assert!(typestr.is_native());
+        // Written and read again, the name is gone: nothing is guessed.
+        let read_again = read(&typestr.to_string());
+        assert_eq!((read_again.name(), read_again.label()), (None, typestr.to_string()));
+        assert_ne!(read_again, typestr);
+        for &other in NamedType::ALL {
+            assert_eq!(TypeStr::named(other) == typestr, other == named);
+        }
+    }
+    let all: HashSet<TypeStr> = NamedType::ALL.iter().map(|&named| TypeStr::named(named)).collect();
+    assert_eq!(all.len(), NamedType::ALL.len());
+}
+
+#[test]
+fn a_name_is_read_as_a_name() {
+    for &named in NamedType::ALL {
+        assert_eq!(named.name().parse::<NamedType>().unwrap(), named);
+        let (typestr, forgiven) = TypeStr::from_lenient(named.name()).unwrap();
+        assert_eq!(typestr, TypeStr::named(named));
+        assert!(forgiven.unwrap().ends_with(&format!("read as '{named}'")));
+        assert!(named.name().parse::<TypeStr>().is_err());
+    }
+    for text in ["", "bfloat", "BFLOAT16", " bfloat16", "bfloat16\0", "float8", "float8_e4m3fnx"] {
+        let error = text.parse::<NamedType>().unwrap_err().to_string();
+        assert!(error.contains("float8_e8m0fnu"), "{error}");
+    }
+}
+
+#[test]
+fn eight_bits_of_floating_point_are_void_until_somebody_says_which() {
+    for text in ["<f1", "|f1"] {
+        let error = text.parse::<TypeStr>().unwrap_err().to_string();
+        assert!(error.contains("'<V1'"), "{error}");
+        let (typestr, forgiven) = TypeStr::from_lenient(text).unwrap();
+        assert_eq!((typestr, typestr.name()), (TypeStr::void(1), None));
+        assert!(forgiven.unwrap().contains("does not say which"));
+    }
 }
 
 fn valid() -> impl Strategy<Value = String> {

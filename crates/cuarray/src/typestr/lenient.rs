@@ -1,19 +1,23 @@
-//! What real producers write where a type string belongs: codes of the buffer protocol, codes and names of NumPy.
+//! What real producers write where a type string belongs: codes of the buffer protocol, codes and names of NumPy and
+//! ml_dtypes.
 //!
 //! They get away with it because most consumers hand the string to NumPy. All of these spellings name a type exactly; where
 //! one would have to be guessed, it is refused, since elements of the wrong size are worse than an error.
 
-use super::{ByteOrder, Kind, TypeStr, parse};
+use super::{ByteOrder, Kind, NamedType, TypeStr, parse};
 
 /// The byte order that a producer who gave none can only have meant.
 fn implied_order(kind: Kind, size: u32) -> ByteOrder {
-    let ordered = TypeStr { order: ByteOrder::NATIVE, kind, unit: None, size, multiple: 0 }.order_matters();
+    let ordered = TypeStr { order: ByteOrder::NATIVE, kind, unit: None, name: None, size, multiple: 0 }.order_matters();
     if ordered { ByteOrder::NATIVE } else { ByteOrder::NotApplicable }
 }
 
 pub(super) fn read(text: &[u8]) -> Option<(TypeStr, &'static str)> {
     if let Some(typestr) = name(text) {
         return Some((typestr, "is the name of a type"));
+    }
+    if let b"<f1" | b"|f1" = text {
+        return Some((TypeStr::void(1), "is an 8-bit float, but does not say which"));
     }
     let (order, rest, what) = match text {
         [b'<', rest @ ..] => (Some(ByteOrder::Little), rest, "has no size"),
@@ -35,7 +39,7 @@ pub(super) fn read(text: &[u8]) -> Option<(TypeStr, &'static str)> {
         Some(order) if implied_order(kind, size) != ByteOrder::NotApplicable => order,
         _ => implied_order(kind, size),
     };
-    Some((TypeStr { order, kind, unit: None, size, multiple: 0 }, "is a code of the buffer protocol"))
+    Some((TypeStr { order, kind, unit: None, name: None, size, multiple: 0 }, "is a code of the buffer protocol"))
 }
 
 /// The letters of Python's `struct` module, the buffer protocol and NumPy, where they agree.
@@ -80,11 +84,14 @@ fn name(text: &[u8]) -> Option<TypeStr> {
         b"complex64" => (Kind::Complex, 8),
         b"complex128" => (Kind::Complex, 16),
         _ => {
+            if let Some(named) = NamedType::from_name(text) {
+                return Some(TypeStr::named(named));
+            }
             let (kind, unit) = match text.strip_prefix(b"datetime64") {
                 Some(unit) => (Kind::Datetime, unit),
                 None => (Kind::Timedelta, text.strip_prefix(b"timedelta64")?),
             };
-            let time = TypeStr { order: ByteOrder::NATIVE, kind, unit: None, size: 8, multiple: 0 };
+            let time = TypeStr { order: ByteOrder::NATIVE, kind, unit: None, name: None, size: 8, multiple: 0 };
             return match unit {
                 [] => Some(time),
                 [b'[', unit @ .., b']'] => parse::with_unit(time, unit).ok(),
@@ -92,5 +99,5 @@ fn name(text: &[u8]) -> Option<TypeStr> {
             };
         }
     };
-    Some(TypeStr { order: implied_order(kind, size), kind, unit: None, size, multiple: 0 })
+    Some(TypeStr { order: implied_order(kind, size), kind, unit: None, name: None, size, multiple: 0 })
 }

@@ -10,13 +10,18 @@
 //! that mean the same: a byte order where there are no bytes to order (`<i1` is `|i1`, and `<V2`, which is how bfloat16
 //! travels, is `|V2`), a written multiple of one (`<M8[1s]`), a written size of an object pointer.
 //!
+//! Some types have no letter, and then the string is not all that there is to say: a [`NamedType`] travels as void, and
+//! whoever knows which it is puts the name beside it ([`TypeStr::named`]).
+//!
 //! Reading allocates nothing unless it fails: it is part of every import.
 
 mod kind;
 mod lenient;
+mod named;
 mod parse;
 
 pub use kind::{ByteOrder, Kind, TimeUnit};
+pub use named::NamedType;
 
 use crate::{Element, Error, Result};
 use parse::{Fault, Quoted};
@@ -33,7 +38,8 @@ const MAX_ITEMSIZE: u32 = i32::MAX as u32;
 /// times a unit: `<f4`, `|V12`, `>M8[25s]`. The size counts bytes, but characters of four bytes for `U` and bits for `t`.
 ///
 /// What was read is printed again exactly. Equality looks through spellings that mean the same: a byte order where there
-/// is nothing to order (`<i1` is `|i1`, `<V2` is `|V2`), a written multiple of one (`<M8[1s]`), the size of an `O`.
+/// is nothing to order (`<i1` is `|i1`, `<V2` is `|V2`), a written multiple of one (`<M8[1s]`), the size of an `O`. A type
+/// with a [name](TypeStr::named) is written as void and equal to itself alone.
 ///
 /// ```
 /// use cuarray::{ByteOrder, Kind, TypeStr};
@@ -54,6 +60,8 @@ pub struct TypeStr {
     order: ByteOrder,
     kind: Kind,
     unit: Option<TimeUnit>,
+    /// Only of void.
+    name: Option<NamedType>,
     /// As written: bytes, characters of `U`, bits of `t`; 0 where `O` has no size.
     size: u32,
     /// As written: 0 where no multiple is.
@@ -83,7 +91,7 @@ impl TypeStr {
         if !kind.has_size(size) {
             return Err(Fault::NoSuchSize(kind));
         }
-        let typestr = TypeStr { order, kind, unit: None, size, multiple: 0 };
+        let typestr = TypeStr { order, kind, unit: None, name: None, size, multiple: 0 };
         // A bit field wider than a byte may go without an order: it is a string of bits.
         if matches!(order, ByteOrder::NotApplicable) && typestr.order_matters() && !matches!(kind, Kind::BitField) {
             return Err(Fault::OrderMissing);
@@ -107,7 +115,7 @@ impl TypeStr {
     /// A number of `size` bytes in this machine's order; for the constants of [`Element`].
     pub(crate) const fn native(kind: Kind, size: u32) -> TypeStr {
         let order = if size == 1 { ByteOrder::NotApplicable } else { ByteOrder::NATIVE };
-        TypeStr { order, kind, unit: None, size, multiple: 0 }
+        TypeStr { order, kind, unit: None, name: None, size, multiple: 0 }
     }
 
     /// `|V` and a size: the type string of structures.
@@ -122,7 +130,14 @@ impl TypeStr {
     /// ```
     pub const fn void(itemsize: u32) -> TypeStr {
         assert!(itemsize <= MAX_ITEMSIZE, "no type string is of more than 2147483647 bytes");
-        TypeStr { order: ByteOrder::NotApplicable, kind: Kind::Void, unit: None, size: itemsize, multiple: 0 }
+        TypeStr {
+            order: ByteOrder::NotApplicable,
+            kind: Kind::Void,
+            unit: None,
+            name: None,
+            size: itemsize,
+            multiple: 0,
+        }
     }
 
     /// What an element is.
@@ -218,8 +233,9 @@ impl TypeStr {
     }
 
     /// Reads what real producers write instead of a type string: a buffer-protocol code (`=f`, `Zd`), a code of NumPy
-    /// (`f`, `f4`), a name of NumPy (`float32`, `datetime64[ns]`), or a number with the order left out (`|f4`). An order
-    /// that is not given is the machine's. With it comes what was forgiven; `None` where the string was right.
+    /// (`f`, `f4`), a name of NumPy or ml_dtypes (`float32`, `datetime64[ns]`, `bfloat16`), or a number with the order
+    /// left out (`|f4`). An order that is not given is the machine's. `<f1`, which is what ml_dtypes writes for one of its
+    /// 8-bit floats, is void of one byte. With it comes what was forgiven; `None` where the string was right.
     ///
     /// # Errors
     /// Key `typestr`: neither a type string nor one of these. The codes `l`, `L` and `g` are refused where their size
@@ -243,7 +259,7 @@ impl TypeStr {
         };
         match lenient::read(text.as_bytes()) {
             Some((typestr, what)) => {
-                Ok((typestr, Some(format!("typestr {} {what}; read as '{typestr}'", Quoted(text)))))
+                Ok((typestr, Some(format!("typestr {} {what}; read as '{}'", Quoted(text), typestr.label()))))
             }
             None => Err(fault.explain(text)),
         }
@@ -262,17 +278,20 @@ impl TypeStr {
         match self.kind {
             Kind::BitField => format!("bit field of {} bit{}{order}", self.size, plural(self.size as usize)),
             Kind::Bool => "bool".into(),
-            kind => format!("{}, {bytes} byte{}{order}", kind.noun(), plural(bytes)),
+            kind => {
+                let noun = self.name.map_or(kind.noun(), NamedType::name);
+                format!("{noun}, {bytes} byte{}{order}", plural(bytes))
+            }
         }
     }
 
     /// What equality and hashing look at.
-    fn meaning(self) -> (Kind, usize, Option<ByteOrder>, Option<(u32, TimeUnit)>) {
+    fn meaning(self) -> (Kind, Option<NamedType>, usize, Option<ByteOrder>, Option<(u32, TimeUnit)>) {
         let size = match self.kind {
             Kind::BitField => self.size as usize,
             _ => self.itemsize(),
         };
-        (self.kind, size, self.order_matters().then_some(self.order), self.unit())
+        (self.kind, self.name, size, self.order_matters().then_some(self.order), self.unit())
     }
 }
 
@@ -314,7 +333,10 @@ impl fmt::Display for TypeStr {
 
 impl fmt::Debug for TypeStr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TypeStr({self})")
+        match self.name {
+            Some(named) => write!(f, "TypeStr({self} {named})"),
+            None => write!(f, "TypeStr({self})"),
+        }
     }
 }
 

@@ -1,0 +1,168 @@
+//! Types that have a name but no letter: bfloat16 and the 8-bit floating-point numbers.
+//!
+//! The NumPy array interface has one letter for floating point, and it means IEEE 754. For the formats of machine learning
+//! there is none, so they travel as void: `<V2` is what PyTorch, CuPy and ml_dtypes write for bfloat16, `<V1` what
+//! ml_dtypes writes for 8-bit floats, and nothing in it says which one. So:
+//!
+//! - **Read**: void stays void. Which type it is, somebody has to say, by name; nothing is guessed from a size.
+//!   [`Interface::with_type`](crate::Interface::with_type) takes that word, checks it, and moves no byte. The `<f1` that
+//!   ml_dtypes writes for `float8_e5m2` is no type string; it is refused, or where that is forgiven read as void.
+//! - **Written**: bfloat16 as `<V2`, each 8-bit float as `<V1`, and no `descr`, because it could only repeat that. What is
+//!   written is thus what those libraries write themselves, but for that `<f1`, which no reader of type strings knows,
+//!   NumPy included.
+//! - **Said**: the names are those of ml_dtypes, which PyTorch and JAX use as well.
+//!
+//! A [`TypeStr`] carries the name with it, through structures and sub-arrays too, and is then equal to no other: neither to
+//! void nor to another name.
+
+use super::{ByteOrder, Kind, TypeStr, parse::Quoted};
+use crate::{Error, Result};
+use std::{fmt, str::FromStr};
+
+/// A type without a letter of its own, which a type string can only write as void (clause I3).
+///
+/// ```
+/// use cuarray::{NamedType, TypeStr};
+///
+/// let bfloat16 = TypeStr::named(NamedType::BFloat16);
+/// assert_eq!((bfloat16.to_string(), bfloat16.label()), ("<V2".into(), "bfloat16".into()));
+/// assert_ne!(bfloat16, TypeStr::void(2));
+///
+/// assert_eq!("float8_e4m3fn".parse::<NamedType>()?, NamedType::Float8E4M3Fn);
+/// assert_eq!(NamedType::Float8E4M3Fn.itemsize(), 1);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NamedType {
+    /// `bfloat16`: the upper half of an IEEE 754 single.
+    BFloat16,
+    /// `float8_e3m4`: 3 bits of exponent and 4 of significand, after IEEE 754.
+    Float8E3M4,
+    /// `float8_e4m3`: 4 and 3, after IEEE 754.
+    Float8E4M3,
+    /// `float8_e4m3b11fnuz`: 4 and 3 with a bias of 11; no infinities, one zero, one NaN.
+    Float8E4M3B11Fnuz,
+    /// `float8_e4m3fn`: 4 and 3; no infinities, two NaNs.
+    Float8E4M3Fn,
+    /// `float8_e4m3fnuz`: 4 and 3 with a bias of 8; no infinities, one zero, one NaN.
+    Float8E4M3Fnuz,
+    /// `float8_e5m2`: 5 and 2, after IEEE 754.
+    Float8E5M2,
+    /// `float8_e5m2fnuz`: 5 and 2 with a bias of 16; no infinities, one zero, one NaN.
+    Float8E5M2Fnuz,
+    /// `float8_e8m0fnu`: a power of two, of 8 bits of exponent alone; no zero, no sign, one NaN.
+    Float8E8M0Fnu,
+}
+
+impl NamedType {
+    /// All of them.
+    ///
+    /// ```
+    /// assert!(cuarray::NamedType::ALL.contains(&cuarray::NamedType::BFloat16));
+    /// ```
+    pub const ALL: &'static [NamedType] = &[
+        NamedType::BFloat16,
+        NamedType::Float8E3M4,
+        NamedType::Float8E4M3,
+        NamedType::Float8E4M3B11Fnuz,
+        NamedType::Float8E4M3Fn,
+        NamedType::Float8E4M3Fnuz,
+        NamedType::Float8E5M2,
+        NamedType::Float8E5M2Fnuz,
+        NamedType::Float8E8M0Fnu,
+    ];
+
+    pub(super) fn from_name(name: &[u8]) -> Option<NamedType> {
+        NamedType::ALL.iter().copied().find(|named| named.name().as_bytes() == name)
+    }
+
+    /// The name, as ml_dtypes has it.
+    ///
+    /// ```
+    /// assert_eq!(cuarray::NamedType::Float8E5M2.name(), "float8_e5m2");
+    /// ```
+    pub const fn name(self) -> &'static str {
+        match self {
+            NamedType::BFloat16 => "bfloat16",
+            NamedType::Float8E3M4 => "float8_e3m4",
+            NamedType::Float8E4M3 => "float8_e4m3",
+            NamedType::Float8E4M3B11Fnuz => "float8_e4m3b11fnuz",
+            NamedType::Float8E4M3Fn => "float8_e4m3fn",
+            NamedType::Float8E4M3Fnuz => "float8_e4m3fnuz",
+            NamedType::Float8E5M2 => "float8_e5m2",
+            NamedType::Float8E5M2Fnuz => "float8_e5m2fnuz",
+            NamedType::Float8E8M0Fnu => "float8_e8m0fnu",
+        }
+    }
+
+    /// The bytes of one value: 2 for bfloat16, else 1.
+    ///
+    /// ```
+    /// assert_eq!(cuarray::NamedType::BFloat16.itemsize(), 2);
+    /// ```
+    pub const fn itemsize(self) -> usize {
+        match self {
+            NamedType::BFloat16 => 2,
+            _ => 1,
+        }
+    }
+}
+
+impl fmt::Display for NamedType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Fails where nothing has that name; the error lists those that there are.
+impl FromStr for NamedType {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<NamedType> {
+        NamedType::from_name(name.as_bytes()).ok_or_else(|| {
+            let names = NamedType::ALL.iter().map(|named| named.name()).collect::<Vec<_>>().join(", ");
+            Error::argument(format!("{} is no name of a type; there are {names}", Quoted(name)))
+        })
+    }
+}
+
+impl TypeStr {
+    /// The type of that name: written as void, and equal to nothing but itself.
+    ///
+    /// ```
+    /// use cuarray::{NamedType, TypeStr};
+    ///
+    /// assert_eq!(TypeStr::named(NamedType::Float8E5M2).to_string(), "<V1");
+    /// ```
+    pub const fn named(named: NamedType) -> TypeStr {
+        // Void has no byte order, but all of those who write these types write the machine's.
+        let (order, size) = (ByteOrder::NATIVE, named.itemsize() as u32);
+        TypeStr { order, kind: Kind::Void, unit: None, name: Some(named), size, multiple: 0 }
+    }
+
+    /// Which type it is, where the letters do not say it.
+    ///
+    /// ```
+    /// use cuarray::{NamedType, TypeStr};
+    ///
+    /// assert_eq!(TypeStr::named(NamedType::BFloat16).name(), Some(NamedType::BFloat16));
+    /// assert_eq!("<V2".parse::<TypeStr>()?.name(), None);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub const fn name(self) -> Option<NamedType> {
+        self.name
+    }
+
+    /// What to call the type: the name where it has one, else the type string.
+    ///
+    /// ```
+    /// use cuarray::{NamedType, TypeStr};
+    ///
+    /// assert_eq!(TypeStr::named(NamedType::BFloat16).label(), "bfloat16");
+    /// assert_eq!(TypeStr::of::<f32>().label(), "<f4");
+    /// ```
+    pub fn label(self) -> String {
+        self.name.map_or_else(|| self.to_string(), |named| named.to_string())
+    }
+}
