@@ -190,11 +190,12 @@ fn work_of_a_destroyed_stream_still_happens() {
 fn pageable_memory_is_read_at_the_call_and_pinned_memory_late() {
     let program = Program::new();
     let (stream, device, pinned) = (program.stream(0), program.alloc(2), program.pinned(1));
-    let mut pageable = vec![3_u8];
+    let mut pageable = [3_u8];
     write(pinned, 3);
     ok!(program, cuMemcpyHtoDAsync_v2(device, pageable.as_ptr().cast(), 1, stream));
     ok!(program, cuMemcpyHtoDAsync_v2(device + 1, pinned.cast(), 1, stream));
-    pageable[0] = 4;
+    // Through a pointer: the program may do what it likes with it now.
+    write(pageable.as_mut_ptr(), 4);
     write(pinned, 4);
     ok!(program, cuStreamSynchronize(stream));
     assert_eq!((program.peek(device), program.peek(device + 1)), (3, 4));
