@@ -46,8 +46,9 @@ assert dict(os.environ) == before
 
 def test_options_set_up_the_driver(passes: Passes, tmp_path: Path) -> None:
     out = passes("""
-import ctypes, cuarray_sim
+import ctypes, os, cuarray_sim
 cuarray_sim.install(devices=5, host_readable=True, trace="calls.txt", schedule="eager")
+os.chdir("/")  # the trace is where it was asked for, wherever the program goes
 driver, count, pointer, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(), ctypes.c_uint64(), ctypes.c_void_p()
 assert driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
 assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and driver.cuCtxPushCurrent_v2(context) == 0

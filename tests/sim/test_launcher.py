@@ -114,11 +114,18 @@ def test_a_program_that_is_not_there_is_named(run: Callable) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["--devices", "2"], ["--device", "2", "x.py"], ["--devices", "x", "x.py"], ["--schedule", "late", "x.py"]],
+    [
+        [],
+        ["--devices", "2"],
+        ["--device", "2", "PROGRAM"],
+        ["--devices", "x", "PROGRAM"],
+        ["--schedule", "x", "PROGRAM"],
+    ],
 )
-def test_a_wrong_command_line_is_refused_with_the_usage(run: Callable, arguments: list[str]) -> None:
-    done = run("-m", "cuarray_sim", *arguments)
-    assert done.returncode == 2
+def test_a_wrong_command_line_is_refused_with_the_usage(run: Callable, script: Callable, arguments: list[str]) -> None:
+    path = script("print('ran')")
+    done = run("-m", "cuarray_sim", *(path if each == "PROGRAM" else each for each in arguments))
+    assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("usage: python -m cuarray_sim [options] (script.py | -m module)")
 
 

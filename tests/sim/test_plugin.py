@@ -57,6 +57,10 @@ def shared(shared_outer):
     Api().stream()
     yield pointer
     Api().free(pointer)
+@pytest.fixture(scope="session")
+def inner(): Api().stream()
+@pytest.fixture(scope="module")
+def outer(request): request.getfixturevalue("inner")
 """
 
 
@@ -113,11 +117,12 @@ def test_each_kind_of_leak_is_listed(suite: pytest.Pytester) -> None:
     result.stdout.no_fnmatch_line("*ERROR at teardown of test_clean_afterwards*")
 
 
-def test_an_address_used_again_hides_no_leak(suite: pytest.Pytester) -> None:
+def test_memory_in_place_of_other_memory_is_a_leak(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
+        import pytest
         kept = []
+        @pytest.mark.cuarray_sim_leaks
         def test_keeps(api): kept.append(api.memory())
-        test_keeps.pytestmark = [__import__("pytest").mark.cuarray_sim_leaks]
         def test_replaces(api): api.free(kept.pop()); api.memory()
     """)
     suite.runpytest_subprocess("--cuarray-sim").assert_outcomes(passed=2, errors=1)
@@ -160,6 +165,16 @@ def test_a_leak_beside_a_wider_fixture_is_found(suite: pytest.Pytester) -> None:
     result = suite.runpytest_subprocess("--cuarray-sim", "--setup-show")
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(["  device memory: 77 bytes at *"])
+
+
+def test_what_a_wider_fixture_makes_is_counted_once(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        def test_leaks(outer, api): api.stream()
+        def test_leaks_not(outer, api): pass
+    """)
+    result = suite.runpytest_subprocess("--cuarray-sim")
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*ERROR at teardown of test_leaks *", "  1 stream"])
 
 
 def test_the_marker_allows_a_leak(suite: pytest.Pytester) -> None:
