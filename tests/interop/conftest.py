@@ -1,0 +1,60 @@
+"""The libraries that the tests exchange arrays with: those of the demo, which these tests share its checks with."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parents[1] / "demo"), str(HERE)]
+
+import driver as demo_driver  # noqa: E402 - found in the folders above
+import peers  # noqa: E402
+from library import Library  # noqa: E402
+
+PACKAGES = {"numba-cuda": "numba_cuda", "cuda.core": "cuda.core"}
+
+
+def require_peer(name: str) -> None:
+    """Skips where a peer is not installed. One that is installed and does not start is a failure."""
+    package = PACKAGES[name]
+    try:
+        found = importlib.util.find_spec(package)
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        pytest.skip(f"{name} is not installed; `make install` installs the versions of requirements/peers.txt")
+
+
+@pytest.fixture(scope="session")
+def driver(driver_kind: str) -> demo_driver.Driver:
+    current = demo_driver.current()
+    assert current.is_simulated == (driver_kind == "simulated")
+    return current
+
+
+@pytest.fixture(scope="session")
+def own(driver: demo_driver.Driver) -> Library:
+    from library_cuarray import Cuarray
+
+    return Cuarray()
+
+
+@pytest.fixture(scope="session")
+def numba(driver: demo_driver.Driver) -> Library:
+    return _peer("numba-cuda")
+
+
+@pytest.fixture(scope="session")
+def cuda_core(driver: demo_driver.Driver) -> Library:
+    return _peer("cuda.core")
+
+
+def _peer(name: str) -> Library:
+    require_peer(name)
+    module, class_name = peers.PEERS[name]
+    return getattr(importlib.import_module(module), class_name)()

@@ -1,0 +1,122 @@
+"""numba-cuda and cuarray, in both directions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from exchange_facts import ExchangeFacts
+from library import Library
+from route import Route
+
+import cuarray
+
+
+class TestIntoCuarray(ExchangeFacts):
+    @pytest.fixture
+    def route(self, own: Library, numba: Library) -> Route:
+        return Route(numba, own)
+
+
+class TestFromCuarray(ExchangeFacts):
+    @pytest.fixture
+    def route(self, own: Library, numba: Library) -> Route:
+        return Route(own, numba)
+
+
+@pytest.fixture
+def cuda(numba: Library):
+    from numba import cuda
+
+    return cuda
+
+
+def test_the_default_stream_of_a_numba_array_becomes_ours(cuda) -> None:
+    """Clause N1."""
+    stream = cuda.stream()
+    array = cuarray.as_cuda_array(cuda.to_device(np.arange(3)).bind(stream))
+    assert array.stream is not None
+    assert array.stream.handle == int(stream)
+
+
+def test_our_default_stream_becomes_that_of_the_numba_array(cuda) -> None:
+    """Clause N2."""
+    stream = cuarray.stream()
+    array = cuda.as_cuda_array(cuarray.device_array(3, stream=stream))
+    assert int(array.stream) == stream.handle
+
+
+def test_an_array_without_a_default_stream_gives_none(cuda) -> None:
+    assert cuarray.as_cuda_array(cuda.device_array(3)).stream is None
+    assert cuda.as_cuda_array(cuarray.device_array(3)).stream == 0  # numba's word for none
+
+
+@pytest.mark.parametrize(("maker", "handle"), [("legacy_default_stream", 1), ("per_thread_default_stream", 2)])
+def test_the_default_streams_of_cuda_keep_their_numbers(cuda, maker: str, handle: int) -> None:
+    """Clause I11, both ways."""
+    theirs = cuda.to_device(np.arange(3)).bind(getattr(cuda, maker)())
+    stream = cuarray.as_cuda_array(theirs).stream
+    assert stream is not None
+    assert stream.handle == handle
+    ours = cuarray.device_array(3, stream=getattr(cuarray, maker)())
+    assert int(cuda.as_cuda_array(ours).stream) == handle
+
+
+@pytest.mark.filterwarnings("ignore:__int__ returned non-int:DeprecationWarning")
+def test_stream_0_is_refused(cuda) -> None:
+    """numba exports 0 for its default stream, which clause I11 disallows."""
+    array = cuda.to_device(np.arange(3)).bind(cuda.default_stream())
+    assert array.__cuda_array_interface__["stream"] == 0
+    with pytest.raises(ValueError, match=r"'stream'.*0 is disallowed"):
+        cuarray.as_cuda_array(array)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0, 2)])
+def test_zero_size(cuda, shape: tuple[int, ...]) -> None:
+    """Clause I5."""
+    into = cuarray.as_cuda_array(cuda.device_array(shape, "float32"))
+    assert (into.shape, into.size, into.ptr) == (shape, 0, 0)
+    assert into.copy_to_host().shape == shape
+    out = cuda.as_cuda_array(cuarray.device_array(shape, "float32"))
+    assert out.shape == shape
+    assert out.copy_to_host().shape == shape
+
+
+def test_what_the_pointer_says_of_numba_memory(cuda) -> None:
+    """Clause A1."""
+    device = cuarray.as_cuda_array(cuda.device_array(3))
+    assert (device.is_managed, device.is_host_accessible, device.device) == (False, False, 0)
+    managed = cuarray.as_cuda_array(cuda.managed_array(3))
+    assert (managed.is_managed, managed.is_host_accessible) == (True, True)
+    mapped = cuarray.as_cuda_array(cuda.mapped_array(3))
+    assert (mapped.is_managed, mapped.is_host_accessible) == (False, True)
+
+
+def test_managed_memory_is_shared_with_the_host(cuda) -> None:
+    managed = cuda.managed_array(3, "int32")
+    managed[...] = (1, 2, 3)
+    array = cuarray.as_cuda_array(managed)
+    assert array.copy_to_host().tolist() == [1, 2, 3]
+    array.copy_to_device(np.array([4, 5, 6], "int32"))
+    assert managed.tolist() == [4, 5, 6]
+
+
+def test_a_structured_array_keeps_its_bytes(cuda) -> None:
+    """numba drops the fields' names on the way out, and does not read ours: what is left is bytes of the right size."""
+    dtype = np.dtype([("a", "float32"), ("b", "int64")])
+    host = np.array([(1.5, 2), (3.5, 4)], dtype)
+    into = cuarray.as_cuda_array(cuda.to_device(host))
+    assert into.itemsize == dtype.itemsize
+    assert into.copy_to_host().tobytes() == host.tobytes()
+    ours = cuarray.to_device(host)
+    assert ours.dtype == dtype
+    out = cuda.as_cuda_array(ours)
+    assert out.copy_to_host().tobytes() == host.tobytes()
+
+
+def test_numba_is_told_to_ignore_streams_for_both(numba: Library) -> None:
+    """Clause N3: numba's own switch is heeded by cuarray too."""
+    import driver_probe
+
+    program = "import cuarray; print(cuarray.config.sync)"
+    assert driver_probe.run_python(program, NUMBA_CUDA_ARRAY_INTERFACE_SYNC="0").strip() == "False"
+    assert driver_probe.run_python(program, NUMBA_CUDA_ARRAY_INTERFACE_SYNC="1").strip() == "True"
