@@ -574,6 +574,25 @@ impl Layout {
         Layout::from_parts(self.shape().into(), Some(strides), self.itemsize())
     }
 
+    /// Like [`Layout::packed`], but reversed axes stay reversed, so that a copy between the two has the fewest boxes. The offset
+    /// is where the first element lies in the packed bytes.
+    pub(crate) fn packed_in_step(&self) -> Result<View> {
+        let packed = self.packed()?;
+        let mut offset = 0;
+        let strides: Strides = (0..self.rank())
+            .map(|axis| {
+                let (length, step) = (packed.shape()[axis], packed.strides()[axis]);
+                if self.strides()[axis] >= 0 {
+                    return step;
+                }
+                // Within the packed extent; an empty array has no first element.
+                offset += length.saturating_sub(1) as isize * step;
+                -step
+            })
+            .collect();
+        Ok(View { offset, layout: Layout::from_parts(packed.shape().into(), Some(strides), self.itemsize())? })
+    }
+
     /// Whether two elements may share a byte. Exact for what slicing, transposing and broadcasting make of a dense array; for
     /// stranger strides it may say yes where the elements only interleave.
     ///

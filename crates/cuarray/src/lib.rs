@@ -64,6 +64,8 @@ pub mod order;
 mod owner;
 #[cfg(feature = "python")]
 pub mod python;
+#[cfg_attr(not(feature = "python"), allow(dead_code))]
+mod repeat;
 mod stream_entry;
 pub mod strided_copy;
 mod typestr;

@@ -168,6 +168,23 @@ impl CopyPlan {
             (dst, src)
         })
     }
+
+    /// Carries the plan out on the host, between buffers in which the data pointers are `dst_at` and `src_at` bytes from the start.
+    ///
+    /// # Panics
+    /// A box reaches beyond its buffer.
+    #[cfg(feature = "python")]
+    pub(crate) fn carry_out(&self, dst: &mut [u8], dst_at: isize, src: &[u8], src_at: isize) {
+        for (dst_start, src_start) in self.starts() {
+            for slice in 0..self.slices {
+                for row in 0..self.rows {
+                    let to = (dst_at + dst_start) as usize + (slice * self.dst_height + row) * self.dst_pitch;
+                    let from = (src_at + src_start) as usize + (slice * self.src_height + row) * self.src_pitch;
+                    dst[to..to + self.width].copy_from_slice(&src[from..from + self.width]);
+                }
+            }
+        }
+    }
 }
 
 /// Joins each axis to its inner neighbour where one continues the other in both arrays.

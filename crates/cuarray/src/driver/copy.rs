@@ -171,11 +171,72 @@ pub unsafe fn fill_bytes(
                 None => unsafe { call!(driver, cuMemsetD32_v2(dst, value, count)) },
             }
         }
-        _ => Err(Error::unsupported(format!(
-            "the driver cannot fill memory with an element of {} different bytes; it takes 1, 2 or 4",
-            element.len()
-        ))),
+        _ => Err(no_such_fill(element)),
     })
+}
+
+/// Writes the bytes of `element` into `height` rows of `width` elements each, whose starts are `pitch` bytes apart.
+///
+/// # Errors
+/// As [`fill_bytes`]; `CUDA_ERROR_INVALID_VALUE` also for a pitch that is no multiple of the element's length, or shorter than a
+/// row.
+///
+/// # Safety
+/// As [`fill_bytes`], for every row.
+///
+/// Driver API: [`cuMemsetD2D8`, `cuMemsetD2D16`, `cuMemsetD2D32`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+pub unsafe fn fill_rows(
+    context: &Context,
+    dst: u64,
+    pitch: usize,
+    element: &[u8],
+    width: usize,
+    height: usize,
+    stream: Option<&Stream>,
+) -> Result<()> {
+    let Some(len) = element.len().checked_mul(width) else {
+        return Err(Error::argument(format!("{width} elements of {} bytes exceed the address space", element.len())));
+    };
+    let &[first, ..] = element else { return Ok(()) };
+    if width == 0 || height == 0 {
+        return Ok(());
+    }
+    let driver = context.driver();
+    in_context(context, stream, || match (element, stream.map(Stream::raw)) {
+        (_, stream) if element.iter().all(|byte| *byte == first) => match stream {
+            // SAFETY: this function's contract.
+            Some(stream) => unsafe { call!(driver, cuMemsetD2D8Async(dst, pitch, first, len, height, stream)) },
+            // SAFETY: this function's contract.
+            None => unsafe { call!(driver, cuMemsetD2D8_v2(dst, pitch, first, len, height)) },
+        },
+        (&[a, b], stream) => {
+            let value = u16::from_ne_bytes([a, b]);
+            match stream {
+                // SAFETY: this function's contract.
+                Some(stream) => unsafe { call!(driver, cuMemsetD2D16Async(dst, pitch, value, width, height, stream)) },
+                // SAFETY: this function's contract.
+                None => unsafe { call!(driver, cuMemsetD2D16_v2(dst, pitch, value, width, height)) },
+            }
+        }
+        (&[a, b, c, d], stream) => {
+            let value = u32::from_ne_bytes([a, b, c, d]);
+            match stream {
+                // SAFETY: this function's contract.
+                Some(stream) => unsafe { call!(driver, cuMemsetD2D32Async(dst, pitch, value, width, height, stream)) },
+                // SAFETY: this function's contract.
+                None => unsafe { call!(driver, cuMemsetD2D32_v2(dst, pitch, value, width, height)) },
+            }
+        }
+        _ => Err(no_such_fill(element)),
+    })
+}
+
+#[cold]
+fn no_such_fill(element: &[u8]) -> Error {
+    Error::unsupported(format!(
+        "the driver cannot fill memory with an element of {} different bytes; it takes 1, 2 or 4",
+        element.len()
+    ))
 }
 
 /// Where one side of a [`Copy3d`] begins.

@@ -17,11 +17,7 @@ use crate::{
     Interface, Result,
     driver::{Allocation, MemoryKind},
 };
-use pyo3::{
-    PyTraverseError, PyVisit, intern,
-    prelude::*,
-    types::PyDict,
-};
+use pyo3::{PyTraverseError, PyVisit, intern, prelude::*, types::PyDict};
 
 /// Memory that the host reaches, as NumPy takes it; the `base` of the NumPy arrays over it.
 #[pyclass(frozen, weakref, name = "HostMemory", module = "cuarray")]
@@ -43,11 +39,11 @@ impl HostMemory {
         dict.set_item(intern!(py, "shape"), export::shape(py, interface)?)?;
         dict.set_item(intern!(py, "strides"), export::strides(py, interface)?)?;
         dict.set_item(intern!(py, "typestr"), dtype.getattr(intern!(py, "str"))?)?;
-        dict.set_item(intern!(py, "descr"), dtype.getattr(intern!(py, "descr"))?)?;
         dict.set_item(intern!(py, "data"), (address, interface.is_read_only()))?;
         dict.set_item(intern!(py, "version"), 3)?;
         let memory = Bound::new(py, HostMemory { interface: dict.unbind(), owner })?;
-        Ok(host::numpy(py)?.call_method1(intern!(py, "asarray"), (memory,))?)
+        let array = host::numpy(py)?.call_method1(intern!(py, "asarray"), (memory,))?;
+        Ok(if interface.descr().is_some() { array.call_method1(intern!(py, "view"), (dtype,))? } else { array })
     }
 }
 

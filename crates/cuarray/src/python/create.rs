@@ -10,7 +10,10 @@ use super::{
     runtime::{context_of, driver},
     stream,
 };
-use crate::{Descr, Dims, Error, Interface, Layout, Result, StreamEntry, Strides, TypeStr, driver::Allocation};
+use crate::{
+    Descr, Dims, Error, Interface, Layout, Result, StreamEntry, Strides, TypeStr,
+    driver::{Allocation, MemoryKind},
+};
 use pyo3::{
     exceptions::{PyException, PyTypeError},
     intern,
@@ -157,17 +160,8 @@ pub(super) fn device_array<'py>(
     stream: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let element = Element::of(py, dtype)?;
-    let itemsize = element.typestr.itemsize();
-    let shape: Dims = numbers(shape, "shape")?;
-    let layout = match strides {
-        Some(strides) => Layout::from_parts(shape, Some(numbers::<Strides, _>(strides, "strides")?), itemsize)?,
-        None => match order {
-            "C" => Layout::from_parts(shape, None, itemsize)?,
-            "F" => Layout::f_contiguous(&shape, itemsize)?,
-            other => return Err(Error::argument(format!("order is {other:?}; 'C' or 'F' is expected"))),
-        },
-    };
-    allocate(py, element, layout, stream)
+    let layout = layout(shape, strides, order, &element)?;
+    allocate(py, MemoryKind::Device, element, layout, stream)
 }
 
 /// A new device array with the elements of `host`: a NumPy array, anything that numpy.asarray takes, or a CUDA array.
@@ -185,16 +179,18 @@ pub(super) fn to_device<'py>(
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = host.py();
     if let Some(array) = import::array(host)? {
-        let described = array.get().interface().clone();
-        return filled(py, &described, array.as_any(), stream);
+        let array = array.get();
+        let data = copied(py, array, stream)?;
+        let Some(mask) = array.mask() else { return Ok(data) };
+        let mask = copied(py, mask.array(py)?.get(), stream)?;
+        return masked(data, mask);
     }
-    if host.is_instance(&host::numpy(py)?.getattr(intern!(py, "ma"))?.getattr(intern!(py, "MaskedArray"))?)? {
-        let data = copy_of(HostArray::of(&host.getattr(intern!(py, "data"))?, None)?, stream)?;
-        let ma = host::numpy(py)?.getattr(intern!(py, "ma"))?;
+    let ma = host::numpy(py)?.getattr(intern!(py, "ma"))?;
+    if host.is_instance(&ma.getattr(intern!(py, "MaskedArray"))?)? {
         let invalid = ma.call_method1(intern!(py, "getmaskarray"), (host,))?;
         let valid = host::numpy(py)?.call_method1(intern!(py, "logical_not"), (invalid,))?;
-        let mask = copy_of(HostArray::of(&valid, None)?, stream)?;
-        return Ok(Bound::new(py, data.get().share(py).with_mask(Some(ArrayMask::of_elements(mask.unbind()))))?);
+        let data = copy_of(HostArray::of(&host.getattr(intern!(py, "data"))?, None)?, stream)?;
+        return masked(data, copy_of(HostArray::of(&valid, None)?, stream)?);
     }
     copy_of(HostArray::of(host, None)?, stream)
 }
@@ -205,6 +201,22 @@ pub(super) fn copy_of<'py>(
     stream: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     filled(host.array.py(), &host.interface, &host.array, stream)
+}
+
+/// A new device array with the elements of another, whatever its mask says.
+fn copied<'py>(
+    py: Python<'py>,
+    array: &PyDeviceArray,
+    stream: Option<&Bound<'py, PyAny>>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let source = Bound::new(py, array.share(py))?;
+    filled(py, array.interface(), source.as_any(), stream)
+}
+
+/// `data` with `mask`.
+fn masked<'py>(data: Bound<'py, PyDeviceArray>, mask: Bound<'py, PyDeviceArray>) -> Result<Bound<'py, PyDeviceArray>> {
+    let mask = ArrayMask::of_elements(mask.unbind());
+    Ok(Bound::new(data.py(), data.get().share(data.py()).with_mask(Some(mask)))?)
 }
 
 /// A new contiguous array of the shape and type of `described`, with the elements of `source`.
@@ -222,20 +234,37 @@ fn filled<'py>(
         Layout::c_contiguous(layout.shape(), itemsize)?
     };
     let element = Element { typestr: described.typestr(), descr: described.descr().cloned() };
-    let array = allocate(py, element, packed, stream)?;
+    let array = allocate(py, MemoryKind::Device, element, packed, stream)?;
     array.get().fill_from(source, stream)?;
     Ok(array)
 }
 
+/// The layout that a shape, strides and an order describe.
+pub(super) fn layout(
+    shape: &Bound<'_, PyAny>,
+    strides: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    element: &Element,
+) -> Result<Layout> {
+    let itemsize = element.typestr.itemsize();
+    let shape: Dims = numbers(shape, "shape")?;
+    match (strides, order) {
+        (Some(strides), _) => Layout::from_parts(shape, Some(numbers::<Strides, _>(strides, "strides")?), itemsize),
+        (None, "C") => Layout::from_parts(shape, None, itemsize),
+        (None, "F") => Layout::f_contiguous(&shape, itemsize),
+        (None, other) => Err(Error::argument(format!("order is {other:?}; 'C' or 'F' is expected"))),
+    }
+}
+
 /// The element type of a new array.
-struct Element {
-    typestr: TypeStr,
-    descr: Option<Descr>,
+pub(super) struct Element {
+    pub(super) typestr: TypeStr,
+    pub(super) descr: Option<Descr>,
 }
 
 impl Element {
     /// A typestr is read as it is; anything else is what `numpy.dtype` makes of it; the default is `float64`.
-    fn of(py: Python<'_>, dtype: Option<&Bound<'_, PyAny>>) -> Result<Element> {
+    pub(super) fn of(py: Python<'_>, dtype: Option<&Bound<'_, PyAny>>) -> Result<Element> {
         let Some(dtype) = dtype else { return Ok(Element { typestr: TypeStr::of::<f64>(), descr: None }) };
         if let Ok(text) = dtype.cast::<PyString>()
             && let Ok(typestr) = text.to_string_lossy().parse()
@@ -243,6 +272,10 @@ impl Element {
             return Ok(Element { typestr, descr: None });
         }
         let dtype = host::numpy(py)?.call_method1(intern!(py, "dtype"), (dtype,))?;
+        if !dtype.getattr(intern!(py, "subdtype"))?.is_none() {
+            let why = "an array of such elements has more axes; add them to the shape";
+            return Err(Error::argument(format!("{dtype} is the type of a sub-array: {why}")));
+        }
         let text: String = dtype.getattr(intern!(py, "str"))?.extract()?;
         let structured = !dtype.getattr(intern!(py, "fields"))?.is_none();
         let descr = if structured { Some(super::descr::read(&dtype.getattr(intern!(py, "descr"))?)?) } else { None };
@@ -251,7 +284,7 @@ impl Element {
 }
 
 /// An int, or a sequence of them, each as the collection wants it.
-fn numbers<C, N>(value: &Bound<'_, PyAny>, key: &'static str) -> Result<C>
+pub(super) fn numbers<C, N>(value: &Bound<'_, PyAny>, key: &'static str) -> Result<C>
 where
     C: FromIterator<N>,
     N: TryFrom<i128>,
@@ -270,8 +303,9 @@ where
 }
 
 /// Memory for `layout`, and the array over it; `stream` becomes its default stream.
-fn allocate<'py>(
+pub(super) fn allocate<'py>(
     py: Python<'py>,
+    kind: MemoryKind,
     element: Element,
     layout: Layout,
     stream: Option<&Bound<'py, PyAny>>,
@@ -284,7 +318,13 @@ fn allocate<'py>(
             None => None,
         };
         let context = context.map_or_else(|| driver()?.default_context(), Ok)?;
-        Allocation::device(&context, extent.end.abs_diff(extent.start))
+        let bytes = extent.end.abs_diff(extent.start);
+        match kind {
+            MemoryKind::Pinned => Allocation::pinned(&context, bytes),
+            MemoryKind::Mapped => Allocation::mapped(&context, bytes),
+            MemoryKind::Managed => Allocation::managed(&context, bytes),
+            MemoryKind::Device | MemoryKind::StreamOrdered => Allocation::device(&context, bytes),
+        }
     })?;
     // Negative strides step back from the first element, which then is not where the memory starts.
     let data = allocation.device_ptr().wrapping_add(extent.start.unsigned_abs() as u64);

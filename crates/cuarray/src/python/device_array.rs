@@ -1,13 +1,15 @@
 //! `DeviceArray`: an interface, what keeps its memory alive, and its default stream.
 
 use super::{
+    assign,
     export::{self, Template},
     host::{self, HostArray},
-    import,
+    import, indexing,
     mask::ArrayMask,
     runtime::{context_of, driver},
     stream::{self, PyStream},
     transfer::{self, Side},
+    view,
 };
 use crate::{
     Error, Interface, Result, TypeStr,
@@ -20,7 +22,7 @@ use pyo3::{
     exceptions::PyTypeError,
     intern,
     prelude::*,
-    types::{PyDict, PyTuple},
+    types::{PyDict, PyList, PyTuple},
 };
 
 /// An array in device memory: what the CUDA Array Interface says of it, and what keeps it alive.
@@ -64,6 +66,19 @@ impl PyDeviceArray {
         self.mask.as_ref()
     }
 
+    /// Another array over the same memory, which the same owner keeps (never this array: chains of views do not grow), with
+    /// the same default stream and no mask.
+    pub(super) fn view_of(&self, py: Python<'_>, interface: Interface) -> PyDeviceArray {
+        let stream = self.stream.as_ref().map(|stream| stream.clone_ref(py));
+        PyDeviceArray { interface, owner: self.owner(py), stream, mask: None, template: Template::new() }
+    }
+
+    /// The same array, mask included, with another default stream, which is what `interface` names.
+    pub(super) fn bound_to(&self, py: Python<'_>, interface: Interface, stream: Option<Py<PyStream>>) -> PyDeviceArray {
+        let mask = self.mask.as_ref().map(|mask| mask.clone_ref(py));
+        PyDeviceArray { stream, mask, ..self.view_of(py, interface) }
+    }
+
     pub(super) fn interface(&self) -> &Interface {
         &self.interface
     }
@@ -76,7 +91,7 @@ impl PyDeviceArray {
         self.interface.stream().handle().map(stream::external).transpose()
     }
 
-    fn attributes(&self) -> Result<Option<PointerAttributes>> {
+    pub(super) fn attributes(&self) -> Result<Option<PointerAttributes>> {
         if self.interface.layout().is_empty() {
             return Ok(None);
         }
@@ -119,6 +134,9 @@ impl PyDeviceArray {
     }
 
     fn fill_from_device(&self, py: Python<'_>, src: &PyDeviceArray, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
+        if src.mask.is_some() {
+            return Err(Error::unsupported("cannot copy a masked array into one without a mask; copy its `data`"));
+        }
         self.require_type(&src.interface)?;
         let Some(plan) = CopyPlan::new(self.interface.layout(), src.interface.layout())? else { return Ok(()) };
         let home = if super::config::sync() { src.default_stream()? } else { None };
@@ -135,16 +153,33 @@ impl PyDeviceArray {
         src: (&Interface, Side),
         other_home: Option<Stream>,
     ) -> Result<()> {
+        self.ordered(py, stream, other_home, true, |context, on| {
+            // SAFETY: the memory of `self` is its owner's to keep, the other side's array is held by our caller; a host
+            // array that the copy still reads after an asynchronous return is the caller's to keep, as documented.
+            unsafe { transfer::copy(context, plan, (dst.0.data(), dst.1), (src.0.data(), src.1), on) }?;
+            // A copy between two device arrays does not block the host by itself.
+            if on.is_none() && src.1 == dst.1 { Stream::legacy_default(context).synchronize() } else { Ok(()) }
+        })
+    }
+
+    /// Runs `work` on this array's memory, without the GIL: in `stream` if one is given, else in the default stream, else in
+    /// `other_home`, the stream of another array that the work uses, else in none. Orders it among those, and waits for the
+    /// default stream if asked to, and always for `other_home`, of which nothing else remembers that there is work.
+    pub(super) fn ordered(
+        &self,
+        py: Python<'_>,
+        stream: Option<&Bound<'_, PyAny>>,
+        other_home: Option<Stream>,
+        wait: bool,
+        work: impl FnOnce(&Context, Option<&Stream>) -> Result<()> + Send,
+    ) -> Result<()> {
         let home = self.default_stream()?;
         let given = stream.map(stream::argument).transpose()?;
         py.detach(|| {
             let context = context_of(self.interface.data())?;
             let run = |on: Option<&Stream>| {
                 let of_stream = on.map(Stream::context).transpose()?.flatten();
-                let context: &Context = of_stream.as_ref().unwrap_or(&context);
-                // SAFETY: the memory of `self` is its owner's to keep, the other side's array is held by our caller; a host
-                // array that the copy still reads after an asynchronous return is the caller's to keep, as documented.
-                unsafe { transfer::copy(context, plan, dst, src, on) }
+                work(of_stream.as_ref().unwrap_or(&context), on)
             };
             match (&given, &home, &other_home) {
                 (Some(given), home, other) => {
@@ -152,22 +187,18 @@ impl PyDeviceArray {
                 }
                 (None, Some(home), other) => {
                     order::visit(other.as_ref(), home, || run(Some(home)))?;
-                    home.synchronize()
+                    if wait { home.synchronize() } else { Ok(()) }
                 }
                 (None, None, Some(other)) => {
                     run(Some(other))?;
                     other.synchronize()
                 }
-                (None, None, None) => {
-                    run(None)?;
-                    // A copy between two device arrays does not block the host by itself.
-                    if src.1 == dst.1 { Stream::legacy_default(&context).synchronize() } else { Ok(()) }
-                }
+                (None, None, None) => run(None),
             }
         })
     }
 
-    fn require_type(&self, other: &Interface) -> Result<()> {
+    pub(super) fn require_type(&self, other: &Interface) -> Result<()> {
         if self.interface.typestr() != other.typestr() {
             return Err(Error::argument(format!(
                 "the elements are '{}' on one side and '{}' on the other; they must be of one type",
@@ -193,7 +224,7 @@ impl PyDeviceArray {
 
     /// The size of each dimension.
     #[getter]
-    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+    pub(super) fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         export::shape(py, &self.interface)
     }
 
@@ -265,7 +296,7 @@ impl PyDeviceArray {
 
     /// The default stream: where transfers go when no other is named, and what is exported. None if there is none.
     #[getter]
-    fn stream(&self, py: Python<'_>) -> Result<Option<Py<PyStream>>> {
+    pub(super) fn stream(&self, py: Python<'_>) -> Result<Option<Py<PyStream>>> {
         if let Some(stream) = &self.stream {
             return Ok(Some(stream.clone_ref(py)));
         }
@@ -347,7 +378,7 @@ impl PyDeviceArray {
     /// Raises ValueError where shape or type of `ary` differ or it is read-only, BufferError where the array is masked and
     /// `ary` is not, CudaError where the driver refuses.
     #[pyo3(signature = (ary=None, stream=None))]
-    fn copy_to_host<'py>(
+    pub(super) fn copy_to_host<'py>(
         &self,
         py: Python<'py>,
         ary: Option<&Bound<'py, PyAny>>,
@@ -402,6 +433,152 @@ impl PyDeviceArray {
         length.ok_or_else(|| PyTypeError::new_err("len() of a 0-d array"))
     }
 
+    /// A view of a part, as NumPy's basic indexing selects it: ints, slices, `...`, `None`, and tuples of them. A field of a
+    /// structured array by its name. One element comes to the host, as a NumPy scalar.
+    ///
+    /// The view shares the memory, its owner and the default stream. What selects elements one by one (lists, arrays, bools)
+    /// would need a kernel and raises TypeError; places outside the array raise IndexError.
+    ///
+    /// >>> a = cuarray.to_device([[1, 2, 3], [4, 5, 6]])
+    /// >>> a[:, ::-2].copy_to_host().tolist()
+    /// [[3, 1], [6, 4]]
+    /// >>> int(a[1, 0])
+    /// 4
+    fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+        indexing::get(self, key)
+    }
+
+    /// Writes a scalar, a host array or a CUDA array into a part, broadcast as NumPy does; see `setitem`.
+    fn __setitem__(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Result<()> {
+        assign::set(self, key, value, None)
+    }
+
+    /// `a[key] = value`, in `stream`.
+    ///
+    /// Host values are converted to the array's type as NumPy does; a CUDA array must have it, since converting on the device
+    /// needs a kernel. Only copies and fills are used, and few: a broadcast value is written once and then doubled on the
+    /// device. Source and destination may overlap.
+    ///
+    /// Without `stream` this enqueues in the array's default stream, or has no default stream and waits. Only a page-locked
+    /// host array, which the driver reads later, is waited for; with `stream` it must live until that is synchronized.
+    ///
+    /// Raises BufferError where the array is read-only, ValueError where shapes or types do not fit.
+    ///
+    /// >>> a = cuarray.to_device([[1, 2, 3], [4, 5, 6]])
+    /// >>> a[0] = 7
+    /// >>> a.setitem((slice(None), 1), [8, 9])
+    /// >>> a.copy_to_host().tolist()
+    /// [[7, 8, 7], [4, 9, 6]]
+    #[pyo3(signature = (key, value, stream=None))]
+    fn setitem(
+        &self,
+        key: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        stream: Option<&Bound<'_, PyAny>>,
+    ) -> Result<()> {
+        assign::set(self, key, value, stream)
+    }
+
+    /// The parts along the first axis. Of a 1-d array, the elements, which are fetched in one copy.
+    ///
+    /// >>> [row.shape for row in cuarray.to_device([[1, 2, 3], [4, 5, 6]])]
+    /// [(3,), (3,)]
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        indexing::iterate(slf)
+    }
+
+    /// The array in another shape, of which one length may be -1: a view where strides can say it, else a copy, as in NumPy.
+    ///
+    /// `order` is 'C', 'F' or 'A'. `copy=False` raises ValueError where a copy would be needed, `copy=True` always copies.
+    ///
+    /// >>> cuarray.to_device([1, 2, 3, 4, 5, 6]).reshape(2, -1).copy_to_host().tolist()
+    /// [[1, 2, 3], [4, 5, 6]]
+    #[pyo3(signature = (*shape, order="C", copy=None))]
+    fn reshape<'py>(
+        &self,
+        shape: &Bound<'py, PyTuple>,
+        order: &str,
+        copy: Option<bool>,
+    ) -> Result<Bound<'py, PyDeviceArray>> {
+        view::reshape(self, shape, order, copy)
+    }
+
+    /// The elements in one dimension, in the order 'C', 'F' or 'A': a view where strides can say it, else a copy.
+    ///
+    /// >>> cuarray.to_device([[1, 2], [3, 4]]).ravel(order="F").copy_to_host().tolist()
+    /// [1, 3, 2, 4]
+    #[pyo3(signature = (order="C"))]
+    fn ravel<'py>(&self, py: Python<'py>, order: &str) -> Result<Bound<'py, PyDeviceArray>> {
+        view::ravel(self, py, order)
+    }
+
+    /// A view with the axes reversed, or in the order given, as ints or as one tuple. ValueError for wrong axes.
+    ///
+    /// >>> cuarray.device_array((2, 3, 4)).transpose(1, 0, 2).shape
+    /// (3, 2, 4)
+    #[pyo3(signature = (*axes))]
+    fn transpose<'py>(&self, axes: &Bound<'py, PyTuple>) -> Result<Bound<'py, PyDeviceArray>> {
+        view::transpose(self, axes)
+    }
+
+    /// A view with the axes reversed.
+    ///
+    /// >>> cuarray.device_array((2, 3)).T.shape
+    /// (3, 2)
+    #[getter(T)]
+    fn transposed<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDeviceArray>> {
+        view::transpose(self, &PyTuple::empty(py))
+    }
+
+    /// A view without the axes of length 1, or without those in `axis`, an int or a tuple. ValueError for other axes.
+    ///
+    /// >>> cuarray.device_array((1, 3, 1)).squeeze(axis=0).shape
+    /// (3, 1)
+    #[pyo3(signature = (axis=None))]
+    fn squeeze<'py>(&self, py: Python<'py>, axis: Option<&Bound<'py, PyAny>>) -> Result<Bound<'py, PyDeviceArray>> {
+        view::squeeze(self, py, axis)
+    }
+
+    /// The same bytes as elements of another type. Where its size differs, the last axis becomes longer or shorter, and must
+    /// be contiguous; ValueError where the sizes do not divide.
+    ///
+    /// >>> cuarray.to_device([1.0, 2.0]).view("complex128").copy_to_host().tolist()
+    /// [(1+2j)]
+    fn view<'py>(&self, dtype: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDeviceArray>> {
+        view::view(self, dtype)
+    }
+
+    /// Views of `section` places each along the first axis; the last may be shorter.
+    ///
+    /// >>> [part.shape for part in cuarray.device_array(7).split(3)]
+    /// [(3,), (3,), (1,)]
+    fn split<'py>(&self, py: Python<'py>, section: &Bound<'py, PyAny>) -> Result<Bound<'py, PyList>> {
+        view::split(self, py, section)
+    }
+
+    /// The same array with another default stream; what is pending in the old one comes before what the new one is given from
+    /// now on. With None, an array without a default stream: this then waits for the old one.
+    ///
+    /// >>> s = cuarray.stream()
+    /// >>> cuarray.device_array(3).bind(s).stream == s
+    /// True
+    fn bind<'py>(&self, py: Python<'py>, stream: Option<&Bound<'py, PyAny>>) -> Result<Bound<'py, PyDeviceArray>> {
+        view::bind(self, py, stream)
+    }
+
+    /// A NumPy array over the same memory, without copying, where the host reaches it: mapped, pinned and managed memory.
+    /// It keeps the memory alive. This waits for the default stream; later work on the device is yours to wait for.
+    ///
+    /// Raises BufferError for memory that only a device reaches.
+    ///
+    /// >>> a = cuarray.managed_array(3, "int32")
+    /// >>> a.host_view()[:] = [1, 2, 3]
+    /// >>> a.copy_to_host().tolist()
+    /// [1, 2, 3]
+    fn host_view<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        view::host_view(self, py)
+    }
+
     fn __repr__(&self) -> String {
         let layout = self.interface.layout();
         let mut text = format!("DeviceArray(shape={}, typestr='{}'", tuple(layout.shape()), self.interface.typestr());
@@ -437,13 +614,7 @@ impl PyDeviceArray {
 
     /// The same memory once more, without the mask.
     pub(super) fn share(&self, py: Python<'_>) -> PyDeviceArray {
-        PyDeviceArray {
-            interface: self.interface.clone(),
-            owner: self.owner(py),
-            stream: self.stream.as_ref().map(|stream| stream.clone_ref(py)),
-            mask: None,
-            template: Template::new(),
-        }
+        self.view_of(py, self.interface.clone())
     }
 
     fn fetch_into<'py>(

@@ -5,7 +5,7 @@
 //! anywhere: on a device that is a kernel's work, and this library launches none. So such keys are refused, with the reason.
 
 use super::{device_array::PyDeviceArray, import::type_name, view};
-use crate::{Error, Index, Interface, Result, Slice};
+use crate::{Error, Index, Result, Slice};
 use pyo3::{
     exceptions::{PyIndexError, PyTypeError},
     ffi, intern,
@@ -19,33 +19,26 @@ type Entries = SmallVec<[Index; 6]>;
 /// `array[key]`: a view, or where the key names one element, that element as NumPy has it.
 pub(super) fn get<'py>(array: &PyDeviceArray, key: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = key.py();
-    let selected = select(array.interface(), key)?;
-    let view = array.view_of(py, selected.interface);
-    if selected.is_element {
+    let (view, is_element) = select(array, key)?;
+    if is_element {
         return Ok(view.copy_to_host(py, None, None)?.get_item(PyTuple::empty(py))?);
     }
     Ok(Bound::new(py, view)?.into_any())
 }
 
-/// What a key selects.
-pub(super) struct Selected {
-    pub(super) interface: Interface,
-    /// Whether the key has a place for every axis and nothing else.
-    is_element: bool,
-}
-
-/// The part of `interface` that a key selects.
-pub(super) fn select(interface: &Interface, key: &Bound<'_, PyAny>) -> Result<Selected> {
+/// The part that a key selects, and whether the key has a place for every axis and nothing else.
+pub(super) fn select(array: &PyDeviceArray, key: &Bound<'_, PyAny>) -> Result<(PyDeviceArray, bool)> {
+    let py = key.py();
     if let Ok(name) = key.cast::<PyString>() {
-        return Ok(Selected { interface: view::field(interface, &name.to_string_lossy())?, is_element: false });
+        return Ok((view::field(array, py, &name.to_string_lossy())?, false));
     }
     let entries: Entries = match key.cast::<PyTuple>() {
         Ok(tuple) => tuple.iter().map(|item| entry(&item)).collect::<Result<_>>()?,
         Err(_) => [entry(key)?].into_iter().collect(),
     };
-    let is_element =
-        entries.len() == interface.layout().rank() && entries.iter().all(|entry| matches!(entry, Index::At(_)));
-    Ok(Selected { interface: view::derive(interface, |layout| layout.index(&entries))?, is_element })
+    let rank = array.interface().layout().rank();
+    let is_element = entries.len() == rank && entries.iter().all(|entry| matches!(entry, Index::At(_)));
+    Ok((view::derive(array, py, |layout| layout.index(&entries))?, is_element))
 }
 
 fn entry(value: &Bound<'_, PyAny>) -> Result<Index> {

@@ -5,6 +5,8 @@
 //! no class here has a field that changes, so the package is as right without the GIL as with it. And nothing needs a driver
 //! before it touches a device: reading, checking and printing interfaces works on any machine.
 
+mod allocate;
+mod assign;
 pub mod config;
 mod create;
 mod descr;
@@ -13,12 +15,14 @@ pub mod event;
 mod export;
 mod host;
 pub mod import;
+mod indexing;
 pub mod interface;
 mod mask;
 mod memory;
 mod runtime;
 pub mod stream;
 mod transfer;
+mod view;
 
 use pyo3::prelude::*;
 
@@ -42,6 +46,10 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(create::is_cuda_array, module)?,
         wrap_pyfunction!(create::device_array, module)?,
         wrap_pyfunction!(create::to_device, module)?,
+        wrap_pyfunction!(allocate::device_array_like, module)?,
+        wrap_pyfunction!(allocate::mapped_array, module)?,
+        wrap_pyfunction!(allocate::managed_array, module)?,
+        wrap_pyfunction!(allocate::pinned_array, module)?,
         wrap_pyfunction!(interface::interface, module)?,
         wrap_pyfunction!(stream::stream, module)?,
         wrap_pyfunction!(stream::default_stream, module)?,

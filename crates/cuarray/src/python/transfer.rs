@@ -1,7 +1,7 @@
 //! Copies between arrays of any layout, on the host and on devices: a [`CopyPlan`] carried out by the driver.
 
 use crate::{
-    Interface, Result,
+    Result,
     driver::{
         Context, Stream,
         copy::{
@@ -11,27 +11,28 @@ use crate::{
     strided_copy::CopyPlan,
 };
 
-/// One side of a copy: whose addresses the interface's data pointer is one of.
+/// One side of a copy: whose address the data pointer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Host,
     Device,
 }
 
-/// Copies every element of `src` to its place in `dst`, in `stream`, or at once and waiting where there is none.
+/// Copies every element of the array at `src` to its place in the one at `dst`, in `stream`, or at once and waiting where there is none.
 ///
 /// # Safety
-/// Both interfaces describe live memory of their side for as long as the copy runs, and `dst` may be written.
+/// The layouts of the plan, at these data pointers, are live memory of their side for as long as the copy runs, and that of `dst` may
+/// be written.
 pub(super) unsafe fn copy(
     context: &Context,
     plan: &CopyPlan,
-    (dst, dst_side): (&Interface, Side),
-    (src, src_side): (&Interface, Side),
+    (dst, dst_side): (u64, Side),
+    (src, src_side): (u64, Side),
     stream: Option<&Stream>,
 ) -> Result<()> {
     for (dst_offset, src_offset) in plan.starts() {
-        let dst_at = dst.data().wrapping_add_signed(dst_offset as i64);
-        let src_at = src.data().wrapping_add_signed(src_offset as i64);
+        let dst_at = dst.wrapping_add_signed(dst_offset as i64);
+        let src_at = src.wrapping_add_signed(src_offset as i64);
         if plan.is_runs() {
             // SAFETY: the plan stays within both layouts, which the caller vouches for.
             unsafe { copy_run(context, (dst_at, dst_side), (src_at, src_side), plan.width, stream)? };

@@ -6,34 +6,45 @@
 
 use super::{
     allocate::HostMemory,
+    assign,
     create::{self, Element},
     device_array::PyDeviceArray,
-    import, stream,
+    import,
+    mask::ArrayMask,
+    stream,
 };
 use crate::{
-    Error, FieldType, Index, Interface, Layout, Mask, Order, Result, StreamEntry, TypeStr, Version, View,
-    driver::MemoryKind,
-    layout::Tuple,
-    order,
+    Error, Field, FieldType, Index, Interface, Layout, Order, Result, StreamEntry, TypeStr, Version, View,
+    driver::MemoryKind, layout::Tuple, order,
 };
 use pyo3::{
     prelude::*,
     types::{PyList, PyTuple},
 };
 
-/// The interface of a view: `at` says where in a layout of the array's shape it is, and is asked for the mask's too.
-pub(super) fn derive(interface: &Interface, at: impl Fn(&Layout) -> Result<View>) -> Result<Interface> {
-    let mut derived = moved(interface, interface.typestr(), at(interface.layout())?)?;
-    if let Some(descr) = interface.descr() {
-        derived = derived.with_descr(descr.clone())?;
-    }
-    if let Some(mask) = interface.mask() {
-        let mask = mask.interface();
-        let part = moved(mask, mask.typestr(), at(&mask.layout().broadcast_to(interface.shape())?)?)?;
-        let mask = Mask::new(part, derived.layout())?;
-        derived = derived.with_mask(mask)?;
-    }
-    Ok(derived)
+/// A view of an array: `at` says where in a layout of the array's shape it is, and is asked for the mask's layout too.
+pub(super) fn derive(
+    array: &PyDeviceArray,
+    py: Python<'_>,
+    at: impl Fn(&Layout) -> Result<View>,
+) -> Result<PyDeviceArray> {
+    let interface = array.interface();
+    let view = array.view_of(py, part(interface, at(interface.layout())?)?);
+    let Some(mask) = wide_mask(array, py)? else { return Ok(view) };
+    let mask = mask.view_of(py, part(mask.interface(), at(mask.interface().layout())?)?);
+    masked(py, view, mask)
+}
+
+/// The mask as an array of the same shape as what it masks.
+fn wide_mask(array: &PyDeviceArray, py: Python<'_>) -> Result<Option<PyDeviceArray>> {
+    let Some(mask) = array.mask() else { return Ok(None) };
+    let mask = mask.array(py)?.get();
+    let wide = mask.interface().layout().broadcast_to(array.interface().shape())?;
+    Ok(Some(mask.view_of(py, part(mask.interface(), at_start(wide))?)))
+}
+
+fn masked(py: Python<'_>, array: PyDeviceArray, mask: PyDeviceArray) -> Result<PyDeviceArray> {
+    Ok(array.with_mask(Some(ArrayMask::of_elements(Py::new(py, mask)?))))
 }
 
 /// A view that begins where the array does.
@@ -41,9 +52,18 @@ fn at_start(layout: Layout) -> View {
     View { offset: 0, layout }
 }
 
-/// The interface at another place, without fields and mask.
+/// The interface at another place, with the same type and fields.
+fn part(interface: &Interface, view: View) -> Result<Interface> {
+    let moved = moved(interface, interface.typestr(), view)?;
+    match interface.descr() {
+        Some(descr) => moved.with_descr(descr.clone()),
+        None => Ok(moved),
+    }
+}
+
+/// The interface at another place, of another type, without fields.
 fn moved(interface: &Interface, typestr: TypeStr, view: View) -> Result<Interface> {
-    if view.offset != 0 && typestr.bits().is_some_and(|bits| bits % 8 != 0) {
+    if view.offset != 0 && shares_bytes(typestr) {
         return Err(Error::unsupported(format!(
             "elements of type '{typestr}' share bytes, so a view can only begin at the first; taking others needs a kernel"
         )));
@@ -55,10 +75,17 @@ fn moved(interface: &Interface, typestr: TypeStr, view: View) -> Result<Interfac
         .with_stream(interface.stream()))
 }
 
+/// Whether the elements are bits, several to a byte.
+fn shares_bytes(typestr: TypeStr) -> bool {
+    typestr.bits().is_some_and(|bits| bits % 8 != 0)
+}
+
 /// The field of a structured array.
-pub(super) fn field(interface: &Interface, name: &str) -> Result<Interface> {
-    let named = |field: &crate::Field| !field.is_padding() && (field.name == name || field.title.as_deref() == Some(name));
-    let found = interface.descr().and_then(|descr| descr.fields().iter().zip(descr.offsets()).find(|(field, _)| named(field)));
+pub(super) fn field(array: &PyDeviceArray, py: Python<'_>, name: &str) -> Result<PyDeviceArray> {
+    let interface = array.interface();
+    let named = |field: &Field| !field.is_padding() && (field.name == name || field.title.as_deref() == Some(name));
+    let found =
+        interface.descr().and_then(|descr| descr.fields().iter().zip(descr.offsets()).find(|(field, _)| named(field)));
     let Some((field, offset)) = found else {
         let why = format!("no field {name:?}: the elements are of type '{}'", interface.typestr());
         return Err(match interface.descr() {
@@ -69,29 +96,27 @@ pub(super) fn field(interface: &Interface, name: &str) -> Result<Interface> {
     let (typestr, descr) = match &field.ty {
         FieldType::TypeStr(typestr) => (*typestr, None),
         FieldType::Struct(descr) => {
-            let itemsize = u32::try_from(descr.itemsize()).map_err(|_| Error::argument(format!("{descr} is too big")))?;
-            (TypeStr::void(itemsize), Some(descr.clone()))
+            let too_big = || Error::argument(format!("the field {name:?} is of {} bytes", descr.itemsize()));
+            (TypeStr::void(i32::try_from(descr.itemsize()).map_err(|_| too_big())? as u32), Some(descr.clone()))
         }
     };
     let sub_array = Layout::c_contiguous(&field.shape, typestr.itemsize())?;
-    let within = |layout: &Layout| -> Result<View> {
+    let with_sub_array = |layout: &Layout, strides: &[isize], itemsize: usize| {
         let shape = [layout.shape(), sub_array.shape()].concat();
-        let strides = [layout.strides(), sub_array.strides()].concat();
-        let layout = Layout::strided(&shape, &strides, typestr.itemsize())?;
-        Ok(View { offset: offset as isize, layout })
+        Layout::strided(&shape, &[layout.strides(), strides].concat(), itemsize)
     };
-    if interface.mask().is_some() {
-        return Err(Error::unsupported("a mask is of whole elements; a field of a masked array has none of its own"));
+    let layout = with_sub_array(interface.layout(), sub_array.strides(), typestr.itemsize())?;
+    let mut selected = moved(interface, typestr, View { offset: offset as isize, layout })?;
+    if let Some(descr) = descr {
+        selected = selected.with_descr(descr)?;
     }
-    let field = moved(interface, typestr, within(interface.layout())?)?;
-    match descr {
-        Some(descr) => field.with_descr(descr),
-        None => Ok(field),
-    }
-}
-
-fn array_of<'py>(array: &PyDeviceArray, py: Python<'py>, interface: Interface) -> Result<Bound<'py, PyDeviceArray>> {
-    Ok(Bound::new(py, array.view_of(py, interface))?)
+    let view = array.view_of(py, selected);
+    let Some(mask) = wide_mask(array, py)? else { return Ok(view) };
+    // One truth value for all places of a sub-array.
+    let valid = mask.interface().layout();
+    let wide = with_sub_array(valid, &vec![0; sub_array.rank()], valid.itemsize())?;
+    let mask = mask.view_of(py, part(mask.interface(), at_start(wide))?);
+    masked(py, view, mask)
 }
 
 /// Ints, one by one or as one sequence: the arguments of `reshape` and `transpose`.
@@ -119,60 +144,59 @@ pub(super) fn reshape<'py>(
     copy: Option<bool>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let lengths = ints(shape, "shape")?;
-    reshaped(array, shape.py(), &lengths, order_of(order, array.interface().layout())?, copy)
+    let order = order_of(order, array.interface().layout())?;
+    Ok(Bound::new(shape.py(), reshaped(array, shape.py(), &lengths, order, copy)?)?)
 }
 
 pub(super) fn ravel<'py>(array: &PyDeviceArray, py: Python<'py>, order: &str) -> Result<Bound<'py, PyDeviceArray>> {
-    reshaped(array, py, &[-1], order_of(order, array.interface().layout())?, None)
+    let order = order_of(order, array.interface().layout())?;
+    Ok(Bound::new(py, reshaped(array, py, &[-1], order, None)?)?)
 }
 
-fn reshaped<'py>(
+fn reshaped(
     array: &PyDeviceArray,
-    py: Python<'py>,
+    py: Python<'_>,
     shape: &[isize],
     order: Order,
     copy: Option<bool>,
-) -> Result<Bound<'py, PyDeviceArray>> {
+) -> Result<PyDeviceArray> {
     let interface = array.interface();
     let possible = interface.layout().reshape(shape, order)?;
-    if let (Some(layout), None | Some(false)) = (&possible, copy) {
-        if interface.mask().is_none() {
-            return array_of(array, py, derive(interface, |_| Ok(at_start(layout.clone())))?);
+    let reshaped_array = match (possible, copy) {
+        (Some(layout), None | Some(false)) => array.view_of(py, part(interface, at_start(layout))?),
+        (None, Some(false)) => {
+            return Err(Error::argument(format!(
+                "no view of shape {} with strides {} has the shape {}, and copy=False forbids a copy",
+                Tuple(interface.shape()),
+                Tuple(interface.strides()),
+                Tuple(shape)
+            )));
         }
-        let none = || Error::unsupported("the mask of this array has no view of that shape");
-        let view = derive(interface, |layout| Ok(at_start(layout.reshape(shape, order)?.ok_or_else(none)?)))?;
-        return array_of(array, py, view);
-    }
-    if copy == Some(false) {
-        return Err(Error::argument(format!(
-            "no view of shape {} with strides {} has the shape {}, and copy=False forbids a copy",
-            Tuple(interface.shape()),
-            Tuple(interface.strides()),
-            Tuple(shape)
-        )));
-    }
-    if interface.mask().is_some() {
-        return Err(Error::unsupported("a masked array cannot be copied into another shape"));
-    }
-    let itemsize = interface.layout().itemsize();
-    let packed = match order {
-        Order::C => Layout::c_contiguous(interface.shape(), itemsize)?,
-        Order::F => Layout::f_contiguous(interface.shape(), itemsize)?,
+        _ => {
+            let itemsize = interface.layout().itemsize();
+            let packed = match order {
+                Order::C => Layout::c_contiguous(interface.shape(), itemsize)?,
+                Order::F => Layout::f_contiguous(interface.shape(), itemsize)?,
+            };
+            let fit = packed.reshape(shape, order)?.unwrap_or_else(|| packed.clone());
+            let element = Element { typestr: interface.typestr(), descr: interface.descr().cloned() };
+            let stream = array.stream(py)?.map(|stream| stream.into_bound(py).into_any());
+            let copied = create::allocate(py, MemoryKind::Device, element, packed, stream.as_ref())?;
+            assign::copy(py, copied.get(), &array.share(py))?;
+            copied.get().view_of(py, part(copied.get().interface(), at_start(fit))?)
+        }
     };
-    let fit = packed.reshape(shape, order)?.ok_or_else(|| Error::argument("a contiguous array has every shape"))?;
-    let element = Element { typestr: interface.typestr(), descr: interface.descr().cloned() };
-    let stream = array.stream(py)?.map(|stream| stream.into_bound(py).into_any());
-    let copied = create::allocate(py, MemoryKind::Device, element, packed, stream.as_ref())?;
-    super::assign::copy(py, copied.get(), array)?;
-    let copied = copied.get();
-    array_of(copied, py, derive(copied.interface(), |_| Ok(at_start(fit.clone())))?)
+    match wide_mask(array, py)? {
+        Some(mask) => masked(py, reshaped_array, reshaped(&mask, py, shape, order, copy)?),
+        None => Ok(reshaped_array),
+    }
 }
 
 pub(super) fn transpose<'py>(array: &PyDeviceArray, axes: &Bound<'py, PyTuple>) -> Result<Bound<'py, PyDeviceArray>> {
     let reversed = axes.is_empty() || (axes.len() == 1 && axes.get_item(0)?.is_none());
-    let axes_given = if reversed { None } else { Some(ints(axes, "axes")?) };
-    let view = derive(array.interface(), |layout| layout.transpose(axes_given.as_deref()).map(at_start))?;
-    array_of(array, axes.py(), view)
+    let order = if reversed { None } else { Some(ints(axes, "axes")?) };
+    let view = derive(array, axes.py(), |layout| layout.transpose(order.as_deref()).map(at_start))?;
+    Ok(Bound::new(axes.py(), view)?)
 }
 
 pub(super) fn squeeze<'py>(
@@ -181,29 +205,25 @@ pub(super) fn squeeze<'py>(
     axis: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let axes: Option<Vec<isize>> = axis.map(|axis| create::numbers(axis, "axis")).transpose()?;
-    let view = derive(array.interface(), |layout| layout.squeeze(axes.as_deref()).map(at_start))?;
-    array_of(array, py, view)
+    Ok(Bound::new(py, derive(array, py, |layout| layout.squeeze(axes.as_deref()).map(at_start))?)?)
 }
 
 pub(super) fn view<'py>(array: &PyDeviceArray, dtype: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDeviceArray>> {
     let (py, interface) = (dtype.py(), array.interface());
     let element = Element::of(py, Some(dtype))?;
     let (old, new) = (interface.typestr(), element.typestr);
-    let packed = |typestr: TypeStr| typestr.bits().is_some_and(|bits| bits % 8 != 0);
-    if old != new && (packed(old) || packed(new)) {
+    if old != new && (shares_bytes(old) || shares_bytes(new)) {
         return Err(Error::argument(format!("cannot view '{old}' as '{new}': of these, elements share bytes")));
     }
-    if interface.mask().is_some() && new.itemsize() != old.itemsize() {
+    if array.mask().is_some() && new.itemsize() != old.itemsize() {
         return Err(Error::unsupported("a mask is of whole elements; a view of another item size has none"));
     }
     let mut viewed = moved(interface, new, at_start(interface.layout().with_itemsize(new.itemsize())?))?;
     if let Some(descr) = element.descr {
         viewed = viewed.with_descr(descr)?;
     }
-    if let Some(mask) = interface.mask() {
-        viewed = viewed.with_mask(mask.clone())?;
-    }
-    array_of(array, py, viewed)
+    let mask = array.mask().map(|mask| mask.clone_ref(py));
+    Ok(Bound::new(py, array.view_of(py, viewed).with_mask(mask))?)
 }
 
 pub(super) fn split<'py>(
@@ -214,12 +234,11 @@ pub(super) fn split<'py>(
     let number = import::integer(section, "section", "a length, an int of at least 1,")?;
     let section = usize::try_from(number)
         .map_err(|_| Error::argument(format!("cannot split into sections of {number}; at least 1 is expected")))?;
-    let interface = array.interface();
     let list = PyList::empty(py);
-    for piece in 0..interface.layout().split(section)?.len() {
+    for piece in 0..array.interface().layout().split(section)?.len() {
         let start = (piece * section) as isize;
         let part = Index::from(start..start.saturating_add_unsigned(section));
-        list.append(array_of(array, py, derive(interface, |layout| layout.index(&[part]))?)?)?;
+        list.append(Bound::new(py, derive(array, py, |layout| layout.index(&[part]))?)?)?;
     }
     Ok(list)
 }
@@ -229,7 +248,7 @@ pub(super) fn bind<'py>(
     py: Python<'py>,
     stream: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    let old = array.default_stream(py)?;
+    let old = array.default_stream()?;
     let interface = array.interface().clone();
     let Some(stream) = stream else {
         py.detach(|| old.map_or(Ok(()), |old| old.synchronize()))?;
@@ -251,10 +270,12 @@ pub(super) fn host_view<'py>(array: &PyDeviceArray, py: Python<'py>) -> Result<B
             Error::unsupported("the host does not reach the memory of this array; copy_to_host() fetches its elements")
         })?,
     };
-    if interface.mask().is_some() {
-        return Err(Error::unsupported("a masked array has no view on the host; copy_to_host() makes a masked one"));
+    if array.mask().is_some() {
+        return Err(Error::unsupported(
+            "a masked array has no view on the host; copy_to_host() makes a masked one, and `data` has one",
+        ));
     }
-    if let Some(stream) = array.default_stream(py)? {
+    if let Some(stream) = array.default_stream()? {
         py.detach(|| stream.synchronize())?;
     }
     HostMemory::array(py, address, interface, array.owner(py))
