@@ -10,7 +10,7 @@
 //! Reading is strict: what the text does not allow is refused, with the reason. A [`Reading`] that is not strict takes what
 //! real libraries are known to write instead, and lists what it forgave.
 
-use super::{device_array::PyDeviceArray, mask};
+use super::{device_array::PyDeviceArray, dtype::Element, mask};
 use crate::{Dims, Error, Interface, Kind, Layout, Result, StreamEntry, Strides, TypeStr, Version};
 use pyo3::{
     exceptions::PyException,
@@ -29,6 +29,8 @@ pub(super) struct Reading<'py> {
     strict: bool,
     masks: mask::Policy,
     forgiven: Vec<String>,
+    /// What the user says of the elements.
+    element: Option<Element>,
     /// The object under `mask`, where masks are kept and the array has one.
     pub(super) mask: Option<Bound<'py, PyAny>>,
 }
@@ -36,11 +38,16 @@ pub(super) struct Reading<'py> {
 impl<'py> Reading<'py> {
     /// A reading that refuses arrays with a mask.
     pub(super) fn new(strict: bool) -> Reading<'py> {
-        Reading { strict, masks: mask::Policy::Refuse, forgiven: Vec::new(), mask: None }
+        Reading { strict, masks: mask::Policy::Refuse, forgiven: Vec::new(), element: None, mask: None }
     }
 
     pub(super) fn with_masks(self, masks: mask::Policy) -> Reading<'py> {
         Reading { masks, ..self }
+    }
+
+    /// The elements are of this type, whatever little the interface says of them.
+    pub(super) fn with_element(self, element: Option<Element>) -> Reading<'py> {
+        Reading { element, ..self }
     }
 
     /// What was read although the text does not allow it, in the order in which it was met.
@@ -161,8 +168,38 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
     }
     let attribute = value.getattr_opt(intern!(py, "__cuda_array_interface__"));
     let Some(attribute) = attribute.map_err(|error| raised(value, error))? else { return Ok(None) };
-    let interface = interface(&dictionary(value, attribute)?, &mut Reading::new(true))?;
-    Ok(Some(Bound::new(py, PyDeviceArray::foreign(interface, Some(value.clone().unbind())))?))
+    let mut reading = Reading::new(true).with_masks(mask::Policy::Keep);
+    let interface = interface(&dictionary(value, attribute)?, &mut reading)?;
+    refuse_lazy(value, &interface)?;
+    let mask = match &reading.mask {
+        Some(mask) => Some(mask::ArrayMask::read(mask, interface.layout(), false, true)?),
+        None => None,
+    };
+    let array = PyDeviceArray::foreign(interface, Some(value.clone().unbind())).with_mask(mask);
+    Ok(Some(Bound::new(py, array)?))
+}
+
+/// Refuses an array whose elements are not yet what they stand for: PyTorch has `conj()` and the imaginary part of it only set
+/// a mark on the tensor, which its interface does not show, and the numbers in memory are others. Its interfaces are of version
+/// 2; those of version 3, which are read in a hurry, are spared the question.
+pub(super) fn refuse_lazy(object: &Bound<'_, PyAny>, interface: &Interface) -> Result<()> {
+    let py = object.py();
+    if interface.version() >= Version::V3 || !matches!(interface.typestr().kind(), Kind::Complex | Kind::Float) {
+        return Ok(());
+    }
+    for (mark, name, resolve) in [
+        (intern!(py, "is_conj"), "is_conj", "resolve_conj()"),
+        (intern!(py, "is_neg"), "is_neg", "resolve_neg()"),
+    ] {
+        let Some(is_marked) = object.getattr_opt(mark)? else { continue };
+        if is_marked.is_callable() && is_marked.call0()?.is_truthy()? {
+            return Err(Error::unsupported(format!(
+                "{name}() of the {} is true: its memory does not hold its values; pass its {resolve}",
+                type_name(object)
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The interface that a dictionary describes.
@@ -173,6 +210,9 @@ pub(super) fn interface<'py>(dict: &Bound<'py, PyDict>, reading: &mut Reading<'p
     let entries = Entries::of(dict)?;
     let version = version(&entries, reading)?;
     let mut read = described(&entries, reading)?.with_version(version);
+    if let Some(Element { typestr, descr }) = &reading.element {
+        read = read.with_type(*typestr, descr.clone())?;
+    }
     // Clause V2: what versions 0 to 2 say under `stream` means nothing.
     if version >= Version::V3
         && let Some(stream) = entries.optional(STREAM)
@@ -198,9 +238,22 @@ pub(super) fn interface<'py>(dict: &Bound<'py, PyDict>, reading: &mut Reading<'p
     Ok(read)
 }
 
-/// The memory that a host array's `__array_interface__` describes: the same entries, of a version of NumPy's own.
-pub(super) fn host_interface(dict: &Bound<'_, PyDict>) -> Result<Interface> {
-    described(&Entries::of(dict)?, &mut Reading::new(true))
+/// The memory that a host array's `__array_interface__` describes: the same entries, of a version of NumPy's own. Where it
+/// says void, or what is no type string, the array's `dtype` says more.
+pub(super) fn host_interface(dict: &Bound<'_, PyDict>, dtype: impl FnOnce() -> Result<Element>) -> Result<Interface> {
+    let (entries, mut reading) = (Entries::of(dict)?, Reading::new(true));
+    let typestr = entries.required(TYPESTR, "a str such as '<f4'").and_then(|value| typestr(value, &mut reading));
+    match typestr {
+        Ok(typestr) if typestr.kind() != Kind::Void => memory(&entries, typestr, &mut reading),
+        _ => {
+            let Element { typestr, descr } = dtype()?;
+            let interface = memory(&entries, typestr, &mut reading)?;
+            match descr {
+                Some(descr) => interface.with_descr(descr),
+                None => Ok(interface),
+            }
+        }
+    }
 }
 
 fn version(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Version> {
@@ -220,17 +273,22 @@ fn version(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Version> 
 /// What the entries say of memory: `shape`, `typestr`, `data`, `strides`, `descr`.
 fn described(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Interface> {
     let typestr = typestr(entries.required(TYPESTR, "a str such as '<f4'")?, reading)?;
-    let shape = dims(entries.required(SHAPE, "a tuple of ints")?, reading)?;
-    let strides = entries.optional(STRIDES).map(|strides| steps(strides, shape.len(), reading)).transpose()?;
-    let layout = Layout::from_parts(shape, strides, typestr.itemsize())?;
-    let (data, read_only) = data(entries.required(DATA, POINTER_AND_FLAG)?, reading)?;
-    let mut read = Interface::new(data, typestr, layout)?.with_read_only(read_only);
+    let mut read = memory(entries, typestr, reading)?;
     if typestr.kind() == Kind::Void
         && let Some(descr) = entries.optional(DESCR)
     {
         read = read.with_descr(super::descr::read(descr)?)?;
     }
     Ok(read)
+}
+
+/// The same but for the type, which is given.
+fn memory(entries: &Entries<'_>, typestr: TypeStr, reading: &mut Reading<'_>) -> Result<Interface> {
+    let shape = dims(entries.required(SHAPE, "a tuple of ints")?, reading)?;
+    let strides = entries.optional(STRIDES).map(|strides| steps(strides, shape.len(), reading)).transpose()?;
+    let layout = Layout::from_parts(shape, strides, typestr.itemsize())?;
+    let (data, read_only) = data(entries.required(DATA, POINTER_AND_FLAG)?, reading)?;
+    Ok(Interface::new(data, typestr, layout)?.with_read_only(read_only))
 }
 
 fn typestr(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<TypeStr> {
@@ -243,6 +301,11 @@ fn typestr(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<TypeSt
         Err(error) => error,
     };
     let Ok((typestr, Some(note))) = TypeStr::from_lenient(text) else { return Err(error) };
+    // An 8-bit float that does not say which one it is, and a user who does.
+    let said = reading.element.as_ref().is_some_and(|element| element.typestr.name().is_some());
+    if said && matches!(text, "<f1" | "|f1") {
+        return Ok(typestr);
+    }
     reading.forgive("typestr", || note, || error)?;
     Ok(typestr)
 }
