@@ -38,6 +38,9 @@ pub struct Fault {
 pub struct Config {
     /// How many devices there are, 1 to 8 (`CUARRAY_SIM_DEVICES`).
     pub devices: usize,
+    /// Which of the devices the program sees, in which order; all if `None` (`CUDA_VISIBLE_DEVICES`, as for any driver:
+    /// ordinals or UUIDs, up to the first that is no device).
+    pub visible: Option<Vec<usize>>,
     /// Whether the host can read and write device memory at its device address (`CUARRAY_SIM_HOST_READABLE`). Off: a
     /// stray access faults, as on a machine with a GPU.
     pub host_readable: bool,
@@ -61,6 +64,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             devices: 1,
+            visible: None,
             host_readable: false,
             memory: 16 << 30,
             schedule: Schedule::Lazy,
@@ -85,7 +89,7 @@ impl Config {
         Config::from_variables(|name| match std::env::var_os(name) {
             None => Ok(None),
             Some(value) => match value.into_string() {
-                Ok(value) => Ok((!value.is_empty()).then_some(value)),
+                Ok(value) => Ok((!value.is_empty() || name == VISIBLE).then_some(value)),
                 Err(value) => Err(format!("{name}={} is not text", value.display())),
             },
         })
@@ -140,6 +144,7 @@ impl Config {
                 Some(())
             },
         )?;
+        config.visible = variable(VISIBLE)?.map(|value| visible(&value, config.devices));
         config.check()?;
         Ok(config)
     }
@@ -159,6 +164,9 @@ impl Config {
             let (major, minor) = self.compute_capability;
             return Err(format!("compute capability {major}.{minor}: it may be one of {CAPABILITIES:?}"));
         }
+        if let Some(device) = self.visible.iter().flatten().find(|device| **device >= self.devices) {
+            return Err(format!("device {device} is to be visible, and there are {}", self.devices));
+        }
         for fault in &self.faults {
             if !ENTRY_POINTS.iter().any(|entry| entry.symbol == fault.symbol) {
                 return Err(format!("a fault of {}: no entry point has that symbol", fault.symbol));
@@ -169,6 +177,27 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// The variable by which CUDA programs choose devices; empty, it leaves none.
+const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
+
+/// The devices that a value of [`VISIBLE`] names. As the driver's manual has it, the first name that is no device ends the list.
+fn visible(value: &str, devices: usize) -> Vec<usize> {
+    let named = |name: &str| match name.trim().strip_prefix("GPU-") {
+        None => name.trim().parse().ok(),
+        Some("") => None,
+        Some(start) => (0..devices).find(|device| crate::device::uuid_text(*device as i32).starts_with(start)),
+    };
+    let mut seen = Vec::new();
+    for device in value.split(',').map_while(|name| named(name).filter(|device| *device < devices)) {
+        // Naming one twice leaves none.
+        if seen.contains(&device) {
+            return Vec::new();
+        }
+        seen.push(device);
+    }
+    seen
 }
 
 const CAPABILITIES: [(u32, u32); 6] = [(7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0)];
@@ -224,6 +253,22 @@ mod tests {
         let result = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         assert_eq!(config.faults[0], Fault { symbol: "cuMemAlloc_v2".into(), call: 3, result });
         assert_eq!(config.faults[1].result, CUresult::CUDA_ERROR_UNKNOWN);
+    }
+
+    #[test]
+    fn visible_devices_are_chosen_as_for_any_driver() {
+        let visible = |value| {
+            let variables = [("CUARRAY_SIM_DEVICES", "4"), ("CUDA_VISIBLE_DEVICES", value)];
+            from(&variables).unwrap().visible
+        };
+        assert_eq!(visible("2,0"), Some(vec![2, 0]));
+        assert_eq!(visible("1,4,0"), Some(vec![1]));
+        assert_eq!(visible("-1"), Some(vec![]));
+        assert_eq!(visible(""), Some(vec![]));
+        assert_eq!(visible("1,1"), Some(vec![]));
+        let uuid = format!("GPU-{}", crate::device::uuid_text(3));
+        assert_eq!(visible(&uuid), Some(vec![3]));
+        assert_eq!(from(&[]).unwrap().visible, None);
     }
 
     #[test]

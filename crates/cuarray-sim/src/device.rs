@@ -14,6 +14,8 @@ use std::io;
 /// One device.
 pub(crate) struct Device {
     pub ordinal: CUdevice,
+    /// Which of the machine's devices this is, whatever the program sees: its UUID and PCI address go by this.
+    pub physical: i32,
     pub arena: Arena,
     /// Its primary context: one handle for as long as the driver lives, active while somebody retains it.
     pub primary: CUcontext,
@@ -30,14 +32,15 @@ pub(crate) const NAME: &str = "cuarray simulated device";
 impl State {
     /// Makes the devices that the configuration asks for.
     pub(crate) fn make_devices(&mut self, config: &Config) -> io::Result<()> {
-        let arenas = (0..config.devices)
-            .map(|_| Arena::new(config.memory, config.host_readable))
-            .collect::<io::Result<Vec<_>>>()?;
-        for (index, arena) in arenas.into_iter().enumerate() {
+        let visible = config.visible.clone().unwrap_or_else(|| (0..config.devices).collect());
+        let arenas =
+            visible.into_iter().map(|physical| Ok((physical, Arena::new(config.memory, config.host_readable)?)));
+        for (index, (physical, arena)) in arenas.collect::<io::Result<Vec<_>>>()?.into_iter().enumerate() {
             let pool = CUmemoryPool(crate::handle::fresh());
             self.pools.insert(pool, Pool::of_device(index));
             self.devices.push(Device {
                 ordinal: index as CUdevice,
+                physical: physical as i32,
                 arena,
                 primary: CUcontext(crate::handle::fresh()),
                 primary_retained: 0,
@@ -50,20 +53,26 @@ impl State {
     }
 }
 
-/// The number of the PCI bus of a device; its device number there is 0.
-pub(crate) fn pci_bus(ordinal: CUdevice) -> i32 {
-    0x3b + 0x10 * ordinal
+/// The number of the PCI bus of a physical device; its device number there is 0.
+pub(crate) fn pci_bus(physical: i32) -> i32 {
+    0x3b + 0x10 * physical
 }
 
-/// The UUID of a device: recognisable, and the same in every run.
-pub(crate) fn uuid(ordinal: CUdevice) -> CUuuid {
+/// The UUID of a physical device: recognisable, and the same in every run.
+pub(crate) fn uuid(physical: i32) -> CUuuid {
     let mut bytes = *b"cuarray-sim\0GPU\0";
-    bytes[15] = ordinal as u8;
+    bytes[15] = physical as u8;
     CUuuid { bytes }
 }
 
+/// The same as it is written: groups of 8, 4, 4, 4 and 12 digits.
+pub(crate) fn uuid_text(physical: i32) -> String {
+    let digits: Vec<String> = uuid(physical).bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    [0..4, 4..6, 6..8, 8..10, 10..16].map(|group| digits[group].concat()).join("-")
+}
+
 /// The value of a device attribute; `None` for a number that is none.
-pub(crate) fn attribute(config: &Config, ordinal: CUdevice, attribute: CUdevice_attribute) -> Option<i32> {
+pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attribute) -> Option<i32> {
     let (major, minor) = config.compute_capability;
     let value = match attribute {
         1 => 1024,     // threads per block
@@ -86,7 +95,7 @@ pub(crate) fn attribute(config: &Config, ordinal: CUdevice, attribute: CUdevice_
         21..=29 | 42..=49 => 0, // textures: none
         30 => 512,              // surface alignment
         31 | 32 => 1,           // concurrent kernels, ECC
-        33 => pci_bus(ordinal),
+        33 => pci_bus(physical),
         34 | 35 | 50 => 0, // PCI device, TCC, PCI domain
         36 => 2_619_000,   // memory clock, kHz
         37 => 5120,        // bus width, bits
@@ -103,7 +112,7 @@ pub(crate) fn attribute(config: &Config, ordinal: CUdevice, attribute: CUdevice_
         82 => 65536,   // registers per multiprocessor
         CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY => 1,
         84 => 0, // multi-GPU board
-        85 => ordinal,
+        85 => physical,
         86 => 0, // native host atomics
         87 => 2, // single to double performance
         88 => 0, // pageable memory access

@@ -94,6 +94,9 @@ impl Driver {
             own if own == generation => return Ok(()),
             _ => return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED),
         }
+        if config.visible.as_ref().is_some_and(Vec::is_empty) {
+            return Err(CUresult::CUDA_ERROR_NO_DEVICE);
+        }
         let mut state = self.lock();
         if state.devices.is_empty() {
             fork::watch();

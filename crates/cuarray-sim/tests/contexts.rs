@@ -103,6 +103,19 @@ fn a_wrong_configuration_makes_initialization_fail() {
 }
 
 #[test]
+fn hidden_devices_do_not_count_and_the_others_keep_their_identity() {
+    let all = Program::with(Config { devices: 4, ..Config::default() });
+    let (mut there, mut here) = (CUuuid { bytes: [0; 16] }, CUuuid { bytes: [1; 16] });
+    ok!(all, cuDeviceGetUuid_v2(&mut there, 3));
+    let program = Program::with(Config { devices: 4, visible: Some(vec![3, 1]), ..Config::default() });
+    let mut count = 0;
+    ok!(program, cuDeviceGetCount(&mut count));
+    ok!(program, cuDeviceGetUuid_v2(&mut here, 0));
+    assert_eq!((count, here), (2, there));
+    fails!(program, INVALID_DEVICE, cuDeviceGetUuid_v2(&mut here, 2));
+}
+
+#[test]
 fn devices_say_what_they_are() {
     let program = Program::with(Config { devices: 8, compute_capability: (8, 6), ..Config::default() });
     let (mut device, mut value, mut bytes) = (0, 0, 0);

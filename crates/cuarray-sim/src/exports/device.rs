@@ -41,9 +41,9 @@ pub(super) unsafe fn cuDeviceGetName(call: &Call<'_>, name: *mut c_char, len: c_
 }
 
 pub(super) unsafe fn cuDeviceGetUuid(call: &Call<'_>, uuid: *mut CUuuid, dev: CUdevice) -> Answer {
-    call.lock().device(dev)?;
+    let physical = call.lock().device(dev)?.physical;
     // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(uuid, device::uuid(dev)) }
+    unsafe { put(uuid, device::uuid(physical)) }
 }
 
 pub(super) unsafe fn cuDeviceGetUuid_v2(call: &Call<'_>, uuid: *mut CUuuid, dev: CUdevice) -> Answer {
@@ -64,9 +64,9 @@ pub(super) unsafe fn cuDeviceGetAttribute(
     dev: CUdevice,
 ) -> Answer {
     present(pi)?;
-    call.lock().device(dev)?;
+    let physical = call.lock().device(dev)?.physical;
     let value = match &call.driver.config {
-        Ok(config) => device::attribute(config, dev, attrib),
+        Ok(config) => device::attribute(config, physical, attrib),
         Err(_) => None,
     };
     // SAFETY: the caller's pointer, by the driver's contract.
@@ -90,8 +90,8 @@ pub(super) unsafe fn cuDeviceComputeCapability(
 }
 
 /// The PCI address as the driver writes it.
-fn pci_bus_id_text(dev: CUdevice) -> String {
-    format!("0000:{:02X}:00.0", device::pci_bus(dev))
+fn pci_bus_id_text(physical: i32) -> String {
+    format!("0000:{:02X}:00.0", device::pci_bus(physical))
 }
 
 pub(super) unsafe fn cuDeviceGetPCIBusId(
@@ -100,9 +100,9 @@ pub(super) unsafe fn cuDeviceGetPCIBusId(
     len: c_int,
     dev: CUdevice,
 ) -> Answer {
-    call.lock().device(dev)?;
+    let physical = call.lock().device(dev)?.physical;
     // SAFETY: the caller's buffer, by the driver's contract.
-    unsafe { put_text(pci_bus_id, len, &pci_bus_id_text(dev)) }
+    unsafe { put_text(pci_bus_id, len, &pci_bus_id_text(physical)) }
 }
 
 pub(super) unsafe fn cuDeviceGetByPCIBusId(call: &Call<'_>, dev: *mut CUdevice, pci_bus_id: *const c_char) -> Answer {
@@ -110,14 +110,14 @@ pub(super) unsafe fn cuDeviceGetByPCIBusId(call: &Call<'_>, dev: *mut CUdevice, 
     present(pci_bus_id)?;
     // SAFETY: a nul-terminated string, by the driver's contract.
     let wanted = unsafe { CStr::from_ptr(pci_bus_id) }.to_string_lossy().to_ascii_uppercase();
-    let count = call.lock().devices.len() as CUdevice;
+    let state = call.lock();
     // Domain and function may be left out.
-    let found = (0..count).find(|ordinal| {
-        let whole = pci_bus_id_text(*ordinal);
+    let found = state.devices.iter().find(|device| {
+        let whole = pci_bus_id_text(device.physical);
         wanted == whole || wanted == whole[5..] || wanted == whole[..10] || wanted == whole[5..10]
     });
     // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(dev, found.ok_or(CUresult::CUDA_ERROR_INVALID_DEVICE)?) }
+    unsafe { put(dev, found.ok_or(CUresult::CUDA_ERROR_INVALID_DEVICE)?.ordinal) }
 }
 
 pub(super) unsafe fn cuDeviceGetDefaultMemPool(call: &Call<'_>, pool_out: *mut CUmemoryPool, dev: CUdevice) -> Answer {
