@@ -1,0 +1,48 @@
+"""Importing: what each library takes to make an array of its own from an object with a ready-made dictionary.
+
+No library is to wait for a stream here: the cost is that of reading, checking and keeping the object.
+"""
+
+import peers
+
+import cuarray
+
+FLOOR = "reading the attribute alone"
+OURS = "cuarray.as_cuda_array(obj, sync=False)"
+
+
+class Plain:
+    """An object of a library that keeps its interface ready."""
+
+    def __init__(self, array, **entries):
+        self._array = array
+        self._interface = {**array.__cuda_array_interface__, **entries}
+
+    @property
+    def __cuda_array_interface__(self):
+        return self._interface
+
+
+def objects():
+    """What is imported, by the name of its column."""
+    stream = cuarray.stream()
+    flat = cuarray.device_array(1000, "float32")
+    block = cuarray.device_array((10, 10, 10), "float32")
+    turned = cuarray.device_array((10, 10, 10), "float32", order="F")
+    return {
+        "1-d": Plain(flat),
+        "3-d": Plain(block),
+        "3-d, strides": Plain(turned),
+        "1-d, stream": Plain(cuarray.device_array(1000, "float32", stream=stream), stream=stream.handle),
+    }
+
+
+def calls(obj):
+    """The statement of each library that is here."""
+    found = {
+        FLOOR: ("obj.__cuda_array_interface__", {"obj": obj}),
+        OURS: ("take(obj, sync=False)", {"take": cuarray.as_cuda_array, "obj": obj}),
+    }
+    for name, (statement, take) in peers.importers().items():
+        found[name] = (statement, {"take": take, "obj": obj})
+    return found
