@@ -10,6 +10,7 @@
 
 use crate::{
     Dims, Error, Kind, Result, TypeStr,
+    error::Brief,
     layout::{MAX_RANK, Tuple},
 };
 use std::{collections::HashSet, fmt, sync::Arc};
@@ -118,7 +119,8 @@ impl Field {
     /// ```
     pub fn itemsize(&self) -> Result<usize> {
         if self.shape.len() > MAX_RANK {
-            let why = format!("field {self} has {} dimensions; at most {MAX_RANK} are supported", self.shape.len());
+            let why =
+                format!("field {} has {} dimensions; at most {MAX_RANK} are supported", Brief(self), self.shape.len());
             return Err(Error::entry("descr", why));
         }
         let one = match &self.ty {
@@ -127,7 +129,10 @@ impl Field {
         };
         let elements = self.shape.iter().try_fold(1usize, |elements, &length| elements.checked_mul(length));
         elements.and_then(|elements| elements.checked_mul(one)).filter(|&bytes| bytes <= MAX_ITEMSIZE).ok_or_else(
-            || Error::entry("descr", format!("field {self} is too big; at most {MAX_ITEMSIZE} bytes are an item")),
+            || {
+                let why = format!("field {} is too big; at most {MAX_ITEMSIZE} bytes are an item", Brief(self));
+                Error::entry("descr", why)
+            },
         )
     }
 
@@ -218,7 +223,7 @@ impl Descr {
         let mut names = HashSet::new();
         for field in &fields {
             if let Some(name) = field.names().find(|name| !names.insert(*name)) {
-                return Err(Error::entry("descr", format!("has two fields named {}", Literal(name))));
+                return Err(Error::entry("descr", format!("has two fields named {}", Brief(Literal(name)))));
             }
             match &field.ty {
                 FieldType::TypeStr(typestr) => has_objects |= typestr.kind() == Kind::Object,

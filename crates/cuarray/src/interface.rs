@@ -20,7 +20,9 @@
 //! # Ok::<(), cuarray::Error>(())
 //! ```
 
-use crate::{ByteOrder, Descr, Error, Kind, Layout, Mask, Result, StreamEntry, TypeStr, Version, layout::Tuple};
+use crate::{
+    ByteOrder, Descr, Error, Kind, Layout, Mask, Result, StreamEntry, TypeStr, Version, error::Brief, layout::Tuple,
+};
 use std::{fmt, ops::Range};
 
 /// An address in device memory, as the driver's `CUdeviceptr` holds it.
@@ -187,7 +189,8 @@ impl Interface {
         }
         if descr.itemsize() != self.typestr.itemsize() {
             let why = format!(
-                "{descr} adds up to {} bytes, but typestr '{}' has items of {}",
+                "{} adds up to {} bytes, but typestr '{}' has items of {}",
+                Brief(&descr),
                 descr.itemsize(),
                 self.typestr,
                 self.typestr.itemsize()
@@ -272,7 +275,10 @@ impl Interface {
 
     /// The type for a message: the fields, the name or the type string.
     pub(crate) fn type_label(&self) -> String {
-        self.descr.as_ref().map_or_else(|| format!("'{}'", self.typestr.label()), Descr::to_string)
+        match &self.descr {
+            Some(descr) => Brief(descr).to_string(),
+            None => format!("'{}'", self.typestr.label()),
+        }
     }
 
     /// With a mask (clause I10). Version 0 has none, and stays without (clause V0).
@@ -490,8 +496,10 @@ fn is_packed(typestr: TypeStr) -> bool {
 
 #[cold]
 fn no_objects(key: &'static str, what: &dyn fmt::Display) -> Error {
-    let why =
-        format!("{what} holds pointers to Python objects, which mean nothing on a device; expected numbers or bytes");
+    let why = format!(
+        "{} holds pointers to Python objects, which mean nothing on a device; expected numbers or bytes",
+        Brief(what)
+    );
     Error::entry(key, why)
 }
 

@@ -1,6 +1,6 @@
 //! Fields of structured types: clause I9.
 
-use cuarray::{Descr, Field, FieldType, MAX_RANK, NamedType, TypeStr};
+use cuarray::{Descr, Field, FieldType, Interface, Layout, MAX_RANK, NamedType, TypeStr};
 use proptest::prelude::*;
 
 fn typestr(text: &str) -> TypeStr {
@@ -154,6 +154,34 @@ fn shared_structures_do_not_explode() {
         }
     };
     assert!(error.to_string().contains("65536 fields"), "{error}");
+}
+
+/// Somebody else's list, or name, may be of any length; what is said of it is not.
+#[test]
+fn messages_are_of_a_length_that_people_read() {
+    let many = Descr::new((0..60_000).map(|index| Field::new(format!("f{index}"), typestr("|u1"))).collect()).unwrap();
+    let too_big = Field { shape: [1 << 20].into_iter().collect(), ..Field::new("x", many.clone()) };
+    let message = refused(vec![too_big]);
+    assert!(message.len() < 400, "{} bytes", message.len());
+    assert!(message.contains("('f0', '|u1')") && message.contains("... is too big"), "{message}");
+
+    let long = "x".repeat(1 << 20);
+    let message = refused(vec![Field::new(&long, typestr("|u1")), Field::new(&long, typestr("|u1"))]);
+    assert!(message.len() < 400, "{} bytes", message.len());
+
+    let three = Interface::new(0x1000, TypeStr::void(3), Layout::c_contiguous(&[1], 3).unwrap()).unwrap();
+    let message = three.with_descr(many).unwrap_err().to_string();
+    assert!(message.len() < 400 && message.contains("... adds up to 60000 bytes"), "{message}");
+}
+
+/// A boundary between characters is found also where one takes more bytes than are left.
+#[test]
+fn a_message_is_cut_between_characters() {
+    for length in 195..205 {
+        let name = "ß".repeat(length);
+        let message = refused(vec![Field::new(&name, typestr("|u1")), Field::new(&name, typestr("|u1"))]);
+        assert_eq!(message.ends_with("..."), length > 198, "{message}");
+    }
 }
 
 fn any_descr() -> impl Strategy<Value = Descr> {

@@ -193,6 +193,29 @@ impl fmt::Display for Error {
     }
 }
 
+/// Somebody else's value in a message: as much of it as anybody reads. A list of fields may have megabytes.
+pub(crate) struct Brief<T>(pub(crate) T);
+
+impl<T: fmt::Display> fmt::Display for Brief<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        struct Bounded<'a, 'f>(&'a mut fmt::Formatter<'f>, usize);
+
+        impl fmt::Write for Bounded<'_, '_> {
+            fn write_str(&mut self, text: &str) -> fmt::Result {
+                let end = text.char_indices().nth(self.1).map_or(text.len(), |(end, _)| end);
+                self.0.write_str(&text[..end])?;
+                self.1 -= text[..end].chars().count();
+                // Ends the value's own formatting; what is to come is of no interest.
+                if end == text.len() { Ok(()) } else { Err(fmt::Error) }
+            }
+        }
+
+        const SHOWN: usize = 200;
+        let written = fmt::write(&mut Bounded(f, SHOWN), format_args!("{}", self.0));
+        if written.is_err() { f.write_str("...") } else { Ok(()) }
+    }
+}
+
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
