@@ -5,8 +5,9 @@
 //! offers `__array_interface__`; [`HostMemory`] is that, and holds what frees the memory.
 
 use super::{
-    create::{self, Element},
+    create,
     device_array::PyDeviceArray,
+    dtype::{self, Element},
     export,
     host::{self, HostArray},
     import,
@@ -34,16 +35,17 @@ impl HostMemory {
         interface: &Interface,
         owner: Option<Py<PyAny>>,
     ) -> Result<Bound<'py, PyAny>> {
-        let dtype = host::dtype(py, interface)?;
+        let dtype = dtype::of_interface(py, interface)?;
         let dict = PyDict::new(py);
         dict.set_item(intern!(py, "shape"), export::shape(py, interface)?)?;
         dict.set_item(intern!(py, "strides"), export::strides(py, interface)?)?;
-        dict.set_item(intern!(py, "typestr"), dtype.getattr(intern!(py, "str"))?)?;
+        dict.set_item(intern!(py, "typestr"), interface.typestr().to_string())?;
         dict.set_item(intern!(py, "data"), (address, interface.is_read_only()))?;
         dict.set_item(intern!(py, "version"), 3)?;
         let memory = Bound::new(py, HostMemory { interface: dict.unbind(), owner })?;
         let array = host::numpy(py)?.call_method1(intern!(py, "asarray"), (memory,))?;
-        Ok(if interface.descr().is_some() { array.call_method1(intern!(py, "view"), (dtype,))? } else { array })
+        let says_more = interface.descr().is_some() || interface.typestr().name().is_some();
+        Ok(if says_more { array.call_method1(intern!(py, "view"), (dtype,))? } else { array })
     }
 }
 
@@ -82,7 +84,7 @@ pub(super) fn device_array_like<'py>(
         Some(array) => array.get().interface().clone(),
         None => HostArray::of(ary, None)?.interface,
     };
-    let element = Element { typestr: like.typestr(), descr: like.descr().cloned() };
+    let element = Element::of_interface(&like);
     create::allocate(ary.py(), MemoryKind::Device, element, like.layout().packed()?, stream)
 }
 

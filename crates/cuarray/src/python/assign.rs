@@ -11,6 +11,7 @@
 use super::{
     config,
     device_array::PyDeviceArray,
+    dtype,
     host::{self, HostArray},
     import, indexing,
     runtime::driver,
@@ -81,13 +82,12 @@ fn from_device(
     stream: Option<&Bound<'_, PyAny>>,
 ) -> Result<()> {
     let (dst, src) = (target.interface(), source.interface());
-    if dst.typestr() != src.typestr() || (dst.descr() != src.descr() && dst.descr().is_some() && src.descr().is_some())
-    {
+    if !dst.has_type_of(src) {
         return Err(Error::argument(format!(
-            "cannot assign elements of type '{}' to '{}': converting on the device needs a kernel; assign copy_to_host() of \
+            "cannot assign elements of type {} to {}: converting on the device needs a kernel; assign copy_to_host() of \
              the source instead, which NumPy converts",
-            src.typestr(),
-            dst.typestr()
+            src.type_label(),
+            dst.type_label()
         )));
     }
     if source.mask().is_some() {
@@ -125,7 +125,7 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
     if value.is_instance(&ma.getattr(intern!(py, "MaskedArray"))?)? {
         return Err(masked_value());
     }
-    let source = HostArray::of(value, Some(&host::dtype(py, dst)?))?;
+    let source = HostArray::of(value, Some(&dtype::for_value(value, dst)?))?;
     let wide = fitted(source.interface.layout(), dst.shape())?;
     if dst.byte_range().is_empty() {
         return Ok(());

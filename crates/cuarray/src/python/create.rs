@@ -3,6 +3,7 @@
 use super::{
     config,
     device_array::PyDeviceArray,
+    dtype::Element,
     host::{self, HostArray},
     import::{self, Reading},
     mask::{self, ArrayMask, Policy},
@@ -11,7 +12,7 @@ use super::{
     stream,
 };
 use crate::{
-    Descr, Dims, Error, Interface, Layout, Result, StreamEntry, Strides, TypeStr,
+    Dims, Error, Interface, Layout, Result, StreamEntry, Strides,
     driver::{Allocation, MemoryKind},
 };
 use pyo3::{
@@ -30,37 +31,55 @@ use pyo3::{
 /// A mask (clause I10) stays with the array as `a.mask`; `mask="ignore"` leaves it behind, `mask="error"` refuses an array that
 /// has one. `mask_format="bits"` says that a mask of bytes holds a bit for each element, the lowest bit of a byte first.
 ///
+/// `dtype` says what the elements are where the interface does not: of what is void without fields, such as the `<V2` by which
+/// bfloat16 travels and the `|V16` of a structure without `descr`. It is a name ('bfloat16', 'float8_e4m3fn') or anything that
+/// numpy.dtype takes, of the same item size; no byte moves. What the interface does say is not overruled.
+///
 /// Raises TypeError where `obj` is not an array, ValueError where its interface is wrong, BufferError where it cannot be
 /// taken, CudaError where the driver refuses.
 ///
 /// >>> a = cuarray.as_cuda_array(other_librarys_array)  # doctest: +SKIP
 #[pyfunction]
-#[pyo3(signature = (obj, sync=true, *, strict=true, mask=None, mask_format=None))]
+#[pyo3(signature = (obj, sync=true, *, strict=true, mask=None, mask_format=None, dtype=None))]
 pub(super) fn as_cuda_array<'py>(
     obj: &Bound<'py, PyAny>,
     sync: bool,
     strict: bool,
     mask: Option<&Bound<'py, PyString>>,
     mask_format: Option<&Bound<'py, PyString>>,
+    dtype: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
+    let py = obj.py();
     let masks = Masks { policy: Policy::of(mask)?, bits: mask::is_bits(mask_format)? };
-    if let Ok(array) = obj.cast_exact::<PyDeviceArray>()
-        && (array.get().mask().is_none() || masks.policy == Policy::Keep)
-    {
-        return Ok(array.clone());
+    let mut element = dtype.map(|dtype| Element::of(py, Some(dtype))).transpose()?;
+    if let Ok(array) = obj.cast_exact::<PyDeviceArray>() {
+        let keeps_all = array.get().mask().is_none() || masks.policy == Policy::Keep;
+        if keeps_all && element.is_none() {
+            return Ok(array.clone());
+        }
+        let known = import::known(array.get().interface().clone(), element)?;
+        if keeps_all {
+            let unchanged = known == *array.get().interface();
+            return if unchanged { Ok(array.clone()) } else { Ok(Bound::new(py, array.get().retyped(py, known))?) };
+        }
+        // Its dictionary cannot say all that the array knows of its type.
+        element = Some(Element::of_interface(&known));
     }
-    adopt(&import::attribute(obj)?, Some(obj.clone().unbind()), sync, strict, masks)
+    let reading = Reading::new(strict).with_masks(masks.policy).with_element(element);
+    let array = adopt(&import::attribute(obj)?, Some(obj.clone().unbind()), sync, strict, masks.bits, reading)?;
+    import::refuse_lazy(obj, array.get().interface())?;
+    Ok(array)
 }
 
 /// A DeviceArray of an interface dictionary, without copying. It keeps `owner` alive, and nothing else (clause L3).
 ///
-/// `sync`, `strict`, `mask`, `mask_format` and the errors are as in `as_cuda_array`.
+/// `sync`, `strict`, `mask`, `mask_format`, `dtype` and the errors are as in `as_cuda_array`.
 ///
 /// >>> desc = {"shape": (2,), "typestr": "<f4", "data": (0x7f0000000000, False), "version": 3}
 /// >>> cuarray.from_cuda_array_interface(desc)
 /// DeviceArray(shape=(2,), typestr='<f4', ptr=0x7f0000000000)
 #[pyfunction]
-#[pyo3(signature = (desc, owner=None, sync=true, *, strict=true, mask=None, mask_format=None))]
+#[pyo3(signature = (desc, owner=None, sync=true, *, strict=true, mask=None, mask_format=None, dtype=None))]
 pub(super) fn from_cuda_array_interface<'py>(
     desc: &Bound<'py, PyAny>,
     owner: Option<Py<PyAny>>,
@@ -68,8 +87,10 @@ pub(super) fn from_cuda_array_interface<'py>(
     strict: bool,
     mask: Option<&Bound<'py, PyString>>,
     mask_format: Option<&Bound<'py, PyString>>,
+    dtype: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let masks = Masks { policy: Policy::of(mask)?, bits: mask::is_bits(mask_format)? };
+    let element = dtype.map(|dtype| Element::of(desc.py(), Some(dtype))).transpose()?;
     let dict = desc.cast::<PyDict>().map_err(|_| {
         Error::not_an_array(format!(
             "{} is a {}; a dict is expected (of an object, use as_cuda_array)",
@@ -77,7 +98,8 @@ pub(super) fn from_cuda_array_interface<'py>(
             import::type_name(desc)
         ))
     })?;
-    adopt(dict, owner, sync, strict, masks)
+    let reading = Reading::new(strict).with_masks(masks.policy).with_element(element);
+    adopt(dict, owner, sync, strict, masks.bits, reading)
 }
 
 /// What the arguments `mask` and `mask_format` say.
@@ -92,13 +114,13 @@ fn adopt<'py>(
     owner: Option<Py<PyAny>>,
     sync: bool,
     strict: bool,
-    masks: Masks,
+    bits: bool,
+    mut reading: Reading<'py>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = dict.py();
-    let mut reading = Reading::new(strict).with_masks(masks.policy);
     let interface = import::interface(dict, &mut reading)?;
     let mask = match &reading.mask {
-        Some(mask) => Some(ArrayMask::read(mask, interface.layout(), masks.bits, strict)?),
+        Some(mask) => Some(ArrayMask::read(mask, interface.layout(), bits, strict)?),
         None => None,
     };
     if sync {
@@ -142,7 +164,7 @@ pub(super) fn is_cuda_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// A new, uninitialized array in device memory.
 ///
-/// shape: an int or a tuple of ints. dtype: anything that numpy.dtype takes. strides: bytes for each dimension, or None
+/// shape: an int or a tuple of ints. dtype: anything that numpy.dtype takes, or 'bfloat16' or an 8-bit float by name. strides: bytes for each dimension, or None
 /// for contiguous elements in `order` 'C' or 'F'. stream: the array's default stream.
 ///
 /// Raises ValueError where shape, strides, dtype or order are wrong, CudaError where there is no driver or no memory.
@@ -233,7 +255,7 @@ fn filled<'py>(
     } else {
         Layout::c_contiguous(layout.shape(), itemsize)?
     };
-    let element = Element { typestr: described.typestr(), descr: described.descr().cloned() };
+    let element = Element::of_interface(described);
     let array = allocate(py, MemoryKind::Device, element, packed, stream)?;
     array.get().fill_from(source, stream)?;
     Ok(array)
@@ -253,33 +275,6 @@ pub(super) fn layout(
         (None, "C") => Layout::from_parts(shape, None, itemsize),
         (None, "F") => Layout::f_contiguous(&shape, itemsize),
         (None, other) => Err(Error::argument(format!("order is {other:?}; 'C' or 'F' is expected"))),
-    }
-}
-
-/// The element type of a new array.
-pub(super) struct Element {
-    pub(super) typestr: TypeStr,
-    pub(super) descr: Option<Descr>,
-}
-
-impl Element {
-    /// A typestr is read as it is; anything else is what `numpy.dtype` makes of it; the default is `float64`.
-    pub(super) fn of(py: Python<'_>, dtype: Option<&Bound<'_, PyAny>>) -> Result<Element> {
-        let Some(dtype) = dtype else { return Ok(Element { typestr: TypeStr::of::<f64>(), descr: None }) };
-        if let Ok(text) = dtype.cast::<PyString>()
-            && let Ok(typestr) = text.to_string_lossy().parse()
-        {
-            return Ok(Element { typestr, descr: None });
-        }
-        let dtype = host::numpy(py)?.call_method1(intern!(py, "dtype"), (dtype,))?;
-        if !dtype.getattr(intern!(py, "subdtype"))?.is_none() {
-            let why = "an array of such elements has more axes; add them to the shape";
-            return Err(Error::argument(format!("{dtype} is the type of a sub-array: {why}")));
-        }
-        let text: String = dtype.getattr(intern!(py, "str"))?.extract()?;
-        let structured = !dtype.getattr(intern!(py, "fields"))?.is_none();
-        let descr = if structured { Some(super::descr::read(&dtype.getattr(intern!(py, "descr"))?)?) } else { None };
-        Ok(Element { typestr: text.parse()?, descr })
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{
     assign,
     export::{self, Template},
+    dtype,
     host::{self, HostArray},
     import, indexing,
     mask::ArrayMask,
@@ -79,6 +80,11 @@ impl PyDeviceArray {
         PyDeviceArray { stream, mask, ..self.view_of(py, interface) }
     }
 
+    /// The same array, mask included, with its elements taken as what `interface` says.
+    pub(super) fn retyped(&self, py: Python<'_>, interface: Interface) -> PyDeviceArray {
+        self.bound_to(py, interface, self.stream.as_ref().map(|stream| stream.clone_ref(py)))
+    }
+
     pub(super) fn interface(&self) -> &Interface {
         &self.interface
     }
@@ -118,7 +124,7 @@ impl PyDeviceArray {
     fn fill_from_host(&self, py: Python<'_>, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
         // An array says its type itself, and must have ours; numbers and lists of numbers are given ours.
         let typed = src.hasattr(intern!(py, "__array_interface__"))?;
-        let dtype = if typed { None } else { Some(host::dtype(py, &self.interface)?) };
+        let dtype = if typed { None } else { Some(dtype::for_value(src, &self.interface)?) };
         let mut source = HostArray::of(src, dtype.as_ref())?;
         self.require_type(&source.interface)?;
         let Some(mut plan) = CopyPlan::new(self.interface.layout(), source.interface.layout())? else { return Ok(()) };
@@ -199,11 +205,11 @@ impl PyDeviceArray {
     }
 
     pub(super) fn require_type(&self, other: &Interface) -> Result<()> {
-        if self.interface.typestr() != other.typestr() {
+        if !self.interface.has_type_of(other) {
             return Err(Error::argument(format!(
-                "the elements are '{}' on one side and '{}' on the other; they must be of one type",
-                self.interface.typestr(),
-                other.typestr()
+                "the elements are {} on one side and {} on the other; they must be of one type",
+                self.interface.type_label(),
+                other.type_label()
             )));
         }
         Ok(())
@@ -234,16 +240,16 @@ impl PyDeviceArray {
         export::strides(py, &self.interface)
     }
 
-    /// The element type, as a numpy.dtype.
+    /// The element type, as a numpy.dtype; of bfloat16 and the 8-bit floats that of ml_dtypes, or void without ml_dtypes.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
-        host::dtype(py, &self.interface)
+        dtype::of_interface(py, &self.interface)
     }
 
-    /// The element type, as the interface writes it; needs no NumPy.
+    /// The element type as the interface writes it, or its name where there is one ('bfloat16'); needs no NumPy.
     #[getter]
     fn typestr(&self) -> String {
-        self.interface.typestr().to_string()
+        self.interface.typestr().label()
     }
 
     /// The number of dimensions.
@@ -581,7 +587,7 @@ impl PyDeviceArray {
 
     fn __repr__(&self) -> String {
         let layout = self.interface.layout();
-        let mut text = format!("DeviceArray(shape={}, typestr='{}'", tuple(layout.shape()), self.interface.typestr());
+        let mut text = format!("DeviceArray(shape={}, typestr='{}'", tuple(layout.shape()), self.interface.typestr().label());
         if !layout.is_c_contiguous() {
             text += &format!(", strides={}", tuple(layout.strides()));
         }

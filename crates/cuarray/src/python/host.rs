@@ -1,6 +1,6 @@
 //! Host arrays: NumPy's, which is the one thing that the package asks for, and only when data goes to or from the host.
 
-use super::import;
+use super::{dtype::Element, import};
 use crate::{Error, Interface, Result};
 use pyo3::{intern, prelude::*, sync::PyOnceLock, types::PyDict};
 
@@ -34,7 +34,8 @@ impl<'py> HostArray<'py> {
         let py = array.py();
         let dict = array.getattr(intern!(py, "__array_interface__"))?;
         let dict = dict.cast::<PyDict>().map_err(|_| Error::not_an_array("__array_interface__ is not a dict"))?;
-        let interface = import::host_interface(dict)?;
+        let dtype = || Element::of_dtype(&array.getattr(intern!(py, "dtype"))?);
+        let interface = import::host_interface(dict, dtype)?;
         Ok(HostArray { array, interface })
     }
 }
@@ -43,22 +44,4 @@ impl<'py> HostArray<'py> {
 pub(super) fn numpy(py: Python<'_>) -> Result<&Bound<'_, PyModule>> {
     static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     Ok(NUMPY.get_or_try_init(py, || py.import("numpy").map(Bound::unbind))?.bind(py))
-}
-
-/// The `numpy.dtype` of an interface's elements.
-///
-/// # Errors
-/// NumPy has no such type (bit fields among them).
-pub(super) fn dtype<'py>(py: Python<'py>, interface: &Interface) -> Result<Bound<'py, PyAny>> {
-    let made = match interface.descr() {
-        // `numpy.dtype` itself would make a field with a name out of every gap.
-        Some(descr) => py
-            .import(intern!(py, "numpy.lib.format"))?
-            .call_method1(intern!(py, "descr_to_dtype"), (super::descr::write(py, descr)?,)),
-        None => numpy(py)?.call_method1(intern!(py, "dtype"), (interface.typestr().to_string(),)),
-    };
-    made.map_err(|error| match error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) {
-        true => Error::unsupported(format!("NumPy has no type for the typestr '{}'", interface.typestr())),
-        false => error.into(),
-    })
 }

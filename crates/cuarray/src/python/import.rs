@@ -11,7 +11,7 @@
 //! real libraries are known to write instead, and lists what it forgave.
 
 use super::{device_array::PyDeviceArray, dtype::Element, mask};
-use crate::{Dims, Error, Interface, Kind, Layout, Result, StreamEntry, Strides, TypeStr, Version};
+use crate::{Dims, Error, Interface, Kind, Layout, Result, StreamEntry, Strides, TypeStr, Version, MAX_RANK};
 use pyo3::{
     exceptions::PyException,
     ffi, intern,
@@ -179,6 +179,14 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
     Ok(Some(Bound::new(py, array)?))
 }
 
+/// The interface, with the type that a user knows its elements to have.
+pub(super) fn known(interface: Interface, element: Option<Element>) -> Result<Interface> {
+    match element {
+        Some(Element { typestr, descr }) => interface.with_type(typestr, descr),
+        None => Ok(interface),
+    }
+}
+
 /// Refuses an array whose elements are not yet what they stand for: PyTorch has `conj()` and the imaginary part of it only set
 /// a mark on the tensor, which its interface does not show, and the numbers in memory are others. Its interfaces are of version
 /// 2; those of version 3, which are read in a hurry, are spared the question.
@@ -210,9 +218,7 @@ pub(super) fn interface<'py>(dict: &Bound<'py, PyDict>, reading: &mut Reading<'p
     let entries = Entries::of(dict)?;
     let version = version(&entries, reading)?;
     let mut read = described(&entries, reading)?.with_version(version);
-    if let Some(Element { typestr, descr }) = &reading.element {
-        read = read.with_type(*typestr, descr.clone())?;
-    }
+    read = known(read, reading.element.take())?;
     // Clause V2: what versions 0 to 2 say under `stream` means nothing.
     if version >= Version::V3
         && let Some(stream) = entries.optional(STREAM)
@@ -325,8 +331,15 @@ fn tuple<'py>(
         return Err(wrong());
     }
     reading.forgive(key, || format!("a {}, read as a tuple", type_name(value)), wrong)?;
-    let items = value.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-    Ok(PyTuple::new(value.py(), items)?)
+    // One more than any shape has: what yields without end is refused for its rank, and not collected first.
+    let items = value.try_iter().and_then(|items| items.take(MAX_RANK + 1).collect::<PyResult<Vec<_>>>());
+    Ok(PyTuple::new(value.py(), items.map_err(|error| asked(value, error, wrong))?)?)
+}
+
+/// What `value` raised when it was asked for what it holds: it is then of a wrong type, unless the exception is none that
+/// code may swallow.
+fn asked(value: &Bound<'_, PyAny>, error: PyErr, wrong: impl FnOnce() -> Error) -> Error {
+    if error.is_instance_of::<PyException>(value.py()) { wrong() } else { error.into() }
 }
 
 fn dims(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<Dims> {
@@ -398,7 +411,7 @@ fn flag(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<bool> {
     }
     let wrong = || wrong_type("data", value, "a read-only flag (bool)");
     reading.forgive("data", || format!("the read-only flag is a {}, read as its truth", type_name(value)), wrong)?;
-    Ok(value.is_truthy()?)
+    value.is_truthy().map_err(|error| asked(value, error, wrong))
 }
 
 /// An int, or what `__index__` makes one (a NumPy integer); a bool is neither.

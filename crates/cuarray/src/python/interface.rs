@@ -1,8 +1,9 @@
 //! `Interface`: what a `__cuda_array_interface__` says, read and checked, for looking at.
 
 use super::{
-    device_array::tuple,
-    export, host,
+    device_array::{PyDeviceArray, tuple},
+    dtype::{self, Element},
+    export,
     import::{self, Reading},
     mask::{self, ArrayMask, Policy},
 };
@@ -49,16 +50,16 @@ impl PyInterface {
         export::strides(py, &self.interface)
     }
 
-    /// The element type, as the interface writes it.
+    /// The element type as the interface writes it, or its name where that was said ('bfloat16').
     #[getter]
     fn typestr(&self) -> String {
-        self.interface.typestr().to_string()
+        self.interface.typestr().label()
     }
 
     /// The element type, as a numpy.dtype.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
-        host::dtype(py, &self.interface)
+        dtype::of_interface(py, &self.interface)
     }
 
     /// The address of the first element.
@@ -135,6 +136,8 @@ impl PyInterface {
 /// `strict=False` also reads what some libraries write although the text does not allow it: a type string such as 'float32'
 /// or '=f', a list for a tuple, no version, no read-only flag; `forgiven` lists it.
 ///
+/// `dtype` says what the elements are where the interface cannot, as in `as_cuda_array`.
+///
 /// Raises what `as_cuda_array` raises for what is not an array or is a wrong one.
 ///
 /// >>> cuarray.interface({"shape": (), "typestr": "<f4", "data": (4096, False), "version": 2}).nbytes
@@ -142,16 +145,26 @@ impl PyInterface {
 /// >>> cuarray.interface({"shape": [3], "typestr": "float32", "data": (4096, False), "version": 2}, strict=False).forgiven
 /// ("'typestr': typestr 'float32' is the name of a type; read as '<f4'", "'shape': a list, read as a tuple")
 #[pyfunction]
-#[pyo3(signature = (obj, *, strict=true, mask_format=None))]
+#[pyo3(signature = (obj, *, strict=true, mask_format=None, dtype=None))]
 pub(super) fn interface(
     obj: &Bound<'_, PyAny>,
     strict: bool,
     mask_format: Option<&Bound<'_, PyString>>,
+    dtype: Option<&Bound<'_, PyAny>>,
 ) -> Result<PyInterface> {
-    let mut reading = Reading::new(strict).with_masks(Policy::Keep);
+    let mut element = dtype.map(|dtype| Element::of(obj.py(), Some(dtype))).transpose()?;
+    if let Ok(array) = obj.cast_exact::<PyDeviceArray>() {
+        // Its dictionary cannot say all that the array knows of its type.
+        element = Some(Element::of_interface(&import::known(array.get().interface().clone(), element)?));
+    }
+    let mut reading = Reading::new(strict).with_masks(Policy::Keep).with_element(element);
     let interface = match obj.cast::<PyDict>() {
         Ok(dict) => import::interface(dict, &mut reading)?,
-        Err(_) => import::interface(&import::attribute(obj)?, &mut reading)?,
+        Err(_) => {
+            let interface = import::interface(&import::attribute(obj)?, &mut reading)?;
+            import::refuse_lazy(obj, &interface)?;
+            interface
+        }
     };
     let mask = match reading.mask.take() {
         Some(mask) => Some(ArrayMask::read(&mask, interface.layout(), mask::is_bits(mask_format)?, strict)?),

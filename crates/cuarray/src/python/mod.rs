@@ -11,6 +11,7 @@ pub mod config;
 mod create;
 mod descr;
 pub mod device_array;
+mod dtype;
 pub mod event;
 mod export;
 mod host;

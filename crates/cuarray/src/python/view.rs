@@ -7,8 +7,9 @@
 use super::{
     allocate::HostMemory,
     assign,
-    create::{self, Element},
+    create,
     device_array::PyDeviceArray,
+    dtype::Element,
     import,
     mask::ArrayMask,
     stream,
@@ -179,7 +180,7 @@ fn reshaped(
                 Order::F => Layout::f_contiguous(interface.shape(), itemsize)?,
             };
             let fit = packed.reshape(shape, order)?.unwrap_or_else(|| packed.clone());
-            let element = Element { typestr: interface.typestr(), descr: interface.descr().cloned() };
+            let element = Element::of_interface(interface);
             let stream = array.stream(py)?.map(|stream| stream.into_bound(py).into_any());
             let copied = create::allocate(py, MemoryKind::Device, element, packed, stream.as_ref())?;
             assign::copy(py, copied.get(), &array.share(py))?;
