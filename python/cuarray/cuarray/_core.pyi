@@ -187,6 +187,7 @@ def as_cuda_array(
     strict: bool = True,
     mask: Literal["keep", "ignore", "error"] | None = None,
     mask_format: Literal["bits"] | None = None,
+    dtype: Any = None,
 ) -> DeviceArray: ...
 def from_cuda_array_interface(
     desc: dict[str, Any],
@@ -196,6 +197,7 @@ def from_cuda_array_interface(
     strict: bool = True,
     mask: Literal["keep", "ignore", "error"] | None = None,
     mask_format: Literal["bits"] | None = None,
+    dtype: Any = None,
 ) -> DeviceArray: ...
 def is_cuda_array(obj: object) -> bool: ...
 def device_array(
@@ -232,6 +234,7 @@ def interface(
     *,
     strict: bool = True,
     mask_format: Literal["bits"] | None = None,
+    dtype: Any = None,
 ) -> Interface: ...
 def stream() -> Stream: ...
 def default_stream() -> Stream: ...

@@ -3,15 +3,12 @@
 //! The list comes from anywhere, so it is walked with a bound on its depth before anything is made of it.
 
 use super::import::{shown, type_name};
-use crate::{Descr, Dims, Error, Field, FieldType, Result};
+use crate::{Descr, Dims, Error, Field, FieldType, Result, TypeStr};
 use pyo3::{
     IntoPyObjectExt,
     prelude::*,
     types::{PyInt, PyList, PyString, PyTuple},
 };
-
-/// Deeper lists are refused: no real type nests so far, and a list may hold itself.
-const MAX_DEPTH: usize = 32;
 
 /// The fields that a `descr` list names.
 ///
@@ -22,9 +19,6 @@ pub(super) fn read(descr: &Bound<'_, PyAny>) -> Result<Descr> {
 }
 
 fn read_nested(descr: &Bound<'_, PyAny>, depth: usize) -> Result<Descr> {
-    if depth >= MAX_DEPTH {
-        return Err(Error::entry("descr", format!("nested more than {MAX_DEPTH} deep")));
-    }
     let list = descr.cast::<PyList>().map_err(|_| expected("a list of fields", descr))?;
     Descr::new(list.iter().map(|entry| field(&entry, depth)).collect::<Result<_>>()?)
 }
@@ -41,15 +35,28 @@ fn field(entry: &Bound<'_, PyAny>, depth: usize) -> Result<Field> {
         Ok(_) => return Err(expected("a name or (title, name)", &name)),
         Err(_) => (None, text(&name)?),
     };
-    let ty = match ty.cast::<PyString>() {
-        Ok(typestr) => {
-            let typestr = typestr.to_str().map_err(|_| expected("a type string", typestr))?;
-            FieldType::TypeStr(typestr.parse().map_err(|error: Error| Error::entry("descr", error.to_string()))?)
-        }
-        Err(_) => FieldType::Struct(read_nested(&ty, depth + 1)?),
-    };
-    let shape = if entry.len() == 3 { sub_array(&entry.get_item(2)?)? } else { Dims::new() };
+    let mut shape = if entry.len() == 3 { sub_array(&entry.get_item(2)?)? } else { Dims::new() };
+    let ty = field_type(&ty, &mut shape, depth)?;
     Ok(Field { name, title, ty, shape })
+}
+
+/// A type string, a list of fields, or, as NumPy writes a sub-array of sub-arrays, a type and the shape of the inner ones.
+fn field_type(ty: &Bound<'_, PyAny>, shape: &mut Dims, depth: usize) -> Result<FieldType> {
+    // Deeper lists are refused: no real type nests so far, and a list may hold itself.
+    if depth >= Descr::MAX_DEPTH {
+        return Err(Error::entry("descr", format!("nested more than {} deep", Descr::MAX_DEPTH)));
+    }
+    if let Ok(typestr) = ty.cast::<PyString>() {
+        let typestr = typestr.to_str().map_err(|_| expected("a type string", typestr))?;
+        return Ok(typestr.parse::<TypeStr>().map_err(|error| Error::entry("descr", error.to_string()))?.into());
+    }
+    match ty.cast::<PyTuple>() {
+        Ok(pair) if pair.len() == 2 => {
+            shape.extend(sub_array(&pair.get_item(1)?)?);
+            field_type(&pair.get_item(0)?, shape, depth + 1)
+        }
+        _ => Ok(read_nested(ty, depth + 1)?.into()),
+    }
 }
 
 fn text(value: &Bound<'_, PyAny>) -> Result<String> {
