@@ -273,7 +273,7 @@ impl PyDeviceArray {
     /// Bytes of all elements, gaps not counted.
     #[getter]
     fn nbytes(&self) -> usize {
-        self.interface.layout().nbytes()
+        self.interface.nbytes()
     }
 
     /// The address of the first element.

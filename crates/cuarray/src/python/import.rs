@@ -11,7 +11,7 @@
 //! real libraries are known to write instead, and lists what it forgave.
 
 use super::{device_array::PyDeviceArray, dtype::Element, mask};
-use crate::{Dims, Error, Interface, Kind, Layout, Result, StreamEntry, Strides, TypeStr, Version, MAX_RANK};
+use crate::{Dims, Error, Interface, Kind, Layout, MAX_RANK, Result, StreamEntry, Strides, TypeStr, Version};
 use pyo3::{
     exceptions::PyException,
     ffi, intern,

@@ -83,7 +83,7 @@ impl PyInterface {
     /// Bytes of all elements.
     #[getter]
     fn nbytes(&self) -> usize {
-        self.interface.layout().nbytes()
+        self.interface.nbytes()
     }
 
     /// First and last address (exclusive) of any element.
