@@ -151,6 +151,7 @@ impl Driver {
     }
 
     fn run<'a>(&'a self, mut state: Guard<'a>, mut wanted: Vec<Point>, mut budget: u64) -> Guard<'a> {
+        let to_the_end = budget == u64::MAX;
         while let Some(&point) = wanted.last() {
             if state.happened(point) {
                 wanted.pop();
@@ -175,7 +176,7 @@ impl Driver {
                     state.remove_if_over(stream);
                     self.finished.notify_all();
                 }
-                Step::Busy if budget == u64::MAX => {
+                Step::Busy if to_the_end => {
                     state = self.finished.wait(state).unwrap_or_else(PoisonError::into_inner);
                 }
                 Step::Busy => break,
