@@ -24,6 +24,7 @@ CUDA_SUCCESS = 0
 CUDA_ERROR_NOT_READY = 600
 CU_STREAM_DEFAULT = 0
 CU_STREAM_NON_BLOCKING = 1
+CU_STREAM_PER_THREAD = 2
 CU_MEMHOSTALLOC_DEVICEMAP = 2
 CU_MEM_ATTACH_GLOBAL = 1
 
@@ -118,11 +119,27 @@ class Held:
 
     def __init__(self, stream: int) -> None:
         self.stream = stream
-        self._go = threading.Event()
+        self._begun, self._go = threading.Event(), threading.Event()
         self._timer: threading.Timer | None = None
-        self._function = _HostFunction(lambda _: self._go.wait(PATIENCE) and None)
+        self._function = _HostFunction(self._hold)
         with primary_context():
             call("cuLaunchHostFunc", ctypes.c_void_p(stream), self._function, None)
+        # A driver may leave the work of a stream undone until somebody waits for it. So somebody does, and whoever else
+        # looks at the stream finds it busy, as a GPU's would be.
+        self._waiting = threading.Thread(target=self._wait)
+        self._waiting.start()
+        assert self._begun.wait(PATIENCE), "the stream cannot be held: it waits for something else"
+
+    def _hold(self, _data: object) -> None:
+        self._begun.set()
+        self._go.wait(PATIENCE)
+
+    def _wait(self) -> None:
+        with primary_context():
+            if self.stream == CU_STREAM_PER_THREAD:  # another thread cannot name it
+                call("cuCtxSynchronize")
+            else:
+                call("cuStreamSynchronize", ctypes.c_void_p(self.stream))
 
     def let_go(self) -> None:
         """Lets the stream run on."""
@@ -143,6 +160,7 @@ class Held:
         self._go.set()
         if self._timer is not None:
             self._timer.join()
+        self._waiting.join()
         synchronize(self.stream)
 
 

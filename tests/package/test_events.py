@@ -1,0 +1,141 @@
+"""Events: points in a stream's work."""
+
+from __future__ import annotations
+
+import weakref
+
+import cuarray
+import driver_probe
+import numpy as np
+import pytest
+from driver_probe import ForeignStream, held
+
+
+def test_an_event_that_was_never_recorded_is_done(driver: str) -> None:
+    event = cuarray.event()
+    assert event.query() is True
+    event.synchronize()
+    event.wait(cuarray.stream())
+    assert event.handle != cuarray.event().handle
+
+
+def test_an_event_marks_the_work_before_it(driver: str, foreign_stream: ForeignStream) -> None:
+    event = cuarray.event()
+    with held(foreign_stream.handle) as hold:
+        event.record(foreign_stream)
+        assert event.query() is False
+        hold.let_go_soon()
+        event.synchronize()
+        assert not hold.is_held
+        assert event.query() is True
+
+
+def test_an_event_does_not_mark_the_work_behind_it(driver: str, foreign_stream: ForeignStream) -> None:
+    event = cuarray.event()
+    event.record(foreign_stream)
+    with held(foreign_stream.handle) as hold:
+        event.synchronize()
+        assert event.query() is True
+        assert hold.is_held
+
+
+@pytest.mark.parametrize("by", ["event", "stream"])
+def test_a_stream_waits_for_an_event(driver: str, foreign_stream: ForeignStream, by: str) -> None:
+    event, stream = cuarray.event(), cuarray.stream()
+    array = cuarray.to_device(np.zeros(16, np.uint8))
+    with held(foreign_stream.handle) as hold:
+        driver_probe.fill(array.ptr, 1, 16, foreign_stream.handle)
+        event.record(foreign_stream)
+        if by == "event":
+            event.wait(stream)
+        else:
+            stream.wait(event)
+        driver_probe.fill(array.ptr, 2, 16, stream.handle)
+        assert not stream.query()
+        hold.let_go()
+        stream.synchronize()
+    assert set(array.copy_to_host().tolist()) == {2}
+
+
+def test_a_wait_is_for_the_latest_record_of_its_time(driver: str, foreign_stream: ForeignStream) -> None:
+    event, stream = cuarray.event(), cuarray.stream()
+    event.record(foreign_stream)
+    event.wait(stream)
+    with held(foreign_stream.handle):
+        event.record(foreign_stream)
+        assert event.query() is False
+        stream.synchronize()
+        assert stream.query() is True
+
+
+def test_without_a_stream_the_default_one_is_meant(driver: str) -> None:
+    default, event = cuarray.default_stream(), cuarray.event()
+    with held(default.handle) as hold:
+        event.record()
+        assert event.query() is False
+        hold.let_go()
+        event.synchronize()
+    event.wait()
+    default.synchronize()
+
+
+def test_elapsed_time(driver: str) -> None:
+    stream, start, end = cuarray.stream(), cuarray.event(), cuarray.event()
+    start.record(stream)
+    with held(stream.handle) as hold:
+        end.record(stream)
+        hold.let_go_soon(0.05)
+        end.synchronize()
+    milliseconds = start.elapsed_time(end)
+    assert isinstance(milliseconds, float)
+    assert 0.0 <= milliseconds < 1000 * driver_probe.PATIENCE
+
+
+def test_elapsed_time_needs_events_that_are_done(driver: str, foreign_stream: ForeignStream) -> None:
+    start, end = cuarray.event(), cuarray.event()
+    with pytest.raises(cuarray.CudaError) as raised:
+        start.elapsed_time(end)
+    assert raised.value.name == "CUDA_ERROR_INVALID_HANDLE"
+    start.record(foreign_stream)
+    with held(foreign_stream.handle):
+        end.record(foreign_stream)
+        with pytest.raises(cuarray.CudaError) as raised:
+            start.elapsed_time(end)
+        assert raised.value.name == "CUDA_ERROR_NOT_READY"
+
+
+def test_an_event_without_timing_has_no_time(driver: str) -> None:
+    start, end, stream = cuarray.event(timing=False), cuarray.event(timing=False), cuarray.stream()
+    start.record(stream)
+    end.record(stream)
+    stream.synchronize()
+    with pytest.raises(cuarray.CudaError) as raised:
+        start.elapsed_time(end)
+    assert raised.value.name == "CUDA_ERROR_INVALID_HANDLE"
+    assert "cuEventElapsedTime" in str(raised.value.call)
+
+
+@pytest.mark.parametrize("other", [None, 1, "event", object()], ids=repr)
+def test_only_events_are_events(driver: str, other: object) -> None:
+    with pytest.raises(TypeError):
+        cuarray.event().elapsed_time(other)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        cuarray.stream().wait(other)  # type: ignore[arg-type]
+
+
+def test_an_event_may_go_while_it_is_waited_for(driver: str, foreign_stream: ForeignStream) -> None:
+    event, stream = cuarray.event(), cuarray.stream()
+    reference = weakref.ref(event)
+    with held(foreign_stream.handle) as hold:
+        event.record(foreign_stream)
+        event.wait(stream)
+        del event
+        assert reference() is None
+        assert not stream.query()
+        hold.let_go()
+        stream.synchronize()
+
+
+def test_repr_of_an_event(driver: str) -> None:
+    event = cuarray.event()
+    assert repr(event) == f"<cuarray.Event {event.handle:#x}>"

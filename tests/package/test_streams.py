@@ -1,0 +1,389 @@
+"""Streams: what waits for what.
+
+Each test holds a stream (`driver_probe.held`), so the work behind it is known to be pending: what does not wait for it must find
+the values of before, and what waits must find the new ones. On the simulated driver and on a GPU alike.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import cuarray
+import driver_probe
+import numpy as np
+import pytest
+from driver_probe import ForeignStream, held
+from producers import foreign
+
+OLD, NEW = 0x11, 0x22
+
+
+@pytest.fixture
+def array(driver: str) -> cuarray.DeviceArray:
+    """Sixteen bytes of OLD."""
+    return cuarray.to_device(np.full(16, OLD, np.uint8))
+
+
+def bytes_now(array: cuarray.DeviceArray) -> set[int]:
+    """What is in the memory this moment: read in a stream that waits for nothing."""
+    stream = ForeignStream()
+    target = np.zeros(array.nbytes, np.uint8)
+    with driver_probe.primary_context():
+        driver_probe.call(
+            "cuMemcpyDtoHAsync_v2",
+            target.ctypes.data_as(driver_probe.ctypes.c_void_p),
+            driver_probe.ctypes.c_uint64(array.ptr),
+            driver_probe.ctypes.c_size_t(array.nbytes),
+            driver_probe.ctypes.c_void_p(stream.handle),
+        )
+    driver_probe.synchronize(stream.handle)
+    stream.destroy()
+    return set(target.tolist())
+
+
+# --- the objects ------------------------------------------------------------------------------------------------------------
+
+
+def test_handles_of_the_default_streams(driver: str) -> None:
+    assert cuarray.default_stream().handle == cuarray.legacy_default_stream().handle == 1
+    assert cuarray.per_thread_default_stream().handle == 2
+    assert cuarray.default_stream() == cuarray.legacy_default_stream() != cuarray.per_thread_default_stream()
+
+
+def test_new_streams_differ(driver: str) -> None:
+    first, second = cuarray.stream(), cuarray.stream()
+    assert first != second
+    assert first.handle != second.handle
+    assert min(first.handle, second.handle) > 2
+    assert first == first
+    assert first != first.handle
+    assert len({first, second, cuarray.external_stream(first.handle)}) == 2
+
+
+def test_repr_of_streams(driver: str) -> None:
+    assert repr(cuarray.default_stream()) == "<cuarray.Stream: legacy default>"
+    assert repr(cuarray.per_thread_default_stream()) == "<cuarray.Stream: per-thread default>"
+    stream = cuarray.stream()
+    assert repr(stream) == f"<cuarray.Stream {stream.handle:#x}>"
+    assert repr(cuarray.external_stream(stream.handle)) == f"<cuarray.Stream {stream.handle:#x}, external>"
+
+
+def test_the_stream_protocol(driver: str) -> None:
+    for stream in (cuarray.stream(), cuarray.default_stream(), cuarray.per_thread_default_stream()):
+        assert stream.__cuda_stream__() == (0, stream.handle)
+
+
+class Provider:
+    """An object with the stream protocol; ``answer`` is what its method answers, or raises."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def __cuda_stream__(self) -> Any:
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize("spell", [lambda s: s, lambda s: s.handle, lambda s: Provider((0, s.handle))])
+def test_a_stream_is_taken_in_each_spelling(driver: str, spell: Callable[[Any], Any]) -> None:
+    stream = cuarray.stream()
+    given = spell(stream)
+    assert cuarray.external_stream(given) == stream
+    array = cuarray.device_array(4, "u1", stream=given)
+    assert array.stream == stream
+    array.copy_to_device(np.zeros(4, np.uint8), stream=given)
+    array.copy_to_host(stream=given)
+    assert cuarray.to_device([1], stream=given).stream == stream
+    event = cuarray.event()
+    event.record(given)
+    event.wait(given)
+    stream.synchronize()
+
+
+@pytest.mark.parametrize("given", ["1", 1.0, None, True, (0, 1), [1], object(), b"1"], ids=repr)
+def test_what_is_no_stream_is_refused(driver: str, given: Any) -> None:
+    with pytest.raises(TypeError, match="stream") as raised:
+        cuarray.external_stream(given)
+    assert type(given).__name__ in str(raised.value)
+    if given is not None:
+        for take in (
+            lambda: cuarray.device_array(1, stream=given),
+            lambda: cuarray.to_device([1], stream=given),
+            lambda: cuarray.to_device([1]).copy_to_host(stream=given),
+            lambda: cuarray.to_device([1]).copy_to_device([2], stream=given),
+            lambda: cuarray.event().record(given),
+        ):
+            with pytest.raises(TypeError, match="stream"):
+                take()
+
+
+@pytest.mark.parametrize("answer", [1, None, (1,), (0, 1, 2), [0, 1], "01", (1, 1), (-1, 1), ("0", 1), (0, -1), (0, 2**64), (0, "1")], ids=repr)
+def test_a_wrong_answer_to_the_stream_protocol_is_refused(driver: str, answer: Any) -> None:
+    with pytest.raises(ValueError, match=r"__cuda_stream__|handle"):
+        cuarray.external_stream(Provider(answer))
+
+
+def test_what_the_stream_protocol_raises_passes_through(driver: str) -> None:
+    for error in (RuntimeError("closed"), KeyboardInterrupt()):
+        with pytest.raises(type(error)) as raised:
+            cuarray.external_stream(Provider(error))
+        assert raised.value is error
+
+
+@pytest.mark.parametrize("handle", [-1, 2**64])
+def test_a_handle_that_is_none_is_refused(driver: str, handle: int) -> None:
+    with pytest.raises(ValueError, match=str(handle)):
+        cuarray.external_stream(handle)
+
+
+def test_a_provider_lives_as_long_as_its_stream_is_used(driver: str) -> None:
+    provider = Provider((0, 2))
+    reference = weakref.ref(provider)
+    array = cuarray.device_array(4, "u1", stream=provider)
+    del provider
+    assert reference() is not None
+    stream = array.stream
+    del array
+    assert reference() is not None
+    del stream
+    assert reference() is None
+
+
+def test_a_stream_of_ours_lives_as_long_as_its_arrays(driver: str) -> None:
+    stream = cuarray.stream()
+    reference = weakref.ref(stream)
+    array = cuarray.device_array(4, "u1", stream=stream)
+    assert array.stream is stream
+    del stream
+    gc.collect()
+    assert reference() is not None
+    array.stream.synchronize()
+    del array
+    assert reference() is None
+
+
+# --- synchronize and query ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [cuarray.stream, lambda: cuarray.external_stream(cuarray.stream())], ids=["new", "external"])
+def test_query_and_synchronize(driver: str, make: Callable[[], cuarray.Stream]) -> None:
+    stream = make()
+    assert stream.query() is True
+    with held(stream.handle) as hold:
+        assert stream.query() is False
+        hold.let_go_soon()
+        stream.synchronize()
+        assert not hold.is_held
+        assert stream.query() is True
+
+
+@pytest.mark.parametrize("default", [cuarray.default_stream, cuarray.per_thread_default_stream])
+def test_the_default_streams_synchronize(driver: str, default: Callable[[], cuarray.Stream]) -> None:
+    stream = default()
+    with held(stream.handle) as hold:
+        assert stream.query() is False
+        hold.let_go_soon()
+        stream.synchronize()
+        assert not hold.is_held
+
+
+def test_other_python_threads_run_during_a_wait(driver: str) -> None:
+    """The stream is let go by Python code on another thread: it could not be if the wait held the interpreter."""
+    for wait in (
+        lambda stream, array: stream.synchronize(),
+        lambda stream, array: array.copy_to_host(),
+        lambda stream, array: array.copy_to_device(np.zeros(4, np.uint8)),
+        lambda stream, array: cuarray.as_cuda_array(foreign(array)),
+    ):
+        stream = cuarray.stream()
+        array = cuarray.device_array(4, "u1", stream=stream)
+        with held(stream.handle) as hold:
+            hold.let_go_soon()
+            wait(stream, array)
+            assert not hold.is_held
+
+
+def test_auto_synchronize(driver: str) -> None:
+    stream = cuarray.stream()
+    with held(stream.handle) as hold:
+        with stream.auto_synchronize() as entered:
+            assert entered is stream
+            hold.let_go_soon()
+        assert not hold.is_held
+
+
+def test_auto_synchronize_also_after_an_exception(driver: str) -> None:
+    stream = cuarray.stream()
+    with held(stream.handle) as hold:
+        with pytest.raises(KeyError), stream.auto_synchronize():
+            hold.let_go_soon()
+            raise KeyError
+        assert not hold.is_held
+
+
+# --- what transfers wait for -------------------------------------------------------------------------------------------------
+
+
+def test_the_memory_is_stale_until_somebody_waits(array: cuarray.DeviceArray, foreign_stream: ForeignStream) -> None:
+    with held(foreign_stream.handle) as hold:
+        driver_probe.fill(array.ptr, NEW, array.nbytes, foreign_stream.handle)
+        assert bytes_now(array) == {OLD}
+        hold.let_go()
+        driver_probe.synchronize(foreign_stream.handle)
+        assert bytes_now(array) == {NEW}
+
+
+def test_copy_to_host_waits_for_the_default_stream(array: cuarray.DeviceArray, foreign_stream: ForeignStream) -> None:
+    imported = cuarray.as_cuda_array(foreign(array, stream=foreign_stream.handle), sync=False)
+    with held(foreign_stream.handle) as hold:
+        driver_probe.fill(array.ptr, NEW, array.nbytes, foreign_stream.handle)
+        hold.let_go_soon()
+        assert set(imported.copy_to_host().tolist()) == {NEW}
+
+
+def test_copy_to_device_comes_after_the_default_streams_work(
+    array: cuarray.DeviceArray, foreign_stream: ForeignStream
+) -> None:
+    imported = cuarray.as_cuda_array(foreign(array, stream=foreign_stream.handle), sync=False)
+    with held(foreign_stream.handle) as hold:
+        driver_probe.fill(array.ptr, NEW, array.nbytes, foreign_stream.handle)
+        hold.let_go_soon()
+        imported.copy_to_device(np.full(16, 0x33, np.uint8))
+        assert bytes_now(array) == {0x33}
+
+
+@pytest.mark.parametrize("spell", [lambda s: s, lambda s: s.handle, cuarray.external_stream])
+def test_a_copy_in_another_stream_comes_after_the_default_streams_work(
+    array: cuarray.DeviceArray, foreign_stream: ForeignStream, spell: Callable[[Any], Any]
+) -> None:
+    """The forward edge: the array's own stream has work, the copy is asked for in another stream."""
+    imported = cuarray.as_cuda_array(foreign(array, stream=foreign_stream.handle), sync=False)
+    target, other = cuarray.to_device(np.zeros(16, np.uint8)), ForeignStream()
+    with contextlib.ExitStack() as stack:
+        stack.callback(other.destroy)
+        hold = stack.enter_context(held(foreign_stream.handle))
+        driver_probe.fill(array.ptr, NEW, array.nbytes, foreign_stream.handle)
+        target.copy_to_device(imported, stream=spell(other))
+        assert not driver_probe.is_done(other.handle)
+        assert bytes_now(target) == {0}
+        hold.let_go()
+        driver_probe.synchronize(other.handle)
+        assert bytes_now(target) == {NEW}
+
+
+def test_the_default_stream_waits_for_a_copy_in_another_stream(
+    array: cuarray.DeviceArray, foreign_stream: ForeignStream
+) -> None:
+    """The backward edge: what the array's own stream gets next may not overtake the copy."""
+    imported = cuarray.as_cuda_array(foreign(array, stream=foreign_stream.handle), sync=False)
+    target, other = cuarray.to_device(np.zeros(16, np.uint8)), ForeignStream()
+    with contextlib.ExitStack() as stack:
+        stack.callback(other.destroy)
+        hold = stack.enter_context(held(other.handle))
+        target.copy_to_device(imported, stream=other)
+        driver_probe.fill(array.ptr, NEW, array.nbytes, foreign_stream.handle)
+        assert not driver_probe.is_done(foreign_stream.handle)
+        assert bytes_now(array) == {OLD}
+        hold.let_go()
+        driver_probe.synchronize(foreign_stream.handle)
+        assert (bytes_now(target), bytes_now(array)) == ({OLD}, {NEW})
+
+
+def test_the_targets_stream_is_ordered_too(array: cuarray.DeviceArray, foreign_stream: ForeignStream) -> None:
+    """As above, where the array of the other stream is the one that is written."""
+    imported = cuarray.as_cuda_array(foreign(array, stream=foreign_stream.handle), sync=False)
+    source, other = cuarray.to_device(np.full(16, 0x33, np.uint8)), ForeignStream()
+    with contextlib.ExitStack() as stack:
+        stack.callback(other.destroy)
+        hold = stack.enter_context(held(foreign_stream.handle))
+        driver_probe.fill(array.ptr, NEW, array.nbytes, foreign_stream.handle)
+        imported.copy_to_device(source, stream=other)
+        assert not driver_probe.is_done(other.handle)
+        hold.let_go()
+        driver_probe.synchronize(foreign_stream.handle)
+        assert bytes_now(array) == {0x33}
+
+
+def test_a_copy_between_two_streams_waits_for_both(array: cuarray.DeviceArray, foreign_stream: ForeignStream) -> None:
+    stream = cuarray.stream()
+    target = cuarray.to_device(np.zeros(16, np.uint8), stream=stream)
+    imported = cuarray.as_cuda_array(foreign(array, stream=foreign_stream.handle), sync=False)
+    with held(stream.handle) as first, held(foreign_stream.handle) as second:
+        driver_probe.fill(target.ptr, 0x44, 16, stream.handle)
+        driver_probe.fill(array.ptr, NEW, 16, foreign_stream.handle)
+        first.let_go_soon()
+        second.let_go_soon(0.2)
+        target.copy_to_device(imported)
+        assert not first.is_held
+        assert not second.is_held
+        assert bytes_now(target) == {NEW}
+
+
+def test_an_array_without_a_stream_blocks_as_the_driver_does(array: cuarray.DeviceArray) -> None:
+    """Without any stream a copy runs in the legacy default stream, which waits for blocking streams."""
+    stream = cuarray.stream()
+    with held(stream.handle) as hold:
+        driver_probe.fill(array.ptr, NEW, 16, stream.handle)
+        hold.let_go_soon()
+        assert set(array.copy_to_host().tolist()) == {NEW}
+
+
+@pytest.mark.parametrize("stream_of_target", [False, True])
+def test_a_copy_within_the_device_is_done_on_return(
+    array: cuarray.DeviceArray, foreign_stream: ForeignStream, stream_of_target: bool
+) -> None:
+    target = cuarray.device_array(16, "u1", stream=foreign_stream if stream_of_target else None)
+    target.copy_to_device(array)
+    assert bytes_now(target) == {OLD}
+
+
+def test_no_stream_waits_for_itself(array: cuarray.DeviceArray, simulator: str) -> None:
+    """Where a copy goes into the array's own stream there is nothing to order: no event, no wait."""
+    import cuarray_sim
+
+    stream = cuarray.stream()
+    target = cuarray.device_array(16, "u1", stream=stream)
+    source = cuarray.as_cuda_array(foreign(array, stream=stream.handle), sync=False)
+    before = cuarray_sim.statistics()["calls"]
+    target.copy_to_device(source, stream=stream)
+    target.copy_to_device(source, stream=stream.handle)
+    target.copy_to_device(np.zeros(16, np.uint8), stream=stream)
+    after = cuarray_sim.statistics()["calls"]
+    for call in ("cuEventCreate", "cuEventRecord", "cuStreamWaitEvent", "cuStreamSynchronize", "cuCtxSynchronize"):
+        assert after.get(call, 0) == before.get(call, 0), call
+    stream.synchronize()
+
+
+def test_memory_is_not_freed_under_pending_work(driver: str, foreign_stream: ForeignStream) -> None:
+    """The array goes while a copy from it is pending: the copy still finds its values."""
+    stream = cuarray.stream()
+    target = cuarray.to_device(np.zeros(16, np.uint8))
+    source = cuarray.to_device(np.full(16, NEW, np.uint8))
+    with held(stream.handle) as hold:
+        target.copy_to_device(source, stream=stream)
+        hold.let_go_soon()
+        del source
+        cuarray.to_device(np.full(16, OLD, np.uint8))
+        stream.synchronize()
+    assert bytes_now(target) == {NEW}
+
+
+def test_a_stream_may_go_while_it_has_work(array: cuarray.DeviceArray) -> None:
+    stream = cuarray.stream()
+    with held(stream.handle) as hold:
+        driver_probe.fill(array.ptr, NEW, 16, stream.handle)
+        hold.let_go()
+        driver_probe.synchronize(stream.handle)
+        array.copy_to_device(np.full(16, 0x33, np.uint8), stream=stream)
+    del stream, hold
+    gc.collect()
+    deadline = time.monotonic() + driver_probe.PATIENCE
+    while bytes_now(array) != {0x33} and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert bytes_now(array) == {0x33}
