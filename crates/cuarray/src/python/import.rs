@@ -278,10 +278,13 @@ fn version(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Version> 
 
 /// What the entries say of memory: `shape`, `typestr`, `data`, `strides`, `descr`.
 fn described(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Interface> {
-    let typestr = typestr(entries.required(TYPESTR, "a str such as '<f4'")?, reading)?;
+    let written = entries.required(TYPESTR, "a str such as '<f4'")?;
+    let typestr = typestr(written, reading)?;
     let mut read = memory(entries, typestr, reading)?;
     if typestr.kind() == Kind::Void
         && let Some(descr) = entries.optional(DESCR)
+        // Whose descr can only repeat it.
+        && !UNNAMED_FLOAT8.iter().any(|text| written.eq(text).unwrap_or(false))
     {
         read = read.with_descr(super::descr::read(descr)?)?;
     }
@@ -297,6 +300,9 @@ fn memory(entries: &Entries<'_>, typestr: TypeStr, reading: &mut Reading<'_>) ->
     Ok(Interface::new(data, typestr, layout)?.with_read_only(read_only))
 }
 
+/// How ml_dtypes writes one of its 8-bit floats, as if it were the only one: not a type string, but void in effect.
+const UNNAMED_FLOAT8: [&str; 2] = ["<f1", "|f1"];
+
 fn typestr(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<TypeStr> {
     let text = value.cast::<PyString>().map_err(|_| wrong_type("typestr", value, "a str such as '<f4'"))?;
     let text = text.to_str().map_err(|_| {
@@ -309,7 +315,7 @@ fn typestr(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<TypeSt
     let Ok((typestr, Some(note))) = TypeStr::from_lenient(text) else { return Err(error) };
     // An 8-bit float that does not say which one it is, and a user who does.
     let said = reading.element.as_ref().is_some_and(|element| element.typestr.name().is_some());
-    if said && matches!(text, "<f1" | "|f1") {
+    if said && UNNAMED_FLOAT8.contains(&text) {
         return Ok(typestr);
     }
     reading.forgive("typestr", || note, || error)?;
