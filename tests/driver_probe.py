@@ -71,10 +71,14 @@ def primary_context(device: int = 0) -> Iterator[int]:
 
 
 class ForeignStream:
-    """A stream that another library made: it knows neither the default streams nor cuarray."""
+    """A stream that another library made: it knows neither the default streams nor cuarray.
+
+    That library keeps the primary context meanwhile; otherwise the stream would go with it, if nobody else had it.
+    """
 
     def __init__(self) -> None:
-        handle = ctypes.c_void_p()
+        handle, context = ctypes.c_void_p(), ctypes.c_void_p()
+        call("cuDevicePrimaryCtxRetain", ctypes.byref(context), ctypes.c_int(0))
         with primary_context():
             call("cuStreamCreate", ctypes.byref(handle), ctypes.c_uint(CU_STREAM_NON_BLOCKING))
         assert handle.value is not None
@@ -86,6 +90,7 @@ class ForeignStream:
     def destroy(self) -> None:
         with primary_context():
             call("cuStreamDestroy_v2", ctypes.c_void_p(self.handle))
+        call("cuDevicePrimaryCtxRelease_v2", ctypes.c_int(0))
 
 
 def is_done(stream: int) -> bool:
@@ -121,6 +126,7 @@ class Held:
         self.stream = stream
         self._begun, self._go = threading.Event(), threading.Event()
         self._timer: threading.Timer | None = None
+        self._was_let_go = False
         self._function = _HostFunction(self._hold)
         with primary_context():
             call("cuLaunchHostFunc", ctypes.c_void_p(stream), self._function, None)
@@ -132,7 +138,7 @@ class Held:
 
     def _hold(self, _data: object) -> None:
         self._begun.set()
-        self._go.wait(PATIENCE)
+        self._was_let_go = self._go.wait(PATIENCE)
 
     def _wait(self) -> None:
         with primary_context():
@@ -162,6 +168,7 @@ class Held:
             self._timer.join()
         self._waiting.join()
         synchronize(self.stream)
+        assert self._was_let_go, f"somebody waited {PATIENCE:.0f} s for the held stream, which was to be let go after that"
 
 
 @contextlib.contextmanager
