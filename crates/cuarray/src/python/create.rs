@@ -66,7 +66,7 @@ pub(super) fn as_cuda_array<'py>(
         element = Some(Element::of_interface(&known));
     }
     let reading = Reading::new(strict).with_masks(masks.policy).with_element(element);
-    let array = adopt(&import::attribute(obj)?, Some(obj.clone().unbind()), sync, strict, masks.bits, reading)?;
+    let array = adopt(&import::attribute(obj)?, Some(obj.clone().unbind()), sync, masks.bits, reading)?;
     import::refuse_lazy(obj, array.get().interface())?;
     Ok(array)
 }
@@ -99,7 +99,7 @@ pub(super) fn from_cuda_array_interface<'py>(
         ))
     })?;
     let reading = Reading::new(strict).with_masks(masks.policy).with_element(element);
-    adopt(dict, owner, sync, strict, masks.bits, reading)
+    adopt(dict, owner, sync, masks.bits, reading)
 }
 
 /// What the arguments `mask` and `mask_format` say.
@@ -113,16 +113,12 @@ fn adopt<'py>(
     dict: &Bound<'py, PyDict>,
     owner: Option<Py<PyAny>>,
     sync: bool,
-    strict: bool,
     bits: bool,
     mut reading: Reading<'py>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = dict.py();
     let interface = import::interface(dict, &mut reading)?;
-    let mask = match &reading.mask {
-        Some(mask) => Some(ArrayMask::read(mask, interface.layout(), bits, strict)?),
-        None => None,
-    };
+    let mask = ArrayMask::read(&mut reading, interface.layout(), bits)?;
     if sync {
         wait(py, &interface)?;
         if let Some(mask) = &mask {

@@ -50,6 +50,16 @@ impl<'py> Reading<'py> {
         Reading { element, ..self }
     }
 
+    /// A reading of the mask of what this one reads, as strict as this one.
+    pub(super) fn of_mask(&self) -> Reading<'py> {
+        Reading::new(self.strict).with_masks(mask::Policy::Keep)
+    }
+
+    /// Adds what was forgiven in the mask.
+    pub(super) fn forgive_mask(&mut self, mask: Reading<'py>) {
+        self.forgiven.extend(mask.forgiven.iter().map(|note| format!("'mask': {note}")));
+    }
+
     /// What was read although the text does not allow it, in the order in which it was met.
     pub(super) fn forgiven(self) -> Vec<String> {
         self.forgiven
@@ -171,10 +181,7 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
     let mut reading = Reading::new(true).with_masks(mask::Policy::Keep);
     let interface = interface(&dictionary(value, attribute)?, &mut reading)?;
     refuse_lazy(value, &interface)?;
-    let mask = match &reading.mask {
-        Some(mask) => Some(mask::ArrayMask::read(mask, interface.layout(), false, true)?),
-        None => None,
-    };
+    let mask = mask::ArrayMask::read(&mut reading, interface.layout(), false)?;
     let array = PyDeviceArray::foreign(interface, Some(value.clone().unbind())).with_mask(mask);
     Ok(Some(Bound::new(py, array)?))
 }

@@ -166,10 +166,7 @@ pub(super) fn interface(
             interface
         }
     };
-    let mask = match reading.mask.take() {
-        Some(mask) => Some(ArrayMask::read(&mask, interface.layout(), mask::is_bits(mask_format)?, strict)?),
-        None => None,
-    };
+    let mask = ArrayMask::read(&mut reading, interface.layout(), mask::is_bits(mask_format)?)?;
     let mask = mask.map(|mask| Py::new(obj.py(), PyInterface::of_mask(mask.interface().clone()))).transpose()?;
     Ok(PyInterface { interface, mask, forgiven: reading.forgiven() })
 }

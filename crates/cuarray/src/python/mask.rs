@@ -63,20 +63,21 @@ impl ArrayMask {
         ArrayMask { source, packed: None, unpacked: PyOnceLock::new() }
     }
 
-    /// The mask that `object` is of an array of layout `array`.
+    /// The mask that `reading` has found of an array of layout `array`, if it has.
     ///
     /// # Errors
     /// Key `mask`: the object is no CUDA array, has a mask itself, has no truth value, or does not fit the array's shape.
-    pub(super) fn read(object: &Bound<'_, PyAny>, array: &Layout, bits: bool, strict: bool) -> Result<ArrayMask> {
-        let interface = described(object, strict)?;
+    pub(super) fn read(reading: &mut Reading<'_>, array: &Layout, bits: bool) -> Result<Option<ArrayMask>> {
+        let Some(object) = reading.mask.take() else { return Ok(None) };
+        let interface = described(&object, reading)?;
         let packed = bits || interface.typestr().bits() == Some(1);
         if packed {
             check_bits(&interface, array)?;
         } else {
             Mask::new(interface.clone(), array)?;
         }
-        let source = Py::new(object.py(), PyDeviceArray::foreign(interface, Some(object.clone().unbind())))?;
-        Ok(ArrayMask { source, packed: packed.then(|| array.clone()), unpacked: PyOnceLock::new() })
+        let source = Py::new(object.py(), PyDeviceArray::foreign(interface, Some(object.unbind())))?;
+        Ok(Some(ArrayMask { source, packed: packed.then(|| array.clone()), unpacked: PyOnceLock::new() }))
     }
 
     /// The stream to heed before the mask is read, if there is one.
@@ -122,8 +123,8 @@ impl ArrayMask {
 }
 
 /// The interface of a mask object; what is wrong with it is wrong with the entry `mask`.
-fn described(object: &Bound<'_, PyAny>, strict: bool) -> Result<Interface> {
-    let mut reading = Reading::new(strict).with_masks(Policy::Keep);
+fn described<'py>(object: &Bound<'py, PyAny>, array: &mut Reading<'py>) -> Result<Interface> {
+    let mut reading = array.of_mask();
     let read = import::attribute(object).and_then(|dict| import::interface(&dict, &mut reading));
     let interface = read.map_err(|error| match error.is_invalid_interface() || error.is_not_an_array() {
         true => Error::entry("mask", error.to_string()),
@@ -132,6 +133,7 @@ fn described(object: &Bound<'_, PyAny>, strict: bool) -> Result<Interface> {
     if reading.mask.is_some() {
         return Err(Error::entry("mask", "has a mask itself; an array of which all elements are valid is expected"));
     }
+    array.forgive_mask(reading);
     Ok(interface)
 }
 
