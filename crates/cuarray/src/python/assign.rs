@@ -1,7 +1,8 @@
 //! `a[key] = value`: by copies and fills, since there are no kernels.
 //!
-//! A value that is one element is filled in, where the driver can: elements of 1, 2 or 4 bytes, and of any size if all bytes are
-//! the same. Everything else is copied, and a copy of any layout is a few boxes ([`CopyPlan`]), except for two kinds of source.
+//! A value that is one element is filled in, so that the host's memory is not read and nothing waits. The driver fills with
+//! elements of 1, 2 or 4 bytes, and of any size if all bytes are the same; of other sizes, it is given the words of one element,
+//! which is then doubled. Everything else is copied, and a copy of any layout is a few boxes ([`CopyPlan`]), except for two kinds of source.
 //! One that repeats (a broadcast) is written once and then doubled on the device ([`Repetition`]). One that runs otherwise than
 //! its destination (reversed, transposed) would take a driver call for each element or row; where that costs more than going
 //! over the bus twice, its elements go through the host, which puts them in order.
@@ -18,7 +19,7 @@ use super::{
     transfer::{self, Side},
 };
 use crate::{
-    Error, Index, Interface, Layout, Result,
+    Error, Index, Layout, Result,
     driver::{
         Allocation, CaptureStatus, Context, PointerAttributes, Stream,
         copy::{fill_bytes, fill_rows},
@@ -34,6 +35,9 @@ use pyo3::{
 
 /// What a driver call costs, in bytes that a bus moves meanwhile, there and back.
 const BYTES_WORTH_A_CALL: usize = 32 * 1024;
+
+/// Up to this size, one element is filled in word by word.
+const BYTES_TO_FILL_BY_WORDS: usize = 64;
 
 /// Up to here a broadcast host value is made whole on the host: one copy takes less than the doublings.
 const BYTES_TO_BROADCAST_ON_HOST: usize = 64 * 1024;
@@ -133,10 +137,13 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
     if source.interface.layout().len() == 1 {
         let bytes = source.array.call_method0(intern!(py, "tobytes"))?;
         let bytes = bytes.cast::<PyBytes>().map_err(PyErr::from)?.as_bytes();
-        if let Some(plan) = fill_plan(dst, bytes)? {
+        // One blocking copy takes less than the steps of a fill, and a blocking assignment waits anyway.
+        let waits = stream.is_none() && target.default_stream()?.is_none();
+        let small = dst.layout().nbytes() <= BYTES_TO_BROADCAST_ON_HOST;
+        if let Some(fill) = Fill::of(dst.data(), dst.layout(), bytes, &wide, waits && small)? {
             return target.ordered(py, stream, None, false, |context, on| {
                 let work = Work { context, on };
-                work.fill(dst.data(), &plan, bytes)?;
+                work.fill(dst.data(), &fill, bytes)?;
                 work.settle()
             });
         }
@@ -168,7 +175,7 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
         if work.is_capturing()? {
             return Err(Error::unsupported(
                 "cannot assign a host array in a stream that is capturing: the graph would read it at each launch; assign a \
-                 device array, or a scalar of 1, 2 or 4 bytes",
+                 device array, or a scalar",
             ));
         }
         // SAFETY: the destination is the target's, whose owner keeps it; the host array is held beyond this call, and until
@@ -205,22 +212,38 @@ fn arranged<'py>(source: &HostArray<'py>, from: &Layout, offset: isize, to: &Lay
     HostArray::of(&array, None)
 }
 
-/// How the driver fills an array with one element, if it can.
-fn fill_plan(dst: &Interface, element: &[u8]) -> Result<Option<CopyPlan>> {
-    let unit = match element {
-        [first, rest @ ..] if rest.iter().all(|byte| byte == first) => 1,
-        [_, _] => 2,
-        [_, _, _, _] => 4,
-        _ => return Ok(None),
-    };
-    let layout = dst.layout();
-    let mut steps = layout.shape().iter().zip(layout.strides()).filter(|(length, _)| **length > 1);
-    let aligned =
-        dst.data().is_multiple_of(unit) && steps.all(|(_, step)| step.unsigned_abs().is_multiple_of(unit as usize));
-    if !aligned || layout.may_overlap_itself() {
-        return Ok(None);
+/// How the driver fills an array with one element.
+enum Fill {
+    /// Every box of the plan.
+    Boxes(CopyPlan),
+    /// The first element by its words, and the rest from there, if there is more.
+    Doubled(Option<Repetition>),
+}
+
+impl Fill {
+    /// `None` where the driver cannot, or where that would be by doubling and is not wanted. `wide` is the element, broadcast.
+    fn of(data: u64, layout: &Layout, element: &[u8], wide: &Layout, only_boxes: bool) -> Result<Option<Fill>> {
+        if layout.may_overlap_itself() {
+            return Ok(None);
+        }
+        let unit = match element {
+            [first, rest @ ..] if rest.iter().all(|byte| byte == first) => 1,
+            [_, _] => 2,
+            [_, _, _, _] => 4,
+            _ => 0,
+        };
+        let mut steps = layout.shape().iter().zip(layout.strides()).filter(|(length, _)| **length > 1);
+        let aligned = unit != 0
+            && data.is_multiple_of(unit)
+            && steps.all(|(_, step)| step.unsigned_abs().is_multiple_of(unit as usize));
+        if aligned {
+            return Ok(CopyPlan::new(layout, layout)?.map(Fill::Boxes));
+        }
+        if only_boxes || element.len() > BYTES_TO_FILL_BY_WORDS {
+            return Ok(None);
+        }
+        Ok(Some(Fill::Doubled(Repetition::new(layout, wide)?)))
     }
-    CopyPlan::new(layout, layout)
 }
 
 /// Where the driver's calls go.
@@ -296,8 +319,26 @@ impl Work<'_> {
         Ok(true)
     }
 
+    fn fill(&self, dst: u64, fill: &Fill, element: &[u8]) -> Result<()> {
+        match fill {
+            Fill::Boxes(plan) => self.fill_boxes(dst, plan, element),
+            Fill::Doubled(steps) => {
+                let mut done = 0;
+                while done < element.len() {
+                    let at = dst.wrapping_add(done as u64);
+                    let fits = |unit: usize| at.is_multiple_of(unit as u64) && element.len() - done >= unit;
+                    let unit = [4, 2].into_iter().find(|&unit| fits(unit)).unwrap_or(1);
+                    // SAFETY: one element lies at `dst`, within the target, whose owner keeps it.
+                    unsafe { fill_bytes(self.context, at, &element[done..done + unit], 1, self.on) }?;
+                    done += unit;
+                }
+                steps.as_ref().map_or(Ok(()), |steps| self.double(dst, steps))
+            }
+        }
+    }
+
     /// Fills every box of the plan with one element.
-    fn fill(&self, dst: u64, plan: &CopyPlan, element: &[u8]) -> Result<()> {
+    fn fill_boxes(&self, dst: u64, plan: &CopyPlan, element: &[u8]) -> Result<()> {
         let width = plan.width / element.len().max(1);
         for (start, _) in plan.starts() {
             let start = dst.wrapping_add_signed(start as i64);

@@ -5,14 +5,7 @@
 //! `ravel` alone may copy, as NumPy's do, when no strides say what is asked for; the copy is made by the driver.
 
 use super::{
-    allocate::HostMemory,
-    assign,
-    create,
-    device_array::PyDeviceArray,
-    dtype::Element,
-    import,
-    mask::ArrayMask,
-    stream,
+    allocate::HostMemory, assign, create, device_array::PyDeviceArray, dtype::Element, import, mask::ArrayMask, stream,
 };
 use crate::{
     Error, Field, FieldType, Index, Interface, Layout, Order, Result, StreamEntry, TypeStr, Version, View,
