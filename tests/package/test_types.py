@@ -6,13 +6,14 @@ import importlib.util
 from collections.abc import Callable
 from typing import Any
 
-import cuarray
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from numpy_types import dtypes, elements, structured
 from producers import Producer, describe, foreign
+
+import cuarray
 
 relaxed = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 needs_ml_dtypes = pytest.mark.skipif(
@@ -217,7 +218,7 @@ def test_a_type_that_holds_itself_too_often_is_refused_quickly() -> None:
 def test_bit_fields_keep_their_typestr_and_have_no_dtype(driver: str) -> None:
     bits = cuarray.device_array(100, "|t1")
     assert (bits.typestr, bits.__cuda_array_interface__["typestr"]) == ("|t1", "|t1")
-    with pytest.raises(BufferError, match="NumPy has no type for the typestr '|t1'"):
+    with pytest.raises(BufferError, match=r"NumPy has no type for the typestr '\|t1'"):
         _ = bits.dtype
 
 
