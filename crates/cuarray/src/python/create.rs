@@ -160,8 +160,9 @@ pub(super) fn is_cuda_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// A new, uninitialized array in device memory.
 ///
-/// shape: an int or a tuple of ints. dtype: anything that numpy.dtype takes, or 'bfloat16' or an 8-bit float by name. strides: bytes for each dimension, or None
-/// for contiguous elements in `order` 'C' or 'F'. stream: the array's default stream.
+/// shape: an int or a tuple of ints. dtype: anything that numpy.dtype takes; 'bfloat16' and the 8-bit floats by name.
+/// strides: bytes for each dimension, or None for contiguous elements in `order` 'C' or 'F'. stream: the array's default
+/// stream.
 ///
 /// Raises ValueError where shape, strides, dtype or order are wrong, CudaError where there is no driver or no memory.
 ///

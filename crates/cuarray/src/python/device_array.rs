@@ -1,9 +1,8 @@
 //! `DeviceArray`: an interface, what keeps its memory alive, and its default stream.
 
 use super::{
-    assign,
+    assign, dtype,
     export::{self, Template},
-    dtype,
     host::{self, HostArray},
     import, indexing,
     mask::ArrayMask,
@@ -587,7 +586,8 @@ impl PyDeviceArray {
 
     fn __repr__(&self) -> String {
         let layout = self.interface.layout();
-        let mut text = format!("DeviceArray(shape={}, typestr='{}'", tuple(layout.shape()), self.interface.typestr().label());
+        let mut text =
+            format!("DeviceArray(shape={}, typestr='{}'", tuple(layout.shape()), self.interface.typestr().label());
         if !layout.is_c_contiguous() {
             text += &format!(", strides={}", tuple(layout.strides()));
         }

@@ -135,10 +135,14 @@ fn structure(dtype: &Bound<'_, PyAny>, names: &Bound<'_, PyAny>, depth: usize) -
         });
         let text: String = name.extract()?;
         if text.is_empty() {
-            return Err(Error::entry("descr", format!("{dtype} has a field without a name, which would read as a gap")));
+            return Err(Error::entry(
+                "descr",
+                format!("{dtype} has a field without a name, which would read as a gap"),
+            ));
         }
         let (ty, shape) = field_type(&entry.get_item(0)?, depth + 1)?;
-        listed.push((entry.get_item(1)?.extract()?, Field { title: title.transpose()?, shape, ..Field::new(text, ty) }));
+        listed
+            .push((entry.get_item(1)?.extract()?, Field { title: title.transpose()?, shape, ..Field::new(text, ty) }));
     }
     Descr::from_offsets(dtype.getattr(intern!(py, "itemsize"))?.extract()?, listed)
 }
@@ -226,4 +230,3 @@ fn made_structure<'py>(py: Python<'py>, descr: &Descr) -> Result<Bound<'py, PyAn
     spec.set_item(intern!(py, "itemsize"), descr.itemsize())?;
     Ok(host::numpy(py)?.call_method1(intern!(py, "dtype"), (spec,))?)
 }
-

@@ -202,10 +202,9 @@ pub(super) fn refuse_lazy(object: &Bound<'_, PyAny>, interface: &Interface) -> R
     if interface.version() >= Version::V3 || !matches!(interface.typestr().kind(), Kind::Complex | Kind::Float) {
         return Ok(());
     }
-    for (mark, name, resolve) in [
-        (intern!(py, "is_conj"), "is_conj", "resolve_conj()"),
-        (intern!(py, "is_neg"), "is_neg", "resolve_neg()"),
-    ] {
+    for (mark, name, resolve) in
+        [(intern!(py, "is_conj"), "is_conj", "resolve_conj()"), (intern!(py, "is_neg"), "is_neg", "resolve_neg()")]
+    {
         let Some(is_marked) = object.getattr_opt(mark)? else { continue };
         if is_marked.is_callable() && is_marked.call0()?.is_truthy()? {
             return Err(Error::unsupported(format!(
