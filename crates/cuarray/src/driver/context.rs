@@ -68,6 +68,12 @@ impl Driver {
         Ok(Context { driver: self.clone(), state })
     }
 
+    /// How many events lie in the [pools](super::EventPool) of all contexts that somebody holds: those that are made once and
+    /// kept, and so are no leak.
+    pub fn idle_events(&self) -> usize {
+        lock(&self.0.contexts).iter().filter_map(Weak::upgrade).map(|state| state.free_events.len()).sum()
+    }
+
     /// The context with that handle, which somebody else keeps.
     pub(super) fn borrow_context(&self, raw: CUcontext) -> Context {
         let mut contexts = lock(&self.0.contexts);

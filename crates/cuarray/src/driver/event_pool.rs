@@ -57,7 +57,7 @@ impl EventPool<'_> {
 
     /// How many events lie in the pool.
     pub fn idle(&self) -> usize {
-        lock(&self.context.free_events().0).len()
+        self.context.free_events().len()
     }
 }
 
@@ -83,6 +83,10 @@ impl fmt::Debug for PooledEvent {
 pub(super) struct FreeEvents(Mutex<Vec<CUevent>>);
 
 impl FreeEvents {
+    pub(super) fn len(&self) -> usize {
+        lock(&self.0).len()
+    }
+
     fn take(&self) -> Option<CUevent> {
         lock(&self.0).pop()
     }

@@ -59,6 +59,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(stream::external_stream, module)?,
         wrap_pyfunction!(event::event, module)?,
         wrap_pyfunction!(runtime::driver_path, module)?,
+        wrap_pyfunction!(runtime::idle_events, module)?,
     ] {
         module.add_function(function)?;
     }

@@ -7,9 +7,10 @@ use crate::{
 use pyo3::prelude::*;
 use std::sync::OnceLock;
 
+static DRIVER: OnceLock<Driver> = OnceLock::new();
+
 /// The process's driver. A failure is not remembered: a simulated driver may be installed and the call made again.
 pub(super) fn driver() -> Result<&'static Driver> {
-    static DRIVER: OnceLock<Driver> = OnceLock::new();
     if let Some(driver) = DRIVER.get() {
         return Ok(driver);
     }
@@ -42,4 +43,13 @@ pub(super) fn context_of(pointer: u64) -> Result<Context> {
 #[pyfunction]
 pub(super) fn driver_path() -> Result<Option<String>> {
     Ok(driver()?.path().map(|path| path.to_string_lossy().into_owned()))
+}
+
+/// How many events the package keeps for its next exchange; what counts events takes these for no leak.
+///
+/// >>> cuarray._core.idle_events() >= 0
+/// True
+#[pyfunction]
+pub(super) fn idle_events() -> usize {
+    DRIVER.get().map_or(0, Driver::idle_events)
 }
