@@ -1,4 +1,4 @@
-"""Wrong input: each row of the table is refused with one exact type of error, a message that names the key and shows the value, and
+"""Wrong input: each row of the table is refused with `ValueError` itself, a message that names the key and shows the value, and
 nothing kept. Every row goes through all three ways in. What passes must pass too: the second table holds the borderline
 cases that are sound.
 """
@@ -56,7 +56,6 @@ class Handle(enum.IntEnum):
 class Row(NamedTuple):
     """``entries`` replace those of a sound interface; ``without`` are taken out of it."""
 
-    error: type[BaseException]
     key: str
     shown: str
     entries: dict[str, Any]
@@ -67,19 +66,19 @@ class Row(NamedTuple):
 
 
 def missing(key: str) -> Row:
-    return Row(ValueError, key, "missing", {}, (key,))
+    return Row(key, "missing", {}, (key,))
 
 
 def wrong(key: str, value: Any, shown: str | None = None, **others: Any) -> Row:
-    return Row(ValueError, key, repr(value) if shown is None else shown, {key: value, **others})
+    return Row(key, repr(value) if shown is None else shown, {key: value, **others})
 
 
 BIG = 2**63
 MALFORMED: list[Row] = [
     # A required key is missing; a key is only a key when it is spelt so.
     *map(missing, ("shape", "typestr", "data", "version")),
-    Row(ValueError, "shape", "missing", {"Shape": (2,)}, ("shape",)),
-    Row(ValueError, "version", "missing", {}, ("shape", "typestr", "data", "version")),
+    Row("shape", "missing", {"Shape": (2,)}, ("shape",)),
+    Row("version", "missing", {}, ("shape", "typestr", "data", "version")),
     # shape: of a wrong type
     wrong("shape", None),
     wrong("shape", 2),
@@ -302,13 +301,27 @@ MALFORMED: list[Row] = [
     wrong("descr", [("x", "<f4", (-2,))], typestr="|V8", shown="-2"),
     wrong("descr", [("x", "<f4", "2")], typestr="|V8", shown="2"),
     wrong("descr", [("x", "<f4", (2**62, 2**62))], typestr="|V8", shown=str(2**62)),
-    # mask: an array of any kind cannot be taken as it is
-    Row(BufferError, "mask", "mask", {"mask": Producer(describe(typestr="|b1"))}),
-    Row(BufferError, "mask", "mask", {"mask": Producer(describe(typestr="|b1")), "version": 1}),
-    Row(BufferError, "mask", "mask", {"mask": describe(typestr="|b1")}),
-    Row(BufferError, "mask", "mask", {"mask": np.ones(2, bool)}),
-    Row(BufferError, "mask", "mask", {"mask": True}),
-    Row(BufferError, "mask", "mask", {"mask": False}),
+    # mask: no CUDA array, or one that is no mask of this array
+    wrong("mask", True, "bool"),
+    wrong("mask", False, "bool"),
+    wrong("mask", 1, "int"),
+    wrong("mask", "mask", "str"),
+    wrong("mask", [True, False], "list"),
+    wrong("mask", np.ones(2, bool), "numpy.ndarray"),
+    wrong("mask", describe(typestr="|b1"), "dict"),
+    wrong("mask", Producer(17), "17"),
+    wrong("mask", Producer({}), "missing"),
+    wrong("mask", Producer(describe(typestr="|b1", shape=[2])), "[2]"),
+    wrong("mask", Producer(describe(typestr="|b1", stream=0)), "0"),
+    wrong("mask", Producer(describe(typestr="|b1", version=4)), "4"),
+    wrong("mask", Producer(describe(typestr="|V1")), "|V1"),
+    wrong("mask", Producer(describe(typestr="|b1", shape=(3,))), "(3,)"),
+    wrong("mask", Producer(describe(typestr="|b1", shape=(0,))), "(0,)"),
+    wrong("mask", Producer(describe(typestr="|b1", shape=(2, 1))), "(2, 1)"),
+    wrong("mask", Producer(describe(typestr="|b1", shape=(1, 2))), "(1, 2)"),
+    wrong("mask", Producer(describe(typestr="|t1", shape=(9,))), "16 bits", shape=(100,)),
+    wrong("mask", Producer(describe(typestr="|b1", mask=Producer(describe(typestr="|b1")))), "mask itself"),
+    wrong("mask", Producer(describe(typestr="|b1", mask=0)), "mask itself"),
 ]
 
 
@@ -337,9 +350,9 @@ ways_in = pytest.mark.parametrize(
 def test_a_wrong_entry_is_refused(read: Callable[[dict[Any, Any]], object], row: Row) -> None:
     interface = row.interface()
     before = dict(interface)
-    with pytest.raises(row.error) as raised:
+    with pytest.raises(ValueError) as raised:
         read(interface)
-    assert type(raised.value) is row.error
+    assert type(raised.value) is ValueError
     message = str(raised.value)
     assert f"__cuda_array_interface__['{row.key}']" in message
     assert row.shown in message
@@ -361,11 +374,13 @@ def test_a_refusal_keeps_no_reference(row: Row) -> None:
     for read in WAYS_IN:
         before = [sys.getrefcount(each) for each in watched]
         for _ in range(3):
-            with pytest.raises(row.error):
+            with pytest.raises(ValueError):
                 read(interface)
-        with pytest.raises(row.error):
+        with pytest.raises(ValueError):
             cuarray.as_cuda_array(producer)
-        assert [sys.getrefcount(each) for each in watched] == before
+        # A shared constant may have lost references of earlier tests meanwhile; none may have gained one.
+        after = [sys.getrefcount(each) for each in watched]
+        assert all(now <= then for now, then in zip(after, before, strict=True))
 
 
 def blocks_kept(work: Callable[[], None], rounds: int) -> int:
@@ -391,7 +406,7 @@ def test_refusals_leave_no_memory_behind() -> None:
             for read in WAYS_IN:
                 try:
                     read(interface)
-                except (TypeError, ValueError, BufferError):
+                except ValueError:
                     continue
                 pytest.fail(f"{interface} was taken")
 
@@ -624,7 +639,7 @@ def test_a_mask_that_is_the_array_itself_ends() -> None:
     producer = Producer(describe())
     producer.__cuda_array_interface__["mask"] = producer
     for read in (cuarray.as_cuda_array, cuarray.interface):
-        with pytest.raises(BufferError, match="mask"):
+        with pytest.raises(ValueError, match="mask itself"):
             read(producer)
 
 

@@ -1,0 +1,125 @@
+"""Settings: what each switches off, that it switches off nothing else, and where it can be said."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+
+import cuarray
+import driver_probe
+import numpy as np
+import pytest
+from driver_probe import ForeignStream, held
+from producers import foreign
+
+Run = Callable[..., str]
+
+SHOW = "import cuarray; c = cuarray.config; print(c.sync, c.export_stream, c.export_version)"
+VARIABLES = ("CUARRAY_SYNC", "NUMBA_CUDA_ARRAY_INTERFACE_SYNC", "CUARRAY_EXPORT_STREAM", "CUARRAY_EXPORT_VERSION")
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, "True True 3"),
+        ({"CUARRAY_SYNC": "0"}, "False True 3"),
+        ({"NUMBA_CUDA_ARRAY_INTERFACE_SYNC": "0"}, "False True 3"),
+        ({"CUARRAY_SYNC": "1", "NUMBA_CUDA_ARRAY_INTERFACE_SYNC": "0"}, "False True 3"),
+        ({"CUARRAY_SYNC": "1"}, "True True 3"),
+        ({"CUARRAY_SYNC": ""}, "True True 3"),
+        ({"CUARRAY_EXPORT_STREAM": "0"}, "True False 3"),
+        ({"CUARRAY_EXPORT_STREAM": "1"}, "True True 3"),
+        ({"CUARRAY_EXPORT_VERSION": "2"}, "True True 2"),
+        ({"CUARRAY_EXPORT_VERSION": "3"}, "True True 3"),
+    ],
+    ids=str,
+)
+def test_the_environment(run_python: Run, environment: dict[str, str], expected: str) -> None:
+    assert run_python(SHOW, **{**dict.fromkeys(VARIABLES), **environment}).strip() == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("CUARRAY_SYNC", "no"),
+        ("CUARRAY_SYNC", "2"),
+        ("CUARRAY_EXPORT_STREAM", "False"),
+        ("CUARRAY_EXPORT_VERSION", "1"),
+        ("CUARRAY_EXPORT_VERSION", "4"),
+        ("CUARRAY_EXPORT_VERSION", "three"),
+    ],
+)
+def test_a_value_that_is_not_understood_is_an_error_on_import(run_python: Run, name: str, value: str) -> None:
+    program = f"""
+        try:
+            import cuarray
+        except ValueError as error:
+            print(error)
+    """
+    printed = run_python(textwrap.dedent(program), **{name: value})
+    assert name in printed
+    assert value in printed
+
+
+def test_repr_and_types() -> None:
+    assert repr(cuarray.config) == "cuarray.config(sync=True, export_stream=True, export_version=3)"
+    for value in (0, 1, None, "no"):
+        with pytest.raises(TypeError):
+            cuarray.config.sync = value  # type: ignore[assignment]
+        with pytest.raises(TypeError):
+            cuarray.config.export_stream = value  # type: ignore[assignment]
+    for number in (0, 1, 4, 255):
+        with pytest.raises(ValueError, match=str(number)):
+            cuarray.config.export_version = number
+    for number in (-1, 256, 2**70):
+        with pytest.raises((OverflowError, ValueError)):
+            cuarray.config.export_version = number
+    with pytest.raises(AttributeError):
+        cuarray.config.snyc = False  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError):
+        del cuarray.config.sync  # type: ignore[misc]
+    assert repr(cuarray.config) == "cuarray.config(sync=True, export_stream=True, export_version=3)"
+
+
+def test_sync_off_ignores_the_stream_of_an_import_and_of_a_source(driver: str, foreign_stream: ForeignStream) -> None:
+    memory = cuarray.to_device(np.full(4, 1, np.uint8))
+    producer = foreign(memory, stream=foreign_stream.handle)
+    target = cuarray.to_device(np.zeros(4, np.uint8))
+    cuarray.config.sync = False
+    with held(foreign_stream.handle) as hold:
+        driver_probe.fill(memory.ptr, 9, 4, foreign_stream.handle)
+        imported = cuarray.as_cuda_array(producer)
+        assert imported.stream == cuarray.external_stream(foreign_stream)
+        target.copy_to_device(producer)
+        assert target.copy_to_host().tolist() == [1] * 4
+        assert hold.is_held
+
+
+def test_sync_off_does_not_touch_what_is_exported_or_asked_for(driver: str, foreign_stream: ForeignStream) -> None:
+    cuarray.config.sync = False
+    stream = cuarray.stream()
+    array = cuarray.to_device(np.full(4, 1, np.uint8), stream=stream)
+    assert array.__cuda_array_interface__["stream"] == stream.handle
+    with held(stream.handle) as hold:
+        driver_probe.fill(array.ptr, 9, 4, stream.handle)
+        hold.let_go_soon()
+        assert array.copy_to_host().tolist() == [9] * 4
+
+
+def test_export_stream_off(driver: str) -> None:
+    array = cuarray.device_array(4, stream=cuarray.stream())
+    before = array.__cuda_array_interface__
+    cuarray.config.export_stream = False
+    assert array.__cuda_array_interface__ == {**before, "stream": None}
+    assert array.stream is not None
+    cuarray.config.export_stream = True
+    assert array.__cuda_array_interface__ == before
+
+
+def test_export_version_2_has_no_stream(driver: str) -> None:
+    array = cuarray.device_array(4, stream=cuarray.stream())
+    before = array.__cuda_array_interface__
+    cuarray.config.export_version = 2
+    after = array.__cuda_array_interface__
+    assert "stream" not in after
+    assert after == {**{key: value for key, value in before.items() if key != "stream"}, "version": 2}

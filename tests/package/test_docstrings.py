@@ -1,0 +1,63 @@
+"""Every public name is documented, and every example in the documentation runs and prints what it says."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import cuarray
+import pytest
+
+
+def documented() -> Iterator[tuple[str, Any]]:
+    yield "cuarray", cuarray
+    for name in cuarray.__all__:
+        if name.startswith("__"):
+            continue
+        value = getattr(cuarray, name)
+        yield f"cuarray.{name}", value
+        if inspect.isclass(value) and not issubclass(value, BaseException):
+            for attribute, member in vars(value).items():
+                if not attribute.startswith("_") or attribute == "__cuda_array_interface__":
+                    yield f"cuarray.{name}.{attribute}", member
+
+
+DOCUMENTED = dict(documented())
+FUNCTIONS = [name for name, value in DOCUMENTED.items() if isinstance(value, types.BuiltinFunctionType)]
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_it_is_documented(name: str) -> None:
+    assert inspect.getdoc(DOCUMENTED[name]), f"{name} has no docstring"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_shows_its_signature(name: str) -> None:
+    assert inspect.signature(DOCUMENTED[name]) is not None
+
+
+def test_all_names_everything_that_is_there() -> None:
+    public = {name for name in vars(cuarray) if not name.startswith("_") and name != "annotations"}
+    assert public <= set(cuarray.__all__)
+    assert sorted(cuarray.__all__) == list(dict.fromkeys(sorted(cuarray.__all__)))
+
+
+EXAMPLES = {
+    name: doctest.DocTestParser().get_doctest(value.__doc__, {"cuarray": cuarray}, name, None, 0)
+    for name, value in DOCUMENTED.items()
+    if isinstance(value.__doc__, str) and ">>>" in value.__doc__
+}
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 12
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_print_what_they_say(driver: str, name: str) -> None:
+    printed: list[str] = []
+    results = doctest.DocTestRunner(verbose=False).run(EXAMPLES[name], out=printed.append)
+    assert results.failed == 0, "".join(printed)

@@ -1,0 +1,211 @@
+"""What the driver refuses: `CudaError` names the error and the call, and nothing is left behind.
+
+The simulated driver fails on demand, each program in a process of its own.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+
+import cuarray
+import driver_probe
+import numpy as np
+import pytest
+from producers import Producer, describe, foreign
+
+Run = Callable[..., str]
+
+
+def test_a_cuda_error_is_a_runtime_error() -> None:
+    assert issubclass(cuarray.CudaError, RuntimeError)
+    assert cuarray.CudaError.__module__ == "cuarray"
+
+
+def test_an_error_names_the_call_and_keeps_the_drivers_name(driver: str) -> None:
+    with pytest.raises(cuarray.CudaError) as raised:
+        cuarray.device_array(2**60, "u1")
+    error = raised.value
+    assert (error.name, error.code, error.call) == ("CUDA_ERROR_OUT_OF_MEMORY", 2, "cuMemAlloc")
+    assert "CUDA_ERROR_OUT_OF_MEMORY" in str(error)
+    assert str(error).startswith("cuMemAlloc: ")
+
+
+def test_memory_that_is_none_is_refused_by_the_driver(simulator: str) -> None:
+    for array in (
+        cuarray.from_cuda_array_interface(describe(data=(4096, False))),
+        cuarray.as_cuda_array(Producer(describe(data=(2**63, False)))),
+    ):
+        assert array.device is None
+        for copy in (array.copy_to_host, lambda array=array: array.copy_to_device(np.float32([1, 2]))):
+            with pytest.raises(cuarray.CudaError) as raised:
+                copy()
+            assert raised.value.name == "CUDA_ERROR_INVALID_VALUE"
+
+
+def test_an_array_longer_than_its_memory_is_refused_by_the_driver(simulator: str) -> None:
+    memory = cuarray.to_device(np.zeros(512, np.uint8))
+    beyond = cuarray.as_cuda_array(foreign(memory, shape=(2**22,)))
+    with pytest.raises(cuarray.CudaError) as raised:
+        beyond.copy_to_host()
+    assert raised.value.name == "CUDA_ERROR_INVALID_VALUE"
+
+
+def test_a_stream_that_is_gone_is_refused_by_the_driver(simulator: str) -> None:
+    stream = driver_probe.ForeignStream()
+    stream.destroy()
+    memory = cuarray.to_device(np.zeros(4, np.uint8))
+    producer = foreign(memory, stream=stream.handle)
+    with pytest.raises(cuarray.CudaError) as raised:
+        cuarray.as_cuda_array(producer)
+    assert raised.value.code is not None
+    assert raised.value.name in str(raised.value)
+    with pytest.raises(cuarray.CudaError):
+        memory.copy_to_host(stream=stream)
+    with pytest.raises(cuarray.CudaError):
+        cuarray.external_stream(stream).synchronize()
+    assert memory.copy_to_host().tolist() == [0] * 4
+
+
+# Each call that a program makes, and the driver calls that are made to fail in turn beneath it. `before` runs unharmed.
+PROGRAMS = {
+    "import with a stream": (
+        "a = cuarray.device_array(4, 'u1'); d = {**a.__cuda_array_interface__, 'stream': 1}",
+        "cuarray.from_cuda_array_interface(d, owner=a)",
+        ["cuStreamSynchronize", "cuPointerGetAttributes", "cuCtxPushCurrent_v2"],
+    ),
+    "allocation": ("", "cuarray.device_array(4, 'u1')", ["cuMemAlloc_v2", "cuCtxPushCurrent_v2"]),
+    "copy to the host": (
+        "a = cuarray.to_device(numpy.zeros(4, 'u1'))",
+        "a.copy_to_host()",
+        ["cuMemcpyDtoH_v2", "cuPointerGetAttributes", "cuCtxPushCurrent_v2"],
+    ),
+    "copy to the device": (
+        "a = cuarray.device_array(4, 'u1')",
+        "a.copy_to_device([1, 2, 3, 4])",
+        ["cuMemcpyHtoD_v2", "cuPointerGetAttributes"],
+    ),
+    "to_device": ("", "cuarray.to_device([1, 2])", ["cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuPointerGetAttributes"]),
+    "copy of boxes": (
+        "a = cuarray.device_array((4, 4), 'u1', strides=(16, 1))",
+        "a.copy_to_device(numpy.zeros((4, 4), 'u1'))",
+        ["cuMemcpy3D_v2"],
+    ),
+    "copy within the device": (
+        "a = cuarray.to_device([1, 2]); b = cuarray.to_device([3, 4])",
+        "a.copy_to_device(b)",
+        ["cuMemcpyDtoD_v2", "cuStreamSynchronize"],
+    ),
+    "copy in another stream": (
+        "s = cuarray.stream(); t = cuarray.stream(); a = cuarray.to_device(numpy.zeros(4, 'u1'), stream=s)",
+        "a.copy_to_device(numpy.ones(4, 'u1'), stream=t)",
+        ["cuMemcpyHtoDAsync_v2", "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent"],
+    ),
+    "new stream": ("", "cuarray.stream()", ["cuStreamCreate"]),
+    "new event": ("", "cuarray.event()", ["cuEventCreate"]),
+    "synchronize": ("s = cuarray.stream()", "s.synchronize()", ["cuStreamSynchronize"]),
+    "query": ("s = cuarray.stream()", "s.query()", ["cuStreamQuery"]),
+    "record": ("e = cuarray.event(); s = cuarray.stream()", "e.record(s)", ["cuEventRecord"]),
+    "wait": ("e = cuarray.event(); s = cuarray.stream(); e.record(s)", "e.wait(cuarray.default_stream())", ["cuStreamWaitEvent"]),
+    "event synchronize": ("e = cuarray.event()", "e.synchronize()", ["cuEventSynchronize"]),
+    "event query": ("e = cuarray.event()", "e.query()", ["cuEventQuery"]),
+    "device": ("a = cuarray.to_device([1])", "a.device", ["cuPointerGetAttributes"]),
+}
+
+TEMPLATE = """
+import gc
+import cuarray, cuarray_sim, numpy, driver_probe
+
+driver_probe.library()
+{before}
+
+def account():
+    gc.collect()
+    account = cuarray_sim.statistics()
+    return account["allocations"], account["streams"], account["events"]
+
+def attempt():
+    {attempt}
+
+before, context = account(), driver_probe.current_context()
+number = cuarray_sim.statistics()["calls"].get("{call}", 0)
+print("CALLS", number)
+try:
+    attempt()
+except cuarray.CudaError as error:
+    assert (error.name, error.code, error.call) == ("CUDA_ERROR_LAUNCH_FAILED", 719, "{named}"), error
+    assert "{named}: CUDA_ERROR_LAUNCH_FAILED" in str(error), error
+    error.__traceback__ = None
+    print("FAILED AS ASKED")
+assert driver_probe.current_context() == context, "a context was left current"
+allocations, streams, events = account()
+assert (allocations, streams) == before[:2], (allocations, streams, before)
+# The pool keeps the events that it made before the failure, idle.
+assert events <= before[2] + 2, (events, before)
+attempt()  # once more, unharmed
+assert driver_probe.current_context() == context
+print("DONE")
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [pytest.param(name, call, id=f"{name}: {call}") for name, (_, _, calls) in PROGRAMS.items() for call in calls],
+)
+def test_a_failed_call_leaves_nothing_behind(simulator: str, run_python: Run, name: str, call: str) -> None:
+    before, attempt, _ = PROGRAMS[name]
+    program = textwrap.dedent(TEMPLATE).format(
+        # An error has the call by the manual's name, which is not that of the exported symbol.
+        before=before, attempt=attempt, call=call, named=call.removesuffix("_v2")
+    )
+    # How many such calls come before the one that is to fail: a run without a fault tells.
+    first = run_python(program)
+    assert "FAILED AS ASKED" not in first
+    number = int(first.split("CALLS ")[1].split()[0]) + 1
+    printed = run_python(program, CUARRAY_SIM_FAULTS=f"{call}:{number}:CUDA_ERROR_LAUNCH_FAILED")
+    assert "FAILED AS ASKED" in printed, printed
+    assert "DONE" in printed
+
+
+def test_a_code_that_is_not_known_is_shown_by_its_number(simulator: str, run_python: Run) -> None:
+    printed = run_python(
+        textwrap.dedent("""
+            import cuarray
+            try:
+                cuarray.device_array(4)
+            except cuarray.CudaError as error:
+                print(error.name, error.code, error.call, error)
+        """),
+        CUARRAY_SIM_FAULTS="cuMemAlloc_v2:1:12345",
+    )
+    assert printed.startswith("None 12345 cuMemAlloc ")
+    assert "12345" in printed.split(maxsplit=3)[3]
+
+
+def test_a_driver_that_does_not_initialize_is_tried_again(simulator: str, run_python: Run) -> None:
+    printed = run_python(
+        textwrap.dedent("""
+            import cuarray
+            try:
+                cuarray.device_array(4)
+            except cuarray.CudaError as error:
+                print(error.name, error.call)
+            print(cuarray.device_array(4).shape)
+        """),
+        CUARRAY_SIM_FAULTS="cuInit:1:CUDA_ERROR_NO_DEVICE",
+    )
+    assert "CUDA_ERROR_NO_DEVICE cuInit" in printed
+
+
+def test_a_failed_free_is_no_exception(simulator: str, run_python: Run) -> None:
+    """Nobody could catch it: it happens where the last reference goes."""
+    printed = run_python(
+        textwrap.dedent("""
+            import cuarray
+            a = cuarray.device_array(4)
+            del a
+            print("STILL HERE", cuarray.device_array(4).shape)
+        """),
+        CUARRAY_SIM_FAULTS="cuMemFree_v2:1:CUDA_ERROR_LAUNCH_FAILED",
+    )
+    assert "STILL HERE (4,)" in printed

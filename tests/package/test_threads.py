@@ -1,0 +1,204 @@
+"""Many threads at once: imports, exports, copies, streams and releases, each thread with right values."""
+
+from __future__ import annotations
+
+import gc
+import random
+import threading
+import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import cuarray
+import driver_probe
+import numpy as np
+from producers import Producer, describe, foreign
+
+THREADS, ROUNDS = 8, 40
+
+
+def in_threads(work: Callable[[int], None]) -> None:
+    """Runs the work in all threads at the same time; what one of them raises is raised here."""
+    together = threading.Barrier(THREADS)
+
+    def begin(number: int) -> None:
+        together.wait()
+        work(number)
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        for future in [threads.submit(begin, number) for number in range(THREADS)]:
+            future.result(driver_probe.PATIENCE)
+
+
+def test_imports_and_exports_of_one_object() -> None:
+    producer = Producer(describe(shape=(2, 3), strides=(4, 8), data=(4096, True)))
+    array = cuarray.as_cuda_array(producer)
+    expected = array.__cuda_array_interface__
+
+    def work(number: int) -> None:
+        for _ in range(ROUNDS * 10):
+            imported = cuarray.as_cuda_array(producer)
+            assert imported.owner is producer
+            assert imported.__cuda_array_interface__ == array.__cuda_array_interface__ == expected
+            assert cuarray.interface(producer).shape == (2, 3)
+
+    in_threads(work)
+
+
+def test_refusals() -> None:
+    wrong = Producer(describe(stream=0))
+
+    def work(number: int) -> None:
+        for _ in range(ROUNDS * 10):
+            try:
+                cuarray.as_cuda_array(wrong)
+            except ValueError as error:
+                assert "['stream']" in str(error)
+            else:
+                raise AssertionError("was taken")
+
+    in_threads(work)
+
+
+def test_each_thread_with_arrays_and_a_stream_of_its_own(driver: str) -> None:
+    def work(number: int) -> None:
+        context = driver_probe.current_context()
+        stream = cuarray.stream()
+        for each in range(ROUNDS):
+            host = np.full((3, 5), number * 1000 + each, np.int32)
+            array = cuarray.to_device(host, stream=stream)
+            other = cuarray.device_array((3, 5), np.int32, order="F")
+            other.copy_to_device(array)
+            assert np.array_equal(other.copy_to_host(), host)
+            assert np.array_equal(array.copy_to_host(stream=stream), host)
+        assert driver_probe.current_context() == context
+
+    in_threads(work)
+
+
+def test_all_threads_read_one_array(driver: str) -> None:
+    host = np.arange(1000)
+    array = cuarray.to_device(host)
+
+    def work(number: int) -> None:
+        stream = cuarray.stream() if number % 2 else None
+        for _ in range(ROUNDS):
+            target = np.zeros(1000, int)
+            array.copy_to_host(target, stream=stream)
+            if stream is not None:
+                stream.synchronize()
+            assert np.array_equal(target, host)
+
+    in_threads(work)
+
+
+def test_per_thread_default_streams_differ(driver: str) -> None:
+    """What one thread has pending in its own default stream is nothing that another waits for."""
+    stream = cuarray.per_thread_default_stream()
+    done: list[bool] = []
+
+    def other() -> None:
+        cuarray.per_thread_default_stream().synchronize()
+        done.append(cuarray.per_thread_default_stream().query())
+
+    with driver_probe.held(stream.handle) as hold:
+        assert not stream.query()
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join(driver_probe.PATIENCE)
+        assert done == [True]
+        assert hold.is_held
+
+
+def test_events_pass_between_threads(driver: str) -> None:
+    array = cuarray.to_device(np.zeros(4, np.int32))
+    turn: list[Any] = [cuarray.event()]
+    lock = threading.Lock()
+    order: list[int] = []
+
+    def work(number: int) -> None:
+        stream, event = cuarray.stream(), cuarray.event()
+        for _ in range(ROUNDS):
+            with lock:
+                turn[0].wait(stream)
+                array.copy_to_device(np.full(4, number, np.int32), stream=stream)
+                event = cuarray.event()
+                event.record(stream)
+                turn[0] = event
+                order.append(number)
+        stream.synchronize()
+
+    in_threads(work)
+    turn[0].synchronize()
+    assert array.copy_to_host().tolist() == [order[-1]] * 4
+
+
+def test_arrays_go_in_other_threads_than_they_came_from(driver: str) -> None:
+    shelf: list[Any] = [None] * 32
+    lock = threading.Lock()
+
+    def work(number: int) -> None:
+        choose = random.Random(number)
+        stream = cuarray.stream()
+        for each in range(ROUNDS * 5):
+            array: Any = cuarray.to_device(np.full(8, each, np.int16), stream=stream if each % 2 else None)
+            if each % 3 == 0:
+                array = cuarray.as_cuda_array(foreign(array))
+            with lock:
+                place = choose.randrange(len(shelf))
+                array, shelf[place] = shelf[place], array
+            if array is not None:
+                assert len(set(array.copy_to_host().tolist())) == 1
+            del array
+
+    in_threads(work)
+    shelf.clear()
+
+
+def test_an_owner_shared_by_all_threads_is_released_once() -> None:
+    class Owner:
+        pass
+
+    released: list[int] = []
+    owner = Owner()
+    weakref.finalize(owner, released.append, 1)
+    holders = [[cuarray.from_cuda_array_interface(describe(), owner=owner) for _ in range(50)] for _ in range(THREADS)]
+    del owner
+    gc.collect()
+
+    def work(number: int) -> None:
+        while holders[number]:
+            assert isinstance(holders[number].pop().owner, Owner)
+
+    in_threads(work)
+    gc.collect()
+    assert released == [1]
+
+
+def test_a_thread_without_a_context_may_be_the_first(driver: str) -> None:
+    found: list[object] = []
+
+    def work() -> None:
+        assert driver_probe.current_context() is None
+        found.append(cuarray.to_device([1, 2]).copy_to_host().tolist())
+        found.append(driver_probe.current_context())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(driver_probe.PATIENCE)
+    assert found == [[1, 2], None]
+
+
+def test_switches_may_be_thrown_while_others_read(driver: str) -> None:
+    array = cuarray.device_array(4, stream=cuarray.stream())
+    handle = array.stream.handle
+
+    def work(number: int) -> None:
+        for each in range(ROUNDS * 5):
+            if number == 0:
+                cuarray.config.export_stream = bool(each % 2)
+            else:
+                assert array.__cuda_array_interface__["stream"] in (handle, None)
+
+    in_threads(work)
