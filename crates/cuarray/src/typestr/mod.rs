@@ -286,7 +286,7 @@ impl TypeStr {
     }
 
     /// What equality and hashing look at.
-    fn meaning(self) -> (Kind, Option<NamedType>, usize, Option<ByteOrder>, Option<(u32, TimeUnit)>) {
+    fn meaning(self) -> impl Hash + PartialEq {
         let size = match self.kind {
             Kind::BitField => self.size as usize,
             _ => self.itemsize(),
