@@ -6,7 +6,11 @@
 //! that only knows host memory (MPI libraries).
 
 use crate::allocator::FreeRanges;
+use crate::ipc;
+use std::collections::HashSet;
+use std::fs::File;
 use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
 
 /// How much wider the address range is than the memory: freed addresses come back late, and fragmentation never
 /// makes an allocation fail that fits the memory.
@@ -22,9 +26,13 @@ pub(crate) struct Arena {
     length: u64,
     /// Where the driver reaches the byte at `base`.
     shadow: u64,
-    file: libc::c_int,
+    file: File,
     page: u64,
     free: FreeRanges,
+    /// The offsets of allocations that other processes may open.
+    exported: HashSet<u64>,
+    /// Offset and size of what was given back while another process had it open.
+    held: Vec<(u64, u64)>,
     /// The memory that the device claims to have, and how much of it is handed out.
     pub capacity: u64,
     pub used: u64,
@@ -35,10 +43,15 @@ impl Arena {
         let length = capacity.saturating_mul(ADDRESSES_PER_BYTE).next_multiple_of(1 << 21);
         let size = usize::try_from(length).map_err(io::Error::other)?;
         // SAFETY: the name is a nul-terminated literal.
-        let file = unsafe { libc::memfd_create(c"cuarray simulated device".as_ptr(), libc::MFD_CLOEXEC) };
+        let file = unsafe { libc::memfd_create(ipc::FILE_NAME.as_ptr(), libc::MFD_CLOEXEC) };
         if file < 0 {
             return Err(io::Error::last_os_error());
         }
+        // SAFETY: the file was just made and is in no other hands.
+        let file = unsafe { File::from_raw_fd(file) };
+        file.set_len(
+            ipc::file_length(length).ok_or_else(|| io::Error::other("the memory exceeds the address space"))?,
+        )?;
         // From here on, dropping the arena undoes what has been done.
         let mut arena = Arena {
             base: 0,
@@ -47,13 +60,12 @@ impl Arena {
             file,
             page: page_size(),
             free: FreeRanges::new(length),
+            exported: HashSet::new(),
+            held: Vec::new(),
             capacity,
             used: 0,
         };
-        // SAFETY: `file` is a file of ours.
-        if unsafe { libc::ftruncate(file, libc::off_t::try_from(length).map_err(io::Error::other)?) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let file = arena.file.as_raw_fd();
         let open = libc::PROT_READ | libc::PROT_WRITE;
         let map = |protection| {
             let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
@@ -81,6 +93,9 @@ impl Arena {
         if self.used.checked_add(size.checked_next_multiple_of(crate::allocator::ALIGNMENT)?)? > self.capacity {
             return None;
         }
+        for (offset, size) in std::mem::take(&mut self.held) {
+            self.free_unless_open(offset, size);
+        }
         let (offset, size) = self.free.take(size)?;
         self.used += size;
         Some((self.base + offset, size))
@@ -94,10 +109,42 @@ impl Arena {
         }
     }
 
-    /// Takes back what [`Arena::take`] handed out (its real size), and returns its pages to the system.
+    /// Takes back what [`Arena::take`] handed out (its real size). Where another process has it open, it is handed out again
+    /// only when that has ended.
     pub(crate) fn give_back(&mut self, address: u64, size: u64) {
         self.used -= size;
         let offset = address - self.base;
+        if self.exported.remove(&offset) && ipc::withdraw(&self.file, self.length, offset, size) {
+            self.held.push((offset, size));
+        } else {
+            self.free(offset, size);
+        }
+    }
+
+    /// Lets other processes open the allocation `id` that was handed out at `address`. Answers the place in the
+    /// file.
+    pub(crate) fn export(&mut self, address: u64, id: u64, size: u64) -> io::Result<u64> {
+        let offset = address - self.base;
+        ipc::export(&self.file, self.length, offset, id, size)?;
+        self.exported.insert(offset);
+        Ok(offset)
+    }
+
+    /// The file, as this process numbers it.
+    pub(crate) fn file(&self) -> i32 {
+        self.file.as_raw_fd()
+    }
+
+    fn free_unless_open(&mut self, offset: u64, size: u64) {
+        if ipc::is_open(&self.file, offset, size) {
+            self.held.push((offset, size));
+        } else {
+            self.free(offset, size);
+        }
+    }
+
+    /// Makes a range of addresses free, and returns its pages to the system.
+    fn free(&mut self, offset: u64, size: u64) {
         let (start, end) = self.free.give_back(offset, size);
         // Only pages that this range touched and that lie wholly in free memory.
         let first = (offset - offset % self.page).max(start.next_multiple_of(self.page));
@@ -106,7 +153,9 @@ impl Arena {
             let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
             // SAFETY: `file` is ours, and nothing that is handed out lies in the hole. Where the system cannot make holes
             // the pages merely stay.
-            unsafe { libc::fallocate(self.file, mode, first as libc::off_t, (last - first) as libc::off_t) };
+            unsafe {
+                libc::fallocate(self.file.as_raw_fd(), mode, first as libc::off_t, (last - first) as libc::off_t)
+            };
         }
     }
 }
@@ -119,8 +168,6 @@ impl Drop for Arena {
                 unsafe { libc::munmap(address as *mut libc::c_void, self.length as usize) };
             }
         }
-        // SAFETY: `file` is ours and closed nowhere else.
-        unsafe { libc::close(self.file) };
     }
 }
 
@@ -152,7 +199,8 @@ impl Drop for HostPages {
     }
 }
 
-fn page_size() -> u64 {
+/// The size of a page of memory.
+pub(crate) fn page_size() -> u64 {
     // SAFETY: sysconf has no preconditions.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     u64::try_from(size).ok().filter(|size| size.is_power_of_two()).unwrap_or(4096)

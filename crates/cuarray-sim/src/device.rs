@@ -1,8 +1,8 @@
 //! The simulated devices: their names, their memory, and what they say of themselves.
 //!
 //! The attributes are those of a server GPU of compute capability 9.0, less what this driver cannot do: virtual memory
-//! management, IPC, textures, stream memory operations and cooperative multi-device launches are denied, so that a program
-//! which asks first takes the way that works.
+//! management, interprocess events, textures, stream memory operations and cooperative multi-device launches are denied, so
+//! that a program which asks first takes the way that works.
 
 use crate::arena::Arena;
 use crate::config::Config;

@@ -19,7 +19,7 @@
 //! ```
 //!
 //! What it is for is to be *late*: enqueued work waits until something forces it ([`Schedule::Lazy`]), so a program that
-//! forgets a synchronization is wrong on every run instead of on some. What it does not have (kernels, capture, arrays, IPC) it
+//! forgets a synchronization is wrong on every run instead of on some. What it does not have (kernels, capture, arrays) it
 //! refuses with the driver's own codes; nothing pretends to have worked.
 //!
 //! From top to bottom: `exports` are the C functions, each a shield (panics, faults, trace, counts) around a plain function
@@ -36,6 +36,7 @@ mod event;
 mod exports;
 mod fork;
 mod handle;
+mod ipc;
 mod memory;
 mod pool;
 mod schedule;

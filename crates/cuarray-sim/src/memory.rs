@@ -4,6 +4,7 @@
 //! The table is what `cuPointerGetAttribute` answers from and what every access is checked against.
 
 use crate::arena::{Arena, HostPages};
+use crate::ipc::Imported;
 use crate::state::State;
 use cuarray_abi::*;
 use std::collections::BTreeMap;
@@ -20,6 +21,8 @@ pub(crate) enum Kind {
     Registered { flags: u32 },
     /// `cuMemAllocManaged`.
     Managed { _pages: HostPages },
+    /// `cuIpcOpenMemHandle`: device memory of another process.
+    Imported(Box<Imported>),
 }
 
 impl Kind {
@@ -31,12 +34,13 @@ impl Kind {
             Kind::Pinned { .. } => "pinned",
             Kind::Registered { .. } => "registered",
             Kind::Managed { .. } => "managed",
+            Kind::Imported(_) => "imported",
         }
     }
 
-    /// Whether the bytes lie in a device's arena.
+    /// Whether the bytes lie in a device's memory.
     pub(crate) fn on_device(&self) -> bool {
-        matches!(self, Kind::Device | Kind::Pool(_))
+        matches!(self, Kind::Device | Kind::Pool(_) | Kind::Imported(_))
     }
 }
 
@@ -139,14 +143,20 @@ impl State {
 
     /// Where the driver reaches the byte at `address`.
     pub(crate) fn host_address(&self, address: u64) -> u64 {
-        self.arena_of(address).map_or(address, |arena| arena.shadow_of(address))
+        if let Some(arena) = self.arena_of(address) {
+            return arena.shadow_of(address);
+        }
+        match self.memory.find(address).map(|allocation| &allocation.kind) {
+            Some(Kind::Imported(imported)) => imported.shadow_of(address),
+            _ => address,
+        }
     }
 
     /// Checks an access of `length` bytes at `address` and says where it lies.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for a null or unknown device address, an access that leaves its allocation, and device
-    /// memory given as host memory.
+    /// `CUDA_ERROR_INVALID_VALUE` for a null or unknown device address, an access that leaves its allocation, device
+    /// memory given as host memory, and memory of another process that has freed it.
     pub(crate) fn side(&self, address: u64, length: u64, declared: Declared) -> Result<Side, CUresult> {
         let Some(allocation) = self.memory.find(address) else {
             if address == 0 || declared == Declared::Device || self.arena_of(address).is_some() {
@@ -157,9 +167,10 @@ impl State {
         if length > allocation.size - (address - allocation.address) {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        match allocation.kind {
-            Kind::Device | Kind::Pool(_) if declared == Declared::Host => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
-            Kind::Device | Kind::Pool(_) => Ok(Side::Device),
+        match &allocation.kind {
+            kind if kind.on_device() && declared == Declared::Host => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+            Kind::Imported(imported) if !imported.is_live() => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+            Kind::Device | Kind::Pool(_) | Kind::Imported(_) => Ok(Side::Device),
             Kind::Managed { .. } => Ok(Side::Managed),
             Kind::Pinned { .. } | Kind::Registered { .. } => Ok(Side::Pinned),
         }
@@ -185,7 +196,7 @@ impl State {
         if let Kind::Pool(pool) = allocation.kind {
             self.give_back_to_pool(pool, allocation.size);
         }
-        if allocation.kind.on_device()
+        if matches!(allocation.kind, Kind::Device | Kind::Pool(_))
             && let Some(device) = self.devices.get_mut(allocation.device)
         {
             device.arena.give_back(address, allocation.taken);

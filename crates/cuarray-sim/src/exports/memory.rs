@@ -1,4 +1,4 @@
-//! Allocations: device, pinned, registered and managed memory. IPC handles are refused.
+//! Allocations: device, pinned, registered and managed memory, and that of other processes.
 //!
 //! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html). Freeing anything
 //! first runs the work that is pending in its context: real drivers synchronize there, and no pending work may reach into
@@ -7,6 +7,7 @@
 use super::*;
 use crate::arena::HostPages;
 use crate::driver::Guard;
+use crate::ipc::{Exporter, Handle, Imported};
 use crate::memory::Kind;
 
 pub(super) unsafe fn cuMemGetInfo_v2(call: &Call<'_>, free: *mut usize, total: *mut usize) -> Answer {
@@ -74,7 +75,7 @@ pub(super) unsafe fn cuMemAllocPitch_v2(
 fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext) {
     let Some(allocation) = state.memory.starting_at(address) else { return };
     let contexts = match allocation.kind {
-        Kind::Device => vec![allocation.context, current],
+        Kind::Device | Kind::Imported(_) => vec![allocation.context, current],
         _ => state.contexts.keys().copied().collect(),
     };
     let mut state = call.driver.exhaust(state, &contexts);
@@ -232,23 +233,80 @@ pub(super) unsafe fn cuMemHostUnregister(call: &Call<'_>, p: *mut c_void) -> Ans
     Ok(())
 }
 
-pub(super) unsafe fn cuIpcGetMemHandle(_: &Call<'_>, p_handle: *mut CUipcMemHandle, _dptr: CUdeviceptr) -> Answer {
+/// The handle is the allocation's, whichever of its addresses is given.
+pub(super) unsafe fn cuIpcGetMemHandle(call: &Call<'_>, p_handle: *mut CUipcMemHandle, dptr: CUdeviceptr) -> Answer {
     present(p_handle)?;
-    unsupported()
+    let (mut state, _) = call.current()?;
+    let allocation = state.memory.find(dptr).filter(|allocation| matches!(allocation.kind, Kind::Device));
+    let allocation = allocation.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    let (address, size, id, device) = (allocation.address, allocation.size, allocation.id, allocation.device);
+    let device = state.devices.get_mut(device).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    let offset = device.arena.export(address, id, size).map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    let (exporter, device) = (Exporter::here(device.arena.file())?, device.physical);
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(p_handle, Handle { exporter, device, offset, id }.to_bytes()) }
 }
+
+/// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`: the only value of the flags.
+const LAZY_ENABLE_PEER_ACCESS: c_uint = 1;
 
 pub(super) unsafe fn cuIpcOpenMemHandle_v2(
-    _: &Call<'_>,
+    call: &Call<'_>,
     pdptr: *mut CUdeviceptr,
-    _handle: CUipcMemHandle,
-    _flags: c_uint,
+    handle: CUipcMemHandle,
+    flags: c_uint,
 ) -> Answer {
     present(pdptr)?;
-    unsupported()
+    if flags != LAZY_ENABLE_PEER_ACCESS {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    let (mut state, current) = call.current()?;
+    let handle = Handle::from_bytes(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+    if state.devices.iter().any(|device| Exporter::here(device.arena.file()) == Ok(handle.exporter)) {
+        return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
+    }
+    let device = state.devices.iter().position(|device| device.physical == handle.device);
+    let device = device.ok_or(CUresult::CUDA_ERROR_MAP_FAILED)?;
+    let own_device = state.context(current)?.device;
+    // A device's memory in another process is open in one context of each device here.
+    let mut known = None;
+    for allocation in state.memory.iter() {
+        let Kind::Imported(imported) = &allocation.kind else { continue };
+        if allocation.context == current && imported.handle == handle && imported.is_live() {
+            known = Some(allocation.address);
+        } else if imported.handle.exporter == handle.exporter
+            && allocation.context != current
+            && state.context(allocation.context).is_ok_and(|context| context.device == own_device)
+        {
+            return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
+        }
+    }
+    let address = match known {
+        Some(address) => address,
+        None => {
+            let imported = Imported::open(handle, call.driver.settings().host_readable)?;
+            let (address, size) = (imported.address(), imported.size);
+            state.add_allocation((address, size, 0), Kind::Imported(Box::new(imported)), current, device);
+            address
+        }
+    };
+    if let (Some(_), Some(Kind::Imported(imported))) = (known, state.memory.find_mut(address).map(|a| &mut a.kind)) {
+        imported.opened += 1;
+    }
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(pdptr, address) }
 }
 
-pub(super) unsafe fn cuIpcCloseMemHandle(_: &Call<'_>, _dptr: CUdeviceptr) -> Answer {
-    unsupported()
+/// The last close of what is open runs, as a free does, what may still need it.
+pub(super) unsafe fn cuIpcCloseMemHandle(call: &Call<'_>, dptr: CUdeviceptr) -> Answer {
+    let (mut state, current) = call.current()?;
+    let allocation = state.memory.find_mut(dptr).filter(|allocation| allocation.address == dptr);
+    match allocation.map(|allocation| &mut allocation.kind) {
+        Some(Kind::Imported(imported)) if imported.opened > 1 => imported.opened -= 1,
+        Some(Kind::Imported(_)) => free(call, state, dptr, current),
+        _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+    }
+    Ok(())
 }
 
 pub(super) unsafe fn cuIpcGetEventHandle(_: &Call<'_>, p_handle: *mut CUipcEventHandle, _event: CUevent) -> Answer {

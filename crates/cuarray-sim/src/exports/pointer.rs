@@ -69,7 +69,7 @@ fn attribute(allocation: &Allocation, attribute: CUpointer_attribute, ptr: CUdev
         CU_POINTER_ATTRIBUTE_BUFFER_ID => Value::Word(allocation.id),
         CU_POINTER_ATTRIBUTE_IS_MANAGED => Value::Bool(managed),
         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Int(allocation.device as i32),
-        CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => Value::Bool(false),
+        CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => Value::Bool(matches!(allocation.kind, Kind::Device)),
         CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => Value::Word(allocation.address),
         CU_POINTER_ATTRIBUTE_RANGE_SIZE => Value::Word(allocation.size),
         CU_POINTER_ATTRIBUTE_MAPPED => Value::Bool(true),

@@ -6,6 +6,7 @@
 
 use super::transfer::submit;
 use super::*;
+use crate::memory::Kind;
 use crate::pool::Pool;
 use crate::schedule::Work;
 
@@ -63,7 +64,8 @@ pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: 
         return Ok(());
     }
     let allocation = state.memory.find_mut(dptr).filter(|allocation| allocation.address == dptr);
-    let allocation = allocation.filter(|allocation| allocation.kind.on_device()).ok_or(INVALID_VALUE)?;
+    let allocation = allocation.filter(|allocation| matches!(allocation.kind, Kind::Device | Kind::Pool(_)));
+    let allocation = allocation.ok_or(INVALID_VALUE)?;
     allocation.freed = true;
     drop(submit(call, state, stream, Work::Release { address: dptr }, Vec::new())?);
     Ok(())

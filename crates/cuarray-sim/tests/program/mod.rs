@@ -42,7 +42,12 @@ impl Program {
     }
 
     pub fn with(config: Config) -> Program {
-        let sim = Sim::new(Config { quiet: true, ..config });
+        Program::over(&Sim::new(Config { quiet: true, ..config }))
+    }
+
+    /// The same over a driver that is there already.
+    pub fn over(sim: &Sim) -> Program {
+        let sim = sim.clone();
         let mut program = Program { api: sim.api(), context: CUcontext::NULL, _entered: sim.enter(), sim };
         ok!(program, cuInit(0));
         program.context = program.primary(0);
