@@ -1,8 +1,9 @@
 """Times of small calls, taken side by side.
 
 A machine's speed drifts, and other programs come and go. So the calls that are to be compared take turns, A B C A B C ...,
-each turn long enough for the clock and short enough for the machine to stay the same; what is told of each is the median
-of its turns. The garbage collector rests meanwhile, as with `timeit`.
+each turn long enough for the clock and short enough for the machine to stay the same. What is told of a call is the
+median of its turns; what is told of two is the median of the ratios within each round, which a slow minute cannot move.
+The garbage collector rests meanwhile, as with `timeit`.
 """
 
 import gc
@@ -10,28 +11,40 @@ import statistics
 import timeit
 from dataclasses import dataclass
 
-TURN_SECONDS = 0.004
-TURNS = 61
+TURN_SECONDS = 0.001
+ROUNDS = 201
 
 
 @dataclass(frozen=True)
-class Time:
-    """Nanoseconds of one call: the median of all turns, and the quarters on either side of it."""
+class Times:
+    """Nanoseconds of one call, in each round."""
 
-    median: float
-    low: float
-    high: float
+    rounds: list[float]
+
+    @property
+    def median(self):
+        return statistics.median(self.rounds)
+
+    def ratio_to(self, other):
+        """How many times longer this call takes than the other."""
+        return statistics.median(mine / its for mine, its in zip(self.rounds, other.rounds, strict=True))
+
+    @property
+    def spread(self):
+        """How wide the middle half of the rounds is, as a part of the median."""
+        low, _, high = statistics.quantiles(self.rounds, n=4)
+        return (high - low) / self.median
 
 
-def side_by_side(calls, turns=TURNS):
-    """The `Time` of each call, by name; a call is a statement and the names that it uses."""
+def side_by_side(calls, rounds=ROUNDS):
+    """The `Times` of each call, by name; a call is a statement and the names that it uses."""
     timers = {name: timeit.Timer(statement, globals=names) for name, (statement, names) in calls.items()}
     loops = {name: _loops(timer) for name, timer in timers.items()}
     times = {name: [] for name in calls}
-    for _ in range(turns):
+    for _ in range(rounds):
         for name, timer in timers.items():
             times[name].append(timer.timeit(loops[name]) / loops[name] * 1e9)
-    return {name: _summary(each) for name, each in times.items()}
+    return {name: Times(each) for name, each in times.items()}
 
 
 def _loops(timer):
@@ -41,8 +54,3 @@ def _loops(timer):
         loops *= 4
     gc.collect()
     return max(1, round(loops * TURN_SECONDS / seconds))
-
-
-def _summary(times):
-    low, median, high = statistics.quantiles(times, n=4)
-    return Time(median, low, high)

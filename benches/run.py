@@ -12,7 +12,7 @@ import sys
 import exporting
 import importing
 import peers
-from measure import TURNS, side_by_side
+from measure import ROUNDS, side_by_side
 
 import cuarray
 
@@ -37,18 +37,19 @@ def table(title, columns, ours):
     for name in names:
         line = name.ljust(width)
         for times in columns.values():
-            time, reference = times[name], times[ours]
-            ratio = f"{time.median / reference.median:.2f} x"
-            line += f"  {time.median:>8.0f} ns {ratio:>10}"
+            ratio = f"{times[name].ratio_to(times[ours]):.2f} x"
+            line += f"  {times[name].median:>8.0f} ns {ratio:>10}"
         print(line, flush=True)
-    widest = max((time.high - time.low) / time.median for times in columns.values() for time in times.values())
-    print(f"(the middle half of the turns lies within {widest:.0%} of the median, in the worst case)")
+    widest = max(each.spread for times in columns.values() for each in times.values())
+    print(f"(the middle half of the rounds lies within {widest:.0%} of the median, in the worst case)")
 
 
 def main():
     print(driver())
     _, absent = peers.load()
-    print(f"Python {platform.python_version()}, cuarray {cuarray.__version__}; medians of {TURNS} turns, taken in turn")
+    print(
+        f"Python {platform.python_version()}, cuarray {cuarray.__version__}; medians of {ROUNDS} rounds, each call in turn"
+    )
     for name, reason in absent.items():
         print(f"without {name}: {reason}")
 
