@@ -279,6 +279,6 @@ fn strides_that_nobody_steps_are_those_of_numpy() {
     assert_eq!(odd.reshape(&[1, 3, 4, 1], Order::F).unwrap().unwrap().strides(), [8, 8, 24, 96]);
     // An empty slice points at the start of its axis.
     let line = Layout::c_contiguous(&[5], 4).unwrap();
-    let view = line.index(&[(3..1).into()]).unwrap();
+    let view = line.index(&[Slice { start: Some(3), stop: Some(1), step: None }.into()]).unwrap();
     assert_eq!((view.offset, view.layout.strides()), (0, &[4][..]));
 }
