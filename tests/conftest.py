@@ -6,6 +6,8 @@ import ctypes
 
 import pytest
 
+pytest_plugins = ["spec_coverage"]
+
 
 def _driver_answers() -> bool:
     try:

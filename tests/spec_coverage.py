@@ -1,0 +1,293 @@
+"""``pytest --spec-coverage docs/spec-coverage.md``: which test checks which clause, and which clause none.
+
+A test says by its name what it checks, and nothing else has to be kept up to date:
+
+- ``tests/spec/``: clauses. ``test_i3_i9_...`` checks I3 and I9; a function without such a name stands for its file's.
+- ``tests/disagreements/``: ``test_v07_....py`` is disagreement V7; the first line of its docstring is its title.
+- ``tests/checklists/``: ``test_4b_14_15_...`` checks items 14 and 15 of checklist 4B; the table ``NOT_APPLICABLE`` of a module
+  says of an item why there is no test of it.
+
+The lists of what there is to check are in ``tests/spec/clauses.toml``. The report holds no times, counts of cases or versions: it
+changes when tests or their outcomes do. What is required and has no passing test, and a name that means no clause, fails the run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+TESTS = Path(__file__).parent
+OUTCOMES = ("failed", "failed as expected", "passed", "skipped")
+
+CLAUSE = re.compile(r"[a-z]\d+")
+DISAGREEMENT = re.compile(r"test_v(\d+)_")
+CHECKLIST = re.compile(r"test_(\d[a-z])_(\d+(?:_\d+)*)(?:_|$)")
+
+
+class Subject(NamedTuple):
+    """What a test is about: a list, and the id within it."""
+
+    list: str
+    id: str
+
+    def __str__(self) -> str:
+        # V1 is a clause, and a disagreement too.
+        return {"clauses": "", "disagreements": "disagreement "}.get(self.list, f"{self.list}.") + self.id
+
+
+def subjects(path: str, function: str) -> list[Subject]:
+    """What a test checks, by its file (relative to ``tests``, with ``/``) and its name.
+
+    >>> [str(each) for each in subjects("spec/test_i3_i9_types.py", "test_i3_byte_order")]
+    ['I3']
+    """
+    folder, _, file = path.partition("/")
+    if folder == "spec":
+        ids = _leading_ids(function) or _leading_ids(file.removesuffix(".py"))
+        return [Subject("clauses", each) for each in ids]
+    if folder == "disagreements" and (found := DISAGREEMENT.match(file)):
+        return [Subject("disagreements", f"V{int(found[1])}")]
+    if folder == "checklists" and (found := CHECKLIST.match(function)):
+        return [Subject(found[1].upper(), str(int(number))) for number in found[2].split("_")]
+    return []
+
+
+def _leading_ids(name: str) -> list[str]:
+    ids = []
+    for word in name.lower().split("_")[1:]:
+        if not CLAUSE.fullmatch(word):
+            break
+        ids.append(word.upper())
+    return ids
+
+
+class Function(NamedTuple):
+    """A test function: its file, relative to ``tests``, and its name. It may stand for many cases."""
+
+    path: str
+    name: str
+
+
+@dataclass
+class Coverage:
+    """What was collected and how it went."""
+
+    lists: dict[str, Any]
+    outcomes: dict[Function, set[str]] = field(default_factory=lambda: defaultdict(set))
+    titles: dict[str, str] = field(default_factory=dict)
+    not_applicable: dict[Subject, str] = field(default_factory=dict)
+
+    def known(self) -> list[Subject]:
+        """Everything there is to check, in the report's order."""
+        clauses = [Subject("clauses", each) for family in self.lists["family"] for each in family["clauses"]]
+        numbers = range(1, self.lists["disagreements"]["count"] + 1)
+        disagreements = [Subject("disagreements", f"V{number}") for number in numbers]
+        items = [
+            Subject(each["id"], str(number))
+            for each in self.lists["checklist"]
+            for number in range(1, each["items"] + 1)
+        ]
+        return clauses + disagreements + items
+
+    def required(self) -> set[Subject]:
+        """What must have a passing test."""
+        families = [family for family in self.lists["family"] if family["required"]]
+        required = {Subject("clauses", each) for family in families for each in family["clauses"]}
+        if self.lists["disagreements"]["required"]:
+            required |= {each for each in self.known() if each.list == "disagreements"}
+        return required
+
+    def tests(self) -> dict[Subject, list[Function]]:
+        """The tests of each subject, sorted."""
+        found: dict[Subject, list[Function]] = defaultdict(list)
+        for test in sorted(self.outcomes):
+            for subject in subjects(*test):
+                found[subject].append(test)
+        return found
+
+    def unknown(self) -> list[str]:
+        """The tests whose names mean something that is in no list."""
+        known = set(self.known())
+        wrong = [(subject, tests) for subject, tests in self.tests().items() if subject not in known]
+        wrong += [(subject, []) for subject in self.not_applicable if subject not in known]
+        return sorted(f"{subject}: {', '.join(map('::'.join, tests)) or 'NOT_APPLICABLE'}" for subject, tests in wrong)
+
+    def outcome(self, tests: list[Function]) -> str:
+        """How it stands with what these tests check."""
+        return merged(set().union(*(self.outcomes[test] for test in tests)))
+
+    def missing(self) -> list[Subject]:
+        """What is required and has no passing test, in the report's order."""
+        required, tests = self.required(), self.tests()
+        return [
+            each
+            for each in self.known()
+            if each in required and not self.outcome(tests.get(each, [])).startswith("passed")
+        ]
+
+    def markdown(self, base: str) -> str:
+        """The report; ``base`` is the path from its folder to ``tests``."""
+        tests = self.tests()
+        lines = [
+            "# What is checked",
+            "",
+            "Written by the tests themselves (`pytest --spec-coverage`); edit the tests, not this page. Each row is a clause of the",
+            "CUDA Array Interface, a disagreement among real libraries, or an item of another library's test suite, with the",
+            "tests of this project that check it. **no test** is a gap.",
+        ]
+
+        def row(first: str, text: str | None, subject: Subject) -> str:
+            own = tests.get(subject, [])
+            reason = self.not_applicable.get(subject)
+            if reason is not None and not own:
+                outcome, where = "not applicable", _cell(reason)
+            elif own:
+                outcome, where = self.outcome(own), "<br>".join(self._links(own, base))
+                if reason is not None:
+                    where += f"<br>not applicable in part: {_cell(reason)}"
+            else:
+                outcome, where = "**no test**", ""
+            cells = [first, *([] if text is None else [_cell(text)]), outcome, where]
+            return "| " + " | ".join(cells) + " |"
+
+        for family in self.lists["family"]:
+            lines += [
+                "",
+                f"## {family['letter']}. {family['title']}",
+                "",
+                "| clause | says | outcome | tests |",
+                "|---|---|---|---|",
+            ]
+            lines += [row(each, text, Subject("clauses", each)) for each, text in family["clauses"].items()]
+        disagreements = [each for each in self.known() if each.list == "disagreements"]
+        lines += [
+            "",
+            f"## {self.lists['disagreements']['title']}",
+            "",
+            "| | subject | outcome | tests |",
+            "|---|---|---|---|",
+        ]
+        lines += [row(each.id, self.titles.get(each.id, ""), each) for each in disagreements]
+        for checklist in self.lists["checklist"]:
+            lines += [
+                "",
+                f"## {checklist['id']}. {checklist['title']}",
+                "",
+                "| item | outcome | tests |",
+                "|---|---|---|",
+            ]
+            lines += [row(each.id, None, each) for each in self.known() if each.list == checklist["id"]]
+        return "\n".join(lines) + "\n"
+
+    def _links(self, tests: list[Function], base: str) -> list[str]:
+        files: dict[str, list[str]] = defaultdict(list)
+        for test in tests:
+            outcome = merged(self.outcomes[test])
+            files[test.path].append(f"`{test.name}`" + ("" if outcome == "passed" else f" ({outcome})"))
+        return [f"[{path}]({base}/{path}): {', '.join(functions)}" for path, functions in files.items()]
+
+
+def merged(outcomes: set[str]) -> str:
+    """Several outcomes as one: the worst first, and a pass only where there is one.
+
+    >>> merged({"passed", "skipped"})
+    'passed, some skipped'
+    """
+    for bad in ("failed", "failed as expected"):
+        if bad in outcomes:
+            return bad
+    if outcomes == {"passed", "skipped"}:
+        return "passed, some skipped"
+    return "".join(outcomes) or "no test"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def lists() -> dict[str, Any]:
+    """What there is to check."""
+    read: dict[str, Any] = tomllib.loads((TESTS / "spec" / "clauses.toml").read_text(encoding="utf-8"))
+    return read
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("spec-coverage").addoption(
+        "--spec-coverage",
+        metavar="FILE",
+        help="write which test checks which clause to FILE, and fail if a required clause has no passing test",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    target = config.getoption("spec_coverage")
+    if target is not None:
+        config.pluginmanager.register(_Collector(Path(target).absolute()), "spec_coverage_collector")
+
+
+class _Collector:
+    """Registered for a run that is to be reported."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.coverage = Coverage(lists())
+        self.tests: dict[str, Function] = {}
+        self.wrote = False
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        for item in session.items:
+            if not isinstance(item, pytest.Function) or TESTS not in item.path.parents:
+                continue
+            path = item.path.relative_to(TESTS).as_posix()
+            test = Function(path, item.originalname)
+            found = subjects(*test)
+            if found:
+                self.tests[item.nodeid] = test
+            for subject in found:
+                if subject.list == "disagreements":
+                    title = (item.module.__doc__ or "").partition("\n")[0]
+                    self.coverage.titles[subject.id] = title.removeprefix(f"{subject.id}: ").rstrip(".")
+            if path.startswith("checklists/") and (checklist := re.match(r"checklists/test_(\d[a-z])\.py", path)):
+                for number, reason in getattr(item.module, "NOT_APPLICABLE", {}).items():
+                    self.coverage.not_applicable[Subject(checklist[1].upper(), str(number))] = reason
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        test = self.tests.get(report.nodeid)
+        if test is None:
+            return
+        if hasattr(report, "wasxfail"):
+            self.coverage.outcomes[test].add("failed as expected" if report.skipped else report.outcome)
+        elif report.when == "call" or report.outcome != "passed":
+            self.coverage.outcomes[test].add(report.outcome)
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or session.config.option.collectonly:
+            return
+        base = os.path.relpath(TESTS, self.target.parent).replace(os.sep, "/")
+        self.target.parent.mkdir(parents=True, exist_ok=True)
+        self.target.write_text(self.coverage.markdown(base), encoding="utf-8")
+        self.wrote = True
+        if self.coverage.missing() or self.coverage.unknown():
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if not self.wrote:
+            return
+        terminalreporter.section("spec coverage")
+        terminalreporter.line(f"written to {self.target}")
+        for subject in self.coverage.missing():
+            terminalreporter.line(f"no passing test: {subject}", red=True)
+        for name in self.coverage.unknown():
+            terminalreporter.line(f"names what is in no list: {name}", red=True)
