@@ -168,7 +168,9 @@ class Held:
             self._timer.join()
         self._waiting.join()
         synchronize(self.stream)
-        assert self._was_let_go, f"somebody waited {PATIENCE:.0f} s for the held stream, which was to be let go after that"
+        assert self._was_let_go, (
+            f"somebody waited {PATIENCE:.0f} s for the held stream, which was to be let go after that"
+        )
 
 
 @contextlib.contextmanager
@@ -211,7 +213,9 @@ class Managed:
     def __init__(self, count: int) -> None:
         pointer = ctypes.c_uint64()
         with primary_context():
-            call("cuMemAllocManaged", ctypes.byref(pointer), ctypes.c_size_t(count), ctypes.c_uint(CU_MEM_ATTACH_GLOBAL))
+            call(
+                "cuMemAllocManaged", ctypes.byref(pointer), ctypes.c_size_t(count), ctypes.c_uint(CU_MEM_ATTACH_GLOBAL)
+            )
         self.pointer = pointer.value
         self.bytes = (ctypes.c_ubyte * count).from_address(pointer.value)
 
