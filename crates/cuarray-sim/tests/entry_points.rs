@@ -84,7 +84,8 @@ fn code_is_refused_with_the_driver_s_codes() {
     // SAFETY: all-zero is a valid handle value.
     let mut handle: CUipcEventHandle = unsafe { std::mem::zeroed() };
     fails!(program, NOT_SUPPORTED, cuIpcGetEventHandle(&mut handle, program.event()));
-    fails!(program, NOT_SUPPORTED, cuIpcOpenEventHandle(&mut CUevent::NULL, handle));
+    let mut event = CUevent::NULL;
+    fails!(program, NOT_SUPPORTED, cuIpcOpenEventHandle(&mut event, handle));
     let (mut link, none) = (CUlinkState::NULL, std::ptr::null_mut());
     ok!(program, cuLinkCreate_v2(0, none, none.cast(), &mut link));
     let data = ptx.as_ptr().cast_mut().cast();
