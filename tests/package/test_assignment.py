@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Callable
 from typing import Any
 
 import driver_probe
@@ -14,6 +16,7 @@ from producers import Producer, describe, foreign
 from same_layout import SameLayout, hosts
 
 import cuarray
+import cuarray_sim
 
 PROPERTY = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -324,3 +327,71 @@ class TestStreams:
         array.setitem(..., 1.5, stream=foreign_stream)
         driver_probe.synchronize(foreign_stream.handle)
         assert array.copy_to_host().tolist() == [1.5, 1.5, 1.5]
+
+
+class TestDriverCalls:
+    """How many copies and fills an assignment takes, as the simulated driver counts them."""
+
+    @staticmethod
+    def transfers(work: Callable[[], None]) -> int:
+        def count() -> int:
+            calls = cuarray_sim.statistics()["calls"]
+            return sum(number for name, number in calls.items() if name.startswith(("cuMemcpy", "cuMemset")))
+
+        before = count()
+        work()
+        return count() - before
+
+    @pytest.mark.parametrize(
+        ("dtype", "key", "value", "most"),
+        [
+            ("<f4", ..., 1.5, 1),
+            ("<f4", (slice(None), slice(10, 20)), 1.5, 1),  # rows
+            ("<f4", (slice(None), slice(None, None, 2)), 1.5, 1),  # a pitch
+            ("<f8", ..., 0.0, 1),  # all bytes the same
+            ("<f8", ..., 1.5, 2 + 10 + 10),  # two words, doubled
+            ("<f4", ..., np.arange(1000.0), 1 + 10),  # a row
+            ("<f4", ..., np.arange(1000.0)[:, None], 1 + 10),  # a column
+            ("<f4", slice(None, None, -1), np.arange(10**6).reshape(1000, 1000), 1),
+            ("<f4", ..., np.arange(10**6).reshape(1000, 1000).T[:, ::-1], 1),
+            ("<f8", (3, 4), 1.5, 2),
+        ],
+        ids=range(10),
+    )
+    def test_of_host_values(self, simulator: str, dtype: str, key: Any, value: Any, most: int) -> None:
+        array = cuarray.to_device(np.zeros((1000, 1000), dtype), stream=cuarray.stream())
+        assert self.transfers(lambda: array.__setitem__(key, value)) <= most
+        expected = np.zeros((1000, 1000), dtype)
+        expected[key] = value
+        assert np.array_equal(array.copy_to_host(), expected)
+
+    @pytest.mark.parametrize(
+        ("of", "most"),
+        [
+            (lambda a: a, 1),
+            (lambda a: a[::-1, ::-1], 2),  # through the host, there and back
+            (lambda a: a.T, 2),
+            (lambda a: a[:1], 1 + 10),
+            (lambda a: a[:, :1], 1 + 10),
+            (lambda a: a[:1, :1], 1 + 10 + 10),
+            (lambda a: a[::-1, :1], 2 + 10),  # the column through the host
+        ],
+    )
+    def test_of_device_values(self, simulator: str, of: Callable[[Any], Any], most: int) -> None:
+        host = np.arange(10**6, dtype="<i4").reshape(1000, 1000)
+        source, array = cuarray.to_device(host), cuarray.to_device(np.zeros_like(host))
+        assert self.transfers(lambda: array.__setitem__(..., of(source))) <= most
+        assert np.array_equal(array.copy_to_host(), np.broadcast_to(of(host), host.shape))
+
+    @pytest.mark.parametrize("with_stream", [False, True])
+    def test_an_overlap_takes_one_temporary_which_is_freed(self, simulator: str, with_stream: bool) -> None:
+        array = cuarray.to_device(np.arange(1000), stream=cuarray.stream() if with_stream else None)
+
+        def shift() -> None:
+            array[1:] = array[:-1]
+
+        gc.collect()
+        before = cuarray_sim.statistics()["allocations"]
+        assert self.transfers(shift) == 2
+        assert array.copy_to_host()[:3].tolist() == [0, 0, 1]
+        assert cuarray_sim.statistics()["allocations"] == before
