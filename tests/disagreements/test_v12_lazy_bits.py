@@ -6,12 +6,14 @@
 
 The text: nothing; the interface describes memory.
 
-cuarray: asks objects whose interface is of version 2 or less, as PyTorch's is, and refuses those that say they are marked, with what to
-do. Arrays whose type has no such mark, and interfaces of version 3, are not asked.
+cuarray: asks the tensors of PyTorch, whose interfaces are of version 2, and refuses those that say they are marked, with what to do.
+Tensors whose type has no such mark, interfaces of version 3 and objects of other libraries are not asked.
 """
 
 from __future__ import annotations
 
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +39,14 @@ class Tensor:
     def is_neg(self) -> bool:
         self.asked.append("neg")
         return self.marks["neg"]
+
+
+@pytest.fixture(autouse=True)
+def torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module of that name, whose tensors these are."""
+    module = types.ModuleType("torch")
+    monkeypatch.setattr(module, "Tensor", Tensor, raising=False)
+    monkeypatch.setitem(sys.modules, "torch", module)
 
 
 READS: list[Callable[[Any], Any]] = [cuarray.as_cuda_array, cuarray.interface]
@@ -75,10 +85,23 @@ def test_who_has_no_mark_is_not_asked(read: Callable[[Any], Any], entries: dict[
 
 
 @reads
-def test_an_array_with_an_attribute_of_that_name_is_no_tensor(read: Callable[[Any], Any]) -> None:
-    tensor = Tensor()
-    tensor.is_conj = True  # type: ignore[method-assign, assignment]
-    assert read(tensor).typestr == "<c8"
+@pytest.mark.parametrize("loaded", ["nothing", "None", "a module that is being imported", "torch"])
+def test_an_array_of_another_library_is_not_asked(
+    read: Callable[[Any], Any], loaded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Array:
+        __cuda_array_interface__ = describe(typestr="<c8", version=2)
+
+        def is_conj(self) -> bool:
+            raise AssertionError("not a tensor")
+
+    if loaded == "nothing":
+        monkeypatch.delitem(sys.modules, "torch")
+    elif loaded == "None":
+        monkeypatch.setitem(sys.modules, "torch", None)
+    elif loaded != "torch":
+        monkeypatch.delattr(sys.modules["torch"], "Tensor")
+    assert read(Array()).typestr == "<c8"
 
 
 @reads

@@ -194,21 +194,30 @@ pub(super) fn known(interface: Interface, element: Option<Element>) -> Result<In
     }
 }
 
-/// Refuses an array whose elements are not yet what they stand for: PyTorch has `conj()` and the imaginary part of it only set
-/// a mark on the tensor, which its interface does not show, and the numbers in memory are others. Its interfaces are of version
-/// 2; those of version 3, which are read in a hurry, are spared the question.
+/// Refuses a tensor of PyTorch whose memory does not hold its values: `conj()`, and the imaginary part of that, only set a mark
+/// on it, which its interface does not show. Its interfaces are of version 2; those of version 3 are spared the question, and so
+/// is every program that has not imported PyTorch.
 pub(super) fn refuse_lazy(object: &Bound<'_, PyAny>, interface: &Interface) -> Result<()> {
+    static MODULES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     let py = object.py();
     if interface.version() >= Version::V3 || !matches!(interface.typestr().kind(), Kind::Complex | Kind::Float) {
         return Ok(());
     }
-    for (mark, name, resolve) in
+    let modules = MODULES.get_or_try_init(py, || -> PyResult<_> {
+        Ok(py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?.cast_into::<PyDict>()?.unbind())
+    })?;
+    let Some(torch) = modules.bind(py).get_item(intern!(py, "torch"))? else { return Ok(()) };
+    // A module that is still being imported has no tensors yet.
+    let Some(tensor) = torch.getattr_opt(intern!(py, "Tensor"))? else { return Ok(()) };
+    if !object.is_instance(&tensor)? {
+        return Ok(());
+    }
+    for (mark, name, remedy) in
         [(intern!(py, "is_conj"), "is_conj", "resolve_conj()"), (intern!(py, "is_neg"), "is_neg", "resolve_neg()")]
     {
-        let Some(is_marked) = object.getattr_opt(mark)? else { continue };
-        if is_marked.is_callable() && is_marked.call0()?.is_truthy()? {
+        if object.call_method0(mark)?.is_truthy()? {
             return Err(Error::unsupported(format!(
-                "{name}() of the {} is true: its memory does not hold its values; pass its {resolve}",
+                "{name}() of the {} is true: its memory does not hold its values; pass its {remedy}",
                 type_name(object)
             )));
         }
