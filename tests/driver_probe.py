@@ -55,19 +55,25 @@ def current_context() -> int | None:
     return context.value
 
 
+@cache
+def _retained(device: int) -> int:
+    """A device's primary context, retained until the process ends: the last release would destroy all that is in it."""
+    context = ctypes.c_void_p()
+    call("cuInit", ctypes.c_uint(0))
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), ctypes.c_int(device))
+    assert context.value is not None
+    return context.value
+
+
 @contextlib.contextmanager
 def primary_context(device: int = 0) -> Iterator[int]:
     """A device's primary context, current on this thread meanwhile."""
-    context = ctypes.c_void_p()
-    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), ctypes.c_int(device))
+    context = ctypes.c_void_p(_retained(device))
+    call("cuCtxPushCurrent_v2", context)
     try:
-        call("cuCtxPushCurrent_v2", context)
-        try:
-            yield context.value or 0
-        finally:
-            call("cuCtxPopCurrent_v2", ctypes.byref(context))
+        yield _retained(device)
     finally:
-        call("cuDevicePrimaryCtxRelease_v2", ctypes.c_int(device))
+        call("cuCtxPopCurrent_v2", ctypes.byref(context))
 
 
 class ForeignStream:

@@ -1,8 +1,8 @@
-"""Around every test of the package: the settings are put back, and no call may leave a context behind."""
+"""Around every test of a clause: the settings are put back, and no call may leave a context behind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import cuarray
 import driver_probe
@@ -27,9 +27,9 @@ def driver(driver_kind: str) -> Iterator[str]:
 
 @pytest.fixture
 def simulator(driver_kind: str) -> str:
-    """For what only the simulated driver can show: failures on demand, and its account of what is alive."""
+    """For what only the simulated driver can show."""
     if driver_kind != "simulated":
-        pytest.skip("only the simulated driver fails on demand and gives an account of what is alive")
+        pytest.skip("only the simulated driver leaves work undone until somebody waits for it")
     return driver_kind
 
 
@@ -39,9 +39,3 @@ def foreign_stream(driver: str) -> Iterator[driver_probe.ForeignStream]:
     stream = driver_probe.ForeignStream()
     yield stream
     stream.destroy()
-
-
-@pytest.fixture
-def run_python() -> Callable[..., str]:
-    """Runs a program in a process of its own."""
-    return driver_probe.run_python

@@ -1,0 +1,67 @@
+"""Clause A1: of any array, the device it is on, whether the host may read it, whether it is managed."""
+
+from __future__ import annotations
+
+import cuarray
+import driver_probe
+import pytest
+from producers import describe, foreign
+
+
+def test_a1_device_memory(driver: str) -> None:
+    array = cuarray.device_array(4, "u1")
+    for each in (array, cuarray.as_cuda_array(foreign(array)), array[1:]):
+        assert (each.device, each.is_managed, each.is_host_accessible) == (0, False, False)
+
+
+def test_a1_managed_memory(driver: str) -> None:
+    memory = driver_probe.Managed(4)
+    try:
+        array = cuarray.from_cuda_array_interface(describe(shape=(4,), typestr="|u1", data=(memory.pointer, False)))
+        assert (array.device, array.is_managed, array.is_host_accessible) == (0, True, True)
+    finally:
+        memory.free()
+
+
+def test_a1_pinned_and_mapped_memory(driver: str) -> None:
+    memory = driver_probe.Pinned(4)
+    try:
+        array = cuarray.from_cuda_array_interface(describe(shape=(4,), typestr="|u1", data=(memory.pointer, False)))
+        assert (array.is_managed, array.is_host_accessible) == (False, True)
+    finally:
+        memory.free()
+
+
+@pytest.mark.parametrize("array", [describe(shape=(0,), data=(0, False)), describe(shape=(0,), data=(4096, False))], ids=str)
+def test_a1_an_array_without_elements_is_nowhere(driver: str, array: dict[str, object]) -> None:
+    empty = cuarray.from_cuda_array_interface(array)
+    assert (empty.device, empty.is_managed, empty.is_host_accessible) == (None, False, False)
+
+
+def test_a1_memory_that_the_driver_does_not_know(driver: str) -> None:
+    array = cuarray.from_cuda_array_interface(describe(data=(4096, False)))
+    assert (array.device, array.is_managed, array.is_host_accessible) == (None, False, False)
+
+
+def test_a1_the_pointer_decides_not_what_is_current(driver_kind: str) -> None:
+    """Two devices: an array of the second, looked at while the first is current, while none is, and from a view."""
+    if driver_kind != "simulated":
+        pytest.skip("a second device is only sure to be there on the simulated driver")
+    program = """
+import ctypes, cuarray, driver_probe
+from producers import foreign
+with driver_probe.primary_context(1):
+    second = cuarray.to_device([1, 2, 3])
+first = cuarray.to_device([4])
+with driver_probe.primary_context(0):
+    print(first.device, second.device, cuarray.as_cuda_array(foreign(second)).device, second[1:].device)
+    print(second.copy_to_host().tolist(), cuarray.as_cuda_array(foreign(second, stream=1)).copy_to_host().tolist())
+    second.copy_to_device([7, 8, 9])
+print(second.device, second.copy_to_host().tolist(), driver_probe.current_context())
+with driver_probe.primary_context(1):
+    again = driver_probe.current_context()
+    first.copy_to_device([5])
+    print(first.copy_to_host().tolist(), driver_probe.current_context() == again)
+"""
+    printed = driver_probe.run_python(program, CUARRAY_SIM_DEVICES="2").splitlines()
+    assert printed == ["0 1 1 1", "[1, 2, 3] [1, 2, 3]", "1 [7, 8, 9] None", "[5] True"]

@@ -1,0 +1,70 @@
+"""Clauses P1 to P4: cuarray as the producer."""
+
+from __future__ import annotations
+
+import cuarray
+import driver_probe
+import numpy as np
+from driver_probe import ForeignStream, held
+
+OLD, NEW = 1, 9
+
+
+def test_p1_the_exported_stream_covers_work_in_it(driver: str) -> None:
+    stream = cuarray.stream()
+    source = cuarray.to_device(np.full(4, NEW, np.uint8))
+    array = cuarray.to_device(np.full(4, OLD, np.uint8), stream=stream)
+    with held(stream.handle) as hold:
+        array.copy_to_device(source, stream=stream)
+        exported = array.__cuda_array_interface__["stream"]
+        hold.let_go_soon()
+        driver_probe.synchronize(exported)
+        assert not hold.is_held
+    assert array.copy_to_host().tolist() == [NEW] * 4
+
+
+def test_p2_the_exported_stream_covers_work_in_others(driver: str) -> None:
+    """The text's example: work on streams 7, 9 and 15, exported stream 3."""
+    third, others = cuarray.stream(), [ForeignStream() for _ in range(3)]
+    array = cuarray.to_device(np.zeros((3, 4), np.uint8), stream=third)
+    sources = [cuarray.to_device(np.full(4, 7 + number, np.uint8)) for number in range(3)]
+    holds = [driver_probe.Held(other.handle) for other in others]
+    try:
+        for row, source, other in zip(array, sources, others, strict=True):
+            row.copy_to_device(source, stream=other)
+        exported = array.__cuda_array_interface__["stream"]
+        assert exported == third.handle
+        for hold in holds[:2]:
+            hold.let_go()
+        assert not driver_probe.is_done(exported), "the third is pending still"
+        holds[2].let_go()
+        driver_probe.synchronize(exported)
+        assert array.copy_to_host()[:, 0].tolist() == [7, 8, 9]
+    finally:
+        for hold, other in zip(holds, others, strict=True):
+            hold.finish()
+            other.destroy()
+
+
+def test_p3_without_pending_work_the_stream_is_none(driver: str) -> None:
+    for array in (cuarray.device_array(4), cuarray.to_device([1, 2]), cuarray.device_array((0, 3))):
+        assert array.__cuda_array_interface__["stream"] is None
+
+
+def test_p4_the_user_may_have_none_exported(driver: str) -> None:
+    array = cuarray.device_array(4, stream=cuarray.stream())
+    cuarray.config.export_stream = False
+    assert array.__cuda_array_interface__["stream"] is None
+
+
+def test_p4_by_an_environment_variable(driver: str) -> None:
+    program = """
+import cuarray
+print(cuarray.device_array(4, stream=cuarray.stream()).__cuda_array_interface__["stream"])
+"""
+    assert driver_probe.run_python(program, CUARRAY_EXPORT_STREAM="0").strip() == "None"
+
+
+def test_p4_is_never_the_default(driver: str) -> None:
+    assert cuarray.config.export_stream is True
+    assert cuarray.device_array(4, stream=1).__cuda_array_interface__["stream"] == 1
