@@ -25,6 +25,8 @@ pub(crate) struct State {
     pub memory: Memory,
     /// Host functions that are enqueued and have not returned.
     pub host_functions: usize,
+    /// Whether a query has met one of them, so that it should run soon.
+    pub host_function_wanted: bool,
     /// Whether the thread that runs forgotten host functions is there.
     pub progress_thread: bool,
     started: Instant,
@@ -42,6 +44,7 @@ impl State {
             links: HashMap::new(),
             memory: Memory::default(),
             host_functions: 0,
+            host_function_wanted: false,
             progress_thread: false,
             started: Instant::now(),
             last_stamp: 0,

@@ -38,6 +38,44 @@ fn it_runs_by_itself_when_the_program_calls_no_more() {
     }
 }
 
+/// Waits until the flag that is its data is set, for as long as a test takes at most.
+extern "C" fn wait_for_flag(data: *mut c_void) {
+    // SAFETY: the test passes a flag that outlives the stream's work.
+    let flag = unsafe { &*data.cast::<AtomicU32>() };
+    let start = Instant::now();
+    while flag.load(Ordering::SeqCst) == 0 && start.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_query_does_not_wait_for_a_host_function() {
+    let (program, flag) = (Program::new(), AtomicU32::new(0));
+    let stream = program.stream(0);
+    ok!(program, cuLaunchHostFunc(stream, Some(wait_for_flag), counter(&flag)));
+    let start = Instant::now();
+    for _ in 0..3 {
+        fails!(program, NOT_READY, cuStreamQuery(stream));
+    }
+    assert!(start.elapsed() < Duration::from_secs(10), "a query waited for the function");
+    flag.store(1, Ordering::SeqCst);
+    ok!(program, cuStreamSynchronize(stream));
+}
+
+#[test]
+fn polling_gets_past_a_host_function() {
+    let (program, calls) = (Program::new(), AtomicU32::new(0));
+    let stream = program.stream(0);
+    ok!(program, cuLaunchHostFunc(stream, Some(count), counter(&calls)));
+    let start = Instant::now();
+    // SAFETY: the stream is the program's.
+    while unsafe { program.api.cuStreamQuery.unwrap()(stream) } == CUresult::CUDA_ERROR_NOT_READY {
+        assert!(start.elapsed() < Duration::from_secs(20), "polling does not end");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+}
+
 /// What a callback was given.
 static SEEN: Mutex<Vec<(usize, u32, u32)>> = Mutex::new(Vec::new());
 

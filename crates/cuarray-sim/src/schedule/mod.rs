@@ -135,7 +135,7 @@ enum Step {
     Done,
     /// A host function is to be run without the lock.
     Call(CUstream, HostFunction),
-    /// Another thread is inside a host function of this stream.
+    /// A host function of this stream is another thread's to run.
     Busy,
 }
 
@@ -160,7 +160,7 @@ impl Driver {
             if budget == 0 {
                 break;
             }
-            match self.step(&mut state, point.stream, &mut wanted) {
+            match self.step(&mut state, point.stream, &mut wanted, to_the_end) {
                 Step::Done if wanted.last() == Some(&point) => budget -= 1,
                 Step::Done => {}
                 Step::Call(stream, function) => {
@@ -186,7 +186,10 @@ impl Driver {
     }
 
     /// Executes the next operation of a stream, or adds what must happen before it to `wanted`.
-    fn step(&self, state: &mut State, handle: CUstream, wanted: &mut Vec<Point>) -> Step {
+    ///
+    /// Without `calls` a host function is left to the thread that watches them, and asked for: a query must not wait for a
+    /// function that may be waiting for the very thread that queries.
+    fn step(&self, state: &mut State, handle: CUstream, wanted: &mut Vec<Point>, calls: bool) -> Step {
         loop {
             let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
             if stream.running {
@@ -204,6 +207,10 @@ impl Driver {
             }
         }
         let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
+        if !calls && matches!(stream.queue.front(), Some(Operation { work: Work::HostFunction(_), .. })) {
+            state.host_function_wanted = true;
+            return Step::Busy;
+        }
         let Some(operation) = stream.queue.pop_front() else { return Step::Done };
         if let Work::HostFunction(function) = operation.work {
             stream.running = true;

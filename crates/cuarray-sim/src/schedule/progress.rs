@@ -2,8 +2,9 @@
 //!
 //! A program may enqueue a host function and then wait for it without ever calling the driver again: an event loop does. No
 //! call would force that work, and on a GPU none is needed. So while host functions are pending a thread watches:
-//! when the program has made no driver call for a while, it runs the streams that hold them, up to the last one. A program
-//! that polls something else for ever is not starved either: after a second it happens in any case.
+//! when the program has made no driver call for a while, or a query has met one of them, it runs the streams that hold
+//! them, up to the last one. A program that polls something else for ever is not starved either: after a second it happens
+//! in any case.
 
 use super::Point;
 use crate::driver::{Driver, Guard};
@@ -41,7 +42,8 @@ fn watch(driver: &Weak<Driver>) {
             state.progress_thread = false;
             return;
         }
-        if silent || waited >= PATIENCE {
+        if silent || state.host_function_wanted || waited >= PATIENCE {
+            state.host_function_wanted = false;
             waited = 0;
             let holding = state.streams.iter().filter(|(_, stream)| stream.last_host_function > stream.executed);
             let point = |stream, operation| Point { stream, operation };
