@@ -576,6 +576,7 @@ impl Layout {
 
     /// Like [`Layout::packed`], but reversed axes stay reversed, so that a copy between the two has the fewest boxes. The offset
     /// is where the first element lies in the packed bytes.
+    #[cfg(feature = "python")]
     pub(crate) fn packed_in_step(&self) -> Result<View> {
         let packed = self.packed()?;
         let mut offset = 0;
