@@ -82,7 +82,7 @@ test: test-rust test-python ## run all tests
 .PHONY: test-rust
 test-rust: install ## run the Rust tests
 	$(call say,Rust tests)
-	cargo test
+	cargo test --features cuarray/half
 	$(call say,the crate with its feature python)
 	cargo check -p cuarray --features python
 
