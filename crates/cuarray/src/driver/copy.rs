@@ -34,7 +34,9 @@
 
 use super::{Context, Stream, call};
 use crate::{Error, Result};
-use cuarray_abi::{CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CUDA_MEMCPY3D, CUarray, CUdeviceptr, CUmemorytype};
+use cuarray_abi::{
+    CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUarray, CUdeviceptr, CUmemorytype,
+};
 use std::{ffi::c_void, ptr::null_mut};
 
 /// Copies `len` bytes from the host to the device.
@@ -91,7 +93,7 @@ pub unsafe fn copy_device_to_host(
     })
 }
 
-/// Copies `len` bytes within the device, or between devices. The two ranges do not overlap.
+/// Copies `len` bytes within the device. The two ranges do not overlap. Between devices, [`copy_peer`] does.
 ///
 /// # Safety
 /// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
@@ -115,6 +117,34 @@ pub unsafe fn copy_device_to_device(
         Some(stream) => unsafe { call!(driver, cuMemcpyDtoDAsync_v2(dst, src, len, stream.raw())) },
         // SAFETY: this function's contract.
         None => unsafe { call!(driver, cuMemcpyDtoD_v2(dst, src, len)) },
+    })
+}
+
+/// Copies `len` bytes from the memory of one device to that of another, whether or not they reach each other's.
+///
+/// Without a stream, the copy comes after all earlier and before all later work of both contexts; the host does not wait.
+///
+/// # Safety
+/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
+/// writes `src` at the same time. Each context is of the device that its address is on.
+///
+/// Driver API: [`cuMemcpyPeer`,
+/// `cuMemcpyPeerAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+pub unsafe fn copy_peer(
+    (dst_context, dst): (&Context, u64),
+    (src_context, src): (&Context, u64),
+    len: usize,
+    stream: Option<&Stream>,
+) -> Result<()> {
+    if len == 0 {
+        return Ok(());
+    }
+    let (driver, to, from) = (dst_context.driver(), dst_context.raw(), src_context.raw());
+    in_context(dst_context, stream, || match stream {
+        // SAFETY: this function's contract; both contexts are held.
+        Some(stream) => unsafe { call!(driver, cuMemcpyPeerAsync(dst, to, src, from, len, stream.raw())) },
+        // SAFETY: as above.
+        None => unsafe { call!(driver, cuMemcpyPeer(dst, to, src, from, len)) },
     })
 }
 
@@ -289,6 +319,38 @@ pub struct Copy3d {
 ///
 /// Driver API: [`cuMemcpy3D`, `cuMemcpy3DAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 pub unsafe fn copy_3d(context: &Context, copy: &Copy3d, stream: Option<&Stream>) -> Result<()> {
+    // SAFETY: this function's contract.
+    unsafe { copy_box(context, None, copy, stream) }
+}
+
+/// Copies a box of bytes whose rows and slices lie apart from the memory of one device to that of another.
+///
+/// # Errors
+/// As [`copy_3d`].
+///
+/// # Safety
+/// As [`copy_3d`]; both sides are device memory, each of its context's device.
+///
+/// Driver API: [`cuMemcpy3DPeer`,
+/// `cuMemcpy3DPeerAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+pub unsafe fn copy_3d_peer(
+    dst_context: &Context,
+    src_context: &Context,
+    copy: &Copy3d,
+    stream: Option<&Stream>,
+) -> Result<()> {
+    // SAFETY: this function's contract.
+    unsafe { copy_box(dst_context, Some(src_context), copy, stream) }
+}
+
+/// # Safety
+/// As [`copy_3d`], or with a source context as [`copy_3d_peer`].
+unsafe fn copy_box(
+    context: &Context,
+    src_context: Option<&Context>,
+    copy: &Copy3d,
+    stream: Option<&Stream>,
+) -> Result<()> {
     let &Copy3d { mut src, mut dst, width, height, depth } = copy;
     if width == 0 || height == 0 || depth == 0 {
         return Ok(());
@@ -301,7 +363,7 @@ pub unsafe fn copy_3d(context: &Context, copy: &Copy3d, stream: Option<&Stream>)
             let slice = Copy3d { depth: 1, ..*copy };
             for _ in 0..depth {
                 // SAFETY: this function's contract, for the rows of one slice of the box.
-                unsafe { copy_3d(context, &Copy3d { src, dst, ..slice }, stream) }?;
+                unsafe { copy_box(context, src_context, &Copy3d { src, dst, ..slice }, stream) }?;
                 src.address = src.address.after(src.slice_pitch);
                 dst.address = dst.address.after(dst.slice_pitch);
             }
@@ -310,6 +372,42 @@ pub unsafe fn copy_3d(context: &Context, copy: &Copy3d, stream: Option<&Stream>)
     };
     let (src_type, src_host, src_device) = src.address.parts();
     let (dst_type, dst_host, dst_device) = dst.address.parts();
+    let driver = context.driver();
+    if let Some(src_context) = src_context {
+        let parameters = CUDA_MEMCPY3D_PEER {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcZ: 0,
+            srcLOD: 0,
+            srcMemoryType: src_type,
+            srcHost: src_host,
+            srcDevice: src_device,
+            srcArray: CUarray::NULL,
+            srcContext: src_context.raw(),
+            srcPitch: src.pitch,
+            srcHeight: src_rows,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstZ: 0,
+            dstLOD: 0,
+            dstMemoryType: dst_type,
+            dstHost: dst_host,
+            dstDevice: dst_device,
+            dstArray: CUarray::NULL,
+            dstContext: context.raw(),
+            dstPitch: dst.pitch,
+            dstHeight: dst_rows,
+            WidthInBytes: width,
+            Height: height,
+            Depth: depth,
+        };
+        return in_context(context, stream, || match stream {
+            // SAFETY: this function's contract; the driver reads the parameters during the call.
+            Some(stream) => unsafe { call!(driver, cuMemcpy3DPeerAsync(&parameters, stream.raw())) },
+            // SAFETY: as above.
+            None => unsafe { call!(driver, cuMemcpy3DPeer(&parameters)) },
+        });
+    }
     let parameters = CUDA_MEMCPY3D {
         srcXInBytes: 0,
         srcY: 0,
@@ -337,7 +435,6 @@ pub unsafe fn copy_3d(context: &Context, copy: &Copy3d, stream: Option<&Stream>)
         Height: height,
         Depth: depth,
     };
-    let driver = context.driver();
     in_context(context, stream, || match stream {
         // SAFETY: this function's contract; the driver reads the parameters during the call.
         Some(stream) => unsafe { call!(driver, cuMemcpy3DAsync_v2(&parameters, stream.raw())) },

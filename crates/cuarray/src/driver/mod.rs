@@ -24,6 +24,7 @@ pub mod copy;
 mod device;
 mod event;
 mod event_pool;
+mod ipc;
 mod load;
 mod memory;
 mod pointer;
@@ -34,6 +35,7 @@ pub use cuarray_abi::{Api, CUcontext, CUdevice_attribute, CUresult, CUuuid};
 pub use device::Device;
 pub use event::Event;
 pub use event_pool::{EventPool, PooledEvent};
+pub use ipc::{IpcMemHandle, IpcMemory};
 pub use memory::{Allocation, MemoryKind};
 pub use pointer::{MemoryType, PointerAttributes};
 pub use stream::{CaptureStatus, Stream};
@@ -207,6 +209,7 @@ const _: () = {
     shareable::<Event>();
     shareable::<PooledEvent>();
     shareable::<Allocation>();
+    shareable::<IpcMemory>();
 };
 
 #[cfg(test)]

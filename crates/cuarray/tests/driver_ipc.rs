@@ -1,0 +1,107 @@
+//! Memory of another process: a second driver stands for that process, in a thread of its own.
+
+mod driver_fixture;
+
+use cuarray::driver::{
+    Allocation, IpcMemHandle,
+    copy::{copy_device_to_host, fill_bytes},
+};
+use cuarray::{Context, Stream};
+use cuarray_abi::CUresult;
+use driver_fixture::{Alive, Fixture, calls};
+
+/// Runs `f` with another driver, and asserts that nothing is left of it.
+fn elsewhere(f: impl FnOnce(&Fixture, &Context) + Send) {
+    let run = || {
+        let fixture = Fixture::new();
+        {
+            let context = fixture.primary();
+            f(&fixture, &context);
+        }
+        assert_eq!(Alive::of(&fixture.sim).allocations, 0);
+        assert_eq!(fixture.current(), 0);
+    };
+    std::thread::scope(|scope| scope.spawn(run).join().unwrap());
+}
+
+fn read(context: &Context, ptr: u64) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    // SAFETY: the tests ask for live memory of that length.
+    unsafe { copy_device_to_host(context, bytes.as_mut_ptr(), ptr, 16, None) }.unwrap();
+    bytes
+}
+
+#[test]
+fn another_process_opens_memory_and_closes_it() {
+    let fixture = Fixture::new();
+    let context = fixture.primary();
+    let memory = Allocation::device(&context, 16).unwrap();
+    // SAFETY: the memory has that many bytes.
+    unsafe { fill_bytes(&context, memory.device_ptr(), &[5], 16, None) }.unwrap();
+    let handle = IpcMemHandle::of(&context, memory.device_ptr() + 3).unwrap();
+    assert_eq!(IpcMemHandle::of(&context, memory.device_ptr()).unwrap(), handle);
+    assert_eq!(fixture.current(), 0);
+    context.synchronize().unwrap();
+
+    let bytes = *handle.as_bytes();
+    elsewhere(|other, context| {
+        let handle = IpcMemHandle::from_bytes(bytes);
+        let opened = handle.open(context).unwrap();
+        let again = handle.open(context).unwrap();
+        assert_eq!((opened.device_ptr(), opened.context()), (again.device_ptr(), context));
+        drop(again);
+        assert_eq!(read(context, opened.device_ptr()), [5; 16]);
+        // SAFETY: the memory has that many bytes.
+        unsafe {
+            let stream = Stream::non_blocking(context).unwrap();
+            fill_bytes(context, opened.device_ptr(), &[6], 16, Some(&stream)).unwrap();
+        }
+        drop(opened);
+        assert_eq!(calls(&other.sim, "cuIpcCloseMemHandle"), 2);
+        assert!(other.driver.take_drop_error().is_none());
+    });
+    assert_eq!(read(&context, memory.device_ptr()), [6; 16], "closing waited for the work");
+}
+
+#[test]
+fn what_the_driver_refuses_is_an_error() {
+    let fixture = Fixture::new();
+    let context = fixture.primary();
+    let managed = Allocation::managed(&context, 16).unwrap();
+    let stream = Stream::new(&context).unwrap();
+    let pooled = Allocation::stream_ordered(&stream, 16).unwrap();
+    for ptr in [managed.device_ptr(), pooled.device_ptr(), 0, 4096] {
+        let error = IpcMemHandle::of(&context, ptr).unwrap_err();
+        let said = (error.driver_call(), error.driver_code());
+        assert_eq!(said, (Some("cuIpcGetMemHandle"), Some(CUresult::CUDA_ERROR_INVALID_VALUE)));
+    }
+    let memory = Allocation::device(&context, 16).unwrap();
+    let handle = IpcMemHandle::of(&context, memory.device_ptr()).unwrap();
+    assert_eq!(handle.open(&context).unwrap_err().driver_code(), Some(CUresult::CUDA_ERROR_INVALID_CONTEXT));
+    drop(memory);
+    elsewhere(|_, context| {
+        let error = handle.open(context).unwrap_err();
+        assert_eq!(error.driver_code(), Some(CUresult::CUDA_ERROR_INVALID_HANDLE));
+        let nonsense = IpcMemHandle::from_bytes([7; IpcMemHandle::LEN]).open(context).unwrap_err();
+        assert_eq!(nonsense.driver_code(), Some(CUresult::CUDA_ERROR_INVALID_HANDLE));
+    });
+}
+
+#[test]
+fn a_failed_close_is_kept_as_the_drops_error() {
+    let fixture = Fixture::new();
+    let context = fixture.primary();
+    let memory = Allocation::device(&context, 16).unwrap();
+    let handle = IpcMemHandle::of(&context, memory.device_ptr()).unwrap();
+    std::thread::scope(|scope| {
+        let run = || {
+            let other = Fixture::new();
+            let opened = handle.open(&other.primary()).unwrap();
+            other.sim.fail_next("cuIpcCloseMemHandle", CUresult::CUDA_ERROR_LAUNCH_FAILED).unwrap();
+            drop(opened);
+            let error = other.driver.take_drop_error().unwrap();
+            assert_eq!(error.driver_call(), Some("cuIpcCloseMemHandle"));
+        };
+        scope.spawn(run).join().unwrap();
+    });
+}

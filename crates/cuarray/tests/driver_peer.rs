@@ -1,0 +1,110 @@
+//! Copies between the memories of two devices, which need no access to each other's.
+
+mod driver_fixture;
+
+use cuarray::driver::{
+    Allocation,
+    copy::{Copy3d, CopyAddress, CopySide, copy_3d_peer, copy_device_to_host, copy_host_to_device, copy_peer},
+};
+use cuarray::{Context, Stream};
+use cuarray_abi::CUresult;
+use cuarray_sim::Config;
+use driver_fixture::{Fixture, calls};
+
+fn devices() -> (Fixture, Context, Context) {
+    let fixture = Fixture::with(Config { devices: 2, ..Config::default() });
+    let of = |ordinal| fixture.driver.device(ordinal).unwrap().primary_context().unwrap();
+    let (first, second) = (of(0), of(1));
+    (fixture, first, second)
+}
+
+fn upload(memory: &Allocation, bytes: &[u8]) {
+    // SAFETY: both sides have that many bytes, and the copy is done when the call returns.
+    unsafe { copy_host_to_device(memory.context(), memory.device_ptr(), bytes.as_ptr(), bytes.len(), None) }.unwrap();
+}
+
+fn download(memory: &Allocation) -> Vec<u8> {
+    let mut bytes = vec![0; memory.len()];
+    // SAFETY: both sides have that many bytes, and the copy is done when the call returns.
+    unsafe { copy_device_to_host(memory.context(), bytes.as_mut_ptr(), memory.device_ptr(), bytes.len(), None) }
+        .unwrap();
+    bytes
+}
+
+#[test]
+fn bytes_cross_in_both_forms() {
+    let (fixture, first, second) = devices();
+    let (here, there) = (Allocation::device(&first, 64).unwrap(), Allocation::device(&second, 64).unwrap());
+    let bytes: Vec<u8> = (0..64).collect();
+    upload(&here, &bytes);
+    // SAFETY: both have that many bytes.
+    unsafe { copy_peer((&second, there.device_ptr()), (&first, here.device_ptr()), 64, None) }.unwrap();
+    assert_eq!(download(&there), bytes);
+    assert_eq!(calls(&fixture.sim, "cuMemcpyPeer"), 1);
+
+    upload(&here, &[9; 64]);
+    let stream = Stream::non_blocking(&second).unwrap();
+    // SAFETY: as above; both live until the stream is synchronized.
+    unsafe { copy_peer((&first, here.device_ptr()), (&second, there.device_ptr()), 32, Some(&stream)) }.unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(download(&here), [&bytes[..32], &[9; 32]].concat());
+    // SAFETY: a copy of nothing touches nothing.
+    unsafe { copy_peer((&first, 0), (&second, 0), 0, None) }.unwrap();
+    assert_eq!(calls(&fixture.sim, "cuMemcpyPeer"), 1);
+    assert_eq!(fixture.current(), 0);
+}
+
+#[test]
+fn boxes_cross_in_both_forms() {
+    let (fixture, first, second) = devices();
+    let (here, there) = (Allocation::device(&first, 24).unwrap(), Allocation::device(&second, 64).unwrap());
+    let bytes: Vec<u8> = (0..24).collect();
+    upload(&here, &bytes);
+    // Two slices of three rows of two bytes, out of rows of four; slices of 12 bytes into slices of 30, which is no whole
+    // number of rows of 8, so that each slice is a copy of its own.
+    let side = |memory: &Allocation, pitch, slice_pitch| CopySide {
+        address: CopyAddress::Device(memory.device_ptr()),
+        pitch,
+        slice_pitch,
+    };
+    let copy = |slice_pitch| Copy3d {
+        src: side(&here, 4, 12),
+        dst: side(&there, 8, slice_pitch),
+        width: 2,
+        height: 3,
+        depth: 2,
+    };
+    let expected = |slice_pitch: usize| {
+        let mut expected = vec![0xaa; 64];
+        for slice in 0..2 {
+            for row in 0..3 {
+                let to = slice * slice_pitch + row * 8;
+                expected[to..to + 2].copy_from_slice(&bytes[slice * 12 + row * 4..][..2]);
+            }
+        }
+        expected
+    };
+    upload(&there, &[0xaa; 64]);
+    // SAFETY: the boxes lie within both.
+    unsafe { copy_3d_peer(&second, &first, &copy(30), None) }.unwrap();
+    assert_eq!(download(&there), expected(30));
+    assert_eq!(calls(&fixture.sim, "cuMemcpy3DPeer"), 2);
+
+    upload(&there, &[0xaa; 64]);
+    let stream = Stream::new(&first).unwrap();
+    // SAFETY: as above; both live until the stream is synchronized.
+    unsafe { copy_3d_peer(&second, &first, &copy(24), Some(&stream)) }.unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(download(&there), expected(24));
+    assert_eq!(calls(&fixture.sim, "cuMemcpy3DPeerAsync"), 1);
+    assert_eq!(fixture.current(), 0);
+}
+
+#[test]
+fn the_contexts_have_to_be_the_memorys() {
+    let (_fixture, first, second) = devices();
+    let (here, there) = (Allocation::device(&first, 64).unwrap(), Allocation::device(&second, 64).unwrap());
+    // SAFETY: both have that many bytes, and the driver refuses it.
+    let error = unsafe { copy_peer((&first, there.device_ptr()), (&second, here.device_ptr()), 64, None) }.unwrap_err();
+    assert_eq!(error.driver_code(), Some(CUresult::CUDA_ERROR_INVALID_VALUE));
+}
