@@ -5,12 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable
 
-import cuarray
 import driver_probe
 import numpy as np
 import pytest
 from driver_probe import ForeignStream, held
 from producers import foreign
+
+import cuarray
 
 Run = Callable[..., str]
 
@@ -50,7 +51,7 @@ def test_the_environment(run_python: Run, environment: dict[str, str], expected:
     ],
 )
 def test_a_value_that_is_not_understood_is_an_error_on_import(run_python: Run, name: str, value: str) -> None:
-    program = f"""
+    program = """
         try:
             import cuarray
         except ValueError as error:

@@ -7,10 +7,11 @@ import itertools
 import weakref
 from typing import Any
 
-import cuarray
 import numpy as np
 import pytest
 from producers import Producer, describe, foreign
+
+import cuarray
 
 DTYPES = [
     "?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16", ">i4", ">f8", ">c8",
@@ -249,7 +250,18 @@ def test_repr_says_what_is_not_as_usual(driver: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["shape", "strides", "dtype", "typestr", "ptr", "readonly", "stream", "owner", "device", "__cuda_array_interface__"],
+    [
+        "shape",
+        "strides",
+        "dtype",
+        "typestr",
+        "ptr",
+        "readonly",
+        "stream",
+        "owner",
+        "device",
+        "__cuda_array_interface__",
+    ],
 )
 def test_attributes_cannot_be_set(name: str) -> None:
     array = cuarray.from_cuda_array_interface(describe())
@@ -432,7 +444,15 @@ def test_a_chain_of_imports_can_be_long_and_goes_at_once() -> None:
 
 def test_interface_says_what_numpy_says() -> None:
     host = np.zeros((4, 6, 2), "<i4")
-    for view in (host, host.T, host[::2], host[:, ::-1], host[1:, 2:4, :1], np.broadcast_to(host[:1], (4, 6, 2)), host[:0]):
+    for view in (
+        host,
+        host.T,
+        host[::2],
+        host[:, ::-1],
+        host[1:, 2:4, :1],
+        np.broadcast_to(host[:1], (4, 6, 2)),
+        host[:0],
+    ):
         read = cuarray.interface({**view.__array_interface__, "version": 3})
         assert (read.shape, read.strides, read.dtype) == (view.shape, view.strides, view.dtype)
         assert (read.is_c_contiguous, read.is_f_contiguous) == (view.flags.c_contiguous, view.flags.f_contiguous)

@@ -8,8 +8,9 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-import cuarray
 import pytest
+
+import cuarray
 
 
 def documented() -> Iterator[tuple[str, Any]]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable
 
-import cuarray
 import driver_probe
 import numpy as np
 import pytest
 from producers import Producer, describe, foreign
+
+import cuarray
 
 Run = Callable[..., str]
 
@@ -106,7 +107,11 @@ PROGRAMS = {
     "synchronize": ("s = cuarray.stream()", "s.synchronize()", ["cuStreamSynchronize"]),
     "query": ("s = cuarray.stream()", "s.query()", ["cuStreamQuery"]),
     "record": ("e = cuarray.event(); s = cuarray.stream()", "e.record(s)", ["cuEventRecord"]),
-    "wait": ("e = cuarray.event(); s = cuarray.stream(); e.record(s)", "e.wait(cuarray.default_stream())", ["cuStreamWaitEvent"]),
+    "wait": (
+        "e = cuarray.event(); s = cuarray.stream(); e.record(s)",
+        "e.wait(cuarray.default_stream())",
+        ["cuStreamWaitEvent"],
+    ),
     "event synchronize": ("e = cuarray.event()", "e.synchronize()", ["cuEventSynchronize"]),
     "event query": ("e = cuarray.event()", "e.query()", ["cuEventQuery"]),
     "device": ("a = cuarray.to_device([1])", "a.device", ["cuPointerGetAttributes"]),
@@ -156,7 +161,10 @@ def test_a_failed_call_leaves_nothing_behind(simulator: str, run_python: Run, na
     before, attempt, _ = PROGRAMS[name]
     program = textwrap.dedent(TEMPLATE).format(
         # An error has the call by the manual's name, which is not that of the exported symbol.
-        before=before, attempt=attempt, call=call, named=call.removesuffix("_v2")
+        before=before,
+        attempt=attempt,
+        call=call,
+        named=call.removesuffix("_v2"),
     )
     # How many such calls come before the one that is to fail: a run without a fault tells.
     first = run_python(program)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import weakref
 
-import cuarray
 import driver_probe
 import numpy as np
 import pytest
 from driver_probe import ForeignStream, held
+
+import cuarray
 
 
 def test_an_event_that_was_never_recorded_is_done(driver: str) -> None:

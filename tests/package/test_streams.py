@@ -7,18 +7,20 @@ the values of before, and what waits must find the new ones. On the simulated dr
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import time
 import weakref
 from collections.abc import Callable
 from typing import Any
 
-import cuarray
 import driver_probe
 import numpy as np
 import pytest
 from driver_probe import ForeignStream, held
 from producers import foreign
+
+import cuarray
 
 OLD, NEW = 0x11, 0x22
 
@@ -36,10 +38,10 @@ def bytes_now(array: cuarray.DeviceArray) -> set[int]:
     with driver_probe.primary_context():
         driver_probe.call(
             "cuMemcpyDtoHAsync_v2",
-            target.ctypes.data_as(driver_probe.ctypes.c_void_p),
-            driver_probe.ctypes.c_uint64(array.ptr),
-            driver_probe.ctypes.c_size_t(array.nbytes),
-            driver_probe.ctypes.c_void_p(stream.handle),
+            target.ctypes.data_as(ctypes.c_void_p),
+            ctypes.c_uint64(array.ptr),
+            ctypes.c_size_t(array.nbytes),
+            ctypes.c_void_p(stream.handle),
         )
     driver_probe.synchronize(stream.handle)
     stream.destroy()
@@ -123,7 +125,11 @@ def test_what_is_no_stream_is_refused(driver: str, given: Any) -> None:
                 take()
 
 
-@pytest.mark.parametrize("answer", [1, None, (1,), (0, 1, 2), [0, 1], "01", (1, 1), (-1, 1), ("0", 1), (0, -1), (0, 2**64), (0, "1")], ids=repr)
+@pytest.mark.parametrize(
+    "answer",
+    [1, None, (1,), (0, 1, 2), [0, 1], "01", (1, 1), (-1, 1), ("0", 1), (0, -1), (0, 2**64), (0, "1")],
+    ids=repr,
+)
 def test_a_wrong_answer_to_the_stream_protocol_is_refused(driver: str, answer: Any) -> None:
     with pytest.raises(ValueError, match=r"__cuda_stream__|handle"):
         cuarray.external_stream(Provider(answer))
@@ -171,7 +177,9 @@ def test_a_stream_of_ours_lives_as_long_as_its_arrays(driver: str) -> None:
 # --- synchronize and query ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [cuarray.stream, lambda: cuarray.external_stream(cuarray.stream())], ids=["new", "external"])
+@pytest.mark.parametrize(
+    "make", [cuarray.stream, lambda: cuarray.external_stream(cuarray.stream())], ids=["new", "external"]
+)
 def test_query_and_synchronize(driver: str, make: Callable[[], cuarray.Stream]) -> None:
     stream = make()
     assert stream.query() is True
@@ -221,8 +229,8 @@ def test_auto_synchronize(driver: str) -> None:
 def test_auto_synchronize_also_after_an_exception(driver: str) -> None:
     stream = cuarray.stream()
     with held(stream.handle) as hold:
+        hold.let_go_soon()
         with pytest.raises(KeyError), stream.auto_synchronize():
-            hold.let_go_soon()
             raise KeyError
         assert not hold.is_held
 

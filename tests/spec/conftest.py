@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import cuarray
 import driver_probe
 import pytest
+
+import cuarray
 
 
 @pytest.fixture(autouse=True)

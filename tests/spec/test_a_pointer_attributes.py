@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import cuarray
 import driver_probe
 import pytest
 from producers import describe, foreign
+
+import cuarray
 
 
 def test_a1_device_memory(driver: str) -> None:
@@ -32,7 +33,9 @@ def test_a1_pinned_and_mapped_memory(driver: str) -> None:
         memory.free()
 
 
-@pytest.mark.parametrize("array", [describe(shape=(0,), data=(0, False)), describe(shape=(0,), data=(4096, False))], ids=str)
+@pytest.mark.parametrize(
+    "array", [describe(shape=(0,), data=(0, False)), describe(shape=(0,), data=(4096, False))], ids=str
+)
 def test_a1_an_array_without_elements_is_nowhere(driver: str, array: dict[str, object]) -> None:
     empty = cuarray.from_cuda_array_interface(array)
     assert (empty.device, empty.is_managed, empty.is_host_accessible) == (None, False, False)

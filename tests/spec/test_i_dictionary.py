@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import collections
+import ctypes
 import types
 from typing import Any
 
-import cuarray
 import driver_probe
 import numpy as np
 import pytest
 from producers import Producer, describe, foreign
+
+import cuarray
 
 
 def exported(array: cuarray.DeviceArray) -> dict[str, Any]:
@@ -68,7 +70,7 @@ def test_i2_anything_else_is_refused(shape: Any) -> None:
 
 ORDERED = [f"{order}{kind}" for order in "<>" for kind in (
     "i2", "i4", "i8", "u2", "u4", "u8", "f2", "f4", "f8", "f16", "c8", "c16", "c32", "U1", "U7",
-    "m8", "M8", *(f"{kind}8[{unit}]" for kind in "mM" for unit in "Y M W D h m s ms us ns ps fs as 25s".split()),
+    "m8", "M8", *(f"{kind}8[{unit}]" for kind in "mM" for unit in ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "25s"]),
 )]  # fmt: skip
 UNORDERED = ["|b1", "|i1", "|u1", "|S1", "|S12", "|V1", "|V16", "|V0"]
 
@@ -83,7 +85,9 @@ def test_i3_typestr_means_what_numpy_means_by_it(typestr: str) -> None:
 
 @pytest.mark.parametrize("typestr", [t for t in ORDERED + UNORDERED if t not in ("|V0",)])
 def test_i3_typestr_survives_the_device(driver: str, typestr: str) -> None:
-    host = np.frombuffer(bytes(range(33, 33 + 2 * np.dtype(typestr).itemsize)) if "b1" not in typestr else b"\1\0", typestr)
+    host = np.frombuffer(
+        bytes(range(33, 33 + 2 * np.dtype(typestr).itemsize)) if "b1" not in typestr else b"\1\0", typestr
+    )
     array = cuarray.to_device(host)
     assert np.dtype(exported(array)["typestr"]) == host.dtype
     assert type(exported(array)["typestr"]) is str
@@ -115,7 +119,9 @@ def test_i4_data(read_only: bool) -> None:
     assert written == (4096, read_only)
 
 
-@pytest.mark.parametrize("data", [None, 4096, [4096, False], (4096,), (4096, False, 0), (4096, 0), ("4096", False)], ids=repr)
+@pytest.mark.parametrize(
+    "data", [None, 4096, [4096, False], (4096,), (4096, False, 0), (4096, 0), ("4096", False)], ids=repr
+)
 def test_i4_anything_else_is_refused(data: Any) -> None:
     with pytest.raises(ValueError, match=r"\['data'\]"):
         cuarray.interface(describe(data=data))
@@ -179,9 +185,9 @@ def test_i6_the_pointer_says_the_context_not_what_is_current(driver: str) -> Non
     """With another context current, or none, the work is done where the memory is."""
     array = cuarray.to_device([1, 2, 3])
     producer = foreign(array, stream=1)
-    other = driver_probe.ctypes.c_void_p()
+    other = ctypes.c_void_p()
     create = getattr(driver_probe.library(), "cuCtxCreate_v2")  # noqa: B009 -- the name of the export
-    assert create(driver_probe.ctypes.byref(other), 0, 0) == 0
+    assert create(ctypes.byref(other), 0, 0) == 0
     try:
         assert driver_probe.current_context() == other.value
         assert cuarray.as_cuda_array(producer).copy_to_host().tolist() == [1, 2, 3]

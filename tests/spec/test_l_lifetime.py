@@ -6,12 +6,13 @@ import gc
 import sys
 import weakref
 
-import cuarray
 import driver_probe
 import numpy as np
 import pytest
 from driver_probe import ForeignStream, held
 from producers import Producer, describe
+
+import cuarray
 
 
 def test_l1_reading_the_attribute_keeps_nothing_alive(driver: str) -> None:

@@ -6,12 +6,13 @@ import contextlib
 import inspect
 import weakref
 
-import cuarray
 import driver_probe
 import numpy as np
 import pytest
 from driver_probe import ForeignStream, held
 from producers import Producer, describe, foreign
+
+import cuarray
 
 
 def test_n1_an_int_stream_is_synchronized_at_once(driver: str, foreign_stream: ForeignStream) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import cuarray
 import driver_probe
 import numpy as np
 from driver_probe import ForeignStream, held
+
+import cuarray
 
 OLD, NEW = 1, 9
 

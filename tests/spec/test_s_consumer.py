@@ -6,12 +6,13 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-import cuarray
 import driver_probe
 import numpy as np
 import pytest
 from driver_probe import ForeignStream, held
 from producers import Producer, foreign
+
+import cuarray
 
 OLD, NEW = 1, 9
 
@@ -67,7 +68,9 @@ def test_s2_the_default_streams_too(memory: cuarray.DeviceArray, handle: int) ->
         assert memory.copy_to_host().tolist() == [NEW] * 4
 
 
-def test_s2_or_the_work_is_enqueued_after_the_streams(memory: cuarray.DeviceArray, foreign_stream: ForeignStream) -> None:
+def test_s2_or_the_work_is_enqueued_after_the_streams(
+    memory: cuarray.DeviceArray, foreign_stream: ForeignStream
+) -> None:
     """A copy of another library's array: nobody waits, the copy's own stream does."""
     target, other = cuarray.to_device(np.zeros(4, np.uint8)), ForeignStream()
     with contextlib.ExitStack() as stack:
@@ -99,7 +102,9 @@ def test_s3_no_work_starts_in_the_producers_stream_before_ours_is_done(
     assert memory.copy_to_host().tolist() == [NEW] * 4
 
 
-def test_s3_or_control_returns_when_our_work_is_done(memory: cuarray.DeviceArray, foreign_stream: ForeignStream) -> None:
+def test_s3_or_control_returns_when_our_work_is_done(
+    memory: cuarray.DeviceArray, foreign_stream: ForeignStream
+) -> None:
     """A copy without `stream=` has been made when it returns, so the producer may go on."""
     target = cuarray.to_device(np.zeros(4, np.uint8))
     producer = foreign(memory, stream=foreign_stream.handle)
@@ -109,7 +114,9 @@ def test_s3_or_control_returns_when_our_work_is_done(memory: cuarray.DeviceArray
         assert target.copy_to_host().tolist() == [OLD] * 4
 
 
-def test_s4_work_in_the_given_stream_returns_at_once(memory: cuarray.DeviceArray, foreign_stream: ForeignStream) -> None:
+def test_s4_work_in_the_given_stream_returns_at_once(
+    memory: cuarray.DeviceArray, foreign_stream: ForeignStream
+) -> None:
     target = cuarray.to_device(np.zeros(4, np.uint8))
     with held(foreign_stream.handle) as hold:
         driver_probe.fill(memory.ptr, NEW, 4, foreign_stream.handle)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import cuarray
 import driver_probe
 import numpy as np
 import pytest
 from driver_probe import ForeignStream, held
 from producers import Producer, describe, foreign
+
+import cuarray
 
 
 def test_v0_has_no_mask() -> None:
@@ -37,7 +38,9 @@ def test_v1_explicit_contiguous_strides_are_read(driver: str, version: int) -> N
 @pytest.mark.parametrize("pointer", [0, 1, 4096, 2**64 - 1])
 @pytest.mark.parametrize("strides", [None, (48, 16), (0, 0), (-1, 7)], ids=str)
 def test_v1_an_array_without_elements_may_have_any_pointer(version: int, pointer: int, strides: Any) -> None:
-    array = cuarray.as_cuda_array(Producer(describe(shape=(0, 3), data=(pointer, False), strides=strides, version=version)))
+    array = cuarray.as_cuda_array(
+        Producer(describe(shape=(0, 3), data=(pointer, False), strides=strides, version=version))
+    )
     assert (array.size, array.nbytes) == (0, 0)
     assert array.copy_to_host().shape == (0, 3)
 
