@@ -20,6 +20,7 @@ mod indexing;
 pub mod interface;
 mod mask;
 mod memory;
+mod pointer;
 mod runtime;
 pub mod stream;
 mod transfer;
@@ -35,6 +36,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<device_array::PyDeviceArray>()?;
     module.add_class::<interface::PyInterface>()?;
     module.add_class::<memory::PyMemory>()?;
+    module.add_class::<pointer::PyPointerAttributes>()?;
     module.add_class::<stream::PyStream>()?;
     module.add_class::<stream::PyAutoSynchronize>()?;
     module.add_class::<event::PyEvent>()?;
@@ -58,6 +60,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(stream::per_thread_default_stream, module)?,
         wrap_pyfunction!(stream::external_stream, module)?,
         wrap_pyfunction!(event::event, module)?,
+        wrap_pyfunction!(pointer::pointer_attributes, module)?,
         wrap_pyfunction!(runtime::driver_path, module)?,
         wrap_pyfunction!(runtime::idle_events, module)?,
     ] {

@@ -1,0 +1,62 @@
+"""The command ``cuarray``, which is also ``python -m cuarray``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import traceback
+from collections.abc import Sequence
+
+from cuarray.inspection.report import Report
+from cuarray.inspection.target import TargetError, evaluate
+
+#: What ``cuarray inspect`` ends with.
+CONFORMS, DEVIATES, NO_ARRAY = 0, 1, 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    options = _parser().parse_args(argv)
+    try:
+        report = Report.of(evaluate(options.target))
+    # Its own attribute may raise anything; a TypeError of the reader's says what.
+    except (TargetError, TypeError) as error:
+        if options.traceback:
+            traceback.print_exc()
+        else:
+            print(f"cuarray inspect: {error}", file=sys.stderr)
+            if isinstance(error, TypeError) and error.__cause__ is not None:
+                cause = error.__cause__
+                print(f"  raised there: {type(cause).__name__}: {cause}", file=sys.stderr)
+        return NO_ARRAY
+    if options.json:
+        print(json.dumps({"target": options.target, **report.as_json()}, indent=2))
+    else:
+        print(f"{options.target}, a {report.type_name}\n\n{report.text()}")
+    return DEVIATES if report.deviations else CONFORMS
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="cuarray", description="The CUDA Array Interface, looked at.")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    inspect = commands.add_parser(
+        "inspect",
+        help="show an array's interface, its layout, its pointer, and where it deviates from the text",
+        description=(
+            "Import a module, evaluate an expression in it, and show the CUDA Array Interface of the result: what it says, how "
+            "it lies in memory, what the driver knows of its pointer, and every deviation from the text by its clause."
+        ),
+        epilog=(
+            "Exit status: 0 without deviations, 1 with some, 2 if there is no array to look at. "
+            "On a machine without a GPU: python -m cuarray_sim -m cuarray inspect module:expression"
+        ),
+    )
+    inspect.add_argument("target", metavar="module:expression", help="such as 'model:weights[0]'")
+    inspect.add_argument("--json", action="store_true", help="print the report as JSON")
+    inspect.add_argument("--traceback", action="store_true", help="show where the expression failed")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

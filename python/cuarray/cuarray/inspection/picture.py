@@ -1,0 +1,138 @@
+"""The layout of an array as a small drawing, in characters that every terminal has.
+
+Memory is one line of characters from the array's first byte to its last: ``#`` where every byte belongs to an element, ``+``
+where some do, ``.`` where none does. An array of 64 bytes or less gets a character for each byte and the indices of its
+elements below; of a longer one, each character stands for as many bytes as it takes. Nothing is enumerated but what is
+drawn, so an array of a terabyte is drawn as quickly as one of ten bytes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from cuarray.inspection.axes import Axis, Spacing
+
+#: Characters of the line of memory; with its margins it fits 80 columns.
+WIDTH = 64
+#: As many places as are looked at one by one, where they overlap and no arithmetic tells what they cover.
+_FEW = 20_000
+
+
+def draw(axes: Sequence[Axis], itemsize: int | None, first: int, end: int, pointer: int) -> list[str]:
+    """The lines of the drawing of an array whose bytes are ``first`` to ``end`` and whose first element is at ``pointer``.
+
+    ``itemsize`` is None for bits, which are packed: no stride leads from one to the next.
+    """
+    lines = _table(axes) if itemsize is not None else ["bits, packed one after the other in C order"]
+    if end > first:
+        memory = (axes, itemsize) if itemsize is not None else ((), end - first)
+        lines += _memory(*memory, first, end, pointer)
+    else:
+        lines.append("no bytes")
+    return lines
+
+
+def _table(axes: Sequence[Axis]) -> list[str]:
+    if not axes:
+        return ["no axes: a single element"]
+    rows = [("axis", "length", "stride", "")]
+    rows += [(str(axis.index), str(axis.length), str(axis.stride), axis.in_words()) for axis in axes]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return [
+        "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=False)) + "  " + row[3] for row in rows
+    ]
+
+
+def _memory(axes: Sequence[Axis], itemsize: int, first: int, end: int, pointer: int) -> list[str]:
+    extent = end - first
+    scale = -(-extent // WIDTH)
+    cells = -(-extent // scale)
+    covered = coverage(axes, itemsize, extent)
+    each = "a byte" if scale == 1 else f"{scale} bytes"
+    if covered is None:
+        return [f"memory: {extent} bytes, of which overlapping elements take some"]
+    taken = covered(extent)
+    bar = ""
+    for cell in range(cells):
+        low, high = cell * scale, min((cell + 1) * scale, extent)
+        inside = covered(high) - covered(low)
+        bar += "#" if inside == high - low else "+" if inside else "."
+    share = "all the array's" if taken == extent else f"{taken} of them the array's"
+    lines = [f"memory: {extent} bytes, {share}", f"from {first:#x}, each character is {each}", f"  |{bar}|"]
+    labels = _labels(axes, itemsize, extent, pointer - first) if scale == 1 else None
+    if labels:
+        lines.append(f"   {labels}")
+    elif pointer > first:
+        lines.append("   " + " " * ((pointer - first) // scale) + "^ the first element")
+    return lines
+
+
+class _Below:
+    """How many of an array's bytes lie below an offset, for axes that do not overlap."""
+
+    def __init__(self, axes: Sequence[Axis], itemsize: int) -> None:
+        self.itemsize = itemsize
+        # From the largest step inwards: step, places, and the bytes of elements in one of them.
+        self.steps: list[tuple[int, int, int]] = []
+        inside = itemsize
+        for axis in sorted(axes, key=lambda axis: abs(axis.stride)):
+            if axis.length > 1 and axis.stride:
+                self.steps.insert(0, (abs(axis.stride), axis.length, inside))
+                inside *= axis.length
+
+    def __call__(self, offset: int) -> int:
+        below = 0
+        for step, places, inside in self.steps:
+            place = min(offset // step, places - 1)
+            below += place * inside
+            offset -= place * step
+        return below + min(offset, self.itemsize)
+
+
+class _Sorted:
+    """The same, for places that overlap, from a list of where they are."""
+
+    def __init__(self, offsets: Iterator[int], itemsize: int) -> None:
+        self.itemsize = itemsize
+        self.offsets = sorted(set(offsets))
+
+    def __call__(self, offset: int) -> int:
+        below, taken = 0, 0
+        for start in self.offsets:
+            low, high = max(start, taken), min(start + self.itemsize, offset)
+            below += max(high - low, 0)
+            taken = start + self.itemsize
+        return below
+
+
+def coverage(axes: Sequence[Axis], itemsize: int, extent: int) -> _Below | _Sorted | None:
+    """How many bytes of elements lie below an offset from the first byte; None where that would take too long to tell."""
+    if not any(axis.spacing is Spacing.OVERLAP for axis in axes):
+        return _Below(axes, itemsize)
+    lengths = [axis.length for axis in axes if axis.stride]
+    places = 1
+    for length in lengths:
+        places *= length
+    if places > _FEW:
+        return None
+    steps = [range(0, abs(axis.stride) * axis.length, abs(axis.stride)) for axis in axes if axis.stride]
+    return _Sorted((sum(place) for place in itertools.product(*steps)), itemsize)
+
+
+def _labels(axes: Sequence[Axis], itemsize: int, extent: int, start: int) -> str | None:
+    """The index of each element below its first byte, ``*`` for an axis of which all places are one; None without room."""
+    if any(axis.spacing is Spacing.OVERLAP for axis in axes):
+        return None
+    line = [" "] * extent
+    shown = [axis for axis in axes if axis.length > 1 and axis.stride]
+    for place in itertools.product(*(range(axis.length) for axis in shown)):
+        index = {axis.index: str(at) for axis, at in zip(shown, place, strict=True)}
+        entries = [index.get(axis.index, "0" if axis.length == 1 else "*") for axis in axes]
+        label = ",".join(entries)
+        # A space between it and the next.
+        if len(label) >= itemsize:
+            return None
+        offset = start + sum(axis.stride * at for axis, at in zip(shown, place, strict=True))
+        line[offset : offset + len(label)] = label
+    return "".join(line).rstrip() if axes else None

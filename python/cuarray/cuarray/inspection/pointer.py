@@ -1,0 +1,90 @@
+"""What the driver knows of an array's pointer, where there is a driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cuarray
+from cuarray._core import PointerAttributes, pointer_attributes
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """The driver's answer for one address, or why there is none."""
+
+    #: The driver's file; None where it was not asked.
+    driver: str | None
+    attributes: PointerAttributes | None
+    #: Why nothing is known, in words; None where something is.
+    unknown: str | None
+
+    @classmethod
+    def ask(cls, address: int, nbytes: int) -> Pointer:
+        """Ask the driver for the address of an array of ``nbytes`` bytes."""
+        if nbytes == 0:
+            return cls(None, None, "an array without bytes has no memory: not asked")
+        try:
+            driver = cuarray.driver_path()
+            attributes = pointer_attributes(address)
+        except cuarray.CudaError as error:
+            return cls(None, None, "no driver: not asked" if error.call is None else f"not known: {error}")
+        if attributes is None:
+            return cls(driver, None, f"the driver, {driver}, does not know it")
+        return cls(driver, attributes, None)
+
+    @property
+    def kind(self) -> str | None:
+        """The kind of memory, in words."""
+        if self.attributes is None:
+            return None
+        if self.attributes.is_managed:
+            return "managed"
+        return {"host": "pinned host", "device": "device"}.get(
+            self.attributes.memory_type, f"of type {self.attributes.memory_type}"
+        )
+
+    def holds(self, first: int, end: int) -> bool | None:
+        """Whether the allocation holds all addresses from ``first`` to before ``end``; None where the driver cannot say."""
+        if self.attributes is None or self.attributes.range is None:
+            return None
+        low, high = self.attributes.range
+        return low <= first and end <= high
+
+    def lines(self, first: int, end: int) -> list[str]:
+        """For people."""
+        known = self.attributes
+        if known is None:
+            return [self.unknown or "not known"]
+        rows = [("driver", self.driver or "without a file")]
+        rows.append(("device", "none" if known.device is None else str(known.device)))
+        rows.append(("memory", self.kind or "not known"))
+        context = "none of its own" if known.context is None else f"{known.context:#x}"
+        rows.append(("context", context))
+        if known.range is None:
+            rows.append(("allocation", "the driver does not say where it begins and ends"))
+        else:
+            low, high = known.range
+            inside = f"from byte {first - low} of it on" if self.holds(first, end) else "not within it"
+            rows += [("allocation", f"{low:#x} to {high - 1:#x}, {high - low} bytes"), ("the array", inside)]
+        rows.append(("managed", "yes" if known.is_managed else "no"))
+        host = "no" if known.host_ptr is None else f"yes, at {known.host_ptr:#x}"
+        rows.append(("host access", host))
+        return [f"{name:<11}  {text}" for name, text in rows]
+
+    def as_json(self, first: int, end: int) -> dict[str, Any]:
+        """For programs; all values are None where the driver was not asked or does not know."""
+        known = self.attributes
+        return {
+            "driver": self.driver,
+            "unknown": self.unknown,
+            "device": known and known.device,
+            "memory": self.kind,
+            "context": known and known.context,
+            "device_ptr": known and known.device_ptr,
+            "host_ptr": known and known.host_ptr,
+            "is_managed": known and known.is_managed,
+            "is_host_accessible": known and known.host_ptr is not None,
+            "allocation": list(known.range) if known and known.range else None,
+            "within_allocation": self.holds(first, end),
+        }

@@ -1,0 +1,140 @@
+"""One array's report: read, drawn, held against the driver and the text; as lines for people, or as JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+import cuarray
+from cuarray.inspection import axes as axes_of
+from cuarray.inspection import deviations as clauses
+from cuarray.inspection import picture
+from cuarray.inspection.axes import Axis
+from cuarray.inspection.deviations import Deviation
+from cuarray.inspection.pointer import Pointer
+
+_COLUMNS = 80
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is known of one object's interface; made by :meth:`of`."""
+
+    #: The name of the object's type.
+    type_name: str
+    #: What a lenient reading made of it; None where nothing, and then `refusal` says why.
+    interface: cuarray.Interface | None
+    refusal: str | None
+    axes: list[Axis]
+    pointer: Pointer | None
+    deviations: list[Deviation]
+    remarks: list[Deviation]
+
+    @classmethod
+    def of(cls, obj: Any) -> Report:
+        """The report on an object with ``__cuda_array_interface__``, or on such a dictionary.
+
+        Raises ``TypeError`` where it is no array.
+        """
+        interface, refusal = None, None
+        try:
+            interface = cuarray.interface(obj, strict=False)
+        except TypeError:
+            raise
+        except Exception as error:
+            refusal = str(error) or type(error).__name__
+        entries: dict[Any, Any] = obj if isinstance(obj, dict) else obj.__cuda_array_interface__
+        axes: list[Axis] = []
+        pointer = None
+        if interface is not None:
+            axes = axes_of.describe(interface.shape, interface.strides, clauses.itemsize(interface))
+            pointer = Pointer.ask(interface.ptr, interface.nbytes)
+        return cls(
+            f"{type(obj).__module__}.{type(obj).__qualname__}",
+            interface,
+            refusal,
+            axes,
+            pointer,
+            clauses.deviations(entries, obj, interface, pointer),
+            clauses.remarks(entries, interface, axes),
+        )
+
+    def text(self) -> str:
+        """For people, in 80 columns where the numbers let it."""
+        lines = []
+        if self.interface is not None and self.pointer is not None:
+            first, end = self.interface.byte_range
+            itemsize = None if _is_packed(self.interface) else clauses.itemsize(self.interface)
+            lines += repr(self.interface).splitlines()
+            lines += ["", "Layout", *_indented(picture.draw(self.axes, itemsize, first, end, self.interface.ptr))]
+            lines += ["", "Pointer", *_indented(self.pointer.lines(first, end))]
+        else:
+            lines += ["CUDA Array Interface that cannot be read", *_wrapped(str(self.refusal), "  ")]
+        for title, found in (("Deviations from the text", self.deviations), ("Remarks", self.remarks)):
+            lines += ["", title if found else f"{title}: none", *(line for one in found for line in _entry(one))]
+        return "\n".join(lines)
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs: the same, as what JSON can hold."""
+        layout = pointer = None
+        if self.interface is not None and self.pointer is not None:
+            layout = [
+                {
+                    "length": axis.length,
+                    "stride": axis.stride,
+                    "spacing": axis.spacing.value,
+                    "between": axis.between,
+                    "reversed": axis.reversed,
+                }
+                for axis in self.axes
+            ]
+            pointer = self.pointer.as_json(*self.interface.byte_range)
+        return {
+            "type": self.type_name,
+            "interface": _interface_as_json(self.interface),
+            "refusal": self.refusal,
+            "layout": layout,
+            "pointer": pointer,
+            "deviations": [one._asdict() for one in self.deviations],
+            "remarks": [one._asdict() for one in self.remarks],
+        }
+
+
+def _interface_as_json(interface: cuarray.Interface | None) -> dict[str, Any] | None:
+    if interface is None:
+        return None
+    return {
+        "version": interface.version,
+        "typestr": interface.typestr,
+        "shape": list(interface.shape),
+        "strides": list(interface.strides),
+        "ptr": interface.ptr,
+        "readonly": interface.readonly,
+        "stream": interface.stream,
+        "nbytes": interface.nbytes,
+        "byte_range": list(interface.byte_range),
+        "is_c_contiguous": interface.is_c_contiguous,
+        "is_f_contiguous": interface.is_f_contiguous,
+        "mask": _interface_as_json(interface.mask),
+        "forgiven": list(interface.forgiven),
+    }
+
+
+def _is_packed(interface: cuarray.Interface) -> bool:
+    return interface.typestr[1:2] == "t" and int(interface.typestr[2:]) % 8 != 0
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+def _wrapped(text: str, margin: str) -> list[str]:
+    return textwrap.wrap(text, _COLUMNS, initial_indent=margin, subsequent_indent=margin, break_long_words=False)
+
+
+def _entry(one: Deviation) -> list[str]:
+    head = f"  {one.clause:<3}  {one.key:<8} "
+    return textwrap.wrap(
+        one.text, _COLUMNS, initial_indent=head, subsequent_indent=" " * len(head), break_long_words=False
+    )
