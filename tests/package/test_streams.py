@@ -343,12 +343,15 @@ def test_an_array_without_a_stream_blocks_as_the_driver_does(array: cuarray.Devi
 
 
 @pytest.mark.parametrize("stream_of_target", [False, True])
+@pytest.mark.parametrize("stream_of_source", [False, True])
 def test_a_copy_within_the_device_is_done_on_return(
-    array: cuarray.DeviceArray, foreign_stream: ForeignStream, stream_of_target: bool
+    array: cuarray.DeviceArray, foreign_stream: ForeignStream, stream_of_target: bool, stream_of_source: bool
 ) -> None:
-    target = cuarray.device_array(16, "u1", stream=foreign_stream if stream_of_target else None)
-    target.copy_to_device(array)
+    target = cuarray.device_array(16, "u1", stream=cuarray.stream() if stream_of_target else None)
+    source = foreign(array, stream=foreign_stream.handle if stream_of_source else None)
+    target.copy_to_device(source)
     assert bytes_now(target) == {OLD}
+    assert driver_probe.is_done(foreign_stream.handle) or stream_of_target
 
 
 def test_no_stream_waits_for_itself(array: cuarray.DeviceArray, simulator: str) -> None:
