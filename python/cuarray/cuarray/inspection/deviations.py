@@ -50,10 +50,10 @@ def deviations(
     """
     found = list(_by_entry(entries))
     for read, strict in ((obj, True), (obj, False)):
-        refusal = _refusal(read, strict=strict)
+        why = refusal(read, strict=strict)
         # What is wrong with the whole only, such as an extent that no address space holds.
-        if refusal is not None and not any(one.key == refusal.key for one in found):
-            found.append(refusal)
+        if why is not None and not any(one.key == why.key for one in found):
+            found.append(why)
     if interface is not None:
         found += _ignored_by_version(entries, interface)
         found += _of_pointer(interface, pointer)
@@ -66,22 +66,25 @@ def _by_entry(entries: dict[Any, Any]) -> Iterator[Deviation]:
     sound: dict[str, Any] = {"shape": (1,), "typestr": "|u1", "data": (_ANY_POINTER, False), "version": 3}
     for key in sound:
         probe = {**sound, key: entries[key]} if key in entries else {k: v for k, v in sound.items() if k != key}
-        yield from _only(key, _refusal(probe))
+        if key == "data":
+            # Any address will do for now; whether it may be null is told by the whole.
+            probe["shape"] = (0,)
+        yield from _only(key, refusal(probe))
     # These are read against others, which therefore have to be right.
-    shape = entries.get("shape") if _refusal({**sound, "shape": entries.get("shape")}) is None else None
-    typestr = entries.get("typestr") if _refusal({**sound, "typestr": entries.get("typestr")}) is None else None
+    shape = entries.get("shape") if refusal({**sound, "shape": entries.get("shape")}) is None else None
+    typestr = entries.get("typestr") if refusal({**sound, "typestr": entries.get("typestr")}) is None else None
     if entries.get("strides") is not None:
         against = shape if shape is not None else (1,) * _length(entries["strides"])
-        yield from _only("strides", _refusal({**sound, "shape": against, "strides": entries["strides"]}))
+        yield from _only("strides", refusal({**sound, "shape": against, "strides": entries["strides"]}))
     if entries.get("stream") is not None and entries.get("version") not in (0, 1, 2):
-        yield from _only("stream", _refusal({**sound, "stream": entries["stream"]}))
+        yield from _only("stream", refusal({**sound, "stream": entries["stream"]}))
     if entries.get("descr") is not None and typestr is not None:
-        yield from _only("descr", _refusal({**sound, "typestr": _void(typestr), "descr": entries["descr"]}))
+        yield from _only("descr", refusal({**sound, "typestr": _void(typestr), "descr": entries["descr"]}))
     if entries.get("mask") is not None and shape is not None and entries.get("version") != 0:
-        yield from _only("mask", _refusal({**sound, "shape": shape, "mask": entries["mask"]}))
+        yield from _only("mask", refusal({**sound, "shape": shape, "mask": entries["mask"]}))
 
 
-def _refusal(read: Any, *, strict: bool = True) -> Deviation | None:
+def refusal(read: Any, *, strict: bool = True) -> Deviation | None:
     """Why the reader refuses an object or a dictionary, None if it does not."""
     try:
         cuarray.interface(read, strict=strict)
@@ -93,9 +96,9 @@ def _refusal(read: Any, *, strict: bool = True) -> Deviation | None:
     return None
 
 
-def _only(key: str, refusal: Deviation | None) -> Iterator[Deviation]:
-    if refusal is not None and refusal.key == key:
-        yield refusal
+def _only(key: str, why: Deviation | None) -> Iterator[Deviation]:
+    if why is not None and why.key == key:
+        yield why
 
 
 def _length(value: Any) -> int:

@@ -8,6 +8,7 @@ drawn, so an array of a terabyte is drawn as quickly as one of ten bytes.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections.abc import Iterator, Sequence
 
@@ -39,16 +40,18 @@ def _table(axes: Sequence[Axis]) -> list[str]:
     rows = [("axis", "length", "stride", "")]
     rows += [(str(axis.index), str(axis.length), str(axis.stride), axis.in_words()) for axis in axes]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    return [
-        "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=False)) + "  " + row[3] for row in rows
-    ]
+    lines = []
+    for row in rows:
+        numbers = [text.rjust(width) for text, width in zip(row, widths, strict=False)]
+        lines.append("  ".join([*numbers, row[3]]).rstrip())
+    return lines
 
 
 def _memory(axes: Sequence[Axis], itemsize: int, first: int, end: int, pointer: int) -> list[str]:
     extent = end - first
     scale = -(-extent // WIDTH)
     cells = -(-extent // scale)
-    covered = coverage(axes, itemsize, extent)
+    covered = coverage(axes, itemsize)
     each = "a byte" if scale == 1 else f"{scale} bytes"
     if covered is None:
         return [f"memory: {extent} bytes, of which overlapping elements take some"]
@@ -64,7 +67,10 @@ def _memory(axes: Sequence[Axis], itemsize: int, first: int, end: int, pointer: 
     if labels:
         lines.append(f"   {labels}")
     elif pointer > first:
-        lines.append("   " + " " * ((pointer - first) // scale) + "^ the first element")
+        at = (pointer - first) // scale
+        lines.append(
+            "   " + (" " * at + "^ the first element" if at < WIDTH // 2 else "the first element ^".rjust(at + 1))
+        )
     return lines
 
 
@@ -90,23 +96,27 @@ class _Below:
         return below + min(offset, self.itemsize)
 
 
-class _Sorted:
-    """The same, for places that overlap, from a list of where they are."""
+class _Runs:
+    """The same, for elements that overlap, from a list of where they begin."""
 
     def __init__(self, offsets: Iterator[int], itemsize: int) -> None:
-        self.itemsize = itemsize
-        self.offsets = sorted(set(offsets))
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        for offset in sorted(offsets):
+            if self.ends and offset <= self.ends[-1]:
+                self.ends[-1] = offset + itemsize
+            else:
+                self.starts.append(offset)
+                self.ends.append(offset + itemsize)
+        lengths = (end - start for start, end in zip(self.starts, self.ends, strict=True))
+        self.before = list(itertools.accumulate(lengths, initial=0))
 
     def __call__(self, offset: int) -> int:
-        below, taken = 0, 0
-        for start in self.offsets:
-            low, high = max(start, taken), min(start + self.itemsize, offset)
-            below += max(high - low, 0)
-            taken = start + self.itemsize
-        return below
+        run = bisect.bisect_right(self.starts, offset) - 1
+        return self.before[run] + min(offset, self.ends[run]) - self.starts[run]
 
 
-def coverage(axes: Sequence[Axis], itemsize: int, extent: int) -> _Below | _Sorted | None:
+def coverage(axes: Sequence[Axis], itemsize: int) -> _Below | _Runs | None:
     """How many bytes of elements lie below an offset from the first byte; None where that would take too long to tell."""
     if not any(axis.spacing is Spacing.OVERLAP for axis in axes):
         return _Below(axes, itemsize)
@@ -117,7 +127,7 @@ def coverage(axes: Sequence[Axis], itemsize: int, extent: int) -> _Below | _Sort
     if places > _FEW:
         return None
     steps = [range(0, abs(axis.stride) * axis.length, abs(axis.stride)) for axis in axes if axis.stride]
-    return _Sorted((sum(place) for place in itertools.product(*steps)), itemsize)
+    return _Runs((sum(place) for place in itertools.product(*steps)), itemsize)
 
 
 def _labels(axes: Sequence[Axis], itemsize: int, extent: int, start: int) -> str | None:

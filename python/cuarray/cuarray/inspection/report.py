@@ -23,9 +23,12 @@ class Report:
 
     #: The name of the object's type.
     type_name: str
-    #: What a lenient reading made of it; None where nothing, and then `refusal` says why.
+    #: What a lenient reading made of it, if need be without some of its entries; None where nothing.
     interface: cuarray.Interface | None
+    #: Why all of it cannot be read; None where it can.
     refusal: str | None
+    #: The entries that it was read without.
+    left_out: tuple[str, ...]
     axes: list[Axis]
     pointer: Pointer | None
     deviations: list[Deviation]
@@ -37,14 +40,8 @@ class Report:
 
         Raises ``TypeError`` where it is no array.
         """
-        interface, refusal = None, None
-        try:
-            interface = cuarray.interface(obj, strict=False)
-        except TypeError:
-            raise
-        except Exception as error:
-            refusal = str(error) or type(error).__name__
-        entries: dict[Any, Any] = obj if isinstance(obj, dict) else obj.__cuda_array_interface__
+        entries: dict[Any, Any] = obj if isinstance(obj, dict) else _attribute(obj)
+        interface, refusal, left_out = _read(obj, entries)
         axes: list[Axis] = []
         pointer = None
         if interface is not None:
@@ -54,6 +51,7 @@ class Report:
             f"{type(obj).__module__}.{type(obj).__qualname__}",
             interface,
             refusal,
+            left_out,
             axes,
             pointer,
             clauses.deviations(entries, obj, interface, pointer),
@@ -67,10 +65,12 @@ class Report:
             first, end = self.interface.byte_range
             itemsize = None if _is_packed(self.interface) else clauses.itemsize(self.interface)
             lines += repr(self.interface).splitlines()
+            if self.left_out:
+                lines += _wrapped(f"read without its {' and '.join(map(repr, self.left_out))}, see below", "  ")
             lines += ["", "Layout", *_indented(picture.draw(self.axes, itemsize, first, end, self.interface.ptr))]
             lines += ["", "Pointer", *_indented(self.pointer.lines(first, end))]
         else:
-            lines += ["CUDA Array Interface that cannot be read", *_wrapped(str(self.refusal), "  ")]
+            lines += ["CUDA Array Interface that cannot be read", *_wrapped(f"{self.refusal}", "  ")]
         for title, found in (("Deviations from the text", self.deviations), ("Remarks", self.remarks)):
             lines += ["", title if found else f"{title}: none", *(line for one in found for line in _entry(one))]
         return "\n".join(lines)
@@ -94,11 +94,37 @@ class Report:
             "type": self.type_name,
             "interface": _interface_as_json(self.interface),
             "refusal": self.refusal,
+            "left_out": list(self.left_out),
             "layout": layout,
             "pointer": pointer,
             "deviations": [one._asdict() for one in self.deviations],
             "remarks": [one._asdict() for one in self.remarks],
         }
+
+
+def _attribute(obj: Any) -> dict[Any, Any]:
+    """The dictionary of an array; raises `TypeError` where there is none."""
+    if not cuarray.is_cuda_array(obj):
+        # Says why.
+        cuarray.interface(obj)
+    entries: dict[Any, Any] = obj.__cuda_array_interface__
+    return entries
+
+
+def _read(obj: Any, entries: dict[Any, Any]) -> tuple[cuarray.Interface | None, str | None, tuple[str, ...]]:
+    """What can be read, why not all of it, and the entries that were left out: those without which there is still an array."""
+    first: str | None = None
+    left_out: tuple[str, ...] = ()
+    read = obj
+    while True:
+        refusal = clauses.refusal(read, strict=False)
+        if refusal is None:
+            return cuarray.interface(read, strict=False), first, left_out
+        first = first or refusal.text
+        if refusal.key not in ("stream", "descr", "mask") or refusal.key in left_out:
+            return None, first, ()
+        left_out = (*left_out, refusal.key)
+        read = {key: value for key, value in entries.items() if key not in left_out}
 
 
 def _interface_as_json(interface: cuarray.Interface | None) -> dict[str, Any] | None:

@@ -1,0 +1,486 @@
+"""``cuarray inspect``: the drawing against counting bytes, the deviations against the reader, and the command as it is run."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import itertools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from producers import Producer, describe, foreign
+
+import cuarray
+from cuarray.__main__ import main
+from cuarray.inspection import Report, axes, picture, target
+from cuarray.inspection.axes import Spacing
+
+Layout = tuple[tuple[int, ...], tuple[int, ...], int]
+
+
+@st.composite
+def layouts(draw: st.DrawFn) -> Layout:
+    """Shape, strides and item size: dense, with gaps, reversed, broadcast, overlapping."""
+    itemsize = draw(st.sampled_from([1, 2, 4, 8, 12]))
+    shape, strides, step = [], [], itemsize
+    for length in draw(st.lists(st.integers(1, 5), max_size=4)):
+        kind = draw(st.sampled_from(["dense", "dense", "gap", "broadcast", "any"]))
+        if kind == "gap":
+            step += draw(st.integers(1, 2 * itemsize))
+        stride = {"broadcast": 0, "any": draw(st.integers(-20, 20))}.get(kind, step)
+        shape.append(length)
+        strides.append(-stride if draw(st.booleans()) else stride)
+        step = max(step, abs(stride)) * length
+    order = draw(st.permutations(range(len(shape))))
+    return tuple(shape[axis] for axis in order), tuple(strides[axis] for axis in order), itemsize
+
+
+def elements(layout: Layout) -> dict[tuple[int, ...], int]:
+    """Where each element begins, from the array's first byte on."""
+    shape, strides, _ = layout
+    offsets = {
+        index: sum(at * stride for at, stride in zip(index, strides, strict=True))
+        for index in itertools.product(*map(range, shape))
+    }
+    lowest = min(offsets.values())
+    return {index: offset - lowest for index, offset in offsets.items()}
+
+
+def taken(layout: Layout) -> set[int]:
+    """The bytes of all elements."""
+    return {offset + byte for offset in elements(layout).values() for byte in range(layout[2])}
+
+
+def drawn(layout: Layout) -> list[str]:
+    offsets = elements(layout)
+    pointer = 4096 + offsets[(0,) * len(layout[0])]
+    return picture.draw(axes.describe(*layout), layout[2], 4096, 4096 + max(taken(layout)) + 1, pointer)
+
+
+def bar(lines: list[str]) -> str:
+    return next(line.strip()[1:-1] for line in lines if line.strip().startswith("|"))
+
+
+@settings(deadline=None)
+@given(layouts())
+def test_the_line_of_memory_shows_which_bytes_are_the_arrays(layout: Layout) -> None:
+    bytes_taken = taken(layout)
+    extent = max(bytes_taken) + 1
+    line = bar(drawn(layout))
+    scale = -(-extent // picture.WIDTH)
+    cells = [range(start, min(start + scale, extent)) for start in range(0, extent, scale)]
+    assert len(line) == len(cells) <= picture.WIDTH
+    for character, cell in zip(line, cells, strict=True):
+        inside = len(bytes_taken.intersection(cell))
+        assert character == ("#" if inside == len(cell) else "+" if inside else ".")
+
+
+@settings(deadline=None)
+@given(layouts())
+def test_what_lies_below_any_byte_is_counted(layout: Layout) -> None:
+    bytes_taken = taken(layout)
+    extent = max(bytes_taken) + 1
+    covered = picture.coverage(axes.describe(*layout), layout[2])
+    assert covered is not None
+    assert [covered(offset) for offset in range(extent + 1)] == [
+        len(bytes_taken.intersection(range(offset))) for offset in range(extent + 1)
+    ]
+
+
+@settings(deadline=None)
+@given(layouts())
+def test_labels_are_under_the_first_byte_of_their_elements(layout: Layout) -> None:
+    lines = drawn(layout)
+    below = lines[-1]
+    if "|" in below or "^" in below or not layout[0]:
+        return
+    offsets = elements(layout)
+    margin = lines[-2].index("|") + 1
+    # Of a broadcast axis, and only of one, every index is under the same star.
+    starred = [axis for axis, stride in enumerate(layout[1]) if stride == 0 and layout[0][axis] > 1]
+    for index, offset in offsets.items():
+        label = ",".join("*" if axis in starred else str(at) for axis, at in enumerate(index))
+        assert below[margin + offset :].startswith(label)
+        assert below[margin + offset :].split(" ")[0] == label
+
+
+@settings(deadline=None)
+@given(layouts())
+def test_a_drawing_fits_a_terminal(layout: Layout) -> None:
+    assert max(map(len, drawn(layout))) <= 78, "the report indents by two more"
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "spacing", "between", "is_reversed"),
+    [
+        ((4,), (4,), [Spacing.DENSE], [0], [False]),
+        ((4,), (-4,), [Spacing.DENSE], [0], [True]),
+        ((3, 4), (32, 4), [Spacing.GAP, Spacing.DENSE], [16, 0], [False, False]),
+        ((3, 4), (4, 12), [Spacing.DENSE, Spacing.DENSE], [0, 0], [False, False]),
+        ((3, 4), (0, -8), [Spacing.BROADCAST, Spacing.GAP], [0, 4], [False, True]),
+        ((1, 4), (-99, 4), [Spacing.SINGLE, Spacing.DENSE], [0, 0], [False, False]),
+        ((0, 4), (16, -4), [Spacing.EMPTY, Spacing.EMPTY], [0, 0], [False, False]),
+        ((5, 3), (4, 6), [Spacing.DENSE, Spacing.OVERLAP], [0, 14], [False, False]),
+    ],
+)
+def test_strides_in_words(
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    spacing: list[Spacing],
+    between: list[int],
+    is_reversed: list[bool],
+) -> None:
+    found = axes.describe(shape, strides, 4)
+    assert [axis.spacing for axis in found] == spacing
+    assert [axis.between for axis in found] == between
+    assert [axis.reversed for axis in found] == is_reversed
+    assert [axis.index for axis in found] == list(range(len(shape)))
+
+
+def test_an_array_of_any_size_is_drawn_at_once() -> None:
+    layout = ((10**5, 10**5, 10**3), (10**9, -8 * 10**3, 8), 8)
+    lines = picture.draw(axes.describe(*layout), 8, 0, 10**14 - 10**9 + 8 * 10**8, 8 * 10**8 - 8000)
+    assert len(bar(lines)) == picture.WIDTH
+
+
+def test_overlaps_beyond_counting_are_not_drawn() -> None:
+    lines = picture.draw(axes.describe((10**6, 10), (4, 4), 4), 4, 0, 4 * 10**6 + 36, 0)
+    assert not any("|" in line for line in lines)
+    assert "overlapping" in lines[-1]
+
+
+def clauses(entries: dict[str, Any]) -> list[tuple[str, str]]:
+    report = Report.of(Producer(entries))
+    return [(one.clause, one.key) for one in report.deviations if one.clause != "I6"]
+
+
+class Whole(dict):
+    """A subclass of dict, which is one."""
+
+
+SELF_MASKED: dict[str, Any] = describe(mask=Producer({}))
+
+
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        (describe(), []),
+        (describe(strides=(4,)), []),
+        (describe(strides=(0,)), []),
+        (describe(stream=1), []),
+        (describe(version=2), []),
+        (describe(shape=[2]), [("I2", "shape")]),
+        (describe(shape=(2.0,)), [("I2", "shape")]),
+        (describe(typestr="float32"), [("I3", "typestr")]),
+        (describe(data=(4096, 0)), [("I4", "data")]),
+        (describe(data=(0, False)), [("I4", "data")]),
+        (describe(data=None), [("I4", "data")]),
+        (describe(version=4), [("I7", "version")]),
+        (describe(version="3"), [("I7", "version")]),
+        (describe(strides=(4, 4)), [("I8", "strides")]),
+        (describe(strides=[4]), [("I8", "strides")]),
+        (describe(stream=0), [("I11", "stream")]),
+        (describe(stream=-1), [("I11", "stream")]),
+        (describe(version=2, stream=7), [("V2", "stream")]),
+        (describe(version=0, mask=3), [("V0", "mask")]),
+        (describe(mask=3), [("I10", "mask")]),
+        (describe(shape=(0,)), [("I5", "data")]),
+        (describe(shape=(0,), version=1), []),
+        (describe(shape=(0,), data=(0, False)), []),
+        (describe(typestr="|V4", descr=[("x", "<f4")]), []),
+        (describe(typestr="|V4", descr=[("x", "<f8")]), [("I9", "descr")]),
+        (describe(typestr="<f4", descr=[("", "<f4")]), []),
+        (describe(typestr="<f4", descr=[("", "<f8")]), [("I9", "descr")]),
+        # What is wrong with two entries together.
+        (describe(shape=(1 << 40,), data=((1 << 64) - 8, False)), [("I4", "data")]),
+        (describe(shape=(1 << 40,), strides=(1 << 40,)), [("I8", "strides")]),
+        # Every fault is found, not the first one only.
+        (
+            {"shape": (2, "3"), "typestr": "f", "data": [1], "strides": (4, None), "stream": 0, "version": 3},
+            [("I2", "shape"), ("I3", "typestr"), ("I4", "data"), ("I8", "strides"), ("I11", "stream")],
+        ),
+        ({}, [("I2", "shape"), ("I3", "typestr"), ("I4", "data"), ("I7", "version")]),
+    ],
+    ids=repr,
+)
+def test_every_deviation_is_found_and_named(entries: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+    assert clauses(entries) == expected
+
+
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 5),
+    st.integers(),
+    st.sampled_from(["<f4", "|V8", "f4", "", "float32"]),
+    st.tuples(st.integers(0, 3)),
+    st.tuples(st.integers(0, 1 << 48), st.booleans()),
+    st.lists(st.integers(0, 3), max_size=2),
+)
+KEYS = ["shape", "typestr", "data", "version", "strides", "stream", "descr", "mask"]
+
+
+def refused(interface: dict[str, Any]) -> str | None:
+    """What a strict reading says against it."""
+    try:
+        cuarray.interface(interface)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+@settings(deadline=None)
+@given(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=4), st.sets(st.sampled_from(KEYS[:4]), max_size=2))
+def test_there_are_deviations_wherever_a_strict_reading_refuses(entries: dict[str, Any], without: set[str]) -> None:
+    interface = {key: value for key, value in describe(**entries).items() if key not in without}
+    report = Report.of(interface)
+    found = [one for one in report.deviations if one.clause not in ("I5", "I6", "V0", "V2")]
+    # Of a type that is not a structure the fields are not read, but told nonetheless when they are wrong.
+    unread = [one for one in found if one.clause == "I9"]
+    refusal = refused(interface)
+    if refusal is None:
+        assert found == unread
+    else:
+        assert any(f"'{one.key}'" in refusal for one in found)
+    if report.interface is not None:
+        forgiven = {note.split(":")[0].strip("'") for note in report.interface.forgiven}
+        assert forgiven <= {one.key for one in found}
+    json.dumps(report.as_json())
+    assert report.text()
+
+
+@pytest.mark.parametrize(
+    ("entries", "clause", "key", "said"),
+    [
+        (describe(strides=(4,)), "I8", "strides", "C-contiguous"),
+        (describe(strides=(0,)), "I8", "strides", "broadcast"),
+        (describe(strides=(-4,)), "I8", "strides", "reversed"),
+        (describe(strides=(2,)), "I8", "strides", "overlaps"),
+        (describe(strides=(6,)), "I8", "strides", "no multiple of the item size 4"),
+        (describe(data=(4098, False)), "I4", "data", "no multiple of 4"),
+        (describe(typestr=">f4"), "I3", "typestr", "big-endian"),
+        (describe(typestr="|V4"), "I9", "descr", "absent"),
+        (describe(version=2), "V2", "version", "no streams"),
+        (describe(order="C"), "I1", "order", "no clause"),
+        (describe(**{"shape": (np.int64(2),)}), "I2", "shape", "numpy.int64"),
+        (describe(version=np.int32(3)), "I7", "version", "numpy.int32"),
+        (Whole(describe()), "I1", "", "subclass of dict"),
+    ],
+    ids=repr,
+)
+def test_what_is_legal_and_unwise_is_remarked(entries: dict[str, Any], clause: str, key: str, said: str) -> None:
+    report = Report.of(Producer(entries))
+    assert [one for one in report.deviations if one.clause != "I6"] == []
+    assert any(one.clause == clause and one.key == key and said in one.text for one in report.remarks), report.remarks
+
+
+def test_a_plain_array_has_no_remarks() -> None:
+    assert Report.of(describe()).remarks == []
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Iterator[Path]:
+    """A directory with a module ``arrays``, where the command is run."""
+    (tmp_path / "arrays.py").write_text(
+        "sound = {'shape': (3,), 'typestr': '<f4', 'data': (4096, False), 'strides': (-8,), 'version': 3}\n"
+        "wrong = {**sound, 'stream': 0}\n"
+        "class Raising:\n"
+        "    @property\n"
+        "    def __cuda_array_interface__(self):\n"
+        "        raise RuntimeError('requires grad')\n"
+        "raising = Raising()\n"
+    )
+    (tmp_path / "broken.py").write_text("raise SystemExit('no such luck')\n")
+    return tmp_path
+
+
+def run(module: Path, *arguments: str, driver: str | None = None) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, without a driver unless one is named."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    environment["CUARRAY_DRIVER"] = driver or str(module / "no-driver.so")
+    return subprocess.run(
+        [sys.executable, "-m", "cuarray", *arguments],
+        cwd=module,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_the_command_prints_a_report(module: Path) -> None:
+    done = run(module, "inspect", "arrays:sound")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, _, rest = done.stdout.partition("\n\n")
+    assert first == "arrays:sound, a builtins.dict"
+    assert (
+        repr(
+            cuarray.interface({"shape": (3,), "typestr": "<f4", "data": (4096, False), "strides": (-8,), "version": 3})
+        )
+        in rest
+    )
+    assert (
+        "Layout\n"
+        "  axis  length  stride\n"
+        "     0       3      -8  reversed, gaps of 4 bytes\n"
+        "  memory: 20 bytes, 12 of them the array's\n"
+        "  from 0xff0, each character is a byte\n"
+        "    |####....####....####|\n"
+        "     2       1       0\n"
+    ) in rest
+    assert "Pointer\n  no driver: not asked\n" in rest
+    assert "Deviations from the text: none\n" in rest
+    assert "I8   strides  axis 0 is reversed" in rest
+
+
+def test_deviations_are_the_exit_status(module: Path) -> None:
+    done = run(module, "inspect", "arrays:wrong")
+    assert done.returncode == 1
+    assert "\n  I11  stream   0 is disallowed" in done.stdout
+
+
+def test_what_can_be_read_is_shown(module: Path) -> None:
+    """One entry that is wrong hides no more than itself, where there is an array without it."""
+    wrong = run(module, "inspect", "arrays:wrong").stdout
+    assert "read without its 'stream'" in wrong
+    assert "|####....####....####|" in wrong
+    report = Report.of(describe(stream=0, mask=3, descr=4, typestr="|V4"))
+    assert set(report.left_out) == {"stream", "mask", "descr"}
+    assert [one.key for one in report.deviations if one.clause != "I6"] == ["descr", "mask", "stream"]
+    assert report.interface is not None
+    hidden = Report.of(describe(shape=3, stream=0))
+    assert (hidden.interface, hidden.left_out) == (None, ())
+    assert "that cannot be read" in hidden.text()
+
+
+def test_json_says_the_same(module: Path) -> None:
+    done = run(module, "inspect", "--json", "arrays:sound")
+    assert done.returncode == 0
+    said = json.loads(done.stdout)
+    assert said["target"] == "arrays:sound"
+    assert said["interface"]["shape"] == [3]
+    assert said["interface"]["byte_range"] == [4096 - 16, 4096 + 4]
+    assert said["layout"] == [{"length": 3, "stride": -8, "spacing": "gap", "between": 4, "reversed": True}]
+    assert said["pointer"]["unknown"] == "no driver: not asked"
+    assert said["deviations"] == []
+    assert [one["clause"] for one in said["remarks"]] == ["I8"]
+
+    wrong = json.loads(run(module, "inspect", "--json", "arrays:wrong").stdout)
+    assert wrong["interface"]["stream"] is None
+    assert wrong["left_out"] == ["stream"]
+    assert "0 is disallowed" in wrong["refusal"]
+    assert [(one["clause"], one["key"]) for one in wrong["deviations"]] == [("I11", "stream")]
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("arrays", "module:expression is expected"),
+        (":sound", "module:expression is expected"),
+        ("arrays:", "module:expression is expected"),
+        ("nowhere:x", "cannot import 'nowhere': ModuleNotFoundError"),
+        ("broken:x", "cannot import 'broken': SystemExit: no such luck"),
+        ("arrays:unsound", "cannot evaluate 'unsound' in 'arrays': NameError"),
+        ("arrays:sound[", "cannot evaluate 'sound[' in 'arrays': SyntaxError"),
+        ("arrays:sound['shape'][9]", "IndexError"),
+        ("arrays:3", "not a CUDA array"),
+        ("arrays:raising", "RuntimeError: requires grad"),
+    ],
+)
+def test_no_array_is_said_in_a_sentence(module: Path, named: str, said: str) -> None:
+    done = run(module, "inspect", named)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" in run(module, "inspect", "--traceback", named).stderr
+
+
+def test_help_tells_how_to_go_without_a_gpu(module: Path) -> None:
+    done = run(module, "inspect", "--help")
+    assert done.returncode == 0
+    assert "python -m cuarray_sim -m cuarray inspect" in " ".join(done.stdout.split())
+
+
+def test_the_current_directory_is_searched(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The console command finds a module beside it, which Python itself only does for `python -m`."""
+    monkeypatch.chdir(module)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path not in ("", str(module))])
+    monkeypatch.delitem(sys.modules, "arrays", raising=False)
+    sound = target.evaluate("arrays:sound")
+    assert isinstance(sound, dict)
+    sys.modules.pop("arrays")
+
+
+def test_the_wheel_has_the_command() -> None:
+    try:
+        distribution = importlib.metadata.distribution("cuarray")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("the package runs from a folder here, and is not installed")
+    (command,) = distribution.entry_points.select(group="console_scripts", name="cuarray")
+    assert command.load() is main
+
+
+def asked(array: Any) -> dict[str, Any]:
+    return Report.of(array).as_json()["pointer"]
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "host"),
+    [
+        (cuarray.device_array, "device", False),
+        (cuarray.managed_array, "managed", True),
+        (cuarray.mapped_array, "pinned host", True),
+    ],
+    ids=["device", "managed", "mapped"],
+)
+def test_the_driver_is_asked(driver: str, make: Callable[..., Any], kind: str, host: bool) -> None:
+    array = make((8, 4), "float32")
+    told = asked(array)
+    assert told["driver"] == cuarray.driver_path()
+    assert (told["memory"], told["device"], told["unknown"]) == (kind, 0, None)
+    assert (told["is_managed"], told["is_host_accessible"]) == (kind == "managed", host)
+    low, high = told["allocation"]
+    assert low <= array.ptr < array.ptr + 128 <= high
+    assert told["within_allocation"] is True
+    row = Report.of(array[3:, ::2])
+    assert row.deviations == []
+    assert f"from byte {array.ptr - low + 48} of it on" in row.text()
+
+
+def test_a_broadcast_array_without_its_strides_leaves_its_memory(driver: str) -> None:
+    """V1: what the dictionary cannot show, the driver does."""
+    array = cuarray.device_array((1,), "float32")
+    low, high = asked(array)["allocation"]
+    report = Report.of(foreign(array, shape=((high - low) // 4 + 1,)))
+    assert [(one.clause, one.key) for one in report.deviations] == [("I6", "data")]
+    assert "beyond the allocation" in report.deviations[0].text
+    assert report.as_json()["pointer"]["within_allocation"] is False
+
+
+def test_ordinary_host_memory_is_no_device_memory(driver: str) -> None:
+    host = np.zeros(4, "f4")
+    report = Report.of(describe(shape=(4,), data=(host.ctypes.data, False)))
+    assert [(one.clause, one.key) for one in report.deviations] == [("I6", "data")]
+    assert "ordinary host memory" in report.deviations[0].text
+
+
+def test_an_array_without_bytes_is_not_asked_about(driver: str) -> None:
+    assert "not asked" in asked(cuarray.device_array((0, 3)))["unknown"]
+
+
+def test_looking_changes_nothing(driver: str) -> None:
+    """The elements are the same afterwards."""
+    values = np.arange(6.0, dtype="f4").reshape(2, 3)
+    array = cuarray.to_device(values)
+    Report.of(foreign(array)).text()
+    np.testing.assert_array_equal(array.copy_to_host(), values)

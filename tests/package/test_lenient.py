@@ -1,0 +1,69 @@
+"""Lenient reading of what nobody would write: it ends, it refuses as a strict reading would, and it lists all that it forgave."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from producers import Producer, describe
+
+import cuarray
+
+
+class Raising:
+    """Asked for anything, it raises."""
+
+    def __init__(self, error: type[BaseException]) -> None:
+        self.error = error
+
+    def __iter__(self) -> Any:
+        raise self.error("asked")
+
+    def __bool__(self) -> bool:
+        raise self.error("asked")
+
+
+@pytest.mark.parametrize("key", ["shape", "strides", "data"])
+def test_a_sequence_without_end_is_refused_for_its_length(key: str) -> None:
+    with pytest.raises(ValueError, match=key):
+        cuarray.interface(describe(**{key: itertools.repeat(1)}), strict=False)
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyError, StopIteration, TypeError])
+@pytest.mark.parametrize("key", ["shape", "strides", "data"])
+def test_what_raises_when_it_is_asked_is_of_a_wrong_type(key: str, error: type[Exception]) -> None:
+    with pytest.raises(ValueError, match=rf"'{key}'.*Raising"):
+        cuarray.interface(describe(**{key: Raising(error)}), strict=False)
+
+
+def test_a_flag_that_raises_is_of_a_wrong_type() -> None:
+    with pytest.raises(ValueError, match=r"'data'.*Raising"):
+        cuarray.interface(describe(data=(4096, Raising(RuntimeError))), strict=False)
+
+
+@pytest.mark.parametrize(
+    "entries", [{"shape": Raising(KeyboardInterrupt)}, {"data": (4096, Raising(KeyboardInterrupt))}]
+)
+def test_an_interrupt_is_not_swallowed(entries: dict[str, Any]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        cuarray.interface(describe(**entries), strict=False)
+
+
+def test_what_is_forgiven_in_a_mask_is_listed() -> None:
+    mask = Producer(describe(typestr="bool", shape=[2]))
+    with pytest.raises(ValueError, match="mask"):
+        cuarray.interface(describe(mask=mask))
+    forgiven = cuarray.interface(describe(mask=mask), strict=False).forgiven
+    assert len(forgiven) == 2
+    assert all(note.startswith("'mask': ") for note in forgiven)
+    assert "'typestr'" in forgiven[0]
+    assert "'shape'" in forgiven[1]
+
+
+@pytest.mark.parametrize(("bits", "length", "nbytes"), [(1, 30, 4), (12, 3, 5), (16, 3, 6)])
+def test_packed_bits_are_counted_as_they_lie(bits: int, length: int, nbytes: int) -> None:
+    entries = describe(typestr=f"<t{bits}", shape=(length,))
+    read = cuarray.interface(entries)
+    assert read.nbytes == nbytes == read.byte_range[1] - read.byte_range[0]
+    assert cuarray.from_cuda_array_interface(entries).nbytes == nbytes
