@@ -32,16 +32,15 @@ def test_an_error_names_the_call_and_keeps_the_drivers_name(driver: str) -> None
     assert str(error).startswith("cuMemAlloc: ")
 
 
-def test_memory_that_is_none_is_refused_by_the_driver(simulator: str) -> None:
+def test_memory_that_is_none_is_refused(driver: str) -> None:
     for array in (
         cuarray.from_cuda_array_interface(describe(data=(4096, False))),
         cuarray.as_cuda_array(Producer(describe(data=(2**63, False)))),
     ):
         assert array.device is None
         for copy in (array.copy_to_host, lambda array=array: array.copy_to_device(np.float32([1, 2]))):
-            with pytest.raises(cuarray.CudaError) as raised:
+            with pytest.raises(BufferError, match="unknown to the driver"):
                 copy()
-            assert raised.value.name == "CUDA_ERROR_INVALID_VALUE"
 
 
 def test_an_array_longer_than_its_memory_is_refused_by_the_driver(simulator: str) -> None:

@@ -71,21 +71,23 @@ impl HostMemory {
 /// A new, uninitialized device array of the shape and type of `ary`: a CUDA array, a NumPy array, or what numpy.asarray takes.
 ///
 /// It is contiguous, with the axes in the order in which those of `ary` lie in memory. stream: the new array's default stream.
+/// device: the ordinal of its device, as for `device_array`, whichever `ary` is on.
 ///
 /// >>> cuarray.device_array_like(cuarray.device_array((3, 4), "float32", order="F")).strides
 /// (4, 12)
 #[pyfunction]
-#[pyo3(signature = (ary, stream=None))]
+#[pyo3(signature = (ary, stream=None, *, device=None))]
 pub(super) fn device_array_like<'py>(
     ary: &Bound<'py, PyAny>,
     stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let like = match import::array(ary)? {
         Some(array) => array.get().interface().clone(),
         None => HostArray::of(ary, None)?.interface,
     };
     let element = Element::of_interface(&like);
-    create::allocate(ary.py(), MemoryKind::Device, element, like.layout().packed()?, stream)
+    create::allocate(ary.py(), MemoryKind::Device, element, like.layout().packed()?, stream, device)
 }
 
 /// A new, uninitialized array in host memory that is locked in place and that devices reach: every access of a kernel goes over
@@ -107,7 +109,7 @@ pub(super) fn mapped_array<'py>(
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let element = Element::of(py, dtype)?;
     let layout = create::layout(shape, strides, order, &element)?;
-    create::allocate(py, MemoryKind::Mapped, element, layout, stream)
+    create::allocate(py, MemoryKind::Mapped, element, layout, stream, None)
 }
 
 /// A new, uninitialized array in managed memory, which the driver moves to whoever uses it. `host_view()` gives it to the host.
@@ -127,7 +129,7 @@ pub(super) fn managed_array<'py>(
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let element = Element::of(py, dtype)?;
     let layout = create::layout(shape, strides, order, &element)?;
-    create::allocate(py, MemoryKind::Managed, element, layout, stream)
+    create::allocate(py, MemoryKind::Managed, element, layout, stream, None)
 }
 
 /// A new, uninitialized NumPy array in host memory that is locked in place, so that copies to and from it can run beside other

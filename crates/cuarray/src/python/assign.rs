@@ -15,6 +15,7 @@ use super::{
     dtype,
     host::{self, HostArray},
     import, indexing,
+    reach::reach,
     runtime::driver,
     transfer::{self, Side},
 };
@@ -320,6 +321,7 @@ impl Work<'_> {
     }
 
     fn fill(&self, dst: u64, fill: &Fill, element: &[u8]) -> Result<()> {
+        let dst = reach(self.context, dst, self.on)?.address;
         match fill {
             Fill::Boxes(plan) => self.fill_boxes(dst, plan, element),
             Fill::Doubled(steps) => {

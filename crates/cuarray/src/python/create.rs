@@ -1,19 +1,19 @@
 //! The functions that make arrays (clauses N1, N4, L2, L3).
 
 use super::{
-    config,
+    bounds, config,
     device_array::PyDeviceArray,
     dtype::Element,
     host::{self, HostArray},
     import::{self, Reading},
     mask::{self, ArrayMask, Policy},
     memory::PyMemory,
-    runtime::{context_of, driver},
-    stream,
+    runtime::{context_of, context_on, driver},
+    stream::{self, PyStream},
 };
 use crate::{
     Dims, Error, Interface, Layout, Result, StreamEntry, Strides,
-    driver::{Allocation, MemoryKind},
+    driver::{Allocation, Context, MemoryKind, Stream},
 };
 use pyo3::{
     exceptions::{PyException, PyTypeError},
@@ -35,12 +35,16 @@ use pyo3::{
 /// bfloat16 travels and the `|V16` of a structure without `descr`. It is a name ('bfloat16', 'float8_e4m3fn') or anything that
 /// numpy.dtype takes, of the same item size; no byte moves. What the interface does say is not overruled.
 ///
+/// `bounds=True` asks the driver for the allocation at the pointer (and the mask's), and raises ValueError where elements lie outside,
+/// BufferError where devices do not reach the memory. What the driver cannot describe is not checked, with a RuntimeWarning;
+/// `interface(obj, bounds=True).notes` has its text.
+///
 /// Raises TypeError where `obj` is not an array, ValueError where its interface is wrong, BufferError where it cannot be
 /// taken, CudaError where the driver refuses.
 ///
 /// >>> a = cuarray.as_cuda_array(other_librarys_array)  # doctest: +SKIP
 #[pyfunction]
-#[pyo3(signature = (obj, sync=true, *, strict=true, mask=None, mask_format=None, dtype=None))]
+#[pyo3(signature = (obj, sync=true, *, strict=true, mask=None, mask_format=None, dtype=None, bounds=false))]
 pub(super) fn as_cuda_array<'py>(
     obj: &Bound<'py, PyAny>,
     sync: bool,
@@ -48,12 +52,16 @@ pub(super) fn as_cuda_array<'py>(
     mask: Option<&Bound<'py, PyString>>,
     mask_format: Option<&Bound<'py, PyString>>,
     dtype: Option<&Bound<'py, PyAny>>,
+    bounds: bool,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = obj.py();
     let masks = Masks { policy: Policy::of(mask)?, bits: mask::is_bits(mask_format)? };
     let mut element = dtype.map(|dtype| Element::of(py, Some(dtype))).transpose()?;
     if let Ok(array) = obj.cast_exact::<PyDeviceArray>() {
         let keeps_all = array.get().mask().is_none() || masks.policy == Policy::Keep;
+        if bounds && keeps_all {
+            bounds::verify(py, array.get().interface(), array.get().mask().map(ArrayMask::interface))?;
+        }
         if keeps_all && element.is_none() {
             return Ok(array.clone());
         }
@@ -66,20 +74,21 @@ pub(super) fn as_cuda_array<'py>(
         element = Some(Element::of_interface(&known));
     }
     let reading = Reading::new(strict).with_masks(masks.policy).with_element(element);
-    let array = adopt(&import::attribute(obj)?, Some(obj.clone().unbind()), sync, masks.bits, reading)?;
+    let array = adopt(&import::attribute(obj)?, Some(obj.clone().unbind()), (sync, bounds), masks.bits, reading)?;
     import::refuse_lazy(obj, array.get().interface())?;
     Ok(array)
 }
 
 /// A DeviceArray of an interface dictionary, without copying. It keeps `owner` alive, and nothing else (clause L3).
 ///
-/// `sync`, `strict`, `mask`, `mask_format`, `dtype` and the errors are as in `as_cuda_array`.
+/// `sync`, `strict`, `mask`, `mask_format`, `dtype`, `bounds` and the errors are as in `as_cuda_array`.
 ///
 /// >>> desc = {"shape": (2,), "typestr": "<f4", "data": (0x7f0000000000, False), "version": 3}
 /// >>> cuarray.from_cuda_array_interface(desc)
 /// DeviceArray(shape=(2,), typestr='<f4', ptr=0x7f0000000000)
 #[pyfunction]
-#[pyo3(signature = (desc, owner=None, sync=true, *, strict=true, mask=None, mask_format=None, dtype=None))]
+#[pyo3(signature = (desc, owner=None, sync=true, *, strict=true, mask=None, mask_format=None, dtype=None, bounds=false))]
+#[allow(clippy::too_many_arguments)] // they have names in Python
 pub(super) fn from_cuda_array_interface<'py>(
     desc: &Bound<'py, PyAny>,
     owner: Option<Py<PyAny>>,
@@ -88,6 +97,7 @@ pub(super) fn from_cuda_array_interface<'py>(
     mask: Option<&Bound<'py, PyString>>,
     mask_format: Option<&Bound<'py, PyString>>,
     dtype: Option<&Bound<'py, PyAny>>,
+    bounds: bool,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let masks = Masks { policy: Policy::of(mask)?, bits: mask::is_bits(mask_format)? };
     let element = dtype.map(|dtype| Element::of(desc.py(), Some(dtype))).transpose()?;
@@ -99,7 +109,7 @@ pub(super) fn from_cuda_array_interface<'py>(
         ))
     })?;
     let reading = Reading::new(strict).with_masks(masks.policy).with_element(element);
-    adopt(dict, owner, sync, masks.bits, reading)
+    adopt(dict, owner, (sync, bounds), masks.bits, reading)
 }
 
 /// What the arguments `mask` and `mask_format` say.
@@ -108,17 +118,20 @@ struct Masks {
     bits: bool,
 }
 
-/// The array that a dictionary describes, once what it waits for is done.
+/// The array that a dictionary describes, once its bounds are checked and what it waits for is done, if that is asked for.
 fn adopt<'py>(
     dict: &Bound<'py, PyDict>,
     owner: Option<Py<PyAny>>,
-    sync: bool,
+    (sync, bounds): (bool, bool),
     bits: bool,
     mut reading: Reading<'py>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = dict.py();
     let interface = import::interface(dict, &mut reading)?;
     let mask = ArrayMask::read(&mut reading, interface.layout(), bits)?;
+    if bounds {
+        bounds::verify(py, &interface, mask.as_ref().map(ArrayMask::interface))?;
+    }
     if sync {
         wait(py, &interface)?;
         if let Some(mask) = &mask {
@@ -162,14 +175,17 @@ pub(super) fn is_cuda_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
 ///
 /// shape: an int or a tuple of ints. dtype: anything that numpy.dtype takes; 'bfloat16' and the 8-bit floats by name.
 /// strides: bytes for each dimension, or None for contiguous elements in `order` 'C' or 'F'. stream: the array's default
-/// stream.
+/// stream. device: the ordinal of the device; by default that of `stream`, else the current one, else 0.
 ///
-/// Raises ValueError where shape, strides, dtype or order are wrong, CudaError where there is no driver or no memory.
+/// Raises ValueError where shape, strides, dtype, order or device are wrong, or `stream` is of another device, CudaError where there
+/// is no driver or no memory.
 ///
 /// >>> cuarray.device_array((2, 3), "float32").nbytes
 /// 24
+/// >>> cuarray.device_array(3, device=0).device
+/// 0
 #[pyfunction]
-#[pyo3(signature = (shape, dtype=None, strides=None, order="C", stream=None))]
+#[pyo3(signature = (shape, dtype=None, strides=None, order="C", stream=None, *, device=None))]
 pub(super) fn device_array<'py>(
     py: Python<'py>,
     shape: &Bound<'py, PyAny>,
@@ -177,49 +193,53 @@ pub(super) fn device_array<'py>(
     strides: Option<&Bound<'py, PyAny>>,
     order: &str,
     stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let element = Element::of(py, dtype)?;
     let layout = layout(shape, strides, order, &element)?;
-    allocate(py, MemoryKind::Device, element, layout, stream)
+    allocate(py, MemoryKind::Device, element, layout, stream, device)
 }
 
 /// A new device array with the elements of `host`: a NumPy array, anything that numpy.asarray takes, or a CUDA array.
 ///
-/// The new array is contiguous, in Fortran order if `host` is, and masked if `host` is a `numpy.ma.MaskedArray`. With `stream`, that is the default stream and the copy is
-/// enqueued there; a pinned host array must then live until the stream is synchronized.
+/// The new array is contiguous, in Fortran order if `host` is, and masked if `host` is a `numpy.ma.MaskedArray`. With `stream`,
+/// that is the default stream and the copy is enqueued there; a pinned host array must then live until the stream is synchronized.
+/// device: the ordinal of the new array's device, as for `device_array`; a CUDA array may be on another one.
 ///
 /// >>> cuarray.to_device([1, 2, 3]).shape
 /// (3,)
 #[pyfunction]
-#[pyo3(signature = (host, stream=None))]
+#[pyo3(signature = (host, stream=None, *, device=None))]
 pub(super) fn to_device<'py>(
     host: &Bound<'py, PyAny>,
     stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = host.py();
     if let Some(array) = import::array(host)? {
         let array = array.get();
-        let data = copied(py, array, stream)?;
+        let data = copied(py, array, stream, device)?;
         let Some(mask) = array.mask() else { return Ok(data) };
-        let mask = copied(py, mask.array(py)?.get(), stream)?;
+        let mask = copied(py, mask.array(py)?.get(), stream, device)?;
         return masked(data, mask);
     }
     let ma = host::numpy(py)?.getattr(intern!(py, "ma"))?;
     if host.is_instance(&ma.getattr(intern!(py, "MaskedArray"))?)? {
         let invalid = ma.call_method1(intern!(py, "getmaskarray"), (host,))?;
         let valid = host::numpy(py)?.call_method1(intern!(py, "logical_not"), (invalid,))?;
-        let data = copy_of(HostArray::of(&host.getattr(intern!(py, "data"))?, None)?, stream)?;
-        return masked(data, copy_of(HostArray::of(&valid, None)?, stream)?);
+        let data = copy_of(HostArray::of(&host.getattr(intern!(py, "data"))?, None)?, stream, device)?;
+        return masked(data, copy_of(HostArray::of(&valid, None)?, stream, device)?);
     }
-    copy_of(HostArray::of(host, None)?, stream)
+    copy_of(HostArray::of(host, None)?, stream, device)
 }
 
 /// A new device array with the elements of a host array.
 pub(super) fn copy_of<'py>(
     host: HostArray<'py>,
     stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    filled(host.array.py(), &host.interface, &host.array, stream)
+    filled(host.array.py(), &host.interface, &host.array, stream, device)
 }
 
 /// A new device array with the elements of another, whatever its mask says.
@@ -227,9 +247,10 @@ fn copied<'py>(
     py: Python<'py>,
     array: &PyDeviceArray,
     stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let source = Bound::new(py, array.share(py))?;
-    filled(py, array.interface(), source.as_any(), stream)
+    filled(py, array.interface(), source.as_any(), stream, device)
 }
 
 /// `data` with `mask`.
@@ -244,6 +265,7 @@ fn filled<'py>(
     described: &Interface,
     source: &Bound<'py, PyAny>,
     stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let layout = described.layout();
     let itemsize = layout.itemsize();
@@ -253,8 +275,10 @@ fn filled<'py>(
         Layout::c_contiguous(layout.shape(), itemsize)?
     };
     let element = Element::of_interface(described);
-    let array = allocate(py, MemoryKind::Device, element, packed, stream)?;
-    array.get().fill_from(source, stream)?;
+    let array = allocate(py, MemoryKind::Device, element, packed, stream, device)?;
+    // The array's own stream where one was given, which knows the device.
+    let own = stream.map(|_| array.get().stream(py)).transpose()?.flatten();
+    array.get().fill_from(source, own.as_ref().map(|own| own.bind(py).as_any()))?;
     Ok(array)
 }
 
@@ -294,30 +318,33 @@ where
     }
 }
 
-/// Memory for `layout`, and the array over it; `stream` becomes its default stream.
+/// Memory for `layout`, and the array over it; `stream` becomes its default stream, and decides on the device where `device` does
+/// not.
 pub(super) fn allocate<'py>(
     py: Python<'py>,
     kind: MemoryKind,
     element: Element,
     layout: Layout,
     stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    let stream = stream.map(|given| stream::kept(given).map(Bound::unbind)).transpose()?;
+    let mut stream = stream.map(|given| stream::kept(given).map(Bound::unbind)).transpose()?;
     let extent = layout.byte_extent();
-    let allocation = py.detach(|| {
-        let context = match &stream {
-            Some(stream) => stream.get().stream.context()?,
-            None => None,
-        };
-        let context = context.map_or_else(|| driver()?.default_context(), Ok)?;
+    let (allocation, own) = py.detach(|| {
+        let given = stream.as_ref().map(|stream| &stream.get().stream);
+        let (context, own) = place(given, device)?;
         let bytes = extent.end.abs_diff(extent.start);
-        match kind {
+        let allocation = match kind {
             MemoryKind::Pinned => Allocation::pinned(&context, bytes),
             MemoryKind::Mapped => Allocation::mapped(&context, bytes),
             MemoryKind::Managed => Allocation::managed(&context, bytes),
             MemoryKind::Device | MemoryKind::StreamOrdered => Allocation::device(&context, bytes),
-        }
+        }?;
+        Ok::<_, Error>((allocation, own))
     })?;
+    if let Some(own) = own {
+        stream = Some(Py::new(py, PyStream::new(own, None))?);
+    }
     // Negative strides step back from the first element, which then is not where the memory starts.
     let data = allocation.device_ptr().wrapping_add(extent.start.unsigned_abs() as u64);
     let mut interface = Interface::new(data, element.typestr, layout)?;
@@ -329,4 +356,27 @@ pub(super) fn allocate<'py>(
     }
     let owner = Py::new(py, PyMemory::new(allocation))?.into_any();
     Ok(Bound::new(py, PyDeviceArray::with_stream(interface, owner, stream))?)
+}
+
+/// The context for an array with that default stream on that device; and the device's own default stream, where a default stream
+/// was given, of which every device has one.
+fn place(stream: Option<&Stream>, device: Option<i32>) -> Result<(Context, Option<Stream>)> {
+    let of_stream = || Ok::<_, Error>(stream.map(Stream::context).transpose()?.flatten());
+    let Some(ordinal) = device else {
+        return Ok((of_stream()?.map_or_else(|| driver()?.default_context(), Ok)?, None));
+    };
+    let context = context_on(ordinal)?;
+    match stream.map(Stream::handle) {
+        None => Ok((context, None)),
+        Some(1) => Ok((context.clone(), Some(Stream::legacy_default(&context)))),
+        Some(2) => Ok((context.clone(), Some(Stream::per_thread_default(&context)))),
+        Some(_) => match of_stream()? {
+            Some(of_stream) if of_stream.device()? != context.device()? => Err(Error::argument(format!(
+                "device is {ordinal}, but the stream is of device {}; a stream of the array's device is expected",
+                of_stream.device()?.ordinal()
+            ))),
+            Some(of_stream) => Ok((of_stream, None)),
+            None => Ok((context, None)),
+        },
+    }
 }

@@ -5,6 +5,7 @@ use super::{
     export::{self, Template},
     host::{self, HostArray},
     import, indexing,
+    ipc::{self, PyIpcHandle},
     mask::ArrayMask,
     runtime::{context_of, driver},
     stream::{self, PyStream},
@@ -93,7 +94,13 @@ impl PyDeviceArray {
         if let Some(stream) = &self.stream {
             return Ok(Some(stream.get().stream.clone()));
         }
-        self.interface.stream().handle().map(stream::external).transpose()
+        match self.interface.stream().handle() {
+            None => Ok(None),
+            // Every device has default streams; these are those of the device that the memory is on.
+            Some(1) => Ok(Some(Stream::legacy_default(&context_of(self.interface.data())?))),
+            Some(2) => Ok(Some(Stream::per_thread_default(&context_of(self.interface.data())?))),
+            Some(handle) => stream::external(handle).map(Some),
+        }
     }
 
     pub(super) fn attributes(&self) -> Result<Option<PointerAttributes>> {
@@ -345,7 +352,7 @@ impl PyDeviceArray {
         if self.mask.is_some() {
             host = host.call_method1(intern!(py, "filled"), (value,))?;
         }
-        super::create::copy_of(HostArray::of(&host, None)?, stream)
+        super::create::copy_of(HostArray::of(&host, None)?, stream, self.device()?)
     }
 
     /// What keeps the memory alive; None for an array that was made without an owner.
@@ -356,7 +363,7 @@ impl PyDeviceArray {
 
     /// The ordinal of the device whose memory it is (clause A1); None for a zero-size array, or memory that the driver does not know.
     #[getter]
-    fn device(&self) -> Result<Option<i32>> {
+    pub(super) fn device(&self) -> Result<Option<i32>> {
         Ok(self.attributes()?.and_then(|attributes| attributes.device_ordinal))
     }
 
@@ -582,6 +589,19 @@ impl PyDeviceArray {
     /// [1, 2, 3]
     fn host_view<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
         view::host_view(self, py)
+    }
+
+    /// What another process of the machine needs to have the array: an `IpcHandle`, to be pickled and sent, and opened there.
+    ///
+    /// This waits for the default stream; what else is pending on the memory is yours to wait for, since nothing orders work between
+    /// processes. The memory must stay until the other process has closed it.
+    ///
+    /// Raises BufferError for memory that the driver gives no handle for (managed, pinned, of a pool), and for a masked array.
+    ///
+    /// >>> cuarray.to_device([[1, 2], [3, 4]])[1].get_ipc_handle().offset
+    /// 16
+    fn get_ipc_handle(&self, py: Python<'_>) -> Result<PyIpcHandle> {
+        ipc::handle_of(self, py)
     }
 
     fn __repr__(&self) -> String {

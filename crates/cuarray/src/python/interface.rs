@@ -1,6 +1,7 @@
 //! `Interface`: what a `__cuda_array_interface__` says, read and checked, for looking at.
 
 use super::{
+    bounds,
     device_array::{PyDeviceArray, tuple},
     dtype::{self, Element},
     export,
@@ -22,11 +23,12 @@ pub struct PyInterface {
     interface: Interface,
     mask: Option<Py<PyInterface>>,
     forgiven: Vec<String>,
+    notes: Vec<String>,
 }
 
 impl PyInterface {
     fn of_mask(interface: Interface) -> PyInterface {
-        PyInterface { interface, mask: None, forgiven: Vec::new() }
+        PyInterface { interface, mask: None, forgiven: Vec::new(), notes: Vec::new() }
     }
 }
 
@@ -105,6 +107,12 @@ impl PyInterface {
         PyTuple::new(py, &self.forgiven)
     }
 
+    /// What was asked to be checked and could not be, and why; empty unless `bounds=True` was said.
+    #[getter]
+    fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.notes)
+    }
+
     /// Whether the elements lie in C order without gaps.
     #[getter]
     fn is_c_contiguous(&self) -> bool {
@@ -138,6 +146,9 @@ impl PyInterface {
 ///
 /// `dtype` says what the elements are where the interface cannot, as in `as_cuda_array`.
 ///
+/// `bounds=True` checks that the elements lie in an allocation, as in `as_cuda_array`; that does need a driver. What could not be
+/// checked is in `notes`.
+///
 /// Raises what `as_cuda_array` raises for what is not an array or is a wrong one.
 ///
 /// >>> cuarray.interface({"shape": (), "typestr": "<f4", "data": (4096, False), "version": 2}).nbytes
@@ -145,12 +156,13 @@ impl PyInterface {
 /// >>> cuarray.interface({"shape": [3], "typestr": "float32", "data": (4096, False), "version": 2}, strict=False).forgiven
 /// ("'typestr': typestr 'float32' is the name of a type; read as '<f4'", "'shape': a list, read as a tuple")
 #[pyfunction]
-#[pyo3(signature = (obj, *, strict=true, mask_format=None, dtype=None))]
+#[pyo3(signature = (obj, *, strict=true, mask_format=None, dtype=None, bounds=false))]
 pub(super) fn interface(
     obj: &Bound<'_, PyAny>,
     strict: bool,
     mask_format: Option<&Bound<'_, PyString>>,
     dtype: Option<&Bound<'_, PyAny>>,
+    bounds: bool,
 ) -> Result<PyInterface> {
     let mut element = dtype.map(|dtype| Element::of(obj.py(), Some(dtype))).transpose()?;
     if let Ok(array) = obj.cast_exact::<PyDeviceArray>() {
@@ -167,6 +179,7 @@ pub(super) fn interface(
         }
     };
     let mask = ArrayMask::read(&mut reading, interface.layout(), mask::is_bits(mask_format)?)?;
+    let notes = if bounds { bounds::notes(&interface, mask.as_ref().map(ArrayMask::interface))? } else { Vec::new() };
     let mask = mask.map(|mask| Py::new(obj.py(), PyInterface::of_mask(mask.interface().clone()))).transpose()?;
-    Ok(PyInterface { interface, mask, forgiven: reading.forgiven() })
+    Ok(PyInterface { interface, mask, forgiven: reading.forgiven(), notes })
 }

@@ -164,5 +164,5 @@ fn unpack(py: Python<'_>, source: &PyDeviceArray, array: &Layout) -> Result<Py<P
     let valid = bits
         .call_method1(intern!(py, "astype"), ("?",))?
         .call_method1(intern!(py, "reshape"), (pyo3::types::PyTuple::new(py, array.shape())?,))?;
-    Ok(create::copy_of(HostArray::of(&valid, None)?, None)?.unbind())
+    Ok(create::copy_of(HostArray::of(&valid, None)?, None, source.device()?)?.unbind())
 }

@@ -2,11 +2,13 @@
 //!
 //! The package itself is this and nothing more: [`register`] puts the names into its extension module, and a few lines of
 //! Python give them their place. Three rules hold throughout. What can block runs without the GIL. What is shared is frozen:
-//! no class here has a field that changes, so the package is as right without the GIL as with it. And nothing needs a driver
-//! before it touches a device: reading, checking and printing interfaces works on any machine.
+//! no class here has a field that changes (but one that is closed, behind a lock: memory of another process, in [`ipc`]), so the
+//! package is as right without the GIL as with it. And nothing needs a driver before it touches a device: reading, checking and
+//! printing interfaces works on any machine.
 
 mod allocate;
 mod assign;
+mod bounds;
 pub mod config;
 mod create;
 mod descr;
@@ -18,9 +20,11 @@ mod host;
 pub mod import;
 mod indexing;
 pub mod interface;
+pub mod ipc;
 mod mask;
 mod memory;
 mod pointer;
+mod reach;
 mod runtime;
 pub mod stream;
 mod transfer;
@@ -35,6 +39,8 @@ use pyo3::prelude::*;
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<device_array::PyDeviceArray>()?;
     module.add_class::<interface::PyInterface>()?;
+    module.add_class::<ipc::PyIpcHandle>()?;
+    module.add_class::<ipc::PyIpcMemory>()?;
     module.add_class::<memory::PyMemory>()?;
     module.add_class::<pointer::PyPointerAttributes>()?;
     module.add_class::<stream::PyStream>()?;

@@ -1,11 +1,12 @@
 //! The one driver of a Python process, loaded when something first needs it.
 
+use super::reach;
 use crate::{
-    Result,
-    driver::{Context, Driver, PointerAttributes},
+    Error, Result,
+    driver::{Context, Device, Driver},
 };
 use pyo3::prelude::*;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
 
@@ -21,17 +22,43 @@ pub(super) fn driver() -> Result<&'static Driver> {
 /// A context of the device whose memory `pointer` is in: the current one if it is of that device, else the primary one; the
 /// default one where the driver does not know the memory (clauses I6 and A1: the pointer decides on the device).
 pub(super) fn context_of(pointer: u64) -> Result<Context> {
-    let driver = driver()?;
-    match PointerAttributes::query(driver, pointer)?.and_then(|attributes| attributes.device_ordinal) {
+    match reach::known(pointer)?.and_then(|known| known.device_ordinal) {
         Some(ordinal) => {
-            let device = driver.device(ordinal)?;
-            match driver.current_context()? {
-                Some(current) if current.device()? == device => Ok(current),
-                _ => device.primary_context(),
-            }
+            let device = driver()?.device(ordinal)?;
+            current_of(&device)?.map_or_else(|| device.primary_context(), Ok)
         }
-        None => driver.default_context(),
+        None => driver()?.default_context(),
     }
+}
+
+/// The context to work in on a device that somebody has named: the current one if it is of that device, else the primary one,
+/// which is then retained for as long as the process lives, so that it is not made and unmade with each array.
+///
+/// # Errors
+/// An invalid argument: there is no such device.
+pub(super) fn context_on(ordinal: i32) -> Result<Context> {
+    static KEPT: Mutex<Vec<(i32, Context)>> = Mutex::new(Vec::new());
+    let driver = driver()?;
+    let count = driver.device_count()?;
+    if !usize::try_from(ordinal).is_ok_and(|ordinal| ordinal < count) {
+        return Err(Error::argument(format!("device is {ordinal}; an int from 0 to {} is expected", count.max(1) - 1)));
+    }
+    let device = driver.device(ordinal)?;
+    if let Some(current) = current_of(&device)? {
+        return Ok(current);
+    }
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, context)) = kept.iter().find(|(known, _)| *known == ordinal) {
+        return Ok(context.clone());
+    }
+    let context = device.primary_context()?;
+    kept.push((ordinal, context.clone()));
+    Ok(context)
+}
+
+fn current_of(device: &Device) -> Result<Option<Context>> {
+    let Some(current) = driver()?.current_context()? else { return Ok(None) };
+    Ok((current.device()? == *device).then_some(current))
 }
 
 /// The file of the CUDA driver that is in use; loads it if none is yet.

@@ -166,14 +166,21 @@ pub(super) fn external(handle: usize) -> Result<Stream> {
     Ok(unsafe { Stream::external(runtime::driver()?, handle, None) })
 }
 
-/// A new stream in the current context (or the first device's). It waits for the legacy default stream and that for it.
+/// A new stream of the device with that ordinal; by default, in the current context (or the first device's). It waits for the
+/// legacy default stream and that for it.
+///
+/// Raises ValueError where there is no such device.
 ///
 /// >>> s = cuarray.stream()
 /// >>> s.query()
 /// True
 #[pyfunction]
-pub(super) fn stream(py: Python<'_>) -> Result<PyStream> {
-    py.detach(|| Ok(PyStream::new(Stream::new(&runtime::driver()?.default_context()?)?, None)))
+#[pyo3(signature = (*, device=None))]
+pub(super) fn stream(py: Python<'_>, device: Option<i32>) -> Result<PyStream> {
+    py.detach(|| {
+        let context = device.map_or_else(|| runtime::driver()?.default_context(), runtime::context_on)?;
+        Ok(PyStream::new(Stream::new(&context)?, None))
+    })
 }
 
 /// The default stream: the legacy one.

@@ -1,11 +1,13 @@
 //! Copies between arrays of any layout, on the host and on devices: a [`CopyPlan`] carried out by the driver.
 
+use super::{reach::reach, runtime::context_of};
 use crate::{
     Result,
     driver::{
         Context, Stream,
         copy::{
-            Copy3d, CopyAddress, CopySide, copy_3d, copy_device_to_device, copy_device_to_host, copy_host_to_device,
+            Copy3d, CopyAddress, CopySide, copy_3d, copy_3d_peer, copy_device_to_device, copy_device_to_host,
+            copy_host_to_device, copy_peer,
         },
     },
     strided_copy::CopyPlan,
@@ -19,6 +21,10 @@ pub(super) enum Side {
 }
 
 /// Copies every element of the array at `src` to its place in the one at `dst`, in `stream`, or at once and waiting where there is none.
+/// From one device's memory to another's the driver is told both, so that neither has to reach the other's.
+///
+/// # Errors
+/// [`Error::is_unsupported`](crate::Error::is_unsupported) for a device side that devices do not reach.
 ///
 /// # Safety
 /// The layouts of the plan, at these data pointers, are live memory of their side for as long as the copy runs, and that of `dst` may
@@ -30,12 +36,26 @@ pub(super) unsafe fn copy(
     (src, src_side): (u64, Side),
     stream: Option<&Stream>,
 ) -> Result<()> {
+    let device = |address, side| match side {
+        Side::Host => Ok((address, None)),
+        Side::Device => reach(context, address, stream).map(|reached| (reached.address, reached.device)),
+    };
+    let (dst, dst_device) = device(dst, dst_side)?;
+    let (src, src_device) = device(src, src_side)?;
+    let peers = match (dst_device, src_device) {
+        (Some(to), Some(from)) if to != from => Some((context_of(dst)?, context_of(src)?)),
+        _ => None,
+    };
     for (dst_offset, src_offset) in plan.starts() {
         let dst_at = dst.wrapping_add_signed(dst_offset as i64);
         let src_at = src.wrapping_add_signed(src_offset as i64);
         if plan.is_runs() {
-            // SAFETY: the plan stays within both layouts, which the caller vouches for.
-            unsafe { copy_run(context, (dst_at, dst_side), (src_at, src_side), plan.width, stream)? };
+            match &peers {
+                // SAFETY: the plan stays within both layouts, which the caller vouches for; each context is its side's.
+                Some((to, from)) => unsafe { copy_peer((to, dst_at), (from, src_at), plan.width, stream)? },
+                // SAFETY: as above.
+                None => unsafe { copy_run(context, (dst_at, dst_side), (src_at, src_side), plan.width, stream)? },
+            }
         } else {
             let side = |address, side, pitch: usize, height: usize| CopySide {
                 address: memory(address, side),
@@ -49,8 +69,12 @@ pub(super) unsafe fn copy(
                 height: plan.rows,
                 depth: plan.slices,
             };
-            // SAFETY: as above.
-            unsafe { copy_3d(context, &copy, stream)? };
+            match &peers {
+                // SAFETY: as above.
+                Some((to, from)) => unsafe { copy_3d_peer(to, from, &copy, stream)? },
+                // SAFETY: as above.
+                None => unsafe { copy_3d(context, &copy, stream)? },
+            }
         }
     }
     Ok(())

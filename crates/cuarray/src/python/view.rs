@@ -175,7 +175,7 @@ fn reshaped(
             let fit = packed.reshape(shape, order)?.unwrap_or_else(|| packed.clone());
             let element = Element::of_interface(interface);
             let stream = array.stream(py)?.map(|stream| stream.into_bound(py).into_any());
-            let copied = create::allocate(py, MemoryKind::Device, element, packed, stream.as_ref())?;
+            let copied = create::allocate(py, MemoryKind::Device, element, packed, stream.as_ref(), array.device()?)?;
             assign::copy(py, copied.get(), &array.share(py))?;
             copied.get().view_of(py, part(copied.get().interface(), at_start(fit))?)
         }
