@@ -398,7 +398,7 @@ def leaks(work: Callable[[], None]) -> bool:
         return sys.getallocatedblocks()
 
     before = blocks()
-    for _ in range(20):
+    for _ in range(12):
         after = blocks()
         if after - before < ROUNDS:
             return False
