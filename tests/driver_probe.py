@@ -27,6 +27,7 @@ CU_STREAM_NON_BLOCKING = 1
 CU_STREAM_PER_THREAD = 2
 CU_MEMHOSTALLOC_DEVICEMAP = 2
 CU_MEM_ATTACH_GLOBAL = 1
+CU_MEMHOSTREGISTER_DEVICEMAP = 2
 
 # Far more than any of the waits takes, far less than anybody would wait for a test that hangs.
 PATIENCE = 60.0
@@ -228,6 +229,36 @@ class Managed:
     def free(self) -> None:
         with primary_context():
             call("cuMemFree_v2", ctypes.c_uint64(self.pointer))
+
+
+@contextlib.contextmanager
+def registered(pointer: int, count: int) -> Iterator[int]:
+    """Page-locks host memory that is there already, meanwhile, and gives the address by which devices reach it."""
+    host, device_pointer = ctypes.c_void_p(pointer), ctypes.c_uint64()
+    # Registered memory ends with its context; somebody has to hold that meanwhile.
+    context = ctypes.c_void_p()
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), ctypes.c_int(0))
+    with primary_context():
+        call("cuMemHostRegister_v2", host, ctypes.c_size_t(count), ctypes.c_uint(CU_MEMHOSTREGISTER_DEVICEMAP))
+        call("cuMemHostGetDevicePointer_v2", ctypes.byref(device_pointer), host, ctypes.c_uint(0))
+    try:
+        yield device_pointer.value
+    finally:
+        with primary_context():
+            call("cuMemHostUnregister", host)
+        call("cuDevicePrimaryCtxRelease_v2", ctypes.c_int(0))
+
+
+class Registered:
+    """Ordinary host memory that was page-locked after it was allocated."""
+
+    def __init__(self, count: int) -> None:
+        self.bytes = (ctypes.c_ubyte * count)()
+        self._stack = contextlib.ExitStack()
+        self.pointer = self._stack.enter_context(registered(ctypes.addressof(self.bytes), count))
+
+    def free(self) -> None:
+        self._stack.close()
 
 
 def run_python(program: str, **environment: str | None) -> str:

@@ -10,7 +10,7 @@
 use super::reach;
 use crate::{Error, Interface, Result};
 use pyo3::{exceptions::PyRuntimeWarning, prelude::*};
-use std::ffi::CString;
+use std::{ffi::CString, ops::Range};
 
 /// Checks an array, and its mask if it has one. Answers what could not be checked, and why.
 ///
@@ -50,15 +50,25 @@ fn check(interface: &Interface, key: &'static str) -> Result<Option<String>> {
     let Some(device_ptr) = reach::of_device(&known, data) else { return Err(reach::unreached(data, Some(&known))) };
     let Some(allocation) = &known.range else { return unchecked("the driver does not say what allocation holds") };
     let moved = |address: u64| address.wrapping_sub(data).wrapping_add(device_ptr);
-    let (start, end) = (moved(elements.start), moved(elements.end));
-    if allocation.start <= start && start <= end && end <= allocation.end {
-        return Ok(None);
+    within(moved(elements.start)..moved(elements.end), allocation, key)?;
+    Ok(None)
+}
+
+/// Checks that the bytes of the elements lie in an allocation, both by their device addresses.
+///
+/// # Errors
+/// The key.
+pub(super) fn within(elements: Range<u64>, allocation: &Range<u64>, key: &'static str) -> Result<()> {
+    if allocation.start <= elements.start && elements.start <= elements.end && elements.end <= allocation.end {
+        return Ok(());
     }
     Err(Error::entry(
         key,
         format!(
-            "the elements take the bytes {start:#x} to {end:#x}, but the allocation that {device_ptr:#x} lies in has {:#x} to {:#x} \
-             ({} bytes); all elements are expected to lie in it",
+            "the elements take the bytes {:#x} to {:#x}, but the allocation there has {:#x} to {:#x} ({} bytes); all elements are \
+             expected to lie in one allocation",
+            elements.start,
+            elements.end,
             allocation.start,
             allocation.end,
             allocation.end - allocation.start

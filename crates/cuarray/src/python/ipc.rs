@@ -142,7 +142,9 @@ impl PyIpcHandle {
         let data = memory.get().ptr.checked_add(self.offset()).ok_or_else(out_of_space)?;
         let interface = self.interface(data)?.with_stream(entry(stream.as_ref())?);
         // The parts of a handle come from elsewhere.
-        bounds::verify(py, &interface, None)?;
+        if let Some(allocation) = reach::known(memory.get().ptr)?.and_then(|known| known.range) {
+            bounds::within(interface.byte_range(), &allocation, "data")?;
+        }
         Ok(Bound::new(py, PyDeviceArray::with_stream(interface, memory.into_any().unbind(), stream))?)
     }
 
@@ -209,13 +211,9 @@ impl PyIpcHandle {
                 process,
             }),
         };
-        let element = match descr {
-            Some(descr) => {
-                let typestr = typestr.to_string_lossy().parse::<TypeStr>()?;
-                Element { typestr, descr: Some(descr::read(descr)?) }
-            }
-            None => Element::of(typestr.py(), Some(typestr.as_any()))?,
-        };
+        let text = typestr.to_string_lossy();
+        let named = |error| text.parse().map(TypeStr::named).map_err(|_: Error| error);
+        let element = Element { typestr: text.parse().or_else(named)?, descr: descr.map(descr::read).transpose()? };
         let strides: Strides = strides.into_iter().collect();
         let layout =
             Layout::from_parts(shape.into_iter().collect::<Dims>(), Some(strides), element.typestr.itemsize())?;

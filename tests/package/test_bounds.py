@@ -1,0 +1,192 @@
+"""`bounds=True`: every element lies in the allocation that the driver knows there, or the user is told that nobody could say."""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import driver_probe
+import numpy as np
+import pytest
+from producers import Producer, describe, foreign
+
+import cuarray
+
+SIZE = 4096
+WAYS_IN: dict[str, Callable[..., Any]] = {
+    "as_cuda_array": lambda desc, **options: cuarray.as_cuda_array(Producer(desc), bounds=True, **options),
+    "from_cuda_array_interface": lambda desc, **options: cuarray.from_cuda_array_interface(
+        desc, bounds=True, **options
+    ),
+    "interface": lambda desc, **options: cuarray.interface(desc, bounds=True),
+}
+
+
+@pytest.fixture(params=["device", "pinned", "managed"])
+def memory(request: pytest.FixtureRequest, driver: str) -> Iterator[int]:
+    """The address of an allocation of exactly ``SIZE`` bytes, of every kind, between two others."""
+    if request.param == "device":
+        around = [cuarray.device_array(SIZE, "u1") for _ in range(3)]
+        yield around[1].ptr
+        return
+    kind = {"pinned": driver_probe.Pinned, "managed": driver_probe.Managed}[request.param]
+    each = kind(SIZE)
+    yield each.pointer
+    each.free()
+
+
+def floats(pointer: int, count: int, **entries: Any) -> dict[str, Any]:
+    return describe(shape=(count,), data=(pointer, False), **entries)
+
+
+@pytest.mark.parametrize("way_in", WAYS_IN)
+def test_what_lies_within_is_taken(memory: int, way_in: str) -> None:
+    read = WAYS_IN[way_in]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read(floats(memory, SIZE // 4)).shape == (SIZE // 4,)
+        assert read(floats(memory + SIZE - 4, 1)).shape == (1,)
+        assert read(floats(memory + SIZE - 4, SIZE // 4, strides=(-4,))).strides == (-4,)
+        assert read(floats(memory + SIZE - 4, 1000, strides=(0,))).shape == (1000,)
+        assert read(describe(shape=(2, 2), strides=(SIZE // 2, 4), data=(memory, False))).shape == (2, 2)
+
+
+@pytest.mark.parametrize("way_in", WAYS_IN)
+@pytest.mark.parametrize(
+    "reach",
+    [
+        {"count": SIZE // 4 + 1},
+        {"offset": 4, "count": SIZE // 4},
+        {"offset": SIZE - 2, "count": 1},
+        {"offset": SIZE - 8, "count": SIZE // 4, "strides": (-4,)},
+        {"count": 2, "strides": (SIZE - 3,)},
+        {"count": 2**40},
+        {"offset": SIZE // 2, "count": 2, "strides": (-SIZE,)},
+    ],
+    ids=str,
+)
+def test_what_lies_outside_is_refused(memory: int, way_in: str, reach: dict[str, Any]) -> None:
+    desc = floats(memory + reach.get("offset", 0), reach["count"])
+    if "strides" in reach:
+        desc["strides"] = reach["strides"]
+    first, last = cuarray.interface(desc).byte_range
+    with pytest.raises(ValueError, match=r"'data'.*allocation") as raised:
+        WAYS_IN[way_in](desc)
+    message = str(raised.value)
+    assert f"{first:#x} to {last:#x}" in message
+    assert f"{memory:#x} to {memory + SIZE:#x} ({SIZE} bytes)" in message
+
+
+def test_nothing_is_checked_unless_it_is_asked_for(memory: int) -> None:
+    desc = floats(memory, SIZE)
+    assert cuarray.from_cuda_array_interface(desc).shape == (SIZE,)
+    assert cuarray.interface(desc).notes == ()
+
+
+def test_an_array_of_ours_is_checked_too(driver: str) -> None:
+    array = cuarray.device_array(SIZE, "u1")
+    assert cuarray.as_cuda_array(array, bounds=True) is array
+    beyond = cuarray.as_cuda_array(foreign(array, shape=(SIZE + 1,)))
+    with pytest.raises(ValueError, match="'data'"):
+        cuarray.as_cuda_array(beyond, bounds=True)
+    with pytest.raises(ValueError, match="'data'"):
+        cuarray.interface(beyond, bounds=True)
+
+
+@pytest.mark.parametrize("way_in", WAYS_IN)
+def test_the_mask_is_checked_by_its_own_memory(driver: str, way_in: str) -> None:
+    data, mask = cuarray.device_array(600, "f4"), cuarray.device_array(600, "?")
+    read = WAYS_IN[way_in]
+    assert read(foreign(data, mask=mask).__cuda_array_interface__).mask is not None
+    # The mask begins one byte late, and so ends one byte late.
+    late = foreign(mask, data=(mask.ptr + 1, False))
+    desc = foreign(data, mask=late).__cuda_array_interface__
+    with pytest.raises(ValueError, match=r"'mask'.*allocation"):
+        read(desc)
+    if way_in != "interface":
+        assert read(desc, mask="ignore").mask is None
+    array = cuarray.from_cuda_array_interface(desc)
+    with pytest.raises(ValueError, match=r"'mask'.*allocation"):
+        cuarray.as_cuda_array(array, bounds=True)
+    assert cuarray.as_cuda_array(array, bounds=True, mask="ignore").mask is None
+
+
+def test_bits_are_counted_as_bits(driver: str) -> None:
+    data, bits = cuarray.device_array(4096, "f4"), cuarray.device_array(512, "u1")
+    masked = foreign(data, mask=bits)
+    assert cuarray.as_cuda_array(masked, mask_format="bits", bounds=True).mask is not None
+
+
+@pytest.mark.parametrize("pointer", [0, 4096, 2**63])
+@pytest.mark.parametrize("way_in", WAYS_IN)
+def test_an_array_without_elements_may_be_anywhere(driver: str, way_in: str, pointer: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert WAYS_IN[way_in](describe(shape=(0,), data=(pointer, False))).shape == (0,)
+
+
+@pytest.mark.parametrize("way_in", WAYS_IN)
+def test_ordinary_host_memory_is_refused_with_what_it_is(simulator: str, way_in: str) -> None:
+    host = np.zeros(8, "f4")
+    with pytest.raises(BufferError, match=rf"{host.ctypes.data:#x}, which is ordinary host memory"):
+        WAYS_IN[way_in](floats(host.ctypes.data, 8))
+
+
+def test_what_the_driver_does_not_describe_is_not_checked_and_said(simulator: str) -> None:
+    """As memory that a graph will allocate. A user who asked for a check is told that there was none."""
+    desc = describe()
+    note = "'data': bounds were not checked: the driver does not describe the memory at 0x7f0000000000"
+    assert cuarray.interface(desc, bounds=True).notes == (note,)
+    assert cuarray.interface(desc).notes == ()
+    with pytest.warns(RuntimeWarning) as warned:
+        array = cuarray.from_cuda_array_interface(desc, bounds=True)
+    assert array.ptr == 0x7F0000000000
+    assert [str(each.message) for each in warned] == [note]
+    assert warned[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeWarning, match="bounds were not checked"):
+            cuarray.as_cuda_array(Producer(desc), bounds=True)
+
+
+def test_memory_that_was_freed_is_nobodys(simulator: str) -> None:
+    array = cuarray.device_array(8, "f4")
+    desc = array.__cuda_array_interface__
+    assert cuarray.interface(desc, bounds=True).notes == ()
+    del array
+    (note,) = cuarray.interface(desc, bounds=True).notes
+    assert "does not describe" in note
+
+
+def test_registered_memory_has_the_bounds_of_what_was_registered(driver: str) -> None:
+    host = np.zeros(3 * SIZE, "u1")
+    start = -host.ctypes.data % SIZE
+    pointer = host.ctypes.data + start
+    with driver_probe.registered(pointer, SIZE) as device_pointer:
+        assert cuarray.interface(floats(device_pointer, SIZE // 4), bounds=True).notes == ()
+        with pytest.raises(ValueError, match=f"{SIZE} bytes"):
+            cuarray.interface(floats(device_pointer, SIZE // 4 + 1), bounds=True)
+
+
+def test_memory_of_a_pool_is_checked(driver: str) -> None:
+    pointer = ctypes.c_uint64()
+    with driver_probe.primary_context():
+        driver_probe.call("cuMemAllocAsync", ctypes.byref(pointer), ctypes.c_size_t(SIZE), ctypes.c_void_p(1))
+        driver_probe.call("cuStreamSynchronize", ctypes.c_void_p(1))
+        try:
+            assert cuarray.interface(floats(pointer.value, SIZE // 4), bounds=True).notes == ()
+            with pytest.raises(ValueError, match="'data'"):
+                cuarray.interface(floats(pointer.value, 2**40), bounds=True)
+        finally:
+            driver_probe.call("cuMemFree_v2", pointer)
+
+
+def test_the_check_comes_before_the_wait(driver: str, foreign_stream: driver_probe.ForeignStream) -> None:
+    array = cuarray.device_array(SIZE, "u1")
+    producer = foreign(array, shape=(SIZE + 1,), stream=foreign_stream.handle)
+    with driver_probe.held(foreign_stream.handle) as hold:
+        with pytest.raises(ValueError, match="'data'"):
+            cuarray.as_cuda_array(producer, bounds=True)
+        assert hold.is_held

@@ -1,0 +1,377 @@
+"""Arrays in the memory of another process: `get_ipc_handle`, and what is opened there."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import pickle
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import driver_probe
+import numpy as np
+import pytest
+from other_process import ask
+from producers import foreign
+
+import cuarray
+
+RECORD = np.dtype({"names": ["a", "b"], "formats": ["i1", ("<f4", (2,))], "offsets": [0, 4], "itemsize": 16})
+READ = """
+with handle as array:
+    answer = (array.copy_to_host(), array.shape, array.strides, array.typestr, array.readonly, array.device)
+"""
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "whole": lambda a: a,
+    "start cut off": lambda a: a[1:],
+    "end cut off": lambda a: a[:3, :2],
+    "steps": lambda a: a[::2, 1::2],
+    "reversed": lambda a: a[::-1, ::-2],
+    "transposed": lambda a: a.T,
+    "a row": lambda a: a[2],
+    "an element": lambda a: a[1:2, 2:3].reshape(()),
+    "reshaped": lambda a: a.reshape(2, 2, 5),
+}
+
+
+@pytest.mark.parametrize("through_the_interface", [False, True], ids=["own", "imported"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_another_process_reads_any_part(driver: str, layout: str, through_the_interface: bool) -> None:
+    host = np.arange(20.0).reshape(4, 5)
+    part, like = LAYOUTS[layout](cuarray.to_device(host)), LAYOUTS[layout](host)
+    if through_the_interface:
+        part = cuarray.as_cuda_array(foreign(part))
+    values, shape, strides, typestr, readonly, device = ask(READ, handle=part.get_ipc_handle())
+    assert np.array_equal(values, like)
+    assert (shape, typestr, readonly, device) == (like.shape, "<f8", False, part.device)
+    assert strides == part.strides
+
+
+@pytest.mark.parametrize("dtype", ["?", ">i4", "<c16", "M8[us]", "S5", "U3", "V7", RECORD], ids=str)
+def test_the_type_travels(driver: str, dtype: Any) -> None:
+    host = np.frombuffer(bytes(range(3 * np.dtype(dtype).itemsize)), np.dtype(dtype))
+    # NumPy's own pickles may swap bytes on the way back.
+    program = "with handle as array: answer = (array.dtype, array.copy_to_host().tobytes())"
+    found, values = ask(program, handle=cuarray.to_device(host).get_ipc_handle())
+    assert found == host.dtype
+    assert values == host.tobytes()
+
+
+def test_a_type_that_only_has_a_name_travels(driver: str) -> None:
+    handle = cuarray.device_array(3, "bfloat16").get_ipc_handle()
+    assert handle.typestr == "bfloat16"
+    answer = ask("with handle as array: answer = (array.typestr, array.nbytes)", handle=handle)
+    assert answer == ("bfloat16", 6)
+
+
+def test_what_one_writes_the_other_reads(driver: str) -> None:
+    array = cuarray.to_device(np.zeros(8, "<i4"))
+    ask("with handle as array: array[1::2] = 7", handle=array[2:].get_ipc_handle())
+    assert array.copy_to_host().tolist() == [0, 0, 0, 7, 0, 7, 0, 7]
+
+
+def test_read_only_stays_read_only(driver: str) -> None:
+    memory = cuarray.to_device(np.zeros(4, "<i4"))
+    array = cuarray.as_cuda_array(foreign(memory, data=(memory.ptr, True)))
+    refuse = """
+with handle as array:
+    try:
+        array[0] = 1
+    except BufferError as error:
+        answer = (array.readonly, str(error))
+"""
+    readonly, message = ask(refuse, handle=array.get_ipc_handle())
+    assert readonly
+    assert "read-only" in message
+
+
+def test_pickling_keeps_all_but_the_owner(driver: str) -> None:
+    array = cuarray.to_device(np.zeros((4, 3), RECORD))[1:, ::2]
+    handle = array.get_ipc_handle()
+    again = pickle.loads(pickle.dumps(handle))
+    names = ("handle", "offset", "shape", "strides", "typestr", "dtype", "nbytes", "readonly", "process")
+    for name in names:
+        assert getattr(again, name) == getattr(handle, name), name
+    assert (len(handle.handle), handle.offset, handle.process) == (64, 48, os.getpid())
+    assert handle.dtype == RECORD
+    assert handle.owner is array.owner
+    assert again.owner is None
+    assert repr(again) == repr(handle) == f"IpcHandle(shape=(3, 2), typestr='|V16', process={os.getpid()})"
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(handle, protocol)).handle == handle.handle
+
+
+def test_all_parts_of_an_allocation_have_its_handle(driver: str) -> None:
+    array = cuarray.to_device(np.zeros(10))
+    assert array[3:].get_ipc_handle().handle == array.get_ipc_handle().handle
+    assert array.get_ipc_handle().handle != cuarray.to_device(np.zeros(10)).get_ipc_handle().handle
+
+
+def test_the_default_stream_is_waited_for(driver: str) -> None:
+    stream = cuarray.stream()
+    array = cuarray.to_device(np.zeros(4, "u1"), stream=stream)
+    with driver_probe.held(stream.handle) as hold:
+        driver_probe.fill(array.ptr, 5, 4, stream.handle)
+        hold.let_go_soon()
+        handle = array.get_ipc_handle()
+        assert stream.query()
+    assert ask(READ, handle=handle)[0].tolist() == [5] * 4
+
+
+def test_what_pends_elsewhere_is_not_waited_for(simulator: str, foreign_stream: driver_probe.ForeignStream) -> None:
+    """Nor does the other process see it: a process's work runs in that process."""
+    array = cuarray.to_device(np.zeros(4, "u1"))
+    driver_probe.fill(array.ptr, 5, 4, foreign_stream.handle)
+    handle = array.get_ipc_handle()
+    assert ask(READ, handle=handle)[0].tolist() == [0] * 4
+    driver_probe.synchronize(foreign_stream.handle)
+    assert ask(READ, handle=handle)[0].tolist() == [5] * 4
+
+
+def test_the_process_that_made_it_does_not_open_it(driver: str) -> None:
+    handle = cuarray.to_device(np.zeros(4)).get_ipc_handle()
+    for each in (handle, pickle.loads(pickle.dumps(handle))):
+        with pytest.raises(ValueError, match="made in this process"):
+            each.open()
+        with pytest.raises(ValueError, match="made in this process"), each:
+            pass
+
+
+def test_an_array_without_elements_needs_no_memory(driver: str) -> None:
+    handle = cuarray.device_array((0, 3), "f4").get_ipc_handle()
+    assert (handle.handle, handle.process) == (b"", None)
+    stream = cuarray.stream()
+    array = pickle.loads(pickle.dumps(handle)).open(stream)
+    assert (array.shape, array.typestr, array.stream) == ((0, 3), "<f4", stream)
+    with handle as array:
+        assert array.copy_to_host().shape == (0, 3)
+
+
+def test_memory_without_a_handle_is_named(driver: str) -> None:
+    for array, kind in (
+        (cuarray.managed_array(4), "managed memory"),
+        (cuarray.mapped_array(4), "page-locked host memory"),
+    ):
+        with pytest.raises(BufferError, match=rf"{kind}; expected memory that cuMemAlloc gave"):
+            array.get_ipc_handle()
+
+
+def test_memory_of_a_pool_has_no_handle(simulator: str) -> None:
+    pointer = ctypes.c_uint64()
+    with driver_probe.primary_context():
+        driver_probe.call("cuMemAllocAsync", ctypes.byref(pointer), ctypes.c_size_t(64), ctypes.c_void_p(1))
+        try:
+            desc = {"shape": (4,), "typestr": "<f4", "data": (pointer.value, False), "version": 3}
+            with pytest.raises(BufferError, match="device memory of a pool"):
+                cuarray.from_cuda_array_interface(desc).get_ipc_handle()
+        finally:
+            driver_probe.call("cuMemFree_v2", pointer)
+
+
+def test_ordinary_memory_has_no_handle(driver: str) -> None:
+    host = np.zeros(4)
+    array = cuarray.from_cuda_array_interface({**host.__array_interface__, "version": 3})
+    with pytest.raises(BufferError, match="ordinary host memory"):
+        array.get_ipc_handle()
+
+
+def test_a_masked_array_has_two(driver: str) -> None:
+    array = cuarray.to_device(np.ma.MaskedArray([1, 2, 3], [False, True, False]))
+    with pytest.raises(BufferError, match="one of its `data` and one of its `mask`"):
+        array.get_ipc_handle()
+    assert array.mask is not None
+    program = """
+with data as values, mask as valid:
+    answer = (values.copy_to_host().tolist(), valid.copy_to_host().tolist())
+"""
+    sent = ask(program, data=array.data.get_ipc_handle(), mask=array.mask.get_ipc_handle())
+    assert sent == ([1, 2, 3], [True, False, True])
+
+
+def test_a_handle_keeps_the_memory_where_it_was_made(driver: str) -> None:
+    array = cuarray.to_device(np.arange(4))
+    memory = weakref.ref(array.owner)
+    handle = array[1:].get_ipc_handle()
+    del array
+    gc.collect()
+    assert memory() is not None
+    assert ask(READ, handle=handle)[0].tolist() == [1, 2, 3]
+    del handle
+    gc.collect()
+    assert memory() is None
+
+
+def test_a_handle_of_memory_that_is_gone_opens_nothing(simulator: str) -> None:
+    sent = pickle.dumps(cuarray.to_device(np.zeros(4)).get_ipc_handle())
+    gc.collect()
+    program = """
+try:
+    pickle.loads(sent).open()
+except cuarray.CudaError as error:
+    answer = (error.call, error.name)
+"""
+    assert ask(program, sent=sent) == ("cuIpcOpenMemHandle", "CUDA_ERROR_INVALID_HANDLE")
+
+
+IMPORTED = """
+import gc
+from cuarray_sim import statistics
+def imported():
+    gc.collect()
+    return sum(each["kind"] == "imported" for each in statistics()["allocations"])
+"""
+
+
+def test_the_memory_is_open_while_there_is_a_view(simulator: str) -> None:
+    program = (
+        IMPORTED
+        + """
+array = handle.open()
+view = array[1:].reshape(-1)
+again = handle.open()
+same, counts = array.ptr == again.ptr, [imported()]
+del array, again
+counts.append(imported())
+values = view.copy_to_host().tolist()
+owner = repr(view.owner)
+del view
+counts.append(imported())
+answer = (same, counts, values, owner, driver_probe.current_context())
+"""
+    )
+    array = cuarray.to_device(np.arange(4))
+    same, counts, values, owner, context = ask(program, handle=array.get_ipc_handle())
+    assert (same, counts, values, context) == (True, [1, 1, 0], [1, 2, 3], None)
+    assert f"memory of process {os.getpid()}" in owner
+
+
+def test_a_with_block_closes_it_whoever_has_the_array(simulator: str) -> None:
+    program = (
+        IMPORTED
+        + """
+with handle as outer:
+    with handle as inner:
+        same = outer.ptr == inner.ptr
+    after_one = (imported(), outer.copy_to_host().tolist())
+counts = imported()
+try:
+    outer.copy_to_host()
+except BufferError as error:
+    message = str(error)
+try:
+    with handle:
+        raise KeyError("left by an exception")
+except KeyError:
+    pass
+answer = (same, after_one, counts, message, imported())
+"""
+    )
+    array = cuarray.to_device(np.arange(3))
+    same, after_one, counts, message, at_last = ask(program, handle=array.get_ipc_handle())
+    assert (same, after_one, counts, at_last) == (True, (1, [0, 1, 2]), 0, 0)
+    assert "unknown to the driver: it was freed" in message
+
+
+def test_threads_open_and_close_at_once(driver: str) -> None:
+    program = """
+import threading
+def work(wrong):
+    for turn in range(50):
+        with handle as array:
+            if array.copy_to_host().tolist() != [0, 1, 2, 3]:
+                wrong.append(turn)
+        kept = handle.open()
+        if kept[1:].copy_to_host().tolist() != [1, 2, 3]:
+            wrong.append(turn)
+wrong = []
+threads = [threading.Thread(target=work, args=(wrong,)) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+answer = wrong
+"""
+    array = cuarray.to_device(np.arange(4))
+    # A block's array may be closed by another thread's block only if the driver's count were wrong.
+    assert ask(program, handle=array.get_ipc_handle()) == []
+
+
+def test_a_third_process_opens_what_the_second_hands_on(driver: str) -> None:
+    array = cuarray.to_device(np.arange(6))
+    program = "with handle as array: answer = array[2:].get_ipc_handle()"
+    handed_on = ask(program, handle=array[1:].get_ipc_handle())
+    assert handed_on.process == os.getpid()
+    assert (handed_on.offset, handed_on.owner) == (24, None)
+    assert ask(READ, handle=handed_on)[0].tolist() == [3, 4, 5]
+    with pytest.raises(ValueError, match="made in this process"):
+        handed_on.open()
+
+
+def test_the_array_has_the_stream_that_is_named(driver: str) -> None:
+    program = """
+stream = cuarray.stream()
+array = handle.open(stream)
+copied = array.copy_to_host().tolist()
+answer = (array.stream == stream, array.__cuda_array_interface__["stream"] == stream.handle, copied)
+del array
+"""
+    array = cuarray.to_device(np.arange(3))
+    assert ask(program, handle=array.get_ipc_handle()) == (True, True, [0, 1, 2])
+
+
+def test_parts_that_do_not_fit_are_refused(driver: str) -> None:
+    array = cuarray.to_device(np.arange(4, dtype="<i4"))
+    handle = array.get_ipc_handle()
+    make, parts = handle.__reduce__()
+    assert make is cuarray.IpcHandle
+    good = dict(
+        zip(
+            ("handle", "offset", "shape", "strides", "typestr", "descr", "readonly", "device", "process"),
+            parts,
+            strict=True,
+        )
+    )
+    for wrong in (
+        {"handle": b"short"},
+        {"device": b""},
+        {"shape": (2, 2)},
+        {"typestr": "int"},
+        {"typestr": "O"},
+        {"descr": [("x", "<i8")]},
+        {"shape": (2**62,), "strides": (2**62,)},
+    ):
+        with pytest.raises(ValueError, match=r"\w"):
+            make(**{**good, **wrong})
+    with pytest.raises(TypeError):
+        make(**{**good, "handle": "text"})
+    program = """
+try:
+    handle.open()
+except ValueError as error:
+    answer = str(error)
+"""
+    for wrong in ({"offset": 4}, {"shape": (5,)}, {"offset": 2**63}):
+        assert "'data'" in ask(program, handle=make(**{**good, **wrong}))
+
+
+def test_the_device_is_the_memorys_whatever_its_number(simulator: str) -> None:
+    """A process with two devices exports from its second; one that sees only that one calls it 0."""
+    program = """
+import numpy as np, other_process
+read = "with handle as array: answer = (array.device, array.copy_to_host().tolist(), driver_probe.current_context())"
+array = cuarray.to_device(np.arange(3), device=1)
+with driver_probe.primary_context(0):
+    handle = array.get_ipc_handle()
+answer = [other_process.ask(read, {"CUDA_VISIBLE_DEVICES": seen}, handle=handle) for seen in (None, "1")]
+fail = '''
+try:
+    handle.open()
+except BufferError as error:
+    answer = str(error)
+'''
+answer.append(other_process.ask(fail, {"CUDA_VISIBLE_DEVICES": "0"}, handle=handle))
+"""
+    whole, second, refused = ask(program, {"CUARRAY_SIM_DEVICES": "2"})
+    assert whole == (1, [0, 1, 2], None)
+    assert second == (0, [0, 1, 2], None)
+    assert "which this process does not see" in refused

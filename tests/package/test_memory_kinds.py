@@ -1,0 +1,155 @@
+"""Pinned, managed and registered memory through the interface, and memory that no device reaches (clauses I6 and A1)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import driver_probe
+import numpy as np
+import pytest
+from producers import Producer, describe, foreign
+
+import cuarray
+
+COUNT = 24
+KINDS: dict[str, Callable[[int], Any]] = {
+    "pinned": driver_probe.Pinned,
+    "managed": driver_probe.Managed,
+    "registered": driver_probe.Registered,
+}
+
+
+@pytest.fixture(params=KINDS)
+def shared(request: pytest.FixtureRequest, driver: str) -> Any:
+    """Memory that host and devices reach: ``pointer`` for these, ``bytes`` for that."""
+    memory = KINDS[request.param](4 * COUNT)
+    yield memory
+    memory.free()
+
+
+def imported(memory: Any, **entries: Any) -> Any:
+    return cuarray.as_cuda_array(
+        Producer(describe(shape=(COUNT,), typestr="<i4", data=(memory.pointer, False), **entries))
+    )
+
+
+def host(memory: Any) -> Any:
+    return np.frombuffer(memory.bytes, "<i4")
+
+
+def test_copies_go_both_ways(shared: Any) -> None:
+    array = imported(shared)
+    array.copy_to_device(np.arange(COUNT, dtype="<i4"))
+    assert host(shared).tolist() == list(range(COUNT))
+    host(shared)[:] = 7
+    assert array.copy_to_host().tolist() == [7] * COUNT
+
+
+def test_copies_with_device_memory(shared: Any) -> None:
+    array, device = imported(shared), cuarray.to_device(np.arange(COUNT, dtype="<i4"))
+    array.copy_to_device(device)
+    assert host(shared).tolist() == list(range(COUNT))
+    host(shared)[:] = 3
+    device.copy_to_device(array)
+    assert device.copy_to_host().tolist() == [3] * COUNT
+    assert cuarray.to_device(array).copy_to_host().tolist() == [3] * COUNT
+
+
+def test_parts_and_assignment(shared: Any) -> None:
+    array = imported(shared, strides=None).reshape(4, 6)
+    array[:] = -1
+    array[1::2, ::-3] = [[1, 2], [3, 4]]
+    array[0] = cuarray.to_device(np.arange(6, dtype="<i4"))
+    expected = np.full((4, 6), -1)
+    expected[1::2, ::-3] = [[1, 2], [3, 4]]
+    expected[0] = np.arange(6)
+    assert np.array_equal(host(shared).reshape(4, 6), expected)
+    assert np.array_equal(array.T[2:4].copy_to_host(), expected.T[2:4])
+
+
+def test_what_it_is(shared: Any) -> None:
+    array = imported(shared)
+    assert array.is_host_accessible
+    assert array.is_managed == isinstance(shared, driver_probe.Managed)
+    assert array.__cuda_array_interface__["data"] == (shared.pointer, False)
+    view = array[2:].host_view()
+    view[0] = 99
+    assert host(shared)[2] == 99
+    assert view.ctypes.data == ctypes.addressof(shared.bytes) + 8
+
+
+def test_reading_in_a_stream(shared: Any) -> None:
+    """The device reads page-locked memory when the copy runs, not when it is enqueued."""
+    stream = cuarray.stream()
+    host(shared)[:] = 1
+    target = cuarray.device_array(COUNT, "<i4")
+    with driver_probe.held(stream.handle):
+        target.copy_to_device(imported(shared), stream=stream)
+        host(shared)[:] = 2
+    assert target.copy_to_host().tolist() == [2] * COUNT
+
+
+def refusals(array: Any) -> dict[str, Callable[[], object]]:
+    """All that uses an array's memory."""
+    device = cuarray.device_array(array.shape, array.dtype)
+    return {
+        "copy to the host": array.copy_to_host,
+        "copy from the host": lambda: array.copy_to_device(np.zeros(array.shape, array.dtype)),
+        "copy from the device": lambda: array.copy_to_device(device),
+        "copy to the device": lambda: device.copy_to_device(array),
+        "fill": lambda: array.__setitem__(slice(None), 0),
+        "assign": lambda: array.__setitem__(slice(None), [1] * array.size),
+        "strided": lambda: array[::2].copy_to_host(),
+        "element": lambda: array[0],
+        "in a stream": lambda: array.copy_to_host(stream=cuarray.legacy_default_stream()),
+        "handle": array.get_ipc_handle,
+    }
+
+
+def test_ordinary_host_memory_is_refused_when_it_is_used(simulator: str) -> None:
+    """Some real systems let devices reach it; the simulated devices, as most real ones, do not."""
+    memory = np.zeros(COUNT, "<i4")
+    array = cuarray.from_cuda_array_interface({**memory.__array_interface__, "version": 3})
+    for what, use in refusals(array).items():
+        with pytest.raises(BufferError, match=rf"{memory.ctypes.data:#x}, which is ordinary host memory") as raised:
+            use()
+        assert "page-locked" in str(raised.value), what
+    assert not memory.any()
+    with pytest.raises(BufferError, match="the host does not reach"):
+        array.host_view()
+
+
+def test_memory_that_is_gone_is_refused_when_it_is_used(simulator: str) -> None:
+    owner = cuarray.to_device(np.zeros(COUNT, "<i4"))
+    array = cuarray.from_cuda_array_interface(owner.__cuda_array_interface__)
+    del owner
+    for use in refusals(array).values():
+        with pytest.raises(BufferError, match="unknown to the driver: it was freed, or never was a device's"):
+            use()
+
+
+def test_memory_is_what_it_is_when_it_is_used(simulator: str) -> None:
+    """Memory that is registered after it was imported can be used from then on, and until it is no longer."""
+    memory = np.arange(COUNT, dtype="<i4")
+    array = cuarray.from_cuda_array_interface({**memory.__array_interface__, "version": 3})
+    assert (array.device, array.is_host_accessible) == (None, False)
+    with driver_probe.registered(memory.ctypes.data, memory.nbytes):
+        assert (array.device, array.is_host_accessible) == (0, True)
+        assert array[::-1].copy_to_host().tolist() == memory[::-1].tolist()
+        array[1:3] = 0
+        assert memory[:4].tolist() == [0, 0, 0, 3]
+        assert array.host_view().ctypes.data == memory.ctypes.data
+    with pytest.raises(BufferError, match="ordinary host memory"):
+        array.copy_to_host()
+
+
+def test_mapped_arrays_go_out_and_in(driver: str) -> None:
+    for array in (cuarray.mapped_array(COUNT, "<i4"), cuarray.managed_array(COUNT, "<i4")):
+        array.host_view()[:] = range(COUNT)
+        again = cuarray.as_cuda_array(foreign(array), bounds=True)
+        assert (again.is_managed, again.is_host_accessible) == (array.is_managed, True)
+        assert again[5:7].copy_to_host().tolist() == [5, 6]
+        again[0] = 50
+        assert array.host_view()[0] == 50
