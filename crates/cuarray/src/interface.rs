@@ -62,26 +62,10 @@ impl Interface {
     /// assert_eq!(null.key(), Some("data"));
     /// # Ok::<(), cuarray::Error>(())
     /// ```
+    #[inline(always)] // As Layout::from_parts.
     pub fn new(data: DevicePtr, typestr: TypeStr, layout: Layout) -> Result<Interface> {
-        if typestr.kind() == Kind::Object {
-            return Err(no_objects("typestr", &typestr));
-        }
-        if typestr.itemsize() != layout.itemsize() {
-            let why = format!(
-                "'{typestr}' has items of {} bytes, but the layout was made for items of {}",
-                typestr.itemsize(),
-                layout.itemsize()
-            );
-            return Err(Error::entry("typestr", why));
-        }
-        if is_packed(typestr) && !layout.is_c_contiguous() {
-            let why = format!(
-                "{} cannot step through the packed bits of '{typestr}'; expected None",
-                Tuple(layout.strides())
-            );
-            return Err(Error::entry("strides", why));
-        }
-        let interface = Interface {
+        check_memory(data, typestr, &layout)?;
+        Ok(Interface {
             layout,
             data,
             stream: StreamEntry::None,
@@ -90,25 +74,7 @@ impl Interface {
             typestr,
             version: Version::V3,
             read_only: false,
-        };
-        let extent = interface.byte_extent();
-        if !extent.is_empty() {
-            if data == 0 {
-                let why = format!("a null pointer, but shape {} has elements", Tuple(interface.shape()));
-                return Err(Error::entry("data", why));
-            }
-            if data.checked_add_signed(extent.start as i64).is_none()
-                || data.checked_add_signed(extent.end as i64).is_none()
-            {
-                let why = format!(
-                    "pointer {data:#x} with shape {} and strides {} reaches beyond the address space",
-                    Tuple(interface.shape()),
-                    Tuple(interface.strides())
-                );
-                return Err(Error::entry("data", why));
-            }
-        }
-        Ok(interface)
+        })
     }
 
     /// Of the given version. Entries that the version does not have are dropped: the stream below 3 (clause V2), and the
@@ -124,6 +90,12 @@ impl Interface {
     /// ```
     #[must_use]
     pub fn with_version(mut self, version: Version) -> Interface {
+        self.set_version(version);
+        self
+    }
+
+    /// [`Interface::with_version`] in place, as the other `set_` methods: an import spares the moves.
+    pub(crate) fn set_version(&mut self, version: Version) {
         self.version = version;
         if version < Version::V3 {
             self.stream = StreamEntry::None;
@@ -131,7 +103,6 @@ impl Interface {
         if version < Version::V1 {
             self.mask = None;
         }
-        self
     }
 
     /// With the read-only flag of `data` (clause I4).
@@ -145,8 +116,12 @@ impl Interface {
     /// ```
     #[must_use]
     pub fn with_read_only(mut self, read_only: bool) -> Interface {
-        self.read_only = read_only;
+        self.set_read_only(read_only);
         self
+    }
+
+    pub(crate) fn set_read_only(&mut self, read_only: bool) {
+        self.read_only = read_only;
     }
 
     /// With a stream (clause I11). Versions below 3 have none, and stay without (clause V2).
@@ -160,10 +135,14 @@ impl Interface {
     /// ```
     #[must_use]
     pub fn with_stream(mut self, stream: StreamEntry) -> Interface {
+        self.set_stream(stream);
+        self
+    }
+
+    pub(crate) fn set_stream(&mut self, stream: StreamEntry) {
         if self.version >= Version::V3 {
             self.stream = stream;
         }
-        self
     }
 
     /// With the fields of the elements (clause I9). A single unnamed field of the array's own type says nothing new and is
@@ -184,6 +163,11 @@ impl Interface {
     /// # Ok::<(), cuarray::Error>(())
     /// ```
     pub fn with_descr(mut self, descr: Descr) -> Result<Interface> {
+        self.set_descr(descr)?;
+        Ok(self)
+    }
+
+    pub(crate) fn set_descr(&mut self, descr: Descr) -> Result<()> {
         if descr.has_objects() {
             return Err(no_objects("descr", &descr));
         }
@@ -198,7 +182,7 @@ impl Interface {
             return Err(Error::entry("descr", why));
         }
         self.descr = (descr.as_plain() != Some(self.typestr)).then_some(descr);
-        Ok(self)
+        Ok(())
     }
 
     /// With its elements taken as the type that somebody knows them to have: no byte moves, and no other entry changes.
@@ -458,10 +442,7 @@ impl Interface {
     /// ```
     pub fn nbytes(&self) -> usize {
         match self.typestr.bits() {
-            // Through u128: a string of 2^60 bytes has more bits than usize counts.
-            Some(bits) if is_packed(self.typestr) => {
-                (self.layout.len() as u128 * u128::from(bits)).div_ceil(8) as usize
-            }
+            Some(bits) if is_packed(self.typestr) => packed_bytes(bits, &self.layout),
             _ => self.layout.nbytes(),
         }
     }
@@ -485,8 +466,59 @@ impl Interface {
     }
 
     fn byte_extent(&self) -> Range<isize> {
-        if is_packed(self.typestr) { 0..self.nbytes() as isize } else { self.layout.byte_extent() }
+        byte_extent(self.typestr, &self.layout)
     }
+}
+
+/// What [`Interface::new`] refuses.
+fn check_memory(data: DevicePtr, typestr: TypeStr, layout: &Layout) -> Result<()> {
+    if typestr.kind() == Kind::Object {
+        return Err(no_objects("typestr", &typestr));
+    }
+    if typestr.itemsize() != layout.itemsize() {
+        let why = format!(
+            "'{typestr}' has items of {} bytes, but the layout was made for items of {}",
+            typestr.itemsize(),
+            layout.itemsize()
+        );
+        return Err(Error::entry("typestr", why));
+    }
+    if is_packed(typestr) && !layout.is_c_contiguous() {
+        let why =
+            format!("{} cannot step through the packed bits of '{typestr}'; expected None", Tuple(layout.strides()));
+        return Err(Error::entry("strides", why));
+    }
+    let extent = byte_extent(typestr, layout);
+    if !extent.is_empty() {
+        if data == 0 {
+            let why = format!("a null pointer, but shape {} has elements", Tuple(layout.shape()));
+            return Err(Error::entry("data", why));
+        }
+        if data.checked_add_signed(extent.start as i64).is_none()
+            || data.checked_add_signed(extent.end as i64).is_none()
+        {
+            let why = format!(
+                "pointer {data:#x} with shape {} and strides {} reaches beyond the address space",
+                Tuple(layout.shape()),
+                Tuple(layout.strides())
+            );
+            return Err(Error::entry("data", why));
+        }
+    }
+    Ok(())
+}
+
+/// The bytes that the elements take, relative to the data pointer.
+fn byte_extent(typestr: TypeStr, layout: &Layout) -> Range<isize> {
+    match typestr.bits() {
+        Some(bits) if is_packed(typestr) => 0..packed_bytes(bits, layout) as isize,
+        _ => layout.byte_extent(),
+    }
+}
+
+/// The bytes that hold all bits of packed elements. Through u128: a string of 2^60 bytes has more bits than usize counts.
+fn packed_bytes(bits: u32, layout: &Layout) -> usize {
+    (layout.len() as u128 * u128::from(bits)).div_ceil(8) as usize
 }
 
 /// Whether the elements are bits that share bytes.

@@ -126,6 +126,7 @@ impl Layout {
     /// assert!(Layout::from_parts(shape, None, 4)?.is_c_contiguous());
     /// # Ok::<(), cuarray::Error>(())
     /// ```
+    #[inline(always)] // An import writes the parts where they are to stay, and moves them no more.
     pub fn from_parts(shape: Dims, strides: Option<Strides>, itemsize: usize) -> Result<Layout> {
         let checked_itemsize = check_shape(&shape, itemsize)?;
         let strides = match strides {
@@ -133,14 +134,7 @@ impl Layout {
                 check_strides(&shape, &strides, itemsize)?;
                 strides
             }
-            None => {
-                let mut strides: Strides = SmallVec::from_elem(0, shape.len());
-                let mut step = itemsize as isize;
-                for (stride, &length) in strides.iter_mut().zip(&shape).rev() {
-                    *stride = next_stride(&mut step, length);
-                }
-                strides
-            }
+            None => c_strides(&shape, itemsize),
         };
         Ok(Layout { shape, strides, itemsize: checked_itemsize })
     }
@@ -255,15 +249,18 @@ impl Layout {
     /// # Ok::<(), cuarray::Error>(())
     /// ```
     pub fn byte_extent(&self) -> Range<isize> {
-        if self.is_empty() || self.itemsize == 0 {
+        if self.itemsize == 0 {
             return 0..0;
         }
-        // None of this overflows: check_strides has computed the same.
-        let (mut low, mut high) = (0, 0);
+        // Nothing wraps where there are elements: check_strides has computed the same.
+        let (mut low, mut high) = (0isize, 0isize);
         for (length, stride) in self.axes() {
-            let last = (length as isize - 1) * stride;
-            low += last.min(0);
-            high += last.max(0);
+            if length == 0 {
+                return 0..0;
+            }
+            let last = (length as isize - 1).wrapping_mul(stride);
+            low = low.wrapping_add(last.min(0));
+            high = high.wrapping_add(last.max(0));
         }
         low..high + self.itemsize as isize
     }
@@ -285,6 +282,19 @@ fn next_stride(step: &mut isize, length: usize) -> isize {
     let stride = *step;
     *step *= length.max(1) as isize;
     stride
+}
+
+/// The strides of a C-contiguous array.
+#[inline]
+fn c_strides(shape: &[usize], itemsize: usize) -> Strides {
+    let rank = shape.len();
+    let mut strides =
+        if rank <= INLINE { Strides::from_buf_and_len([0; INLINE], rank) } else { Strides::from_elem(0, rank) };
+    let mut step = itemsize as isize;
+    for (stride, &length) in strides.iter_mut().zip(shape).rev() {
+        *stride = next_stride(&mut step, length);
+    }
+    strides
 }
 
 /// `axes` from the fastest on.
@@ -312,12 +322,9 @@ fn check_shape(shape: &[usize], itemsize: usize) -> Result<u32> {
     if shape.len() > MAX_RANK {
         return Err(Error::entry("shape", format!("{} dimensions; at most {MAX_RANK} are supported", shape.len())));
     }
-    let bytes = shape.iter().filter(|&&length| length != 0).try_fold(itemsize.max(1), |bytes, &length| {
-        bytes.checked_mul(length).filter(|&bytes| bytes <= isize::MAX as usize)
-    });
-    match bytes {
-        Some(_) => Ok(narrow),
-        None => Err(too_big(shape, itemsize)),
+    match shape.iter().try_fold(itemsize.max(1), |bytes, &length| bytes.checked_mul(length.max(1))) {
+        Some(bytes) if bytes <= isize::MAX as usize => Ok(narrow),
+        _ => Err(too_big(shape, itemsize)),
     }
 }
 

@@ -38,7 +38,8 @@ use pyo3::{
 /// [[1.0, 2.0], [3.0, 4.0]]
 #[pyclass(frozen, weakref, name = "DeviceArray", module = "cuarray")]
 pub struct PyDeviceArray {
-    interface: Interface,
+    /// Boxed: an import moves the array several times on its way here.
+    interface: Box<Interface>,
     owner: Option<Py<PyAny>>,
     /// The default stream, where it is one that was given to us as an object; else the interface may name a foreign one,
     /// which the owner keeps alive (clause L4).
@@ -49,12 +50,14 @@ pub struct PyDeviceArray {
 
 impl PyDeviceArray {
     /// An array whose memory, and whose stream, `owner` keeps alive.
-    pub(super) fn foreign(interface: Interface, owner: Option<Py<PyAny>>) -> PyDeviceArray {
+    pub(super) fn foreign(interface: impl Into<Box<Interface>>, owner: Option<Py<PyAny>>) -> PyDeviceArray {
+        let interface = interface.into();
         PyDeviceArray { interface, owner, stream: None, mask: None, template: Template::new() }
     }
 
     /// An array whose default stream is `stream`.
     pub(super) fn with_stream(interface: Interface, owner: Py<PyAny>, stream: Option<Py<PyStream>>) -> PyDeviceArray {
+        let interface = Box::new(interface);
         PyDeviceArray { interface, owner: Some(owner), stream, mask: None, template: Template::new() }
     }
 
@@ -70,6 +73,7 @@ impl PyDeviceArray {
     /// Another array over the same memory, which the same owner keeps (never this array: chains of views do not grow), with
     /// the same default stream and no mask.
     pub(super) fn view_of(&self, py: Python<'_>, interface: Interface) -> PyDeviceArray {
+        let interface = Box::new(interface);
         let stream = self.stream.as_ref().map(|stream| stream.clone_ref(py));
         PyDeviceArray { interface, owner: self.owner(py), stream, mask: None, template: Template::new() }
     }
@@ -640,7 +644,7 @@ impl PyDeviceArray {
 
     /// The same memory once more, without the mask.
     pub(super) fn share(&self, py: Python<'_>) -> PyDeviceArray {
-        self.view_of(py, self.interface.clone())
+        self.view_of(py, (*self.interface).clone())
     }
 
     fn fetch_into<'py>(

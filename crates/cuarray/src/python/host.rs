@@ -35,7 +35,7 @@ impl<'py> HostArray<'py> {
         let dict = array.getattr(intern!(py, "__array_interface__"))?;
         let dict = dict.cast::<PyDict>().map_err(|_| Error::not_an_array("__array_interface__ is not a dict"))?;
         let dtype = || Element::of_dtype(&array.getattr(intern!(py, "dtype"))?);
-        let interface = import::host_interface(dict, dtype)?;
+        let interface = *import::host_interface(dict, dtype)?;
         Ok(HostArray { array, interface })
     }
 }

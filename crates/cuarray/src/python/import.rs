@@ -19,7 +19,7 @@ use pyo3::{
     sync::PyOnceLock,
     types::{PyBool, PyDict, PyInt, PyString, PyTuple},
 };
-use std::ffi::CStr;
+use std::{borrow::Cow, ffi::CStr};
 
 /// The entries of an interface, in the order in which [`Entries`] holds them.
 const KEYS: [&CStr; 8] = [c"shape", c"typestr", c"data", c"version", c"strides", c"stream", c"descr", c"mask"];
@@ -75,6 +75,20 @@ impl<'py> Reading<'py> {
     }
 }
 
+/// The index in [`KEYS`] of a key that is none of the interned strings.
+///
+/// # Safety
+/// `key` is an object, and the GIL is held.
+#[cold]
+unsafe fn index_of_text(key: *mut ffi::PyObject) -> Option<usize> {
+    // SAFETY: `key` is an object.
+    if unsafe { ffi::PyUnicode_Check(key) } == 0 {
+        return None;
+    }
+    // SAFETY: `key` is a str, and each name is an ASCII string that ends in nul.
+    KEYS.iter().position(|name| unsafe { ffi::PyUnicode_CompareWithASCIIString(key, name.as_ptr()) } == 0)
+}
+
 /// The values found under [`KEYS`].
 #[derive(Default)]
 struct Entries<'py> {
@@ -82,11 +96,11 @@ struct Entries<'py> {
 }
 
 impl<'py> Entries<'py> {
-    fn of(dict: &Bound<'py, PyDict>) -> Result<Entries<'py>> {
-        static INTERNED: PyOnceLock<Vec<Py<PyString>>> = PyOnceLock::new();
+    fn of(dict: &Bound<'py, PyDict>) -> Entries<'py> {
+        static INTERNED: PyOnceLock<[Py<PyString>; KEYS.len()]> = PyOnceLock::new();
         let py = dict.py();
-        let interned = INTERNED
-            .get_or_init(py, || KEYS.iter().map(|key| PyString::intern(py, &key.to_string_lossy()).unbind()).collect());
+        let interned =
+            INTERNED.get_or_init(py, || KEYS.map(|key| PyString::intern(py, &key.to_string_lossy()).unbind()));
         let mut entries = Entries::default();
         let (mut position, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: `dict` is a dictionary and stays one while we hold it; nothing in the loop runs Python code, so it does
@@ -94,30 +108,33 @@ impl<'py> Entries<'py> {
         while unsafe { ffi::PyDict_Next(dict.as_ptr(), &mut position, &mut key, &mut value) } != 0 {
             let index = interned.iter().position(|known| known.as_ptr() == key).or_else(|| {
                 // SAFETY: `key` is borrowed from the dictionary, which holds it for the length of this turn.
-                if unsafe { ffi::PyUnicode_Check(key) } == 0 {
-                    return None;
-                }
-                // SAFETY: `key` is a str, and each name is an ASCII string that ends in nul.
-                KEYS.iter().position(|name| unsafe { ffi::PyUnicode_CompareWithASCIIString(key, name.as_ptr()) } == 0)
+                unsafe { index_of_text(key) }
             });
             if let Some(index) = index {
-                // SAFETY: `value` is borrowed from the dictionary; from here on we own a reference of our own to it.
-                entries.values[index] = Some(unsafe { Bound::from_borrowed_ptr(py, value) });
+                // SAFETY: `value` is borrowed from the dictionary, which holds it for the length of this turn.
+                let value = unsafe { Borrowed::from_ptr(py, value) };
+                let absent = index >= FIRST_OPTIONAL && value.is_none();
+                entries.values[index] = (!absent).then(|| value.to_owned());
             }
         }
-        Ok(entries)
+        entries
     }
 
-    /// What stands under the key, `None` where it is absent or `None`.
+    /// What stands under an optional key, `None` where it is absent or `None`.
+    #[inline]
     fn optional(&self, index: usize) -> Option<&Bound<'py, PyAny>> {
-        self.values[index].as_ref().filter(|value| !value.is_none())
+        self.values[index].as_ref()
     }
 
+    #[inline]
     fn required(&self, index: usize, expected: &str) -> Result<&Bound<'py, PyAny>> {
-        self.values[index].as_ref().ok_or_else(|| {
-            Error::entry(KEYS[index].to_string_lossy(), format!("the key is missing; {expected} is expected"))
-        })
+        self.values[index].as_ref().ok_or_else(|| missing(index, expected))
     }
+}
+
+#[cold]
+fn missing(index: usize, expected: &str) -> Error {
+    Error::entry(KEYS[index].to_string_lossy(), format!("the key is missing; {expected} is expected"))
 }
 
 const SHAPE: usize = 0;
@@ -125,6 +142,7 @@ const TYPESTR: usize = 1;
 const DATA: usize = 2;
 const VERSION: usize = 3;
 const STRIDES: usize = 4;
+const FIRST_OPTIONAL: usize = STRIDES;
 const STREAM: usize = 5;
 const DESCR: usize = 6;
 const MASK: usize = 7;
@@ -197,12 +215,17 @@ pub(super) fn known(interface: Interface, element: Option<Element>) -> Result<In
 /// Refuses a tensor of PyTorch whose memory does not hold its values: `conj()`, and the imaginary part of that, only set a mark
 /// on it, which its interface does not show. Its interfaces are of version 2; those of version 3 are spared the question, and so
 /// is every program that has not imported PyTorch.
+#[inline]
 pub(super) fn refuse_lazy(object: &Bound<'_, PyAny>, interface: &Interface) -> Result<()> {
-    static MODULES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
-    let py = object.py();
     if interface.version() >= Version::V3 || !matches!(interface.typestr().kind(), Kind::Complex | Kind::Float) {
         return Ok(());
     }
+    refuse_lazy_tensor(object)
+}
+
+fn refuse_lazy_tensor(object: &Bound<'_, PyAny>) -> Result<()> {
+    static MODULES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    let py = object.py();
     let modules = MODULES.get_or_try_init(py, || -> PyResult<_> {
         Ok(py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?.cast_into::<PyDict>()?.unbind())
     })?;
@@ -229,18 +252,21 @@ pub(super) fn refuse_lazy(object: &Bound<'_, PyAny>, interface: &Interface) -> R
 ///
 /// # Errors
 /// [`Error::is_invalid_interface`] where an entry is missing or wrong, with the key, the value and what is expected.
-pub(super) fn interface<'py>(dict: &Bound<'py, PyDict>, reading: &mut Reading<'py>) -> Result<Interface> {
-    let entries = Entries::of(dict)?;
+pub(super) fn interface<'py>(dict: &Bound<'py, PyDict>, reading: &mut Reading<'py>) -> Result<Box<Interface>> {
+    let entries = Entries::of(dict);
     let version = version(&entries, reading)?;
-    let mut read = described(&entries, reading)?.with_version(version);
-    read = known(read, reading.element.take())?;
+    let mut read = described(&entries, reading)?;
+    read.set_version(version);
+    if let Some(element) = reading.element.take() {
+        *read = known(*read, Some(element))?;
+    }
     // Clause V2: what versions 0 to 2 say under `stream` means nothing.
     if version >= Version::V3
         && let Some(stream) = entries.optional(STREAM)
     {
         let number =
             integer(stream, "stream", "None or an int (1: legacy default, 2: per-thread default, a cudaStream_t)")?;
-        read = read.with_stream(StreamEntry::try_from(number)?);
+        read.set_stream(StreamEntry::try_from(number)?);
     }
     // Clause V0: version 0 has no mask.
     if version >= Version::V1
@@ -261,22 +287,26 @@ pub(super) fn interface<'py>(dict: &Bound<'py, PyDict>, reading: &mut Reading<'p
 
 /// The memory that a host array's `__array_interface__` describes: the same entries, of a version of NumPy's own. Where it
 /// says void, or what is no type string, the array's `dtype` says more.
-pub(super) fn host_interface(dict: &Bound<'_, PyDict>, dtype: impl FnOnce() -> Result<Element>) -> Result<Interface> {
-    let (entries, mut reading) = (Entries::of(dict)?, Reading::new(true));
+pub(super) fn host_interface(
+    dict: &Bound<'_, PyDict>,
+    dtype: impl FnOnce() -> Result<Element>,
+) -> Result<Box<Interface>> {
+    let (entries, mut reading) = (Entries::of(dict), Reading::new(true));
     let typestr = entries.required(TYPESTR, "a str such as '<f4'").and_then(|value| typestr(value, &mut reading));
     match typestr {
         Ok(typestr) if typestr.kind() != Kind::Void => memory(&entries, typestr, &mut reading),
         _ => {
             let Element { typestr, descr } = dtype()?;
-            let interface = memory(&entries, typestr, &mut reading)?;
-            match descr {
-                Some(descr) => interface.with_descr(descr),
-                None => Ok(interface),
+            let mut interface = memory(&entries, typestr, &mut reading)?;
+            if let Some(descr) = descr {
+                interface.set_descr(descr)?;
             }
+            Ok(interface)
         }
     }
 }
 
+#[inline]
 fn version(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Version> {
     let value = match entries.required(VERSION, "an int from 0 to 3") {
         Ok(value) => value,
@@ -292,7 +322,8 @@ fn version(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Version> 
 }
 
 /// What the entries say of memory: `shape`, `typestr`, `data`, `strides`, `descr`.
-fn described(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Interface> {
+#[inline]
+fn described(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Box<Interface>> {
     let written = entries.required(TYPESTR, "a str such as '<f4'")?;
     let typestr = typestr(written, reading)?;
     let mut read = memory(entries, typestr, reading)?;
@@ -301,23 +332,27 @@ fn described(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Interfa
         // Whose descr can only repeat it.
         && !UNNAMED_FLOAT8.iter().any(|text| written.eq(text).unwrap_or(false))
     {
-        read = read.with_descr(super::descr::read(descr)?)?;
+        read.set_descr(super::descr::read(descr)?)?;
     }
     Ok(read)
 }
 
 /// The same but for the type, which is given.
-fn memory(entries: &Entries<'_>, typestr: TypeStr, reading: &mut Reading<'_>) -> Result<Interface> {
+#[inline]
+fn memory(entries: &Entries<'_>, typestr: TypeStr, reading: &mut Reading<'_>) -> Result<Box<Interface>> {
     let shape = dims(entries.required(SHAPE, "a tuple of ints")?, reading)?;
     let strides = entries.optional(STRIDES).map(|strides| steps(strides, shape.len(), reading)).transpose()?;
     let layout = Layout::from_parts(shape, strides, typestr.itemsize())?;
     let (data, read_only) = data(entries.required(DATA, POINTER_AND_FLAG)?, reading)?;
-    Ok(Interface::new(data, typestr, layout)?.with_read_only(read_only))
+    let mut interface = Box::write(Box::new_uninit(), Interface::new(data, typestr, layout)?);
+    interface.set_read_only(read_only);
+    Ok(interface)
 }
 
 /// How ml_dtypes writes one of its 8-bit floats, as if it were the only one: not a type string, but void in effect.
 const UNNAMED_FLOAT8: [&str; 2] = ["<f1", "|f1"];
 
+#[inline]
 fn typestr(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<TypeStr> {
     let text = value.cast::<PyString>().map_err(|_| wrong_type("typestr", value, "a str such as '<f4'"))?;
     let text = text.to_str().map_err(|_| {
@@ -338,15 +373,26 @@ fn typestr(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<TypeSt
 }
 
 /// A tuple; or, where that is forgiven, any sequence as the tuple of its items.
-fn tuple<'py>(
+#[inline]
+fn tuple<'a, 'py>(
+    value: &'a Bound<'py, PyAny>,
+    key: &'static str,
+    expected: &str,
+    reading: &mut Reading<'_>,
+) -> Result<Cow<'a, Bound<'py, PyTuple>>> {
+    match value.cast::<PyTuple>() {
+        Ok(tuple) => Ok(Cow::Borrowed(tuple)),
+        Err(_) => sequence(value, key, expected, reading).map(Cow::Owned),
+    }
+}
+
+#[cold]
+fn sequence<'py>(
     value: &Bound<'py, PyAny>,
     key: &'static str,
     expected: &str,
     reading: &mut Reading<'_>,
 ) -> Result<Bound<'py, PyTuple>> {
-    if let Ok(tuple) = value.cast::<PyTuple>() {
-        return Ok(tuple.clone());
-    }
     let wrong = || wrong_type(key, value, expected);
     if value.is_instance_of::<PyString>() {
         return Err(wrong());
@@ -363,6 +409,7 @@ fn asked(value: &Bound<'_, PyAny>, error: PyErr, wrong: impl FnOnce() -> Error) 
     if error.is_instance_of::<PyException>(value.py()) { wrong() } else { error.into() }
 }
 
+#[inline]
 fn dims(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<Dims> {
     let expected = "a tuple of ints, one for each dimension";
     let tuple = tuple(value, "shape", expected, reading)?;
@@ -376,6 +423,7 @@ fn dims(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<Dims> {
     Ok(dims)
 }
 
+#[inline]
 fn steps(value: &Bound<'_, PyAny>, rank: usize, reading: &mut Reading<'_>) -> Result<Strides> {
     let expected = "None or a tuple of ints, the bytes to step in each dimension,";
     let tuple = tuple(value, "strides", expected, reading)?;
@@ -401,6 +449,7 @@ fn steps(value: &Bound<'_, PyAny>, rank: usize, reading: &mut Reading<'_>) -> Re
 
 const POINTER_AND_FLAG: &str = "a 2-tuple of a pointer (int) and a read-only flag (bool)";
 
+#[inline]
 fn data(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<(u64, bool)> {
     let tuple = tuple(value, "data", POINTER_AND_FLAG, reading)?;
     let wrong_length = || {
@@ -411,7 +460,7 @@ fn data(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<(u64, boo
             reading.forgive("data", || "no read-only flag; read as writable".to_owned(), wrong_length)?;
             false
         }
-        2 => flag(&tuple.get_item(1)?, reading)?,
+        2 => flag(&*tuple.get_borrowed_item(1)?, reading)?,
         _ => return Err(wrong_length()),
     };
     let pointer = tuple.get_borrowed_item(0)?;
@@ -436,10 +485,22 @@ fn flag(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<bool> {
 }
 
 /// An int, or what `__index__` makes one (a NumPy integer); a bool is neither.
+#[inline]
 pub(super) fn integer(value: &Bound<'_, PyAny>, key: &'static str, expected: &str) -> Result<i128> {
     if value.is_exact_instance_of::<PyInt>() {
-        return narrow(value, key, expected);
+        let mut overflow = 0;
+        // SAFETY: `value` is an int, so the only failure is overflow, and that is reported apart.
+        let number = unsafe { ffi::PyLong_AsLongLongAndOverflow(value.as_ptr(), &mut overflow) };
+        if overflow == 0 {
+            return Ok(number.into());
+        }
     }
+    wide_or_index(value, key, expected)
+}
+
+/// What is no small int: one of more bits, or what `__index__` makes one.
+#[cold]
+fn wide_or_index(value: &Bound<'_, PyAny>, key: &'static str, expected: &str) -> Result<i128> {
     if value.is_instance_of::<PyBool>() {
         return Err(wrong_type(key, value, expected));
     }
@@ -465,6 +526,7 @@ fn narrow(number: &Bound<'_, PyAny>, key: &'static str, expected: &str) -> Resul
         .map_err(|_| Error::entry(key, format!("{} does not fit 64 bits; {expected} is expected", shown(number))))
 }
 
+#[cold]
 fn wrong_type(key: &'static str, value: &Bound<'_, PyAny>, expected: &str) -> Error {
     Error::entry(key, format!("{} is a {}; {expected} is expected", shown(value), type_name(value)))
 }

@@ -171,9 +171,9 @@ pub(super) fn interface(
     }
     let mut reading = Reading::new(strict).with_masks(Policy::Keep).with_element(element);
     let interface = match obj.cast::<PyDict>() {
-        Ok(dict) => import::interface(dict, &mut reading)?,
+        Ok(dict) => *import::interface(dict, &mut reading)?,
         Err(_) => {
-            let interface = import::interface(&import::attribute(obj)?, &mut reading)?;
+            let interface = *import::interface(&import::attribute(obj)?, &mut reading)?;
             import::refuse_lazy(obj, &interface)?;
             interface
         }

@@ -28,8 +28,12 @@ pub(super) enum Policy {
 
 impl Policy {
     /// What the argument `mask` says.
+    #[inline]
     pub(super) fn of(argument: Option<&Bound<'_, PyString>>) -> Result<Policy> {
-        let Some(argument) = argument else { return Ok(Policy::Keep) };
+        argument.map_or(Ok(Policy::Keep), Policy::named)
+    }
+
+    fn named(argument: &Bound<'_, PyString>) -> Result<Policy> {
         match &*argument.to_string_lossy() {
             "keep" => Ok(Policy::Keep),
             "ignore" => Ok(Policy::Ignore),
@@ -40,16 +44,22 @@ impl Policy {
 }
 
 /// Whether the argument `mask_format` says that masks of bytes are bits.
+#[inline]
 pub(super) fn is_bits(argument: Option<&Bound<'_, PyString>>) -> Result<bool> {
-    let Some(argument) = argument else { return Ok(false) };
+    argument.map_or(Ok(false), names_bits)
+}
+
+fn names_bits(argument: &Bound<'_, PyString>) -> Result<bool> {
     match &*argument.to_string_lossy() {
         "bits" => Ok(true),
         other => Err(Error::argument(format!("mask_format is {other:?}; None or 'bits' is expected"))),
     }
 }
 
-/// The mask of one array.
-pub(super) struct ArrayMask {
+/// The mask of one array; boxed, as few arrays have one and every array has room for it.
+pub(super) struct ArrayMask(Box<Content>);
+
+struct Content {
     /// What the producer gave.
     source: Py<PyDeviceArray>,
     /// The layout of the array that it masks, where `source` holds bits.
@@ -60,36 +70,52 @@ pub(super) struct ArrayMask {
 impl ArrayMask {
     /// A mask whose elements are elements.
     pub(super) fn of_elements(source: Py<PyDeviceArray>) -> ArrayMask {
-        ArrayMask { source, packed: None, unpacked: PyOnceLock::new() }
+        ArrayMask::new(source, None)
+    }
+
+    fn new(source: Py<PyDeviceArray>, packed: Option<Layout>) -> ArrayMask {
+        ArrayMask(Box::new(Content { source, packed, unpacked: PyOnceLock::new() }))
     }
 
     /// The mask that `reading` has found of an array of layout `array`, if it has.
     ///
     /// # Errors
     /// Key `mask`: the object is no CUDA array, has a mask itself, has no truth value, or does not fit the array's shape.
+    #[inline]
     pub(super) fn read(reading: &mut Reading<'_>, array: &Layout, bits: bool) -> Result<Option<ArrayMask>> {
         let Some(object) = reading.mask.take() else { return Ok(None) };
+        ArrayMask::of_object(object, reading, array, bits).map(Some)
+    }
+
+    /// Apart, so that an array without a mask does not carry this along.
+    #[inline(never)]
+    fn of_object<'py>(
+        object: Bound<'py, PyAny>,
+        reading: &mut Reading<'py>,
+        array: &Layout,
+        bits: bool,
+    ) -> Result<ArrayMask> {
         let interface = described(&object, reading)?;
         let packed = bits || interface.typestr().bits() == Some(1);
         if packed {
             check_bits(&interface, array)?;
         } else {
-            Mask::new(interface.clone(), array)?;
+            Mask::new((*interface).clone(), array)?;
         }
         let source = Py::new(object.py(), PyDeviceArray::foreign(interface, Some(object.unbind())))?;
-        Ok(Some(ArrayMask { source, packed: packed.then(|| array.clone()), unpacked: PyOnceLock::new() }))
+        Ok(ArrayMask::new(source, packed.then(|| array.clone())))
     }
 
     /// The stream to heed before the mask is read, if there is one.
     pub(super) fn interface(&self) -> &Interface {
-        self.source.get().interface()
+        self.0.source.get().interface()
     }
 
     /// The mask as an array of elements that are true where the array's are valid.
     pub(super) fn array(&self, py: Python<'_>) -> Result<&Py<PyDeviceArray>> {
-        match &self.packed {
-            None => Ok(&self.source),
-            Some(array) => self.unpacked.get_or_try_init(py, || unpack(py, self.source.get(), array)),
+        match &self.0.packed {
+            None => Ok(&self.0.source),
+            Some(array) => self.0.unpacked.get_or_try_init(py, || unpack(py, self.0.source.get(), array)),
         }
     }
 
@@ -107,23 +133,19 @@ impl ArrayMask {
     }
 
     pub(super) fn clone_ref(&self, py: Python<'_>) -> ArrayMask {
-        match self.unpacked.get(py) {
+        match self.0.unpacked.get(py) {
             Some(array) => ArrayMask::of_elements(array.clone_ref(py)),
-            None => ArrayMask {
-                source: self.source.clone_ref(py),
-                packed: self.packed.clone(),
-                unpacked: PyOnceLock::new(),
-            },
+            None => ArrayMask::new(self.0.source.clone_ref(py), self.0.packed.clone()),
         }
     }
 
     pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.source)
+        visit.call(&self.0.source)
     }
 }
 
 /// The interface of a mask object; what is wrong with it is wrong with the entry `mask`.
-fn described<'py>(object: &Bound<'py, PyAny>, array: &mut Reading<'py>) -> Result<Interface> {
+fn described<'py>(object: &Bound<'py, PyAny>, array: &mut Reading<'py>) -> Result<Box<Interface>> {
     let mut reading = array.of_mask();
     let read = import::attribute(object).and_then(|dict| import::interface(&dict, &mut reading));
     let interface = read.map_err(|error| match error.is_invalid_interface() || error.is_not_an_array() {

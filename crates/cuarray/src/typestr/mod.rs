@@ -312,6 +312,7 @@ impl Hash for TypeStr {
 impl FromStr for TypeStr {
     type Err = Error;
 
+    #[inline]
     fn from_str(text: &str) -> Result<TypeStr> {
         parse::strict(text.as_bytes()).map_err(|fault| fault.explain(text))
     }

@@ -66,16 +66,16 @@ impl fmt::Display for Quoted<'_> {
 
 /// A decimal number without leading zeros, and what follows it.
 fn number(text: &[u8]) -> Option<(u32, &[u8])> {
-    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (digits, rest) = text.split_at(digits);
-    if digits.is_empty() || (digits.len() > 1 && digits[0] == b'0') {
-        return None;
+    let (mut value, mut rest) = (0u32, text);
+    while let [digit @ b'0'..=b'9', behind @ ..] = rest {
+        value = value.checked_mul(10)?.checked_add(u32::from(digit - b'0'))?;
+        rest = behind;
     }
-    let value =
-        digits.iter().try_fold(0u32, |value, digit| value.checked_mul(10)?.checked_add(u32::from(digit - b'0')))?;
-    Some((value, rest))
+    let digits = text.len() - rest.len();
+    if digits == 0 || (digits > 1 && text[0] == b'0') { None } else { Some((value, rest)) }
 }
 
+#[inline]
 pub(super) fn strict(text: &[u8]) -> Result<TypeStr, Fault> {
     let (order, rest) = match text {
         [b'<', rest @ ..] => (ByteOrder::Little, rest),
@@ -86,6 +86,7 @@ pub(super) fn strict(text: &[u8]) -> Result<TypeStr, Fault> {
     behind_order(order, rest)
 }
 
+#[inline]
 pub(super) fn behind_order(order: ByteOrder, text: &[u8]) -> Result<TypeStr, Fault> {
     let (&letter, rest) = text.split_first().ok_or(Fault::NoKind)?;
     let kind = Kind::from_letter(letter).ok_or(Fault::NoKind)?;
