@@ -96,12 +96,12 @@ struct Entries<'py> {
 }
 
 impl<'py> Entries<'py> {
-    fn of(dict: &Bound<'py, PyDict>) -> Entries<'py> {
+    /// Adds the entries of `dict`, in place: to copy what was just written, piece by piece, would wait for the writes.
+    fn read(&mut self, dict: &Bound<'py, PyDict>) {
         static INTERNED: PyOnceLock<[Py<PyString>; KEYS.len()]> = PyOnceLock::new();
         let py = dict.py();
         let interned =
             INTERNED.get_or_init(py, || KEYS.map(|key| PyString::intern(py, &key.to_string_lossy()).unbind()));
-        let mut entries = Entries::default();
         let (mut position, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: `dict` is a dictionary and stays one while we hold it; nothing in the loop runs Python code, so it does
         // not change under the walk.
@@ -114,10 +114,9 @@ impl<'py> Entries<'py> {
                 // SAFETY: `value` is borrowed from the dictionary, which holds it for the length of this turn.
                 let value = unsafe { Borrowed::from_ptr(py, value) };
                 let absent = index >= FIRST_OPTIONAL && value.is_none();
-                entries.values[index] = (!absent).then(|| value.to_owned());
+                self.values[index] = (!absent).then(|| value.to_owned());
             }
         }
-        entries
     }
 
     /// What stands under an optional key, `None` where it is absent or `None`.
@@ -253,7 +252,8 @@ fn refuse_lazy_tensor(object: &Bound<'_, PyAny>) -> Result<()> {
 /// # Errors
 /// [`Error::is_invalid_interface`] where an entry is missing or wrong, with the key, the value and what is expected.
 pub(super) fn interface<'py>(dict: &Bound<'py, PyDict>, reading: &mut Reading<'py>) -> Result<Box<Interface>> {
-    let entries = Entries::of(dict);
+    let mut entries = Entries::default();
+    entries.read(dict);
     let version = version(&entries, reading)?;
     let mut read = described(&entries, reading)?;
     read.set_version(version);
@@ -291,7 +291,8 @@ pub(super) fn host_interface(
     dict: &Bound<'_, PyDict>,
     dtype: impl FnOnce() -> Result<Element>,
 ) -> Result<Box<Interface>> {
-    let (entries, mut reading) = (Entries::of(dict), Reading::new(true));
+    let (mut entries, mut reading) = (Entries::default(), Reading::new(true));
+    entries.read(dict);
     let typestr = entries.required(TYPESTR, "a str such as '<f4'").and_then(|value| typestr(value, &mut reading));
     match typestr {
         Ok(typestr) if typestr.kind() != Kind::Void => memory(&entries, typestr, &mut reading),
@@ -340,7 +341,8 @@ fn described(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Box<Int
 /// The same but for the type, which is given.
 #[inline]
 fn memory(entries: &Entries<'_>, typestr: TypeStr, reading: &mut Reading<'_>) -> Result<Box<Interface>> {
-    let shape = dims(entries.required(SHAPE, "a tuple of ints")?, reading)?;
+    let mut shape = Dims::new();
+    dims(entries.required(SHAPE, "a tuple of ints")?, reading, &mut shape)?;
     let strides = entries.optional(STRIDES).map(|strides| steps(strides, shape.len(), reading)).transpose()?;
     let layout = Layout::from_parts(shape, strides, typestr.itemsize())?;
     let (data, read_only) = data(entries.required(DATA, POINTER_AND_FLAG)?, reading)?;
@@ -410,17 +412,16 @@ fn asked(value: &Bound<'_, PyAny>, error: PyErr, wrong: impl FnOnce() -> Error) 
 }
 
 #[inline]
-fn dims(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<Dims> {
+fn dims(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>, dims: &mut Dims) -> Result<()> {
     let expected = "a tuple of ints, one for each dimension";
     let tuple = tuple(value, "shape", expected, reading)?;
-    let mut dims = Dims::new();
     for len in tuple.iter_borrowed() {
         let number = integer(&len, "shape", expected)?;
         dims.push(usize::try_from(number).map_err(|_| {
             Error::entry("shape", format!("{number} in {} is no length; ints of at least 0 are expected", shown(value)))
         })?);
     }
-    Ok(dims)
+    Ok(())
 }
 
 #[inline]

@@ -86,7 +86,7 @@ pub(super) fn strict(text: &[u8]) -> Result<TypeStr, Fault> {
     behind_order(order, rest)
 }
 
-#[inline]
+#[inline(always)] // Two callers, of which the strict one is part of every import.
 pub(super) fn behind_order(order: ByteOrder, text: &[u8]) -> Result<TypeStr, Fault> {
     let (&letter, rest) = text.split_first().ok_or(Fault::NoKind)?;
     let kind = Kind::from_letter(letter).ok_or(Fault::NoKind)?;
