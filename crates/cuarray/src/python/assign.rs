@@ -10,7 +10,6 @@
 //! Host values are converted to the array's type by NumPy, whose assignment this is. On the device nothing converts.
 
 use super::{
-    config,
     device_array::PyDeviceArray,
     dtype,
     host::{self, HostArray},
@@ -104,8 +103,7 @@ fn from_device(
     }
     let (ours, theirs) = (dst.byte_range(), src.byte_range());
     let overlap = ours.start < theirs.end && theirs.start < ours.end;
-    let home = if config::sync() { source.default_stream()? } else { None };
-    target.ordered(py, stream, home, false, |context, on| {
+    target.ordered(py, stream, source.source_ordering()?, false, |context, on| {
         let work = Work { context, on };
         if overlap {
             let packed = src.layout().packed()?;

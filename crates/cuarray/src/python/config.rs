@@ -26,6 +26,11 @@ pub(super) fn export_stream() -> bool {
     EXPORT_STREAM.load(Relaxed)
 }
 
+/// Whether an export has a stream to name: in version 3, unless that is switched off.
+pub(super) fn names_streams() -> bool {
+    export_stream() && export_version() >= 3
+}
+
 /// The version that is exported: 2 or 3.
 pub(super) fn export_version() -> u8 {
     EXPORT_VERSION.load(Relaxed)

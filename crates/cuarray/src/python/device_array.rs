@@ -1,7 +1,7 @@
 //! `DeviceArray`: an interface, what keeps its memory alive, and its default stream.
 
 use super::{
-    assign, dtype,
+    assign, config, dtype,
     export::{self, Template},
     host::{self, HostArray},
     import, indexing,
@@ -13,9 +13,9 @@ use super::{
     view,
 };
 use crate::{
-    Error, Interface, Result, TypeStr,
+    Error, Interface, Result, StreamEntry, TypeStr,
     driver::{Context, PointerAttributes, Stream},
-    order,
+    order::{self, Ordering, Pending},
     strided_copy::CopyPlan,
 };
 use pyo3::{
@@ -25,6 +25,8 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyList, PyTuple},
 };
+use smallvec::SmallVec;
+use std::sync::{Arc, OnceLock};
 
 /// An array in device memory: what the CUDA Array Interface says of it, and what keeps it alive.
 ///
@@ -45,6 +47,8 @@ pub struct PyDeviceArray {
     /// which the owner keeps alive (clause L4).
     stream: Option<Py<PyStream>>,
     mask: Option<ArrayMask>,
+    /// Where the memory has work; the same for all arrays that were made from one.
+    pending: OnceLock<Arc<Pending>>,
     template: Template,
 }
 
@@ -52,13 +56,20 @@ impl PyDeviceArray {
     /// An array whose memory, and whose stream, `owner` keeps alive.
     pub(super) fn foreign(interface: impl Into<Box<Interface>>, owner: Option<Py<PyAny>>) -> PyDeviceArray {
         let interface = interface.into();
-        PyDeviceArray { interface, owner, stream: None, mask: None, template: Template::new() }
+        PyDeviceArray {
+            interface,
+            owner,
+            stream: None,
+            mask: None,
+            pending: OnceLock::new(),
+            template: Template::new(),
+        }
     }
 
     /// An array whose default stream is `stream`.
     pub(super) fn with_stream(interface: Interface, owner: Py<PyAny>, stream: Option<Py<PyStream>>) -> PyDeviceArray {
         let interface = Box::new(interface);
-        PyDeviceArray { interface, owner: Some(owner), stream, mask: None, template: Template::new() }
+        PyDeviceArray { stream, ..PyDeviceArray::foreign(interface, Some(owner)) }
     }
 
     /// The same array with `mask`.
@@ -75,7 +86,8 @@ impl PyDeviceArray {
     pub(super) fn view_of(&self, py: Python<'_>, interface: Interface) -> PyDeviceArray {
         let interface = Box::new(interface);
         let stream = self.stream.as_ref().map(|stream| stream.clone_ref(py));
-        PyDeviceArray { interface, owner: self.owner(py), stream, mask: None, template: Template::new() }
+        let pending = OnceLock::from(self.pending().clone());
+        PyDeviceArray { stream, pending, ..PyDeviceArray::foreign(interface, self.owner(py)) }
     }
 
     /// The same array, mask included, with another default stream, which is what `interface` names.
@@ -105,6 +117,21 @@ impl PyDeviceArray {
             Some(2) => Ok(Some(Stream::per_thread_default(&context_of(self.interface.data())?))),
             Some(handle) => stream::external(handle).map(Some),
         }
+    }
+
+    /// Where the memory has work that no default stream remembers.
+    pub(super) fn pending(&self) -> &Arc<Pending> {
+        self.pending.get_or_init(Arc::default)
+    }
+
+    /// What orders work on the memory.
+    pub(super) fn ordering(&self) -> Result<Ordering<'_>> {
+        Ok(Ordering { home: self.default_stream()?, pending: self.pending() })
+    }
+
+    /// What orders work on the memory as a source of another array's: nothing where the user has switched that off.
+    pub(super) fn source_ordering(&self) -> Result<Option<Ordering<'_>>> {
+        if config::sync() { self.ordering().map(Some) } else { Ok(None) }
     }
 
     pub(super) fn attributes(&self) -> Result<Option<PointerAttributes>> {
@@ -155,8 +182,8 @@ impl PyDeviceArray {
         }
         self.require_type(&src.interface)?;
         let Some(plan) = CopyPlan::new(self.interface.layout(), src.interface.layout())? else { return Ok(()) };
-        let home = if super::config::sync() { src.default_stream()? } else { None };
-        self.transfer(py, stream, &plan, (&self.interface, Side::Device), (&src.interface, Side::Device), home)
+        let source = src.source_ordering()?;
+        self.transfer(py, stream, &plan, (&self.interface, Side::Device), (&src.interface, Side::Device), source)
     }
 
     /// Carries out `plan` in `stream` if one is given, else in the default stream and waiting for it, else blocking.
@@ -167,9 +194,9 @@ impl PyDeviceArray {
         plan: &CopyPlan,
         dst: (&Interface, Side),
         src: (&Interface, Side),
-        other_home: Option<Stream>,
+        source: Option<Ordering<'_>>,
     ) -> Result<()> {
-        self.ordered(py, stream, other_home, true, |context, on| {
+        self.ordered(py, stream, source, true, |context, on| {
             // SAFETY: the memory of `self` is its owner's to keep, the other side's array is held by our caller; a host
             // array that the copy still reads after an asynchronous return is the caller's to keep, as documented.
             unsafe { transfer::copy(context, plan, (dst.0.data(), dst.1), (src.0.data(), src.1), on) }?;
@@ -178,39 +205,33 @@ impl PyDeviceArray {
         })
     }
 
-    /// Runs `work` on this array's memory, without the GIL: in `stream` if one is given, else in the default stream, else in
-    /// `other_home`, the stream of another array that the work uses, else in none. Orders it among those, and waits for the
-    /// default stream if asked to, and always for `other_home`, of which nothing else remembers that there is work.
+    /// Runs `work` on this array's memory, and on that of `source` where it uses another's, without the GIL: in `stream` if one
+    /// is given, else in this array's default stream, else in the source's, else in none. It is ordered after all that is
+    /// enqueued on both, and before what comes next. Without a given stream the host waits, unless `wait` is not set and this
+    /// array has a default stream that remembers the work.
     pub(super) fn ordered(
         &self,
         py: Python<'_>,
         stream: Option<&Bound<'_, PyAny>>,
-        other_home: Option<Stream>,
+        source: Option<Ordering<'_>>,
         wait: bool,
         work: impl FnOnce(&Context, Option<&Stream>) -> Result<()> + Send,
     ) -> Result<()> {
-        let home = self.default_stream()?;
         let given = stream.map(stream::argument).transpose()?;
+        let data: SmallVec<[Ordering<'_>; 2]> = [self.ordering()?].into_iter().chain(source).collect();
         py.detach(|| {
             let context = context_of(self.interface.data())?;
             let run = |on: Option<&Stream>| {
                 let of_stream = on.map(Stream::context).transpose()?.flatten();
                 work(of_stream.as_ref().unwrap_or(&context), on)
             };
-            match (&given, &home, &other_home) {
-                (Some(given), home, other) => {
-                    order::visit(home.as_ref(), given, || order::visit(other.as_ref(), given, || run(Some(given))))
-                }
-                (None, Some(home), other) => {
-                    order::visit(other.as_ref(), home, || run(Some(home)))?;
-                    if wait { home.synchronize() } else { Ok(()) }
-                }
-                (None, None, Some(other)) => {
-                    run(Some(other))?;
-                    other.synchronize()
-                }
-                (None, None, None) => run(None),
-            }
+            let Some(on) = given.as_ref().or_else(|| data.iter().find_map(|data| data.home.as_ref())) else {
+                data.iter().try_for_each(|data| data.pending.synchronize())?;
+                return run(None);
+            };
+            order::visit(&data, on, || run(Some(on)))?;
+            let remembered = given.is_some() || (data[0].home.is_some() && !wait);
+            if remembered { Ok(()) } else { on.synchronize() }
         })
     }
 
@@ -232,6 +253,14 @@ impl PyDeviceArray {
     #[getter(__cuda_array_interface__)]
     fn cuda_array_interface<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
         let dict = self.template.dictionary(py, &self.interface)?;
+        // Clauses P1 to P3: work that no default stream remembers is joined into one stream.
+        if self.interface.stream() == StreamEntry::None
+            && let Some(pending) = self.pending.get()
+            && config::names_streams()
+            && let Some(stream) = py.detach(|| pending.join())?
+        {
+            dict.set_item(intern!(py, "stream"), stream.handle())?;
+        }
         if let Some(mask) = &self.mask {
             dict.set_item(intern!(py, "mask"), mask.array(py)?)?;
         }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Error, Field, FieldType, Index, Interface, Layout, Order, Result, StreamEntry, TypeStr, Version, View,
-    driver::MemoryKind, layout::Tuple, order,
+    driver::MemoryKind, layout::Tuple,
 };
 use pyo3::{
     prelude::*,
@@ -242,15 +242,15 @@ pub(super) fn bind<'py>(
     py: Python<'py>,
     stream: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    let old = array.default_stream()?;
+    let old = array.ordering()?;
     let interface = array.interface().clone();
     let Some(stream) = stream else {
-        py.detach(|| old.map_or(Ok(()), |old| old.synchronize()))?;
+        py.detach(|| old.synchronize())?;
         return Ok(Bound::new(py, array.bound_to(py, interface.with_stream(StreamEntry::None), None))?);
     };
     let new = stream::kept(stream)?;
     let stream = &new.get().stream;
-    py.detach(|| old.map_or(Ok(()), |old| order::edge(&old, stream)))?;
+    py.detach(|| old.before(stream))?;
     let entry = StreamEntry::try_from(stream.handle() as i128)?;
     let interface = interface.with_version(Version::V3).with_stream(entry);
     Ok(Bound::new(py, array.bound_to(py, interface, Some(new.clone().unbind())))?)
@@ -269,8 +269,7 @@ pub(super) fn host_view<'py>(array: &PyDeviceArray, py: Python<'py>) -> Result<B
             "a masked array has no view on the host; copy_to_host() makes a masked one, and `data` has one",
         ));
     }
-    if let Some(stream) = array.default_stream()? {
-        py.detach(|| stream.synchronize())?;
-    }
+    let ordering = array.ordering()?;
+    py.detach(|| ordering.synchronize())?;
     HostMemory::array(py, address, interface, array.owner(py))
 }

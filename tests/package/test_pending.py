@@ -1,0 +1,122 @@
+"""Work in a named stream on an array that has no default stream (clauses P1 to P3): it is remembered, and exported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cuarray
+import driver_probe
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.usefixtures("driver")
+
+OLD, NEW = np.zeros(1024), np.arange(1024.0)
+
+
+def pinned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Page-locked, so that the driver reads it when the copy runs and not when it is called for."""
+    array = cuarray.pinned_array(values.shape, values.dtype)
+    array[...] = values
+    return array
+
+
+def stream_of(array: cuarray.DeviceArray) -> int | None:
+    stream = array.__cuda_array_interface__["stream"]
+    assert stream is None or isinstance(stream, int)
+    return stream
+
+
+def test_pending_work_is_exported_and_done_work_is_not(simulator: str) -> None:
+    array, stream, source = cuarray.to_device(OLD), cuarray.stream(), pinned(NEW)
+    assert stream_of(array) is None
+    array.copy_to_device(source, stream=stream)
+    exported = stream_of(array)
+    assert exported is not None
+    driver_probe.synchronize(exported)
+    assert stream.query()
+    assert stream_of(array) is None
+
+
+def test_an_import_waits_for_it() -> None:
+    array, stream, source = cuarray.to_device(OLD), cuarray.stream(), pinned(NEW)
+    array.copy_to_device(source, stream=stream)
+    wrapper = type("Wrapper", (), {"__cuda_array_interface__": array.__cuda_array_interface__})()
+    imported = cuarray.as_cuda_array(wrapper)
+    np.testing.assert_array_equal(imported.copy_to_host(), NEW)
+
+
+def test_several_streams_are_joined_into_one(simulator: str) -> None:
+    array, source = cuarray.to_device(OLD), pinned(NEW)
+    streams = [cuarray.stream() for _ in range(3)]
+    for stream, part in zip(streams, (slice(0, 300), slice(300, 700), slice(700, 1024)), strict=True):
+        array[part].copy_to_device(source[part], stream=stream)
+    exported = stream_of(array)
+    assert exported is not None
+    cuarray.external_stream(exported).synchronize()
+    np.testing.assert_array_equal(np.asarray(array), NEW)
+    assert all(stream.query() for stream in streams), "to wait for the exported stream is to wait for all"
+
+
+def test_views_share_what_is_pending(simulator: str) -> None:
+    array, stream, source = cuarray.to_device(OLD), cuarray.stream(), pinned(NEW)
+    view = array[100:200]
+    for other in (array, view, array[5:]):
+        # Asking lets the simulator get on with the work, so each is asked anew.
+        view.copy_to_device(source[100:200], stream=stream)
+        assert stream_of(other) is not None
+    stream.synchronize()
+
+
+@pytest.mark.parametrize("later", ["named", "blocking", "bound", "fill"])
+def test_later_work_comes_after_it(later: str) -> None:
+    array, first, source = cuarray.to_device(OLD), cuarray.stream(), pinned(NEW)
+    array.copy_to_device(source, stream=first)
+    if later == "named":
+        second, target = cuarray.stream(), pinned(OLD)
+        array.copy_to_host(target, stream=second)
+        second.synchronize()
+        np.testing.assert_array_equal(target, NEW)
+    elif later == "blocking":
+        np.testing.assert_array_equal(array.copy_to_host(), NEW)
+    elif later == "bound":
+        np.testing.assert_array_equal(array.bind(cuarray.stream()).copy_to_host(), NEW)
+    else:
+        array[:] = -1.0
+        np.testing.assert_array_equal(array.copy_to_host(), np.full(1024, -1.0))
+
+
+def test_a_source_remembers_that_it_is_being_read() -> None:
+    source, target, stream = cuarray.to_device(NEW), cuarray.to_device(OLD), cuarray.stream()
+    target.copy_to_device(source, stream=stream)
+    source.copy_to_device(OLD)
+    np.testing.assert_array_equal(target.copy_to_host(), NEW)
+
+
+def test_the_stream_may_be_gone_when_the_array_is_asked() -> None:
+    array, source, stream = cuarray.to_device(OLD), pinned(NEW), driver_probe.ForeignStream()
+    array.copy_to_device(source, stream=stream)
+    stream.destroy()
+    np.testing.assert_array_equal(array.copy_to_host(), NEW)
+    assert stream_of(array) is None
+
+
+def test_an_exported_stream_lives_as_long_as_the_array(simulator: str) -> None:
+    array, source, stream = cuarray.to_device(OLD), pinned(NEW), driver_probe.ForeignStream()
+    array.copy_to_device(source, stream=stream)
+    exported = stream_of(array)
+    assert exported not in (None, stream.handle)
+    driver_probe.synchronize(stream.handle)
+    stream.destroy()
+    driver_probe.synchronize(exported)
+    np.testing.assert_array_equal(array.copy_to_host(), NEW)
+
+
+def test_the_switch_leaves_it_out(simulator: str) -> None:
+    array, stream, source = cuarray.to_device(OLD), cuarray.stream(), pinned(NEW)
+    array.copy_to_device(source, stream=stream)
+    cuarray.config.export_stream = False
+    assert stream_of(array) is None
+    cuarray.config.export_stream, cuarray.config.export_version = True, 2
+    assert "stream" not in array.__cuda_array_interface__
+    stream.synchronize()
