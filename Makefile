@@ -89,6 +89,8 @@ test-rust: install ## run the Rust tests
 	cargo test --features cuarray/half
 	$(call say,the crate with its feature python)
 	cargo check -p cuarray --features python
+	$(call say,the fuzz targets over their corpus)
+	CARGO_TARGET_DIR=target cargo test --manifest-path fuzz/Cargo.toml --no-default-features
 	$(call say,the fuzz targets over their corpora)
 	cargo test --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features $$($(BIN)/python -c '$(LIBPYTHON)' && echo '--features python' || \
 	    echo 'interface_dict left out: $(BIN)/python has no libpython to link against' >&2)
@@ -96,7 +98,7 @@ test-rust: install ## run the Rust tests
 .PHONY: test-python
 test-python: install ## run the Python tests on the simulated driver
 	$(call say,Python tests on the simulated driver)
-	$(BIN)/python -m pytest tests --cuarray-sim
+	$(BIN)/python -m pytest tests --cuarray-sim --spec-coverage docs/spec-coverage.md
 
 .PHONY: gpu
 gpu: ## run the Python tests on the real driver, from the wheels in dist/ alone, with $(PYTHON)
