@@ -120,6 +120,17 @@ def test_the_default_stream_is_waited_for(driver: str) -> None:
     assert ask(READ, handle=handle)[0].tolist() == [5] * 4
 
 
+def test_copies_in_a_named_stream_are_waited_for(driver: str) -> None:
+    stream, source = cuarray.stream(), cuarray.to_device(np.full(4, 5, "u1"))
+    array = cuarray.to_device(np.zeros(4, "u1"))
+    with driver_probe.held(stream.handle) as hold:
+        array.copy_to_device(source, stream=stream)
+        hold.let_go_soon()
+        handle = array.get_ipc_handle()
+        assert stream.query()
+    assert ask(READ, handle=handle)[0].tolist() == [5] * 4
+
+
 def test_what_pends_elsewhere_is_not_waited_for(simulator: str, foreign_stream: driver_probe.ForeignStream) -> None:
     """Nor does the other process see it: a process's work runs in that process."""
     array = cuarray.to_device(np.zeros(4, "u1"))

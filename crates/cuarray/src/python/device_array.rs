@@ -626,8 +626,8 @@ impl PyDeviceArray {
 
     /// What another process of the machine needs to have the array: an `IpcHandle`, to be pickled and sent, and opened there.
     ///
-    /// This waits for the default stream; what else is pending on the memory is yours to wait for, since nothing orders work between
-    /// processes. The memory must stay until the other process has closed it.
+    /// This waits for the default stream, or for what copies in named streams have left pending; what others have enqueued on the
+    /// memory is yours to wait for, since nothing orders work between processes. The memory must stay until the other process has closed it.
     ///
     /// Raises BufferError for memory that the driver gives no handle for (managed, pinned, of a pool), and for a masked array.
     ///

@@ -4,8 +4,8 @@
 //! first element is, and all that the interface says of the elements. The device travels by its UUID, since its ordinal may be
 //! another in the other process; there the memory is opened in a context of that device, whichever is current.
 //!
-//! Nothing orders work between processes. Whoever makes a handle waits for the array's default stream first; what he has enqueued
-//! elsewhere is his to wait for, as is telling the other side when the memory goes.
+//! Nothing orders work between processes. Whoever makes a handle waits first for what the array knows to be enqueued on it; what
+//! others have enqueued is theirs to wait for, as is telling the other side when the memory goes.
 
 use super::{
     bounds, descr,
@@ -75,10 +75,10 @@ pub(super) fn handle_of(array: &PyDeviceArray, py: Python<'_>) -> Result<PyIpcHa
     }
     let interface = array.interface();
     let owner = array.owner(py);
-    let home = array.default_stream()?;
+    let enqueued = array.ordering()?;
     let imported = owner.as_ref().and_then(|owner| owner.bind(py).cast::<PyIpcMemory>().ok().map(Bound::get));
     let place = py.detach(|| {
-        home.map_or(Ok(()), |home| home.synchronize())?;
+        enqueued.synchronize()?;
         if interface.byte_range().is_empty() {
             return Ok(None);
         }
