@@ -89,8 +89,6 @@ test-rust: install ## run the Rust tests
 	cargo test --features cuarray/half
 	$(call say,the crate with its feature python)
 	cargo check -p cuarray --features python
-	$(call say,the fuzz targets over their corpus)
-	CARGO_TARGET_DIR=target cargo test --manifest-path fuzz/Cargo.toml --no-default-features
 	$(call say,the fuzz targets over their corpora)
 	cargo test --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features $$($(BIN)/python -c '$(LIBPYTHON)' && echo '--features python' || \
 	    echo 'interface_dict left out: $(BIN)/python has no libpython to link against' >&2)

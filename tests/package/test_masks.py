@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import cuarray
 import numpy as np
 import pytest
 from producers import Producer, describe, foreign
+
+import cuarray
 
 pytestmark = pytest.mark.usefixtures("driver")
 
@@ -146,10 +147,10 @@ class MasksItself:
 
 
 def test_a_mask_with_a_mask_is_refused_also_if_it_is_itself() -> None:
-    with pytest.raises(ValueError, match="'mask'.*mask itself"):
+    with pytest.raises(ValueError, match=r"'mask'.*mask itself"):
         cuarray.as_cuda_array(MasksItself(cuarray.to_device(DATA)))
     inner = foreign(cuarray.to_device(VALID), mask=cuarray.to_device(VALID))
-    with pytest.raises(ValueError, match="'mask'.*mask itself"):
+    with pytest.raises(ValueError, match=r"'mask'.*mask itself"):
         cuarray.as_cuda_array(masked(inner))
 
 

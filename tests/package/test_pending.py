@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import cuarray
 import driver_probe
 import numpy as np
 import pytest
+
+import cuarray
 
 pytestmark = pytest.mark.usefixtures("driver")
 

@@ -2,10 +2,45 @@
 
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Any, Literal, Protocol, SupportsIndex, final
+from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, final
 
 from numpy import dtype as _dtype
 from numpy import ndarray as _ndarray
+
+__all__ = [
+    "AutoSynchronize",
+    "Config",
+    "CudaError",
+    "DeviceArray",
+    "Event",
+    "Interface",
+    "IpcHandle",
+    "IpcMemory",
+    "Memory",
+    "PointerAttributes",
+    "Stream",
+    "__version__",
+    "as_cuda_array",
+    "config",
+    "default_stream",
+    "device_array",
+    "device_array_like",
+    "driver_path",
+    "event",
+    "external_stream",
+    "from_cuda_array_interface",
+    "idle_events",
+    "interface",
+    "is_cuda_array",
+    "legacy_default_stream",
+    "managed_array",
+    "mapped_array",
+    "per_thread_default_stream",
+    "pinned_array",
+    "pointer_attributes",
+    "stream",
+    "to_device",
+]
 
 __version__: str
 
@@ -16,7 +51,7 @@ class _SupportsCudaArrayInterface(Protocol):
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
 
-_StreamLike = Stream | _SupportsCudaStream | int
+_StreamLike: TypeAlias = "Stream | _SupportsCudaStream | int"
 
 class CudaError(RuntimeError):
     name: str | None
