@@ -1,6 +1,6 @@
 """Checklist 4A: what numba-cuda's suite for the interface (`test_cuda_array_interface.py`) asserts, as far as it is of arrays.
 
-The name of a test carries the item's number.
+The name of a test carries the item's number. Items 1 to 6, 20 to 22 and 24 to 34, of the exchange, are in `test_4a_exchange.py`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from producers import Producer, foreign
 
 import cuarray
 
-# What the items ask for is a compiler's work, or is tested where its subject is.
+# What these items ask for is a compiler's work.
 NOT_APPLICABLE = {
-    7: "ufuncs are numba's; cuarray launches no kernels",
-    9: "gufuncs are numba's; cuarray launches no kernels",
-    10: "gufuncs are numba's; cuarray launches no kernels",
-    23: "launching is numba's",
-    35: "launching is numba's",
-    36: "kernel signatures are numba's",
+    7: "needs a kernel launch: ufuncs are numba's, and cuarray launches none",
+    9: "needs a kernel launch: gufuncs are numba's, and cuarray launches none",
+    10: "needs a kernel launch: gufuncs are numba's, and cuarray launches none",
+    23: "needs a kernel launch: cuarray launches none; arrays of nothing are item 22's",
+    35: "needs a kernel launch: cuarray launches none; the waits of an import are item 34's",
+    36: "needs numba's compiler: signatures are its kernels'; aligned and packed types are 4C's item 40",
 }
 
 

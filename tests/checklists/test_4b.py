@@ -1,5 +1,7 @@
 """Checklist 4B: what numba-cuda's suites beside the interface assert of arrays (items 1 to 55).
 
+Items 56 to 82 are in `test_4b_memory.py` and `test_4b_ipc.py`; the reasons for those that are not tested are all here.
+
 The name of a test carries the item's number. Where numba refuses what can be done by copies, the test shows that it is done.
 """
 
@@ -22,6 +24,15 @@ NOT_APPLICABLE = {
     34: "compares two of numba's own implementations; the flags are NumPy's in item 28",
     35: "kernel arguments are numba's",
     36: "kernel arguments are numba's",
+    62: "needs a kernel launch: cuarray launches none; managed memory itself is item 61's",
+    63: "host callbacks are a stream's business; cuarray's streams only order its copies and take none",
+    64: "needs asyncio over a stream's callbacks (item 63)",
+    72: "the library loads the driver on any system that has one, and leaves the refusal of IPC to it",
+    76: "needs numba's compiler: overloads are its kernels' signatures",
+    78: "needs a kernel launch: In, InOut and Out wrap a kernel's arguments",
+    79: "needs a kernel launch: tuples of arrays are a kernel's arguments",
+    81: "needs numba's compiler: it captures the globals of a kernel",
+    82: "needs CuPy and a kernel; bfloat16 is disagreement V10's, times are 4C's items 34 and 36",
 }
 
 

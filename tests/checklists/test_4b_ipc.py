@@ -1,4 +1,4 @@
-"""Checklist 4B, items 67 to 72: what numba-cuda's suite asserts of arrays that cross processes.
+"""Checklist 4B, items 67 to 71: what numba-cuda's suite asserts of arrays that cross processes.
 
 The name of a test carries the item's number. More is in `package/test_ipc.py`.
 """
@@ -15,10 +15,6 @@ from other_process import ask
 from producers import foreign
 
 import cuarray
-
-NOT_APPLICABLE = {
-    72: "the library loads the driver on any system that has one, and leaves the refusal of IPC to it",
-}
 
 VARIANTS = list(itertools.product([None, slice(3, None), slice(3, 8), slice(None, 8)], [False, True]))
 READ = "with handle as array: answer = array.copy_to_host()"

@@ -1,0 +1,61 @@
+"""Around every item of the checklists: the settings are put back; numba, which the items come from, is there to exchange with."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import driver_probe
+import pytest
+
+import cuarray
+
+
+@pytest.fixture(autouse=True)
+def settings() -> Iterator[None]:
+    """The package's settings hold for the whole process; each test starts from the defaults."""
+    before = (cuarray.config.sync, cuarray.config.export_stream, cuarray.config.export_version)
+    yield
+    cuarray.config.sync, cuarray.config.export_stream, cuarray.config.export_version = before
+
+
+@pytest.fixture
+def numba(driver_kind: str) -> Iterator[Any]:
+    """``numba.cuda``. It leaves the context that it makes current, and frees later: neither reaches the next test."""
+    if importlib.util.find_spec("numba_cuda") is None:
+        pytest.skip("numba-cuda is not installed; `make install` installs the versions of requirements/peers.txt")
+    with driver_probe.primary_context():
+        cuda = importlib.import_module("numba.cuda")
+        context = cuda.current_context()
+        yield cuda
+        context.deallocations.clear()
+        context.memory_manager.deallocations.clear()
+
+
+class Waits:
+    """How often the host has waited for a stream since this was made; only the simulated driver keeps the account."""
+
+    def __init__(self) -> None:
+        self._before = self._calls()
+
+    @staticmethod
+    def _calls() -> Counter[str]:
+        from cuarray_sim import statistics
+
+        return Counter(statistics()["calls"])
+
+    @property
+    def count(self) -> int:
+        calls = self._calls() - self._before
+        return sum(calls[name] for name in calls if name.startswith(("cuStreamSynchronize", "cuCtxSynchronize")))
+
+
+@pytest.fixture
+def waits(driver_kind: str) -> type[Waits]:
+    """Makes an account of the waits from then on."""
+    if driver_kind != "simulated":
+        pytest.skip("only the simulated driver counts its calls")
+    return Waits
