@@ -9,14 +9,13 @@ use super::{
     mask::ArrayMask,
     runtime::{context_of, driver},
     stream::{self, PyStream},
-    transfer::{self, Side},
     view,
 };
 use crate::{
-    Error, Interface, Result, StreamEntry, TypeStr,
-    driver::{Context, PointerAttributes, Stream},
-    order::{self, Ordering, Pending},
-    strided_copy::CopyPlan,
+    Error, Interface, Result, StreamEntry,
+    driver::{PointerAttributes, Stream},
+    layout::Tuple,
+    order::{Ordering, Pending},
 };
 use pyo3::{
     PyTraverseError, PyVisit,
@@ -25,7 +24,6 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyList, PyTuple},
 };
-use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
 /// An array in device memory: what the CUDA Array Interface says of it, and what keeps it alive.
@@ -141,109 +139,9 @@ impl PyDeviceArray {
         PointerAttributes::query(driver()?, self.interface.data())
     }
 
-    /// Copies `src` into this array; see [`PyDeviceArray::copy_to_device`].
-    pub(super) fn fill_from(&self, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
-        let py = src.py();
-        if self.interface.is_read_only() {
-            return Err(Error::unsupported("cannot copy into a read-only array"));
-        }
-        if self.mask.is_some() {
-            return Err(Error::unsupported(
-                "cannot copy into a masked array, whose mask would go on to say what was valid before; copy into its `data`",
-            ));
-        }
-        match import::array(src)? {
-            Some(source) => self.fill_from_device(py, source.get(), stream),
-            None => self.fill_from_host(py, src, stream),
-        }
-    }
-
-    fn fill_from_host(&self, py: Python<'_>, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
-        // An array says its type itself, and must have ours; numbers and lists of numbers are given ours.
-        let typed = src.hasattr(intern!(py, "__array_interface__"))?;
-        let dtype = if typed { None } else { Some(dtype::for_value(src, &self.interface)?) };
-        let mut source = HostArray::of(src, dtype.as_ref())?;
-        self.require_type(&source.interface)?;
-        let Some(mut plan) = CopyPlan::new(self.interface.layout(), source.interface.layout())? else { return Ok(()) };
-        if plan.boxes() > 1 {
-            source = source.contiguous()?;
-            let Some(better) = CopyPlan::new(self.interface.layout(), source.interface.layout())? else {
-                return Ok(());
-            };
-            plan = better;
-        }
-        let source = &source.interface;
-        self.transfer(py, stream, &plan, (&self.interface, Side::Device), (source, Side::Host), None)
-    }
-
-    fn fill_from_device(&self, py: Python<'_>, src: &PyDeviceArray, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
-        if src.mask.is_some() {
-            return Err(Error::unsupported("cannot copy a masked array into one without a mask; copy its `data`"));
-        }
-        self.require_type(&src.interface)?;
-        let Some(plan) = CopyPlan::new(self.interface.layout(), src.interface.layout())? else { return Ok(()) };
-        let source = src.source_ordering()?;
-        self.transfer(py, stream, &plan, (&self.interface, Side::Device), (&src.interface, Side::Device), source)
-    }
-
-    /// Carries out `plan` in `stream` if one is given, else in the default stream and waiting for it, else blocking.
-    fn transfer(
-        &self,
-        py: Python<'_>,
-        stream: Option<&Bound<'_, PyAny>>,
-        plan: &CopyPlan,
-        dst: (&Interface, Side),
-        src: (&Interface, Side),
-        source: Option<Ordering<'_>>,
-    ) -> Result<()> {
-        self.ordered(py, stream, source, true, |context, on| {
-            // SAFETY: the memory of `self` is its owner's to keep, the other side's array is held by our caller; a host
-            // array that the copy still reads after an asynchronous return is the caller's to keep, as documented.
-            unsafe { transfer::copy(context, plan, (dst.0.data(), dst.1), (src.0.data(), src.1), on) }?;
-            // A copy between two device arrays does not block the host by itself.
-            if on.is_none() && src.1 == dst.1 { Stream::legacy_default(context).synchronize() } else { Ok(()) }
-        })
-    }
-
-    /// Runs `work` on this array's memory, and on that of `source` where it uses another's, without the GIL: in `stream` if one
-    /// is given, else in this array's default stream, else in the source's, else in none. It is ordered after all that is
-    /// enqueued on both, and before what comes next. Without a given stream the host waits, unless `wait` is not set and this
-    /// array has a default stream that remembers the work.
-    pub(super) fn ordered(
-        &self,
-        py: Python<'_>,
-        stream: Option<&Bound<'_, PyAny>>,
-        source: Option<Ordering<'_>>,
-        wait: bool,
-        work: impl FnOnce(&Context, Option<&Stream>) -> Result<()> + Send,
-    ) -> Result<()> {
-        let given = stream.map(stream::argument).transpose()?;
-        let data: SmallVec<[Ordering<'_>; 2]> = [self.ordering()?].into_iter().chain(source).collect();
-        py.detach(|| {
-            let context = context_of(self.interface.data())?;
-            let run = |on: Option<&Stream>| {
-                let of_stream = on.map(Stream::context).transpose()?.flatten();
-                work(of_stream.as_ref().unwrap_or(&context), on)
-            };
-            let Some(on) = given.as_ref().or_else(|| data.iter().find_map(|data| data.home.as_ref())) else {
-                data.iter().try_for_each(|data| data.pending.synchronize())?;
-                return run(None);
-            };
-            order::visit(&data, on, || run(Some(on)))?;
-            let remembered = given.is_some() || (data[0].home.is_some() && !wait);
-            if remembered { Ok(()) } else { on.synchronize() }
-        })
-    }
-
-    pub(super) fn require_type(&self, other: &Interface) -> Result<()> {
-        if !self.interface.has_type_of(other) {
-            return Err(Error::argument(format!(
-                "the elements are {} on one side and {} on the other; they must be of one type",
-                self.interface.type_label(),
-                other.type_label()
-            )));
-        }
-        Ok(())
+    /// The same memory once more, without the mask.
+    pub(super) fn share(&self, py: Python<'_>) -> PyDeviceArray {
+        self.view_of(py, (*self.interface).clone())
     }
 }
 
@@ -275,13 +173,13 @@ impl PyDeviceArray {
 
     /// Bytes to step in each dimension; given also where the array is contiguous.
     #[getter]
-    fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+    pub(super) fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         export::strides(py, &self.interface)
     }
 
     /// The element type, as a numpy.dtype; of bfloat16 and the 8-bit floats that of ml_dtypes, or void without ml_dtypes.
     #[getter]
-    fn dtype<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+    pub(super) fn dtype<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
         dtype::of_interface(py, &self.interface)
     }
 
@@ -640,9 +538,9 @@ impl PyDeviceArray {
     fn __repr__(&self) -> String {
         let layout = self.interface.layout();
         let mut text =
-            format!("DeviceArray(shape={}, typestr='{}'", tuple(layout.shape()), self.interface.typestr().label());
+            format!("DeviceArray(shape={}, typestr='{}'", Tuple(layout.shape()), self.interface.typestr().label());
         if !layout.is_c_contiguous() {
-            text += &format!(", strides={}", tuple(layout.strides()));
+            text += &format!(", strides={}", Tuple(layout.strides()));
         }
         if self.interface.is_read_only() {
             text += ", readonly=True";
@@ -662,95 +560,5 @@ impl PyDeviceArray {
             mask.traverse(&visit)?;
         }
         visit.call(&self.stream)
-    }
-}
-
-impl PyDeviceArray {
-    /// The elements in a new host array, whatever their mask says.
-    pub(super) fn fetch<'py>(&self, py: Python<'py>, stream: Option<&Bound<'py, PyAny>>) -> Result<Bound<'py, PyAny>> {
-        self.fetch_into(py, None, stream)
-    }
-
-    /// The same memory once more, without the mask.
-    pub(super) fn share(&self, py: Python<'_>) -> PyDeviceArray {
-        self.view_of(py, (*self.interface).clone())
-    }
-
-    fn fetch_into<'py>(
-        &self,
-        py: Python<'py>,
-        ary: Option<&Bound<'py, PyAny>>,
-        stream: Option<&Bound<'py, PyAny>>,
-    ) -> Result<Bound<'py, PyAny>> {
-        let target = match ary {
-            Some(ary) => {
-                // An ndarray or one of a subclass (`numpy.memmap`), and nothing that would be converted into another one.
-                if !ary.is_instance(&host::numpy(py)?.getattr(intern!(py, "ndarray"))?)? {
-                    return Err(Error::not_an_array(format!(
-                        "cannot copy into a {}; a numpy.ndarray is expected",
-                        import::type_name(ary)
-                    )));
-                }
-                let target = HostArray::new(ary.clone())?;
-                if target.interface.is_read_only() {
-                    return Err(Error::argument("cannot copy into a read-only NumPy array"));
-                }
-                self.require_type(&target.interface)?;
-                target
-            }
-            None => {
-                let layout = self.interface.layout();
-                let order = if layout.is_f_contiguous() && !layout.is_c_contiguous() { "F" } else { "C" };
-                HostArray::empty(self.shape(py)?.as_any(), &self.dtype(py)?, order)?
-            }
-        };
-        let layout = self.interface.layout();
-        let Some(plan) = CopyPlan::new(target.interface.layout(), layout)? else { return Ok(target.array) };
-        // Many small boxes cost more than the gaps between them: fetch the whole extent and pick the elements on the host.
-        let extent = layout.byte_extent();
-        let extent = extent.end.abs_diff(extent.start);
-        const BYTES_WORTH_A_CALL: usize = 64 * 1024;
-        if plan.boxes() > 1 && extent / BYTES_WORTH_A_CALL < plan.boxes() {
-            self.gather(py, &target.array, extent, stream)?;
-        } else {
-            self.transfer(py, stream, &plan, (&target.interface, Side::Host), (&self.interface, Side::Device), None)?;
-        }
-        Ok(target.array)
-    }
-
-    /// Fetches the bytes from the first to the last element, and lets NumPy pick the elements out of them.
-    fn gather(
-        &self,
-        py: Python<'_>,
-        target: &Bound<'_, PyAny>,
-        extent: usize,
-        stream: Option<&Bound<'_, PyAny>>,
-    ) -> Result<()> {
-        let layout = self.interface.layout();
-        let bytes = crate::Layout::c_contiguous(&[extent], 1)?;
-        let start = self.interface.data().wrapping_add_signed(layout.byte_extent().start as i64);
-        let source = Interface::new(start, TypeStr::of::<u8>(), bytes)?;
-        let numpy = host::numpy(py)?;
-        let fetched = HostArray::empty((extent,).into_pyobject(py)?.as_any(), intern!(py, "u1").as_any(), "C")?;
-        if let Some(plan) = CopyPlan::new(fetched.interface.layout(), source.layout())? {
-            self.transfer(py, stream, &plan, (&fetched.interface, Side::Host), (&source, Side::Device), None)?;
-        }
-        let view = numpy.getattr(intern!(py, "ndarray"))?.call1((
-            self.shape(py)?,
-            self.dtype(py)?,
-            &fetched.array,
-            layout.byte_extent().start.unsigned_abs(),
-            self.strides(py)?,
-        ))?;
-        numpy.call_method1(intern!(py, "copyto"), (target, view))?;
-        Ok(())
-    }
-}
-
-/// Numbers as Python writes a tuple of them.
-pub(super) fn tuple(numbers: &[impl std::fmt::Display]) -> String {
-    match numbers {
-        [one] => format!("({one},)"),
-        many => format!("({})", many.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
     }
 }

@@ -2,13 +2,13 @@
 
 use super::{
     bounds,
-    device_array::{PyDeviceArray, tuple},
+    device_array::PyDeviceArray,
     dtype::{self, Element},
     export,
     import::{self, Reading},
     mask::{self, ArrayMask, Policy},
 };
-use crate::{Interface, Result};
+use crate::{Interface, Result, layout::Tuple};
 use pyo3::{
     prelude::*,
     types::{PyDict, PyString, PyTuple},
@@ -129,7 +129,7 @@ impl PyInterface {
         let mut text = self.interface.to_string();
         if let Some(mask) = &self.mask {
             let mask = &mask.get().interface;
-            text += &format!("\n  mask     '{}' {}", mask.typestr(), tuple(mask.shape()));
+            text += &format!("\n  mask     '{}' {}", mask.typestr(), Tuple(mask.shape()));
         }
         text
     }

@@ -9,7 +9,7 @@
 
 use super::{
     bounds, descr,
-    device_array::{PyDeviceArray, tuple},
+    device_array::PyDeviceArray,
     dtype::{self, Element},
     export, reach,
     runtime::{context_of, context_on, driver},
@@ -18,6 +18,7 @@ use super::{
 use crate::{
     Dims, Error, Interface, Layout, Result, StreamEntry, Strides, TypeStr,
     driver::{CUresult, IpcMemHandle, IpcMemory},
+    layout::Tuple,
 };
 use pyo3::{
     PyTraverseError, PyVisit,
@@ -339,7 +340,7 @@ impl PyIpcHandle {
 
     fn __repr__(&self) -> String {
         let whose = self.place.map_or(String::new(), |place| format!(", process={}", place.process));
-        format!("IpcHandle(shape={}, typestr='{}'{whose})", tuple(self.layout.shape()), self.element.typestr.label())
+        format!("IpcHandle(shape={}, typestr='{}'{whose})", Tuple(self.layout.shape()), self.element.typestr.label())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

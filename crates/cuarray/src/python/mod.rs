@@ -10,6 +10,7 @@ mod allocate;
 mod assign;
 mod bounds;
 pub mod config;
+mod copies;
 mod create;
 mod descr;
 pub mod device_array;

@@ -1,0 +1,207 @@
+//! What a `DeviceArray` does to copy: into itself, and out to the host, in which stream and ordered after what.
+//!
+//! The layouts decide how many driver calls a copy takes ([`CopyPlan`]), and the streams when it runs
+//! ([`order`]); here the two are put together for each kind of other side. Where a plan is many small
+//! boxes, more bytes in one call are cheaper than fewer in many: the elements are then put in order on the host.
+
+use super::{
+    device_array::PyDeviceArray,
+    dtype,
+    host::{self, HostArray},
+    import,
+    runtime::context_of,
+    stream,
+    transfer::{self, Side},
+};
+use crate::{
+    Error, Interface, Result, TypeStr,
+    driver::{Context, Stream},
+    order::{self, Ordering},
+    strided_copy::CopyPlan,
+};
+use pyo3::{intern, prelude::*};
+use smallvec::SmallVec;
+
+impl PyDeviceArray {
+    /// Copies `src` into this array; see [`PyDeviceArray::copy_to_device`].
+    pub(super) fn fill_from(&self, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
+        let py = src.py();
+        if self.interface().is_read_only() {
+            return Err(Error::unsupported("cannot copy into a read-only array"));
+        }
+        if self.mask().is_some() {
+            return Err(Error::unsupported(
+                "cannot copy into a masked array, whose mask would go on to say what was valid before; copy into its `data`",
+            ));
+        }
+        match import::array(src)? {
+            Some(source) => self.fill_from_device(py, source.get(), stream),
+            None => self.fill_from_host(py, src, stream),
+        }
+    }
+
+    fn fill_from_host(&self, py: Python<'_>, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
+        // An array says its type itself, and must have ours; numbers and lists of numbers are given ours.
+        let typed = src.hasattr(intern!(py, "__array_interface__"))?;
+        let dtype = if typed { None } else { Some(dtype::for_value(src, self.interface())?) };
+        let mut source = HostArray::of(src, dtype.as_ref())?;
+        self.require_type(&source.interface)?;
+        let Some(mut plan) = CopyPlan::new(self.interface().layout(), source.interface.layout())? else {
+            return Ok(());
+        };
+        if plan.boxes() > 1 {
+            source = source.contiguous()?;
+            let Some(better) = CopyPlan::new(self.interface().layout(), source.interface.layout())? else {
+                return Ok(());
+            };
+            plan = better;
+        }
+        let source = &source.interface;
+        self.transfer(py, stream, &plan, (self.interface(), Side::Device), (source, Side::Host), None)
+    }
+
+    fn fill_from_device(&self, py: Python<'_>, src: &PyDeviceArray, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
+        if src.mask().is_some() {
+            return Err(Error::unsupported("cannot copy a masked array into one without a mask; copy its `data`"));
+        }
+        self.require_type(src.interface())?;
+        let Some(plan) = CopyPlan::new(self.interface().layout(), src.interface().layout())? else { return Ok(()) };
+        let source = src.source_ordering()?;
+        self.transfer(py, stream, &plan, (self.interface(), Side::Device), (src.interface(), Side::Device), source)
+    }
+
+    /// Carries out `plan` in `stream` if one is given, else in the default stream and waiting for it, else blocking.
+    pub(super) fn transfer(
+        &self,
+        py: Python<'_>,
+        stream: Option<&Bound<'_, PyAny>>,
+        plan: &CopyPlan,
+        dst: (&Interface, Side),
+        src: (&Interface, Side),
+        source: Option<Ordering<'_>>,
+    ) -> Result<()> {
+        self.ordered(py, stream, source, true, |context, on| {
+            // SAFETY: the memory of `self` is its owner's to keep, the other side's array is held by our caller; a host
+            // array that the copy still reads after an asynchronous return is the caller's to keep, as documented.
+            unsafe { transfer::copy(context, plan, (dst.0.data(), dst.1), (src.0.data(), src.1), on) }?;
+            // A copy between two device arrays does not block the host by itself.
+            if on.is_none() && src.1 == dst.1 { Stream::legacy_default(context).synchronize() } else { Ok(()) }
+        })
+    }
+
+    /// Runs `work` on this array's memory, and on that of `source` where it uses another's, without the GIL: in `stream` if one
+    /// is given, else in this array's default stream, else in the source's, else in none. It is ordered after all that is
+    /// enqueued on both, and before what comes next. Without a given stream the host waits, unless `wait` is not set and this
+    /// array has a default stream that remembers the work.
+    pub(super) fn ordered(
+        &self,
+        py: Python<'_>,
+        stream: Option<&Bound<'_, PyAny>>,
+        source: Option<Ordering<'_>>,
+        wait: bool,
+        work: impl FnOnce(&Context, Option<&Stream>) -> Result<()> + Send,
+    ) -> Result<()> {
+        let given = stream.map(stream::argument).transpose()?;
+        let data: SmallVec<[Ordering<'_>; 2]> = [self.ordering()?].into_iter().chain(source).collect();
+        py.detach(|| {
+            let context = context_of(self.interface().data())?;
+            let run = |on: Option<&Stream>| {
+                let of_stream = on.map(Stream::context).transpose()?.flatten();
+                work(of_stream.as_ref().unwrap_or(&context), on)
+            };
+            let Some(on) = given.as_ref().or_else(|| data.iter().find_map(|data| data.home.as_ref())) else {
+                data.iter().try_for_each(|data| data.pending.synchronize())?;
+                return run(None);
+            };
+            order::visit(&data, on, || run(Some(on)))?;
+            let remembered = given.is_some() || (data[0].home.is_some() && !wait);
+            if remembered { Ok(()) } else { on.synchronize() }
+        })
+    }
+
+    pub(super) fn require_type(&self, other: &Interface) -> Result<()> {
+        if !self.interface().has_type_of(other) {
+            return Err(Error::argument(format!(
+                "the elements are {} on one side and {} on the other; they must be of one type",
+                self.interface().type_label(),
+                other.type_label()
+            )));
+        }
+        Ok(())
+    }
+
+    /// The elements in a new host array, whatever their mask says.
+    pub(super) fn fetch<'py>(&self, py: Python<'py>, stream: Option<&Bound<'py, PyAny>>) -> Result<Bound<'py, PyAny>> {
+        self.fetch_into(py, None, stream)
+    }
+
+    pub(super) fn fetch_into<'py>(
+        &self,
+        py: Python<'py>,
+        ary: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        let target = match ary {
+            Some(ary) => {
+                // An ndarray or one of a subclass (`numpy.memmap`), and nothing that would be converted into another one.
+                if !ary.is_instance(&host::numpy(py)?.getattr(intern!(py, "ndarray"))?)? {
+                    return Err(Error::not_an_array(format!(
+                        "cannot copy into a {}; a numpy.ndarray is expected",
+                        import::type_name(ary)
+                    )));
+                }
+                let target = HostArray::new(ary.clone())?;
+                if target.interface.is_read_only() {
+                    return Err(Error::argument("cannot copy into a read-only NumPy array"));
+                }
+                self.require_type(&target.interface)?;
+                target
+            }
+            None => {
+                let layout = self.interface().layout();
+                let order = if layout.is_f_contiguous() && !layout.is_c_contiguous() { "F" } else { "C" };
+                HostArray::empty(self.shape(py)?.as_any(), &self.dtype(py)?, order)?
+            }
+        };
+        let layout = self.interface().layout();
+        let Some(plan) = CopyPlan::new(target.interface.layout(), layout)? else { return Ok(target.array) };
+        // Many small boxes cost more than the gaps between them: fetch the whole extent and pick the elements on the host.
+        let extent = layout.byte_extent();
+        let extent = extent.end.abs_diff(extent.start);
+        const BYTES_WORTH_A_CALL: usize = 64 * 1024;
+        if plan.boxes() > 1 && extent / BYTES_WORTH_A_CALL < plan.boxes() {
+            self.gather(py, &target.array, extent, stream)?;
+        } else {
+            self.transfer(py, stream, &plan, (&target.interface, Side::Host), (self.interface(), Side::Device), None)?;
+        }
+        Ok(target.array)
+    }
+
+    /// Fetches the bytes from the first to the last element, and lets NumPy pick the elements out of them.
+    fn gather(
+        &self,
+        py: Python<'_>,
+        target: &Bound<'_, PyAny>,
+        extent: usize,
+        stream: Option<&Bound<'_, PyAny>>,
+    ) -> Result<()> {
+        let layout = self.interface().layout();
+        let bytes = crate::Layout::c_contiguous(&[extent], 1)?;
+        let start = self.interface().data().wrapping_add_signed(layout.byte_extent().start as i64);
+        let source = Interface::new(start, TypeStr::of::<u8>(), bytes)?;
+        let numpy = host::numpy(py)?;
+        let fetched = HostArray::empty((extent,).into_pyobject(py)?.as_any(), intern!(py, "u1").as_any(), "C")?;
+        if let Some(plan) = CopyPlan::new(fetched.interface.layout(), source.layout())? {
+            self.transfer(py, stream, &plan, (&fetched.interface, Side::Host), (&source, Side::Device), None)?;
+        }
+        let view = numpy.getattr(intern!(py, "ndarray"))?.call1((
+            self.shape(py)?,
+            self.dtype(py)?,
+            &fetched.array,
+            layout.byte_extent().start.unsigned_abs(),
+            self.strides(py)?,
+        ))?;
+        numpy.call_method1(intern!(py, "copyto"), (target, view))?;
+        Ok(())
+    }
+}
