@@ -27,6 +27,9 @@ pub struct HostMemory {
     owner: Option<Py<PyAny>>,
 }
 
+/// An address for what has no elements; a page's start, and so aligned for every type.
+const NOWHERE: u64 = 4096;
+
 impl HostMemory {
     /// A NumPy array over the elements of `interface`, of which the host has the first at `address`; it keeps `owner`.
     pub(super) fn array<'py>(
@@ -40,6 +43,8 @@ impl HostMemory {
         dict.set_item(intern!(py, "shape"), export::shape(py, interface)?)?;
         dict.set_item(intern!(py, "strides"), export::strides(py, interface)?)?;
         dict.set_item(intern!(py, "typestr"), interface.typestr().to_string())?;
+        // NumPy before 2.3 takes no null pointer, not even for an array without elements; any other will do for that.
+        let address = if interface.layout().is_empty() { NOWHERE } else { address };
         dict.set_item(intern!(py, "data"), (address, interface.is_read_only()))?;
         dict.set_item(intern!(py, "version"), 3)?;
         let memory = Bound::new(py, HostMemory { interface: dict.unbind(), owner })?;

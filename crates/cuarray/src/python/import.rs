@@ -499,10 +499,15 @@ pub(super) fn integer(value: &Bound<'_, PyAny>, key: &'static str, expected: &st
     wide_or_index(value, key, expected)
 }
 
+/// A bool of Python's or NumPy's: both have `__index__`, the latter up to NumPy 2.2, and neither is meant for a number.
+pub(super) fn is_bool(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyBool>() || matches!(type_name(value).as_str(), "numpy.bool" | "numpy.bool_")
+}
+
 /// What is no small int: one of more bits, or what `__index__` makes one.
 #[cold]
 fn wide_or_index(value: &Bound<'_, PyAny>, key: &'static str, expected: &str) -> Result<i128> {
-    if value.is_instance_of::<PyBool>() {
+    if is_bool(value) {
         return Err(wrong_type(key, value, expected));
     }
     let py = value.py();

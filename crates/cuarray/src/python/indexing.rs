@@ -4,13 +4,17 @@
 //! ([`Layout::index`](crate::Layout::index)). Its *advanced* indexing, by arrays, lists and truth values, gathers elements from
 //! anywhere: on a device that is a kernel's work, and this library launches none. So such keys are refused, with the reason.
 
-use super::{device_array::PyDeviceArray, import::type_name, view};
+use super::{
+    device_array::PyDeviceArray,
+    import::{is_bool, type_name},
+    view,
+};
 use crate::{Error, Index, Result, Slice};
 use pyo3::{
     exceptions::{PyIndexError, PyTypeError},
     ffi, intern,
     prelude::*,
-    types::{PyBool, PyList, PySlice, PyString, PyTuple},
+    types::{PyList, PySlice, PyString, PyTuple},
 };
 use smallvec::SmallVec;
 
@@ -52,7 +56,7 @@ fn entry(value: &Bound<'_, PyAny>) -> Result<Index> {
     if value.is(py.Ellipsis()) {
         return Ok(Index::Ellipsis);
     }
-    if value.is_instance_of::<PyBool>() {
+    if is_bool(value) {
         return Err(needs_kernel(value));
     }
     // SAFETY: `value` is an object, and the exception a class; -1 may stand for an error, which is then set.
