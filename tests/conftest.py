@@ -1,10 +1,14 @@
-"""What all Python tests share: which driver they run on."""
+"""What all Python tests share: which driver they run on, and that each leaves settings and contexts as they were."""
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 
+import driver_probe
 import pytest
+
+import cuarray
 
 pytest_plugins = ["spec_coverage"]
 
@@ -32,3 +36,35 @@ def driver_kind(request: pytest.FixtureRequest) -> str:
     if not _driver_answers():
         pytest.skip("there is no CUDA driver here; run pytest with --cuarray-sim")
     return "real"
+
+
+@pytest.fixture(autouse=True)
+def settings() -> Iterator[None]:
+    """The package's settings hold for the whole process; each test starts from the defaults."""
+    before = (cuarray.config.sync, cuarray.config.export_stream, cuarray.config.export_version)
+    yield
+    cuarray.config.sync, cuarray.config.export_stream, cuarray.config.export_version = before
+
+
+@pytest.fixture
+def driver(driver_kind: str) -> Iterator[str]:
+    """A driver, ``"simulated"`` or ``"real"``; the thread's current context must be the same when the test is done."""
+    before = driver_probe.current_context()
+    yield driver_kind
+    assert driver_probe.current_context() == before, "a context was left current"
+
+
+@pytest.fixture
+def simulator(driver_kind: str) -> str:
+    """For what only the simulated driver can show: work left undone, failures on demand, its account of what is alive."""
+    if driver_kind != "simulated":
+        pytest.skip("only the simulated driver leaves work undone, fails on demand and says what is alive")
+    return driver_kind
+
+
+@pytest.fixture
+def foreign_stream(driver: str) -> Iterator[driver_probe.ForeignStream]:
+    """A stream of another library, which does not block the legacy default stream."""
+    stream = driver_probe.ForeignStream()
+    yield stream
+    stream.destroy()

@@ -11,16 +11,6 @@ from typing import Any
 import driver_probe
 import pytest
 
-import cuarray
-
-
-@pytest.fixture(autouse=True)
-def settings() -> Iterator[None]:
-    """The package's settings hold for the whole process; each test starts from the defaults."""
-    before = (cuarray.config.sync, cuarray.config.export_stream, cuarray.config.export_version)
-    yield
-    cuarray.config.sync, cuarray.config.export_stream, cuarray.config.export_version = before
-
 
 @pytest.fixture
 def numba(driver_kind: str) -> Iterator[Any]:

@@ -16,32 +16,6 @@ from typing import Any
 import driver_probe
 import pytest
 
-import cuarray
-
-
-@pytest.fixture(autouse=True)
-def settings() -> Iterator[None]:
-    """The package's settings hold for the whole process; each test starts from the defaults."""
-    before = (cuarray.config.sync, cuarray.config.export_stream, cuarray.config.export_version)
-    yield
-    cuarray.config.sync, cuarray.config.export_stream, cuarray.config.export_version = before
-
-
-@pytest.fixture
-def driver(driver_kind: str) -> Iterator[str]:
-    """A driver, ``"simulated"`` or ``"real"``; the thread's current context must be the same when the test is done."""
-    before = driver_probe.current_context()
-    yield driver_kind
-    assert driver_probe.current_context() == before, "a context was left current"
-
-
-@pytest.fixture
-def foreign_stream(driver: str) -> Iterator[driver_probe.ForeignStream]:
-    """A stream of another library, which does not block the legacy default stream."""
-    stream = driver_probe.ForeignStream()
-    yield stream
-    stream.destroy()
-
 
 @pytest.fixture
 def driver_calls(driver: str) -> Callable[[], contextlib.AbstractContextManager[Counter[str]]]:
