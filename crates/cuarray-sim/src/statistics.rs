@@ -3,6 +3,7 @@
 //! For tests and for people: a leak is an allocation that is still in the list.
 
 use crate::driver::Driver;
+use crate::finding_json::quote;
 use cuarray_abi::ENTRY_POINTS;
 use std::fmt::Write as _;
 use std::sync::PoisonError;
@@ -51,27 +52,4 @@ pub(crate) fn json(driver: &Driver) -> String {
     }
     text.push_str("}}");
     text
-}
-
-/// Appends a JSON string.
-fn quote(text: &mut String, value: &str) {
-    text.push('"');
-    for character in value.chars() {
-        match character {
-            '"' | '\\' => text.extend(['\\', character]),
-            control if control < ' ' => drop(write!(text, "\\u{:04x}", control as u32)),
-            other => text.push(other),
-        }
-    }
-    text.push('"');
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_name_is_quoted() {
-        let mut text = String::new();
-        super::quote(&mut text, "a\"\\\n");
-        assert_eq!(text, "\"a\\\"\\\\\\u000a\"");
-    }
 }
