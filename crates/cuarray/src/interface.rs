@@ -77,6 +77,30 @@ impl Interface {
         })
     }
 
+    /// [`Interface::new`] in a box, with a layout that is [filled](Layout::fill) in its place; `None` where anything is wrong.
+    #[cfg(feature = "python")]
+    #[inline(always)]
+    pub(crate) fn in_place(
+        data: DevicePtr,
+        typestr: TypeStr,
+        fill: impl FnOnce(&mut Layout) -> Option<()>,
+    ) -> Option<Box<Interface>> {
+        let blank = Interface {
+            layout: Layout::blank(),
+            data,
+            stream: StreamEntry::None,
+            mask: None,
+            descr: None,
+            typestr,
+            version: Version::V3,
+            read_only: false,
+        };
+        let mut interface = Box::write(Box::new_uninit(), blank);
+        fill(&mut interface.layout)?;
+        check_memory(data, typestr, &interface.layout).ok()?;
+        Some(interface)
+    }
+
     /// Of the given version. Entries that the version does not have are dropped: the stream below 3 (clause V2), and the
     /// mask in 0 (clause V0).
     ///

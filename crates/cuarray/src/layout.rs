@@ -139,6 +139,35 @@ impl Layout {
         Ok(Layout { shape, strides, itemsize: checked_itemsize })
     }
 
+    /// What [`Layout::fill`] begins with.
+    #[cfg(feature = "python")]
+    #[inline(always)]
+    pub(crate) fn blank() -> Layout {
+        Layout { shape: Dims::new(), strides: Strides::new(), itemsize: 0 }
+    }
+
+    /// [`Layout::from_parts`] in the place of a blank one, as moving a layout costs an import more than checking it: `shape` and
+    /// `strides` append the entries. Where this is `None`, something is wrong with them and the layout is of no use.
+    #[cfg(feature = "python")]
+    #[inline(always)]
+    pub(crate) fn fill(
+        &mut self,
+        itemsize: usize,
+        shape: impl FnOnce(&mut Dims) -> Option<()>,
+        strides: Option<impl FnOnce(&mut Strides) -> Option<()>>,
+    ) -> Option<()> {
+        shape(&mut self.shape)?;
+        self.itemsize = check_shape(&self.shape, itemsize).ok()?;
+        match strides {
+            Some(strides) => {
+                strides(&mut self.strides)?;
+                check_strides(&self.shape, &self.strides, itemsize).ok()?;
+            }
+            None => self.strides = c_strides(&self.shape, itemsize),
+        }
+        Some(())
+    }
+
     /// The length of each dimension; empty for a 0-d array, which has one element.
     ///
     /// ```

@@ -6,8 +6,9 @@ use super::{
     dtype::Element,
     host::{self, HostArray},
     import::{self, Reading},
-    mask::{self, ArrayMask, Policy},
+    mask::ArrayMask,
     memory::PyMemory,
+    options::Options,
     runtime::{context_of, context_on, driver},
     stream::{self, PyStream},
 };
@@ -19,65 +20,8 @@ use pyo3::{
     exceptions::{PyException, PyTypeError},
     intern,
     prelude::*,
-    types::{PyDict, PyString},
+    types::PyDict,
 };
-
-/// A DeviceArray of any object with `__cuda_array_interface__`, without copying; it keeps the object alive (clause L2).
-///
-/// If the object names a stream, this waits for that stream (`sync=False` does not), and it becomes the array's default
-/// stream (clause N1). A DeviceArray is returned as it is. `strict=False` also reads what some libraries write although the
-/// text does not allow it; `interface(obj, strict=False).forgiven` lists what that was.
-///
-/// A mask (clause I10) stays with the array as `a.mask`; `mask="ignore"` leaves it behind, `mask="error"` refuses an array that
-/// has one. `mask_format="bits"` says that a mask of bytes holds a bit for each element, the lowest bit of a byte first.
-///
-/// `dtype` says what the elements are where the interface does not: of what is void without fields, such as the `<V2` by which
-/// bfloat16 travels and the `|V16` of a structure without `descr`. It is a name ('bfloat16', 'float8_e4m3fn') or anything that
-/// numpy.dtype takes, of the same item size; no byte moves. What the interface does say is not overruled.
-///
-/// `bounds=True` asks the driver for the allocation at the pointer (and the mask's), and raises ValueError where elements lie outside,
-/// BufferError where devices do not reach the memory. What the driver cannot describe is not checked, with a RuntimeWarning;
-/// `interface(obj, bounds=True).notes` has its text.
-///
-/// Raises TypeError where `obj` is not an array, ValueError where its interface is wrong, BufferError where it cannot be
-/// taken, CudaError where the driver refuses.
-///
-/// >>> a = cuarray.as_cuda_array(other_librarys_array)  # doctest: +SKIP
-#[pyfunction]
-#[pyo3(signature = (obj, sync=true, *, strict=true, mask=None, mask_format=None, dtype=None, bounds=false))]
-pub(super) fn as_cuda_array<'py>(
-    obj: &Bound<'py, PyAny>,
-    sync: bool,
-    strict: bool,
-    mask: Option<&Bound<'py, PyString>>,
-    mask_format: Option<&Bound<'py, PyString>>,
-    dtype: Option<&Bound<'py, PyAny>>,
-    bounds: bool,
-) -> Result<Bound<'py, PyDeviceArray>> {
-    let py = obj.py();
-    let masks = Masks { policy: Policy::of(mask)?, bits: mask::is_bits(mask_format)? };
-    let mut element = dtype.map(|dtype| Element::of(py, Some(dtype))).transpose()?;
-    if let Ok(array) = obj.cast_exact::<PyDeviceArray>() {
-        let keeps_all = array.get().mask().is_none() || masks.policy == Policy::Keep;
-        if bounds && keeps_all {
-            bounds::verify(py, array.get().interface(), array.get().mask().map(ArrayMask::interface))?;
-        }
-        if keeps_all && element.is_none() {
-            return Ok(array.clone());
-        }
-        let known = import::known(array.get().interface().clone(), element)?;
-        if keeps_all {
-            let unchanged = known == *array.get().interface();
-            return if unchanged { Ok(array.clone()) } else { Ok(Bound::new(py, array.get().retyped(py, known))?) };
-        }
-        // Its dictionary cannot say all that the array knows of its type.
-        element = Some(Element::of_interface(&known));
-    }
-    let reading = Reading::new(strict).with_masks(masks.policy).with_element(element);
-    let array = adopt(&import::attribute(obj)?, Some(obj.clone().unbind()), (sync, bounds), masks.bits, reading)?;
-    import::refuse_lazy(obj, array.get().interface())?;
-    Ok(array)
-}
 
 /// A DeviceArray of an interface dictionary, without copying. It keeps `owner` alive, and nothing else (clause L3).
 ///
@@ -87,20 +31,17 @@ pub(super) fn as_cuda_array<'py>(
 /// >>> cuarray.from_cuda_array_interface(desc)
 /// DeviceArray(shape=(2,), typestr='<f4', ptr=0x7f0000000000)
 #[pyfunction]
-#[pyo3(signature = (desc, owner=None, sync=true, *, strict=true, mask=None, mask_format=None, dtype=None, bounds=false))]
-#[allow(clippy::too_many_arguments)] // they have names in Python
+#[pyo3(
+    signature = (desc, owner=None, sync=true, **options),
+    text_signature = "(desc, owner=None, sync=True, *, strict=True, mask=None, mask_format=None, dtype=None, bounds=False)"
+)]
 pub(super) fn from_cuda_array_interface<'py>(
     desc: &Bound<'py, PyAny>,
     owner: Option<Py<PyAny>>,
     sync: bool,
-    strict: bool,
-    mask: Option<&Bound<'py, PyString>>,
-    mask_format: Option<&Bound<'py, PyString>>,
-    dtype: Option<&Bound<'py, PyAny>>,
-    bounds: bool,
+    options: Option<&Bound<'py, PyDict>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    let masks = Masks { policy: Policy::of(mask)?, bits: mask::is_bits(mask_format)? };
-    let element = dtype.map(|dtype| Element::of(desc.py(), Some(dtype))).transpose()?;
+    let options = Options::of("from_cuda_array_interface", options)?;
     let dict = desc.cast::<PyDict>().map_err(|_| {
         Error::not_an_array(format!(
             "{} is a {}; a dict is expected (of an object, use as_cuda_array)",
@@ -108,28 +49,21 @@ pub(super) fn from_cuda_array_interface<'py>(
             import::type_name(desc)
         ))
     })?;
-    let reading = Reading::new(strict).with_masks(masks.policy).with_element(element);
-    adopt(dict, owner, (sync, bounds), masks.bits, reading)
-}
-
-/// What the arguments `mask` and `mask_format` say.
-struct Masks {
-    policy: Policy,
-    bits: bool,
+    adopt(dict, owner, sync, options)
 }
 
 /// The array that a dictionary describes, once its bounds are checked and what it waits for is done, if that is asked for.
-fn adopt<'py>(
+pub(super) fn adopt<'py>(
     dict: &Bound<'py, PyDict>,
     owner: Option<Py<PyAny>>,
-    (sync, bounds): (bool, bool),
-    bits: bool,
-    mut reading: Reading<'py>,
+    sync: bool,
+    options: Options,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = dict.py();
+    let mut reading = Reading::new(options.strict).with_masks(options.masks).with_element(options.element);
     let interface = import::interface(dict, &mut reading)?;
-    let mask = ArrayMask::read(&mut reading, interface.layout(), bits)?;
-    if bounds {
+    let mask = ArrayMask::read(&mut reading, interface.layout(), options.bits)?;
+    if options.bounds {
         bounds::verify(py, &interface, mask.as_ref().map(ArrayMask::interface))?;
     }
     if sync {

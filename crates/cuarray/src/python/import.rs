@@ -10,7 +10,7 @@
 //! Reading is strict: what the text does not allow is refused, with the reason. A [`Reading`] that is not strict takes what
 //! real libraries are known to write instead, and lists what it forgave.
 
-use super::{device_array::PyDeviceArray, dtype::Element, mask};
+use super::{device_array::PyDeviceArray, dtype::Element, inert, mask};
 use crate::{Dims, Error, Interface, Kind, Layout, MAX_RANK, Result, StreamEntry, Strides, TypeStr, Version};
 use pyo3::{
     exceptions::PyException,
@@ -22,7 +22,8 @@ use pyo3::{
 use std::{borrow::Cow, ffi::CStr};
 
 /// The entries of an interface, in the order in which [`Entries`] holds them.
-const KEYS: [&CStr; 8] = [c"shape", c"typestr", c"data", c"version", c"strides", c"stream", c"descr", c"mask"];
+pub(super) const KEYS: [&CStr; 8] =
+    [c"shape", c"typestr", c"data", c"version", c"strides", c"stream", c"descr", c"mask"];
 
 /// How a dictionary is to be read, and what has been forgiven so far.
 pub(super) struct Reading<'py> {
@@ -89,6 +90,13 @@ unsafe fn index_of_text(key: *mut ffi::PyObject) -> Option<usize> {
     KEYS.iter().position(|name| unsafe { ffi::PyUnicode_CompareWithASCIIString(key, name.as_ptr()) } == 0)
 }
 
+/// [`KEYS`] as the interned strings that literals are.
+#[inline]
+pub(super) fn interned(py: Python<'_>) -> &[Py<PyString>; KEYS.len()] {
+    static INTERNED: PyOnceLock<[Py<PyString>; KEYS.len()]> = PyOnceLock::new();
+    INTERNED.get_or_init(py, || KEYS.map(|key| PyString::intern(py, &key.to_string_lossy()).unbind()))
+}
+
 /// The values found under [`KEYS`].
 #[derive(Default)]
 struct Entries<'py> {
@@ -98,10 +106,8 @@ struct Entries<'py> {
 impl<'py> Entries<'py> {
     /// Adds the entries of `dict`, in place: to copy what was just written, piece by piece, would wait for the writes.
     fn read(&mut self, dict: &Bound<'py, PyDict>) {
-        static INTERNED: PyOnceLock<[Py<PyString>; KEYS.len()]> = PyOnceLock::new();
         let py = dict.py();
-        let interned =
-            INTERNED.get_or_init(py, || KEYS.map(|key| PyString::intern(py, &key.to_string_lossy()).unbind()));
+        let interned = interned(py);
         let (mut position, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: `dict` is a dictionary and stays one while we hold it; nothing in the loop runs Python code, so it does
         // not change under the walk.
@@ -136,15 +142,15 @@ fn missing(index: usize, expected: &str) -> Error {
     Error::entry(KEYS[index].to_string_lossy(), format!("the key is missing; {expected} is expected"))
 }
 
-const SHAPE: usize = 0;
-const TYPESTR: usize = 1;
-const DATA: usize = 2;
-const VERSION: usize = 3;
-const STRIDES: usize = 4;
+pub(super) const SHAPE: usize = 0;
+pub(super) const TYPESTR: usize = 1;
+pub(super) const DATA: usize = 2;
+pub(super) const VERSION: usize = 3;
+pub(super) const STRIDES: usize = 4;
 const FIRST_OPTIONAL: usize = STRIDES;
-const STREAM: usize = 5;
-const DESCR: usize = 6;
-const MASK: usize = 7;
+pub(super) const STREAM: usize = 5;
+pub(super) const DESCR: usize = 6;
+pub(super) const MASK: usize = 7;
 
 /// Reads the attribute `__cuda_array_interface__` of `object` (clause I1).
 ///
@@ -252,6 +258,11 @@ fn refuse_lazy_tensor(object: &Bound<'_, PyAny>) -> Result<()> {
 /// # Errors
 /// [`Error::is_invalid_interface`] where an entry is missing or wrong, with the key, the value and what is expected.
 pub(super) fn interface<'py>(dict: &Bound<'py, PyDict>, reading: &mut Reading<'py>) -> Result<Box<Interface>> {
+    if reading.element.is_none()
+        && let Some(interface) = inert::interface(dict)
+    {
+        return Ok(interface);
+    }
     let mut entries = Entries::default();
     entries.read(dict);
     let version = version(&entries, reading)?;

@@ -178,7 +178,7 @@ pub(super) fn interface(
             interface
         }
     };
-    let mask = ArrayMask::read(&mut reading, interface.layout(), mask::is_bits(mask_format)?)?;
+    let mask = ArrayMask::read(&mut reading, interface.layout(), mask_format.map_or(Ok(false), mask::names_bits)?)?;
     let notes = if bounds { bounds::notes(&interface, mask.as_ref().map(ArrayMask::interface))? } else { Vec::new() };
     let mask = mask.map(|mask| Py::new(obj.py(), PyInterface::of_mask(mask.interface().clone()))).transpose()?;
     Ok(PyInterface { interface, mask, forgiven: reading.forgiven(), notes })

@@ -28,12 +28,7 @@ pub(super) enum Policy {
 
 impl Policy {
     /// What the argument `mask` says.
-    #[inline]
-    pub(super) fn of(argument: Option<&Bound<'_, PyString>>) -> Result<Policy> {
-        argument.map_or(Ok(Policy::Keep), Policy::named)
-    }
-
-    fn named(argument: &Bound<'_, PyString>) -> Result<Policy> {
+    pub(super) fn named(argument: &Bound<'_, PyString>) -> Result<Policy> {
         match &*argument.to_string_lossy() {
             "keep" => Ok(Policy::Keep),
             "ignore" => Ok(Policy::Ignore),
@@ -44,12 +39,7 @@ impl Policy {
 }
 
 /// Whether the argument `mask_format` says that masks of bytes are bits.
-#[inline]
-pub(super) fn is_bits(argument: Option<&Bound<'_, PyString>>) -> Result<bool> {
-    argument.map_or(Ok(false), names_bits)
-}
-
-fn names_bits(argument: &Bound<'_, PyString>) -> Result<bool> {
+pub(super) fn names_bits(argument: &Bound<'_, PyString>) -> Result<bool> {
     match &*argument.to_string_lossy() {
         "bits" => Ok(true),
         other => Err(Error::argument(format!("mask_format is {other:?}; None or 'bits' is expected"))),

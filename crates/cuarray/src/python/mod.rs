@@ -7,6 +7,7 @@
 //! printing interfaces works on any machine.
 
 mod allocate;
+mod as_cuda_array;
 mod assign;
 mod bounds;
 pub mod config;
@@ -20,10 +21,12 @@ mod export;
 mod host;
 pub mod import;
 mod indexing;
+mod inert;
 pub mod interface;
 pub mod ipc;
 mod mask;
 mod memory;
+mod options;
 mod pointer;
 mod reach;
 mod runtime;
@@ -51,7 +54,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CudaError", module.py().get_type::<crate::error::CudaError>())?;
     module.add("config", Bound::new(module.py(), config::PyConfig::from_environment()?)?)?;
     for function in [
-        wrap_pyfunction!(create::as_cuda_array, module)?,
+        as_cuda_array::function(module)?,
         wrap_pyfunction!(create::from_cuda_array_interface, module)?,
         wrap_pyfunction!(create::is_cuda_array, module)?,
         wrap_pyfunction!(create::device_array, module)?,

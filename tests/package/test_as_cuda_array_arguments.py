@@ -1,0 +1,75 @@
+"""The arguments of `as_cuda_array`, which reads them itself, are those of any Python function."""
+
+import inspect
+
+import pytest
+
+import cuarray
+
+
+class Plain:
+    __cuda_array_interface__ = {"shape": (2,), "typestr": "<f4", "data": (4096, False), "version": 3}  # noqa: RUF012
+
+
+def test_its_signature_can_be_asked_for():
+    signature = inspect.signature(cuarray.as_cuda_array)
+    assert [str(each) for each in signature.parameters.values()] == [
+        "obj",
+        "sync=True",
+        "strict=True",
+        "mask=None",
+        "mask_format=None",
+        "dtype=None",
+        "bounds=False",
+    ]
+    kinds = [each.kind for each in signature.parameters.values()]
+    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 5
+    assert cuarray.as_cuda_array.__module__.startswith("cuarray")
+    assert cuarray.as_cuda_array.__doc__.startswith("A DeviceArray of any object")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords"),
+    [
+        ((Plain(),), {}),
+        ((Plain(), False), {}),
+        ((Plain(),), {"sync": False}),
+        ((), {"obj": Plain()}),
+        ((), {"sync": True, "obj": Plain()}),
+        ((Plain(),), {"".join(["sy", "nc"]): False}),
+        ((Plain(),), {"strict": False, "mask": None, "mask_format": None, "dtype": "<f4", "bounds": False}),
+    ],
+)
+def test_they_may_be_given_in_every_way(arguments, keywords):
+    assert cuarray.as_cuda_array(*arguments, **keywords).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "message"),
+    [
+        ((), {}, "missing 1 required argument: 'obj'"),
+        ((), {"sync": True}, "missing 1 required argument: 'obj'"),
+        ((Plain(), True, True), {}, "at most 2 positional arguments, but 3 were given"),
+        ((Plain(),), {"obj": Plain()}, "multiple values for argument 'obj'"),
+        ((Plain(), True), {"sync": True}, "multiple values for argument 'sync'"),
+        ((Plain(),), {"synk": True}, "unexpected keyword argument 'synk'"),
+        ((Plain(),), {"sync": None}, "argument 'sync' is None"),
+        ((Plain(),), {"strict": "yes"}, "argument 'strict' is 'yes', a str"),
+        ((Plain(),), {"mask": 3}, "argument 'mask' is 3, a int"),
+    ],
+)
+def test_wrong_ones_are_refused_by_name(arguments, keywords, message):
+    with pytest.raises(TypeError) as raised:
+        cuarray.as_cuda_array(*arguments, **keywords)
+    assert message in str(raised.value)
+
+
+def test_an_object_that_drops_itself_while_it_is_read_stays_until_it_was():
+    class Fleeting:
+        @property
+        def __cuda_array_interface__(self):
+            held.clear()
+            return dict(Plain.__cuda_array_interface__)
+
+    held = [Fleeting()]
+    assert cuarray.as_cuda_array(held[0]).shape == (2,)
