@@ -58,6 +58,9 @@ pub struct Config {
     pub faults: Vec<Fault>,
     /// Whether refusals are kept from standard error (`CUARRAY_SIM_QUIET`).
     pub quiet: bool,
+    /// Whether the driver looks for what is wrong with the program, and remembers where its calls come from
+    /// (`CUARRAY_SIM_FINDINGS`).
+    pub findings: bool,
 }
 
 impl Default for Config {
@@ -73,6 +76,7 @@ impl Default for Config {
             driver_version: 13000,
             faults: Vec::new(),
             quiet: false,
+            findings: true,
         }
     }
 }
@@ -111,6 +115,7 @@ impl Config {
         })?;
         read("CUARRAY_SIM_HOST_READABLE", "0 or 1", &mut |value| switch(value, &mut config.host_readable))?;
         read("CUARRAY_SIM_QUIET", "0 or 1", &mut |value| switch(value, &mut config.quiet))?;
+        read("CUARRAY_SIM_FINDINGS", "0 or 1", &mut |value| switch(value, &mut config.findings))?;
         read("CUARRAY_SIM_MEMORY", "a number of bytes, 1048576 to 1099511627776", &mut |value| {
             config.memory = value.parse().ok()?;
             (LEAST_MEMORY..=MOST_MEMORY).contains(&config.memory).then_some(())
@@ -241,6 +246,7 @@ mod tests {
         let config = from(&[
             ("CUARRAY_SIM_DEVICES", "8"),
             ("CUARRAY_SIM_HOST_READABLE", "1"),
+            ("CUARRAY_SIM_FINDINGS", "0"),
             ("CUARRAY_SIM_MEMORY", "1073741824"),
             ("CUARRAY_SIM_SCHEDULE", "eager"),
             ("CUARRAY_SIM_COMPUTE_CAPABILITY", "7.5"),
@@ -249,6 +255,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!((config.devices, config.host_readable, config.memory), (8, true, 1 << 30));
+        assert!(!config.findings);
         assert_eq!((config.schedule, config.compute_capability), (Schedule::Eager, (7, 5)));
         let result = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         assert_eq!(config.faults[0], Fault { symbol: "cuMemAlloc_v2".into(), call: 3, result });
@@ -277,6 +284,7 @@ mod tests {
             ("CUARRAY_SIM_DEVICES", "9"),
             ("CUARRAY_SIM_DEVICES", "two"),
             ("CUARRAY_SIM_HOST_READABLE", "yes"),
+            ("CUARRAY_SIM_FINDINGS", "all"),
             ("CUARRAY_SIM_MEMORY", "1"),
             ("CUARRAY_SIM_SCHEDULE", "late"),
             ("CUARRAY_SIM_COMPUTE_CAPABILITY", "10.0"),

@@ -6,6 +6,7 @@
 
 use crate::config::{Config, Fault};
 use crate::fork;
+use crate::site::Site;
 use crate::state::State;
 use crate::thread;
 use crate::trace::Trace;
@@ -123,6 +124,11 @@ impl Driver {
         !matches!(self.initialized.load(Ordering::Acquire), 0) && self.ready().is_err()
     }
 
+    /// Whether it looks for what is wrong with the program.
+    pub(crate) fn finds(&self) -> bool {
+        self.config.as_ref().is_ok_and(|config| config.findings)
+    }
+
     /// The configuration; the defaults where it was wrong and `cuInit` has failed for it.
     pub(crate) fn settings(&self) -> Config {
         self.config.as_ref().cloned().unwrap_or_default()
@@ -158,6 +164,8 @@ impl Driver {
 /// One call of an entry point.
 pub(crate) struct Call<'a> {
     pub driver: &'a Arc<Driver>,
+    /// Where it came from; unknown for calls that only ask, and where nothing is looked for.
+    pub site: Arc<Site>,
     /// The number of the calling thread.
     pub thread: u64,
     /// Whether a null stream means the per-thread default stream.

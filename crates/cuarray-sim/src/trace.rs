@@ -1,11 +1,13 @@
 //! The trace: every call, a line each.
 //!
-//! A line holds the thread, the exported symbol, the arguments as numbers, the result, and how long the call took:
+//! A line holds the thread, the exported symbol, the arguments as numbers, the result, how long the call took, and where a
+//! call came from that did something:
 //!
 //! ```text
-//! [1] cuMemAlloc_v2(dptr=0x7ffd0c0, bytesize=0x400) = CUDA_SUCCESS 3us
+//! [1] cuMemAlloc_v2(dptr=0x7ffd0c0, bytesize=0x400) = CUDA_SUCCESS 3us from train.py:7 in load, called by numba.cuda
 //! ```
 
+use crate::driver::Call;
 use cuarray_abi::*;
 use std::ffi::{c_char, c_int, c_uint};
 use std::fmt::Write as _;
@@ -78,16 +80,25 @@ impl Trace {
     }
 
     /// Writes one call. A trace that cannot be written any more (a full disk) is not worth failing the program for.
-    pub(crate) fn write(&self, symbol: &str, arguments: &[(&str, u64)], result: CUresult, thread: u64, took: Duration) {
+    pub(crate) fn write(
+        &self,
+        symbol: &str,
+        arguments: &[(&str, u64)],
+        result: CUresult,
+        call: &Call<'_>,
+        took: Duration,
+    ) {
+        let Call { thread, site, .. } = call;
         let mut line = format!("[{thread}] {symbol}(");
         for (index, (name, word)) in arguments.iter().enumerate() {
             let comma = if index == 0 { "" } else { ", " };
             let _ = write!(line, "{comma}{name}={word:#x}");
         }
         let _ = match result.name() {
-            Some(name) => writeln!(line, ") = {name} {}us", took.as_micros()),
-            None => writeln!(line, ") = {} {}us", result.0, took.as_micros()),
+            Some(name) => write!(line, ") = {name} {}us", took.as_micros()),
+            None => write!(line, ") = {} {}us", result.0, took.as_micros()),
         };
+        let _ = if site.is_unknown() { writeln!(line) } else { writeln!(line, " from {site}") };
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = file.write_all(line.as_bytes());
     }

@@ -2,7 +2,8 @@
 //!
 //! The modules are the groups of the driver's manual, and their functions bear the exported symbols' names. They answer
 //! `Result`, take the [`Call`] in front of the driver's own parameters, and know nothing of what the shield does: keep panics
-//! from crossing into C, refuse calls before `cuInit`, after a `fork` and from inside host functions, fail on demand, count and trace.
+//! from crossing into C, refuse calls before `cuInit`, after a `fork` and from inside host functions, fail on demand, count,
+//! trace, and find out where a call came from.
 // The names and the parameters are the driver's.
 #![allow(non_snake_case, clippy::too_many_arguments)]
 
@@ -23,6 +24,7 @@ mod stream;
 mod transfer;
 
 use crate::driver::{Answer, Call, Driver};
+use crate::site::{self, Entry, ReturnPlace};
 use crate::thread;
 use crate::trace::Word;
 use cuarray_abi::*;
@@ -61,11 +63,40 @@ struct Export {
     per_thread: bool,
     /// Whether it works before `cuInit` and from inside host functions.
     always: bool,
+    /// Whether it does something that a finding may name.
+    located: bool,
+}
+
+/// Whether the calls of an entry point do something that a finding may name: enqueue, make, end or wait for something.
+const fn located(group: &str, symbol: &str) -> bool {
+    let acts = matches!(
+        group.as_bytes(),
+        b"context" | b"event" | b"execution" | b"memory" | b"pool" | b"primary_context" | b"stream" | b"transfer"
+    );
+    acts && !contains(symbol, "Get") && !contains(symbol, "CtxSetCurrent") && !contains(symbol, "CtxP")
+}
+
+/// Whether `text` has `part` in it.
+const fn contains(text: &str, part: &str) -> bool {
+    let (text, part) = (text.as_bytes(), part.as_bytes());
+    let mut start = 0;
+    while start + part.len() <= text.len() {
+        let mut length = 0;
+        while length < part.len() && text[start + length] == part[length] {
+            length += 1;
+        }
+        if length == part.len() {
+            return true;
+        }
+        start += 1;
+    }
+    false
 }
 
 /// Does around a call what every call needs.
 fn shield<const N: usize>(
     export: Export,
+    entry: Entry<'_>,
     arguments: impl FnOnce() -> [(&'static str, u64); N],
     body: impl FnOnce(&Call<'_>) -> Answer,
 ) -> CUresult {
@@ -87,13 +118,15 @@ fn shield<const N: usize>(
             driver.ready()
         };
         let fault = driver.fault(export.symbol, count).map_or(Ok(()), Err);
-        let call = Call { driver: &driver, thread: number, per_thread: export.per_thread };
+        let site =
+            if export.located && allowed.is_ok() && driver.finds() { site::capture(entry) } else { site::unknown() };
+        let call = Call { driver: &driver, site, thread: number, per_thread: export.per_thread };
         let result = match allowed.and(fault).and_then(|()| body(&call)) {
             Ok(()) => CUresult::CUDA_SUCCESS,
             Err(code) => code,
         };
         if let Some((trace, arguments, started)) = started {
-            trace.write(export.symbol, &arguments, result, number, started.elapsed());
+            trace.write(export.symbol, &arguments, result, &call, started.elapsed());
         }
         result
     });
@@ -133,9 +166,13 @@ macro_rules! export {
                 symbol: stringify!($symbol),
                 per_thread: $per_thread,
                 always: matches!(stringify!($group).as_bytes(), b"initialization") && !matches!(stringify!($symbol).as_bytes(), b"cuInit"),
+                located: const { located(stringify!($group), stringify!($symbol)) },
             };
+            static PLACE: ReturnPlace = ReturnPlace::new();
+            let anchor = 0_u8;
+            let entry = Entry { place: &PLACE, anchor: &raw const anchor };
             // SAFETY: the caller keeps the contract that the driver's manual gives for this entry point.
-            shield(export, || [$((stringify!($arg), Word::word(&$arg)),)*], |call| unsafe { $group::$symbol(call, $($arg),*) })
+            shield(export, entry, || [$((stringify!($arg), Word::word(&$arg)),)*], |call| unsafe { $group::$symbol(call, $($arg),*) })
         }
     };
     (@variant $group:ident $symbol:ident [] $arguments:tt) => {};

@@ -5,6 +5,16 @@
 //! installed packages, the machine code that called the driver, and the library whose call it was. A site is made once and
 //! shared by whatever remembers it.
 
+mod capture;
+mod frame;
+mod library;
+mod line;
+mod native;
+mod python;
+
+pub(crate) use capture::{capture, unknown};
+pub(crate) use native::{Entry, ReturnPlace};
+
 use std::fmt;
 
 /// Where a driver call came from.
@@ -16,7 +26,8 @@ pub struct Site {
     pub user: Option<Frame>,
     /// The machine code that called the driver.
     pub native: Option<Native>,
-    /// The library that made the call: a Python distribution's name (`numba_cuda`) or the file name of a shared object.
+    /// The library that made the call: the name by which Python imports it (`numba.cuda`), `ctypes` for a call by the
+    /// user's own hand, or the file name of a program or a shared object.
     pub library: Option<String>,
 }
 
@@ -27,7 +38,7 @@ pub struct Frame {
     pub file: String,
     /// Counted from 1.
     pub line: u32,
-    /// The qualified name of the function; `<module>` outside of any.
+    /// The name of the function, as in a traceback; `<module>` outside of any.
     pub function: String,
 }
 
@@ -91,10 +102,10 @@ mod tests {
         let mut site = Site { innermost: frame("inner.py", 1), user: frame("user.py", 2), native, library: None };
         assert_eq!(site.to_string(), "user.py:2 in f");
         site.user = None;
-        site.library = Some("numba_cuda".into());
-        assert_eq!(site.to_string(), "inner.py:1 in f, called by numba_cuda");
+        site.library = Some("numba.cuda".into());
+        assert_eq!(site.to_string(), "inner.py:1 in f, called by numba.cuda");
         site.innermost = None;
-        assert_eq!(site.to_string(), "/lib/x.so+0x10, called by numba_cuda");
+        assert_eq!(site.to_string(), "/lib/x.so+0x10, called by numba.cuda");
         assert_eq!(Site::default().to_string(), "an unknown place");
     }
 }

@@ -1,0 +1,226 @@
+//! Capturing a site: in a fraction of a microsecond, without the interpreter's lock, in any thread.
+//!
+//! The same few places of a program call the driver again and again, so each thread remembers what it has seen. A frame is
+//! recognized by its code object's address and its instruction; but a code object may die and another take its
+//! address, so what was remembered is compared with what lies there, byte by byte: the names and the part of
+//! the line table that decided. Texts are made, and the dynamic linker is asked, only for what is new.
+
+use super::frame::{self, Text};
+use super::native::{Entry, object_of, objects_outside};
+use super::python::python;
+use super::{Frame, Site, library};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// The site of a call of the driver.
+pub(crate) fn capture(entry: Entry<'_>) -> Arc<Site> {
+    let address = entry.return_address();
+    let captured = SEEN.try_with(|seen| {
+        // It is never borrowed when this is called; a call from within would find nothing, not panic.
+        let mut seen = seen.try_borrow_mut().ok()?;
+        Some(seen.get_or_insert_with(Seen::new).site(address, entry))
+    });
+    // Late in a thread's end its storage is gone.
+    captured.ok().flatten().unwrap_or_else(unknown)
+}
+
+/// A site of which nothing is known.
+pub(crate) fn unknown() -> Arc<Site> {
+    static UNKNOWN: OnceLock<Arc<Site>> = OnceLock::new();
+    UNKNOWN.get_or_init(Arc::default).clone()
+}
+
+thread_local! {
+    static SEEN: RefCell<Option<Box<Seen>>> = const { RefCell::new(None) };
+}
+
+/// How many frames and how many sites a thread remembers; a power of two.
+const REMEMBERED: usize = 512;
+/// How many frames are looked at for one of the user's.
+const DEEPEST: usize = 256;
+
+/// What a thread has seen.
+struct Seen {
+    frames: Vec<Option<SeenFrame>>,
+    sites: Vec<Option<(Key, Arc<Site>)>>,
+}
+
+/// A site as it is recognized: its frames by their numbers, and the address that the driver returns to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    innermost: Option<u32>,
+    user: Option<u32>,
+    address: usize,
+}
+
+/// A frame that was seen, with everything that its line and its names were made from.
+struct SeenFrame {
+    code: u64,
+    offset: i64,
+    forced_line: i32,
+    first_line: i32,
+    file_name: Box<[u8]>,
+    name: Box<[u8]>,
+    /// The part of the line table up to this instruction.
+    line_table: Box<[u8]>,
+    number: u32,
+    installed: bool,
+}
+
+impl SeenFrame {
+    /// Whether a frame runs code of the same file, at this place.
+    fn is_of_file(&self, frame: &frame::Frame<'_>) -> bool {
+        (self.code, self.offset) == (frame.code, frame.offset) && same(frame.file_name(), &self.file_name)
+    }
+
+    /// Whether a frame is at the same line of the same function.
+    fn is(&self, frame: &frame::Frame<'_>) -> bool {
+        self.is_of_file(frame)
+            && (self.forced_line, self.first_line) == (frame.forced_line(), frame.first_line())
+            && same(frame.name(), &self.name)
+            && frame.line_table().is_some_and(|table| table.starts_with(&self.line_table))
+    }
+}
+
+fn same(text: Option<Text<'_>>, bytes: &[u8]) -> bool {
+    text.is_some_and(|text| text.bytes == bytes)
+}
+
+impl Seen {
+    fn new() -> Box<Seen> {
+        let frames = std::iter::repeat_with(|| None).take(REMEMBERED).collect();
+        let sites = std::iter::repeat_with(|| None).take(REMEMBERED).collect();
+        Box::new(Seen { frames, sites })
+    }
+
+    fn site(&mut self, address: usize, entry: Entry<'_>) -> Arc<Site> {
+        let mut key = self.key(address, false);
+        let mut index = place(&key);
+        let known = |seen: &Seen, key: &Key, index: usize| {
+            seen.sites[index].as_ref().filter(|(other, _)| other == key).map(|(_, site)| site.clone())
+        };
+        if let Some(site) = known(self, &key, index) {
+            return site;
+        }
+        if key.innermost.is_none() {
+            // A caller that is new here may have come with an interpreter.
+            key = self.key(address, true);
+            index = place(&key);
+        }
+        let site = known(self, &key, index).unwrap_or_else(|| Table::with(|table| table.site(key, entry)));
+        self.sites[index] = Some((key, site.clone()));
+        site
+    }
+
+    fn key(&mut self, address: usize, look: bool) -> Key {
+        let innermost = python(look).and_then(|python| python.innermost());
+        let (mut first, mut frame) = (None, innermost);
+        for _ in 0..DEEPEST {
+            let Some(seen) = frame else { break };
+            let (number, installed) = self.number(&seen, first.is_none());
+            first = first.or(number);
+            if number.is_some() && !installed {
+                return Key { innermost: first, user: number, address };
+            }
+            frame = seen.outer();
+        }
+        Key { innermost: first, user: None, address }
+    }
+
+    /// The number of a frame's place, if it can be read, and whether its file is an installed one. The exact number
+    /// of an installed one matters only if it is the `innermost`.
+    fn number(&mut self, frame: &frame::Frame<'_>, innermost: bool) -> (Option<u32>, bool) {
+        let mixed = (frame.code >> 4) ^ (frame.offset.cast_unsigned() >> 1).wrapping_mul(0x9E37_79B9);
+        let place = &mut self.frames[mixed as usize % REMEMBERED];
+        let is = |seen: &&SeenFrame| if seen.installed && !innermost { seen.is_of_file(frame) } else { seen.is(frame) };
+        if let Some(seen) = place.as_ref().filter(is) {
+            return (Some(seen.number), seen.installed);
+        }
+        *place = SeenFrame::read(frame);
+        place.as_ref().map_or((None, false), |seen| (Some(seen.number), seen.installed))
+    }
+}
+
+impl SeenFrame {
+    #[cold]
+    fn read(frame: &frame::Frame<'_>) -> Option<SeenFrame> {
+        let (file_name, name, table) = (frame.file_name()?, frame.name()?, frame.line_table()?);
+        // Code without a line (it was made by a program) is named by the line that it begins at.
+        let (line, decided) = frame.line().unwrap_or((u32::try_from(frame.first_line()).unwrap_or(0), table.len()));
+        let (file, function) = (file_name.to_text(), name.to_text());
+        let installed = library::is_installed(&file);
+        Some(SeenFrame {
+            code: frame.code,
+            offset: frame.offset,
+            forced_line: frame.forced_line(),
+            first_line: frame.first_line(),
+            file_name: file_name.bytes.into(),
+            name: name.bytes.into(),
+            line_table: table.get(..decided)?.into(),
+            number: Table::with(|places| places.number(Frame { file, line, function })),
+            installed,
+        })
+    }
+}
+
+fn place(key: &Key) -> usize {
+    let frames = (u64::from(key.innermost.unwrap_or(0)) << 32) ^ u64::from(key.user.unwrap_or(0));
+    let mixed = (frames ^ (key.address as u64)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed >> 40) as usize % REMEMBERED
+}
+
+/// All frames' places and all sites of the process.
+#[derive(Default)]
+struct Table {
+    numbers: HashMap<Frame, u32>,
+    frames: Vec<Frame>,
+    sites: HashMap<Key, Arc<Site>>,
+}
+
+impl Table {
+    fn with<R>(f: impl FnOnce(&mut Table) -> R) -> R {
+        static TABLE: OnceLock<Mutex<Table>> = OnceLock::new();
+        f(&mut TABLE.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn number(&mut self, frame: Frame) -> u32 {
+        if let Some(number) = self.numbers.get(&frame) {
+            return *number;
+        }
+        let number = self.frames.len() as u32;
+        self.frames.push(frame.clone());
+        self.numbers.insert(frame, number);
+        number
+    }
+
+    fn site(&mut self, key: Key, entry: Entry<'_>) -> Arc<Site> {
+        if let Some(site) = self.sites.get(&key) {
+            return site.clone();
+        }
+        let frame = |number: Option<u32>| number.and_then(|number| self.frames.get(number as usize)).cloned();
+        let (innermost, user) = (frame(key.innermost), frame(key.user));
+        let native = object_of(key.address);
+        let library = native.as_ref().map(|native| calling_library(&native.object, innermost.as_ref(), entry));
+        let site = Arc::new(Site { innermost, user, native, library });
+        self.sites.insert(key, site.clone());
+        site
+    }
+}
+
+/// The library whose call it was: what called the driver, or whoever called that where it only passes calls on.
+fn calling_library(object: &str, innermost: Option<&Frame>, entry: Entry<'_>) -> String {
+    if !library::passes_on(object) {
+        return library::of(object);
+    }
+    let mut from_code = None;
+    objects_outside(entry, |object| {
+        if library::passes_on(object) {
+            return true;
+        }
+        from_code = (!library::is_runtime(object)).then(|| library::of(object));
+        false
+    });
+    let by_name = || innermost.filter(|frame| library::is_packaged(&frame.file)).map(|frame| library::of(&frame.file));
+    from_code.or_else(by_name).unwrap_or_else(|| library::of_binding(object))
+}

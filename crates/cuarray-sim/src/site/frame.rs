@@ -1,0 +1,150 @@
+//! The frames of the calling thread, as they lie in the interpreter's memory.
+//!
+//! Nothing here calls Python, allocates or takes a lock: reading a frame is following addresses, and so it may be done
+//! without the interpreter's lock, and from a signal handler. A frame is good as long as the thread stays where it is.
+
+use super::line::line_at;
+use super::python::{C_STACK, Instruction, Layout};
+
+/// Texts and line tables that are longer (in characters or bytes) are not read.
+pub(super) const LONGEST: u64 = 1 << 16;
+
+/// One frame that runs a code object.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'a> {
+    layout: &'a Layout,
+    address: u64,
+    /// Its code object: the same address may be another's when the frame is gone.
+    pub code: u64,
+    /// The byte offset of its current instruction.
+    pub offset: i64,
+}
+
+/// A text of the interpreter's: characters of one width.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Text<'a> {
+    /// The bytes of the characters.
+    pub bytes: &'a [u8],
+    /// 1, 2 or 4 bytes to a character.
+    pub width: usize,
+}
+
+impl Text<'_> {
+    pub(super) fn to_text(self) -> String {
+        let characters = self.bytes.chunks_exact(self.width).map(|character| {
+            let mut bytes = [0; 4];
+            bytes[..self.width].copy_from_slice(character);
+            char::from_u32(u32::from_le_bytes(bytes)).unwrap_or(char::REPLACEMENT_CHARACTER)
+        });
+        characters.collect()
+    }
+}
+
+impl<'a> Frame<'a> {
+    /// The frame at an address, or the first outside of it that runs code.
+    pub(super) fn at(mut address: u64, layout: &'a Layout) -> Option<Frame<'a>> {
+        // SAFETY: the frames of the calling thread, laid out as was verified; they form a chain that ends.
+        unsafe {
+            while address != 0 {
+                let code = word(address, layout.code) & !layout.tag;
+                let marker = layout.owner.is_some_and(|owner| byte(address, owner) == C_STACK);
+                if code != 0 && !marker && word(code, layout.type_of) == layout.code_type {
+                    let offset = match layout.instruction {
+                        Instruction::Index(at) => i64::from(half_word(address, at)) * 2,
+                        Instruction::Address { at, code: begins } => {
+                            word(address, at).wrapping_sub(code + begins as u64).cast_signed()
+                        }
+                    };
+                    return Some(Frame { layout, address, code, offset });
+                }
+                address = word(address, layout.previous);
+            }
+        }
+        None
+    }
+
+    /// The frame that called this one.
+    pub(super) fn outer(&self) -> Option<Frame<'a>> {
+        // SAFETY: as in `at`.
+        Frame::at(unsafe { word(self.address, self.layout.previous) }, self.layout)
+    }
+
+    pub(super) fn file_name(&self) -> Option<Text<'a>> {
+        self.text(self.layout.file_name)
+    }
+
+    pub(super) fn name(&self) -> Option<Text<'a>> {
+        self.text(self.layout.name)
+    }
+
+    /// The line that its code object begins at.
+    pub(super) fn first_line(&self) -> i32 {
+        // SAFETY: a field of a live code object.
+        unsafe { half_word(self.code, self.layout.first_line) }
+    }
+
+    /// A line that was set for this frame alone; 0 for none.
+    pub(super) fn forced_line(&self) -> i32 {
+        // SAFETY: a field of a live frame.
+        self.layout.line.map_or(0, |line| unsafe { half_word(self.address, line) })
+    }
+
+    pub(super) fn line_table(&self) -> Option<&'a [u8]> {
+        // SAFETY: the code object owns the table, a bytes object that never changes.
+        unsafe {
+            let table = word(self.code, self.layout.line_table);
+            let length = word(table, self.layout.bytes_length);
+            let bytes = (table + self.layout.bytes as u64) as *const u8;
+            (length <= LONGEST).then(|| std::slice::from_raw_parts(bytes, length as usize))
+        }
+    }
+
+    /// The line it is at, and how many bytes of the line table say so.
+    pub(super) fn line(&self) -> Option<(u32, usize)> {
+        match u32::try_from(self.forced_line()) {
+            Ok(line) if line > 0 => Some((line, 0)),
+            _ => line_at(self.layout.packing, self.line_table()?, self.first_line(), self.offset),
+        }
+    }
+
+    /// A text of the code object's. What is not held in one piece behind its head is not read.
+    fn text(&self, place: usize) -> Option<Text<'a>> {
+        let layout = self.layout;
+        // SAFETY: the code object owns the text, which never changes.
+        unsafe {
+            let text = word(self.code, place);
+            let length = word(text, layout.text_length);
+            let state = half_word(text, layout.text_state).cast_unsigned() >> layout.text_width_bit;
+            let (width, compact, ascii) = (state & 7, state >> 3 & 1, state >> 4 & 1);
+            if length > LONGEST || compact == 0 || !matches!(width, 1 | 2 | 4) {
+                return None;
+            }
+            let start = text + if ascii == 1 { layout.ascii } else { layout.wide } as u64;
+            let bytes = std::slice::from_raw_parts(start as *const u8, length as usize * width as usize);
+            Some(Text { bytes, width: width as usize })
+        }
+    }
+}
+
+/// Eight bytes of the interpreter's memory.
+///
+/// # Safety
+/// There are eight readable bytes.
+pub(super) unsafe fn word(address: u64, offset: usize) -> u64 {
+    // SAFETY: this function's contract.
+    unsafe { ((address + offset as u64) as *const u64).read_unaligned() }
+}
+
+/// # Safety
+/// There are four readable bytes.
+unsafe fn half_word(address: u64, offset: usize) -> i32 {
+    // SAFETY: this function's contract.
+    unsafe { ((address + offset as u64) as *const i32).read_unaligned() }
+}
+
+/// # Safety
+/// There is a readable byte.
+unsafe fn byte(address: u64, offset: usize) -> u8 {
+    // SAFETY: this function's contract.
+    unsafe { ((address + offset as u64) as *const u8).read() }
+}

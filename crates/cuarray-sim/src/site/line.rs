@@ -1,0 +1,141 @@
+//! Line numbers: which line of its file an instruction of a code object comes from.
+//!
+//! Python packs the answer into a table that is read from the front: pairs of bytes up to 3.10 (PEP 626), location entries
+//! from 3.11 on (PEP 657). Reading it is pure arithmetic over bytes. The interpreter's own function for it would do the
+//! same, but some versions take locks there that only a thread that holds the interpreter may take.
+
+/// How a version of Python packs its line table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packing {
+    /// 3.10: a pair of bytes for each range, its length and the step to its line.
+    Pairs,
+    /// 3.11 and later: an entry of several bytes for each range.
+    Locations,
+}
+
+/// The line of the instruction at a byte offset, and how many bytes of the table say so; `None` where it has no line.
+pub(super) fn line_at(packing: Packing, table: &[u8], first: i32, offset: i64) -> Option<(u32, usize)> {
+    match packing {
+        Packing::Pairs => by_pairs(table, first, offset),
+        Packing::Locations => by_locations(table, first, offset),
+    }
+}
+
+/// The step of a range without a line.
+const NO_LINE: i8 = -128;
+
+fn by_pairs(table: &[u8], first: i32, offset: i64) -> Option<(u32, usize)> {
+    let (mut end, mut line) = (0_i64, first);
+    for (index, pair) in table.chunks_exact(2).enumerate() {
+        end += i64::from(pair[0]);
+        let step = pair[1].cast_signed();
+        if step != NO_LINE {
+            line = line.checked_add(i32::from(step))?;
+        }
+        if end > offset {
+            let line = u32::try_from(line).ok().filter(|_| step != NO_LINE)?;
+            return Some((line, 2 * index + 2));
+        }
+    }
+    None
+}
+
+/// The bytes that an instruction takes.
+const CODE_UNIT: i64 = 2;
+
+fn by_locations(table: &[u8], first: i32, offset: i64) -> Option<(u32, usize)> {
+    let (mut end, mut line, mut place) = (0_i64, first, 0_usize);
+    while let Some(head) = table.get(place) {
+        end += i64::from((head & 7) + 1) * CODE_UNIT;
+        let kind = (head >> 3) & 15;
+        let step = match kind {
+            15 => None,
+            13 | 14 => Some(signed(table.get(place + 1..)?)?),
+            10..=12 => Some(i32::from(kind) - 10),
+            _ => Some(0),
+        };
+        line = line.checked_add(step.unwrap_or(0))?;
+        // The first byte of an entry is the only one with its highest bit set.
+        let rest = table.get(place + 1..)?.iter().position(|byte| byte & 0x80 != 0);
+        place = rest.map_or(table.len(), |rest| place + 1 + rest);
+        if end > offset {
+            let line = u32::try_from(line).ok().filter(|_| step.is_some())?;
+            return Some((line, place));
+        }
+    }
+    None
+}
+
+/// A number of six bits to the byte, the lowest first, its sign in the lowest bit.
+fn signed(bytes: &[u8]) -> Option<i32> {
+    let (mut value, mut shift) = (0_u32, 0);
+    for byte in bytes {
+        value |= u32::from(byte & 63).checked_shl(shift)?;
+        shift += 6;
+        if byte & 64 == 0 {
+            let size = i32::try_from(value >> 1).ok()?;
+            return Some(if value & 1 == 1 { -size } else { size });
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_read() {
+        // Lines 10 (4 bytes), 12 (2 bytes), none (2 bytes), 11 (6 bytes).
+        let table = [4, 0, 2, 2, 2, 0x80, 6, 0xff];
+        let line = |offset| line_at(Packing::Pairs, &table, 10, offset).map(|(line, _)| line);
+        let lines: Vec<_> = (0..14).step_by(2).map(line).collect();
+        assert_eq!(lines, [Some(10), Some(10), Some(12), None, Some(11), Some(11), Some(11)]);
+        assert_eq!(line(14), None);
+        assert_eq!(line_at(Packing::Pairs, &table, 10, 4), Some((12, 4)));
+    }
+
+    #[test]
+    fn locations_are_read() {
+        let table = [
+            0x80 | 13 << 3 | 1, // two units, a line step without columns: +70
+            140 & 63 | 64,
+            140 >> 6,
+            0x80, // one unit, short, same line, one byte of columns
+            0x05,
+            0x80 | 15 << 3,     // one unit without a line
+            0x80 | 11 << 3 | 2, // three units, the next line, two bytes of columns
+            0x01,
+            0x02,
+            0x80 | 14 << 3, // one unit, the long form: -3
+            7,
+            0,
+            1,
+            1,
+        ];
+        let line = |offset| line_at(Packing::Locations, &table, 1, offset).map(|(line, _)| line);
+        let lines: Vec<_> = (0..16).step_by(2).map(line).collect();
+        let expected = [Some(71), Some(71), Some(71), None, Some(72), Some(72), Some(72), Some(69)];
+        assert_eq!(lines, expected);
+        assert_eq!(line(16), None);
+        assert_eq!(line_at(Packing::Locations, &table, 1, 0), Some((71, 3)));
+    }
+
+    #[test]
+    fn any_bytes_are_survived() {
+        let mut state = 1_u32;
+        for length in 0..200 {
+            let table: Vec<u8> = (0..length)
+                .map(|_| {
+                    state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    (state >> 24) as u8
+                })
+                .collect();
+            for packing in [Packing::Pairs, Packing::Locations] {
+                for offset in [-2, 0, 8, 1 << 20] {
+                    let _ = line_at(packing, &table, i32::MAX, offset);
+                }
+            }
+        }
+    }
+}

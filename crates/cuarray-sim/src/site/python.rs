@@ -1,0 +1,389 @@
+//! The Python of this process: found while it runs, never linked against.
+//!
+//! A driver is loaded into processes that have a Python, that get one later, or that never see one. So the interpreter is
+//! looked up by name among what is loaded, and where its structures hold what this module wants to know is taken from the
+//! offsets that Python publishes for debuggers (3.13 and later) or from a table of its released versions (3.10 to
+//! 3.12), whose layouts no longer change. Before an interpreter is believed, the calling thread's frames are read once
+//! through the kernel, which answers an error where a plain read would crash. What does not look like frames is given no
+//! positions at all: a report without a line is a nuisance, a crash in the program under test is a lie.
+
+use super::frame::{self, Frame};
+use super::line::Packing;
+use std::ffi::{CStr, c_char, c_int, c_ulong, c_void};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// An interpreter whose frames can be read.
+pub(super) struct Python {
+    is_initialized: unsafe extern "C" fn() -> c_int,
+    this_thread: unsafe extern "C" fn() -> *mut c_void,
+    pub(super) layout: Layout,
+}
+
+/// Where the structures of one version of Python hold what is read of them; offsets in bytes.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    /// From a thread's state to its innermost frame: at each offset, the next address.
+    pub to_frame: [Option<usize>; 2],
+    pub previous: usize,
+    /// The frame's code object; the lowest bits of the word may be a tag.
+    pub code: usize,
+    pub tag: u64,
+    pub instruction: Instruction,
+    /// A line that was set from outside (3.10); not 0 where it counts.
+    pub line: Option<usize>,
+    /// What owns the frame; [`C_STACK`] marks one that runs no code (3.12).
+    pub owner: Option<usize>,
+    pub file_name: usize,
+    pub name: usize,
+    pub line_table: usize,
+    pub packing: Packing,
+    pub first_line: usize,
+    pub type_of: usize,
+    pub bytes_length: usize,
+    pub bytes: usize,
+    pub text_length: usize,
+    pub text_state: usize,
+    /// How far the width of a text's characters lies from the lowest bit of its state.
+    pub text_width_bit: u32,
+    /// Where the characters of a text begin: one of ASCII alone, and any other.
+    pub ascii: usize,
+    pub wide: usize,
+    /// The types, by their addresses.
+    pub code_type: u64,
+    pub text_type: u64,
+    pub bytes_type: u64,
+}
+
+/// How a frame says where in its code it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Instruction {
+    /// A number of code units.
+    Index(usize),
+    /// An address, and where in the code object the code begins.
+    Address { at: usize, code: usize },
+}
+
+/// The owner of a frame that only marks a call from C.
+pub(super) const C_STACK: u8 = 3;
+
+impl Python {
+    /// The innermost frame of the calling thread.
+    ///
+    /// The thread need not hold the interpreter: its own frames change only by what it does itself, and it is here.
+    pub(super) fn innermost(&self) -> Option<Frame<'_>> {
+        // SAFETY: both functions may be called at any time; the second reads a thread-specific value, which is meaningless
+        // before and after the interpreter's life.
+        let thread = unsafe { if (self.is_initialized)() == 0 { return None } else { (self.this_thread)() } };
+        let mut address = thread as u64;
+        for offset in self.layout.to_frame.into_iter().flatten() {
+            if address == 0 {
+                return None;
+            }
+            // SAFETY: the thread's own state, laid out as was verified when this interpreter was found.
+            address = unsafe { frame::word(address, offset) };
+        }
+        Frame::at(address, &self.layout)
+    }
+}
+
+/// How often it was asked for before it was there.
+static ASKED: AtomicU64 = AtomicU64::new(0);
+
+/// The process's interpreter, if it has one by now. `look` asks to look again where none was found before; every
+/// thousandth call does so in any case.
+pub(super) fn python(look: bool) -> Option<&'static Python> {
+    static FOUND: OnceLock<Option<Box<Python>>> = OnceLock::new();
+    if let Some(found) = FOUND.get() {
+        return found.as_deref();
+    }
+    if !ASKED.fetch_add(1, Ordering::Relaxed).is_multiple_of(1024) && !look {
+        return None;
+    }
+    match find() {
+        // An interpreter that runs no code in this thread yet cannot be verified.
+        Search::NotYet => None,
+        Search::Never => FOUND.get_or_init(|| None).as_deref(),
+        Search::Found(python) => FOUND.get_or_init(|| Some(python)).as_deref(),
+    }
+}
+
+enum Search {
+    NotYet,
+    Never,
+    Found(Box<Python>),
+}
+
+fn find() -> Search {
+    let Some(library) = Library::holding(c"PyGILState_GetThisThreadState") else { return Search::NotYet };
+    let address = |name: &CStr| Some(library.symbol(name)).filter(|symbol| !symbol.is_null());
+    let names = [c"Py_IsInitialized", c"Py_GetVersion", c"PyCode_Type", c"PyUnicode_Type", c"PyBytes_Type"];
+    let [Some(is_initialized), Some(version), Some(code), Some(text), Some(bytes)] = names.map(address) else {
+        return Search::Never;
+    };
+    // SAFETY: these are CPython's functions of these names, with the signatures that its stable interface gives them.
+    let (is_initialized, this_thread, version) = unsafe {
+        let this_thread = library.symbol(c"PyGILState_GetThisThreadState");
+        (
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(is_initialized),
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *mut c_void>(this_thread),
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *const c_char>(version),
+        )
+    };
+    // SAFETY: it answers a text that lives as long as the interpreter.
+    let version = unsafe { CStr::from_ptr(version()) }.to_str().ok().and_then(minor);
+    let types = Types { code: code as u64, text: text as u64, bytes: bytes as u64 };
+    let layout = version.and_then(|minor| layout(minor, &types, address(c"_PyRuntime")));
+    let Some(layout) = layout.filter(|_| size_of::<usize>() == 8) else { return Search::Never };
+    let python = Python { is_initialized, this_thread, layout };
+    // SAFETY: as in `Python::innermost`.
+    let thread = unsafe { if is_initialized() == 0 { return Search::NotYet } else { this_thread() } };
+    if thread.is_null() {
+        return Search::NotYet;
+    }
+    match verify(thread as u64, &python.layout) {
+        Some(0) => Search::NotYet,
+        Some(_) => Search::Found(Box::new(python)),
+        None => Search::Never,
+    }
+}
+
+/// The minor number of a version of Python 3.
+fn minor(version: &str) -> Option<u32> {
+    let minor = version.strip_prefix("3.")?;
+    minor.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+struct Types {
+    code: u64,
+    text: u64,
+    bytes: u64,
+}
+
+/// The layout of Python 3.`minor`.
+fn layout(minor: u32, types: &Types, runtime: Option<*mut c_void>) -> Option<Layout> {
+    let (code_type, text_type, bytes_type) = (types.code, types.text, types.bytes);
+    let of_3_11 = Layout {
+        to_frame: [Some(56), Some(8)],
+        previous: 48,
+        code: 32,
+        tag: 0,
+        instruction: Instruction::Address { at: 56, code: 184 },
+        line: None,
+        owner: None,
+        file_name: 112,
+        name: 120,
+        line_table: 136,
+        packing: Packing::Locations,
+        first_line: 72,
+        type_of: 8,
+        bytes_length: 16,
+        bytes: 32,
+        text_length: 16,
+        text_state: 32,
+        text_width_bit: 2,
+        ascii: 48,
+        wide: 72,
+        code_type,
+        text_type,
+        bytes_type,
+    };
+    match minor {
+        10 => Some(Layout {
+            to_frame: [Some(24), None],
+            previous: 24,
+            instruction: Instruction::Index(96),
+            line: Some(100),
+            file_name: 104,
+            name: 112,
+            line_table: 120,
+            packing: Packing::Pairs,
+            first_line: 40,
+            ..of_3_11
+        }),
+        11 => Some(of_3_11),
+        12 => Some(Layout {
+            to_frame: [Some(56), Some(0)],
+            previous: 8,
+            code: 0,
+            instruction: Instruction::Address { at: 56, code: 192 },
+            owner: Some(70),
+            first_line: 68,
+            ascii: 40,
+            wide: 56,
+            ..of_3_11
+        }),
+        // SAFETY: it is the interpreter's own record of this version.
+        13 | 14 => unsafe { published(minor, runtime? as u64, of_3_11) },
+        _ => None,
+    }
+}
+
+/// The layout that an interpreter publishes for debuggers, at the beginning of its runtime state.
+///
+/// # Safety
+/// `runtime` is the address of the runtime state of Python 3.`minor`.
+unsafe fn published(minor: u32, runtime: u64, like: Layout) -> Option<Layout> {
+    // The places of the entries that are read, counted in words from the front: 3.14 has added some in between.
+    let [thread, frame, code, object, bytes, text] = match minor {
+        13 => [19, 28, 34, 44, 64, 67],
+        _ => [22, 31, 39, 50, 74, 77],
+    };
+    // SAFETY: all of these lie in the record (this function's contract).
+    let entry = |index: usize| unsafe { frame::word(runtime, 8 * index) };
+    let offset = |index: usize| usize::try_from(entry(index)).ok().filter(|offset| *offset < 1 << 16);
+    let free_threaded = entry(2) != 0;
+    // From 3.14 on, threads without a common lock run copies of a code object's code.
+    if entry(0).to_ne_bytes() != *b"xdebugpy"
+        || entry(1) >> 16 != u64::from(0x300 | minor)
+        || free_threaded && minor > 13
+    {
+        return None;
+    }
+    Some(Layout {
+        to_frame: [Some(offset(thread + 4)?), None],
+        previous: offset(frame + 1)?,
+        code: offset(frame + 2)?,
+        tag: if minor == 13 { 0 } else { 3 },
+        instruction: Instruction::Address { at: offset(frame + 3)?, code: offset(code + 9)? },
+        file_name: offset(code + 1)?,
+        name: offset(code + 2)?,
+        line_table: offset(code + 4)?,
+        first_line: offset(code + 5)?,
+        type_of: offset(object + 1)?,
+        bytes_length: offset(bytes + 1)?,
+        bytes: offset(bytes + 2)?,
+        text_state: offset(text + 1)?,
+        text_length: offset(text + 2)?,
+        text_width_bit: if minor == 13 { 2 } else { 16 },
+        ascii: offset(text + 3)?,
+        wide: offset(text + 3)? + 16,
+        ..like
+    })
+}
+
+/// Reads the frames of a thread as this layout has them, without trusting it, and answers how many there are (at most
+/// sixteen are looked at); `None` where something is not what it should be.
+fn verify(thread: u64, layout: &Layout) -> Option<usize> {
+    let mut address = thread;
+    for offset in layout.to_frame.into_iter().flatten() {
+        address = peek(address, offset)?;
+        if address == 0 {
+            return Some(0);
+        }
+    }
+    let (mut seen, mut steps, mut lines) = (0, 0, 0);
+    while address != 0 && steps < 16 {
+        steps += 1;
+        let code = peek(address, layout.code)? & !layout.tag;
+        let marker = match layout.owner {
+            Some(owner) => peek(address, owner)? as u8 == C_STACK,
+            None => false,
+        };
+        if code != 0 && !marker && peek(code, layout.type_of)? == layout.code_type {
+            for (place, kind) in [
+                (layout.file_name, layout.text_type),
+                (layout.name, layout.text_type),
+                (layout.line_table, layout.bytes_type),
+            ] {
+                if peek(peek(code, place)?, layout.type_of)? != kind {
+                    return None;
+                }
+            }
+            let name = peek(code, layout.file_name)?;
+            if peek(name, layout.text_length)? > frame::LONGEST {
+                return None;
+            }
+            // Everything that the frame leads to has been seen to be of the right kind.
+            lines += usize::from(Frame::at(address, layout).is_some_and(|frame| frame.line().is_some()));
+            seen += 1;
+        }
+        address = peek(address, layout.previous)?;
+    }
+    // Frames of which none has a line are no frames.
+    (lines > 0 || steps == 0).then_some(seen)
+}
+
+/// Reads a word of this process through the kernel; `None` where there is no memory, or no kernel that does it.
+fn peek(address: u64, offset: usize) -> Option<u64> {
+    let mut word = 0_u64;
+    let here = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: 8 };
+    let there = libc::iovec { iov_base: address.checked_add(offset as u64)? as *mut c_void, iov_len: 8 };
+    // SAFETY: one word is written into `word`; the kernel checks the other side.
+    let read = unsafe { libc::process_vm_readv(libc::getpid(), &here, 1, &there, 1, 0 as c_ulong) };
+    (read == 8).then_some(word)
+}
+
+/// A loaded library, as the dynamic linker knows it.
+struct Library(*mut c_void);
+
+impl Library {
+    /// What holds a symbol: what the process shares, or else a Python library that was loaded for itself alone.
+    fn holding(symbol: &CStr) -> Option<Library> {
+        let shared = Library(libc::RTLD_DEFAULT);
+        if !shared.symbol(symbol).is_null() {
+            return Some(shared);
+        }
+        let mut handle: *mut c_void = std::ptr::null_mut();
+        // SAFETY: the callback keeps to what `dl_iterate_phdr` asks for, and `handle` outlives the call.
+        unsafe { libc::dl_iterate_phdr(Some(look_at), (&raw mut handle).cast()) };
+        let alone = Library(handle);
+        (!handle.is_null() && !alone.symbol(symbol).is_null()).then_some(alone)
+    }
+
+    fn symbol(&self, name: &CStr) -> *mut c_void {
+        // SAFETY: a handle of the dynamic linker's, and a text with a nul.
+        unsafe { libc::dlsym(self.0, name.as_ptr()) }
+    }
+}
+
+/// Takes a handle of the first library that is named as Python's is.
+unsafe extern "C" fn look_at(info: *mut libc::dl_phdr_info, _size: usize, handle: *mut c_void) -> c_int {
+    // SAFETY: the linker gives a record with a name that may be null.
+    let name = unsafe { (*info).dlpi_name };
+    if name.is_null() {
+        return 0;
+    }
+    // SAFETY: a name is a text with a nul.
+    let is_python = unsafe { CStr::from_ptr(name) }.to_bytes().windows(10).any(|part| part == b"libpython3");
+    if !is_python {
+        return 0;
+    }
+    // SAFETY: the flag keeps anything from being loaded; `handle` is the caller's.
+    unsafe {
+        let found = libc::dlopen(name, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        *handle.cast::<*mut c_void>() = found;
+        c_int::from(!found.is_null())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read() {
+        assert_eq!(minor("3.10.13 (main, May  9 2026)"), Some(10));
+        assert_eq!(minor("3.15.0a1+ free-threading"), Some(15));
+        assert_eq!(minor("2.7.18"), None);
+    }
+
+    #[test]
+    fn an_unknown_version_has_no_layout() {
+        let types = Types { code: 1, text: 2, bytes: 3 };
+        assert!(layout(9, &types, None).is_none());
+        assert!(layout(99, &types, None).is_none());
+        assert!(layout(13, &types, None).is_none());
+        let other = [0_u64; 128];
+        assert!(layout(13, &types, Some(other.as_ptr().cast_mut().cast())).is_none());
+    }
+
+    #[test]
+    fn what_is_no_thread_is_not_believed() {
+        let types = Types { code: 1, text: 2, bytes: 3 };
+        let layout = layout(11, &types, None).unwrap();
+        assert_eq!(verify(0x10, &layout), None, "no memory there");
+        let words = [0x10_u64; 32];
+        assert_eq!(verify(words.as_ptr() as u64, &layout), None, "memory that leads nowhere");
+    }
+}

@@ -1,0 +1,79 @@
+//! Where calls came from, in programs without a Python: the object that called, and nothing else.
+
+#[macro_use]
+mod program;
+use program::*;
+
+/// Runs calls under a trace and answers the lines that they wrote.
+fn traced(name: &str, findings: bool, calls: impl FnOnce(&Program)) -> Vec<String> {
+    let path = std::env::temp_dir().join(format!("cuarray-sim-sites-{name}-{}", std::process::id()));
+    calls(&Program::with(Config { trace: Some(path.clone()), findings, ..Config::default() }));
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Where a line says that its call came from.
+fn site(line: &str) -> Option<&str> {
+    line.split_once(" from ").map(|(_, site)| site)
+}
+
+#[test]
+fn a_programs_calls_are_its_own() {
+    let lines = traced("own", true, |program| {
+        for _ in 0..3 {
+            program.alloc(8);
+        }
+        program.stream(0);
+    });
+    let executable = std::env::current_exe().unwrap();
+    let name = executable.file_name().unwrap().to_str().unwrap();
+    let of = |symbol: &str| -> Vec<&str> {
+        let lines = lines.iter().filter(|line| line.contains(symbol));
+        lines.map(|line| site(line).unwrap_or_else(|| panic!("no site in {line}"))).collect()
+    };
+    let allocations = of("cuMemAlloc_v2");
+    assert_eq!(allocations.len(), 3);
+    for site in &allocations {
+        let (object, offset) = site.strip_suffix(&format!(", called by {name}")).unwrap().split_once('+').unwrap();
+        assert!(object.ends_with(name), "{site}");
+        assert!(offset.starts_with("0x"), "{site}");
+        assert_eq!(*site, allocations[0], "the same line called each time");
+    }
+    assert_ne!(of("cuStreamCreate")[0], allocations[0]);
+}
+
+#[test]
+fn two_lines_of_a_function_are_two_sites() {
+    let lines = traced("two", true, |program| {
+        ok!(program, cuCtxSynchronize());
+        ok!(program, cuCtxSynchronize());
+    });
+    let sites: Vec<&str> =
+        lines.iter().filter(|line| line.contains("cuCtxSynchronize")).filter_map(|line| site(line)).collect();
+    assert_eq!(sites.len(), 2);
+    assert_ne!(sites[0], sites[1]);
+}
+
+#[test]
+fn calls_that_only_ask_have_no_site_and_without_findings_none_has() {
+    let lines = traced("ask", true, |program| {
+        let mut device = 0;
+        ok!(program, cuCtxGetDevice(&mut device));
+    });
+    assert_eq!(site(lines.last().unwrap()), None);
+    let lines = traced("off", false, |program| {
+        program.alloc(8);
+    });
+    assert!(lines.iter().all(|line| site(line).is_none()), "{lines:?}");
+}
+
+#[test]
+fn other_threads_are_captured_too() {
+    let lines = traced("threads", true, |program| {
+        program.in_thread(|program| {
+            program.alloc(8);
+        })
+    });
+    assert!(lines.iter().any(|line| line.contains("cuMemAlloc_v2") && site(line).is_some()), "{lines:?}");
+}
