@@ -41,6 +41,7 @@ mod handle;
 mod ipc;
 mod memory;
 mod pool;
+mod report;
 mod schedule;
 pub mod site;
 mod state;

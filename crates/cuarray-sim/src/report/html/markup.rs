@@ -1,0 +1,85 @@
+//! Text in a page, made harmless, and how wide it is.
+//!
+//! File names, function names and lines of source come from the program that was watched, and may hold anything: markup,
+//! control characters, or the characters that reverse the order of what is shown after them. None of it may act on the page.
+
+/// Text as it may stand in an element or in a quoted attribute.
+pub(super) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ if is_harmful(character) => escaped.push('\u{fffd}'),
+            _ => escaped.push(character),
+        }
+    }
+    escaped
+}
+
+/// Whether a character is no sign but acts on what stands around it, or may not be in a page at all.
+fn is_harmful(character: char) -> bool {
+    matches!(character,
+        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// How many columns of a fixed-width font a text takes.
+pub(super) fn columns(text: &str) -> u32 {
+    // The scripts whose signs are two columns wide begin at U+1100; the punctuation and symbols after them are one.
+    let width = |character| if matches!(character, '\u{0}'..='\u{10ff}' | '\u{1e00}'..='\u{2e7f}') { 1 } else { 2 };
+    text.chars().fold(0_u32, |sum, character| sum.saturating_add(width(character)))
+}
+
+/// A text of at most `most` columns: what is too long loses its middle.
+pub(super) fn shorten(text: &str, most: u32) -> String {
+    if columns(text) <= most {
+        return text.to_owned();
+    }
+    let kept = most.saturating_sub(1);
+    let mut head = String::new();
+    for character in text.chars() {
+        head.push(character);
+        if columns(&head) > kept / 2 {
+            head.pop();
+            break;
+        }
+    }
+    let mut tail = std::collections::VecDeque::new();
+    let mut room = kept - columns(&head);
+    for character in text.chars().rev() {
+        let width = columns(character.encode_utf8(&mut [0; 4]));
+        if width > room {
+            break;
+        }
+        room -= width;
+        tail.push_front(character);
+    }
+    head.push('…');
+    head.extend(tail);
+    head
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_acts_on_the_page() {
+        assert_eq!(escape("<a href='x' b=\"y\">&"), "&lt;a href=&#39;x&#39; b=&quot;y&quot;&gt;&amp;");
+        assert_eq!(escape("a\u{202e}b\u{0}c\nd\u{1b}[31m"), "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}[31m");
+        assert_eq!(escape("Größe 数据"), "Größe 数据");
+    }
+
+    #[test]
+    fn a_long_text_loses_its_middle() {
+        assert_eq!(shorten("short.py:1", 10), "short.py:1");
+        assert_eq!(shorten("a_very_long_module_name.py:123", 16), "a_very_…e.py:123");
+        for most in 2..40 {
+            assert!(columns(&shorten("数据数据数据数据数据数据abcdefghijk数据", most)) <= most);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The lines of the program that a report quotes.
+//!
+//! A file is read when the report is written, as it is then. What cannot be read, is no regular file, or is larger than any
+//! source is left out: a report is never worse off for a file that is gone.
+
+use std::collections::HashMap;
+use std::io::Read as _;
+
+/// The largest file that is read, in bytes.
+const LARGEST: u64 = 4 << 20;
+
+/// The lines of files, each file read once.
+#[derive(Default)]
+pub(crate) struct Sources {
+    files: HashMap<String, Option<Vec<String>>>,
+}
+
+/// A piece of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Excerpt {
+    /// The number of the first of the lines, counted from 1.
+    pub(crate) first: u32,
+    /// The lines, with what all of them are indented by taken away.
+    pub(crate) lines: Vec<String>,
+}
+
+impl Sources {
+    /// A line and up to `around` on either side; `None` where the file has no such line or cannot be read.
+    pub(crate) fn excerpt(&mut self, file: &str, line: u32, around: u32) -> Option<Excerpt> {
+        let lines = self.files.entry(file.to_owned()).or_insert_with(|| read(file)).as_ref()?;
+        let index = usize::try_from(line).ok()?.checked_sub(1)?;
+        lines.get(index)?;
+        let around = usize::try_from(around).ok()?;
+        let from = index.saturating_sub(around);
+        let until = index.saturating_add(around).saturating_add(1).min(lines.len());
+        let mut shown: Vec<String> = lines[from..until].iter().map(|line| line.replace('\t', "    ")).collect();
+        let indent = |line: &String| line.len() - line.trim_start_matches(' ').len();
+        let common = shown.iter().filter(|line| !line.trim().is_empty()).map(indent).min().unwrap_or(0);
+        for line in &mut shown {
+            let cut = common.min(indent(line));
+            line.drain(..cut);
+        }
+        Some(Excerpt { first: u32::try_from(from).ok()?.saturating_add(1), lines: shown })
+    }
+}
+
+fn read(path: &str) -> Option<Vec<String>> {
+    // A pipe or a device could block or never end.
+    if !std::fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path).ok()?.take(LARGEST).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_is_cut_at_the_ends_of_the_file_and_loses_its_common_indent() {
+        let path = std::env::temp_dir().join(format!("cuarray-sim-excerpt-{}.py", std::process::id()));
+        std::fs::write(&path, "if True:\n    a = 1\n\n    if a:\n        b = 2\n").unwrap();
+        let (mut sources, file) = (Sources::default(), path.to_str().unwrap());
+        let excerpt = sources.excerpt(file, 4, 1).unwrap();
+        assert_eq!((excerpt.first, excerpt.lines), (3, vec!["".into(), "if a:".into(), "    b = 2".into()]));
+        assert_eq!(sources.excerpt(file, 1, 0).unwrap().lines, ["if True:"]);
+        assert_eq!(sources.excerpt(file, 5, 9).unwrap().first, 1);
+        assert_eq!(sources.excerpt(file, 0, 1), None);
+        assert_eq!(sources.excerpt(file, 6, 1), None);
+        std::fs::remove_file(&path).unwrap();
+        assert!(sources.excerpt(file, 2, 0).is_some(), "a file is read once");
+    }
+
+    #[test]
+    fn what_is_no_file_is_left_out() {
+        let mut sources = Sources::default();
+        for file in ["<string>", "", "/", "/dev/zero", "/proc/self/mem", "/no/such/file.py", "a\0b"] {
+            assert_eq!(sources.excerpt(file, 1, 2), None, "{file}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What reports call things: one wording for all formats that people read.
+
+use crate::finding::{Deed, Finding, Kind, Lane, Operation, Side};
+use crate::site::{Frame, Site};
+
+/// The documented name of an exported symbol: without the suffixes of its version and its default stream.
+pub(crate) fn call(symbol: &str) -> &str {
+    let name = symbol.strip_suffix("_ptsz").or_else(|| symbol.strip_suffix("_ptds")).unwrap_or(symbol);
+    match name.rsplit_once("_v") {
+        Some((stem, version)) if !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit()) => stem,
+        _ => name,
+    }
+}
+
+/// `1 byte`, `4,096 bytes`.
+pub(crate) fn bytes(count: u64) -> String {
+    if count == 1 { "1 byte".into() } else { format!("{} bytes", number(count)) }
+}
+
+/// A number with its thousands apart.
+pub(crate) fn number(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// What somebody does: `stream 2 reads`.
+pub(crate) fn does(deed: Deed) -> &'static str {
+    match deed {
+        Deed::Read => "reads",
+        Deed::Write => "writes",
+        Deed::Create => "makes",
+        Deed::Release => "releases",
+        Deed::Use => "uses",
+        Deed::Synchronize => "waits for",
+    }
+}
+
+/// The frame that a reader looks for first: his own, else the innermost.
+pub(crate) fn frame(site: &Site) -> Option<&Frame> {
+    site.user.as_ref().or(site.innermost.as_ref())
+}
+
+/// A place in few characters: the file's name and the line.
+pub(crate) fn place(site: &Site) -> String {
+    match (frame(site), &site.native) {
+        (Some(frame), _) => format!("{}:{}", base(&frame.file), frame.line),
+        (None, Some(native)) => match &native.symbol {
+            Some(symbol) => symbol.clone(),
+            None => format!("{}+{:#x}", base(&native.object), native.offset),
+        },
+        (None, None) => String::new(),
+    }
+}
+
+fn base(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// How a lane is called, without what kind of stream it is: `stream 2`.
+pub(crate) fn lane(lanes: &[Lane], number: u32) -> String {
+    match lanes.iter().find(|lane| lane.number == number) {
+        Some(lane) => lane.name.split(" (").next().unwrap_or(&lane.name).to_owned(),
+        None => format!("lane {number}"),
+    }
+}
+
+/// What is wrong, in one sentence without its full stop.
+pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
+    let who = |side: Option<&Side>| side.map_or("the program".into(), |side| lane(lanes, side.lane));
+    let deed = |side: Option<&Side>| does(side.map_or(Deed::Use, |side| side.deed));
+    let name = |side: Option<&Side>| side.map_or("a call", |side| call(side.call)).to_owned();
+    let object = finding.object.as_ref().map(|object| object.kind);
+    let (first, last) = (finding.sides.first(), finding.sides.last());
+    let how_many = finding.bytes.map_or("bytes".into(), |range| bytes(range.length));
+    match finding.kind {
+        Kind::DataRace => {
+            let (one, other) = (who(first), who(last));
+            format!("{other} {} {how_many} that {one} {}, and nothing orders the two", deed(last), deed(first))
+        }
+        Kind::UseAfterFree => format!("{} {} memory after its release", who(last), deed(last)),
+        Kind::UseBeforeAllocation => format!("{} {} memory that may not be allocated yet", who(last), deed(last)),
+        Kind::FreeBeforePendingWork => {
+            format!("memory is released, and nothing makes that wait until {} has finished with it", who(first))
+        }
+        Kind::UninitializedRead => format!("{} reads {how_many} that nothing has written", who(last)),
+        Kind::OutOfBounds => format!("{} {} outside of the allocation", who(last), deed(last)),
+        Kind::MisalignedAccess => {
+            format!("{} {} at an address that is no multiple of the element size", who(last), deed(last))
+        }
+        Kind::DestroyedHandle => {
+            let object = object.unwrap_or("handle");
+            let article = if object.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+            format!("{} names {article} {object} that was destroyed", name(last))
+        }
+        Kind::CapturedStreamSynchronized => format!("{} waits for a stream that is capturing", name(last)),
+        Kind::Leak => match (object, &finding.allocation) {
+            (Some(object), _) => format!("a {object} is never destroyed").replace("a event", "an event"),
+            (None, Some(allocation)) => {
+                format!("{} of {} memory are never freed", bytes(allocation.size), allocation.kind)
+            }
+            (None, None) => "something is still there at the end".into(),
+        },
+    }
+}
+
+/// Whether the finding says that an edge is absent between its two sides, so that a picture can show where it would be.
+pub(crate) fn lacks_an_edge(kind: Kind) -> bool {
+    matches!(kind, Kind::DataRace | Kind::UseBeforeAllocation | Kind::FreeBeforePendingWork)
+}
+
+/// Whether an operation is there for the order of others and touches no memory itself.
+pub(crate) fn orders(operation: &Operation) -> bool {
+    operation.accesses.is_empty()
+        && (!operation.after.is_empty()
+            || ["Record", "Wait", "Synchronize", "Query"].iter().any(|word| operation.call.contains(word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_named_as_documented() {
+        for (symbol, name) in [
+            ("cuMemcpyHtoDAsync_v2", "cuMemcpyHtoDAsync"),
+            ("cuMemcpyHtoDAsync_v2_ptsz", "cuMemcpyHtoDAsync"),
+            ("cuMemcpy_ptds", "cuMemcpy"),
+            ("cuMemcpy", "cuMemcpy"),
+            ("a_very_odd_name", "a_very_odd_name"),
+        ] {
+            assert_eq!(call(symbol), name);
+        }
+    }
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!(bytes(1), "1 byte");
+        assert_eq!(bytes(999), "999 bytes");
+        assert_eq!(bytes(4096), "4,096 bytes");
+        assert_eq!(number(u64::MAX), "18,446,744,073,709,551,615");
+    }
+}
