@@ -59,7 +59,8 @@ pub(super) fn set(
     if target.interface().is_read_only() {
         return Err(Error::unsupported("cannot assign to a read-only array"));
     }
-    match import::array(value)? {
+    let device = if host::is_plain(value) { None } else { import::array(value)? };
+    match device {
         Some(source) => from_device(py, &target, source.get(), stream),
         None => from_host(&target, value, stream),
     }

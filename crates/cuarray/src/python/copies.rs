@@ -34,7 +34,8 @@ impl PyDeviceArray {
                 "cannot copy into a masked array, whose mask would go on to say what was valid before; copy into its `data`",
             ));
         }
-        match import::array(src)? {
+        let device = if host::is_plain(src) { None } else { import::array(src)? };
+        match device {
             Some(source) => self.fill_from_device(py, source.get(), stream),
             None => self.fill_from_host(py, src, stream),
         }
@@ -42,7 +43,7 @@ impl PyDeviceArray {
 
     fn fill_from_host(&self, py: Python<'_>, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
         // An array says its type itself, and must have ours; numbers and lists of numbers are given ours.
-        let typed = src.hasattr(intern!(py, "__array_interface__"))?;
+        let typed = host::is_plain(src) || src.hasattr(intern!(py, "__array_interface__"))?;
         let dtype = if typed { None } else { Some(dtype::for_value(src, self.interface())?) };
         let mut source = HostArray::of(src, dtype.as_ref())?;
         self.require_type(&source.interface)?;
@@ -144,7 +145,7 @@ impl PyDeviceArray {
         let target = match ary {
             Some(ary) => {
                 // An ndarray or one of a subclass (`numpy.memmap`), and nothing that would be converted into another one.
-                if !ary.is_instance(&host::numpy(py)?.getattr(intern!(py, "ndarray"))?)? {
+                if !host::is_plain(ary) && !ary.is_instance(&host::numpy(py)?.getattr(intern!(py, "ndarray"))?)? {
                     return Err(Error::not_an_array(format!(
                         "cannot copy into a {}; a numpy.ndarray is expected",
                         import::type_name(ary)

@@ -150,6 +150,9 @@ pub(super) fn to_device<'py>(
     device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = host.py();
+    if host::is_plain(host) {
+        return copy_of(HostArray::of(host, None)?, stream, device);
+    }
     if let Some(array) = import::array(host)? {
         let array = array.get();
         let data = copied(py, array, stream, device)?;

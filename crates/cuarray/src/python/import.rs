@@ -296,28 +296,6 @@ pub(super) fn interface<'py>(dict: &Bound<'py, PyDict>, reading: &mut Reading<'p
     Ok(read)
 }
 
-/// The memory that a host array's `__array_interface__` describes: the same entries, of a version of NumPy's own. Where it
-/// says void, or what is no type string, the array's `dtype` says more.
-pub(super) fn host_interface(
-    dict: &Bound<'_, PyDict>,
-    dtype: impl FnOnce() -> Result<Element>,
-) -> Result<Box<Interface>> {
-    let (mut entries, mut reading) = (Entries::default(), Reading::new(true));
-    entries.read(dict);
-    let typestr = entries.required(TYPESTR, "a str such as '<f4'").and_then(|value| typestr(value, &mut reading));
-    match typestr {
-        Ok(typestr) if typestr.kind() != Kind::Void => memory(&entries, typestr, &mut reading),
-        _ => {
-            let Element { typestr, descr } = dtype()?;
-            let mut interface = memory(&entries, typestr, &mut reading)?;
-            if let Some(descr) = descr {
-                interface.set_descr(descr)?;
-            }
-            Ok(interface)
-        }
-    }
-}
-
 #[inline]
 fn version(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Version> {
     let value = match entries.required(VERSION, "an int from 0 to 3") {
