@@ -26,6 +26,7 @@ ENVIRONMENT := $(VENV)/.python-$(PYTHON_VERSION)
 endif
 TOOLS := $(VENV)/.tools
 PEERS := $(VENV)/.peers
+MEASURED := $(VENV)/.measured
 INSTALLED := $(VENV)/.wheels
 SIM_WHEEL := dist/.cuarray-sim
 WHEEL := dist/.cuarray
@@ -127,8 +128,8 @@ lint: install ## check form, lints and types; every warning is an error
 	$(BIN)/python -m mypy.stubtest cuarray
 
 .PHONY: bench
-bench: install ## measure, and print the figures
-	$(BIN)/python benches/run.py
+bench: install $(MEASURED) ## measure, print the figures, and put them into the documentation
+	$(BIN)/python benches/run.py --update docs/performance.md --update README.md
 
 .PHONY: clean
 clean: ## remove everything that was built or installed here
@@ -160,6 +161,15 @@ $(PEERS): requirements/peers.txt $(TOOLS)
 	    $(foreach peer,$(PEER_NAMES),$(PIP_INSTALL) -c requirements/peers.txt $($(peer)) || missing+=($(peer));) \
 	    echo "peers NOT installed: $${missing[*]:-none}"; \
 	fi
+
+# What is measured beside cuarray and nowhere else used; `make bench` does with those that can be had.
+$(MEASURED): requirements/bench.txt benches/build_pycuda.py $(INSTALLED) | $(PEERS)
+	$(call say,libraries to measure beside: Warp and PyCUDA (about 600 MB))
+	@missing=(); \
+	grep -v '^pycuda==' requirements/bench.txt > $(VENV)/bench.txt; \
+	$(PIP_INSTALL) -r $(VENV)/bench.txt || missing+=('Warp (requirements/bench.txt cannot be installed)'); \
+	$(BIN)/python benches/build_pycuda.py || missing+=('PyCUDA (it cannot be built: a C++ compiler is needed)'); \
+	if [ $${#missing[@]} -eq 0 ]; then touch $@; else printf 'measured WITHOUT %s\n' "$${missing[@]}"; fi
 
 # cargo runs first by itself, since pip would hide its progress; the wheel's own build then finds nothing to do.
 $(SIM_WHEEL): $(SIM_SOURCES) | $(TOOLS)

@@ -4,6 +4,7 @@ No library is to wait for a stream here: the cost is that of reading, checking a
 """
 
 import peers
+from measure import Call
 
 import cuarray
 
@@ -22,6 +23,10 @@ class Plain:
     def __cuda_array_interface__(self):
         return self._interface
 
+    def __len__(self):
+        # Warp takes what has no length for a number.
+        return self._interface["shape"][0]
+
 
 def objects():
     """What is imported, by the name of its column."""
@@ -29,20 +34,20 @@ def objects():
     flat = cuarray.device_array(1000, "float32")
     block = cuarray.device_array((10, 10, 10), "float32")
     turned = cuarray.device_array((10, 10, 10), "float32", order="F")
+    with_stream = {"stream": stream.handle}
     return {
         "1-d": Plain(flat),
         "3-d": Plain(block),
         "3-d, strides": Plain(turned),
-        "1-d, stream": Plain(cuarray.device_array(1000, "float32", stream=stream), stream=stream.handle),
+        "1-d, stream": Plain(cuarray.device_array(1000, "float32", stream=stream), **with_stream),
+        "3-d, stream": Plain(cuarray.device_array((10, 10, 10), "float32", stream=stream), **with_stream),
     }
 
 
 def calls(obj):
-    """The statement of each library that is here."""
-    found = {
-        FLOOR: ("obj.__cuda_array_interface__", {"obj": obj}),
-        OURS: ("take(obj, sync=False)", {"take": cuarray.as_cuda_array, "obj": obj}),
+    """A `Call` of each library that is here."""
+    return {
+        FLOOR: Call("obj.__cuda_array_interface__", {"obj": obj}),
+        OURS: Call("take(obj, sync=False)", {"take": cuarray.as_cuda_array, "obj": obj}),
+        **peers.importers(obj),
     }
-    for name, (statement, take) in peers.importers().items():
-        found[name] = (statement, {"take": take, "obj": obj})
-    return found

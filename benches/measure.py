@@ -9,10 +9,24 @@ The garbage collector rests meanwhile, as with `timeit`.
 import gc
 import statistics
 import timeit
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 TURN_SECONDS = 0.001
 ROUNDS = 201
+
+
+@dataclass(frozen=True)
+class Call:
+    """What is timed: a statement, the names that it uses, what is done before each turn without being timed, and how many calls
+    the statement makes. One that needs its preparation anew runs once in a turn.
+    """
+
+    statement: str
+    names: dict[str, Any] = field(default_factory=dict)
+    setup: str = "pass"
+    calls: int = 1
+    once: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,18 +51,19 @@ class Times:
 
 
 def side_by_side(calls, rounds=ROUNDS):
-    """The `Times` of each call, by name; a call is a statement and the names that it uses."""
-    timers = {name: timeit.Timer(statement, globals=names) for name, (statement, names) in calls.items()}
-    loops = {name: _loops(timer) for name, timer in timers.items()}
+    """The `Times` of each `Call`, by name."""
+    timers = {name: timeit.Timer(call.statement, call.setup, globals=call.names) for name, call in calls.items()}
+    loops = {name: 1 if calls[name].once else _loops(timer) for name, timer in timers.items()}
     times = {name: [] for name in calls}
     for _ in range(rounds):
         for name, timer in timers.items():
-            times[name].append(timer.timeit(loops[name]) / loops[name] * 1e9)
+            seconds = timer.timeit(loops[name]) / (loops[name] * calls[name].calls)
+            times[name].append(seconds * 1e9)
     return {name: Times(each) for name, each in times.items()}
 
 
 def _loops(timer):
-    """How often the call fits into one turn; warms it up, too."""
+    """How often the statement fits into one turn; warms it up, too."""
     loops = 1
     while (seconds := timer.timeit(loops)) < TURN_SECONDS / 4:
         loops *= 4

@@ -1,18 +1,21 @@
 """Measures what cuarray costs, beside what other libraries cost in the same run; prints medians and ratios.
 
-    python benches/run.py
+    python benches/run.py                                  # everything
+    python benches/run.py importing copying                # some of: importing, ranks, exporting, copying
+    python benches/run.py --update docs/performance.md     # also puts the tables into a page
 
-Without a CUDA driver it runs on the simulated one, and says so. That changes little here: an import asks the driver for
-nothing in cuarray, and in the others where the text says so.
+Without a CUDA driver it runs on the simulated one, and says so. That changes little for imports and exports: an import asks
+the driver for nothing in cuarray, and in the others where the text says so. Copies are the host's own there, in memory.
 """
 
+import argparse
+import os
 import platform
 import sys
+from pathlib import Path
 
-import exporting
-import importing
 import peers
-from measure import ROUNDS, side_by_side
+from tables import Table, replaced
 
 import cuarray
 
@@ -25,46 +28,150 @@ def driver():
         import cuarray_sim
 
         cuarray_sim.install()
-        return f"CUDA driver: simulated, since no real one answers here ({cuarray.driver_path()})"
+        return "CUDA driver: simulated, since no real one answers here"
 
 
-def table(title, columns, ours):
-    """Prints a row for each call, a time and its ratio to ours for each column."""
-    names = list(next(iter(columns.values())))
-    width = max(map(len, names))
-    print(f"\n{title}")
-    print(" " * width + "".join(f"  {column:>22}" for column in columns))
-    for name in names:
-        line = name.ljust(width)
-        for times in columns.values():
-            ratio = f"{times[name].ratio_to(times[ours]):.2f} x"
-            line += f"  {times[name].median:>8.0f} ns {ratio:>10}"
-        print(line, flush=True)
-    widest = max(each.spread for times in columns.values() for each in times.values())
-    print(f"(the middle half of the rounds lies within {widest:.0%} of the median, in the worst case)")
+def machine():
+    """What the figures depend on."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        model = platform.machine()
+    return f"{model}, {os.cpu_count()} cores"
+
+
+def importing():
+    """Imports side by side, and how many times faster than the fastest peer."""
+    import importing as work
+    from measure import ROUNDS, side_by_side
+
+    columns = {}
+    for name, obj in work.objects().items():
+        print(f"importing, {name} ...", file=sys.stderr, flush=True)
+        columns[name] = side_by_side(work.calls(obj))
+    table = Table.of_times(
+        "importing", "Importing an object with a ready-made dictionary, without waiting", columns, work.OURS
+    )
+    table.notes.append(f"Medians of {ROUNDS} rounds, each call in turn; the ratios are to cuarray.")
+    others = [name for name in columns["1-d"] if name not in (work.OURS, work.FLOOR)]
+    if others:
+        least = min(min(times[name].ratio_to(times[work.OURS]) for name in others) for times in columns.values())
+        table.notes.append(f"cuarray is at least {least:.1f} times as fast as the fastest of the others.")
+    floor = [(times[work.OURS].median - times[work.FLOOR].median, name) for name, times in columns.items()]
+    table.notes.append(
+        "Above the floor, which is reading the attribute: "
+        + ", ".join(f"{above:.0f} ns ({name})" for above, name in floor)
+        + "."
+    )
+    table.notes.append("cuda.core asks the driver on which device the pointer is; numba sees to the current context.")
+    return table
+
+
+def ranks():
+    """Imports by rank, with the line through them."""
+    import by_rank as work
+
+    print("importing, by rank ...", file=sys.stderr, flush=True)
+    columns = work.measured()
+    lines = {name: work.Line.through(list(medians.items())) for name, medians in columns.items()}
+    rows = []
+    for rank in work.RANKS:
+        cells = []
+        for name, medians in columns.items():
+            cells += [f"{medians[rank]:.0f} ns", f"{medians[rank] / lines[name].at(rank):.2f}"]
+        rows.append((f"rank {rank}", *cells))
+    heads = [head for name in columns for head in (name, "of the line")]
+    table = Table("ranks", "Importing by rank", ["", *heads], rows)
+    for name, line in lines.items():
+        half = columns[name][16] - columns[name][0]
+        whole = columns[name][32] - columns[name][0]
+        table.notes.append(
+            f"{name}: {line.base:.0f} ns and {line.slope:.1f} ns more for each dimension (least squares); the second 16 "
+            f"dimensions cost {(whole - half) / half:.2f} times what the first 16 do, where a straight line has 1.00."
+        )
+    return table
+
+
+def exporting():
+    """Exports side by side: the first of an array, and later ones."""
+    import exporting as work
+    from measure import side_by_side
+
+    columns = {}
+    for name, form in work.forms().items():
+        print(f"exporting, {name} ...", file=sys.stderr, flush=True)
+        columns[name] = side_by_side(work.calls(form))
+    ours_first, ours = f"{work.OURS}, {work.FIRST}", f"{work.OURS}, {work.AGAIN}"
+    table = Table.of_times("exporting", "Exporting: reading __cuda_array_interface__", columns, ours)
+    others = [name for name in columns["1-d"] if name.endswith(work.FIRST) and name != ours_first]
+    if others:
+        for mine, what in ((ours, "again"), (ours_first, "for the first time")):
+            ratios = [(times[name].ratio_to(times[mine]), name) for times in columns.values() for name in others]
+            ratio, name = min(ratios)
+            table.notes.append(
+                f"Read {what}, cuarray is at least {ratio:.1f} times as fast as an export that is not cached "
+                f"(the fastest: {name.removesuffix(', ' + work.FIRST)})."
+            )
+    table.notes.append(
+        "numba and PyCUDA keep nothing: their two rows are the same work. Warp hands out the one dictionary that it made the "
+        "first time; cuarray a new one each time, copied from what never changes. The first reads include 10 ns for the loop."
+    )
+    return table
+
+
+def copying():
+    """Copies of strided arrays: how fast beside one driver copy of the same bytes."""
+    import copying as work
+
+    speeds, fixed = {}, []
+    for size, layout, direction, times in work.measured():
+        if (size, layout) not in speeds:
+            print(f"copying {size}, {layout} ...", file=sys.stderr, flush=True)
+        speeds.setdefault((size, layout), {})[direction] = times[work.DRIVER].ratio_to(times[work.OURS])
+        if size == next(iter(work.SIZES)):
+            fixed.append(times[work.OURS].median - times[work.DRIVER].median)
+    directions = list(next(iter(speeds.values())))
+    rows = [
+        (f"{size}, {layout}", *(f"{speed[direction]:.2f}" for direction in directions))
+        for (size, layout), speed in speeds.items()
+    ]
+    table = Table("copying", "Copying strided arrays: speed, where one driver copy has 1.00", ["", *directions], rows)
+    table.notes.append(
+        f"What is not the driver's copy takes {min(fixed):.0f} to {max(fixed):.0f} ns a copy, whatever its size."
+    )
+    for size in work.SIZES:
+        all_of = [speed for (of, _), row in speeds.items() if of == size for speed in row.values()]
+        table.notes.append(f"{size}: between {min(all_of):.2f} and {max(all_of):.2f}.")
+    return table
+
+
+SECTIONS = {"importing": importing, "ranks": ranks, "exporting": exporting, "copying": copying}
 
 
 def main():
-    print(driver())
-    _, absent = peers.load()
-    print(
-        f"Python {platform.python_version()}, cuarray {cuarray.__version__}; medians of {ROUNDS} rounds, each call in turn"
-    )
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("sections", nargs="*", metavar="section", help=f"some of {', '.join(SECTIONS)}; else all")
+    parser.add_argument("--update", type=Path, action="append", default=[], help="a page to put the tables into")
+    options = parser.parse_args()
+    if unknown := set(options.sections) - set(SECTIONS):
+        parser.error(f"no such section: {', '.join(sorted(unknown))}")
+
+    where = driver()
+    present, absent = peers.load()
+    setting = f"Python {platform.python_version()}, cuarray {cuarray.__version__}, {machine()}. {where}."
+    print(setting)
     for name, reason in absent.items():
-        print(f"without {name}: {reason}")
-
-    columns = {}
-    for name, obj in importing.objects().items():
-        print(f"importing, {name} ...", file=sys.stderr, flush=True)
-        columns[name] = side_by_side(importing.calls(obj))
-    table("Importing an object with a ready-made dictionary, without waiting", columns, importing.OURS)
-    print("(cuda.core asks the driver on which device the pointer is; numba sees to the current context)")
-
-    columns = {}
-    for name, form in exporting.arrays().items():
-        print(f"exporting, {name} ...", file=sys.stderr, flush=True)
-        columns[name] = side_by_side(exporting.calls(form))
-    table("Exporting: reading __cuda_array_interface__", columns, exporting.OURS)
+        print(f"without {name}: {reason}", flush=True)
+    tables = []
+    for name, section in SECTIONS.items():
+        if not options.sections or name in options.sections:
+            tables.append(section())
+            print("\n" + tables[-1].as_text(), flush=True)
+    for page in options.update:
+        text = replaced(page.read_text(), {"setting": setting, **{table.name: table.as_markdown() for table in tables}})
+        page.write_text(text)
+        print(f"updated {page}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ use crate::{
     driver::{Context, PooledEvent, Stream},
 };
 use cuarray_abi::CU_STREAM_PER_THREAD;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// Whether the two are one stream. Handles 1 and 2 are one stream in each context; every other handle is unique.
 fn is_same(first: &Stream, second: &Stream) -> Result<bool> {
@@ -78,6 +78,15 @@ impl Pending {
         }
         work.events.push((stream.handle(), event));
         Ok(())
+    }
+
+    /// Whether nothing has been remembered that could still be pending; asks no driver and waits for nobody.
+    pub fn is_idle(&self) -> bool {
+        match self.0.try_lock() {
+            Ok(work) => work.events.is_empty(),
+            Err(TryLockError::Poisoned(work)) => work.into_inner().events.is_empty(),
+            Err(TryLockError::WouldBlock) => false,
+        }
     }
 
     /// A stream in which all pending work is ordered, to be exported; `None` if there is none (clauses P1 to P3).

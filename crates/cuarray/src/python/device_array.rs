@@ -154,6 +154,7 @@ impl PyDeviceArray {
         // Clauses P1 to P3: work that no default stream remembers is joined into one stream.
         if self.interface.stream() == StreamEntry::None
             && let Some(pending) = self.pending.get()
+            && !pending.is_idle()
             && config::names_streams()
             && let Some(stream) = py.detach(|| pending.join())?
         {

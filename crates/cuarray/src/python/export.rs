@@ -6,7 +6,7 @@ use pyo3::{
     intern,
     prelude::*,
     sync::PyOnceLock,
-    types::{PyDict, PyInt, PyTuple},
+    types::{PyDict, PyInt, PyString, PyTuple},
 };
 
 /// What is the same in every dictionary of one array, made once and copied: tuples and numbers are expensive, copies are not.
@@ -40,15 +40,28 @@ impl Template {
 }
 
 fn constant(py: Python<'_>, interface: &Interface) -> Result<Py<PyDict>> {
-    let dict = PyDict::new(py);
+    let dict = blank(py)?.copy()?;
     dict.set_item(intern!(py, "shape"), shape(py, interface)?)?;
     dict.set_item(intern!(py, "typestr"), interface.typestr().to_string())?;
     dict.set_item(intern!(py, "data"), (interface.export_data(), interface.is_read_only()))?;
-    let contiguous = interface.layout().is_c_contiguous();
-    dict.set_item(intern!(py, "strides"), if contiguous { None } else { Some(strides(py, interface)?) })?;
-    dict.set_item(intern!(py, "stream"), py.None())?;
-    dict.set_item(intern!(py, "version"), 3)?;
+    if !interface.layout().is_c_contiguous() {
+        dict.set_item(intern!(py, "strides"), strides(py, interface)?)?;
+    }
     Ok(dict.unbind())
+}
+
+/// The keys in their order, with what most arrays say: a dictionary that is copied does not have to grow with its entries.
+fn blank(py: Python<'_>) -> Result<&Bound<'_, PyDict>> {
+    static BLANK: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    let make = || {
+        let dict = PyDict::new(py);
+        for key in ["shape", "typestr", "data", "strides", "stream"] {
+            dict.set_item(PyString::intern(py, key), py.None())?;
+        }
+        dict.set_item(intern!(py, "version"), 3)?;
+        Ok::<_, PyErr>(dict.unbind())
+    };
+    Ok(BLANK.get_or_try_init(py, make)?.bind(py))
 }
 
 /// The shape as a tuple.

@@ -1,0 +1,55 @@
+"""Tables of figures, for the terminal and for a page of documentation.
+
+A page has a place for each table, between two comments that name it; what lies between them is replaced, and the rest of the page
+is its author's.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Table:
+    """Rows of cells, the first of which names the row, and what is to be said below them."""
+
+    name: str
+    title: str
+    heads: list[str]
+    rows: list[tuple[str, ...]]
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of_times(cls, name, title, columns, ours):
+        """A row for each call, with its median and its ratio to ours for each column."""
+        rows = []
+        for call in next(iter(columns.values())):
+            cells = []
+            for times in columns.values():
+                cells.append(f"{times[call].median:.0f} ns ({times[call].ratio_to(times[ours]):.2f})")
+            rows.append((call, *cells))
+        table = cls(name, title, ["", *columns], rows)
+        widest = max(each.spread for times in columns.values() for each in times.values())
+        table.notes.append(f"The middle half of the rounds lies within {widest:.0%} of the median, in the worst case.")
+        return table
+
+    def as_text(self):
+        cells = [self.heads, *self.rows]
+        widths = [max(len(row[column]) for row in cells) for column in range(len(self.heads))]
+        lines = [self.title]
+        for row in cells:
+            first, *others = (cell.ljust(width) if not at else cell.rjust(width) for at, (cell, width) in enumerate(zip(row, widths)))
+            lines.append("  ".join([first, *others]).rstrip())
+        return "\n".join(lines + [f"({note})" for note in self.notes])
+
+    def as_markdown(self):
+        lines = ["| " + " | ".join(self.heads) + " |", "|---" + "|---:" * (len(self.heads) - 1) + "|"]
+        lines += ["| " + " | ".join(row) + " |" for row in self.rows]
+        return "\n".join([*lines, "", *(f"- {note}" for note in self.notes)])
+
+
+def replaced(page, tables):
+    """The page with each of the tables in its place; a table that has no place there is left out."""
+    for name, text in tables.items():
+        place = re.compile(rf"(<!-- bench: {name} -->\n).*?(\n<!-- end -->)", re.DOTALL)
+        page = place.sub(lambda found, text=text: found[1] + text + found[2], page)
+    return page
