@@ -38,7 +38,8 @@ def include_directory():
 def build(requirement, directory):
     """Fetches, configures and installs it."""
     subprocess.run(
-        [*PIP, "download", "--quiet", "--no-deps", "--no-binary", "pycuda", "--dest", directory, requirement], check=True
+        [*PIP, "download", "--quiet", "--no-deps", "--no-binary", "pycuda", "--dest", directory, requirement],
+        check=True,
     )
     with tarfile.open(next(directory.glob("pycuda-*.tar.gz"))) as archive:
         archive.extractall(directory, filter="data")

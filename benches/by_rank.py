@@ -36,11 +36,12 @@ class Line:
 
 def objects():
     """For each rank, an object in C order that leaves strides out, and one that writes strides of its own."""
-    memory = cuarray.device_array(2**12, "float32")
+    memory = cuarray.device_array(1, "float32")
     for rank in RANKS:
-        shape = tuple(2 if axis < 5 else 1 for axis in range(rank))
-        # Each axis two steps of what is inside it: no order that could be recognized.
-        strides = tuple(4 * 2**axis for axis in range(rank))
+        # Two elements along each of at most 24 axes: nothing is read of them, and the addresses exist.
+        shape = tuple(2 if axis < 24 else 1 for axis in range(rank))
+        # The first axis is the fastest, and each leaves a gap: no order that could be recognized.
+        strides = tuple(8 * 2**axis for axis in range(rank))
         plain = Plain(memory, shape=shape)
         yield rank, {"C order": plain, "strides": Plain(memory, shape=shape, strides=strides)}
 

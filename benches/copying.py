@@ -16,6 +16,7 @@ import cuarray
 SIZES = {"16 KiB": 1, "256 KiB": 16, "4 MiB": 256, "64 MiB": 4096}
 ROUNDS = {"16 KiB": 101, "256 KiB": 101, "4 MiB": 51, "64 MiB": 15}
 OURS, DRIVER = "cuarray", "one driver copy"
+TO_NEW = "device to new host array"
 
 
 def layouts(size):
@@ -51,7 +52,8 @@ class Box:
                 axes.append((length, step))
         (width, item), *outer = reversed(axes)
         (rows, pitch), (slices, slice_pitch) = (*outer, (1, 0), (1, 0))[:2]
-        assert len(outer) <= 2 and item == view.itemsize, "not one box"
+        if len(outer) > 2 or item != view.itemsize:
+            raise ValueError(f"strides {view.strides} of shape {view.shape} are not one box")
         return cls(width * item, rows, slices, pitch or width * item, slice_pitch or rows * pitch)
 
     def side(self, memory, address):
@@ -86,7 +88,7 @@ def directions(driver, host, part):
         "host to device": pair(strided, host_packed, "a.copy_to_device(b)", a=view, b=host_dense),
         "strided host to device": pair(packed, host_strided, "a.copy_to_device(b)", a=dense, b=host_view),
         "device to host": pair(host_packed, strided, "a.copy_to_host(b)", a=view, b=host_dense),
-        "device to new host array": to_new(),
+        TO_NEW: to_new(),
         "device to device": pair(packed, strided, "a.copy_to_device(b)", a=dense, b=view),
     }
 

@@ -68,6 +68,12 @@ def importing():
     return table
 
 
+def summary(table):
+    """Of the imports, one column, for a page that has no room for more."""
+    column = table.heads.index("3-d")
+    return Table("summary", "", ["", "median (ratio)"], [(row[0], row[column]) for row in table.rows])
+
+
 def ranks():
     """Imports by rank, with the line through them."""
     import by_rank as work
@@ -129,7 +135,7 @@ def copying():
         if (size, layout) not in speeds:
             print(f"copying {size}, {layout} ...", file=sys.stderr, flush=True)
         speeds.setdefault((size, layout), {})[direction] = times[work.DRIVER].ratio_to(times[work.OURS])
-        if size == next(iter(work.SIZES)):
+        if size == next(iter(work.SIZES)) and direction != work.TO_NEW:
             fixed.append(times[work.OURS].median - times[work.DRIVER].median)
     directions = list(next(iter(speeds.values())))
     rows = [
@@ -140,6 +146,7 @@ def copying():
     table.notes.append(
         f"What is not the driver's copy takes {min(fixed):.0f} to {max(fixed):.0f} ns a copy, whatever its size."
     )
+    table.notes.append(f"{work.TO_NEW}: of both the new array is part, and how its address is found.".capitalize())
     for size in work.SIZES:
         all_of = [speed for (of, _), row in speeds.items() if of == size for speed in row.values()]
         table.notes.append(f"{size}: between {min(all_of):.2f} and {max(all_of):.2f}.")
@@ -158,7 +165,7 @@ def main():
         parser.error(f"no such section: {', '.join(sorted(unknown))}")
 
     where = driver()
-    present, absent = peers.load()
+    _, absent = peers.load()
     setting = f"Python {platform.python_version()}, cuarray {cuarray.__version__}, {machine()}. {where}."
     print(setting)
     for name, reason in absent.items():
@@ -168,6 +175,7 @@ def main():
         if not options.sections or name in options.sections:
             tables.append(section())
             print("\n" + tables[-1].as_text(), flush=True)
+    tables += [summary(table) for table in tables if table.name == "importing"]
     for page in options.update:
         text = replaced(page.read_text(), {"setting": setting, **{table.name: table.as_markdown() for table in tables}})
         page.write_text(text)

@@ -37,19 +37,21 @@ class Table:
         widths = [max(len(row[column]) for row in cells) for column in range(len(self.heads))]
         lines = [self.title]
         for row in cells:
-            first, *others = (cell.ljust(width) if not at else cell.rjust(width) for at, (cell, width) in enumerate(zip(row, widths)))
-            lines.append("  ".join([first, *others]).rstrip())
+            first, *others = zip(row, widths, strict=True)
+            others = [cell.rjust(width) for cell, width in others]
+            lines.append("  ".join([first[0].ljust(first[1]), *others]).rstrip())
         return "\n".join(lines + [f"({note})" for note in self.notes])
 
     def as_markdown(self):
         lines = ["| " + " | ".join(self.heads) + " |", "|---" + "|---:" * (len(self.heads) - 1) + "|"]
         lines += ["| " + " | ".join(row) + " |" for row in self.rows]
-        return "\n".join([*lines, "", *(f"- {note}" for note in self.notes)])
+        notes = ["", *(f"- {note}" for note in self.notes)] if self.notes else []
+        return "\n".join([*lines, *notes])
 
 
 def replaced(page, tables):
     """The page with each of the tables in its place; a table that has no place there is left out."""
     for name, text in tables.items():
-        place = re.compile(rf"(<!-- bench: {name} -->\n).*?(\n<!-- end -->)", re.DOTALL)
-        page = place.sub(lambda found, text=text: found[1] + text + found[2], page)
+        place = re.compile(rf"(<!-- bench: {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+        page = place.sub(lambda found, text=text: found[1] + text + "\n" + found[2], page)
     return page

@@ -286,6 +286,42 @@ def test_a_read_only_host_array_is_no_destination(driver: str) -> None:
     assert target.tolist() == [0, 0, 0]
 
 
+def test_a_subclass_cannot_lend_the_memory_of_another_array(driver: str) -> None:
+    """What is written to is the array itself, whatever a subclass says of it."""
+    other = np.zeros(3, "<i4")
+
+    class Lying(np.ndarray):
+        __array_struct__ = property(lambda self: other.__array_struct__)
+        __array_interface__ = property(lambda self: other.__array_interface__)
+
+    target = np.zeros(3, "<i4").view(Lying)
+    assert cuarray.to_device(np.int32([1, 2, 3])).copy_to_host(target) is target
+    assert (target.tolist(), other.tolist()) == ([1, 2, 3], [0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [*"?bhilefdgFDG", ">i4", ">f8", ">c16", "S3", "U2", ">U2", "V5", "<M8[s]", ">m8[ms]", [("x", "<i2"), ("y", ">f4")]],
+)
+@pytest.mark.parametrize("writeable", [True, False])
+def test_host_arrays_of_every_kind_are_read_as_numpy_says(driver: str, dtype: Any, writeable: bool) -> None:
+    raw = np.random.default_rng(3).integers(0, 2, 4 * 3 * np.dtype(dtype).itemsize, np.uint8)
+    host = raw.view(dtype).reshape(4, 3)[::2, ::-1]
+    host.flags.writeable = writeable
+    array = cuarray.to_device(host)
+    assert (array.dtype, array.shape) == (host.dtype, host.shape)
+    assert array.copy_to_host().tobytes() == host.tobytes()
+    array[...] = array
+    if writeable:
+        before = host.copy()
+        host[...] = np.zeros((), dtype)
+        array.copy_to_host(host)
+        assert host.tobytes() == before.tobytes()
+    else:
+        with pytest.raises(ValueError, match="read-only"):
+            array.copy_to_host(host)
+
+
 @pytest.mark.parametrize("target", [[0, 0, 0], (0, 0, 0), bytearray(12), "abc", 1.0], ids=repr)
 def test_a_destination_is_a_numpy_array(driver: str, target: Any) -> None:
     with pytest.raises(TypeError, match="numpy"):
