@@ -177,9 +177,19 @@ macro_rules! entry_points {
                 "cuStreamGetCtx" @ 12050 fn cuStreamGetCtx_v2(stream: CUstream, pctx: *mut CUcontext, p_green_ctx: *mut CUgreenCtx) per_thread cuStreamGetCtx_v2_ptsz;
                 "cuStreamGetDevice" @ 12080 fn cuStreamGetDevice(stream: CUstream, device: *mut CUdevice) per_thread cuStreamGetDevice_ptsz;
                 "cuStreamAttachMemAsync" @ 6000 fn cuStreamAttachMemAsync(stream: CUstream, dptr: CUdeviceptr, length: usize, flags: c_uint) per_thread cuStreamAttachMemAsync_ptsz;
+            }
+            capture {
+                "cuStreamBeginCapture" @ 10000 fn cuStreamBeginCapture(stream: CUstream) per_thread cuStreamBeginCapture_ptsz;
+                "cuStreamBeginCapture" @ 10010 fn cuStreamBeginCapture_v2(stream: CUstream, mode: CUstreamCaptureMode) per_thread cuStreamBeginCapture_v2_ptsz;
+                "cuStreamBeginCaptureToGraph" @ 12030 fn cuStreamBeginCaptureToGraph(stream: CUstream, graph: CUgraph, dependencies: *const CUgraphNode, dependency_data: *const CUgraphEdgeData, num_dependencies: usize, mode: CUstreamCaptureMode) per_thread cuStreamBeginCaptureToGraph_ptsz;
+                "cuStreamEndCapture" @ 10000 fn cuStreamEndCapture(stream: CUstream, p_graph: *mut CUgraph) per_thread cuStreamEndCapture_ptsz;
                 "cuStreamIsCapturing" @ 10000 fn cuStreamIsCapturing(stream: CUstream, capture_status: *mut CUstreamCaptureStatus) per_thread cuStreamIsCapturing_ptsz;
+                "cuStreamGetCaptureInfo" @ 10010 fn cuStreamGetCaptureInfo(stream: CUstream, capture_status_out: *mut CUstreamCaptureStatus, id_out: *mut u64) per_thread cuStreamGetCaptureInfo_ptsz;
                 "cuStreamGetCaptureInfo" @ 11030 fn cuStreamGetCaptureInfo_v2(stream: CUstream, capture_status_out: *mut CUstreamCaptureStatus, id_out: *mut u64, graph_out: *mut CUgraph, dependencies_out: *mut *const CUgraphNode, num_dependencies_out: *mut usize) per_thread cuStreamGetCaptureInfo_v2_ptsz;
                 "cuStreamGetCaptureInfo" @ 12030 fn cuStreamGetCaptureInfo_v3(stream: CUstream, capture_status_out: *mut CUstreamCaptureStatus, id_out: *mut u64, graph_out: *mut CUgraph, dependencies_out: *mut *const CUgraphNode, edge_data_out: *mut *const CUgraphEdgeData, num_dependencies_out: *mut usize) per_thread cuStreamGetCaptureInfo_v3_ptsz;
+                "cuStreamUpdateCaptureDependencies" @ 11030 fn cuStreamUpdateCaptureDependencies(stream: CUstream, dependencies: *mut CUgraphNode, num_dependencies: usize, flags: c_uint) per_thread cuStreamUpdateCaptureDependencies_ptsz;
+                "cuStreamUpdateCaptureDependencies" @ 12030 fn cuStreamUpdateCaptureDependencies_v2(stream: CUstream, dependencies: *mut CUgraphNode, dependency_data: *const CUgraphEdgeData, num_dependencies: usize, flags: c_uint) per_thread cuStreamUpdateCaptureDependencies_v2_ptsz;
+                "cuThreadExchangeStreamCaptureMode" @ 10010 fn cuThreadExchangeStreamCaptureMode(mode: *mut CUstreamCaptureMode);
             }
             event {
                 "cuEventCreate" @ 2000 fn cuEventCreate(event: *mut CUevent, flags: c_uint);
@@ -190,6 +200,90 @@ macro_rules! entry_points {
                 "cuEventDestroy" @ 4000 fn cuEventDestroy_v2(event: CUevent);
                 "cuEventElapsedTime" @ 2000 fn cuEventElapsedTime(p_milliseconds: *mut f32, h_start: CUevent, h_end: CUevent);
                 "cuEventElapsedTime" @ 12080 fn cuEventElapsedTime_v2(p_milliseconds: *mut f32, h_start: CUevent, h_end: CUevent);
+            }
+            graph {
+                "cuGraphCreate" @ 10000 fn cuGraphCreate(p_graph: *mut CUgraph, flags: c_uint);
+                "cuGraphDestroy" @ 10000 fn cuGraphDestroy(graph: CUgraph);
+                "cuGraphClone" @ 10000 fn cuGraphClone(p_clone: *mut CUgraph, original: CUgraph);
+                "cuGraphNodeFindInClone" @ 10000 fn cuGraphNodeFindInClone(p_node: *mut CUgraphNode, original: CUgraphNode, clone: CUgraph);
+                "cuGraphGetId" @ 13010 fn cuGraphGetId(graph: CUgraph, graph_id: *mut c_uint);
+                "cuGraphGetNodes" @ 10000 fn cuGraphGetNodes(graph: CUgraph, nodes: *mut CUgraphNode, num_nodes: *mut usize);
+                "cuGraphGetRootNodes" @ 10000 fn cuGraphGetRootNodes(graph: CUgraph, nodes: *mut CUgraphNode, num_nodes: *mut usize);
+                "cuGraphGetEdges" @ 10000 fn cuGraphGetEdges(graph: CUgraph, from: *mut CUgraphNode, to: *mut CUgraphNode, num_edges: *mut usize);
+                "cuGraphGetEdges" @ 12030 fn cuGraphGetEdges_v2(graph: CUgraph, from: *mut CUgraphNode, to: *mut CUgraphNode, edge_data: *mut CUgraphEdgeData, num_edges: *mut usize);
+                "cuGraphAddDependencies" @ 10000 fn cuGraphAddDependencies(graph: CUgraph, from: *const CUgraphNode, to: *const CUgraphNode, num_dependencies: usize);
+                "cuGraphAddDependencies" @ 12030 fn cuGraphAddDependencies_v2(graph: CUgraph, from: *const CUgraphNode, to: *const CUgraphNode, edge_data: *const CUgraphEdgeData, num_dependencies: usize);
+                "cuGraphRemoveDependencies" @ 10000 fn cuGraphRemoveDependencies(graph: CUgraph, from: *const CUgraphNode, to: *const CUgraphNode, num_dependencies: usize);
+                "cuGraphRemoveDependencies" @ 12030 fn cuGraphRemoveDependencies_v2(graph: CUgraph, from: *const CUgraphNode, to: *const CUgraphNode, edge_data: *const CUgraphEdgeData, num_dependencies: usize);
+                "cuGraphDestroyNode" @ 10000 fn cuGraphDestroyNode(node: CUgraphNode);
+                "cuGraphNodeGetType" @ 10000 fn cuGraphNodeGetType(node: CUgraphNode, kind: *mut CUgraphNodeType);
+                "cuGraphNodeGetContainingGraph" @ 13010 fn cuGraphNodeGetContainingGraph(node: CUgraphNode, p_graph: *mut CUgraph);
+                "cuGraphNodeGetLocalId" @ 13010 fn cuGraphNodeGetLocalId(node: CUgraphNode, node_id: *mut c_uint);
+                "cuGraphNodeGetDependencies" @ 10000 fn cuGraphNodeGetDependencies(node: CUgraphNode, dependencies: *mut CUgraphNode, num_dependencies: *mut usize);
+                "cuGraphNodeGetDependencies" @ 12030 fn cuGraphNodeGetDependencies_v2(node: CUgraphNode, dependencies: *mut CUgraphNode, edge_data: *mut CUgraphEdgeData, num_dependencies: *mut usize);
+                "cuGraphNodeGetDependentNodes" @ 10000 fn cuGraphNodeGetDependentNodes(node: CUgraphNode, dependents: *mut CUgraphNode, num_dependents: *mut usize);
+                "cuGraphNodeGetDependentNodes" @ 12030 fn cuGraphNodeGetDependentNodes_v2(node: CUgraphNode, dependents: *mut CUgraphNode, edge_data: *mut CUgraphEdgeData, num_dependents: *mut usize);
+                "cuGraphDebugDotPrint" @ 11030 fn cuGraphDebugDotPrint(graph: CUgraph, path: *const c_char, flags: c_uint);
+                "cuUserObjectCreate" @ 11030 fn cuUserObjectCreate(object_out: *mut CUuserObject, ptr: *mut c_void, destroy: CUhostFn, initial_refcount: c_uint, flags: c_uint);
+                "cuUserObjectRetain" @ 11030 fn cuUserObjectRetain(object: CUuserObject, count: c_uint);
+                "cuUserObjectRelease" @ 11030 fn cuUserObjectRelease(object: CUuserObject, count: c_uint);
+                "cuGraphRetainUserObject" @ 11030 fn cuGraphRetainUserObject(graph: CUgraph, object: CUuserObject, count: c_uint, flags: c_uint);
+                "cuGraphReleaseUserObject" @ 11030 fn cuGraphReleaseUserObject(graph: CUgraph, object: CUuserObject, count: c_uint);
+            }
+            graph_node {
+                "cuGraphAddNode" @ 12020 fn cuGraphAddNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *mut CUgraphNodeParams);
+                "cuGraphAddNode" @ 12030 fn cuGraphAddNode_v2(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, dependency_data: *const CUgraphEdgeData, num_dependencies: usize, node_params: *mut CUgraphNodeParams);
+                "cuGraphNodeSetParams" @ 12020 fn cuGraphNodeSetParams(node: CUgraphNode, node_params: *mut CUgraphNodeParams);
+                "cuGraphNodeGetParams" @ 13020 fn cuGraphNodeGetParams(node: CUgraphNode, node_params: *mut CUgraphNodeParams);
+                "cuGraphAddMemcpyNode" @ 10000 fn cuGraphAddMemcpyNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, copy_params: *const CUDA_MEMCPY3D, ctx: CUcontext);
+                "cuGraphMemcpyNodeGetParams" @ 10000 fn cuGraphMemcpyNodeGetParams(node: CUgraphNode, node_params: *mut CUDA_MEMCPY3D);
+                "cuGraphMemcpyNodeSetParams" @ 10000 fn cuGraphMemcpyNodeSetParams(node: CUgraphNode, node_params: *const CUDA_MEMCPY3D);
+                "cuGraphAddMemsetNode" @ 10000 fn cuGraphAddMemsetNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, memset_params: *const CUDA_MEMSET_NODE_PARAMS, ctx: CUcontext);
+                "cuGraphMemsetNodeGetParams" @ 10000 fn cuGraphMemsetNodeGetParams(node: CUgraphNode, node_params: *mut CUDA_MEMSET_NODE_PARAMS);
+                "cuGraphMemsetNodeSetParams" @ 10000 fn cuGraphMemsetNodeSetParams(node: CUgraphNode, node_params: *const CUDA_MEMSET_NODE_PARAMS);
+                "cuGraphAddHostNode" @ 10000 fn cuGraphAddHostNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const CUDA_HOST_NODE_PARAMS);
+                "cuGraphHostNodeGetParams" @ 10000 fn cuGraphHostNodeGetParams(node: CUgraphNode, node_params: *mut CUDA_HOST_NODE_PARAMS);
+                "cuGraphHostNodeSetParams" @ 10000 fn cuGraphHostNodeSetParams(node: CUgraphNode, node_params: *const CUDA_HOST_NODE_PARAMS);
+                "cuGraphAddChildGraphNode" @ 10000 fn cuGraphAddChildGraphNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, child_graph: CUgraph);
+                "cuGraphChildGraphNodeGetGraph" @ 10000 fn cuGraphChildGraphNodeGetGraph(node: CUgraphNode, p_graph: *mut CUgraph);
+                "cuGraphAddEmptyNode" @ 10000 fn cuGraphAddEmptyNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize);
+                "cuGraphAddEventRecordNode" @ 11010 fn cuGraphAddEventRecordNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, event: CUevent);
+                "cuGraphEventRecordNodeGetEvent" @ 11010 fn cuGraphEventRecordNodeGetEvent(node: CUgraphNode, event_out: *mut CUevent);
+                "cuGraphEventRecordNodeSetEvent" @ 11010 fn cuGraphEventRecordNodeSetEvent(node: CUgraphNode, event: CUevent);
+                "cuGraphAddEventWaitNode" @ 11010 fn cuGraphAddEventWaitNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, event: CUevent);
+                "cuGraphEventWaitNodeGetEvent" @ 11010 fn cuGraphEventWaitNodeGetEvent(node: CUgraphNode, event_out: *mut CUevent);
+                "cuGraphEventWaitNodeSetEvent" @ 11010 fn cuGraphEventWaitNodeSetEvent(node: CUgraphNode, event: CUevent);
+                "cuGraphAddMemAllocNode" @ 11040 fn cuGraphAddMemAllocNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *mut CUDA_MEM_ALLOC_NODE_PARAMS);
+                "cuGraphMemAllocNodeGetParams" @ 11040 fn cuGraphMemAllocNodeGetParams(node: CUgraphNode, params_out: *mut CUDA_MEM_ALLOC_NODE_PARAMS);
+                "cuGraphAddMemFreeNode" @ 11040 fn cuGraphAddMemFreeNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, dptr: CUdeviceptr);
+                "cuGraphMemFreeNodeGetParams" @ 11040 fn cuGraphMemFreeNodeGetParams(node: CUgraphNode, dptr_out: *mut CUdeviceptr);
+                "cuGraphAddKernelNode" @ 10000 fn cuGraphAddKernelNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const c_void);
+                "cuGraphAddKernelNode" @ 12000 fn cuGraphAddKernelNode_v2(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const c_void);
+                "cuDeviceGraphMemTrim" @ 11040 fn cuDeviceGraphMemTrim(device: CUdevice);
+                "cuDeviceGetGraphMemAttribute" @ 11040 fn cuDeviceGetGraphMemAttribute(device: CUdevice, attr: CUgraphMem_attribute, value: *mut c_void);
+                "cuDeviceSetGraphMemAttribute" @ 11040 fn cuDeviceSetGraphMemAttribute(device: CUdevice, attr: CUgraphMem_attribute, value: *mut c_void);
+            }
+            graph_exec {
+                "cuGraphInstantiate" @ 10000 fn cuGraphInstantiate(p_exec: *mut CUgraphExec, graph: CUgraph, p_error_node: *mut CUgraphNode, log_buffer: *mut c_char, buffer_size: usize);
+                "cuGraphInstantiate" @ 11000 fn cuGraphInstantiate_v2(p_exec: *mut CUgraphExec, graph: CUgraph, p_error_node: *mut CUgraphNode, log_buffer: *mut c_char, buffer_size: usize);
+                "cuGraphInstantiateWithFlags" @ 11040 fn cuGraphInstantiateWithFlags(p_exec: *mut CUgraphExec, graph: CUgraph, flags: u64);
+                "cuGraphInstantiateWithParams" @ 12000 fn cuGraphInstantiateWithParams(p_exec: *mut CUgraphExec, graph: CUgraph, instantiate_params: *mut CUDA_GRAPH_INSTANTIATE_PARAMS) per_thread cuGraphInstantiateWithParams_ptsz;
+                "cuGraphExecGetFlags" @ 12000 fn cuGraphExecGetFlags(exec: CUgraphExec, flags: *mut u64);
+                "cuGraphExecGetId" @ 13010 fn cuGraphExecGetId(exec: CUgraphExec, graph_id: *mut c_uint);
+                "cuGraphUpload" @ 11010 fn cuGraphUpload(exec: CUgraphExec, stream: CUstream) per_thread cuGraphUpload_ptsz;
+                "cuGraphLaunch" @ 10000 fn cuGraphLaunch(exec: CUgraphExec, stream: CUstream) per_thread cuGraphLaunch_ptsz;
+                "cuGraphExecDestroy" @ 10000 fn cuGraphExecDestroy(exec: CUgraphExec);
+                "cuGraphExecUpdate" @ 10020 fn cuGraphExecUpdate(exec: CUgraphExec, graph: CUgraph, error_node_out: *mut CUgraphNode, update_result_out: *mut CUgraphExecUpdateResult);
+                "cuGraphExecUpdate" @ 12000 fn cuGraphExecUpdate_v2(exec: CUgraphExec, graph: CUgraph, result_info: *mut CUgraphExecUpdateResultInfo);
+                "cuGraphExecNodeSetParams" @ 12020 fn cuGraphExecNodeSetParams(exec: CUgraphExec, node: CUgraphNode, node_params: *mut CUgraphNodeParams);
+                "cuGraphExecMemcpyNodeSetParams" @ 10020 fn cuGraphExecMemcpyNodeSetParams(exec: CUgraphExec, node: CUgraphNode, copy_params: *const CUDA_MEMCPY3D, ctx: CUcontext);
+                "cuGraphExecMemsetNodeSetParams" @ 10020 fn cuGraphExecMemsetNodeSetParams(exec: CUgraphExec, node: CUgraphNode, memset_params: *const CUDA_MEMSET_NODE_PARAMS, ctx: CUcontext);
+                "cuGraphExecHostNodeSetParams" @ 10020 fn cuGraphExecHostNodeSetParams(exec: CUgraphExec, node: CUgraphNode, node_params: *const CUDA_HOST_NODE_PARAMS);
+                "cuGraphExecChildGraphNodeSetParams" @ 11010 fn cuGraphExecChildGraphNodeSetParams(exec: CUgraphExec, node: CUgraphNode, child_graph: CUgraph);
+                "cuGraphExecEventRecordNodeSetEvent" @ 11010 fn cuGraphExecEventRecordNodeSetEvent(exec: CUgraphExec, node: CUgraphNode, event: CUevent);
+                "cuGraphExecEventWaitNodeSetEvent" @ 11010 fn cuGraphExecEventWaitNodeSetEvent(exec: CUgraphExec, node: CUgraphNode, event: CUevent);
+                "cuGraphNodeSetEnabled" @ 11060 fn cuGraphNodeSetEnabled(exec: CUgraphExec, node: CUgraphNode, is_enabled: c_uint);
+                "cuGraphNodeGetEnabled" @ 11060 fn cuGraphNodeGetEnabled(exec: CUgraphExec, node: CUgraphNode, is_enabled: *mut c_uint);
             }
             module {
                 "cuModuleLoad" @ 2000 fn cuModuleLoad(module: *mut CUmodule, fname: *const c_char);
@@ -260,7 +354,6 @@ macro_rules! absent_entry_points {
             cuTexRefSetArray cuTexRefSetFilterMode cuTexRefSetFlags cuTexRefSetFormat
             cuMemAddressFree cuMemAddressReserve cuMemCreate cuMemMap cuMemRelease cuMemSetAccess cuMemUnmap
             cuMemGetAllocationGranularity cuMemRetainAllocationHandle cuMemExportToShareableHandle cuMemImportFromShareableHandle
-            cuStreamBeginCapture_v2 cuStreamEndCapture cuThreadExchangeStreamCaptureMode
         }
     };
 }

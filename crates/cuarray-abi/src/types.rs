@@ -53,6 +53,10 @@ handles! {
     CUgraph;
     /// A node of a graph.
     CUgraphNode;
+    /// An executable graph.
+    CUgraphExec;
+    /// A reference-counted object of the program's that graphs keep alive.
+    CUuserObject;
     /// A green context.
     CUgreenCtx;
 }
@@ -131,6 +135,32 @@ constants! {
     CUstreamCaptureStatus = c_uint {
         CU_STREAM_CAPTURE_STATUS_NONE = 0, CU_STREAM_CAPTURE_STATUS_ACTIVE = 1, CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2,
     }
+    CUstreamCaptureMode = c_uint {
+        CU_STREAM_CAPTURE_MODE_GLOBAL = 0, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1, CU_STREAM_CAPTURE_MODE_RELAXED = 2,
+    }
+    CUgraphNodeType = c_uint {
+        CU_GRAPH_NODE_TYPE_KERNEL = 0, CU_GRAPH_NODE_TYPE_MEMCPY = 1, CU_GRAPH_NODE_TYPE_MEMSET = 2,
+        CU_GRAPH_NODE_TYPE_HOST = 3, CU_GRAPH_NODE_TYPE_GRAPH = 4, CU_GRAPH_NODE_TYPE_EMPTY = 5,
+        CU_GRAPH_NODE_TYPE_WAIT_EVENT = 6, CU_GRAPH_NODE_TYPE_EVENT_RECORD = 7, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL = 8,
+        CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT = 9, CU_GRAPH_NODE_TYPE_MEM_ALLOC = 10, CU_GRAPH_NODE_TYPE_MEM_FREE = 11,
+        CU_GRAPH_NODE_TYPE_BATCH_MEM_OP = 12, CU_GRAPH_NODE_TYPE_CONDITIONAL = 13,
+    }
+    CUgraphInstantiateResult = c_uint {
+        CUDA_GRAPH_INSTANTIATE_SUCCESS = 0, CUDA_GRAPH_INSTANTIATE_ERROR = 1, CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE = 2,
+        CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED = 3, CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED = 4,
+    }
+    CUgraphExecUpdateResult = c_uint {
+        CU_GRAPH_EXEC_UPDATE_SUCCESS = 0, CU_GRAPH_EXEC_UPDATE_ERROR = 1, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED = 2,
+        CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED = 3, CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED = 4,
+        CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED = 5, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED = 6,
+    }
+    CUgraphMem_attribute = c_uint {
+        CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT = 0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH = 1,
+        CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT = 2, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH = 3,
+    }
+    CUgraphChildGraphNodeOwnership = c_int {
+        CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE = 0, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE = 1,
+    }
     CUjitInputType = c_uint {
         CU_JIT_INPUT_CUBIN = 0, CU_JIT_INPUT_PTX = 1, CU_JIT_INPUT_FATBINARY = 2, CU_JIT_INPUT_OBJECT = 3,
         CU_JIT_INPUT_LIBRARY = 4, CU_JIT_INPUT_NVVM = 5,
@@ -168,6 +198,20 @@ pub const CU_MEMHOSTREGISTER_PORTABLE: c_uint = 1;
 pub const CU_MEMHOSTREGISTER_DEVICEMAP: c_uint = 2;
 pub const CU_MEMHOSTREGISTER_IOMEMORY: c_uint = 4;
 pub const CU_MEMHOSTREGISTER_READ_ONLY: c_uint = 8;
+/// `cuEventRecordWithFlags`: a node of the graph that is being captured, and no dependency within it.
+pub const CU_EVENT_RECORD_EXTERNAL: c_uint = 1;
+/// `cuStreamWaitEvent`: likewise.
+pub const CU_EVENT_WAIT_EXTERNAL: c_uint = 1;
+pub const CU_STREAM_ADD_CAPTURE_DEPENDENCIES: c_uint = 0;
+pub const CU_STREAM_SET_CAPTURE_DEPENDENCIES: c_uint = 1;
+pub const CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH: u64 = 1;
+pub const CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD: u64 = 2;
+pub const CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH: u64 = 4;
+pub const CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY: u64 = 8;
+pub const CU_USER_OBJECT_NO_DESTRUCTOR_SYNC: c_uint = 1;
+pub const CU_GRAPH_USER_OBJECT_MOVE: c_uint = 1;
+pub const CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE: c_uint = 1;
+pub const CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES: c_uint = 1 << 10;
 pub const CU_GET_PROC_ADDRESS_LEGACY_STREAM: u64 = 1;
 pub const CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM: u64 = 2;
 pub const CU_DEVICE_CPU: CUdevice = -1;
@@ -326,8 +370,97 @@ pub struct CUlaunchConfig {
 pub type CUexecAffinityParam = c_void;
 /// Only ever passed through; its contents are not read here.
 pub type CUctxCreateParams = c_void;
-/// Only ever passed through; its contents are not read here.
-pub type CUgraphEdgeData = c_void;
+
+/// What an edge of a graph says beyond being there; all zero for a full dependency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct CUgraphEdgeData {
+    pub from_port: c_uchar,
+    pub to_port: c_uchar,
+    pub kind: c_uchar,
+    pub reserved: [c_uchar; 5],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct CUDA_MEMSET_NODE_PARAMS {
+    pub dst: CUdeviceptr,
+    pub pitch: usize,
+    pub value: c_uint,
+    pub elementSize: c_uint,
+    pub width: usize,
+    pub height: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CUDA_HOST_NODE_PARAMS {
+    pub function: CUhostFn,
+    pub userData: *mut c_void,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CUDA_MEM_ALLOC_NODE_PARAMS {
+    pub poolProps: CUmemPoolProps,
+    pub accessDescs: *const CUmemAccessDesc,
+    pub accessDescCount: usize,
+    pub bytesize: usize,
+    pub dptr: CUdeviceptr,
+}
+
+/// `CUgraphNodeParams.params` of a memcpy node.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CUDA_MEMCPY_NODE_PARAMS {
+    pub flags: c_int,
+    pub reserved: c_int,
+    pub copyCtx: CUcontext,
+    pub copyParams: CUDA_MEMCPY3D,
+}
+
+/// `CUgraphNodeParams.params` of a memset node.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CUDA_MEMSET_NODE_PARAMS_v2 {
+    pub memset: CUDA_MEMSET_NODE_PARAMS,
+    pub ctx: CUcontext,
+}
+
+/// `CUgraphNodeParams.params` of a child graph node.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CUDA_CHILD_GRAPH_NODE_PARAMS {
+    pub graph: CUgraph,
+    pub ownership: CUgraphChildGraphNodeOwnership,
+}
+
+/// A node of any kind: which one, and room for its parameters.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CUgraphNodeParams {
+    pub kind: CUgraphNodeType,
+    pub reserved0: [c_int; 3],
+    pub params: [u64; 29],
+    pub reserved2: i64,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CUDA_GRAPH_INSTANTIATE_PARAMS {
+    pub flags: u64,
+    pub hUploadStream: CUstream,
+    pub hErrNode_out: CUgraphNode,
+    pub result_out: CUgraphInstantiateResult,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct CUgraphExecUpdateResultInfo {
+    pub result: CUgraphExecUpdateResult,
+    pub errorNode: CUgraphNode,
+    pub errorFromNode: CUgraphNode,
+}
 
 // The sizes that the driver's header gives on a 64-bit machine.
 const _: () = {
@@ -337,4 +470,10 @@ const _: () = {
     assert!(size_of::<CUmemPoolProps>() == 88);
     assert!(size_of::<CUlaunchAttribute>() == 72);
     assert!(size_of::<CUlaunchConfig>() == 56);
+    assert!(size_of::<CUgraphEdgeData>() == 8);
+    assert!(size_of::<CUDA_MEMSET_NODE_PARAMS>() == 40);
+    assert!(size_of::<CUDA_MEM_ALLOC_NODE_PARAMS>() == 120);
+    assert!(size_of::<CUDA_MEMCPY_NODE_PARAMS>() == 216);
+    assert!(size_of::<CUgraphNodeParams>() == 256);
+    assert!(size_of::<CUDA_GRAPH_INSTANTIATE_PARAMS>() == 32);
 };
