@@ -111,6 +111,7 @@ impl Driver {
         let mut state = self.exhaust(state, &contexts);
         let Some(context) = state.contexts.remove(&handle) else { return state };
         for stream in context.streams {
+            state.stream_leaves_capture(stream);
             state.streams.remove(&stream);
         }
         state.events.retain(|_, event| event.context != handle);

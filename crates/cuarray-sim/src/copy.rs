@@ -3,8 +3,10 @@
 //! Both are boxes of bytes: rows of `width` bytes, `height` rows to a slice, `depth` slices; a plain copy is one row. Addresses
 //! are those that the program gave; where the bytes lie is found out when the work runs.
 
+use crate::memory::Declared;
 use crate::state::State;
-use cuarray_abi::CUresult;
+use cuarray_abi::{CUdeviceptr, CUresult};
+use std::ffi::c_void;
 
 /// The shape of a box of bytes.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +49,35 @@ impl Place {
         let span = rows.zip(slices).and_then(|(rows, slices)| rows.checked_add(slices)?.checked_add(extent.width));
         span.filter(|span| self.address.checked_add(*span).is_some()).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
     }
+}
+
+/// One side of a copy as its caller describes it.
+#[derive(Clone, Copy)]
+pub(crate) struct End {
+    pub declared: Declared,
+    pub place: Place,
+}
+
+impl End {
+    pub(crate) fn host(address: *const c_void) -> End {
+        End { declared: Declared::Host, place: Place::row(address as u64) }
+    }
+
+    pub(crate) fn device(address: CUdeviceptr) -> End {
+        End { declared: Declared::Device, place: Place::row(address) }
+    }
+
+    pub(crate) fn unified(address: CUdeviceptr) -> End {
+        End { declared: Declared::Unified, place: Place::row(address) }
+    }
+}
+
+/// A copy as its caller describes it.
+#[derive(Clone, Copy)]
+pub(crate) struct Transfer {
+    pub target: End,
+    pub source: End,
+    pub extent: Extent,
 }
 
 /// What a copy reads.
@@ -115,7 +146,7 @@ impl State {
                 let target = to + slice * copy.target.slice + row * copy.target.pitch;
                 // SAFETY: both sides were checked against their allocations when the copy was enqueued; freeing either
                 // runs pending work first, and a device's range stays mapped in any case. Program memory
-                // is read and written only while the program's call lasts.
+                // is read and written only while the program's call lasts, and by graphs, which it has to outlive.
                 unsafe { std::ptr::copy(source as *const u8, target as *mut u8, width as usize) };
             }
         }

@@ -6,6 +6,7 @@
 
 use crate::arena::Arena;
 use crate::config::Config;
+use crate::graph::GraphMemory;
 use crate::pool::Pool;
 use crate::state::State;
 use cuarray_abi::*;
@@ -24,6 +25,7 @@ pub(crate) struct Device {
     pub default_pool: CUmemoryPool,
     /// The pool that `cuMemAllocAsync` takes from.
     pub current_pool: CUmemoryPool,
+    pub graph_memory: GraphMemory,
 }
 
 /// What `cuDeviceGetName` answers.
@@ -47,6 +49,7 @@ impl State {
                 primary_flags: 0,
                 default_pool: pool,
                 current_pool: pool,
+                graph_memory: GraphMemory::default(),
             });
         }
         Ok(())

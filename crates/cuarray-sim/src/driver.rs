@@ -177,6 +177,11 @@ impl<'a> Call<'a> {
         self.driver.lock()
     }
 
+    /// How much captures keep the calling thread from.
+    pub(crate) fn capture_mode(&self) -> CUstreamCaptureMode {
+        thread::with(|thread| thread.capture_mode.get()).unwrap_or(CU_STREAM_CAPTURE_MODE_GLOBAL)
+    }
+
     /// The calling thread's current context, without looking whether it still lives.
     pub(crate) fn top_context(&self) -> Option<CUcontext> {
         thread::with_contexts(self.driver.number, |stack| stack.last().copied()).flatten()

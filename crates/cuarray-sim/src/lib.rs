@@ -19,7 +19,7 @@
 //! ```
 //!
 //! What it is for is to be *late*: enqueued work waits until something forces it ([`Schedule::Lazy`]), so a program that
-//! forgets a synchronization is wrong on every run instead of on some. What it does not have (kernels, capture, arrays) it
+//! forgets a synchronization is wrong on every run instead of on some. What it does not have (kernels, arrays) it
 //! refuses with the driver's own codes; nothing pretends to have worked.
 //!
 //! From top to bottom: `exports` are the C functions, each a shield (panics, faults, trace, counts) around a plain function
@@ -27,6 +27,7 @@
 
 mod allocator;
 mod arena;
+mod capture;
 mod config;
 mod context;
 mod copy;
@@ -37,6 +38,7 @@ mod exports;
 pub mod finding;
 mod finding_json;
 mod fork;
+mod graph;
 mod handle;
 mod ipc;
 mod memory;

@@ -15,6 +15,9 @@ pub(crate) enum Kind {
     Device,
     /// `cuMemAllocAsync` and its kin: memory of a pool.
     Pool(CUmemoryPool),
+    /// An allocation node's: reserved, unless a launch has made it live. `freed_by` is the graph with a free node for it, `users`
+    /// counts graphs, executable graphs and launches that need the address.
+    Graph { graph: CUgraph, freed_by: Option<CUgraph>, users: usize },
     /// `cuMemHostAlloc`, `cuMemAllocHost`: page-locked host memory of the driver's.
     Pinned { flags: u32, _pages: HostPages },
     /// `cuMemHostRegister`: page-locked host memory of the program's.
@@ -31,6 +34,7 @@ impl Kind {
         match self {
             Kind::Device => "device",
             Kind::Pool(_) => "pool",
+            Kind::Graph { .. } => "graph",
             Kind::Pinned { .. } => "pinned",
             Kind::Registered { .. } => "registered",
             Kind::Managed { .. } => "managed",
@@ -40,7 +44,7 @@ impl Kind {
 
     /// Whether the bytes lie in a device's memory.
     pub(crate) fn on_device(&self) -> bool {
-        matches!(self, Kind::Device | Kind::Pool(_) | Kind::Imported(_))
+        matches!(self, Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Imported(_))
     }
 }
 
@@ -59,7 +63,7 @@ pub(crate) struct Allocation {
     pub id: u64,
     /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`.
     pub sync_memops: bool,
-    /// Whether its stream-ordered release is enqueued: no new work may name it.
+    /// Whether its stream-ordered release is enqueued, or no launch has made it live: no new work may name it.
     pub freed: bool,
     /// `cuMemAdvise`: read-mostly, preferred location, accessed-by.
     pub advice: Advice,
@@ -109,6 +113,17 @@ impl Memory {
     pub(crate) fn find_mut(&mut self, address: u64) -> Option<&mut Allocation> {
         let (_, allocation) = self.by_address.range_mut(..=address).next_back()?;
         (address - allocation.address < allocation.size && !allocation.freed).then_some(allocation)
+    }
+
+    /// The allocation that holds `address`, even if its release is already enqueued.
+    pub(crate) fn holding(&self, address: u64) -> Option<&Allocation> {
+        let (_, allocation) = self.by_address.range(..=address).next_back()?;
+        (address - allocation.address < allocation.size).then_some(allocation)
+    }
+
+    /// The allocation that starts at `address`, even if its release is already enqueued.
+    pub(crate) fn get_mut(&mut self, address: u64) -> Option<&mut Allocation> {
+        self.by_address.get_mut(&address)
     }
 
     /// The allocation that starts at `address`, even if its release is already enqueued.
@@ -170,7 +185,7 @@ impl State {
         match &allocation.kind {
             kind if kind.on_device() && declared == Declared::Host => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
             Kind::Imported(imported) if !imported.is_live() => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
-            Kind::Device | Kind::Pool(_) | Kind::Imported(_) => Ok(Side::Device),
+            Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Imported(_) => Ok(Side::Device),
             Kind::Managed { .. } => Ok(Side::Managed),
             Kind::Pinned { .. } | Kind::Registered { .. } => Ok(Side::Pinned),
         }
@@ -192,6 +207,11 @@ impl State {
 
     /// Ends an allocation and returns its memory. Pending work must not need it.
     pub(crate) fn release_allocation(&mut self, address: u64) {
+        if let Some(Kind::Graph { .. }) = self.memory.starting_at(address).map(|allocation| &allocation.kind) {
+            self.graph_memory_unused(address);
+            self.release_graph_memory(address);
+            return;
+        }
         let Some(allocation) = self.memory.remove(address) else { return };
         if let Kind::Pool(pool) = allocation.kind {
             self.give_back_to_pool(pool, allocation.size);

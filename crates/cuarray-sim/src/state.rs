@@ -2,11 +2,14 @@
 //!
 //! A call takes the lock once. Whatever runs foreign code (a host function) lets go of it first.
 
+use crate::capture::Captures;
 use crate::context::Context;
 use crate::device::Device;
 use crate::event::Event;
+use crate::graph::{Exec, Graph, Node, UserObject};
 use crate::memory::Memory;
 use crate::pool::Pool;
+use crate::schedule::HostFunction;
 use crate::stream::Stream;
 use cuarray_abi::*;
 use std::collections::HashMap;
@@ -22,6 +25,13 @@ pub(crate) struct State {
     pub pools: HashMap<CUmemoryPool, Pool>,
     /// Pending links, with the context that each was made in.
     pub links: HashMap<CUlinkState, CUcontext>,
+    pub captures: Captures,
+    pub graphs: HashMap<CUgraph, Graph>,
+    pub graph_nodes: HashMap<CUgraphNode, Node>,
+    pub graph_execs: HashMap<CUgraphExec, Exec>,
+    pub user_objects: HashMap<CUuserObject, UserObject>,
+    /// The callbacks of user objects that nothing refers to any more, still to be made.
+    pub dead_objects: Vec<HostFunction>,
     pub memory: Memory,
     /// Host functions that are enqueued and have not returned.
     pub host_functions: usize,
@@ -42,6 +52,12 @@ impl State {
             events: HashMap::new(),
             pools: HashMap::new(),
             links: HashMap::new(),
+            captures: Captures::new(),
+            graphs: HashMap::new(),
+            graph_nodes: HashMap::new(),
+            graph_execs: HashMap::new(),
+            user_objects: HashMap::new(),
+            dead_objects: Vec::new(),
             memory: Memory::default(),
             host_functions: 0,
             host_function_wanted: false,

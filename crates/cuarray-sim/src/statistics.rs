@@ -26,12 +26,14 @@ pub(crate) fn json(driver: &Driver) -> String {
     let created = state.streams.values().filter(|stream| stream.kind == crate::stream::Kind::Created);
     let streams = created.filter(|stream| !stream.destroyed).count();
     let pending: u64 = state.streams.values().map(|stream| stream.pending()).sum();
+    let graphs = state.graphs.values().filter(|graph| graph.owner == crate::graph::Owner::Program).count();
+    let graph_execs = state.graph_execs.values().filter(|exec| !exec.destroyed).count();
     let pools = state.pools.values().filter(|pool| !pool.is_default).count();
     let (events, contexts, host_functions) = (state.events.len(), state.contexts.len(), state.host_functions);
     drop(state);
     let _ = write!(
         text,
-        "],\"streams\":{streams},\"events\":{events},\"contexts\":{contexts},\"pools\":{pools},\
+        "],\"streams\":{streams},\"events\":{events},\"contexts\":{contexts},\"pools\":{pools},\"graphs\":{graphs},\"graph_execs\":{graph_execs},\
          \"pending_operations\":{pending},\"pending_host_functions\":{host_functions},\"calls\":{{"
     );
     let mut comma = "";

@@ -4,6 +4,7 @@
 //! the stream has executed *n* operations. Streams are never reused, so a point stays meaningful after its stream is gone:
 //! it has happened then, because a stream only goes when it is drained.
 
+use crate::capture::Capturing;
 use crate::driver::Call;
 use crate::schedule::{Operation, Point};
 use crate::state::State;
@@ -19,6 +20,8 @@ pub(crate) enum Kind {
     PerThread,
     /// One that the program made.
     Created,
+    /// One of an executable graph's own, for branches that run beside the stream of the launch.
+    Lane,
 }
 
 /// One stream.
@@ -43,6 +46,8 @@ pub(crate) struct Stream {
     pub destroyed: bool,
     /// The number of the last host function enqueued.
     pub last_host_function: u64,
+    /// Its part in a capture: what it is given is then not executed.
+    pub capturing: Option<Capturing>,
 }
 
 impl Stream {
@@ -61,6 +66,7 @@ impl Stream {
             unordered: false,
             destroyed: false,
             last_host_function: 0,
+            capturing: None,
         }
     }
 
@@ -77,6 +83,11 @@ impl Stream {
     /// The point of its last operation; `handle` is its own.
     pub(crate) fn last(&self, handle: CUstream) -> Point {
         Point { stream: handle, operation: self.enqueued }
+    }
+
+    /// The point that its next operation will be; `handle` is its own.
+    pub(crate) fn next(&self, handle: CUstream) -> Point {
+        Point { stream: handle, operation: self.enqueued + 1 }
     }
 }
 

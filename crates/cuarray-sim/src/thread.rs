@@ -5,7 +5,7 @@
 //! answers `None`, and the call ends with `CUDA_ERROR_DEINITIALIZED` instead of a crash.
 
 use crate::driver::Driver;
-use cuarray_abi::CUcontext;
+use cuarray_abi::{CUcontext, CUstreamCaptureMode};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +18,8 @@ pub(crate) struct Thread {
     pub entered: RefCell<Vec<Arc<Driver>>>,
     /// Whether a host function is running in this thread.
     pub in_host_function: Cell<bool>,
+    /// How much captures keep this thread from (`cuThreadExchangeStreamCaptureMode`).
+    pub capture_mode: Cell<CUstreamCaptureMode>,
     /// The context stack for each driver (by its number) that this thread has used.
     stacks: RefCell<Vec<(u64, Vec<CUcontext>)>>,
 }
@@ -29,6 +31,7 @@ thread_local! {
         number: NEXT.fetch_add(1, Ordering::Relaxed),
         entered: RefCell::default(),
         in_host_function: Cell::new(false),
+        capture_mode: Cell::new(cuarray_abi::CU_STREAM_CAPTURE_MODE_GLOBAL),
         stacks: RefCell::default(),
     };
 }

@@ -30,7 +30,7 @@ words! { u8 u16 c_uint c_int u64 usize }
 macro_rules! handle_words {
     ($($ty:ty)*) => {$(impl Word for $ty { fn word(&self) -> u64 { self.0 as u64 } })*};
 }
-handle_words! { CUcontext CUstream CUevent CUmodule CUfunction CUlibrary CUkernel CUlinkState CUmemoryPool CUresult }
+handle_words! { CUcontext CUstream CUevent CUmodule CUfunction CUlibrary CUkernel CUlinkState CUmemoryPool CUgraph CUgraphNode CUgraphExec CUuserObject CUresult }
 
 impl<T> Word for *mut T {
     fn word(&self) -> u64 {

@@ -27,10 +27,15 @@ fn a_name_means_the_newest_signature_of_the_version_asked_for() {
     let host = program.api.cuLaunchHostFunc.unwrap() as usize;
     assert_eq!(resolve(&program, c"cuLaunchHostFunc", 13010, 0).1, host);
     let status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    for name in [c"cuGraphCreate", c"cuMemCreate", c"cuMemAlloc_v2"] {
+    for name in [c"cuArrayCreate", c"cuMemCreate", c"cuMemAlloc_v2"] {
         assert_eq!(resolve(&program, name, 13000, 0), (missing, 0, status));
     }
-    assert_eq!(program.statistic("cuGraphCreate"), 1);
+    assert_eq!(program.statistic("cuArrayCreate"), 1);
+    // One symbol by two names.
+    let instantiate = program.api.cuGraphInstantiateWithFlags.unwrap() as usize;
+    for (name, version) in [(c"cuGraphInstantiate", 12000), (c"cuGraphInstantiateWithFlags", 11040)] {
+        assert_eq!(resolve(&program, name, version, 0), (success, instantiate, CU_GET_PROC_ADDRESS_SUCCESS));
+    }
     assert_eq!(resolve(&program, c"cuInit", 13000, 3).0, CUresult::CUDA_ERROR_INVALID_VALUE);
 }
 

@@ -144,7 +144,8 @@ pub(super) unsafe fn cuCtxSynchronize(call: &Call<'_>) -> Answer {
 }
 
 pub(super) unsafe fn cuCtxSynchronize_v2(call: &Call<'_>, ctx: CUcontext) -> Answer {
-    let (state, handle) = given_or_current(call, ctx)?;
+    let (mut state, handle) = given_or_current(call, ctx)?;
+    state.forbid_beside_capture(handle)?;
     drop(call.driver.drain_context(state, handle));
     Ok(())
 }

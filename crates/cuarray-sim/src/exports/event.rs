@@ -5,6 +5,7 @@
 use super::transfer::submit;
 use super::*;
 use crate::event::Event;
+use crate::graph::Action;
 use crate::schedule::Work;
 
 pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: c_uint) -> Answer {
@@ -19,26 +20,30 @@ pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: 
     }
     let (mut state, context) = call.current()?;
     let handle = CUevent(crate::handle::fresh());
-    state.events.insert(handle, Event { context, flags, recorded: None, time: None });
+    state.events.insert(handle, Event { context, flags, recorded: None, captured: None, time: None });
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(event, handle) }
 }
 
-/// Makes the event mean this point of the stream; stream and event must be of one context.
+/// Makes the event mean this point of the stream, or of the capture that the stream takes part in; stream and event must be of one context.
 pub(super) unsafe fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUstream) -> Answer {
     let (mut state, handle) = super::stream::stream(call, stream)?;
     let context = state.streams.get(&handle).map(|stream| stream.context);
     if Some(state.event(event)?.context) != context {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
+    if state.captures(handle)? {
+        let captured = state.captured_in(handle);
+        if let Some(event) = state.events.get_mut(&event) {
+            event.meet(None);
+            event.captured = captured;
+        }
+        return Ok(());
+    }
     // The event means the new point before that point can happen, which under the eager schedule is at once.
-    let next = state
-        .streams
-        .get(&handle)
-        .map(|stream| crate::schedule::Point { stream: handle, operation: stream.enqueued + 1 });
+    let next = state.streams.get(&handle).map(|stream| stream.next(handle));
     if let Some(event) = state.events.get_mut(&event) {
-        event.recorded = next;
-        event.time = None;
+        event.meet(next);
     }
     drop(submit(call, state, handle, Work::Record(event), Vec::new())?);
     Ok(())
@@ -50,8 +55,13 @@ pub(super) unsafe fn cuEventRecordWithFlags(
     stream: CUstream,
     flags: c_uint,
 ) -> Answer {
-    // The one flag, for events outside a capture, changes nothing.
-    if flags & !1 != 0 {
+    if flags == CU_EVENT_RECORD_EXTERNAL {
+        let (mut state, handle) = super::stream::stream(call, stream)?;
+        state.event(event)?;
+        let captured = state.capture(handle, || Action::Record(event))?;
+        return if captured { Ok(()) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) };
+    }
+    if flags != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     // SAFETY: the same contract.
@@ -60,7 +70,8 @@ pub(super) unsafe fn cuEventRecordWithFlags(
 
 /// As with streams, each query that says *not ready* lets one operation happen.
 pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Answer {
-    let (state, _) = call.current()?;
+    let (mut state, _) = call.current()?;
+    state.forbid_captured(event)?;
     match state.event(event)?.recorded.filter(|point| !state.happened(*point)) {
         None => Ok(()),
         Some(point) => {
@@ -71,7 +82,8 @@ pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Answer {
 }
 
 pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Answer {
-    let (state, _) = call.current()?;
+    let (mut state, _) = call.current()?;
+    state.forbid_captured(event)?;
     let recorded = state.event(event)?.recorded;
     let device = state.event(event).ok().and_then(|event| state.context(event.context).ok()).map(|owner| owner.device);
     let mut state = call.driver.force(state, recorded.into_iter().collect());
@@ -94,9 +106,10 @@ pub(super) unsafe fn cuEventElapsedTime(
     h_end: CUevent,
 ) -> Answer {
     present(p_milliseconds)?;
-    let (state, _) = call.current()?;
+    let (mut state, _) = call.current()?;
     let mut times = [0; 2];
     for (event, time) in [h_start, h_end].into_iter().zip(&mut times) {
+        state.forbid_captured(event)?;
         let event = state.event(event)?;
         if !event.timed() || event.recorded.is_none() {
             return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);

@@ -80,6 +80,7 @@ fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext)
     };
     let mut state = call.driver.exhaust(state, &contexts);
     let device = state.memory.starting_at(address).map(|allocation| allocation.device);
+    state.release_live(address);
     state.release_allocation(address);
     if let Some(device) = device {
         state.settle_pools(device);
@@ -93,7 +94,9 @@ pub(super) unsafe fn cuMemFree_v2(call: &Call<'_>, dptr: CUdeviceptr) -> Answer 
     }
     let allocation = state.memory.starting_at(dptr).filter(|allocation| !allocation.freed);
     match allocation.map(|allocation| &allocation.kind) {
-        Some(Kind::Device | Kind::Pool(_) | Kind::Managed { .. }) => free(call, state, dptr, current),
+        Some(Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Managed { .. }) => {
+            free(call, state, dptr, current)
+        }
         _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     }
     Ok(())

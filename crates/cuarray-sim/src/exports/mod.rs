@@ -2,15 +2,19 @@
 //!
 //! The modules are the groups of the driver's manual, and their functions bear the exported symbols' names. They answer
 //! `Result`, take the [`Call`] in front of the driver's own parameters, and know nothing of what the shield does: keep panics
-//! from crossing into C, refuse calls before `cuInit`, after a `fork` and from inside host functions, fail on demand, count,
-//! trace, and find out where a call came from.
+//! from crossing into C, refuse calls before `cuInit`, after a `fork`, from inside host functions and beside captures that forbid
+//! them, fail on demand, count, trace, and find out where a call came from.
 // The names and the parameters are the driver's.
 #![allow(non_snake_case, clippy::too_many_arguments)]
 
+mod capture;
 mod context;
 mod device;
 mod event;
 mod execution;
+mod graph;
+mod graph_exec;
+mod graph_node;
 mod initialization;
 mod library;
 mod memory;
@@ -65,13 +69,25 @@ struct Export {
     always: bool,
     /// Whether it does something that a finding may name.
     located: bool,
+    /// Whether a capture may forbid it.
+    capture_unsafe: bool,
 }
 
 /// Whether the calls of an entry point do something that a finding may name: enqueue, make, end or wait for something.
 const fn located(group: &str, symbol: &str) -> bool {
     let acts = matches!(
         group.as_bytes(),
-        b"context" | b"event" | b"execution" | b"memory" | b"pool" | b"primary_context" | b"stream" | b"transfer"
+        b"capture"
+            | b"context"
+            | b"event"
+            | b"execution"
+            | b"graph_exec"
+            | b"graph_node"
+            | b"memory"
+            | b"pool"
+            | b"primary_context"
+            | b"stream"
+            | b"transfer"
     );
     acts && !contains(symbol, "Get") && !contains(symbol, "CtxSetCurrent") && !contains(symbol, "CtxP")
 }
@@ -121,7 +137,11 @@ fn shield<const N: usize>(
         let site =
             if export.located && allowed.is_ok() && driver.finds() { site::capture(entry) } else { site::unknown() };
         let call = Call { driver: &driver, site, thread: number, per_thread: export.per_thread };
-        let result = match allowed.and(fault).and_then(|()| body(&call)) {
+        let safe = || match export.capture_unsafe {
+            true => call.lock().forbid_unsafe(number, call.capture_mode()),
+            false => Ok(()),
+        };
+        let result = match allowed.and(fault).and_then(|()| safe()).and_then(|()| body(&call)) {
             Ok(()) => CUresult::CUDA_SUCCESS,
             Err(code) => code,
         };
@@ -167,6 +187,7 @@ macro_rules! export {
                 per_thread: $per_thread,
                 always: matches!(stringify!($group).as_bytes(), b"initialization") && !matches!(stringify!($symbol).as_bytes(), b"cuInit"),
                 located: const { located(stringify!($group), stringify!($symbol)) },
+                capture_unsafe: const { crate::capture::is_unsafe(stringify!($symbol)) },
             };
             static PLACE: ReturnPlace = ReturnPlace::new();
             let anchor = 0_u8;
@@ -240,6 +261,13 @@ fn meanings(name: &str) -> &'static [Meaning] {
             let (since, legacy) = (entry.since, address as usize);
             let per_thread = per_thread.unwrap_or(address) as usize;
             names.entry(entry.name).or_default().push(Meaning { since, legacy, per_thread });
+        }
+        // From 12.0 on two names mean one symbol.
+        if let Some(with_flags) =
+            names.get("cuGraphInstantiateWithFlags").and_then(|meanings| meanings.first()).copied()
+        {
+            let renamed = Meaning { since: 12000, ..with_flags };
+            names.entry("cuGraphInstantiate").or_default().push(renamed);
         }
         names
     });

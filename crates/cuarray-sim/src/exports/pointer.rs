@@ -251,6 +251,7 @@ pub(super) unsafe fn cuMemPrefetchAsync(
 ) -> Answer {
     let (mut state, current) = call.current()?;
     let stream = state.stream_of(call, current, stream)?;
+    state.forbid_in_capture(stream)?;
     if dst_device != CU_DEVICE_CPU {
         state.device(dst_device)?;
     }

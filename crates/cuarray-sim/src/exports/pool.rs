@@ -22,6 +22,9 @@ fn allocate(call: &Call<'_>, size: u64, pool: Option<CUmemoryPool>, stream: CUst
     let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
     let device = state.context(context)?.device;
     let pool = pool.unwrap_or(state.devices[device].current_pool);
+    if state.captures(stream)? {
+        return state.capture_allocation(stream, pool, size);
+    }
     let mut taken = state.take_from_pool(pool, size);
     if taken == Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY) {
         // Releases that are pending may make room.
@@ -60,11 +63,16 @@ pub(super) unsafe fn cuMemAllocFromPoolAsync(
 pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: CUstream) -> Answer {
     let (mut state, current) = call.current()?;
     let stream = state.stream_of(call, current, stream)?;
+    let captured = state.captures(stream)?;
     if dptr == 0 {
         return Ok(());
     }
+    if captured {
+        return state.capture_release(stream, dptr);
+    }
     let allocation = state.memory.find_mut(dptr).filter(|allocation| allocation.address == dptr);
-    let allocation = allocation.filter(|allocation| matches!(allocation.kind, Kind::Device | Kind::Pool(_)));
+    let allocation =
+        allocation.filter(|allocation| matches!(allocation.kind, Kind::Device | Kind::Pool(_) | Kind::Graph { .. }));
     let allocation = allocation.ok_or(INVALID_VALUE)?;
     allocation.freed = true;
     drop(submit(call, state, stream, Work::Release { address: dptr }, Vec::new())?);

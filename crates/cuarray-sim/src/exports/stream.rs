@@ -7,6 +7,7 @@ use super::context::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use super::transfer::submit;
 use super::*;
 use crate::driver::Guard;
+use crate::graph::Action;
 use crate::memory::Kind as MemoryKind;
 use crate::schedule::{HostFunction, Work};
 use crate::stream::{Kind, Stream};
@@ -50,6 +51,7 @@ pub(super) unsafe fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> An
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
     let (mut state, handle) = self::stream(call, stream)?;
+    state.stream_leaves_capture(handle);
     if let Some(stream) = state.streams.get_mut(&handle) {
         stream.destroyed = true;
     }
@@ -58,7 +60,8 @@ pub(super) unsafe fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> An
 }
 
 pub(super) unsafe fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> Answer {
-    let (state, handle) = self::stream(call, stream)?;
+    let (mut state, handle) = self::stream(call, stream)?;
+    state.forbid_in_capture(handle)?;
     let device = state.streams.get(&handle).and_then(|stream| state.contexts.get(&stream.context));
     let device = device.map(|context| context.device);
     let tail = state.stream_tail(handle);
@@ -71,7 +74,8 @@ pub(super) unsafe fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> A
 
 /// A program that polls must see the end one day: each query that says *not ready* lets one operation happen.
 pub(super) unsafe fn cuStreamQuery(call: &Call<'_>, stream: CUstream) -> Answer {
-    let (state, handle) = self::stream(call, stream)?;
+    let (mut state, handle) = self::stream(call, stream)?;
+    state.forbid_in_capture(handle)?;
     let tail = state.stream_tail(handle);
     if tail.is_empty() {
         return Ok(());
@@ -81,10 +85,18 @@ pub(super) unsafe fn cuStreamQuery(call: &Call<'_>, stream: CUstream) -> Answer 
 }
 
 pub(super) unsafe fn cuStreamWaitEvent(call: &Call<'_>, stream: CUstream, event: CUevent, flags: c_uint) -> Answer {
-    if flags & !1 != 0 {
+    if flags & !CU_EVENT_WAIT_EXTERNAL != 0 {
         return Err(INVALID_VALUE);
     }
-    let (state, handle) = self::stream(call, stream)?;
+    let (mut state, handle) = self::stream(call, stream)?;
+    if flags == CU_EVENT_WAIT_EXTERNAL {
+        state.event(event)?;
+        let captured = state.capture(handle, || Action::Wait(event))?;
+        return if captured { Ok(()) } else { Err(INVALID_VALUE) };
+    }
+    if state.wait_in_capture(handle, event)? {
+        return Ok(());
+    }
     let recorded = state.event(event)?.recorded.filter(|point| !state.happened(*point));
     if let Some(point) = recorded {
         drop(submit(call, state, handle, Work::Wait, vec![point])?);
@@ -94,7 +106,10 @@ pub(super) unsafe fn cuStreamWaitEvent(call: &Call<'_>, stream: CUstream, event:
 
 /// Enqueues a host function and sees to it that it runs even if the program never calls again.
 fn enqueue_host_function(call: &Call<'_>, stream: CUstream, function: HostFunction) -> Answer {
-    let (state, handle) = self::stream(call, stream)?;
+    let (mut state, handle) = self::stream(call, stream)?;
+    if state.capture(handle, || Action::Host(function))? {
+        return Ok(());
+    }
     let (mut state, _) = submit(call, state, handle, Work::HostFunction(function), Vec::new())?;
     if state.host_functions > 0 {
         call.driver.watch_host_functions(&mut state);
@@ -110,6 +125,9 @@ pub(super) unsafe fn cuStreamAddCallback(
     flags: c_uint,
 ) -> Answer {
     let (Some(function), 0) = (callback, flags) else { return Err(INVALID_VALUE) };
+    let (mut state, handle) = self::stream(call, stream)?;
+    state.forbid_in_capture(handle)?;
+    drop(state);
     enqueue_host_function(call, stream, HostFunction::Callback { function, stream, data: user_data })
 }
 
@@ -201,7 +219,8 @@ pub(super) unsafe fn cuStreamAttachMemAsync(
     length: usize,
     flags: c_uint,
 ) -> Answer {
-    let (state, handle) = self::stream(call, stream)?;
+    let (mut state, handle) = self::stream(call, stream)?;
+    state.forbid_in_capture(handle)?;
     if !matches!(flags, CU_MEM_ATTACH_GLOBAL | CU_MEM_ATTACH_HOST | CU_MEM_ATTACH_SINGLE) {
         return Err(INVALID_VALUE);
     }
@@ -212,41 +231,4 @@ pub(super) unsafe fn cuStreamAttachMemAsync(
     }
     drop(submit(call, state, handle, Work::Wait, Vec::new())?);
     Ok(())
-}
-
-pub(super) unsafe fn cuStreamIsCapturing(
-    call: &Call<'_>,
-    stream: CUstream,
-    capture_status: *mut CUstreamCaptureStatus,
-) -> Answer {
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { answer(call, stream, capture_status, |_| CU_STREAM_CAPTURE_STATUS_NONE) }
-}
-
-/// Nothing is ever captured, so of the outputs only the status is written, as the manual has it.
-pub(super) unsafe fn cuStreamGetCaptureInfo_v2(
-    call: &Call<'_>,
-    stream: CUstream,
-    capture_status_out: *mut CUstreamCaptureStatus,
-    _id_out: *mut u64,
-    _graph_out: *mut CUgraph,
-    _dependencies_out: *mut *const CUgraphNode,
-    _num_dependencies_out: *mut usize,
-) -> Answer {
-    // SAFETY: the same contract.
-    unsafe { cuStreamIsCapturing(call, stream, capture_status_out) }
-}
-
-pub(super) unsafe fn cuStreamGetCaptureInfo_v3(
-    call: &Call<'_>,
-    stream: CUstream,
-    capture_status_out: *mut CUstreamCaptureStatus,
-    _id_out: *mut u64,
-    _graph_out: *mut CUgraph,
-    _dependencies_out: *mut *const CUgraphNode,
-    _edge_data_out: *mut *const CUgraphEdgeData,
-    _num_dependencies_out: *mut usize,
-) -> Answer {
-    // SAFETY: the same contract.
-    unsafe { cuStreamIsCapturing(call, stream, capture_status_out) }
 }

@@ -7,8 +7,9 @@
 
 use super::*;
 use crate::config::Schedule;
-use crate::copy::{Copy, Extent, Fill, Place, Source, stage};
+use crate::copy::{Copy, End, Extent, Fill, Place, Source, Transfer, stage};
 use crate::driver::Guard;
+use crate::graph::{Action, CopyNode, FillNode};
 use crate::memory::{Declared, Side};
 use crate::schedule::{Point, Work};
 use crate::state::State;
@@ -30,27 +31,6 @@ impl Manner {
             Manner::Async(stream) => stream,
             Manner::Plain => CUstream::NULL,
         }
-    }
-}
-
-/// One side of a copy as its caller describes it.
-#[derive(Clone, Copy)]
-struct End {
-    declared: Declared,
-    place: Place,
-}
-
-impl End {
-    fn host(address: *const c_void) -> End {
-        End { declared: Declared::Host, place: Place::row(address as u64) }
-    }
-
-    fn device(address: CUdeviceptr) -> End {
-        End { declared: Declared::Device, place: Place::row(address) }
-    }
-
-    fn unified(address: CUdeviceptr) -> End {
-        End { declared: Declared::Unified, place: Place::row(address) }
     }
 }
 
@@ -78,12 +58,28 @@ fn sync_memops(state: &State, context: CUcontext, address: u64) -> bool {
     of_context || state.memory.find(address).is_some_and(|allocation| allocation.sync_memops)
 }
 
+/// What capture means for a copy or a fill: whether it is to become a node. One that waits cannot.
+fn captures(call: &Call<'_>, state: &mut State, stream: CUstream, manner: Manner) -> Result<bool, CUresult> {
+    if matches!(manner, Manner::Plain) {
+        state.forbid_in_capture(stream)?;
+        state.forbid_unsafe(call.thread, call.capture_mode())?;
+    }
+    state.captures(stream)
+}
+
 /// Checks, enqueues and, where the call must, waits for a copy. Answers its point.
 fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, manner: Manner) -> Answer {
     let (mut state, current) = call.current()?;
     let stream = state.stream_of(call, current, manner.stream())?;
+    let captured = captures(call, &mut state, stream, manner)?;
     if extent.is_empty() {
         return Ok(());
+    }
+    if captured {
+        let transfer = Transfer { target, source, extent };
+        state.check_copy(&transfer)?;
+        let node = CopyNode::captured(transfer, current);
+        return state.capture_node(stream, Action::Copy(Box::new(node))).map(|_| ());
     }
     let to = state.side(target.place.address, target.place.span(extent)?, target.declared)?;
     let from = state.side(source.place.address, source.place.span(extent)?, source.declared)?;
@@ -113,6 +109,7 @@ fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, manner: M
 fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, manner: Manner) -> Answer {
     let (mut state, current) = call.current()?;
     let stream = state.stream_of(call, current, manner.stream())?;
+    let captured = captures(call, &mut state, stream, manner)?;
     let (value, value_size) = value;
     let aligned = target.address.is_multiple_of(u64::from(value_size))
         && (extent.height <= 1 || target.pitch.is_multiple_of(u64::from(value_size)));
@@ -124,6 +121,11 @@ fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, manner
     }
     if extent.height > 1 && target.pitch < extent.width {
         return Err(INVALID_VALUE);
+    }
+    if captured {
+        let node = FillNode::captured(&Fill { target, value, value_size, extent }, current);
+        state.check_fill(&node)?;
+        return state.capture_node(stream, Action::Fill(node)).map(|_| ());
     }
     let side = state.side(target.address, target.span(extent)?, Declared::Device)?;
     let waits =
@@ -226,8 +228,10 @@ fn in_context(call: &Call<'_>, address: CUdeviceptr, context: CUcontext) -> Answ
 fn serialized(call: &Call<'_>, contexts: [CUcontext; 2], copy: impl FnOnce() -> Answer) -> Answer {
     let (mut state, current) = call.current()?;
     let mut before = Vec::new();
+    state.forbid_unsafe(call.thread, call.capture_mode())?;
     for context in contexts {
         let legacy = state.context(context)?.legacy;
+        state.forbid_in_capture(legacy)?;
         before.extend(state.stream_tail(legacy));
     }
     let own = state.stream_of(call, current, CU_STREAM_LEGACY)?;
@@ -381,6 +385,12 @@ macro_rules! ends_3d {
         };
         (end(target, extent)?, end(source, extent)?, extent)
     }};
+}
+
+/// What a 3-D descriptor asks for.
+pub(super) fn transfer_of(copy: &CUDA_MEMCPY3D) -> Result<Transfer, CUresult> {
+    let (target, source, extent) = ends_3d!(copy);
+    Ok(Transfer { target, source, extent })
 }
 
 pub(super) unsafe fn cuMemcpy2D_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY2D) -> Answer {

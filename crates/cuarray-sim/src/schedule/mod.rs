@@ -43,6 +43,8 @@ pub(crate) enum Work {
         address: u64,
     },
     HostFunction(HostFunction),
+    /// The end of an executable graph that was destroyed while a launch was pending.
+    EndExec(CUgraphExec),
 }
 
 /// A function of the program's that runs in stream order.
@@ -123,8 +125,10 @@ impl State {
                 if let Some(arena) = self.arena_of(address) {
                     arena.soil(address, size);
                 }
+                self.graph_memory_used(address);
             }
             Work::Release { address } => self.release_allocation(address),
+            Work::EndExec(exec) => self.end_exec(exec),
         }
     }
 }
@@ -182,7 +186,7 @@ impl Driver {
                 Step::Busy => break,
             }
         }
-        state
+        self.bury(state)
     }
 
     /// Executes the next operation of a stream, or adds what must happen before it to `wanted`.
@@ -227,7 +231,7 @@ impl Driver {
 }
 
 /// Calls a host function in this thread, which may make no driver calls meanwhile.
-fn call_outside(function: HostFunction) {
+pub(crate) fn call_outside(function: HostFunction) {
     thread::with(|thread| thread.in_host_function.set(true));
     // SAFETY: the program gave the function with its data to be called once, when the work in front of it is done.
     unsafe {

@@ -1,0 +1,234 @@
+//! Stream capture.
+//!
+//! Driver API: [stream management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html). The rules are in
+//! `capture`.
+
+use super::graph::{check_edge_data, list};
+use super::stream::stream;
+use super::*;
+use crate::capture::Capturing;
+
+const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+/// As since CUDA 10.1 with the strictest mode.
+pub(super) unsafe fn cuStreamBeginCapture(call: &Call<'_>, stream: CUstream) -> Answer {
+    // SAFETY: the same contract.
+    unsafe { cuStreamBeginCapture_v2(call, stream, CU_STREAM_CAPTURE_MODE_GLOBAL) }
+}
+
+pub(super) unsafe fn cuStreamBeginCapture_v2(call: &Call<'_>, stream: CUstream, mode: CUstreamCaptureMode) -> Answer {
+    let (mut state, handle) = self::stream(call, stream)?;
+    state.begin_capture(handle, call.thread, mode, None)
+}
+
+pub(super) unsafe fn cuStreamBeginCaptureToGraph(
+    call: &Call<'_>,
+    stream: CUstream,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    dependency_data: *const CUgraphEdgeData,
+    num_dependencies: usize,
+    mode: CUstreamCaptureMode,
+) -> Answer {
+    // SAFETY: arrays of that many entries, by the driver's contract.
+    let after = unsafe {
+        check_edge_data(dependency_data, num_dependencies)?;
+        list(dependencies, num_dependencies)?
+    };
+    let (mut state, handle) = self::stream(call, stream)?;
+    state.begin_capture(handle, call.thread, mode, Some((graph, after)))
+}
+
+/// A capture that failed is over too, and gives no graph.
+pub(super) unsafe fn cuStreamEndCapture(call: &Call<'_>, stream: CUstream, p_graph: *mut CUgraph) -> Answer {
+    let (mut state, handle) = self::stream(call, stream)?;
+    if state.capture_of(handle).is_some() {
+        present(p_graph)?;
+    }
+    let ended = state.end_capture(handle, call.thread);
+    drop(call.driver.bury(state));
+    if !p_graph.is_null() {
+        // SAFETY: the caller's pointer, by the driver's contract.
+        unsafe { put(p_graph, *ended.as_ref().unwrap_or(&CUgraph::NULL))? };
+    }
+    ended.map(|_| ())
+}
+
+/// What is told of a stream's capture.
+struct Info {
+    status: CUstreamCaptureStatus,
+    id: u64,
+    graph: CUgraph,
+    dependencies: (*const CUgraphNode, *const CUgraphEdgeData, usize),
+}
+
+fn info(call: &Call<'_>, stream: CUstream) -> Result<Info, CUresult> {
+    let (mut state, handle) = self::stream(call, stream)?;
+    // Asking does no harm to the capture.
+    if state.legacy_is_blocked(handle) {
+        return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    }
+    let state = &mut *state;
+    let capturing = state.streams.get_mut(&handle).and_then(|stream| stream.capturing.as_mut());
+    let found = capturing.and_then(|capturing| Some((state.captures.get(&capturing.id)?, capturing)));
+    let none = (std::ptr::null(), std::ptr::null(), 0);
+    Ok(match found {
+        None => Info { status: CU_STREAM_CAPTURE_STATUS_NONE, id: 0, graph: CUgraph::NULL, dependencies: none },
+        Some((capture, Capturing { id, .. })) if capture.invalidated => {
+            let status = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+            Info { status, id: *id, graph: CUgraph::NULL, dependencies: none }
+        }
+        Some((capture, Capturing { id, after, edges })) => {
+            edges.resize(after.len(), CUgraphEdgeData::default());
+            let dependencies = (after.as_ptr(), edges.as_ptr(), after.len());
+            Info { status: CU_STREAM_CAPTURE_STATUS_ACTIVE, id: *id, graph: capture.graph, dependencies }
+        }
+    })
+}
+
+pub(super) unsafe fn cuStreamIsCapturing(
+    call: &Call<'_>,
+    stream: CUstream,
+    capture_status: *mut CUstreamCaptureStatus,
+) -> Answer {
+    present(capture_status)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(capture_status, info(call, stream)?.status) }
+}
+
+pub(super) unsafe fn cuStreamGetCaptureInfo(
+    call: &Call<'_>,
+    stream: CUstream,
+    capture_status_out: *mut CUstreamCaptureStatus,
+    id_out: *mut u64,
+) -> Answer {
+    let none: *mut c_void = std::ptr::null_mut();
+    // SAFETY: the same contract; null asks for nothing.
+    unsafe {
+        cuStreamGetCaptureInfo_v2(call, stream, capture_status_out, id_out, none.cast(), none.cast(), none.cast())
+    }
+}
+
+pub(super) unsafe fn cuStreamGetCaptureInfo_v2(
+    call: &Call<'_>,
+    stream: CUstream,
+    capture_status_out: *mut CUstreamCaptureStatus,
+    id_out: *mut u64,
+    graph_out: *mut CUgraph,
+    dependencies_out: *mut *const CUgraphNode,
+    num_dependencies_out: *mut usize,
+) -> Answer {
+    let (none, nodes) = (std::ptr::null_mut(), dependencies_out);
+    // SAFETY: the same contract; null asks for nothing.
+    unsafe {
+        cuStreamGetCaptureInfo_v3(
+            call,
+            stream,
+            capture_status_out,
+            id_out,
+            graph_out,
+            nodes,
+            none,
+            num_dependencies_out,
+        )
+    }
+}
+
+/// Of a stream that does not capture only the status is written, as the manual has it. The arrays are the stream's
+/// own.
+pub(super) unsafe fn cuStreamGetCaptureInfo_v3(
+    call: &Call<'_>,
+    stream: CUstream,
+    capture_status_out: *mut CUstreamCaptureStatus,
+    id_out: *mut u64,
+    graph_out: *mut CUgraph,
+    dependencies_out: *mut *const CUgraphNode,
+    edge_data_out: *mut *const CUgraphEdgeData,
+    num_dependencies_out: *mut usize,
+) -> Answer {
+    present(capture_status_out)?;
+    if !edge_data_out.is_null() && dependencies_out.is_null() {
+        return Err(INVALID_VALUE);
+    }
+    let info = info(call, stream)?;
+    let active = info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    // SAFETY: the caller's pointers, by the driver's contract; those that are null ask for nothing.
+    unsafe {
+        put(capture_status_out, info.status)?;
+        if active && !id_out.is_null() {
+            put(id_out, info.id)?;
+        }
+        if active && !graph_out.is_null() {
+            put(graph_out, info.graph)?;
+        }
+        if active && !dependencies_out.is_null() {
+            put(dependencies_out, info.dependencies.0)?;
+        }
+        if active && !edge_data_out.is_null() {
+            put(edge_data_out, info.dependencies.1)?;
+        }
+        if active && !num_dependencies_out.is_null() {
+            put(num_dependencies_out, info.dependencies.2)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuStreamUpdateCaptureDependencies(
+    call: &Call<'_>,
+    stream: CUstream,
+    dependencies: *mut CUgraphNode,
+    num_dependencies: usize,
+    flags: c_uint,
+) -> Answer {
+    let data = std::ptr::null();
+    // SAFETY: the same contract.
+    unsafe { cuStreamUpdateCaptureDependencies_v2(call, stream, dependencies, data, num_dependencies, flags) }
+}
+
+/// Adds to the nodes that the stream's next one comes after, or replaces them.
+pub(super) unsafe fn cuStreamUpdateCaptureDependencies_v2(
+    call: &Call<'_>,
+    stream: CUstream,
+    dependencies: *mut CUgraphNode,
+    dependency_data: *const CUgraphEdgeData,
+    num_dependencies: usize,
+    flags: c_uint,
+) -> Answer {
+    if flags & !CU_STREAM_SET_CAPTURE_DEPENDENCIES != 0 {
+        return Err(INVALID_VALUE);
+    }
+    // SAFETY: arrays of that many entries, by the driver's contract.
+    let nodes = unsafe {
+        check_edge_data(dependency_data, num_dependencies)?;
+        list(dependencies.cast_const(), num_dependencies)?
+    };
+    let (mut state, handle) = self::stream(call, stream)?;
+    let id = state.capture_of(handle).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
+    if !state.captures(handle)? {
+        return Err(CUresult::CUDA_ERROR_ILLEGAL_STATE);
+    }
+    let graph = state.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?.graph;
+    if !nodes.iter().all(|node| state.is_in(*node, graph)) {
+        return Err(INVALID_VALUE);
+    }
+    if flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES
+        && let Some(capturing) = state.streams.get_mut(&handle).and_then(|stream| stream.capturing.as_mut())
+    {
+        capturing.after.clear();
+    }
+    state.add_dependencies(handle, nodes);
+    Ok(())
+}
+
+pub(super) unsafe fn cuThreadExchangeStreamCaptureMode(_: &Call<'_>, mode: *mut CUstreamCaptureMode) -> Answer {
+    present(mode)?;
+    // SAFETY: the caller's pointer, by the driver's contract; nothing is said of its alignment.
+    let wanted = unsafe { mode.read_unaligned() };
+    if wanted > CU_STREAM_CAPTURE_MODE_RELAXED {
+        return Err(INVALID_VALUE);
+    }
+    let before = thread::with(|thread| thread.capture_mode.replace(wanted));
+    // SAFETY: as above.
+    unsafe { put(mode, before.ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?) }
+}

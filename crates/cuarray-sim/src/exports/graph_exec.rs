@@ -1,0 +1,322 @@
+//! Executable graphs: instantiation, launch and update.
+//!
+//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
+
+use super::graph_node::{copy_action, fill_action, host_action, node_action};
+use super::stream::stream;
+use super::*;
+use crate::config::Schedule;
+use crate::driver::Guard;
+use crate::graph::{Action, Owner};
+use crate::schedule::Work;
+
+const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+pub(super) unsafe fn cuGraphInstantiate(
+    call: &Call<'_>,
+    p_exec: *mut CUgraphExec,
+    graph: CUgraph,
+    p_error_node: *mut CUgraphNode,
+    log_buffer: *mut c_char,
+    buffer_size: usize,
+) -> Answer {
+    // SAFETY: the same contract.
+    unsafe { cuGraphInstantiate_v2(call, p_exec, graph, p_error_node, log_buffer, buffer_size) }
+}
+
+/// The log says in a sentence what the result means.
+pub(super) unsafe fn cuGraphInstantiate_v2(
+    call: &Call<'_>,
+    p_exec: *mut CUgraphExec,
+    graph: CUgraph,
+    p_error_node: *mut CUgraphNode,
+    log_buffer: *mut c_char,
+    buffer_size: usize,
+) -> Answer {
+    present(p_exec)?;
+    let made = call.lock().instantiate(graph, 0);
+    let (node, text) = match &made {
+        Ok(_) => (CUgraphNode::NULL, ""),
+        Err((code, node)) if node.is_null() => (*node, code.name().unwrap_or_default()),
+        Err((_, node)) => (*node, "the edges make a cycle"),
+    };
+    // SAFETY: the caller's pointers, by the driver's contract; those that are null ask for nothing.
+    unsafe {
+        if !p_error_node.is_null() {
+            put(p_error_node, node)?;
+        }
+        if !log_buffer.is_null() && buffer_size > 0 {
+            let length = text.len().min(buffer_size - 1);
+            std::ptr::copy_nonoverlapping(text.as_ptr(), log_buffer.cast(), length);
+            log_buffer.add(length).write(0);
+        }
+        put(p_exec, made.map_err(|(code, _)| code)?)
+    }
+}
+
+pub(super) unsafe fn cuGraphInstantiateWithFlags(
+    call: &Call<'_>,
+    p_exec: *mut CUgraphExec,
+    graph: CUgraph,
+    flags: u64,
+) -> Answer {
+    present(p_exec)?;
+    // Without a stream there is nothing to upload in.
+    if flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD != 0 {
+        return Err(INVALID_VALUE);
+    }
+    let exec = call.lock().instantiate(graph, flags).map_err(|(code, _)| code)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(p_exec, exec) }
+}
+
+pub(super) unsafe fn cuGraphInstantiateWithParams(
+    call: &Call<'_>,
+    p_exec: *mut CUgraphExec,
+    graph: CUgraph,
+    instantiate_params: *mut CUDA_GRAPH_INSTANTIATE_PARAMS,
+) -> Answer {
+    present(p_exec)?;
+    present(instantiate_params)?;
+    // SAFETY: the caller's parameters, by the driver's contract; nothing is said of their alignment.
+    let mut params = unsafe { instantiate_params.read_unaligned() };
+    let made = call.lock().instantiate(graph, params.flags);
+    (params.result_out, params.hErrNode_out) = match made {
+        Ok(_) => (CUDA_GRAPH_INSTANTIATE_SUCCESS, CUgraphNode::NULL),
+        Err((_, node)) if node.is_null() => (CUDA_GRAPH_INSTANTIATE_ERROR, node),
+        Err((_, node)) => (CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, node),
+    };
+    // SAFETY: as above.
+    unsafe { put(instantiate_params, params)? };
+    let exec = made.map_err(|(code, _)| code)?;
+    if params.flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD != 0 {
+        // SAFETY: the same contract.
+        unsafe { cuGraphUpload(call, exec, params.hUploadStream)? };
+    }
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(p_exec, exec) }
+}
+
+pub(super) unsafe fn cuGraphExecGetFlags(call: &Call<'_>, exec: CUgraphExec, flags: *mut u64) -> Answer {
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(flags, call.lock().exec(exec)?.flags) }
+}
+
+pub(super) unsafe fn cuGraphExecGetId(call: &Call<'_>, exec: CUgraphExec, graph_id: *mut c_uint) -> Answer {
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(graph_id, call.lock().exec(exec)?.id) }
+}
+
+/// There is no other place to bring a graph to; the call takes its turn in the stream.
+pub(super) unsafe fn cuGraphUpload(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Answer {
+    let (mut state, handle) = self::stream(call, stream)?;
+    state.exec(exec)?;
+    state.forbid_in_capture(handle)?;
+    drop(super::transfer::submit(call, state, handle, Work::Wait, Vec::new())?);
+    Ok(())
+}
+
+/// In a stream that captures, a launch is a child graph node.
+pub(super) unsafe fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Answer {
+    let (mut state, handle) = self::stream(call, stream)?;
+    let graph = state.exec(exec)?.graph;
+    if state.captures(handle)? {
+        if state.has_memory_nodes(graph) {
+            return unsupported();
+        }
+        let child = state.clone_graph(graph, Owner::Program)?;
+        return state.capture_node(handle, Action::Child(child)).map(|_| ());
+    }
+    let end = state.launch(exec, handle)?;
+    if state.host_functions > 0 {
+        call.driver.watch_host_functions(&mut state);
+    }
+    if matches!(&call.driver.config, Ok(config) if config.schedule == Schedule::Eager) {
+        drop(call.driver.force(state, vec![end]));
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuGraphExecDestroy(call: &Call<'_>, exec: CUgraphExec) -> Answer {
+    let mut state = call.lock();
+    state.destroy_exec(exec)?;
+    drop(call.driver.bury(state));
+    Ok(())
+}
+
+pub(super) unsafe fn cuGraphExecUpdate(
+    call: &Call<'_>,
+    exec: CUgraphExec,
+    graph: CUgraph,
+    error_node_out: *mut CUgraphNode,
+    update_result_out: *mut CUgraphExecUpdateResult,
+) -> Answer {
+    present(error_node_out)?;
+    present(update_result_out)?;
+    let mut info = CUgraphExecUpdateResultInfo::default();
+    // SAFETY: the same contract, and a place of this function's own.
+    unsafe {
+        let updated = cuGraphExecUpdate_v2(call, exec, graph, &mut info);
+        put(error_node_out, info.errorNode)?;
+        put(update_result_out, info.result)?;
+        updated
+    }
+}
+
+pub(super) unsafe fn cuGraphExecUpdate_v2(
+    call: &Call<'_>,
+    exec: CUgraphExec,
+    graph: CUgraph,
+    result_info: *mut CUgraphExecUpdateResultInfo,
+) -> Answer {
+    present(result_info)?;
+    let mut state = call.lock();
+    state.exec(exec)?;
+    state.graph(graph)?;
+    let updated = state.update_exec(exec, graph);
+    drop(call.driver.bury(state));
+    let info = match &updated {
+        Ok(()) => CUgraphExecUpdateResultInfo::default(),
+        Err(refusal) => {
+            let (result, node, from) = (refusal.result, refusal.node, refusal.from);
+            CUgraphExecUpdateResultInfo { result, errorNode: node, errorFromNode: from }
+        }
+    };
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(result_info, info)? };
+    updated.map_err(|_| CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
+}
+
+/// Changes a node, if it is of the kind that the function is for.
+fn update(mut state: Guard<'_>, exec: CUgraphExec, node: CUgraphNode, action: Action) -> Answer {
+    state.update_node(exec, node, action)
+}
+
+pub(super) unsafe fn cuGraphExecNodeSetParams(
+    call: &Call<'_>,
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    node_params: *mut CUgraphNodeParams,
+) -> Answer {
+    present(node_params)?;
+    let state = call.lock();
+    // SAFETY: the caller's parameters, by the driver's contract; nothing is said of their alignment.
+    let params = unsafe { node_params.read_unaligned() };
+    // SAFETY: as above.
+    match unsafe { node_action(&state, call, &params)? } {
+        Action::Child(child) => {
+            drop(state);
+            // SAFETY: the same contract.
+            unsafe { cuGraphExecChildGraphNodeSetParams(call, exec, node, child) }
+        }
+        Action::Allocate(_) | Action::Free(_) | Action::Empty => unsupported(),
+        action => update(state, exec, node, action),
+    }
+}
+
+pub(super) unsafe fn cuGraphExecMemcpyNodeSetParams(
+    call: &Call<'_>,
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    copy_params: *const CUDA_MEMCPY3D,
+    ctx: CUcontext,
+) -> Answer {
+    let state = call.lock();
+    // SAFETY: the caller's parameters, by the driver's contract.
+    let action = unsafe { copy_action(&state, call, copy_params, ctx)? };
+    update(state, exec, node, action)
+}
+
+pub(super) unsafe fn cuGraphExecMemsetNodeSetParams(
+    call: &Call<'_>,
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    memset_params: *const CUDA_MEMSET_NODE_PARAMS,
+    ctx: CUcontext,
+) -> Answer {
+    let state = call.lock();
+    // SAFETY: the caller's parameters, by the driver's contract.
+    let action = unsafe { fill_action(&state, call, memset_params, ctx)? };
+    update(state, exec, node, action)
+}
+
+pub(super) unsafe fn cuGraphExecHostNodeSetParams(
+    call: &Call<'_>,
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    node_params: *const CUDA_HOST_NODE_PARAMS,
+) -> Answer {
+    // SAFETY: the caller's parameters, by the driver's contract.
+    let action = unsafe { host_action(node_params)? };
+    update(call.lock(), exec, node, action)
+}
+
+pub(super) unsafe fn cuGraphExecChildGraphNodeSetParams(
+    call: &Call<'_>,
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    child_graph: CUgraph,
+) -> Answer {
+    let mut state = call.lock();
+    state.graph(child_graph)?;
+    state.update_child(exec, node, child_graph)
+}
+
+pub(super) unsafe fn cuGraphExecEventRecordNodeSetEvent(
+    call: &Call<'_>,
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    event: CUevent,
+) -> Answer {
+    let state = call.lock();
+    state.event(event)?;
+    update(state, exec, node, Action::Record(event))
+}
+
+pub(super) unsafe fn cuGraphExecEventWaitNodeSetEvent(
+    call: &Call<'_>,
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    event: CUevent,
+) -> Answer {
+    let state = call.lock();
+    state.event(event)?;
+    update(state, exec, node, Action::Wait(event))
+}
+
+/// The node of an executable graph, if it is of a kind that can be switched off.
+fn switchable(state: &Guard<'_>, exec: CUgraphExec, node: CUgraphNode) -> Result<CUgraphNode, CUresult> {
+    let own = state.node_of_exec(exec, node)?;
+    match state.node(own)?.action {
+        Action::Copy(_) | Action::Fill(_) => Ok(own),
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+pub(super) unsafe fn cuGraphNodeSetEnabled(
+    call: &Call<'_>,
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    is_enabled: c_uint,
+) -> Answer {
+    let mut state = call.lock();
+    let own = switchable(&state, exec, node)?;
+    let exec = state.exec_mut(exec)?;
+    match is_enabled {
+        0 => exec.disabled.insert(own),
+        _ => exec.disabled.remove(&own),
+    };
+    Ok(())
+}
+
+pub(super) unsafe fn cuGraphNodeGetEnabled(
+    call: &Call<'_>,
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    is_enabled: *mut c_uint,
+) -> Answer {
+    let state = call.lock();
+    let own = switchable(&state, exec, node)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(is_enabled, c_uint::from(!state.exec(exec)?.disabled.contains(&own))) }
+}

@@ -1,0 +1,689 @@
+//! The nodes of graphs: adding them, and reading and changing their parameters; and the memory that they allocate.
+//!
+//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). For each kind there are
+//! functions of its own, and one general set that takes a union; all come down to an [`Action`].
+
+use super::graph::{check_edge_data, child_of, list};
+use super::transfer::transfer_of;
+use super::*;
+use crate::graph::{Action, CopyNode, FillNode, Given, Owner};
+use crate::schedule::HostFunction;
+use crate::state::State;
+
+const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+/// The context of a handle; where there is none the current one.
+fn context_of(state: &State, call: &Call<'_>, ctx: CUcontext) -> Result<CUcontext, CUresult> {
+    let ctx = if ctx.is_null() { call.top_context().unwrap_or_default() } else { ctx };
+    state.context(ctx).map(|_| ctx)
+}
+
+/// What a memcpy node of these parameters does.
+///
+/// # Safety
+/// `params` is null or may be read.
+pub(super) unsafe fn copy_action(
+    state: &State,
+    call: &Call<'_>,
+    params: *const CUDA_MEMCPY3D,
+    ctx: CUcontext,
+) -> Result<Action, CUresult> {
+    present(params)?;
+    // SAFETY: by this function's contract; nothing is said of its alignment.
+    let params = unsafe { params.read_unaligned() };
+    let transfer = transfer_of(&params)?;
+    let context = context_of(state, call, ctx)?;
+    state.check_copy(&transfer)?;
+    Ok(Action::Copy(Box::new(CopyNode { params: Given(params), transfer, context })))
+}
+
+/// What a memset node of these parameters does.
+///
+/// # Safety
+/// `params` is null or may be read.
+pub(super) unsafe fn fill_action(
+    state: &State,
+    call: &Call<'_>,
+    params: *const CUDA_MEMSET_NODE_PARAMS,
+    ctx: CUcontext,
+) -> Result<Action, CUresult> {
+    present(params)?;
+    // SAFETY: by this function's contract; nothing is said of its alignment.
+    let params = unsafe { params.read_unaligned() };
+    let node = FillNode { params, context: context_of(state, call, ctx)? };
+    state.check_fill(&node)?;
+    Ok(Action::Fill(node))
+}
+
+/// What a host node of these parameters does.
+///
+/// # Safety
+/// `params` is null or may be read.
+pub(super) unsafe fn host_action(params: *const CUDA_HOST_NODE_PARAMS) -> Result<Action, CUresult> {
+    present(params)?;
+    // SAFETY: by this function's contract; nothing is said of its alignment.
+    let params = unsafe { params.read_unaligned() };
+    let function = params.function.ok_or(INVALID_VALUE)?;
+    Ok(Action::Host(HostFunction::Launched { function, data: params.userData }))
+}
+
+/// Reads the parameters of a kind from the union.
+///
+/// # Safety
+/// `T` is one of the union's members, all of which any bytes make.
+unsafe fn member<T: Copy>(params: &CUgraphNodeParams) -> T {
+    const { assert!(size_of::<T>() <= size_of::<[u64; 29]>()) };
+    // SAFETY: by this function's contract, and the room is enough.
+    unsafe { params.params.as_ptr().cast::<T>().read_unaligned() }
+}
+
+/// What a node of these parameters does. An allocation has no address yet, a child graph is not cloned yet.
+///
+/// # Safety
+/// The parameters are those of their kind.
+pub(super) unsafe fn node_action(
+    state: &State,
+    call: &Call<'_>,
+    params: &CUgraphNodeParams,
+) -> Result<Action, CUresult> {
+    if params.reserved0 != [0; 3] || params.reserved2 != 0 {
+        return Err(INVALID_VALUE);
+    }
+    // SAFETY: by this function's contract.
+    unsafe {
+        match params.kind {
+            CU_GRAPH_NODE_TYPE_EMPTY => Ok(Action::Empty),
+            CU_GRAPH_NODE_TYPE_MEMCPY => {
+                let node: CUDA_MEMCPY_NODE_PARAMS = member(params);
+                copy_action(state, call, &node.copyParams, node.copyCtx)
+            }
+            CU_GRAPH_NODE_TYPE_MEMSET => {
+                let node: CUDA_MEMSET_NODE_PARAMS_v2 = member(params);
+                fill_action(state, call, &node.memset, node.ctx)
+            }
+            CU_GRAPH_NODE_TYPE_HOST => host_action(&member::<CUDA_HOST_NODE_PARAMS>(params)),
+            CU_GRAPH_NODE_TYPE_GRAPH => {
+                let node: CUDA_CHILD_GRAPH_NODE_PARAMS = member(params);
+                state.graph(node.graph)?;
+                Ok(Action::Child(node.graph))
+            }
+            CU_GRAPH_NODE_TYPE_WAIT_EVENT => state.event(member(params)).map(|_| Action::Wait(member(params))),
+            CU_GRAPH_NODE_TYPE_EVENT_RECORD => state.event(member(params)).map(|_| Action::Record(member(params))),
+            CU_GRAPH_NODE_TYPE_MEM_ALLOC => {
+                let node: CUDA_MEM_ALLOC_NODE_PARAMS = member(params);
+                Ok(Action::Allocate(Box::new(Given(node))))
+            }
+            CU_GRAPH_NODE_TYPE_MEM_FREE => Ok(Action::Free(member(params))),
+            CU_GRAPH_NODE_TYPE_KERNEL
+            | CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL..=CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
+            | CU_GRAPH_NODE_TYPE_BATCH_MEM_OP..=CU_GRAPH_NODE_TYPE_CONDITIONAL => {
+                Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+            }
+            _ => Err(INVALID_VALUE),
+        }
+    }
+}
+
+/// A graph and the nodes that a new one comes after.
+struct Place {
+    graph: CUgraph,
+    after: Vec<CUgraphNode>,
+}
+
+/// Reads where a node is to be added.
+///
+/// # Safety
+/// `dependencies` is null or the first of `count` nodes.
+unsafe fn place(graph: CUgraph, dependencies: *const CUgraphNode, count: usize) -> Result<Place, CUresult> {
+    // SAFETY: the same contract.
+    Ok(Place { graph, after: unsafe { list(dependencies, count)? } })
+}
+
+/// Adds a node: gives an allocation its address, and clones a child graph, or takes it where that is asked for.
+fn add(state: &mut State, place: Place, action: Action, moves: bool) -> Result<CUgraphNode, CUresult> {
+    let Place { graph, after } = place;
+    state.graph(graph)?;
+    if !after.iter().all(|node| state.is_in(*node, graph)) {
+        return Err(INVALID_VALUE);
+    }
+    match action {
+        Action::Child(child) => {
+            let own = state.graph(child)?;
+            let free = own.owner == Owner::Program && own.capture.is_none() && child != graph;
+            if moves && !free {
+                return Err(INVALID_VALUE);
+            }
+            if !moves && state.has_memory_nodes(child) {
+                return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+            }
+            let child = if moves { child } else { state.clone_graph(child, Owner::Program)? };
+            state.add_node(graph, after, Action::Child(child)).inspect_err(|_| {
+                if !moves {
+                    state.remove_graph(child);
+                }
+            })
+        }
+        Action::Allocate(mut params) => {
+            params.0.dptr = state.reserve_graph_memory(graph, &params.0.poolProps, params.0.bytesize as u64)?;
+            let address = params.0.dptr;
+            state.add_node(graph, after, Action::Allocate(params)).inspect_err(|_| state.release_graph_memory(address))
+        }
+        Action::Free(address) => {
+            state.claim_free(graph, address)?;
+            state.add_node(graph, after, Action::Free(address))
+        }
+        action => state.add_node(graph, after, action),
+    }
+}
+
+/// Adds a node and answers it.
+///
+/// # Safety
+/// `p_node` is null or may be written; `dependencies` is null or the first of `count` nodes.
+unsafe fn add_and_answer(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    (dependencies, count): (*const CUgraphNode, usize),
+    action: impl FnOnce(&State) -> Result<Action, CUresult>,
+) -> Answer {
+    present(p_node)?;
+    let mut state = call.lock();
+    let action = action(&state)?;
+    // SAFETY: by this function's contract.
+    unsafe {
+        let node = add(&mut state, place(graph, dependencies, count)?, action, false)?;
+        put(p_node, node)
+    }
+}
+
+pub(super) unsafe fn cuGraphAddNode(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+    node_params: *mut CUgraphNodeParams,
+) -> Answer {
+    let data = std::ptr::null();
+    // SAFETY: the same contract.
+    unsafe { cuGraphAddNode_v2(call, p_node, graph, dependencies, data, num_dependencies, node_params) }
+}
+
+/// Writes the address of an allocation into the parameters.
+pub(super) unsafe fn cuGraphAddNode_v2(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    dependency_data: *const CUgraphEdgeData,
+    num_dependencies: usize,
+    node_params: *mut CUgraphNodeParams,
+) -> Answer {
+    present(p_node)?;
+    present(node_params)?;
+    let mut state = call.lock();
+    // SAFETY: the caller's pointers and arrays, by the driver's contract; nothing is said of their alignment.
+    unsafe {
+        let mut params = node_params.read_unaligned();
+        check_edge_data(dependency_data, num_dependencies)?;
+        let action = node_action(&state, call, &params)?;
+        let moves = match action {
+            Action::Child(_) => match member::<CUDA_CHILD_GRAPH_NODE_PARAMS>(&params).ownership {
+                CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE => false,
+                CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE => true,
+                _ => return Err(INVALID_VALUE),
+            },
+            _ => false,
+        };
+        let node = add(&mut state, place(graph, dependencies, num_dependencies)?, action, moves)?;
+        fill_in(&state, node, &mut params)?;
+        put(node_params, params)?;
+        put(p_node, node)
+    }
+}
+
+/// Writes what is only known of a node when it is there: the address of an allocation, the graph of a child.
+fn fill_in(state: &State, node: CUgraphNode, params: &mut CUgraphNodeParams) -> Answer {
+    match &state.node(node)?.action {
+        Action::Allocate(given) => set_member(params, given.0),
+        Action::Child(child) => {
+            // SAFETY: the parameters are those of a child graph node.
+            let node: CUDA_CHILD_GRAPH_NODE_PARAMS = unsafe { member(params) };
+            set_member(params, CUDA_CHILD_GRAPH_NODE_PARAMS { graph: *child, ..node });
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Writes the parameters of a kind into the union.
+fn set_member<T: Copy>(params: &mut CUgraphNodeParams, value: T) {
+    const { assert!(size_of::<T>() <= size_of::<[u64; 29]>()) };
+    // SAFETY: the room is enough, and any bytes make an array of integers.
+    unsafe { params.params.as_mut_ptr().cast::<T>().write_unaligned(value) };
+}
+
+pub(super) unsafe fn cuGraphNodeGetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params: *mut CUgraphNodeParams,
+) -> Answer {
+    present(node_params)?;
+    let state = call.lock();
+    let action = &state.node(node)?.action;
+    let mut params = CUgraphNodeParams { kind: action.kind(), reserved0: [0; 3], params: [0; 29], reserved2: 0 };
+    match action {
+        Action::Empty => {}
+        Action::Copy(copy) => {
+            let (copyCtx, copyParams) = (copy.context, copy.params.0);
+            set_member(&mut params, CUDA_MEMCPY_NODE_PARAMS { flags: 0, reserved: 0, copyCtx, copyParams });
+        }
+        Action::Fill(fill) => {
+            set_member(&mut params, CUDA_MEMSET_NODE_PARAMS_v2 { memset: fill.params, ctx: fill.context });
+        }
+        Action::Host(function) => set_member(&mut params, host_params(*function)),
+        Action::Child(child) => {
+            let ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE;
+            set_member(&mut params, CUDA_CHILD_GRAPH_NODE_PARAMS { graph: *child, ownership });
+        }
+        Action::Wait(event) | Action::Record(event) => set_member(&mut params, *event),
+        Action::Allocate(given) => set_member(&mut params, given.0),
+        Action::Free(address) => set_member(&mut params, *address),
+    }
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(node_params, params) }
+}
+
+/// Changes what a node does, if it is of the same kind. Executable graphs that were made from it stay as they are.
+fn change(state: &mut State, node: CUgraphNode, action: Action) -> Answer {
+    let found = state.graph_nodes.get_mut(&node).ok_or(INVALID_VALUE)?;
+    if found.action.kind() != action.kind() {
+        return Err(INVALID_VALUE);
+    }
+    found.action = action;
+    Ok(())
+}
+
+pub(super) unsafe fn cuGraphNodeSetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params: *mut CUgraphNodeParams,
+) -> Answer {
+    present(node_params)?;
+    let mut state = call.lock();
+    // SAFETY: the caller's parameters, by the driver's contract; nothing is said of their alignment.
+    let action = unsafe { node_action(&state, call, &node_params.read_unaligned())? };
+    match action {
+        Action::Child(_) | Action::Allocate(_) | Action::Free(_) => unsupported(),
+        action => change(&mut state, node, action),
+    }
+}
+
+pub(super) unsafe fn cuGraphAddMemcpyNode(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+    copy_params: *const CUDA_MEMCPY3D,
+    ctx: CUcontext,
+) -> Answer {
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe {
+        let action = |state: &State| copy_action(state, call, copy_params, ctx);
+        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
+    }
+}
+
+pub(super) unsafe fn cuGraphMemcpyNodeGetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params: *mut CUDA_MEMCPY3D,
+) -> Answer {
+    match &call.lock().node(node)?.action {
+        // SAFETY: the caller's pointer, by the driver's contract.
+        Action::Copy(copy) => unsafe { put(node_params, copy.params.0) },
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+pub(super) unsafe fn cuGraphMemcpyNodeSetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params: *const CUDA_MEMCPY3D,
+) -> Answer {
+    let mut state = call.lock();
+    let Action::Copy(copy) = &state.node(node)?.action else { return Err(INVALID_VALUE) };
+    // SAFETY: the caller's parameters, by the driver's contract.
+    let action = unsafe { copy_action(&state, call, node_params, copy.context)? };
+    change(&mut state, node, action)
+}
+
+pub(super) unsafe fn cuGraphAddMemsetNode(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+    memset_params: *const CUDA_MEMSET_NODE_PARAMS,
+    ctx: CUcontext,
+) -> Answer {
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe {
+        let action = |state: &State| fill_action(state, call, memset_params, ctx);
+        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
+    }
+}
+
+pub(super) unsafe fn cuGraphMemsetNodeGetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params: *mut CUDA_MEMSET_NODE_PARAMS,
+) -> Answer {
+    match &call.lock().node(node)?.action {
+        // SAFETY: the caller's pointer, by the driver's contract.
+        Action::Fill(fill) => unsafe { put(node_params, fill.params) },
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+pub(super) unsafe fn cuGraphMemsetNodeSetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params: *const CUDA_MEMSET_NODE_PARAMS,
+) -> Answer {
+    let mut state = call.lock();
+    let Action::Fill(fill) = &state.node(node)?.action else { return Err(INVALID_VALUE) };
+    // SAFETY: the caller's parameters, by the driver's contract.
+    let action = unsafe { fill_action(&state, call, node_params, fill.context)? };
+    change(&mut state, node, action)
+}
+
+pub(super) unsafe fn cuGraphAddHostNode(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+    node_params: *const CUDA_HOST_NODE_PARAMS,
+) -> Answer {
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe {
+        let action = |_: &State| host_action(node_params);
+        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
+    }
+}
+
+fn host_params(function: HostFunction) -> CUDA_HOST_NODE_PARAMS {
+    match function {
+        HostFunction::Launched { function, data } => CUDA_HOST_NODE_PARAMS { function: Some(function), userData: data },
+        // Callbacks cannot be captured.
+        HostFunction::Callback { data, .. } => CUDA_HOST_NODE_PARAMS { function: None, userData: data },
+    }
+}
+
+pub(super) unsafe fn cuGraphHostNodeGetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params: *mut CUDA_HOST_NODE_PARAMS,
+) -> Answer {
+    match call.lock().node(node)?.action {
+        // SAFETY: the caller's pointer, by the driver's contract.
+        Action::Host(function) => unsafe { put(node_params, host_params(function)) },
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+pub(super) unsafe fn cuGraphHostNodeSetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params: *const CUDA_HOST_NODE_PARAMS,
+) -> Answer {
+    // SAFETY: the caller's parameters, by the driver's contract.
+    let action = unsafe { host_action(node_params)? };
+    change(&mut call.lock(), node, action)
+}
+
+pub(super) unsafe fn cuGraphAddChildGraphNode(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+    child_graph: CUgraph,
+) -> Answer {
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe {
+        let action = |_: &State| Ok(Action::Child(child_graph));
+        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
+    }
+}
+
+/// The node's own clone, whose nodes may be changed.
+pub(super) unsafe fn cuGraphChildGraphNodeGetGraph(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    p_graph: *mut CUgraph,
+) -> Answer {
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(p_graph, child_of(&call.lock(), node)?) }
+}
+
+pub(super) unsafe fn cuGraphAddEmptyNode(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+) -> Answer {
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe { add_and_answer(call, p_node, graph, (dependencies, num_dependencies), |_| Ok(Action::Empty)) }
+}
+
+pub(super) unsafe fn cuGraphAddEventRecordNode(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+    event: CUevent,
+) -> Answer {
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe {
+        let action = |state: &State| state.event(event).map(|_| Action::Record(event));
+        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
+    }
+}
+
+/// Answers the event of a node of one kind.
+///
+/// # Safety
+/// `event_out` is null or may be written.
+unsafe fn event_of(call: &Call<'_>, node: CUgraphNode, kind: CUgraphNodeType, event_out: *mut CUevent) -> Answer {
+    match &call.lock().node(node)?.action {
+        action @ (Action::Record(event) | Action::Wait(event)) if action.kind() == kind => {
+            // SAFETY: by this function's contract.
+            unsafe { put(event_out, *event) }
+        }
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+pub(super) unsafe fn cuGraphEventRecordNodeGetEvent(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    event_out: *mut CUevent,
+) -> Answer {
+    // SAFETY: the same contract.
+    unsafe { event_of(call, node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event_out) }
+}
+
+pub(super) unsafe fn cuGraphEventRecordNodeSetEvent(call: &Call<'_>, node: CUgraphNode, event: CUevent) -> Answer {
+    let mut state = call.lock();
+    state.event(event)?;
+    change(&mut state, node, Action::Record(event))
+}
+
+pub(super) unsafe fn cuGraphAddEventWaitNode(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+    event: CUevent,
+) -> Answer {
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe {
+        let action = |state: &State| state.event(event).map(|_| Action::Wait(event));
+        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
+    }
+}
+
+pub(super) unsafe fn cuGraphEventWaitNodeGetEvent(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    event_out: *mut CUevent,
+) -> Answer {
+    // SAFETY: the same contract.
+    unsafe { event_of(call, node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event_out) }
+}
+
+pub(super) unsafe fn cuGraphEventWaitNodeSetEvent(call: &Call<'_>, node: CUgraphNode, event: CUevent) -> Answer {
+    let mut state = call.lock();
+    state.event(event)?;
+    change(&mut state, node, Action::Wait(event))
+}
+
+/// Writes the address into the parameters.
+pub(super) unsafe fn cuGraphAddMemAllocNode(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+    node_params: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
+) -> Answer {
+    present(node_params)?;
+    // SAFETY: the caller's parameters, by the driver's contract; nothing is said of their alignment.
+    let params = unsafe { node_params.read_unaligned() };
+    let mut node = CUgraphNode::NULL;
+    // SAFETY: as above, and a place of this function's own.
+    unsafe {
+        let action = |_: &State| Ok(Action::Allocate(Box::new(Given(params))));
+        present(p_node)?;
+        add_and_answer(call, &mut node, graph, (dependencies, num_dependencies), action)?;
+        cuGraphMemAllocNodeGetParams(call, node, node_params)?;
+        put(p_node, node)
+    }
+}
+
+pub(super) unsafe fn cuGraphMemAllocNodeGetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    params_out: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
+) -> Answer {
+    match &call.lock().node(node)?.action {
+        // SAFETY: the caller's pointer, by the driver's contract.
+        Action::Allocate(params) => unsafe { put(params_out, params.0) },
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+pub(super) unsafe fn cuGraphAddMemFreeNode(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+    dptr: CUdeviceptr,
+) -> Answer {
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe { add_and_answer(call, p_node, graph, (dependencies, num_dependencies), |_| Ok(Action::Free(dptr))) }
+}
+
+pub(super) unsafe fn cuGraphMemFreeNodeGetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    dptr_out: *mut CUdeviceptr,
+) -> Answer {
+    match call.lock().node(node)?.action {
+        // SAFETY: the caller's pointer, by the driver's contract.
+        Action::Free(address) => unsafe { put(dptr_out, address) },
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+pub(super) unsafe fn cuGraphAddKernelNode(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+    node_params: *const c_void,
+) -> Answer {
+    // SAFETY: the same contract.
+    unsafe { cuGraphAddKernelNode_v2(call, p_node, graph, dependencies, num_dependencies, node_params) }
+}
+
+/// No kernel is ever loaded.
+pub(super) unsafe fn cuGraphAddKernelNode_v2(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    _dependencies: *const CUgraphNode,
+    _num_dependencies: usize,
+    node_params: *const c_void,
+) -> Answer {
+    present(p_node)?;
+    present(node_params)?;
+    call.lock().graph(graph)?;
+    unsupported()
+}
+
+/// What is not in use goes back at once; what is left is the account.
+pub(super) unsafe fn cuDeviceGraphMemTrim(call: &Call<'_>, device: CUdevice) -> Answer {
+    let mut state = call.lock();
+    let memory = &mut state.device_mut(device)?.graph_memory;
+    memory.reserved = memory.used;
+    Ok(())
+}
+
+pub(super) unsafe fn cuDeviceGetGraphMemAttribute(
+    call: &Call<'_>,
+    device: CUdevice,
+    attr: CUgraphMem_attribute,
+    value: *mut c_void,
+) -> Answer {
+    present(value)?;
+    let memory = call.lock().device(device)?.graph_memory;
+    let answer = match attr {
+        CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT => memory.used,
+        CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => memory.used_high,
+        CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT => memory.reserved,
+        CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => memory.reserved_high,
+        _ => return Err(INVALID_VALUE),
+    };
+    // SAFETY: the caller's pointer to 64 bits, by the driver's contract.
+    unsafe { put(value.cast::<u64>(), answer) }
+}
+
+/// The high watermarks can be set back, and to nothing but zero.
+pub(super) unsafe fn cuDeviceSetGraphMemAttribute(
+    call: &Call<'_>,
+    device: CUdevice,
+    attr: CUgraphMem_attribute,
+    value: *mut c_void,
+) -> Answer {
+    present(value)?;
+    // SAFETY: the caller's pointer to 64 bits, by the driver's contract; nothing is said of its alignment.
+    let wanted = unsafe { value.cast::<u64>().read_unaligned() };
+    let mut state = call.lock();
+    let memory = &mut state.device_mut(device)?.graph_memory;
+    match (attr, wanted) {
+        (CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, 0) => memory.used_high = memory.used,
+        (CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, 0) => memory.reserved_high = memory.reserved,
+        _ => return Err(INVALID_VALUE),
+    }
+    Ok(())
+}

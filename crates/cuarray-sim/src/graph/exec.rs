@@ -1,0 +1,372 @@
+//! Executable graphs: how a graph becomes work in streams.
+//!
+//! A launch in a stream comes after the stream's earlier work and before its later work, and after the last launch of the
+//! same executable graph. In between only the graph's edges hold. So the nodes are laid out on *lanes* when the graph is
+//! instantiated: the first lane is the stream of the launch, the others are streams of the executable graph's own, which nobody
+//! else sees and which nothing but the edges orders. Branches of a graph can thereby race, as on a device.
+//!
+//! A node goes on where one of those before it ended, if that lane has not gone on elsewhere. Otherwise it takes a lane that
+//! came to an end before one of them, or a new one: a graph that forks and joins over and over needs as many lanes as it is wide.
+
+use super::{Action, INVALID_VALUE, Owner, fresh_id};
+use crate::copy::{Copy, Source};
+use crate::schedule::{Point, Work};
+use crate::state::State;
+use crate::stream::{Kind, Stream};
+use cuarray_abi::*;
+use std::collections::{HashMap, HashSet};
+
+/// One executable graph.
+pub(crate) struct Exec {
+    /// `cuGraphExecGetId`.
+    pub id: u32,
+    /// What it was instantiated from, which may be gone.
+    pub source: CUgraph,
+    /// Its own clone of that.
+    pub graph: CUgraph,
+    pub flags: u64,
+    /// Nodes (of the clone) that do nothing for now.
+    pub disabled: HashSet<CUgraphNode>,
+    steps: Vec<Step>,
+    /// Its own streams: those of the second lane and the further ones.
+    lanes: Vec<CUstream>,
+    /// How many lanes there are, with that of the launch.
+    width: usize,
+    /// The end of the last launch.
+    last: Option<Point>,
+    /// The addresses of its allocation nodes.
+    allocations: Vec<u64>,
+    /// `cuGraphExecDestroy` was called, and a launch is pending.
+    pub destroyed: bool,
+}
+
+/// What a launch enqueues for a node.
+struct Step {
+    node: CUgraphNode,
+    lane: usize,
+    /// The steps before it on other lanes.
+    after: Vec<usize>,
+    /// Whether no step comes after it on its lane or, by an edge, on another.
+    last: bool,
+}
+
+/// The steps of a graph while they are laid out.
+#[derive(Default)]
+struct Layout {
+    steps: Vec<Step>,
+    /// The step that each lane ends with.
+    ends: Vec<usize>,
+    /// For each step, the lanes that ended before it and that it may hand on, with the steps that they ended with.
+    idle: Vec<Vec<(usize, usize)>>,
+}
+
+impl Layout {
+    /// Adds a step after others.
+    fn add(&mut self, node: CUgraphNode, after: &[usize]) -> usize {
+        let step = self.steps.len();
+        let mut idle = Vec::new();
+        let mut lane = None;
+        for before in after {
+            idle.append(&mut self.idle[*before]);
+            let of_before = self.steps[*before].lane;
+            if self.ends[of_before] == *before {
+                match lane {
+                    None => lane = Some(of_before),
+                    Some(_) => idle.push((of_before, *before)),
+                }
+            }
+            self.steps[*before].last = false;
+        }
+        // One that has gone on elsewhere is not idle any more.
+        idle.retain(|(lane, end)| self.ends[*lane] == *end);
+        let lane = lane.or_else(|| Some(idle.pop()?.0)).unwrap_or(self.ends.len());
+        if lane == self.ends.len() {
+            self.ends.push(step);
+        }
+        self.ends[lane] = step;
+        let elsewhere = after.iter().copied().filter(|before| self.steps[*before].lane != lane).collect();
+        self.steps.push(Step { node, lane, after: elsewhere, last: true });
+        self.idle.push(idle);
+        step
+    }
+}
+
+impl State {
+    /// The executable graph of a handle that a program passed.
+    pub(crate) fn exec(&self, handle: CUgraphExec) -> Result<&Exec, CUresult> {
+        self.graph_execs.get(&handle).filter(|exec| !exec.destroyed).ok_or(INVALID_VALUE)
+    }
+
+    /// The executable graph of a handle that a program passed.
+    pub(crate) fn exec_mut(&mut self, handle: CUgraphExec) -> Result<&mut Exec, CUresult> {
+        self.graph_execs.get_mut(&handle).filter(|exec| !exec.destroyed).ok_or(INVALID_VALUE)
+    }
+
+    /// The node of an executable graph that a node of its source became.
+    pub(crate) fn node_of_exec(&self, exec: CUgraphExec, node: CUgraphNode) -> Result<CUgraphNode, CUresult> {
+        let graph = self.exec(exec)?.graph;
+        let clone = self.graphs.get(&graph).and_then(|graph| graph.clones.get(&node).copied());
+        // It must still be in the graph that was instantiated.
+        clone.filter(|_| self.graph_nodes.contains_key(&node)).ok_or(INVALID_VALUE)
+    }
+
+    /// Makes an executable graph.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` with the node at which the edges make a cycle; for flags that are none, or contradict each
+    /// other; for a second executable graph of one that allocates or frees memory. `CUDA_ERROR_NOT_SUPPORTED` for launches from the
+    /// device. `CUDA_ERROR_ILLEGAL_STATE` while a capture is filling the graph.
+    pub(crate) fn instantiate(&mut self, graph: CUgraph, flags: u64) -> Result<CUgraphExec, (CUresult, CUgraphNode)> {
+        let wrong = |code| (code, CUgraphNode::NULL);
+        let known = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH
+            | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD
+            | CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
+            | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+        let capture = self.graph(graph).map_err(wrong)?.capture;
+        if flags & !known != 0 {
+            return Err(wrong(INVALID_VALUE));
+        }
+        if flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH != 0 {
+            return Err(wrong(CUresult::CUDA_ERROR_NOT_SUPPORTED));
+        }
+        if capture.is_some() {
+            return Err(wrong(CUresult::CUDA_ERROR_ILLEGAL_STATE));
+        }
+        let taken = self.graph_execs.values().any(|exec| exec.source == graph && !exec.destroyed);
+        if taken && self.has_memory_nodes(graph) {
+            return Err(wrong(INVALID_VALUE));
+        }
+        self.check_order(graph).map_err(|node| (INVALID_VALUE, node))?;
+        let clone = self.clone_graph(graph, Owner::Exec).map_err(wrong)?;
+        let mut layout = Layout::default();
+        self.lay_out(clone, &[], &mut layout);
+        let allocations = self.graph_allocations(clone);
+        for address in &allocations {
+            self.retain_graph_memory(*address);
+        }
+        let handle = CUgraphExec(crate::handle::fresh());
+        let exec = Exec {
+            id: fresh_id(),
+            source: graph,
+            graph: clone,
+            flags,
+            disabled: HashSet::new(),
+            steps: layout.steps,
+            lanes: Vec::new(),
+            width: layout.ends.len(),
+            last: None,
+            allocations,
+            destroyed: false,
+        };
+        self.graph_execs.insert(handle, exec);
+        Ok(handle)
+    }
+
+    /// Looks for a cycle, in children too.
+    fn check_order(&self, graph: CUgraph) -> Result<(), CUgraphNode> {
+        for node in self.in_order(graph)? {
+            if let Some(Action::Child(child)) = self.graph_nodes.get(&node).map(|node| &node.action) {
+                self.check_order(*child)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lays out a graph after the given steps. Answers the steps that end it.
+    fn lay_out(&self, graph: CUgraph, before: &[usize], layout: &mut Layout) -> Vec<usize> {
+        let mut step_of: HashMap<CUgraphNode, usize> = HashMap::new();
+        let mut ends = Vec::new();
+        for handle in self.in_order(graph).unwrap_or_default() {
+            let Some(node) = self.graph_nodes.get(&handle) else { continue };
+            let mut after: Vec<usize> = node.after.iter().filter_map(|node| step_of.get(node).copied()).collect();
+            ends.retain(|end| !after.contains(end));
+            if after.is_empty() {
+                after.extend(before);
+            }
+            let mut step = layout.add(handle, &after);
+            if let Action::Child(child) = node.action {
+                // The first step of a child graph is where it begins, the second where it is over.
+                let over = self.lay_out(child, &[step], layout);
+                if !over.is_empty() {
+                    step = layout.add(handle, &over);
+                }
+            }
+            step_of.insert(handle, step);
+            ends.push(step);
+        }
+        ends
+    }
+
+    /// Enqueues an executable graph in a stream. Answers the point at which it is done.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE`, and nothing is enqueued, if memory of the last launch is not freed, if a free node
+    /// meets memory that is not live, or if an access does not lie in an allocation any more.
+    pub(crate) fn launch(&mut self, handle: CUgraphExec, stream: CUstream) -> Result<Point, CUresult> {
+        let leftovers = self.check_launch(handle)?;
+        let last = self.exec(handle)?.last.filter(|point| !self.happened(*point));
+        let start = self.enqueue(stream, Work::Wait, last.into_iter().collect())?;
+        for address in leftovers {
+            self.release_live(address);
+            self.enqueue(stream, Work::Release { address }, Vec::new())?;
+        }
+        let lanes = self.lanes(handle, stream)?;
+        let steps = std::mem::take(&mut self.exec_mut(handle)?.steps);
+        let points = self.enqueue_steps(handle, &steps, &lanes, start);
+        let mut ends = Vec::new();
+        if let Ok(points) = &points {
+            let open = steps.iter().zip(points).filter(|(step, _)| step.last && step.lane != 0);
+            ends.extend(open.map(|(_, point)| *point));
+        }
+        self.exec_mut(handle)?.steps = steps;
+        points?;
+        let end = self.enqueue(stream, Work::Wait, ends)?;
+        self.exec_mut(handle)?.last = Some(end);
+        Ok(end)
+    }
+
+    /// What a launch must ask before it enqueues anything. Answers the memory of the last one that it has to free first.
+    fn check_launch(&self, handle: CUgraphExec) -> Result<Vec<u64>, CUresult> {
+        let exec = self.exec(handle)?;
+        let leftovers: Vec<u64> = exec.allocations.iter().copied().filter(|address| self.is_live(*address)).collect();
+        if !leftovers.is_empty() && exec.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH == 0 {
+            return Err(INVALID_VALUE);
+        }
+        for step in &exec.steps {
+            if exec.disabled.contains(&step.node) {
+                continue;
+            }
+            match self.graph_nodes.get(&step.node).map(|node| &node.action) {
+                Some(Action::Copy(copy)) => self.check_copy(&copy.transfer)?,
+                Some(Action::Fill(fill)) => self.check_fill(fill)?,
+                Some(Action::Free(address)) if !self.is_live(*address) && !exec.allocations.contains(address) => {
+                    return Err(INVALID_VALUE);
+                }
+                _ => {}
+            }
+        }
+        Ok(leftovers)
+    }
+
+    /// The streams of a launch: the one that it was given, and the executable graph's own in the same context.
+    fn lanes(&mut self, handle: CUgraphExec, stream: CUstream) -> Result<Vec<CUstream>, CUresult> {
+        let context = self.streams.get(&stream).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.context;
+        let exec = self.exec_mut(handle)?;
+        let (mut own, width) = (std::mem::take(&mut exec.lanes), exec.width);
+        // A context that has ended took its lanes with it.
+        let usable = |lane: &CUstream| self.streams.get(lane).is_some_and(|lane| lane.context == context);
+        if !own.iter().all(usable) {
+            own.drain(..).for_each(|lane| self.close_lane(lane));
+        }
+        while own.len() + 1 < width {
+            let lane = CUstream(crate::handle::fresh());
+            self.context_mut(context)?.streams.insert(lane);
+            self.streams.insert(lane, Stream::new(context, Kind::Lane, CU_STREAM_NON_BLOCKING, 0));
+            own.push(lane);
+        }
+        let all = std::iter::once(stream).chain(own.iter().copied()).collect();
+        self.exec_mut(handle)?.lanes = own;
+        Ok(all)
+    }
+
+    fn close_lane(&mut self, lane: CUstream) {
+        if let Some(stream) = self.streams.get_mut(&lane) {
+            stream.destroyed = true;
+        }
+        self.remove_if_over(lane);
+    }
+
+    fn enqueue_steps(
+        &mut self,
+        handle: CUgraphExec,
+        steps: &[Step],
+        lanes: &[CUstream],
+        start: Point,
+    ) -> Result<Vec<Point>, CUresult> {
+        let mut points: Vec<Point> = Vec::with_capacity(steps.len());
+        let mut begun = vec![false; lanes.len()];
+        for step in steps {
+            let mut after: Vec<Point> = step.after.iter().filter_map(|step| points.get(*step).copied()).collect();
+            if step.lane != 0 && !std::mem::replace(&mut begun[step.lane], true) && after.is_empty() {
+                after.push(start);
+            }
+            let lane = lanes[step.lane];
+            let work = self.work_of(handle, step.node, lane, &mut after);
+            points.push(self.enqueue(lane, work, after)?);
+        }
+        Ok(points)
+    }
+
+    /// What a node does in this launch; adds to `after` what it waits for besides its edges.
+    fn work_of(&mut self, exec: CUgraphExec, node: CUgraphNode, lane: CUstream, after: &mut Vec<Point>) -> Work {
+        if self.graph_execs.get(&exec).is_some_and(|exec| exec.disabled.contains(&node)) {
+            return Work::Wait;
+        }
+        let Some(action) = self.graph_nodes.get(&node).map(|node| node.action.clone()) else { return Work::Wait };
+        match action {
+            Action::Empty | Action::Child(_) => Work::Wait,
+            Action::Copy(copy) => {
+                let transfer = copy.transfer;
+                let source = Source::Memory(transfer.source.place);
+                Work::Copy(Box::new(Copy { source, target: transfer.target.place, extent: transfer.extent }))
+            }
+            Action::Fill(fill) => match fill.fill() {
+                Ok(fill) => Work::Fill(Box::new(fill)),
+                Err(_) => Work::Wait,
+            },
+            Action::Host(function) => Work::HostFunction(function),
+            Action::Wait(event) => {
+                after.extend(self.events.get(&event).and_then(|event| event.recorded));
+                Work::Wait
+            }
+            Action::Record(event) => {
+                let next = self.streams.get(&lane).map(|stream| stream.next(lane));
+                match self.events.get_mut(&event) {
+                    Some(known) => {
+                        known.meet(next);
+                        Work::Record(event)
+                    }
+                    None => Work::Wait,
+                }
+            }
+            Action::Allocate(params) => {
+                let (address, size) = (params.0.dptr, params.0.bytesize as u64);
+                if let Some(allocation) = self.memory.get_mut(address) {
+                    allocation.freed = false;
+                }
+                self.retain_graph_memory(address);
+                Work::Allocate { address, size }
+            }
+            Action::Free(address) => {
+                self.release_live(address);
+                Work::Release { address }
+            }
+        }
+    }
+
+    /// From here on no new work may name memory, whose release is about to be enqueued.
+    pub(crate) fn release_live(&mut self, address: u64) {
+        if let Some(allocation) = self.memory.get_mut(address) {
+            allocation.freed = true;
+        }
+    }
+
+    /// Destroys an executable graph: at once, or behind its last launch.
+    pub(crate) fn destroy_exec(&mut self, handle: CUgraphExec) -> Result<(), CUresult> {
+        let last = self.exec(handle)?.last.filter(|point| !self.happened(*point));
+        self.exec_mut(handle)?.destroyed = true;
+        match last {
+            Some(last) => drop(self.enqueue(last.stream, Work::EndExec(handle), Vec::new())?),
+            None => self.end_exec(handle),
+        }
+        Ok(())
+    }
+
+    /// Ends an executable graph that nothing pending needs.
+    pub(crate) fn end_exec(&mut self, handle: CUgraphExec) {
+        let Some(exec) = self.graph_execs.remove(&handle) else { return };
+        self.remove_graph(exec.graph);
+        exec.allocations.into_iter().for_each(|address| self.release_graph_memory(address));
+        exec.lanes.into_iter().for_each(|lane| self.close_lane(lane));
+    }
+}

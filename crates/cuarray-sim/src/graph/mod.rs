@@ -1,0 +1,268 @@
+//! Graphs: work that is described first and launched later, as often as one likes.
+//!
+//! A [`Graph`] is a set of [`Node`]s with edges between them, and belongs to the program. What runs is an
+//! [executable graph](exec::Exec), which holds a clone of its own, so that the program may go on changing the first one.
+//! A child graph node holds a clone too: every graph has exactly one owner, the program, a node or an executable graph, and goes
+//! with it.
+//!
+//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
+
+mod action;
+mod dot;
+mod exec;
+mod memory;
+mod objects;
+mod update;
+
+pub(crate) use action::{Action, CopyNode, FillNode, Given};
+pub(crate) use exec::Exec;
+pub(crate) use memory::GraphMemory;
+pub(crate) use objects::{References, UserObject};
+
+use crate::state::State;
+use cuarray_abi::*;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What the driver's manual answers for a graph or a node that is none.
+const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+/// Who a graph goes with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Owner {
+    Program,
+    /// The child graph of this node.
+    Node(CUgraphNode),
+    /// What an executable graph runs; no handle of it ever reaches the program.
+    Exec,
+}
+
+/// One graph.
+pub(crate) struct Graph {
+    /// `cuGraphGetId`.
+    pub id: u32,
+    pub owner: Owner,
+    /// In the order in which they were added, which is not always one that the edges allow.
+    pub nodes: Vec<CUgraphNode>,
+    /// The number of the node that was added last; numbers of removed nodes do not come back.
+    pub last_number: u32,
+    /// The capture that is filling it: until that ends, it can be neither destroyed nor instantiated.
+    pub capture: Option<u64>,
+    /// If it is a clone: which node became which, children's nodes included.
+    pub clones: HashMap<CUgraphNode, CUgraphNode>,
+    /// What it keeps alive for the program.
+    pub references: References,
+}
+
+/// One node of a graph.
+pub(crate) struct Node {
+    pub graph: CUgraph,
+    /// `cuGraphNodeGetLocalId`.
+    pub number: u32,
+    pub action: Action,
+    /// The nodes that come before it, each once, in the order in which the edges were added.
+    pub after: Vec<CUgraphNode>,
+}
+
+static NEXT_ID: AtomicU32 = AtomicU32::new(1);
+
+/// A number that no other graph, executable or not, of this process has had.
+pub(crate) fn fresh_id() -> u32 {
+    NEXT_ID.fetch_add(1, Ordering::Relaxed)
+}
+
+impl State {
+    /// The graph of a handle that a program passed.
+    pub(crate) fn graph(&self, handle: CUgraph) -> Result<&Graph, CUresult> {
+        self.graphs.get(&handle).filter(|graph| graph.owner != Owner::Exec).ok_or(INVALID_VALUE)
+    }
+
+    /// The graph of a handle that a program passed.
+    pub(crate) fn graph_mut(&mut self, handle: CUgraph) -> Result<&mut Graph, CUresult> {
+        self.graphs.get_mut(&handle).filter(|graph| graph.owner != Owner::Exec).ok_or(INVALID_VALUE)
+    }
+
+    /// The node of a handle that a program passed.
+    pub(crate) fn node(&self, handle: CUgraphNode) -> Result<&Node, CUresult> {
+        self.graph_nodes.get(&handle).ok_or(INVALID_VALUE)
+    }
+
+    /// Makes an empty graph.
+    pub(crate) fn new_graph(&mut self, owner: Owner) -> CUgraph {
+        let handle = CUgraph(crate::handle::fresh());
+        let graph = Graph {
+            id: fresh_id(),
+            owner,
+            nodes: Vec::new(),
+            last_number: 0,
+            capture: None,
+            clones: HashMap::new(),
+            references: References::default(),
+        };
+        self.graphs.insert(handle, graph);
+        handle
+    }
+
+    /// Adds a node after others of the same graph.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` for a node of another graph, and for one that is named twice.
+    pub(crate) fn add_node(
+        &mut self,
+        graph: CUgraph,
+        after: Vec<CUgraphNode>,
+        action: Action,
+    ) -> Result<CUgraphNode, CUresult> {
+        let mut seen = HashSet::new();
+        if !after.iter().all(|node| self.is_in(*node, graph) && seen.insert(*node)) {
+            return Err(INVALID_VALUE);
+        }
+        let handle = CUgraphNode(crate::handle::fresh());
+        if let Action::Child(child) = action {
+            self.graphs.get_mut(&child).ok_or(INVALID_VALUE)?.owner = Owner::Node(handle);
+        }
+        let owner = self.graphs.get_mut(&graph).ok_or(INVALID_VALUE)?;
+        owner.nodes.push(handle);
+        owner.last_number += 1;
+        let number = owner.last_number;
+        self.graph_nodes.insert(handle, Node { graph, number, action, after });
+        Ok(handle)
+    }
+
+    /// Whether `node` is one of the graph's own, not one of a child's.
+    pub(crate) fn is_in(&self, node: CUgraphNode, graph: CUgraph) -> bool {
+        self.graph_nodes.get(&node).is_some_and(|node| node.graph == graph)
+    }
+
+    /// The edges of a graph, by the node that comes later.
+    pub(crate) fn edges(&self, graph: &Graph) -> Vec<(CUgraphNode, CUgraphNode)> {
+        let of = |to: &CUgraphNode| self.graph_nodes.get(to).map(|node| (*to, &node.after));
+        let ends = graph.nodes.iter().filter_map(of);
+        ends.flat_map(|(to, after)| after.iter().map(move |from| (*from, to))).collect()
+    }
+
+    /// The nodes of a graph in an order that its edges allow: as added, where that is one.
+    ///
+    /// # Errors
+    /// The node at which there is none: the edges make a cycle.
+    pub(crate) fn in_order(&self, graph: CUgraph) -> Result<Vec<CUgraphNode>, CUgraphNode> {
+        let Some(graph) = self.graphs.get(&graph) else { return Ok(Vec::new()) };
+        let mut order = Vec::with_capacity(graph.nodes.len());
+        let mut placed = HashSet::with_capacity(graph.nodes.len());
+        // A node on this stack waits for the one above it.
+        let mut stack = Vec::new();
+        let mut waiting = HashSet::new();
+        for node in &graph.nodes {
+            stack.push(*node);
+            while let Some(top) = stack.last().copied() {
+                let after = self.graph_nodes.get(&top).map_or(&[][..], |node| &node.after);
+                if placed.contains(&top) {
+                    stack.pop();
+                } else if let Some(before) = after.iter().find(|before| !placed.contains(*before)) {
+                    waiting.insert(top);
+                    if waiting.contains(before) {
+                        return Err(*before);
+                    }
+                    stack.push(*before);
+                } else {
+                    placed.insert(top);
+                    waiting.remove(&top);
+                    order.push(top);
+                    stack.pop();
+                }
+            }
+        }
+        Ok(order)
+    }
+
+    /// Whether `later` is one of `nodes` or comes, over however many edges, before one of them.
+    pub(crate) fn reaches(&self, earlier: CUgraphNode, nodes: &[CUgraphNode]) -> bool {
+        let (mut seen, mut stack) = (HashSet::new(), nodes.to_vec());
+        while let Some(node) = stack.pop() {
+            if node == earlier {
+                return true;
+            }
+            if seen.insert(node) {
+                stack.extend(self.graph_nodes.get(&node).into_iter().flat_map(|node| node.after.iter().copied()));
+            }
+        }
+        false
+    }
+
+    /// Copies a graph with its children. What belongs to only one graph, its memory, is shared.
+    pub(crate) fn clone_graph(&mut self, original: CUgraph, owner: Owner) -> Result<CUgraph, CUresult> {
+        let order = self.graphs.get(&original).ok_or(INVALID_VALUE)?.nodes.clone();
+        let clone = self.new_graph(owner);
+        let mut clones = HashMap::with_capacity(order.len());
+        for handle in &order {
+            clones.insert(*handle, CUgraphNode(crate::handle::fresh()));
+        }
+        let mut numbers = 0;
+        for handle in &order {
+            let Some(Node { number, action, after, .. }) = self.graph_nodes.get(handle) else { continue };
+            let (number, mut action) = (*number, action.clone());
+            let after = after.iter().filter_map(|before| clones.get(before).copied()).collect();
+            let Some(copied) = clones.get(handle).copied() else { continue };
+            if let Action::Child(child) = &mut action {
+                *child = self.clone_graph(*child, Owner::Node(copied))?;
+                let nested = self.graphs.get(child).map(|child| child.clones.clone());
+                clones.extend(nested.into_iter().flatten());
+            }
+            numbers = number.max(numbers);
+            self.graph_nodes.insert(copied, Node { graph: clone, number, action, after });
+        }
+        let references = self.share_references(original);
+        if let Some(graph) = self.graphs.get_mut(&clone) {
+            graph.nodes = order.iter().filter_map(|handle| clones.get(handle).copied()).collect();
+            (graph.last_number, graph.clones, graph.references) = (numbers, clones, references);
+        }
+        Ok(clone)
+    }
+
+    /// Ends a graph with its nodes, its children and what it keeps alive.
+    pub(crate) fn remove_graph(&mut self, handle: CUgraph) {
+        // An executable graph has its own account of the memory.
+        let owns_memory = self.graphs.get(&handle).is_some_and(|graph| graph.owner != Owner::Exec);
+        self.remove_nodes(handle, owns_memory);
+    }
+
+    fn remove_nodes(&mut self, handle: CUgraph, owns_memory: bool) {
+        let Some(graph) = self.graphs.remove(&handle) else { return };
+        for node in graph.nodes {
+            self.forget_node(node, owns_memory);
+        }
+        self.drop_references(graph.references);
+    }
+
+    fn forget_node(&mut self, handle: CUgraphNode, owns_memory: bool) {
+        match self.graph_nodes.remove(&handle).map(|node| node.action) {
+            Some(Action::Child(child)) => self.remove_nodes(child, owns_memory),
+            Some(Action::Allocate(params)) if owns_memory => self.release_graph_memory(params.0.dptr),
+            _ => {}
+        }
+    }
+
+    /// Takes a node out of its graph, with its edges.
+    pub(crate) fn remove_node(&mut self, handle: CUgraphNode) -> Result<(), CUresult> {
+        let graph = self.node(handle)?.graph;
+        self.forget_node(handle, true);
+        let Some(graph) = self.graphs.get_mut(&graph) else { return Ok(()) };
+        graph.nodes.retain(|node| *node != handle);
+        for node in &graph.nodes {
+            if let Some(node) = self.graph_nodes.get_mut(node) {
+                node.after.retain(|before| *before != handle);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a graph, or a child of it, allocates or frees memory, and is therefore one of a kind.
+    pub(crate) fn has_memory_nodes(&self, graph: CUgraph) -> bool {
+        let nodes = self.graphs.get(&graph).map(|graph| graph.nodes.as_slice()).unwrap_or_default();
+        nodes.iter().filter_map(|node| self.graph_nodes.get(node)).any(|node| match node.action {
+            Action::Allocate(_) | Action::Free(_) => true,
+            Action::Child(child) => self.has_memory_nodes(child),
+            _ => false,
+        })
+    }
+}

@@ -1,0 +1,57 @@
+//! User objects: things of the program's that graphs keep alive.
+//!
+//! A program counts references to such an object, gives some of them to graphs, and is called back when none is left.
+//! Clones and executable graphs hold references of their own. The callback runs without the driver's lock, in whichever
+//! thread took the last reference, and may call the driver as little as a host function may.
+
+use crate::driver::{Driver, Guard};
+use crate::schedule::{HostFunction, call_outside};
+use crate::state::State;
+use cuarray_abi::*;
+use std::collections::BTreeMap;
+
+/// How many references a graph holds to each object.
+pub(crate) type References = BTreeMap<CUuserObject, u64>;
+
+/// One object.
+pub(crate) struct UserObject {
+    pub destroy: HostFunction,
+    pub references: u64,
+}
+
+impl State {
+    /// Takes another set of the references that a graph holds.
+    pub(super) fn share_references(&mut self, graph: CUgraph) -> References {
+        let references = self.graphs.get(&graph).map(|graph| graph.references.clone()).unwrap_or_default();
+        for (object, count) in &references {
+            if let Some(object) = self.user_objects.get_mut(object) {
+                object.references += count;
+            }
+        }
+        references
+    }
+
+    /// Gives references back.
+    pub(crate) fn drop_references(&mut self, references: References) {
+        for (handle, count) in references {
+            let Some(object) = self.user_objects.get_mut(&handle) else { continue };
+            object.references = object.references.saturating_sub(count);
+            if object.references == 0 {
+                self.dead_objects.extend(self.user_objects.remove(&handle).map(|object| object.destroy));
+            }
+        }
+    }
+}
+
+impl Driver {
+    /// Calls back for the objects that nothing refers to any more.
+    pub(crate) fn bury<'a>(&'a self, mut state: Guard<'a>) -> Guard<'a> {
+        while !state.dead_objects.is_empty() {
+            let dead = std::mem::take(&mut state.dead_objects);
+            drop(state);
+            dead.into_iter().for_each(call_outside);
+            state = self.lock();
+        }
+        state
+    }
+}

@@ -1,0 +1,155 @@
+//! Changing what an executable graph does, without making a new one.
+//!
+//! The nodes keep their edges and kinds; parameters change, and only within limits: work stays on its device, and copies
+//! and fills of rows keep their shape. Launches that are pending are not affected: they were made from the old parameters.
+
+use super::{Action, CopyNode, FillNode};
+use crate::copy::{End, Extent};
+use crate::state::State;
+use cuarray_abi::*;
+use std::collections::HashMap;
+
+/// Why an update is refused, and the node of the new graph at which.
+pub(crate) struct Refusal {
+    pub result: CUgraphExecUpdateResult,
+    pub node: CUgraphNode,
+    pub from: CUgraphNode,
+}
+
+fn refusal(result: CUgraphExecUpdateResult, node: CUgraphNode) -> Refusal {
+    Refusal { result, node, from: CUgraphNode::NULL }
+}
+
+impl State {
+    /// Whether a node of an executable graph may do something else.
+    ///
+    /// # Errors
+    /// The reason.
+    fn may_become(&self, old: &Action, new: &Action) -> Result<(), CUgraphExecUpdateResult> {
+        let kept = |kept: bool| if kept { Ok(()) } else { Err(CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED) };
+        match (old, new) {
+            (Action::Copy(old), Action::Copy(new)) => kept(self.may_copy(old, new)),
+            (Action::Fill(old), Action::Fill(new)) => kept(self.may_fill(old, new)),
+            (Action::Allocate(old), Action::Allocate(new)) if old.0.dptr == new.0.dptr => Ok(()),
+            (Action::Free(old), Action::Free(new)) if old == new => Ok(()),
+            (Action::Allocate(_), Action::Allocate(_)) | (Action::Free(_), Action::Free(_)) => {
+                Err(CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED)
+            }
+            _ if old.kind() == new.kind() => Ok(()),
+            _ => Err(CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED),
+        }
+    }
+
+    /// Where an address lies: on which device, and in which context it was allocated; the host is none.
+    fn home(&self, address: u64) -> Option<(usize, CUcontext)> {
+        let allocation = self.memory.holding(address).filter(|allocation| allocation.kind.on_device())?;
+        Some((allocation.device, allocation.context))
+    }
+
+    fn may_copy(&self, old: &CopyNode, new: &CopyNode) -> bool {
+        let is_row = |extent: Extent| extent.height == 1 && extent.depth == 1;
+        let (before, after) = (&old.transfer, &new.transfer);
+        let same =
+            |a: &End, b: &End| a.declared == b.declared && self.home(a.place.address) == self.home(b.place.address);
+        is_row(before.extent)
+            && is_row(after.extent)
+            && same(&before.target, &after.target)
+            && same(&before.source, &after.source)
+    }
+
+    fn may_fill(&self, old: &FillNode, new: &FillNode) -> bool {
+        let (before, after) = (&old.params, &new.params);
+        let shape = if before.height == 1 {
+            after.height == 1
+        } else {
+            (before.width, before.height, before.elementSize, before.pitch)
+                == (after.width, after.height, after.elementSize, after.pitch)
+        };
+        shape && self.home(before.dst) == self.home(after.dst)
+    }
+
+    /// Gives one node of an executable graph (`node` is of its source) something else to do.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` for a node of another kind or graph, and for a change beyond the limits.
+    pub(crate) fn update_node(&mut self, exec: CUgraphExec, node: CUgraphNode, action: Action) -> Result<(), CUresult> {
+        let own = self.node_of_exec(exec, node)?;
+        let old = &self.node(own)?.action;
+        self.may_become(old, &action).map_err(|_| super::INVALID_VALUE)?;
+        if let Some(node) = self.graph_nodes.get_mut(&own) {
+            node.action = action;
+        }
+        Ok(())
+    }
+
+    /// Gives every node of a child graph in an executable graph what the nodes of `child` do.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` where the two graphs do not pair up.
+    pub(crate) fn update_child(
+        &mut self,
+        exec: CUgraphExec,
+        node: CUgraphNode,
+        child: CUgraph,
+    ) -> Result<(), CUresult> {
+        let own = self.node_of_exec(exec, node)?;
+        let Action::Child(old) = self.node(own)?.action else { return Err(super::INVALID_VALUE) };
+        let mut changes = Vec::new();
+        self.pair(old, child, &mut changes).map_err(|_| super::INVALID_VALUE)?;
+        self.apply(changes);
+        Ok(())
+    }
+
+    /// Gives every node of an executable graph what the nodes of `graph` do.
+    ///
+    /// # Errors
+    /// Why that cannot be; nothing has changed then.
+    pub(crate) fn update_exec(&mut self, exec: CUgraphExec, graph: CUgraph) -> Result<(), Refusal> {
+        let own = self.exec(exec).map(|exec| exec.graph);
+        let own = own.map_err(|_| refusal(CU_GRAPH_EXEC_UPDATE_ERROR, CUgraphNode::NULL))?;
+        let mut changes = Vec::new();
+        self.pair(own, graph, &mut changes)?;
+        self.apply(changes);
+        Ok(())
+    }
+
+    fn apply(&mut self, changes: Vec<(CUgraphNode, Action)>) {
+        for (handle, action) in changes {
+            if let Some(node) = self.graph_nodes.get_mut(&handle) {
+                node.action = action;
+            }
+        }
+    }
+
+    /// Pairs the nodes of two graphs in the order in which they were added, and collects what each is to do.
+    fn pair(&self, old: CUgraph, new: CUgraph, changes: &mut Vec<(CUgraphNode, Action)>) -> Result<(), Refusal> {
+        let changed = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+        let (Some(before), Some(after)) = (self.graphs.get(&old), self.graphs.get(&new)) else {
+            return Err(refusal(CU_GRAPH_EXEC_UPDATE_ERROR, CUgraphNode::NULL));
+        };
+        if before.nodes.len() != after.nodes.len() {
+            return Err(refusal(changed, CUgraphNode::NULL));
+        }
+        let pairs: HashMap<CUgraphNode, CUgraphNode> =
+            before.nodes.iter().copied().zip(after.nodes.iter().copied()).collect();
+        for (own, other) in before.nodes.iter().zip(&after.nodes) {
+            let (Some(a), Some(b)) = (self.graph_nodes.get(own), self.graph_nodes.get(other)) else { continue };
+            if a.after.len() != b.after.len() {
+                return Err(refusal(changed, *other));
+            }
+            for (from, to) in a.after.iter().zip(&b.after) {
+                if pairs.get(from) != Some(to) {
+                    return Err(Refusal { result: changed, node: *other, from: *to });
+                }
+            }
+            match (&a.action, &b.action) {
+                (Action::Child(a), Action::Child(b)) => self.pair(*a, *b, changes)?,
+                (a, b) => {
+                    self.may_become(a, b).map_err(|result| refusal(result, *other))?;
+                    changes.push((*own, b.clone()));
+                }
+            }
+        }
+        Ok(())
+    }
+}
