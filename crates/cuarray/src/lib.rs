@@ -53,6 +53,8 @@
 //! ```
 
 mod descr;
+#[cfg_attr(not(feature = "python"), allow(dead_code))]
+mod dlpack;
 pub mod driver;
 mod element;
 pub mod error;

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, final
+from typing import Any, ClassVar, Literal, Protocol, SupportsIndex, TypeAlias, final
 
 from numpy import dtype as _dtype
 from numpy import ndarray as _ndarray
@@ -11,6 +11,7 @@ __all__ = [
     "AutoSynchronize",
     "Config",
     "CudaError",
+    "DLPackTensor",
     "DeviceArray",
     "Event",
     "Interface",
@@ -29,6 +30,7 @@ __all__ = [
     "event",
     "external_stream",
     "from_cuda_array_interface",
+    "from_dlpack",
     "idle_events",
     "interface",
     "is_cuda_array",
@@ -50,6 +52,9 @@ class _SupportsCudaStream(Protocol):
 class _SupportsCudaArrayInterface(Protocol):
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+class _SupportsDLPack(Protocol):
+    def __dlpack__(self, *, stream: Any = None) -> object: ...
 
 _StreamLike: TypeAlias = "Stream | _SupportsCudaStream | int"
 
@@ -113,6 +118,11 @@ class Memory:
     def nbytes(self) -> int: ...
     @property
     def kind(self) -> str: ...
+
+@final
+class DLPackTensor:
+    @property
+    def is_copy(self) -> bool: ...
 
 @final
 class IpcHandle:
@@ -201,6 +211,16 @@ class Interface:
 class DeviceArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    __dlpack_c_exchange_api__: ClassVar[object]
+    def __dlpack__(
+        self,
+        *,
+        stream: _StreamLike | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
@@ -287,6 +307,9 @@ def from_cuda_array_interface(
     mask_format: Literal["bits"] | None = None,
     dtype: Any = None,
     bounds: bool = False,
+) -> DeviceArray: ...
+def from_dlpack(
+    obj: _SupportsDLPack, /, *, stream: _StreamLike | None = None, copy: bool | None = None
 ) -> DeviceArray: ...
 def is_cuda_array(obj: object) -> bool: ...
 def device_array(

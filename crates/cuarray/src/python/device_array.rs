@@ -1,7 +1,12 @@
 //! `DeviceArray`: an interface, what keeps its memory alive, and its default stream.
 
 use super::{
-    assign, config, dtype,
+    assign, config,
+    dlpack::{
+        exchange,
+        produce::{self, Request},
+    },
+    dtype,
     export::{self, Template},
     host::{self, HostArray},
     import, indexing,
@@ -127,6 +132,12 @@ impl PyDeviceArray {
         Ok(Ordering { home: self.default_stream()?, pending: self.pending() })
     }
 
+    /// Lets what is enqueued in `stream` from now on wait for all work on the memory.
+    pub(super) fn ready_on(&self, py: Python<'_>, stream: &Stream) -> Result<()> {
+        let ordering = self.ordering()?;
+        py.detach(|| ordering.before(stream))
+    }
+
     /// What orders work on the memory as a source of another array's: nothing where the user has switched that off.
     pub(super) fn source_ordering(&self) -> Result<Option<Ordering<'_>>> {
         if config::sync() { self.ordering().map(Some) } else { Ok(None) }
@@ -164,6 +175,40 @@ impl PyDeviceArray {
             dict.set_item(intern!(py, "mask"), mask.array(py)?)?;
         }
         Ok(dict)
+    }
+
+    /// A DLPack capsule of the array, for another library's `from_dlpack`.
+    ///
+    /// stream: where the consumer will work; it waits for all work on the array: a handle, 1 or None (the legacy default stream), 2
+    /// (the per-thread one), -1 (no ordering). max_version: what the consumer knows; without it the structure is that of
+    /// before version 1, which cannot say that an array is read-only. dl_device: (1, 0) makes a copy in host memory.
+    /// copy: True always copies, False never.
+    ///
+    /// Raises BufferError where DLPack cannot say what the array is: masks, fields, times, text, swapped bytes, strides between
+    /// elements.
+    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
+    fn __dlpack__<'py>(
+        slf: &Bound<'py, Self>,
+        stream: Option<&Bound<'py, PyAny>>,
+        max_version: Option<&Bound<'py, PyAny>>,
+        dl_device: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> Result<Bound<'py, PyAny>> {
+        let max_version = produce::pair("max_version", max_version)?;
+        let device = produce::pair("dl_device", dl_device)?;
+        produce::capsule(slf, &Request { stream, max_version, device, copy })
+    }
+
+    /// Where the memory is, as DLPack says it: (2, ordinal) for device memory, (3, 0) for the host's, (13, 0) for managed.
+    fn __dlpack_device__(&self) -> Result<(i32, i32)> {
+        let device = produce::device(self)?;
+        Ok((device.device_type, device.device_id))
+    }
+
+    /// DLPack's table of C functions, for consumers that know it.
+    #[classattr]
+    fn __dlpack_c_exchange_api__(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        exchange::capsule(py)
     }
 
     /// The size of each dimension.

@@ -15,6 +15,7 @@ mod copies;
 mod create;
 mod descr;
 pub mod device_array;
+mod dlpack;
 mod dtype;
 pub mod event;
 mod export;
@@ -42,6 +43,7 @@ use pyo3::prelude::*;
 /// An environment variable of the [configuration](config) holds a value that it cannot have.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<device_array::PyDeviceArray>()?;
+    module.add_class::<dlpack::PyDLPackTensor>()?;
     module.add_class::<interface::PyInterface>()?;
     module.add_class::<ipc::PyIpcHandle>()?;
     module.add_class::<ipc::PyIpcMemory>()?;
@@ -56,6 +58,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for function in [
         as_cuda_array::function(module)?,
         wrap_pyfunction!(create::from_cuda_array_interface, module)?,
+        wrap_pyfunction!(dlpack::consume::from_dlpack, module)?,
         wrap_pyfunction!(create::is_cuda_array, module)?,
         wrap_pyfunction!(create::device_array, module)?,
         wrap_pyfunction!(create::to_device, module)?,

@@ -1,0 +1,165 @@
+//! Tensors: what DLPack says of an array, read into an [`Interface`] and written from one.
+//!
+//! The two protocols describe the same thing with other units: strides count elements, not bytes; the pointer may be that of
+//! an allocation, with an offset behind it; the device is named. What is read here comes from another library's memory, so
+//! every number in it is checked before it is used, the number of dimensions first, since it says how far the others
+//! may be read.
+
+use super::{
+    abi::{DLDevice, DLTensor},
+    dtype,
+};
+use crate::{Dims, Error, Interface, Layout, MAX_RANK, Result, Strides};
+
+/// The kinds of memory that a CUDA device reaches, and the one that it does not, as DLPack numbers them.
+pub(crate) const CPU: i32 = 1;
+pub(crate) const CUDA: i32 = 2;
+pub(crate) const CUDA_HOST: i32 = 3;
+pub(crate) const CUDA_MANAGED: i32 = 13;
+
+/// The array that a tensor describes: version 3, writable, without a stream.
+///
+/// # Errors
+/// * [`Error::is_unsupported`]: memory that no CUDA device reaches, or elements without a type string;
+/// * [`Error::is_invalid_interface`], with the key of the entry that would be wrong: a negative or too high number of dimensions,
+///   a negative length, a null `shape`, strides or an offset that do not fit the address space, a null pointer.
+///
+/// # Safety
+/// `shape` and, unless null, `strides` point to as many numbers as `ndim` says, if it is between 1 and [`MAX_RANK`].
+pub(crate) unsafe fn read(tensor: &DLTensor) -> Result<Interface> {
+    check_device(tensor.device)?;
+    let typestr = dtype::read(tensor.dtype)?;
+    // SAFETY: this function's contract.
+    let shape = unsafe { shape(tensor) }?;
+    let rank = shape.len();
+    let mut strides = (!tensor.strides.is_null()).then(Strides::new);
+    if let Some(strides) = &mut strides {
+        for index in 0..rank {
+            // SAFETY: as above.
+            let step = unsafe { tensor.strides.add(index).read_unaligned() };
+            let bytes = isize::try_from(step).ok().and_then(|step| step.checked_mul(typestr.itemsize() as isize));
+            strides.push(bytes.ok_or_else(|| {
+                Error::entry(
+                    "strides",
+                    format!("{step} elements of {} bytes do not fit the address space", typestr.itemsize()),
+                )
+            })?);
+        }
+    }
+    let layout = Layout::from_parts(shape, strides, typestr.itemsize())?;
+    let address = (tensor.data as u64).checked_add(tensor.byte_offset).ok_or_else(|| {
+        Error::entry(
+            "data",
+            format!(
+                "pointer {:#x} with byte_offset {} is beyond the address space",
+                tensor.data as u64, tensor.byte_offset
+            ),
+        )
+    })?;
+    // An offset into nothing is nothing, too.
+    let address = if tensor.data.is_null() { 0 } else { address };
+    Interface::new(address, typestr, layout)
+}
+
+/// The lengths of a tensor's dimensions.
+///
+/// # Errors
+/// As [`read`], key `shape`.
+///
+/// # Safety
+/// As [`read`], of `shape`.
+pub(crate) unsafe fn shape(tensor: &DLTensor) -> Result<Dims> {
+    let rank = usize::try_from(tensor.ndim).ok().filter(|rank| *rank <= MAX_RANK).ok_or_else(|| {
+        Error::entry("shape", format!("a DLPack tensor of {} dimensions; 0 to {MAX_RANK} are expected", tensor.ndim))
+    })?;
+    if tensor.shape.is_null() && rank > 0 {
+        return Err(Error::entry(
+            "shape",
+            format!("null in a DLPack tensor of {rank} dimensions; as many lengths are expected"),
+        ));
+    }
+    let mut shape = Dims::new();
+    for index in 0..rank {
+        // SAFETY: there are `rank` numbers (this function's contract); nothing is assumed of how they are aligned.
+        let length = unsafe { tensor.shape.add(index).read_unaligned() };
+        shape.push(usize::try_from(length).map_err(|_| {
+            Error::entry(
+                "shape",
+                format!("length {length} of dimension {index} in a DLPack tensor; at least 0 is expected"),
+            )
+        })?);
+    }
+    Ok(shape)
+}
+
+/// Whether a CUDA device reaches the memory.
+pub(crate) fn check_device(device: DLDevice) -> Result<()> {
+    let name = match device.device_type {
+        CUDA | CUDA_HOST | CUDA_MANAGED => return Ok(()),
+        CPU => {
+            return Err(Error::unsupported(
+                "the DLPack tensor is in host memory (device type 1, kDLCPU), which no CUDA device reaches; copy it \
+                 with to_device, or ask for a copy with copy=True",
+            ));
+        }
+        4 => "OpenCL",
+        7 => "Vulkan",
+        8 => "Metal",
+        10 | 11 => "ROCm",
+        14 => "oneAPI",
+        15 => "WebGPU",
+        _ => "unknown",
+    };
+    Err(Error::unsupported(format!(
+        "the DLPack tensor is on a device of type {} ({name}); CUDA (2), CUDA host (3) or CUDA managed memory (13) is expected",
+        device.device_type
+    )))
+}
+
+/// The numbers that a tensor points to; to be kept for as long as it is used.
+pub(crate) struct Dimensions(Box<[i64]>);
+
+impl Dimensions {
+    /// Shape and strides of an array, in elements.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`]: a mask, fields, or strides that are no multiple of the item size cannot be said.
+    pub(crate) fn of(interface: &Interface) -> Result<Dimensions> {
+        if interface.mask().is_some() {
+            return Err(Error::unsupported(
+                "the array has a mask, which DLPack cannot say; the CUDA Array Interface can",
+            ));
+        }
+        let itemsize = interface.layout().itemsize().max(1) as isize;
+        let lengths = interface.shape().iter().map(|length| *length as i64);
+        let mut numbers: Vec<i64> = lengths.collect();
+        for step in interface.strides() {
+            if step % itemsize != 0 {
+                return Err(Error::unsupported(format!(
+                    "a stride of {step} bytes is no multiple of the {itemsize} bytes of an element, as DLPack wants it; \
+                     the CUDA Array Interface can say it"
+                )));
+            }
+            numbers.push((step / itemsize) as i64);
+        }
+        Ok(Dimensions(numbers.into_boxed_slice()))
+    }
+
+    /// The tensor of the same array; its pointers are into these numbers.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`]: DLPack has no code for the elements.
+    pub(crate) fn tensor(&mut self, interface: &Interface, device: DLDevice) -> Result<DLTensor> {
+        let rank = self.0.len() / 2;
+        let (shape, strides) = self.0.split_at_mut(rank);
+        Ok(DLTensor {
+            data: interface.export_data() as *mut _,
+            device,
+            ndim: rank as i32,
+            dtype: dtype::write(interface.typestr())?,
+            shape: shape.as_mut_ptr(),
+            strides: strides.as_mut_ptr(),
+            byte_offset: 0,
+        })
+    }
+}

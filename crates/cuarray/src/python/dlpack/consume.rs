@@ -1,0 +1,179 @@
+//! `from_dlpack`: another library's tensor as an array.
+//!
+//! There are two ways in. A type with `__dlpack_c_exchange_api__` has a table of C functions, which hand over the tensor and
+//! tell the stream on which the library works: nothing is ordered, and the array simply has that stream as its default.
+//! Any other is asked by `__dlpack__`, with the stream on which the tensor is to be ready: the producer orders, and
+//! that stream becomes the array's default.
+//!
+//! Streams are numbered nearly as in the CUDA Array Interface: 1 is the legacy default stream, 2 the per-thread one, any
+//! other number a handle, and 0 is disallowed. But `None` means the legacy default stream there, and "nothing to wait for"
+//! here; -1 is what asks for no ordering.
+
+use super::{
+    capsule::Managed,
+    exchange,
+    owner::PyDLPackTensor,
+    produce::{self, Number},
+};
+use crate::{
+    Error, Result, StreamEntry,
+    dlpack::{
+        abi::{DLDevice, VERSION},
+        tensor,
+    },
+    python::{
+        create,
+        device_array::PyDeviceArray,
+        host::HostArray,
+        import::{shown, type_name},
+        stream::{self, PyStream},
+    },
+};
+use pyo3::{
+    exceptions::{PyAttributeError, PyTypeError},
+    intern,
+    prelude::*,
+    types::PyDict,
+};
+
+/// A DeviceArray of any object with `__dlpack__`, without copying; it keeps the tensor until the last view of it goes.
+///
+/// `stream` is where the tensor is to be ready, and becomes the array's default stream: a stream as everywhere, or None for the
+/// legacy default stream, or -1 for no ordering at all. A type that offers DLPack's C exchange table names its own stream
+/// where none is asked for.
+///
+/// `copy=True` always copies; `copy=False` never does, and raises BufferError where it would take one; by default what is in
+/// host memory is refused, and everything else taken as it is.
+///
+/// bfloat16 and the 8-bit floats keep their names. What is read-only stays so.
+///
+/// Raises TypeError where `obj` has no `__dlpack__`, BufferError where its tensor cannot be taken (host memory, vectors, elements
+/// without a type string), ValueError where the tensor is wrong.
+///
+/// >>> a = cuarray.to_device([1.0, 2.0])
+/// >>> cuarray.from_dlpack(a).copy_to_host().tolist()
+/// [1.0, 2.0]
+#[pyfunction]
+#[pyo3(signature = (obj, /, *, stream=None, copy=None))]
+pub(in crate::python) fn from_dlpack<'py>(
+    obj: &Bound<'py, PyAny>,
+    stream: Option<&Bound<'py, PyAny>>,
+    copy: Option<bool>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let py = obj.py();
+    let ready = Ready::of(stream)?;
+    if let Some(device) = device_of(obj)?
+        && device.device_type == tensor::CPU
+    {
+        if copy != Some(true) {
+            tensor::check_device(device)?;
+        }
+        return create::copy_of(HostArray::of(&host_array(obj)?, None)?, ready.argument().as_ref(), None);
+    }
+    if copy != Some(true)
+        && matches!(ready, Ready::Default)
+        && let Some(table) = exchange::of_type(&obj.get_type())?
+    {
+        return table.import(obj);
+    }
+    let tensor = PyDLPackTensor::new(Managed::take(&ask(obj, &ready, copy)?)?);
+    adopt(py, tensor, ready)
+}
+
+/// On which stream a tensor is to be ready.
+enum Ready<'py> {
+    /// On none: the caller orders.
+    Never,
+    /// On the legacy default stream.
+    Default,
+    On(Bound<'py, PyStream>),
+}
+
+impl<'py> Ready<'py> {
+    fn of(argument: Option<&Bound<'py, PyAny>>) -> Result<Ready<'py>> {
+        let Some(argument) = argument else { return Ok(Ready::Default) };
+        match produce::number(argument)? {
+            Number::NoOrdering => Ok(Ready::Never),
+            Number::Stream => stream::kept(argument).map(Ready::On),
+        }
+    }
+
+    /// What `__dlpack__` is asked for.
+    fn number(&self) -> Option<i64> {
+        match self {
+            Ready::Never => Some(-1),
+            Ready::Default => None,
+            Ready::On(stream) => Some(stream.get().stream.handle() as i64),
+        }
+    }
+
+    /// The stream, as the argument of those who make arrays.
+    fn argument(&self) -> Option<Bound<'py, PyAny>> {
+        match self {
+            Ready::On(stream) => Some(stream.clone().into_any()),
+            Ready::Never | Ready::Default => None,
+        }
+    }
+}
+
+/// Asks an object for a capsule, in the newest way that it understands.
+fn ask<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, copy: Option<bool>) -> Result<Bound<'py, PyAny>> {
+    let py = obj.py();
+    let method = obj.getattr(intern!(py, "__dlpack__")).map_err(|error| {
+        if error.is_instance_of::<PyAttributeError>(py) {
+            Error::not_an_array(format!("a {} has no __dlpack__, and is no DLPack tensor", type_name(obj)))
+        } else {
+            error.into()
+        }
+    })?;
+    let keywords = PyDict::new(py);
+    keywords.set_item(intern!(py, "stream"), ready.number())?;
+    keywords.set_item(intern!(py, "max_version"), (VERSION.major, VERSION.minor))?;
+    if let Some(copy) = copy {
+        keywords.set_item(intern!(py, "copy"), copy)?;
+    }
+    match method.call((), Some(&keywords)) {
+        Ok(capsule) => Ok(capsule),
+        // Producers from before version 1 know no other keyword than `stream`.
+        Err(error) if error.is_instance_of::<PyTypeError>(py) && copy != Some(true) => {
+            let stream = PyDict::new(py);
+            stream.set_item(intern!(py, "stream"), ready.number())?;
+            Ok(method.call((), Some(&stream))?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The array over a tensor that was taken.
+fn adopt<'py>(py: Python<'py>, tensor: PyDLPackTensor, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
+    let owner = Bound::new(py, tensor)?;
+    let interface = owner.get().interface()?;
+    let (entry, stream) = match ready {
+        Ready::Never => (StreamEntry::None, None),
+        Ready::Default => (StreamEntry::LegacyDefault, None),
+        Ready::On(stream) => (StreamEntry::try_from(stream.get().stream.handle() as i128)?, Some(stream.unbind())),
+    };
+    let array = PyDeviceArray::with_stream(interface.with_stream(entry), owner.into_any().unbind(), stream);
+    Ok(Bound::new(py, array)?)
+}
+
+/// Where an object says that its memory is; `None` where it does not say.
+fn device_of(obj: &Bound<'_, PyAny>) -> Result<Option<DLDevice>> {
+    let py = obj.py();
+    let Some(method) = obj.getattr_opt(intern!(py, "__dlpack_device__"))? else { return Ok(None) };
+    let answer = method.call0()?;
+    match answer.extract() {
+        Ok((device_type, device_id)) => Ok(Some(DLDevice { device_type, device_id })),
+        Err(_) => Err(Error::argument(format!(
+            "__dlpack_device__ of a {} answered {}; a tuple (device type, device id) is expected",
+            type_name(obj),
+            shown(&answer)
+        ))),
+    }
+}
+
+/// A tensor in host memory, as NumPy reads it.
+fn host_array<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+    let py = obj.py();
+    Ok(crate::python::host::numpy(py)?.call_method1(intern!(py, "from_dlpack"), (obj,))?)
+}

@@ -1,0 +1,255 @@
+//! The C exchange table: DLPack without a call into Python.
+//!
+//! A type offers it as the attribute `__dlpack_c_exchange_api__`, a capsule with a table of functions. A consumer asks a type once;
+//! afterwards an exchange is two calls of C: one for the tensor, one for the stream on which the library works. A
+//! library like PyTorch has such a current stream for each device. An array here has its own; so what this table hands out
+//! is made ready on the legacy default stream first, and that is the stream it names.
+
+use super::{capsule::Managed, managed, owner::PyDLPackTensor, produce};
+use crate::{
+    Dims, Error, Layout, Result, StreamEntry,
+    dlpack::{
+        abi::{DLManagedTensorVersioned, DLPackExchangeAPI, DLPackExchangeAPIHeader, DLTensor, SetError, VERSION},
+        dtype, tensor,
+    },
+    driver::{MemoryKind, Stream},
+    python::{create, device_array::PyDeviceArray, dtype::Element, runtime},
+};
+use pyo3::{
+    ffi, intern,
+    prelude::*,
+    sync::PyOnceLock,
+    types::{PyCapsule, PyDict, PyType, PyWeakrefMethods, PyWeakrefReference},
+};
+use std::{
+    ffi::{CStr, CString, c_int, c_void},
+    panic::{AssertUnwindSafe, catch_unwind},
+    ptr::NonNull,
+};
+
+const NAME: &CStr = c"dlpack_exchange_api";
+
+/// Our own table.
+static TABLE: DLPackExchangeAPI = DLPackExchangeAPI {
+    header: DLPackExchangeAPIHeader { version: VERSION, prev_api: std::ptr::null_mut() },
+    managed_tensor_allocator: Some(allocate),
+    managed_tensor_from_py_object_no_sync: Some(from_object),
+    managed_tensor_to_py_object_no_sync: Some(to_object),
+    dltensor_from_py_object_no_sync: None,
+    current_work_stream: Some(work_stream),
+};
+
+/// The capsule of our own table, for the class.
+pub(in crate::python) fn capsule(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    // SAFETY: the table and its name live forever; the result is null with an error set, or a capsule that we own.
+    unsafe {
+        let capsule = ffi::PyCapsule_New((&raw const TABLE).cast_mut().cast(), NAME.as_ptr(), None);
+        Bound::from_owned_ptr_or_err(py, capsule)
+    }
+}
+
+/// Another library's table.
+#[derive(Clone, Copy)]
+pub(super) struct Table(NonNull<DLPackExchangeAPI>);
+
+/// The table that a type offers, in a version that is known here; each type is asked once.
+pub(super) fn of_type<'py>(kind: &Bound<'py, PyType>) -> Result<Option<Table>> {
+    static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    let py = kind.py();
+    // By identity, with a weak reference to tell whether the type is still the same.
+    let known = KNOWN.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
+    let key = kind.as_ptr() as usize;
+    if let Some(found) = known.get_item(key)? {
+        let (of, address): (Bound<'py, PyWeakrefReference>, usize) = found.extract()?;
+        if of.upgrade().is_some_and(|of| of.is(kind)) {
+            return Ok(NonNull::new(address as *mut DLPackExchangeAPI).map(Table));
+        }
+    }
+    let table = offered(kind)?;
+    let address = table.map_or(0, |table| table.0.as_ptr() as usize);
+    known.set_item(key, (PyWeakrefReference::new(kind)?, address))?;
+    Ok(table)
+}
+
+fn offered(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
+    let Some(capsule) = kind.getattr_opt(intern!(kind.py(), "__dlpack_c_exchange_api__"))? else { return Ok(None) };
+    let Ok(capsule) = capsule.cast_into::<PyCapsule>() else { return Ok(None) };
+    // SAFETY: `capsule` is a capsule; its pointer is asked for by the name that it has.
+    let mut table = unsafe {
+        if ffi::PyCapsule_IsValid(capsule.as_ptr(), NAME.as_ptr()) == 0 {
+            return Ok(None);
+        }
+        ffi::PyCapsule_GetPointer(capsule.as_ptr(), NAME.as_ptr()).cast::<DLPackExchangeAPIHeader>()
+    };
+    while let Some(header) = NonNull::new(table) {
+        // SAFETY: the capsule holds a table that lives as long as the process, whose header is the same in every version.
+        let header = unsafe { header.as_ptr().read_unaligned() };
+        if header.version.major == VERSION.major {
+            return Ok(NonNull::new(table.cast()).map(Table));
+        }
+        table = header.prev_api;
+    }
+    Ok(None)
+}
+
+impl Table {
+    /// An array over what `object` holds, whose default stream is the one on which its library works.
+    ///
+    /// # Errors
+    /// What the library raises; otherwise as [`PyDLPackTensor::interface`].
+    pub(super) fn import<'py>(self, object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDeviceArray>> {
+        let py = object.py();
+        // SAFETY: the table lives as long as the process, and its version is one whose layout is ours.
+        let table = unsafe { self.0.as_ptr().read_unaligned() };
+        let (Some(export), Some(stream)) = (table.managed_tensor_from_py_object_no_sync, table.current_work_stream)
+        else {
+            return Err(Error::unsupported(format!(
+                "the exchange table of a {} lacks a function that DLPack requires",
+                crate::python::import::type_name(object)
+            )));
+        };
+        let mut managed = std::ptr::null_mut();
+        // SAFETY: the table is that of the object's type, and we are attached.
+        if unsafe { export(object.as_ptr().cast(), &mut managed) } != 0 {
+            return Err(PyErr::fetch(py).into());
+        }
+        let managed =
+            NonNull::new(managed).ok_or_else(|| Error::unsupported("the exchange table answered a null tensor"))?;
+        let owner = Bound::new(py, PyDLPackTensor::new(Managed::Versioned(managed)))?;
+        let interface = owner.get().interface()?;
+        let device = owner.get().device()?;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: as above.
+        if unsafe { stream(device.device_type, device.device_id, &mut raw) } != 0 {
+            return Err(PyErr::fetch(py).into());
+        }
+        // The null stream is the legacy default one, whose handle is 1 here.
+        let entry = match raw as usize {
+            0 => StreamEntry::LegacyDefault,
+            handle => StreamEntry::try_from(handle as i128)?,
+        };
+        Ok(Bound::new(py, PyDeviceArray::foreign(interface.with_stream(entry), Some(owner.into_any().unbind())))?)
+    }
+}
+
+/// Runs the body of one of our functions: 0, or -1 with a Python exception set.
+///
+/// # Safety
+/// Called with the GIL held, as consumers call all functions of the table but the allocator.
+unsafe fn answer(body: impl FnOnce(Python<'_>) -> Result<()>) -> c_int {
+    Python::attach(|py| {
+        let error = match catch_unwind(AssertUnwindSafe(|| body(py))) {
+            Ok(Ok(())) => return 0,
+            Ok(Err(error)) => error.into(),
+            Err(_) => pyo3::panic::PanicException::new_err(("the exchange table panicked",)),
+        };
+        error.restore(py);
+        -1
+    })
+}
+
+/// # Safety
+/// `object` is a `DeviceArray`, `out` may be written.
+unsafe extern "C" fn from_object(object: *mut c_void, out: *mut *mut DLManagedTensorVersioned) -> c_int {
+    // SAFETY: the contract of this function.
+    unsafe {
+        answer(|py| {
+            let object = Bound::from_borrowed_ptr(py, object.cast());
+            let array = object.cast::<PyDeviceArray>().map_err(PyErr::from)?;
+            produce::refuse_mask(array.get())?;
+            let managed = managed::versioned(array, produce::device(array.get())?, false)?;
+            let legacy = Stream::legacy_default(&runtime::context_of(array.get().interface().data())?);
+            array.get().ready_on(py, &legacy)?;
+            *out = managed.into_versioned().map_or(std::ptr::null_mut(), NonNull::as_ptr);
+            Ok(())
+        })
+    }
+}
+
+/// # Safety
+/// `tensor` is the caller's to give away, `out` may be written.
+unsafe extern "C" fn to_object(tensor: *mut DLManagedTensorVersioned, out: *mut *mut c_void) -> c_int {
+    // SAFETY: the contract of this function.
+    unsafe {
+        answer(|py| {
+            let tensor =
+                NonNull::new(tensor).ok_or_else(|| Error::argument("the tensor is null; one to take is expected"))?;
+            let owner = Bound::new(py, PyDLPackTensor::new(Managed::Versioned(tensor)))?;
+            let interface = owner.get().interface()?;
+            let array = Bound::new(py, PyDeviceArray::foreign(interface, Some(owner.into_any().unbind())))?;
+            *out = array.into_ptr().cast();
+            Ok(())
+        })
+    }
+}
+
+/// # Safety
+/// `prototype` describes a tensor, `out` may be written; called from any thread.
+unsafe extern "C" fn allocate(
+    prototype: *mut DLTensor,
+    out: *mut *mut DLManagedTensorVersioned,
+    context: *mut c_void,
+    set_error: Option<SetError>,
+) -> c_int {
+    let made = catch_unwind(AssertUnwindSafe(|| {
+        Python::attach(|py| {
+            // SAFETY: the contract of this function.
+            let prototype = unsafe { prototype.read_unaligned() };
+            // SAFETY: as above; strides are not looked at.
+            let shape = unsafe { tensor::shape(&prototype) }?;
+            let array = empty(py, shape, &prototype)?;
+            let managed = managed::versioned(&array, produce::device(array.get())?, false)?;
+            Ok(managed.into_versioned().map_or(std::ptr::null_mut(), NonNull::as_ptr))
+        })
+    }));
+    let (kind, message) = match made {
+        Ok(Ok(tensor)) => {
+            // SAFETY: the contract of this function.
+            unsafe { *out = tensor };
+            return 0;
+        }
+        Ok(Err(error)) => (kind_of(&error), error.to_string()),
+        Err(_) => (c"RuntimeError", "the exchange table panicked".to_owned()),
+    };
+    if let Some(set_error) = set_error {
+        let message = CString::new(message.replace('\0', " ")).unwrap_or_default();
+        // SAFETY: the function and its context are the caller's, both texts live until it returns.
+        unsafe { set_error(context, kind.as_ptr(), message.as_ptr()) };
+    }
+    -1
+}
+
+/// A new array like a prototype.
+fn empty<'py>(py: Python<'py>, shape: Dims, prototype: &DLTensor) -> Result<Bound<'py, PyDeviceArray>> {
+    let element = Element { typestr: dtype::read(prototype.dtype)?, descr: None };
+    let layout = Layout::from_parts(shape, None, element.typestr.itemsize())?;
+    tensor::check_device(prototype.device)?;
+    let (kind, device) = match prototype.device.device_type {
+        tensor::CUDA => (MemoryKind::Device, Some(prototype.device.device_id)),
+        tensor::CUDA_MANAGED => (MemoryKind::Managed, None),
+        _ => (MemoryKind::Mapped, None),
+    };
+    create::allocate(py, kind, element, layout, None, device)
+}
+
+/// The name of the exception that an error is in Python.
+fn kind_of(error: &Error) -> &'static CStr {
+    if error.is_unsupported() {
+        c"BufferError"
+    } else if error.is_not_an_array() {
+        c"TypeError"
+    } else if error.is_driver() {
+        c"RuntimeError"
+    } else {
+        c"ValueError"
+    }
+}
+
+/// # Safety
+/// `out` may be written.
+unsafe extern "C" fn work_stream(_device_type: i32, _device_id: i32, out: *mut *mut c_void) -> c_int {
+    // SAFETY: the contract of this function. The legacy default stream is that of the current context; consumers have made the
+    // device's current.
+    unsafe { *out = std::ptr::without_provenance_mut(1) };
+    0
+}

@@ -1,0 +1,95 @@
+//! Managed tensors of our own: an array, with the numbers that its tensor points to, until a consumer calls the deleter.
+//!
+//! A consumer may do that in any thread, holding the GIL or not, long after the interpreter has gone. The array is a Python object,
+//! so the deleter attaches to let go of it; where there is no interpreter any more, there is nothing to let go of.
+
+use super::capsule::Managed;
+use crate::{
+    Result,
+    dlpack::{
+        abi::{DLDevice, DLManagedTensor, DLManagedTensorVersioned, IS_COPIED, READ_ONLY, VERSION},
+        tensor::Dimensions,
+    },
+    python::device_array::PyDeviceArray,
+};
+use pyo3::prelude::*;
+use std::{mem::ManuallyDrop, ptr::NonNull};
+
+/// What a managed tensor keeps; `manager_ctx` is the box of it.
+struct Kept<T> {
+    tensor: T,
+    /// The tensor points into it.
+    _dimensions: Dimensions,
+    array: ManuallyDrop<Py<PyDeviceArray>>,
+}
+
+impl<T> Drop for Kept<T> {
+    fn drop(&mut self) {
+        // SAFETY: taken once, here, where `self` ends.
+        let array = unsafe { ManuallyDrop::take(&mut self.array) };
+        let mut array = Some(array);
+        Python::try_attach(|_| drop(array.take()));
+        // Without an interpreter its memory is gone, or will never be used again.
+        std::mem::forget(array);
+    }
+}
+
+/// A tensor of version 1, which says all that there is to say.
+pub(super) fn versioned(array: &Bound<'_, PyDeviceArray>, device: DLDevice, is_copy: bool) -> Result<Managed> {
+    let interface = array.get().interface();
+    let mut dimensions = Dimensions::of(interface)?;
+    let dl_tensor = dimensions.tensor(interface, device)?;
+    let flags = if interface.is_read_only() { READ_ONLY } else { 0 } | if is_copy { IS_COPIED } else { 0 };
+    let tensor = DLManagedTensorVersioned {
+        version: VERSION,
+        manager_ctx: std::ptr::null_mut(),
+        deleter: Some(delete_versioned),
+        flags,
+        dl_tensor,
+    };
+    let kept = keep(tensor, dimensions, array);
+    // SAFETY: `kept` is a box of ours; the tensor is in it.
+    unsafe {
+        let tensor = &raw mut (*kept.as_ptr()).tensor;
+        (*tensor).manager_ctx = kept.as_ptr().cast();
+        Ok(Managed::Versioned(NonNull::new_unchecked(tensor)))
+    }
+}
+
+/// A tensor as it was before version 1, for a consumer that names no version. It cannot say that it is read-only, or a copy.
+pub(super) fn legacy(array: &Bound<'_, PyDeviceArray>, device: DLDevice) -> Result<Managed> {
+    let interface = array.get().interface();
+    let mut dimensions = Dimensions::of(interface)?;
+    let dl_tensor = dimensions.tensor(interface, device)?;
+    let tensor = DLManagedTensor { dl_tensor, manager_ctx: std::ptr::null_mut(), deleter: Some(delete_legacy) };
+    let kept = keep(tensor, dimensions, array);
+    // SAFETY: `kept` is a box of ours; the tensor is in it.
+    unsafe {
+        let tensor = &raw mut (*kept.as_ptr()).tensor;
+        (*tensor).manager_ctx = kept.as_ptr().cast();
+        Ok(Managed::Legacy(NonNull::new_unchecked(tensor)))
+    }
+}
+
+fn keep<T>(tensor: T, dimensions: Dimensions, array: &Bound<'_, PyDeviceArray>) -> NonNull<Kept<T>> {
+    let array = ManuallyDrop::new(array.clone().unbind());
+    NonNull::from(Box::leak(Box::new(Kept { tensor, _dimensions: dimensions, array })))
+}
+
+/// # Safety
+/// Called once, with a tensor of [`versioned`], or with null, which is let pass.
+unsafe extern "C" fn delete_versioned(tensor: *mut DLManagedTensorVersioned) {
+    if !tensor.is_null() {
+        // SAFETY: this function's contract; the context is the box that the tensor is in.
+        unsafe { drop(Box::from_raw((*tensor).manager_ctx.cast::<Kept<DLManagedTensorVersioned>>())) }
+    }
+}
+
+/// # Safety
+/// As [`delete_versioned`], of [`legacy`].
+unsafe extern "C" fn delete_legacy(tensor: *mut DLManagedTensor) {
+    if !tensor.is_null() {
+        // SAFETY: this function's contract; the context is the box that the tensor is in.
+        unsafe { drop(Box::from_raw((*tensor).manager_ctx.cast::<Kept<DLManagedTensor>>())) }
+    }
+}

@@ -1,0 +1,249 @@
+"""`from_dlpack`: what it asks a producer for, what it makes of the answer, and that it owes each deleter one call."""
+
+from __future__ import annotations
+
+import gc
+
+import dlpack_tensors as tensors
+import numpy as np
+import pytest
+from dlpack_tensors import Producer
+
+import cuarray
+
+
+@pytest.fixture
+def memory(driver):
+    return cuarray.to_device(np.arange(12, dtype="float32"))
+
+
+def test_values_shape_and_strides_arrive(memory):
+    producer = Producer(memory, shape=(3, 2), strides=(4, 1), byte_offset=8)
+    array = cuarray.from_dlpack(producer)
+    assert (array.shape, array.strides, array.ptr) == ((3, 2), (16, 4), memory.ptr + 8)
+    assert array.copy_to_host().tolist() == [[2, 3], [6, 7], [10, 11]]
+    assert tensors.name(producer.capsule) == b"used_dltensor_versioned"
+
+
+def test_without_strides_the_order_is_that_of_c(memory):
+    assert cuarray.from_dlpack(Producer(memory, shape=(3, 4), strides=None)).strides == (16, 4)
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_the_deleter_is_called_once_when_the_last_view_goes(memory, legacy):
+    producer = Producer(memory, legacy=legacy)
+    view = cuarray.from_dlpack(producer)[1:]
+    gc.collect()
+    assert producer.deleted == 0
+    del view
+    gc.collect()
+    assert producer.deleted == 1
+
+
+def test_a_producer_without_a_deleter_is_fine(memory):
+    producer = Producer(memory, null_deleter=True)
+    assert cuarray.from_dlpack(producer).copy_to_host().tolist() == [0, 1]
+    producer.array = None  # nobody will say when
+
+
+@pytest.mark.parametrize(("stream", "asked", "entry"), [(None, None, 1), (-1, -1, None), (1, 1, 1), (2, 2, 2)])
+def test_the_stream_that_is_asked_for_becomes_the_default(memory, stream, asked, entry):
+    producer = Producer(memory)
+    array = cuarray.from_dlpack(producer, stream=stream)
+    assert producer.asked == [{"stream": asked, "max_version": (1, 3)}]
+    assert array.__cuda_array_interface__["stream"] == entry
+
+
+def test_a_stream_of_ones_own(memory):
+    producer, stream = Producer(memory), cuarray.stream()
+    array = cuarray.from_dlpack(producer, stream=stream)
+    assert producer.asked[0]["stream"] == stream.handle
+    assert array.stream == stream
+
+
+def test_stream_0_is_refused_before_anybody_is_asked(memory):
+    producer = Producer(memory)
+    with pytest.raises(ValueError, match="stream is 0, which DLPack disallows"):
+        cuarray.from_dlpack(producer, stream=0)
+    assert producer.asked == []
+
+
+def test_a_producer_of_before_version_1_is_asked_again(memory):
+    producer = Producer(memory, legacy=True)
+    cuarray.from_dlpack(producer, stream=2)
+    assert producer.asked == [{"stream": 2, "max_version": (1, 3)}, {"stream": 2}]
+
+
+def test_flags(memory):
+    array = cuarray.from_dlpack(Producer(memory, flags=tensors.READ_ONLY))
+    assert array.readonly
+    with pytest.raises(BufferError, match="read-only"):
+        array[0] = 1
+    copied = cuarray.from_dlpack(Producer(memory, flags=tensors.IS_COPIED))
+    assert copied.owner.is_copy
+    assert not array.owner.is_copy
+    assert not copied.readonly
+
+
+@pytest.mark.parametrize(
+    ("dtype", "typestr"),
+    [
+        ((tensors.INT, 64, 1), "<i8"),
+        ((tensors.UINT, 8, 1), "|u1"),
+        ((tensors.FLOAT, 16, 1), "<f2"),
+        ((tensors.BFLOAT, 16, 1), "bfloat16"),
+        ((tensors.COMPLEX, 128, 1), "<c16"),
+        ((tensors.BOOL, 8, 1), "|b1"),
+        ((10, 8, 1), "float8_e4m3fn"),
+        ((12, 8, 1), "float8_e5m2"),
+    ],
+)
+def test_types(memory, dtype, typestr):
+    assert cuarray.from_dlpack(Producer(memory, dtype=dtype)).typestr == typestr
+
+
+def test_kinds_of_memory(driver):
+    for kind, make in [(tensors.CUDA_MANAGED, cuarray.managed_array), (tensors.CUDA_HOST, cuarray.mapped_array)]:
+        memory = make(2, "float32")
+        memory.host_view()[:] = [3, 4]
+        array = cuarray.from_dlpack(Producer(memory, device=(kind, 0)))
+        assert array.copy_to_host().tolist() == [3, 4]
+
+
+def test_host_memory_is_refused_or_copied_by_request(driver):
+    host = np.arange(6, dtype="int16").reshape(2, 3)
+    for copy in (None, False):
+        with pytest.raises(BufferError, match="host memory"):
+            cuarray.from_dlpack(host, copy=copy)
+    copied = cuarray.from_dlpack(host, copy=True)
+    assert copied.copy_to_host().tolist() == host.tolist()
+
+
+def test_copy_is_passed_on(memory):
+    producer = Producer(memory)
+    cuarray.from_dlpack(producer, copy=True)
+    assert producer.asked == [{"stream": None, "max_version": (1, 3), "copy": True}]
+
+
+BAD = {
+    "host memory": ({"device": (tensors.CPU, 0)}, BufferError, "host memory"),
+    "another maker's device": ({"device": (tensors.ROCM, 0)}, BufferError, "ROCm"),
+    "an unknown device": ({"device": (99, 0)}, BufferError, "type 99"),
+    "a negative device type": ({"device": (-1, 0)}, BufferError, "type -1"),
+    "vectors": ({"dtype": (tensors.FLOAT, 32, 4)}, BufferError, "4 lanes"),
+    "no lanes": ({"dtype": (tensors.FLOAT, 32, 0)}, BufferError, "0 lanes"),
+    "float4": ({"dtype": (17, 4, 1)}, BufferError, "float4_e2m1fn"),
+    "int4": ({"dtype": (tensors.INT, 4, 1)}, BufferError, "int .*4 bits"),
+    "an opaque handle": ({"dtype": (3, 64, 1)}, BufferError, "opaque"),
+    "an unknown type": ({"dtype": (200, 8, 1)}, BufferError, "code 200"),
+    "no bits": ({"dtype": (tensors.FLOAT, 0, 1)}, BufferError, "0 bits"),
+    "a negative rank": ({"ndim": -1}, ValueError, "-1 dimensions"),
+    "the highest rank": ({"ndim": 2**31 - 1}, ValueError, "2147483647 dimensions"),
+    "a rank above the limit": ({"ndim": 65}, ValueError, "65 dimensions"),
+    "a negative length": ({"shape": (-2,)}, ValueError, "length -2"),
+    "no shape": ({"null_shape": True}, ValueError, "null"),
+    "lengths that overflow": ({"shape": (2**62, 2**62)}, ValueError, "too big"),
+    "strides that overflow": ({"strides": (2**62,)}, ValueError, "do not fit"),
+    "strides that overflow downwards": ({"strides": (-(2**63),)}, ValueError, "do not fit"),
+    "an extent that overflows": ({"shape": (2**40,), "strides": (2**30,)}, ValueError, "strides"),
+    "a null pointer": ({"data": 0}, ValueError, "null pointer"),
+    "a null pointer with an offset": ({"data": 0, "byte_offset": 64}, ValueError, "null pointer"),
+    "an offset that overflows": ({"byte_offset": 2**64 - 1}, ValueError, "byte_offset"),
+    "an end that overflows": ({"data": 2**64 - 4}, ValueError, "address space"),
+    "version 99": ({"version": (99, 0)}, BufferError, r"version 99\.0"),
+    "version 0": ({"version": (0, 8)}, BufferError, r"version 0\.8"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_tensors_are_refused_and_deleted(driver, case):
+    entries, error, message = BAD[case]
+    producer = Producer(**entries)
+    with pytest.raises(error, match=message):
+        cuarray.from_dlpack(producer)
+    gc.collect()
+    # One that was never asked for is not ours to delete.
+    assert producer.deleted == len(producer.asked)
+
+
+def test_a_tensor_that_hides_where_it_is_is_refused_and_deleted(driver):
+    class Hides(Producer):
+        def __dlpack_device__(self):
+            return (tensors.CUDA, 0)
+
+    producer = Hides(device=(tensors.CPU, 0))
+    with pytest.raises(BufferError, match="host memory"):
+        cuarray.from_dlpack(producer)
+    gc.collect()
+    assert (len(producer.asked), producer.deleted) == (1, 1)
+
+
+def test_an_array_without_elements_may_have_any_pointer(driver):
+    for data in (0, 1, 2**64 - 1):
+        assert cuarray.from_dlpack(Producer(shape=(0, 3), strides=(3, 1), data=data)).shape == (0, 3)
+
+
+def test_a_capsule_is_taken_once(memory):
+    producer = Producer(memory)
+    capsule = producer.__dlpack__()
+
+    class Same:
+        def __dlpack__(self, **_):
+            return capsule
+
+        def __dlpack_device__(self):
+            return (tensors.CUDA, 0)
+
+    first = cuarray.from_dlpack(Same())
+    with pytest.raises(ValueError, match="taken already"):
+        cuarray.from_dlpack(Same())
+    del first
+    assert producer.deleted == 1
+
+
+@pytest.mark.parametrize("answer", [None, 3, (), "dltensor", object()])
+def test_what_is_no_capsule_is_refused(driver, answer):
+    class Wrong:
+        def __dlpack__(self, **_):
+            return answer
+
+    with pytest.raises(TypeError, match="PyCapsule is expected"):
+        cuarray.from_dlpack(Wrong())
+
+
+@pytest.mark.parametrize("called", [b"dltensor2", b"", b"arrow_schema", b"DLTENSOR"])
+def test_a_capsule_of_something_else_is_refused(driver, called):
+    producer = Producer(called=called)
+    with pytest.raises(TypeError, match="none of DLPack's"):
+        cuarray.from_dlpack(producer)
+    assert producer.deleted == 0
+
+
+@pytest.mark.parametrize("raised", [RuntimeError, BufferError, ValueError, KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("method", ["__dlpack__", "__dlpack_device__"])
+def test_what_a_producer_raises_passes_through(driver, raised, method):
+    class Raises(Producer):
+        pass
+
+    def fail(self, **_):
+        raise raised("no")
+
+    setattr(Raises, method, fail)
+    with pytest.raises(raised, match="no"):
+        cuarray.from_dlpack(Raises())
+
+
+@pytest.mark.parametrize("answer", [None, 2, (2,), (2, 0, 0), ("cuda", 0), (2**40, 0)])
+def test_a_device_that_is_none_is_refused(driver, answer):
+    class Wrong(Producer):
+        def __dlpack_device__(self):
+            return answer
+
+    with pytest.raises(ValueError, match="__dlpack_device__"):
+        cuarray.from_dlpack(Wrong())
+
+
+def test_what_is_no_tensor_is_refused(driver):
+    for value in (None, 3, [1, 2], object()):
+        with pytest.raises(TypeError, match="__dlpack__"):
+            cuarray.from_dlpack(value)

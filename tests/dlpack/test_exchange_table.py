@@ -1,0 +1,227 @@
+"""`__dlpack_c_exchange_api__`: the table that DeviceArray offers, and the tables that others do."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import weakref
+
+import dlpack_tensors as tensors
+import driver_probe
+import numpy as np
+import pytest
+
+import cuarray
+
+OBJECT, OUT = ctypes.py_object, ctypes.POINTER(ctypes.c_void_p)
+SET_ERROR = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(tensors.Tensor), OUT, ctypes.c_void_p, SET_ERROR)
+FROM_OBJECT = ctypes.PYFUNCTYPE(ctypes.c_int, OBJECT, OUT)
+TO_OBJECT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(OBJECT))
+WORK_STREAM = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, OUT)
+DELETE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class Table(ctypes.Structure):
+    _fields_ = (
+        ("version", tensors.Version),
+        ("previous", ctypes.c_void_p),
+        ("allocate", ctypes.c_void_p),
+        ("from_object", ctypes.c_void_p),
+        ("to_object", ctypes.c_void_p),
+        ("borrow", ctypes.c_void_p),
+        ("work_stream", ctypes.c_void_p),
+    )
+
+
+@pytest.fixture
+def table(driver):
+    capsule = cuarray.DeviceArray.__dlpack_c_exchange_api__
+    assert tensors.name(capsule) == b"dlpack_exchange_api"
+    return Table.from_address(ctypes.pythonapi.PyCapsule_GetPointer(ctypes.py_object(capsule), b"dlpack_exchange_api"))
+
+
+def test_its_header_says_which_it_is(table):
+    assert (table.version.major, table.version.minor, table.previous) == (1, 3, None)
+    assert all((table.allocate, table.from_object, table.to_object, table.work_stream))
+
+
+def test_an_array_goes_out_and_comes_back(table):
+    array = cuarray.to_device(np.arange(3, dtype="int16"))
+    memory = weakref.ref(array.owner)
+    out = ctypes.c_void_p()
+    assert FROM_OBJECT(table.from_object)(array, ctypes.byref(out)) == 0
+    managed = tensors.ManagedVersioned.from_address(out.value)
+    assert (managed.tensor.data, managed.tensor.ndim, managed.flags) == (array.ptr, 1, 0)
+    pointer = array.ptr
+    del array
+    back = OBJECT()
+    assert TO_OBJECT(table.to_object)(out, ctypes.byref(back)) == 0
+    array, back.value = back.value, None
+    # `back` was given a reference that is ours to drop.
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(array))
+    assert array.ptr == pointer
+    assert array.copy_to_host().tolist() == [0, 1, 2]
+    del array
+    gc.collect()
+    assert memory() is None
+
+
+def test_what_it_cannot_say_is_an_error_of_python(table):
+    masked = cuarray.to_device(np.ma.MaskedArray([1, 2], mask=[True, False]))
+    with pytest.raises(BufferError, match="mask"):
+        FROM_OBJECT(table.from_object)(masked, ctypes.byref(ctypes.c_void_p()))
+    with pytest.raises(TypeError):
+        FROM_OBJECT(table.from_object)([1, 2], ctypes.byref(ctypes.c_void_p()))
+    with pytest.raises(ValueError, match="null"):
+        TO_OBJECT(table.to_object)(None, ctypes.byref(OBJECT()))
+
+
+def test_what_goes_out_is_ready_on_the_stream_that_is_named(table):
+    stream, home = ctypes.c_void_p(), cuarray.stream()
+    assert WORK_STREAM(table.work_stream)(tensors.CUDA, 0, ctypes.byref(stream)) == 0
+    assert stream.value == 1
+    array = cuarray.device_array(2, "int8", stream=home)
+    out = ctypes.c_void_p()
+    with driver_probe.held(home.handle) as held:
+        assert FROM_OBJECT(table.from_object)(array, ctypes.byref(out)) == 0
+        assert not driver_probe.is_done(stream.value)
+        held.let_go()
+    driver_probe.synchronize(stream.value)
+    DELETE(tensors.ManagedVersioned.from_address(out.value).deleter)(out)
+
+
+@pytest.mark.parametrize("kind", [tensors.CUDA, tensors.CUDA_HOST, tensors.CUDA_MANAGED])
+def test_a_new_tensor_like_a_prototype(table, kind):
+    producer = tensors.Producer(shape=(2, 3), data=0, device=(kind, 0), dtype=(tensors.BFLOAT, 16, 1))
+    out, said = ctypes.c_void_p(), []
+    made = ALLOCATE(table.allocate)(
+        ctypes.byref(producer.managed.tensor), ctypes.byref(out), None, SET_ERROR(lambda *each: said.append(each))
+    )
+    assert (made, said) == (0, [])
+    tensor = tensors.ManagedVersioned.from_address(out.value).tensor
+    assert (tensor.device.device_type, tensor.dtype.code, tensor.shape[1], tensor.strides[0]) == (
+        kind,
+        tensors.BFLOAT,
+        3,
+        3,
+    )
+    DELETE(tensors.ManagedVersioned.from_address(out.value).deleter)(out)
+
+
+@pytest.mark.parametrize(
+    ("entries", "kind", "message"),
+    [
+        ({"device": (tensors.CPU, 0)}, b"BufferError", b"host memory"),
+        ({"device": (tensors.CUDA, 99)}, b"ValueError", b"device is 99"),
+        ({"dtype": (tensors.FLOAT, 32, 2)}, b"BufferError", b"lanes"),
+        ({"ndim": -3}, b"ValueError", b"-3 dimensions"),
+        ({"shape": (2**62, 4)}, b"ValueError", b"too big"),
+    ],
+)
+def test_what_cannot_be_made_is_told(table, entries, kind, message):
+    producer, said = tensors.Producer(**entries), []
+    tell = SET_ERROR(lambda context, *each: said.append((context, *each)))
+    made = ALLOCATE(table.allocate)(ctypes.byref(producer.managed.tensor), ctypes.byref(ctypes.c_void_p()), 77, tell)
+    assert made == -1
+    assert said[0][:2] == (77, kind)
+    assert message in said[0][2]
+
+
+def library(producer, **replaced):
+    """A type whose table hands out the tensor of `producer`."""
+
+    class Array:
+        pass
+
+    calls = []
+
+    def export(obj, out):
+        calls.append("tensor")
+        producer.__dlpack__()
+        out[0] = ctypes.addressof(producer.managed)
+        return 0
+
+    def stream(device_type, device_id, out):
+        calls.append(("stream", device_type, device_id))
+        out[0] = replaced.get("stream", 0)
+        return 0
+
+    functions = [FROM_OBJECT(replaced.get("export", export)), WORK_STREAM(stream)]
+    address = [ctypes.cast(each, ctypes.c_void_p).value for each in functions]
+    if replaced.get("lacks"):
+        address[replaced["lacks"] - 1] = None
+    table = Table(
+        version=tensors.Version(*replaced.get("version", (1, 3))), from_object=address[0], work_stream=address[1]
+    )
+    if "previous" in replaced:
+        table.previous = ctypes.addressof(replaced["previous"])
+    Array.table, Array.functions, Array.calls = table, functions, calls
+    Array.__dlpack_c_exchange_api__ = tensors.capsule_of(
+        ctypes.addressof(table), replaced.get("called", b"dlpack_exchange_api")
+    )
+    Array.__dlpack__ = lambda self, **asked: producer.__dlpack__(**asked)
+    return Array
+
+
+@pytest.mark.parametrize(("stream", "entry"), [(0, 1), (1, 1), (2, 2)])
+def test_another_librarys_table_is_used(driver, stream, entry):
+    memory = cuarray.to_device(np.array([5, 7], "float32"))
+    producer = tensors.Producer(memory)
+    kind = library(producer, stream=stream)
+    for _ in range(2):
+        array = cuarray.from_dlpack(kind())
+        assert array.__cuda_array_interface__["stream"] == entry
+        assert array.copy_to_host().tolist() == [5, 7]
+    assert kind.calls == ["tensor", ("stream", tensors.CUDA, 0)] * 2
+    assert all(asked == {} for asked in producer.asked)
+    del array
+    assert producer.deleted == 2
+
+
+def test_a_stream_that_is_asked_for_goes_the_other_way(driver):
+    producer = tensors.Producer(cuarray.to_device(np.array([5, 7], "float32")))
+    kind = library(producer)
+    cuarray.from_dlpack(kind(), stream=2)
+    assert kind.calls == []
+    assert producer.asked == [{"stream": 2, "max_version": (1, 3)}]
+
+
+def test_a_table_of_another_version_is_passed_over_for_an_older_one(driver):
+    producer = tensors.Producer(cuarray.to_device(np.array([5, 7], "float32")))
+    older = library(producer)
+    newer = library(producer, version=(2, 0), previous=older.table)
+    cuarray.from_dlpack(newer())
+    assert (older.calls, newer.calls) == (["tensor", ("stream", tensors.CUDA, 0)], [])
+
+
+@pytest.mark.parametrize("replaced", [{"version": (2, 0)}, {"called": b"something_else"}])
+def test_without_a_table_of_a_known_version_the_method_is_called(driver, replaced):
+    producer = tensors.Producer(cuarray.to_device(np.array([5, 7], "float32")))
+    kind = library(producer, **replaced)
+    cuarray.from_dlpack(kind())
+    assert kind.calls == []
+    assert producer.asked == [{"stream": None, "max_version": (1, 3)}]
+
+
+@pytest.mark.parametrize("lacks", [1, 2])
+def test_a_table_with_null_members_is_refused(driver, lacks):
+    kind = library(tensors.Producer(), lacks=lacks)
+    with pytest.raises(BufferError, match="lacks a function"):
+        cuarray.from_dlpack(kind())
+
+
+def test_a_table_that_answers_null_is_refused(driver):
+    kind = library(tensors.Producer(), export=lambda obj, out: 0)
+    with pytest.raises(BufferError, match="null tensor"):
+        cuarray.from_dlpack(kind())
+
+
+def test_types_that_were_asked_do_not_stay_alive(driver):
+    producer = tensors.Producer(cuarray.to_device(np.array([5, 7], "float32")))
+    kind = library(producer)
+    cuarray.from_dlpack(kind())
+    gone = weakref.ref(kind)
+    del kind
+    gc.collect()
+    assert gone() is None

@@ -1,0 +1,217 @@
+"""`__dlpack__`, `__dlpack_device__` and the exchange table of a DeviceArray."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import threading
+import weakref
+
+import dlpack_tensors as tensors
+import driver_probe
+import numpy as np
+import pytest
+
+import cuarray
+
+
+@pytest.fixture
+def array(driver):
+    return cuarray.to_device(np.arange(6, dtype="float32").reshape(2, 3))
+
+
+def described(capsule):
+    tensor = tensors.content(capsule).tensor
+    numbers = [tensor.shape[axis] for axis in range(tensor.ndim)], [tensor.strides[axis] for axis in range(tensor.ndim)]
+    return tensor, *numbers
+
+
+@pytest.mark.parametrize(
+    ("asked", "called"),
+    [
+        ({}, b"dltensor"),
+        ({"max_version": None}, b"dltensor"),
+        ({"max_version": (0, 8)}, b"dltensor"),
+        ({"max_version": (1, 0)}, b"dltensor_versioned"),
+        ({"max_version": (1, 3)}, b"dltensor_versioned"),
+        ({"max_version": (2, 0)}, b"dltensor_versioned"),
+    ],
+)
+def test_the_structure_is_one_that_the_consumer_knows(array, asked, called):
+    capsule = array.__dlpack__(**asked)
+    assert tensors.name(capsule) == called
+    if called == b"dltensor_versioned":
+        managed = tensors.content(capsule)
+        assert (managed.version.major, managed.flags) == (1, 0)
+
+
+def test_the_tensor_is_the_array(array):
+    capsule = array[:, ::-2].__dlpack__(max_version=(1, 0))
+    tensor, shape, strides = described(capsule)
+    assert (shape, strides, tensor.byte_offset) == ([2, 2], [3, -2], 0)
+    assert tensor.data == array.ptr + 8
+    assert (tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes) == (tensors.FLOAT, 32, 1)
+    assert (tensor.device.device_type, tensor.device.device_id) == array.__dlpack_device__() == (tensors.CUDA, 0)
+
+
+def test_an_array_of_no_dimensions_and_one_without_elements(driver):
+    tensor, shape, strides = described(cuarray.device_array((), "int8").__dlpack__())
+    assert (tensor.ndim, shape, strides) == (0, [], [])
+    tensor, shape, _ = described(cuarray.device_array((3, 0), "int8").__dlpack__())
+    assert (tensor.data, shape) == (None, [3, 0])
+
+
+def test_kinds_of_memory(driver):
+    assert cuarray.managed_array(2, "int8").__dlpack_device__() == (tensors.CUDA_MANAGED, 0)
+    assert cuarray.mapped_array(2, "int8").__dlpack_device__() == (tensors.CUDA_HOST, 0)
+
+
+def test_an_untaken_capsule_lets_go_of_the_array(driver):
+    array = cuarray.device_array(3)
+    memory = weakref.ref(array.owner)
+    for version in (None, (1, 0)):
+        capsule = array.__dlpack__(max_version=version)
+        assert gc.is_tracked(array)
+        del capsule
+    del array
+    gc.collect()
+    assert memory() is None
+
+
+@pytest.mark.parametrize("version", [None, (1, 0)])
+def test_the_deleter_may_be_called_in_any_thread_without_the_gil(driver, version):
+    array = cuarray.device_array(3)
+    memory = weakref.ref(array.owner)
+    capsule = array.__dlpack__(max_version=version)
+    managed = tensors.content(capsule)
+    ctypes.pythonapi.PyCapsule_SetName(ctypes.py_object(capsule), b"used_" + tensors.name(capsule))
+    del array
+    gc.collect()
+    assert memory() is not None
+    # A function of ctypes' runs without the GIL, and this thread is not Python's main one.
+    delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(managed.deleter)
+    thread = threading.Thread(target=delete, args=(ctypes.addressof(managed),))
+    thread.start()
+    thread.join()
+    gc.collect()
+    assert memory() is None
+
+
+def test_read_only_is_said_or_refused(driver):
+    desc = {**cuarray.device_array(2, "float32").__cuda_array_interface__}
+    desc["data"] = (4096, True)
+    desc["shape"] = (0,)
+    array = cuarray.from_cuda_array_interface(desc)
+    assert tensors.content(array.__dlpack__(max_version=(1, 0))).flags == tensors.READ_ONLY
+    with pytest.raises(BufferError, match="read-only"):
+        array.__dlpack__()
+    with pytest.raises(BufferError, match="read-only"):
+        array.__dlpack__(max_version=(0, 8))
+
+
+def test_a_copy_is_one_and_says_so(array):
+    capsule = array.__dlpack__(copy=True, max_version=(1, 0))
+    managed = tensors.content(capsule)
+    assert managed.flags == tensors.IS_COPIED
+    assert managed.tensor.data != array.ptr
+
+    class Holds:
+        def __dlpack__(self, **_):
+            return capsule
+
+    taken = cuarray.from_dlpack(Holds())
+    assert taken.copy_to_host().tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert taken.owner.is_copy
+
+
+def test_another_device_is_the_host_by_a_copy_or_an_error(array):
+    host = np.from_dlpack(HostSide(array, copy=None))
+    assert host.tolist() == [[0, 1, 2], [3, 4, 5]]
+    with pytest.raises(BufferError, match="dl_device"):
+        array.__dlpack__(dl_device=(tensors.CPU, 0), copy=False)
+    with pytest.raises(BufferError, match="dl_device"):
+        array.__dlpack__(dl_device=(tensors.ROCM, 0))
+    assert tensors.content(array.__dlpack__(dl_device=(tensors.CUDA, 0))).tensor.data == array.ptr
+
+
+class HostSide:
+    """What asks for the host's copy, since NumPy itself asks for no device by default."""
+
+    def __init__(self, array, copy):
+        self.array, self.copy = array, copy
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        return self.array.__dlpack__(max_version=max_version, dl_device=(tensors.CPU, 0), copy=self.copy)
+
+    def __dlpack_device__(self):
+        return (tensors.CPU, 0)
+
+
+@pytest.mark.parametrize("typestr", ["<M8[ns]", "|S4", "<U2", ">f4", "|V3"])
+def test_types_without_a_code_are_refused(driver, typestr):
+    with pytest.raises(BufferError, match="DLPack"):
+        cuarray.device_array(2, typestr).__dlpack__()
+
+
+def test_strides_between_elements_and_masks_are_refused(driver):
+    pairs = cuarray.device_array(4, np.dtype([("a", "<i2"), ("b", "<i4")]))
+    desc = {**pairs.__cuda_array_interface__, "typestr": "<i4", "strides": (6,)}
+    del desc["descr"]
+    with pytest.raises(BufferError, match="no multiple"):
+        cuarray.from_cuda_array_interface(desc, owner=pairs, sync=False).__dlpack__()
+    masked = cuarray.to_device(np.ma.MaskedArray([1, 2], mask=[True, False]))
+    with pytest.raises(BufferError, match="mask"):
+        masked.__dlpack__()
+    with pytest.raises(BufferError, match="mask"):
+        cuarray.from_dlpack(masked)
+    masked.data.__dlpack__()
+
+
+@pytest.mark.parametrize("stream", [0, -2, -(2**63)])
+def test_disallowed_streams_are_refused(array, stream):
+    with pytest.raises(ValueError, match=f"stream is {stream}, which DLPack disallows"):
+        array.__dlpack__(stream=stream)
+
+
+def test_what_is_no_stream_is_refused(array):
+    with pytest.raises(TypeError, match="no stream"):
+        array.__dlpack__(stream="1")
+
+
+@pytest.mark.parametrize("name", ["max_version", "dl_device"])
+@pytest.mark.parametrize("value", [1, (1,), (1, 2, 3), "1.0", (1.5, 0)])
+def test_pairs_that_are_none_are_refused(array, name, value):
+    with pytest.raises(ValueError, match=f"{name} is .* a tuple of two ints is expected"):
+        array.__dlpack__(**{name: value})
+
+
+def test_bfloat16_and_the_8_bit_floats_keep_their_names(driver):
+    for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu"):
+        array = cuarray.device_array(3, name)
+        assert cuarray.from_dlpack(array).typestr == name
+
+
+def test_pending_work_is_before_the_consumers_and_nobody_waits(driver):
+    home, consumer, elsewhere = cuarray.stream(), cuarray.stream(), cuarray.stream()
+    array = cuarray.device_array(4, "int32", stream=home)
+    with driver_probe.held(home.handle) as held:
+        array.__dlpack__(stream=elsewhere.handle)
+        array.__dlpack__(stream=consumer.handle)
+        array.__dlpack__(stream=-1)
+        assert not consumer.query()
+        assert not elsewhere.query()
+        held.let_go()
+    consumer.synchronize()
+    elsewhere.synchronize()
+
+
+def test_work_on_an_array_without_a_home_is_before_the_consumers(driver):
+    used, consumer = cuarray.stream(), cuarray.stream()
+    array, source = cuarray.device_array(4, "int32"), cuarray.to_device(np.arange(4, dtype="int32"))
+    with driver_probe.held(used.handle) as held:
+        array.copy_to_device(source, stream=used)
+        array.__dlpack__(stream=consumer.handle)
+        assert not consumer.query()
+        held.let_go()
+    consumer.synchronize()
+    assert array.copy_to_host().tolist() == [0, 1, 2, 3]
