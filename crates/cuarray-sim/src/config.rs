@@ -4,17 +4,66 @@
 //! one that a Python program loads. A variable that cannot be understood is an error and never ignored: a simulation that
 //! quietly runs with other settings than those asked for proves nothing.
 
+use crate::schedule::choices::Choices;
 use cuarray_abi::{CUresult, ENTRY_POINTS};
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// When enqueued work runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+///
+/// As text, each is what `CUARRAY_SIM_SCHEDULE` may be:
+///
+/// ```
+/// use cuarray_sim::Schedule;
+///
+/// assert_eq!("random:7".parse(), Ok(Schedule::Random(7)));
+/// assert_eq!(Schedule::Random(7).to_string(), "random:7");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
     /// As late as the driver API allows: only what a synchronization forces, when it forces it.
     #[default]
     Lazy,
     /// At once, before the call that enqueues it returns.
     Eager,
+    /// In an order that is chosen at random, from this seed (`random:7`; `random` draws one).
+    Random(u64),
+    /// As it was written down (`replay:2:01-3:2`), and lazily behind the end of that.
+    Replay(Choices),
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Schedule::Lazy => out.write_str("lazy"),
+            Schedule::Eager => out.write_str("eager"),
+            Schedule::Random(seed) => write!(out, "random:{seed}"),
+            Schedule::Replay(choices) => write!(out, "replay:{choices}"),
+        }
+    }
+}
+
+impl FromStr for Schedule {
+    type Err = String;
+
+    /// # Errors
+    /// A sentence that says what is not understood.
+    fn from_str(text: &str) -> Result<Schedule, String> {
+        match text.split_once(':') {
+            None if text == "lazy" => Ok(Schedule::Lazy),
+            None if text == "eager" => Ok(Schedule::Eager),
+            // A few digits: the seed is typed by people.
+            None if text == "random" => Ok(Schedule::Random(RandomState::new().hash_one(0) % 1_000_000_000)),
+            Some(("random", seed)) => match seed.parse() {
+                Ok(seed) => Ok(Schedule::Random(seed)),
+                Err(_) => Err(format!("`{seed}` is no seed: it is a number from 0 to {}", u64::MAX)),
+            },
+            Some(("replay", choices)) => choices.parse().map(Schedule::Replay),
+            _ => Err(format!("`{text}` is no schedule: there are lazy, eager, random, random:SEED and replay:CHOICES")),
+        }
+    }
 }
 
 /// One call that is to fail.
@@ -46,8 +95,10 @@ pub struct Config {
     pub host_readable: bool,
     /// Memory of each device in bytes (`CUARRAY_SIM_MEMORY`).
     pub memory: u64,
-    /// When enqueued work runs (`CUARRAY_SIM_SCHEDULE`: `lazy` or `eager`).
+    /// When enqueued work runs (`CUARRAY_SIM_SCHEDULE`).
     pub schedule: Schedule,
+    /// Where the schedule that ran is written at the process's exit (`CUARRAY_SIM_SCHEDULE_FILE`).
+    pub schedule_file: Option<PathBuf>,
     /// Where every call is written, a line each (`CUARRAY_SIM_TRACE`).
     pub trace: Option<PathBuf>,
     /// The compute capability that the devices claim, `7.5` to `9.0` (`CUARRAY_SIM_COMPUTE_CAPABILITY`).
@@ -71,6 +122,7 @@ impl Default for Config {
             host_readable: false,
             memory: 16 << 30,
             schedule: Schedule::Lazy,
+            schedule_file: None,
             trace: None,
             compute_capability: (9, 0),
             driver_version: 13000,
@@ -120,12 +172,12 @@ impl Config {
             config.memory = value.parse().ok()?;
             (LEAST_MEMORY..=MOST_MEMORY).contains(&config.memory).then_some(())
         })?;
-        read("CUARRAY_SIM_SCHEDULE", "lazy or eager", &mut |value| {
-            config.schedule = match value {
-                "lazy" => Schedule::Lazy,
-                "eager" => Schedule::Eager,
-                _ => return None,
-            };
+        if let Some(value) = variable("CUARRAY_SIM_SCHEDULE")? {
+            config.schedule = value.trim().parse().map_err(|wrong| format!("CUARRAY_SIM_SCHEDULE={value}: {wrong}"))?;
+        }
+        read("CUARRAY_SIM_SCHEDULE_FILE", "the path of a file", &mut |value| {
+            // The program may be in another directory when it ends.
+            config.schedule_file = Some(std::path::absolute(value).ok()?);
             Some(())
         })?;
         read("CUARRAY_SIM_TRACE", "the path of a file", &mut |value| {
@@ -279,6 +331,15 @@ mod tests {
     }
 
     #[test]
+    fn a_schedule_is_read_as_it_is_written() {
+        let schedule = |value| from(&[("CUARRAY_SIM_SCHEDULE", value)]).unwrap().schedule;
+        for text in ["lazy", "eager", "random:0", "random:18446744073709551615", "replay:", "replay:2:01-3:2"] {
+            assert_eq!(schedule(text).to_string(), text);
+        }
+        assert!(matches!(schedule("random"), Schedule::Random(_)));
+    }
+
+    #[test]
     fn a_value_that_is_not_understood_is_named() {
         for (name, value) in [
             ("CUARRAY_SIM_DEVICES", "9"),
@@ -287,6 +348,8 @@ mod tests {
             ("CUARRAY_SIM_FINDINGS", "all"),
             ("CUARRAY_SIM_MEMORY", "1"),
             ("CUARRAY_SIM_SCHEDULE", "late"),
+            ("CUARRAY_SIM_SCHEDULE", "random:-1"),
+            ("CUARRAY_SIM_SCHEDULE", "replay:2:2"),
             ("CUARRAY_SIM_COMPUTE_CAPABILITY", "10.0"),
             ("CUARRAY_SIM_DRIVER_VERSION", "13"),
             ("CUARRAY_SIM_FAULTS", "cuMemAlloc_v2"),

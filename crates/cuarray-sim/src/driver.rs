@@ -4,8 +4,10 @@
 //! thread can *enter* a driver, and its calls then mean that one; every other call means the process's own driver, which is
 //! made from the environment by the first call that needs it.
 
-use crate::config::{Config, Fault};
+use crate::config::{Config, Fault, Schedule};
+use crate::exit;
 use crate::fork;
+use crate::schedule::chosen::Mode;
 use crate::site::Site;
 use crate::state::State;
 use crate::thread;
@@ -37,6 +39,8 @@ pub(crate) struct Driver {
     pub calls_of: Vec<AtomicU64>,
     /// Names that were asked for or called and that this driver does not implement, and how often.
     pub refused: Mutex<BTreeMap<String, u64>>,
+    /// Whether the schedule makes choices.
+    pub chooses: AtomicBool,
     pub has_faults: AtomicBool,
     pub faults: Mutex<Vec<Fault>>,
     pub trace: Option<Trace>,
@@ -44,6 +48,7 @@ pub(crate) struct Driver {
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
+static OF_THE_PROCESS: OnceLock<Arc<Driver>> = OnceLock::new();
 
 impl Driver {
     pub(crate) fn new(config: Result<Config, String>) -> Arc<Driver> {
@@ -56,15 +61,17 @@ impl Driver {
             Err(wrong) => (Err(wrong), None),
         };
         let faults = config.as_ref().map(|config| config.faults.clone()).unwrap_or_default();
+        let schedule = config.as_ref().map(|config| config.schedule.clone()).unwrap_or_default();
         Arc::new(Driver {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             config,
-            state: Mutex::new(State::new()),
+            state: Mutex::new(State::new(Mode::of(&schedule))),
             finished: Condvar::new(),
             initialized: AtomicU64::new(0),
             calls: AtomicU64::new(0),
             calls_of: ENTRY_POINTS.iter().map(|_| AtomicU64::new(0)).collect(),
             refused: Mutex::default(),
+            chooses: AtomicBool::new(!matches!(schedule, Schedule::Lazy | Schedule::Eager)),
             has_faults: AtomicBool::new(!faults.is_empty()),
             faults: Mutex::new(faults),
             trace,
@@ -74,9 +81,21 @@ impl Driver {
 
     /// The driver that the calling thread's calls mean; `None` where the thread is past its end.
     pub(crate) fn of_this_thread() -> Option<Arc<Driver>> {
-        static OF_THE_PROCESS: OnceLock<Arc<Driver>> = OnceLock::new();
         let entered = thread::with(|thread| thread.entered.borrow().last().cloned())?;
-        Some(entered.unwrap_or_else(|| OF_THE_PROCESS.get_or_init(|| Driver::new(Config::from_env())).clone()))
+        Some(entered.unwrap_or_else(|| OF_THE_PROCESS.get_or_init(Driver::of_the_process).clone()))
+    }
+
+    /// The process's own driver, as its environment sets it up.
+    fn of_the_process() -> Arc<Driver> {
+        let driver = Driver::new(Config::from_env());
+        exit::tell_seed(&driver);
+        exit::watch();
+        driver
+    }
+
+    /// The process's own driver, if it has one and has used it.
+    pub(crate) fn of_the_process_if_used() -> Option<&'static Arc<Driver>> {
+        OF_THE_PROCESS.get().filter(|driver| driver.ready().is_ok())
     }
 
     pub(crate) fn lock(&self) -> Guard<'_> {

@@ -34,6 +34,7 @@ mod copy;
 mod device;
 mod driver;
 mod event;
+mod exit;
 mod exports;
 pub mod finding;
 mod finding_json;
@@ -53,6 +54,8 @@ mod thread;
 mod trace;
 
 pub use config::{Config, Fault, Schedule};
+pub use schedule::choices::{Choice, Choices};
+pub use schedule::explore::{Bounds, Exploration, Failure, explore};
 
 use cuarray_abi::{Api, CUresult};
 use driver::Driver;
@@ -95,6 +98,22 @@ impl Sim {
         faults.push(Fault { symbol: symbol.to_owned(), call, result });
         self.driver.has_faults.store(true, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Changes the schedule. What is pending runs first, so that the new one begins with nothing.
+    pub fn set_schedule(&self, schedule: &Schedule) {
+        self.driver.set_schedule(schedule);
+    }
+
+    /// The choices that were made since the schedule was set; none under the lazy and the eager one.
+    pub fn choices(&self) -> Choices {
+        self.driver.lock().mode.choices()
+    }
+
+    /// Why the schedule does not fit the program, if one is replayed and does not: the program made other choices than it,
+    /// or fewer. From the first choice that differs, calls fail with `CUDA_ERROR_ILLEGAL_STATE`.
+    pub fn misfit(&self) -> Option<String> {
+        self.driver.misfit()
     }
 
     /// What is alive, what is pending, what was called and what was refused, as JSON (see `docs/simulator.md`).

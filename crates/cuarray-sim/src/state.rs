@@ -10,6 +10,7 @@ use crate::graph::{Exec, Graph, Node, UserObject};
 use crate::memory::Memory;
 use crate::pool::Pool;
 use crate::schedule::HostFunction;
+use crate::schedule::chosen::Mode;
 use crate::stream::Stream;
 use cuarray_abi::*;
 use std::collections::HashMap;
@@ -33,6 +34,8 @@ pub(crate) struct State {
     /// The callbacks of user objects that nothing refers to any more, still to be made.
     pub dead_objects: Vec<HostFunction>,
     pub memory: Memory,
+    /// The schedule, and what it remembers.
+    pub mode: Mode,
     /// Host functions that are enqueued and have not returned.
     pub host_functions: usize,
     /// Whether a query has met one of them, so that it should run soon.
@@ -44,7 +47,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new() -> State {
+    pub(crate) fn new(mode: Mode) -> State {
         State {
             devices: Vec::new(),
             contexts: HashMap::new(),
@@ -59,6 +62,7 @@ impl State {
             user_objects: HashMap::new(),
             dead_objects: Vec::new(),
             memory: Memory::default(),
+            mode,
             host_functions: 0,
             host_function_wanted: false,
             progress_thread: false,

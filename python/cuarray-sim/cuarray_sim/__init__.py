@@ -20,5 +20,18 @@ True
 
 from .account import Allocation, Statistics, statistics
 from .library import install, is_installed, library_path
+from .schedules import Exploration, Run, explore, schedule, set_schedule
 
-__all__ = ["Allocation", "Statistics", "install", "is_installed", "library_path", "statistics"]
+__all__ = [
+    "Allocation",
+    "Exploration",
+    "Run",
+    "Statistics",
+    "explore",
+    "install",
+    "is_installed",
+    "library_path",
+    "schedule",
+    "set_schedule",
+    "statistics",
+]

@@ -7,11 +7,10 @@ the simulator for the first time shows under ``refused`` what it asked for in va
 
 from __future__ import annotations
 
-import ctypes
 import json
 from typing import TypedDict, cast
 
-from .library import is_installed, library_path
+from .export import ask
 
 __all__ = ["Allocation", "Statistics", "statistics"]
 
@@ -60,17 +59,7 @@ def statistics() -> Statistics:
     >>> cuarray_sim.statistics()["allocations"]
     []
     """
-    if not is_installed():
-        raise RuntimeError("the simulated driver is not installed in this process; call cuarray_sim.install() first")
-    export = ctypes.CDLL(str(library_path())).cuarraySimStatistics
-    export.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)]
-    export.restype = ctypes.c_int
-    capacity, length = 0, ctypes.c_size_t(1 << 12)
-    # The text ends with a nul, and may grow between two calls: another thread may be using the driver.
-    while length.value >= capacity:
-        capacity = 2 * length.value
-        text = ctypes.create_string_buffer(capacity)
-        result = export(text, capacity, ctypes.byref(length))
-        if result != 0 and length.value < capacity:
-            raise RuntimeError(f"the simulated driver gave no account of itself: CUresult {result}")
-    return cast(Statistics, json.loads(text.raw[: length.value]))
+    result, text = ask("cuarraySimStatistics")
+    if result != 0:
+        raise RuntimeError(f"the simulated driver gave no account of itself: CUresult {result}")
+    return cast(Statistics, json.loads(text))

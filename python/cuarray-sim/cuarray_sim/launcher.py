@@ -16,7 +16,9 @@ import types
 import zipfile
 from collections.abc import Sequence
 
-from .library import MOST_DEVICES, SCHEDULES, install
+from .exploration import explore_program
+from .export import ask
+from .library import MOST_DEVICES, SCHEDULE, install
 
 __all__ = ["main"]
 
@@ -49,6 +51,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
     except (OSError, RuntimeError, ValueError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
+    if options.explore is not None:
+        module = ["-m"] if options.module else []
+        command = ["-m", "cuarray_sim", *module, options.target, *options.arguments]
+        sys.exit(explore_program(command, options.explore, options.deviations))
+    _keep_replay_to_this_process()
     _hide_launcher_in_tracebacks()
     sys.argv = [options.target, *options.arguments]
     if options.module:
@@ -61,6 +68,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     else:
         _leave_first_search_path(os.path.dirname(os.path.realpath(options.target)))
         _run_script(options.target)
+
+
+def _keep_replay_to_this_process() -> None:
+    """A schedule is one process's: those that the program starts make other choices, and run lazily."""
+    replayed = os.environ.get("CUARRAY_SIM_SCHEDULE", "").startswith("replay:")
+    if replayed or "CUARRAY_SIM_SCHEDULE_FILE" in os.environ:
+        ask("cuarraySimSchedule")  # the driver reads its environment here
+        os.environ.pop("CUARRAY_SIM_SCHEDULE_FILE", None)
+    if replayed:
+        del os.environ["CUARRAY_SIM_SCHEDULE"]
 
 
 def _run_script(path: str) -> None:
@@ -95,13 +112,41 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--trace", metavar="FILE", help="write each driver call to FILE")
     parser.add_argument(
         "--schedule",
-        choices=SCHEDULES,
-        help="when enqueued work runs: as late as the driver's rules allow (lazy, the default) or at once (eager)",
+        type=_schedule,
+        metavar="WHICH",
+        help="when enqueued work runs: as late as the driver's rules allow (lazy, the default), at once (eager), in a "
+        "random order (random, random:SEED), or as a schedule that was printed (replay:...)",
+    )
+    parser.add_argument(
+        "--explore",
+        type=_count,
+        metavar="N",
+        help="run the program under each order that its work can have, N of them at most, in a process each; print what "
+        "came of it",
+    )
+    parser.add_argument(
+        "--deviations",
+        type=_count,
+        metavar="N",
+        help="with --explore: leave out schedules that differ from the lazy one in more than N choices",
     )
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, as `python -m` does")
     parser.add_argument("target", metavar="program", help="the script, or the module's name after -m")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
     return parser
+
+
+def _schedule(text: str) -> str:
+    if not SCHEDULE.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"schedule is {text!r}")
+    return text
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError
+    return number
 
 
 def _leave_first_search_path(directory: str | None) -> None:

@@ -14,17 +14,15 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import secrets
 import sys
 from pathlib import Path
-from typing import Literal
 
-__all__ = ["Schedule", "install", "is_installed", "library_path"]
+__all__ = ["install", "is_installed", "library_path"]
 
-Schedule = Literal["lazy", "eager"]
-"""When enqueued work runs: ``"lazy"``, as late as the driver's rules allow, or ``"eager"``, once it is enqueued."""
-
-SCHEDULES: tuple[Schedule, ...] = ("lazy", "eager")
 MOST_DEVICES = 8
+
+SCHEDULE = re.compile(r"lazy|eager|random(:\d{1,20})?|replay:[0-9a-z:{}-]*")
 
 # libcuda.so.1 and what it may be a link to: libcuda.so.1.1, libcuda.so.580.159.03, or the link stub libcuda.so.
 _DRIVER_FILE = re.compile(r"/libcuda\.so(\.[0-9.]+)?$")
@@ -61,7 +59,7 @@ def install(
     devices: int | None = None,
     host_readable: bool | None = None,
     trace: str | os.PathLike[str] | None = None,
-    schedule: Schedule | None = None,
+    schedule: str | None = None,
 ) -> Path:
     """Make the simulated driver the CUDA driver of this process and of the processes that it starts.
 
@@ -72,7 +70,9 @@ def install(
         memory cannot be read so, and by default a stray host access faults here too; programs that must read it,
         an MPI built without CUDA for one, need ``True``.
     :param trace: a file that receives a line for each driver call (``CUARRAY_SIM_TRACE``).
-    :param schedule: ``"lazy"`` or ``"eager"``; see :data:`Schedule` (``CUARRAY_SIM_SCHEDULE``).
+    :param schedule: when enqueued work runs (``CUARRAY_SIM_SCHEDULE``): ``"lazy"``, as late as the driver's rules allow,
+        which is the default; ``"eager"``, once it is enqueued; ``"random:SEED"``, or ``"random"`` for a seed that is
+        drawn and said; ``"replay:..."``, in an order that was printed before.
     :returns: the library's path.
     :raises RuntimeError: another driver is loaded already, ``CUARRAY_DRIVER`` names another, the simulated one is
         loaded with other options, or the system is not Linux.
@@ -94,6 +94,9 @@ def install(
         _refuse_other_options(options)
     else:
         os.environ.update(options)
+        if os.environ.get("CUARRAY_SIM_SCHEDULE") == "random":
+            # Drawn here, so that the children have the same, and so that whoever asks the environment is told.
+            os.environ["CUARRAY_SIM_SCHEDULE"] = f"random:{secrets.randbelow(10**9)}"
     _load(path)
     _pass_on_to_children(path)
     return path
@@ -114,8 +117,10 @@ def _environment_of(
         # Absolute, so that it stays the same file when the program or a child changes its directory.
         options["CUARRAY_SIM_TRACE"] = os.path.abspath(trace)
     if schedule is not None:
-        if schedule not in SCHEDULES:
-            raise ValueError(f"schedule is {schedule!r}; expected one of {', '.join(map(repr, SCHEDULES))}")
+        if not isinstance(schedule, str) or not SCHEDULE.fullmatch(schedule):
+            raise ValueError(
+                f"schedule is {schedule!r}; expected 'lazy', 'eager', 'random', 'random:SEED' or 'replay:CHOICES'"
+            )
         options["CUARRAY_SIM_SCHEDULE"] = schedule
     return options
 
@@ -186,6 +191,8 @@ def _refuse_another_driver(path: Path) -> None:
 
 def _refuse_other_options(options: dict[str, str]) -> None:
     for name, value in options.items():
+        if value == "random" and os.environ.get(name, "").startswith("random:"):
+            continue
         if os.environ.get(name) != value:
             raise RuntimeError(
                 f"the simulated driver is already loaded with {name}={os.environ.get(name, '')}; "

@@ -1,5 +1,8 @@
 """``pytest --cuarray-sim``: a test suite on the simulated driver, and no device object left behind.
 
+Under ``CUARRAY_SIM_SCHEDULE=random`` each test begins a schedule of its own, made from the session's seed and the test's
+name, and a failure says how to run that test alone under the same one.
+
 Without the option the plugin only registers its marker. With it, the driver is installed before pytest loads the first
 conftest file, so nothing in the suite can have touched another one; the header says so. After each test the driver's
 account is compared with what it was before: a test that leaves an allocation, a stream or an event alive gets an error
@@ -19,6 +22,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import zlib
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +31,7 @@ import pytest
 
 from .account import Allocation, Statistics, statistics
 from .library import install
+from .schedules import set_schedule
 
 __all__: list[str] = []
 
@@ -59,6 +64,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{_MARKER}: the test may leave objects alive on the simulated CUDA driver")
     if config.getoption("cuarray_sim"):
         config.pluginmanager.register(_LeakCheck(), "cuarray_sim_leak_check")
+        kind, _, seed = os.environ.get("CUARRAY_SIM_SCHEDULE", "").partition(":")
+        if kind == "random":
+            config.pluginmanager.register(_RandomSchedule(int(seed)), "cuarray_sim_random_schedule")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -159,6 +167,26 @@ class _LeakCheck:
                     pytrace=False,
                 )
         return result
+
+
+class _RandomSchedule:
+    """Registered for a random schedule: each test has its own, which it also has when it runs alone."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
+        set_schedule(f"random:{self.seed ^ zlib.crc32(item.nodeid.encode())}")
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if report.failed:
+            again = f'CUARRAY_SIM_SCHEDULE=random:{self.seed} pytest --cuarray-sim "{item.nodeid}"'
+            report.sections.append(("schedule", f"under the same schedule again: {again}"))
+        return report
 
 
 def _settle() -> None:

@@ -68,17 +68,11 @@ pub(super) unsafe fn cuEventRecordWithFlags(
     unsafe { cuEventRecord(call, event, stream) }
 }
 
-/// As with streams, each query that says *not ready* lets one operation happen.
 pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Answer {
     let (mut state, _) = call.current()?;
     state.forbid_captured(event)?;
-    match state.event(event)?.recorded.filter(|point| !state.happened(*point)) {
-        None => Ok(()),
-        Some(point) => {
-            drop(call.driver.nudge(state, vec![point]));
-            Err(CUresult::CUDA_ERROR_NOT_READY)
-        }
-    }
+    let recorded = state.event(event)?.recorded;
+    super::stream::query(call, state, recorded.into_iter().collect())
 }
 
 pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Answer {

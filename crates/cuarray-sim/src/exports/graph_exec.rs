@@ -5,10 +5,10 @@
 use super::graph_node::{copy_action, fill_action, host_action, node_action};
 use super::stream::stream;
 use super::*;
-use crate::config::Schedule;
 use crate::driver::Guard;
 use crate::graph::{Action, Owner};
 use crate::schedule::Work;
+use crate::schedule::chosen::Mode;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -131,7 +131,7 @@ pub(super) unsafe fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: C
     if state.host_functions > 0 {
         call.driver.watch_host_functions(&mut state);
     }
-    if matches!(&call.driver.config, Ok(config) if config.schedule == Schedule::Eager) {
+    if matches!(state.mode, Mode::Eager) {
         drop(call.driver.force(state, vec![end]));
     }
     Ok(())

@@ -23,6 +23,7 @@ mod pointer;
 mod pool;
 mod primary_context;
 mod profiler;
+mod schedule;
 mod statistics;
 mod stream;
 mod transfer;
@@ -141,7 +142,8 @@ fn shield<const N: usize>(
             true => call.lock().forbid_unsafe(number, call.capture_mode()),
             false => Ok(()),
         };
-        let result = match allowed.and(fault).and_then(|()| safe()).and_then(|()| body(&call)) {
+        let result = allowed.and(fault).and_then(|()| driver.fits()).and_then(|()| safe()).and_then(|()| body(&call));
+        let result = match result.and_then(|()| driver.between_calls()) {
             Ok(()) => CUresult::CUDA_SUCCESS,
             Err(code) => code,
         };

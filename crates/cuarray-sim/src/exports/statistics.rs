@@ -16,24 +16,33 @@ pub(crate) unsafe extern "C" fn cuarraySimStatistics(buf: *mut c_char, cap: usiz
             return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }
         let text = crate::statistics::json(&driver);
-        // SAFETY: the caller's pointer, by this function's contract.
-        unsafe { put(len, text.len())? };
-        if buf.is_null() {
-            return Ok(());
-        }
-        if text.len() >= cap {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-        }
-        // SAFETY: the buffer has room for `cap` bytes, which is more than the text and its nul.
-        unsafe {
-            std::ptr::copy_nonoverlapping(text.as_ptr(), buf.cast(), text.len());
-            buf.add(text.len()).write(0);
-        }
-        Ok(())
+        // SAFETY: by this function's contract.
+        unsafe { give(&text, buf, cap, len) }
     });
     match catch_unwind(guarded) {
         Ok(Ok(())) => CUresult::CUDA_SUCCESS,
         Ok(Err(code)) => code,
         Err(_) => CUresult::CUDA_ERROR_UNKNOWN,
     }
+}
+
+/// Writes a text and a nul to `buf`, as every function here does.
+///
+/// # Safety
+/// `buf` is null or has room for `cap` bytes; `len` is null or may be written.
+pub(super) unsafe fn give(text: &str, buf: *mut c_char, cap: usize, len: *mut usize) -> Answer {
+    // SAFETY: by this function's contract.
+    unsafe { put(len, text.len())? };
+    if buf.is_null() {
+        return Ok(());
+    }
+    if text.len() >= cap {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    // SAFETY: the buffer has room for `cap` bytes, which is more than the text and its nul.
+    unsafe {
+        std::ptr::copy_nonoverlapping(text.as_ptr(), buf.cast(), text.len());
+        buf.add(text.len()).write(0);
+    }
+    Ok(())
 }

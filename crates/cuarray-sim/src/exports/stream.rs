@@ -9,7 +9,7 @@ use super::*;
 use crate::driver::Guard;
 use crate::graph::Action;
 use crate::memory::Kind as MemoryKind;
-use crate::schedule::{HostFunction, Work};
+use crate::schedule::{HostFunction, Point, Work};
 use crate::stream::{Kind, Stream};
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -72,15 +72,24 @@ pub(super) unsafe fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> A
     Ok(())
 }
 
-/// A program that polls must see the end one day: each query that says *not ready* lets one operation happen.
+/// A program that polls must see the end one day: queries that say *not ready* let operations happen, one each.
 pub(super) unsafe fn cuStreamQuery(call: &Call<'_>, stream: CUstream) -> Answer {
     let (mut state, handle) = self::stream(call, stream)?;
     state.forbid_in_capture(handle)?;
     let tail = state.stream_tail(handle);
-    if tail.is_empty() {
+    query(call, state, tail)
+}
+
+/// Answers whether these points have happened.
+pub(super) fn query<'a>(call: &Call<'a>, state: Guard<'a>, mut points: Vec<Point>) -> Answer {
+    points.retain(|point| !state.happened(*point));
+    let (state, nudge) = call.driver.query(state, &points);
+    if points.iter().all(|point| state.happened(*point)) {
         return Ok(());
     }
-    drop(call.driver.nudge(state, tail));
+    if nudge {
+        drop(call.driver.nudge(state, points));
+    }
     Err(CUresult::CUDA_ERROR_NOT_READY)
 }
 

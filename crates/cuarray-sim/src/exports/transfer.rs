@@ -6,11 +6,11 @@
 //! call does. Where it leaves a choice, the call returns early: that is what shows a missing synchronization.
 
 use super::*;
-use crate::config::Schedule;
 use crate::copy::{Copy, End, Extent, Fill, Place, Source, Transfer, stage};
 use crate::driver::Guard;
 use crate::graph::{Action, CopyNode, FillNode};
 use crate::memory::{Declared, Side};
+use crate::schedule::chosen::Mode;
 use crate::schedule::{Point, Work};
 use crate::state::State;
 
@@ -43,7 +43,7 @@ pub(super) fn submit<'a>(
     after: Vec<Point>,
 ) -> Result<(Guard<'a>, Point), CUresult> {
     let point = state.enqueue(stream, work, after)?;
-    if matches!(&call.driver.config, Ok(config) if config.schedule == Schedule::Eager) {
+    if matches!(state.mode, Mode::Eager) {
         state = call.driver.force(state, vec![point]);
     }
     Ok((state, point))

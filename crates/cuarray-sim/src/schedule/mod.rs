@@ -3,12 +3,18 @@
 //! Work that a program enqueues waits in its stream, with the points of other streams that must have happened before it.
 //! Under the lazy schedule nothing happens until something *forces* a point: a synchronization, a blocking copy, a query. Then
 //! exactly what that point depends on is executed, in an order that the dependencies allow. So a program that forgets a
-//! dependency does not lose a race now and then: it reads stale data every time.
+//! dependency does not lose a race now and then: it reads stale data every time. The eager schedule forces every operation
+//! at once; under the others (see [`chosen`]) the order is a matter of choice.
 //!
 //! Dependencies only ever point at work that was enqueued earlier, so there are no cycles; following them needs no recursion
 //! and no more memory than there are streams.
 
+pub(crate) mod choices;
+pub(crate) mod chosen;
+pub(crate) mod explore;
 mod progress;
+mod random;
+mod scheduler;
 
 use crate::copy::{Copy, Fill};
 use crate::driver::{Driver, Guard};
@@ -45,6 +51,13 @@ pub(crate) enum Work {
     HostFunction(HostFunction),
     /// The end of an executable graph that was destroyed while a launch was pending.
     EndExec(CUgraphExec),
+}
+
+impl Work {
+    /// Whether it touches nothing that other work or the program could see, but for its being done.
+    fn is_silent(&self) -> bool {
+        matches!(self, Work::Wait | Work::Record(_) | Work::EndExec(_))
+    }
 }
 
 /// A function of the program's that runs in stream order.
@@ -105,8 +118,12 @@ impl State {
             stream.last_host_function = stream.enqueued;
             self.host_functions += 1;
         }
-        stream.queue.push_back(Operation { work, after });
-        Ok(stream.last(handle))
+        let at = stream.last(handle);
+        self.note_enqueued(at, &work);
+        if let Some(stream) = self.streams.get_mut(&handle) {
+            stream.queue.push_back(Operation { work, after });
+        }
+        Ok(at)
     }
 
     /// Executes what needs no foreign code.
@@ -146,6 +163,7 @@ enum Step {
 impl Driver {
     /// Makes points happen, with all that they depend on and nothing else.
     pub(crate) fn force<'a>(&'a self, state: Guard<'a>, targets: Vec<Point>) -> Guard<'a> {
+        let state = self.force_chosen(state, &targets);
         self.run(state, targets, u64::MAX)
     }
 
@@ -169,16 +187,7 @@ impl Driver {
                 Step::Done => {}
                 Step::Call(stream, function) => {
                     budget -= 1;
-                    drop(state);
-                    call_outside(function);
-                    state = self.lock();
-                    state.host_functions = state.host_functions.saturating_sub(1);
-                    if let Some(stream) = state.streams.get_mut(&stream) {
-                        stream.running = false;
-                        stream.executed += 1;
-                    }
-                    state.remove_if_over(stream);
-                    self.finished.notify_all();
+                    state = self.call(state, stream, function);
                 }
                 Step::Busy if to_the_end => {
                     state = self.finished.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -215,18 +224,43 @@ impl Driver {
             state.host_function_wanted = true;
             return Step::Busy;
         }
+        self.execute_next(state, handle)
+    }
+
+    /// Executes the next operation of a stream, which nothing is in the way of. A host function is only taken out.
+    fn execute_next(&self, state: &mut State, handle: CUstream) -> Step {
+        let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
         let Some(operation) = stream.queue.pop_front() else { return Step::Done };
         if let Work::HostFunction(function) = operation.work {
             stream.running = true;
             return Step::Call(handle, function);
         }
         let at = Point { stream: handle, operation: stream.executed + 1 };
+        let silent = operation.work.is_silent();
         state.execute(operation.work, at);
+        state.note_executed(at, silent);
         if let Some(stream) = state.streams.get_mut(&handle) {
             stream.executed += 1;
         }
         state.remove_if_over(handle);
         Step::Done
+    }
+
+    /// Runs a host function that was taken out of its stream.
+    fn call<'a>(&'a self, state: Guard<'a>, handle: CUstream, function: HostFunction) -> Guard<'a> {
+        drop(state);
+        call_outside(function);
+        let mut state = self.lock();
+        state.host_functions = state.host_functions.saturating_sub(1);
+        if let Some(stream) = state.streams.get_mut(&handle) {
+            stream.running = false;
+            stream.executed += 1;
+            let at = Point { stream: handle, operation: stream.executed };
+            state.note_executed(at, false);
+        }
+        state.remove_if_over(handle);
+        self.finished.notify_all();
+        state
     }
 }
 

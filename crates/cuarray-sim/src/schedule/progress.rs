@@ -48,7 +48,8 @@ fn watch(driver: &Weak<Driver>) {
             let holding = state.streams.iter().filter(|(_, stream)| stream.last_host_function > stream.executed);
             let point = |stream, operation| Point { stream, operation };
             let targets = holding.map(|(handle, stream)| point(*handle, stream.last_host_function)).collect();
-            drop(driver.force(state, targets));
+            // Without choices: when this thread comes by is no choice of the schedule either.
+            drop(driver.run(state, targets, u64::MAX));
         }
     }
 }

@@ -1,0 +1,93 @@
+//! What is not CUDA's: the schedule, for tools that have loaded the shared library.
+
+use super::statistics::give;
+use super::*;
+use crate::config::Schedule;
+use crate::schedule::choices::Choices;
+use std::ffi::CStr;
+
+/// Reads a text that a tool passed.
+///
+/// # Safety
+/// `text` is null or a string that ends with a nul.
+unsafe fn read<'a>(text: *const c_char) -> Result<&'a str, CUresult> {
+    present(text)?;
+    // SAFETY: by this function's contract.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str().map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)
+}
+
+/// Does around these functions what the shield does around the driver's, as far as it applies.
+fn tool(body: impl FnOnce() -> Answer) -> CUresult {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => CUresult::CUDA_SUCCESS,
+        Ok(Err(code)) => code,
+        Err(_) => CUresult::CUDA_ERROR_UNKNOWN,
+    }
+}
+
+/// Sets the schedule of the calling thread's driver: `lazy`, `eager`, `random:7`, `replay:2:01`. Everything that is pending
+/// runs first, host functions in the calling thread. `CUDA_ERROR_INVALID_VALUE` if the text is no schedule.
+///
+/// # Safety
+/// `schedule` is null or a string that ends with a nul.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuarraySimSetSchedule(schedule: *const c_char) -> CUresult {
+    tool(|| {
+        // SAFETY: by this function's contract.
+        let text = unsafe { read(schedule)? };
+        let schedule: Schedule = text.parse().map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let driver = Driver::of_this_thread().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        if driver.initialized_elsewhere() {
+            return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
+        }
+        driver.set_schedule(&schedule);
+        Ok(())
+    })
+}
+
+/// Writes the schedule that the calling thread's driver has run since it was set, as text to be replayed, into `buf` as
+/// `cuarraySimStatistics` does. `CUDA_ERROR_ILLEGAL_STATE`, and a sentence that says why, if one was to be replayed and does
+/// not fit the program.
+///
+/// # Safety
+/// `buf` is null or has room for `cap` bytes; `len` is null or may be written.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuarraySimSchedule(buf: *mut c_char, cap: usize, len: *mut usize) -> CUresult {
+    tool(|| {
+        let driver = Driver::of_this_thread().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        if driver.initialized_elsewhere() {
+            return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
+        }
+        let misfit = driver.misfit();
+        let text = misfit.clone().unwrap_or_else(|| driver.schedule_ran().to_string());
+        // SAFETY: by this function's contract.
+        unsafe { give(&text, buf, cap, len)? };
+        if misfit.is_some() { Err(CUresult::CUDA_ERROR_ILLEGAL_STATE) } else { Ok(()) }
+    })
+}
+
+/// Writes the schedule that follows `schedule`, a `replay:`, when all are taken in order, leaving out those with more than
+/// `deviations` choices that differ from the lazy schedule (all are taken if it is negative); an empty text behind the last.
+///
+/// # Safety
+/// `schedule` is null or a string that ends with a nul; `buf` is null or has room for `cap` bytes; `len` is null or may be
+/// written.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuarraySimNextSchedule(
+    schedule: *const c_char,
+    deviations: i64,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> CUresult {
+    tool(|| {
+        // SAFETY: by this function's contract.
+        let text = unsafe { read(schedule)? };
+        let Ok(Schedule::Replay(choices)) = text.parse() else { return Err(CUresult::CUDA_ERROR_INVALID_VALUE) };
+        let next: Option<Choices> = choices.next(deviations.try_into().ok());
+        let text = next.map(|choices| Schedule::Replay(choices).to_string()).unwrap_or_default();
+        // SAFETY: by this function's contract.
+        unsafe { give(&text, buf, cap, len) }
+    })
+}

@@ -1,0 +1,417 @@
+//! Schedules that are chosen: replayed, random, and every one.
+
+#[macro_use]
+mod program;
+use cuarray_sim::{Bounds, Choices, Exploration, explore};
+use program::*;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+const ALL: Bounds = Bounds { schedules: 100_000, deviations: None };
+
+/// Runs a program under every schedule and counts how often it answered what.
+fn outcomes<T: Ord>(bounds: Bounds, run: impl Fn(&Program) -> T) -> (Exploration, BTreeMap<T, u64>) {
+    let outcomes = Mutex::new(BTreeMap::new());
+    let exploration = explore(&Config::default(), bounds, |sim| {
+        let outcome = run(&Program::over(sim));
+        *outcomes.lock().unwrap().entry(outcome).or_insert(0) += 1;
+    });
+    (exploration.unwrap(), outcomes.into_inner().unwrap())
+}
+
+/// What a program answers under one schedule, and the choices that it made.
+fn under<T>(schedule: Schedule, run: impl Fn(&Program) -> T) -> (T, Choices) {
+    let program = Program::with(Config { schedule, ..Config::default() });
+    let outcome = run(&program);
+    assert_eq!(program.sim.misfit(), None);
+    (outcome, program.sim.choices())
+}
+
+/// A byte of device memory in which operations leave their names: the name that remains is that of the last one.
+struct Last(CUdeviceptr);
+
+impl Last {
+    fn new(program: &Program) -> Last {
+        Last(program.alloc(1))
+    }
+
+    fn write(&self, program: &Program, name: u8, stream: CUstream) {
+        program.fill(self.0, name, 1, stream);
+    }
+
+    fn name(&self, program: &Program) -> u8 {
+        program.peek(self.0)
+    }
+}
+
+/// Two streams of `first` and `second` operations on device memory, then a synchronization of the context.
+fn two_streams(first: u8, second: u8) -> impl Fn(&Program) -> u8 {
+    move |program| {
+        let last = Last::new(program);
+        let streams = [0; 2].map(|_| program.stream(CU_STREAM_NON_BLOCKING));
+        (0..first).for_each(|_| last.write(program, 1, streams[0]));
+        (0..second).for_each(|_| last.write(program, 2, streams[1]));
+        ok!(program, cuCtxSynchronize());
+        last.name(program)
+    }
+}
+
+fn binomial(n: u64, k: u64) -> u64 {
+    (0..k).fold(1, |product, index| product * (n - index) / (index + 1))
+}
+
+// Replay first: every other test of a schedule leans on it.
+
+#[test]
+fn a_replayed_schedule_makes_the_same_choices_and_has_the_same_outcome() {
+    let run = |program: &Program| {
+        let streams = [0; 3].map(|_| program.stream(CU_STREAM_NON_BLOCKING));
+        let (device, event) = (program.alloc(64), program.event());
+        let pinned = program.pinned(64);
+        let mut seen = Vec::new();
+        for round in 0..40_u8 {
+            let stream = streams[usize::from(round) % 3];
+            program.fill(device + u64::from(round % 7), round, 20, stream);
+            if round % 5 == 0 {
+                ok!(program, cuEventRecord(event, stream));
+                ok!(program, cuStreamWaitEvent(streams[usize::from(round / 5) % 3], event, 0));
+            }
+            if round % 4 == 0 {
+                ok!(program, cuMemcpyDtoHAsync_v2(pinned.cast(), device, 64, stream));
+                seen.push(read(pinned));
+            }
+            if round % 6 == 0 {
+                seen.push(u8::from(call!(program, cuEventQuery(event)).is_success()));
+            }
+        }
+        ok!(program, cuStreamSynchronize(streams[1]));
+        seen.push(program.peek(device + 19));
+        ok!(program, cuCtxSynchronize());
+        seen.extend((0..26).map(|index| program.peek(device + index)));
+        seen
+    };
+    let mut different = std::collections::BTreeSet::new();
+    for seed in 0..50 {
+        let (outcome, choices) = under(Schedule::Random(seed), run);
+        assert!(choices.len() > 20, "{choices}");
+        assert_eq!(under(Schedule::Random(seed), run), (outcome.clone(), choices.clone()), "the same seed");
+        // Through its text, as a person would.
+        let written: Schedule = Schedule::Replay(choices.clone()).to_string().parse().unwrap();
+        assert_eq!(under(written, run), (outcome.clone(), choices));
+        different.insert(outcome);
+    }
+    assert!(different.len() > 25, "only {} outcomes of 50 seeds", different.len());
+}
+
+#[test]
+fn a_schedule_without_choices_is_the_lazy_one() {
+    let run = |program: &Program| {
+        let [first, second] = [0; 2].map(|_| program.stream(CU_STREAM_NON_BLOCKING));
+        let (device, pinned) = (program.alloc(2), program.pinned(1));
+        ok!(program, cuMemsetD8_v2(device, 1, 2));
+        ok!(program, cuCtxSynchronize());
+        program.fill(device, 7, 1, first);
+        ok!(program, cuMemcpyDtoHAsync_v2(pinned.cast(), device, 1, second));
+        let early = read(pinned);
+        ok!(program, cuStreamSynchronize(second));
+        (early, read(pinned), program.statistic("pending_operations"))
+    };
+    let lazy = under(Schedule::Lazy, run).0;
+    assert_eq!(lazy, (0, 1, 1));
+    let (outcome, choices) = under(Schedule::Replay(Choices::default()), run);
+    assert_eq!((outcome, choices.deviations()), (lazy, 0));
+}
+
+#[test]
+fn a_schedule_of_another_program_is_refused_and_nothing_hangs() {
+    let three: Choices = "3:0".parse().unwrap();
+    let program = Program::with(Config { schedule: Schedule::Replay(three), ..Config::default() });
+    let streams = [0; 2].map(|_| program.stream(CU_STREAM_NON_BLOCKING));
+    let device = program.alloc(1);
+    streams.iter().for_each(|stream| program.fill(device, 1, 1, *stream));
+    fails!(program, ILLEGAL_STATE, cuCtxSynchronize());
+    let misfit = program.sim.misfit().unwrap();
+    assert!(misfit.contains("its choice 1 is one of 3 options, the program has 2 there"), "{misfit}");
+    fails!(program, ILLEGAL_STATE, cuStreamSynchronize(streams[0]));
+    program.sim.set_schedule(&Schedule::Lazy);
+    ok!(program, cuStreamSynchronize(streams[0]));
+}
+
+#[test]
+fn a_schedule_with_more_choices_than_the_program_is_found_out() {
+    let program = Program::with(Config { schedule: Schedule::Replay("2:10".parse().unwrap()), ..Config::default() });
+    assert_eq!(two_streams(1, 1)(&program), 1);
+    let misfit = program.sim.misfit().unwrap();
+    assert!(misfit.contains("the program made 1 choices, the schedule has 1 more"), "{misfit}");
+}
+
+// Every schedule: as many as combinatorics says, with the outcomes that it says.
+
+#[test]
+fn the_schedules_of_two_independent_streams_are_their_interleavings() {
+    for (first, second) in [(0, 3), (1, 1), (2, 1), (2, 3), (3, 3), (4, 4), (5, 4)] {
+        let (exploration, outcomes) = outcomes(ALL, two_streams(first, second));
+        let (n, m) = (u64::from(first), u64::from(second));
+        assert_eq!(exploration.schedules, binomial(n + m, n), "{n} and {m}");
+        assert!(exploration.complete);
+        // The last operation is one of the first stream in as many as there are orders of the others.
+        let last_is_first = if n == 0 { 0 } else { binomial(n + m - 1, n - 1) };
+        assert_eq!(outcomes.get(&1).copied().unwrap_or(0), last_is_first);
+    }
+}
+
+#[test]
+fn synchronizing_one_of_two_streams_first_makes_the_same_orders() {
+    for (n, m) in [(1, 2), (3, 2), (3, 3)] {
+        let run = |program: &Program| {
+            let last = Last::new(program);
+            let streams = [0; 2].map(|_| program.stream(CU_STREAM_NON_BLOCKING));
+            (0..n).for_each(|_| last.write(program, 1, streams[0]));
+            (0..m).for_each(|_| last.write(program, 2, streams[1]));
+            streams.iter().for_each(|stream| ok!(program, cuStreamSynchronize(*stream)));
+            last.name(program)
+        };
+        assert_eq!(outcomes(ALL, run).0.schedules, binomial(n + m, n));
+    }
+}
+
+#[test]
+fn three_streams_have_as_many_schedules_as_a_word_of_their_letters_has_orders() {
+    let run = |program: &Program| {
+        let device = program.alloc(1);
+        for length in [2, 1, 3] {
+            let stream = program.stream(CU_STREAM_NON_BLOCKING);
+            (0..length).for_each(|_| program.fill(device, 0, 1, stream));
+        }
+        ok!(program, cuCtxSynchronize());
+    };
+    assert_eq!(outcomes(ALL, run).0.schedules, 60, "6! / (2! 1! 3!)");
+}
+
+#[test]
+fn an_edge_takes_away_the_orders_that_it_forbids() {
+    // Both streams of two operations; an event orders the first of one before the second of the other.
+    let run = |program: &Program| {
+        let last = Last::new(program);
+        let (streams, event) = ([0; 2].map(|_| program.stream(CU_STREAM_NON_BLOCKING)), program.event());
+        last.write(program, 1, streams[0]);
+        ok!(program, cuEventRecord(event, streams[0]));
+        last.write(program, 1, streams[0]);
+        last.write(program, 2, streams[1]);
+        ok!(program, cuStreamWaitEvent(streams[1], event, 0));
+        last.write(program, 2, streams[1]);
+        ok!(program, cuCtxSynchronize());
+        last.name(program)
+    };
+    // Of the six orders of a a b b one has both b before the first a.
+    assert_eq!(outcomes(ALL, run).0.schedules, 5);
+}
+
+#[test]
+fn the_legacy_default_stream_and_order_within_a_stream_leave_no_choice() {
+    let run = |program: &Program| {
+        let last = Last::new(program);
+        for stream in [program.stream(0), CUstream::NULL, program.stream(0), CUstream::NULL] {
+            (0..3).for_each(|_| last.write(program, 1, stream));
+        }
+        ok!(program, cuCtxSynchronize());
+    };
+    assert_eq!(outcomes(ALL, run).0.schedules, 1);
+}
+
+#[test]
+fn bounds_leave_schedules_out_and_say_so() {
+    let bounds = |schedules, deviations| Bounds { schedules, deviations };
+    let count = |bounds| {
+        let exploration = outcomes(bounds, two_streams(3, 3)).0;
+        (exploration.schedules, exploration.complete)
+    };
+    assert_eq!(count(bounds(20, None)), (20, true));
+    assert_eq!(count(bounds(19, None)), (19, false));
+    assert_eq!(count(bounds(100, Some(0))), (1, false));
+    // The lazy schedule runs one stream and then the other; one deviation: it leaves the first one before its end, and
+    // there are three places for that.
+    assert_eq!(count(bounds(100, Some(1))), (4, false));
+    assert_eq!(count(bounds(100, Some(6))), (20, true));
+}
+
+/// Fills in one stream, copies in another to pinned memory, and looks when the copy has been waited for.
+fn exchange(edge: bool) -> impl Fn(&Program) -> u8 {
+    move |program| {
+        let (producer, consumer) = (program.stream(CU_STREAM_NON_BLOCKING), program.stream(CU_STREAM_NON_BLOCKING));
+        let (device, pinned, event) = (program.alloc(8), program.pinned(8), program.event());
+        ok!(program, cuMemsetD8_v2(device, 1, 8));
+        ok!(program, cuCtxSynchronize());
+        program.fill(device, 7, 8, producer);
+        if edge {
+            ok!(program, cuEventRecord(event, producer));
+            ok!(program, cuStreamWaitEvent(consumer, event, 0));
+        }
+        ok!(program, cuMemcpyDtoHAsync_v2(pinned.cast(), device, 8, consumer));
+        ok!(program, cuStreamSynchronize(consumer));
+        let value = read(pinned);
+        ok!(program, cuCtxSynchronize());
+        value
+    }
+}
+
+#[test]
+fn a_missing_wait_shows_both_outcomes_and_a_right_program_one() {
+    let (exploration, wrong) = outcomes(ALL, exchange(false));
+    assert!(exploration.complete);
+    assert_eq!(wrong.keys().copied().collect::<Vec<_>>(), [1, 7]);
+    let (exploration, right) = outcomes(ALL, exchange(true));
+    assert!(exploration.complete && exploration.schedules > 1);
+    assert_eq!(right.keys().copied().collect::<Vec<_>>(), [7]);
+    for seed in 0..100 {
+        assert_eq!(under(Schedule::Random(seed), exchange(true)).0, 7);
+    }
+    let random: std::collections::BTreeSet<_> =
+        (0..100).map(|seed| under(Schedule::Random(seed), exchange(false)).0).collect();
+    assert_eq!(random.into_iter().collect::<Vec<_>>(), [1, 7]);
+}
+
+#[test]
+fn the_first_failing_schedule_is_given_and_fails_again() {
+    let run = |program: &Program| assert_eq!(exchange(false)(program), 1, "too early");
+    let exploration = outcomes(ALL, run).0;
+    let failure = exploration.first_failure.unwrap();
+    assert!(exploration.failures > 0 && exploration.failures < exploration.schedules);
+    assert!(failure.message.contains("too early"), "{}", failure.message);
+    assert_eq!(under(failure.schedule, exchange(false)).0, 7);
+}
+
+#[test]
+fn the_host_sees_pinned_memory_change_at_any_moment() {
+    let run = |program: &Program| {
+        let (stream, device, pinned) = (program.stream(0), program.alloc(1), program.pinned(1));
+        ok!(program, cuMemcpyHtoDAsync_v2(device, pinned.cast(), 1, stream));
+        ok!(program, cuMemsetD8Async(pinned as CUdeviceptr, 7, 1, stream));
+        let first = read(pinned);
+        // Any call that enqueues gives the next chance.
+        program.fill(device, 0, 1, program.stream(CU_STREAM_NON_BLOCKING));
+        let second = read(pinned);
+        ok!(program, cuCtxSynchronize());
+        (first, second, read(pinned))
+    };
+    let seen: Vec<_> = outcomes(ALL, run).1.into_keys().collect();
+    assert_eq!(seen, [(0, 0, 7), (0, 7, 7), (7, 7, 7)]);
+    // The same with managed memory.
+    let run = |program: &Program| {
+        let mut managed = 0;
+        ok!(program, cuMemAllocManaged(&mut managed, 4, CU_MEM_ATTACH_GLOBAL));
+        program.fill(managed, 7, 4, CUstream::NULL);
+        read(managed as *const u8)
+    };
+    assert_eq!(outcomes(ALL, run).1.into_keys().collect::<Vec<_>>(), [0, 7]);
+}
+
+#[test]
+fn a_host_buffer_that_is_reused_too_early_shows() {
+    let run = |program: &Program| {
+        let (stream, device, pinned) = (program.stream(0), program.alloc(1), program.pinned(1));
+        write(pinned, 3);
+        ok!(program, cuMemcpyHtoDAsync_v2(device, pinned.cast(), 1, stream));
+        write(pinned, 4);
+        ok!(program, cuStreamSynchronize(stream));
+        program.peek(device)
+    };
+    assert_eq!(outcomes(ALL, run).1.into_keys().collect::<Vec<_>>(), [3, 4]);
+}
+
+#[test]
+fn a_query_comes_before_or_after_the_end_of_its_work_and_polling_ends() {
+    let run = |program: &Program| {
+        let (stream, event, device) = (program.stream(0), program.event(), program.alloc(1));
+        (0..3).for_each(|_| program.fill(device, 7, 1, stream));
+        ok!(program, cuEventRecord(event, stream));
+        let mut polls = 1;
+        while call!(program, cuEventQuery(event)) == CUresult::CUDA_ERROR_NOT_READY {
+            polls += 1;
+        }
+        polls
+    };
+    let polls: Vec<_> = outcomes(ALL, run).1.into_keys().collect();
+    assert_eq!(polls.first(), Some(&1));
+    assert!(polls.len() > 3 && polls.last() < Some(&20), "{polls:?}");
+    for seed in 0..20 {
+        under(Schedule::Random(seed), run);
+    }
+}
+
+static CALLED: Mutex<Vec<std::thread::ThreadId>> = Mutex::new(Vec::new());
+
+extern "C" fn called(_: *mut c_void) {
+    CALLED.lock().unwrap().push(std::thread::current().id());
+}
+
+#[test]
+fn a_host_function_is_run_by_a_call_that_needs_it_and_by_no_other() {
+    let run = |program: &Program| {
+        let (stream, other, pinned) = (program.stream(0), program.stream(0), program.pinned(1));
+        let none = std::ptr::null_mut();
+        ok!(program, cuLaunchHostFunc(stream, Some(called), none));
+        ok!(program, cuMemsetD8Async(pinned as CUdeviceptr, 7, 1, stream));
+        fails!(program, NOT_READY, cuStreamQuery(stream));
+        ok!(program, cuMemsetD8Async(pinned as CUdeviceptr, 8, 1, other));
+        ok!(program, cuStreamSynchronize(other));
+        let before = CALLED.lock().unwrap().len();
+        ok!(program, cuStreamSynchronize(stream));
+        let calls = std::mem::take(&mut *CALLED.lock().unwrap());
+        assert_eq!((before, calls.len()), (0, 1));
+        assert_eq!(calls[0], std::thread::current().id());
+        read(pinned)
+    };
+    assert_eq!(outcomes(ALL, run).1.into_keys().collect::<Vec<_>>(), [7]);
+    under(Schedule::Random(3), run);
+}
+
+#[test]
+fn stream_ordered_memory_that_is_used_in_another_stream_too_early_loses_what_was_written() {
+    let run = |ordered: bool| {
+        move |program: &Program| {
+            let (one, other, event) = (program.stream(1), program.stream(1), program.event());
+            let mut address = 0;
+            ok!(program, cuMemAllocAsync(&mut address, 4, one));
+            if ordered {
+                ok!(program, cuEventRecord(event, one));
+                ok!(program, cuStreamWaitEvent(other, event, 0));
+            }
+            program.fill(address, 7, 4, other);
+            ok!(program, cuCtxSynchronize());
+            program.peek(address)
+        }
+    };
+    assert_eq!(outcomes(ALL, run(false)).1.into_keys().collect::<Vec<_>>(), [7, 255]);
+    assert_eq!(outcomes(ALL, run(true)).1.into_keys().collect::<Vec<_>>(), [7]);
+}
+
+#[test]
+fn a_program_that_differs_from_run_to_run_is_refused() {
+    let runs = Mutex::new(0);
+    let error = explore(&Config::default(), ALL, |sim| {
+        let mut runs = runs.lock().unwrap();
+        *runs += 1;
+        let program = Program::over(sim);
+        let device = program.alloc(1);
+        for _ in 0..*runs + 1 {
+            program.fill(device, 1, 1, program.stream(CU_STREAM_NON_BLOCKING));
+        }
+        let _ = call!(program, cuCtxSynchronize());
+    });
+    assert!(error.unwrap_err().contains("does not do the same every time"));
+}
+
+#[test]
+fn many_operations_under_a_random_schedule_end() {
+    let run = |program: &Program| {
+        let streams = [0; 4].map(|_| program.stream(CU_STREAM_NON_BLOCKING));
+        let device = program.alloc(1);
+        for index in 0..100_000 {
+            program.fill(device, 1, 1, streams[index % 4]);
+        }
+        ok!(program, cuCtxSynchronize());
+        program.statistic("pending_operations")
+    };
+    assert_eq!(under(Schedule::Random(1), run).0, 0);
+}
