@@ -147,7 +147,8 @@ impl Layout {
     }
 
     /// [`Layout::from_parts`] in the place of a blank one, as moving a layout costs an import more than checking it: `shape` and
-    /// `strides` append the entries. Where this is `None`, something is wrong with them and the layout is of no use.
+    /// `strides` append the entries. The answer is whether it is in C order, as without strides; where it is `None`, something
+    /// is wrong and the layout is of no use.
     #[cfg(feature = "python")]
     #[inline(always)]
     pub(crate) fn fill(
@@ -155,7 +156,7 @@ impl Layout {
         itemsize: usize,
         shape: impl FnOnce(&mut Dims) -> Option<()>,
         strides: Option<impl FnOnce(&mut Strides) -> Option<()>>,
-    ) -> Option<()> {
+    ) -> Option<bool> {
         shape(&mut self.shape)?;
         self.itemsize = check_shape(&self.shape, itemsize).ok()?;
         match strides {
@@ -163,9 +164,12 @@ impl Layout {
                 strides(&mut self.strides)?;
                 check_strides(&self.shape, &self.strides, itemsize).ok()?;
             }
-            None => self.strides = c_strides(&self.shape, itemsize),
+            None => {
+                self.strides = c_strides(&self.shape, itemsize);
+                return Some(true);
+            }
         }
-        Some(())
+        Some(false)
     }
 
     /// The length of each dimension; empty for a 0-d array, which has one element.

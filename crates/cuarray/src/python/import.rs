@@ -90,11 +90,23 @@ unsafe fn index_of_text(key: *mut ffi::PyObject) -> Option<usize> {
     KEYS.iter().position(|name| unsafe { ffi::PyUnicode_CompareWithASCIIString(key, name.as_ptr()) } == 0)
 }
 
-/// [`KEYS`] as the interned strings that literals are.
-#[inline]
-pub(super) fn interned(py: Python<'_>) -> &[Py<PyString>; KEYS.len()] {
-    static INTERNED: PyOnceLock<[Py<PyString>; KEYS.len()]> = PyOnceLock::new();
-    INTERNED.get_or_init(py, || KEYS.map(|key| PyString::intern(py, &key.to_string_lossy()).unbind()))
+/// Objects of which Python has one each, so that they are recognised by their address.
+pub(super) struct Known {
+    /// [`KEYS`] as the interned strings that literals are.
+    pub(super) keys: [Py<PyString>; KEYS.len()],
+    /// The small int 3, which is the version of nearly all interfaces.
+    pub(super) three: Py<PyInt>,
+}
+
+impl Known {
+    #[inline]
+    pub(super) fn get(py: Python<'_>) -> &Known {
+        static KNOWN: PyOnceLock<Known> = PyOnceLock::new();
+        KNOWN.get_or_init(py, || Known {
+            keys: KEYS.map(|key| PyString::intern(py, &key.to_string_lossy()).unbind()),
+            three: PyInt::new(py, 3).unbind(),
+        })
+    }
 }
 
 /// The values found under [`KEYS`].
@@ -107,7 +119,7 @@ impl<'py> Entries<'py> {
     /// Adds the entries of `dict`, in place: to copy what was just written, piece by piece, would wait for the writes.
     fn read(&mut self, dict: &Bound<'py, PyDict>) {
         let py = dict.py();
-        let interned = interned(py);
+        let interned = &Known::get(py).keys;
         let (mut position, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: `dict` is a dictionary and stays one while we hold it; nothing in the loop runs Python code, so it does
         // not change under the walk.

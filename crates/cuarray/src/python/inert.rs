@@ -7,19 +7,24 @@
 //! [`super::import`] reads the dictionary again with all its care. So this file decides nothing: what it reads, the
 //! other reads the same.
 
-use super::import::{DATA, DESCR, KEYS, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION, interned};
+use super::import::{DATA, DESCR, KEYS, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
 use crate::{Interface, Kind, StreamEntry, Strides, TypeStr, Version};
-use pyo3::{ffi, prelude::*, types::PyDict};
+use pyo3::{
+    ffi,
+    prelude::*,
+    types::{PyDict, PyString},
+};
 use smallvec::{Array, SmallVec};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The interface that a dictionary describes, where all its entries are inert and right.
 pub(super) fn interface(dict: &Bound<'_, PyDict>) -> Option<Box<Interface>> {
-    let entries = Entries::read(dict)?;
+    let known = Known::get(dict.py());
+    let entries = Entries::read(dict, &known.keys)?;
     // Version 2 has no stream, and version 3 has all keys; older ones are rare.
-    let version = match entries.integer(VERSION)? {
-        3 => Version::V3,
-        2 => Version::V2,
+    let version = match entries.values[VERSION]? {
+        version if version.as_ptr() == known.three.as_ptr() => Version::V3,
+        version if integer(version.as_ptr())? == 2 => Version::V2,
         _ => return None,
     };
     let typestr: TypeStr = entries.text(TYPESTR)?.parse().ok()?;
@@ -50,9 +55,8 @@ static ORDER: AtomicU64 = AtomicU64::new(u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6
 impl<'a, 'py> Entries<'a, 'py> {
     /// The entries of `dict`; `None` where a key is not one of the interned strings.
     #[inline]
-    fn read(dict: &'a Bound<'py, PyDict>) -> Option<Entries<'a, 'py>> {
+    fn read(dict: &'a Bound<'py, PyDict>, interned: &[Py<PyString>; KEYS.len()]) -> Option<Entries<'a, 'py>> {
         let py = dict.py();
-        let interned = interned(py);
         let mut values = [None; KEYS.len()];
         let expected = ORDER.load(Ordering::Relaxed);
         let (mut order, mut turn) = (expected, 0);
