@@ -18,7 +18,6 @@ from typing import Any
 
 import driver_probe
 import numpy as np
-import pytest
 from producers import Producer, describe, foreign
 
 import cuarray
@@ -67,8 +66,6 @@ def test_an_export_touches_no_stream(driver: str, driver_calls: Callable[[], Any
 
 def test_arrays_pass_through_a_real_capture(foreign_stream: driver_probe.ForeignStream, driver: str) -> None:
     """On a driver that captures: what needs no ordering leaves the capture unharmed."""
-    if driver == "simulated":
-        pytest.skip("the simulated driver does not capture yet")
     import ctypes
 
     memory = cuarray.to_device(np.zeros(4, np.uint8))
