@@ -674,3 +674,87 @@ fn work_before_a_capture_is_not_part_of_it_and_still_happens() {
     ok!(program, cuStreamSynchronize(stream));
     assert_eq!((program.peek(device), program.peek(device + 1)), (7, 0xff));
 }
+
+/// For each node of a captured graph of numbered host functions: the numbers of all that come before it.
+fn comes_before(program: &Program, graph: CUgraph, count: usize) -> Vec<u64> {
+    let (mut nodes, mut number) = (vec![CUgraphNode::NULL; count + 1], count + 1);
+    ok!(program, cuGraphGetNodes(graph, nodes.as_mut_ptr(), &mut number));
+    assert_eq!(number, count);
+    let number_of = |node: CUgraphNode| {
+        let mut params = CUDA_HOST_NODE_PARAMS { function: None, userData: std::ptr::null_mut() };
+        ok!(program, cuGraphHostNodeGetParams(node, &mut params));
+        params.userData as usize
+    };
+    let mut before = vec![0_u64; count];
+    // Nodes are listed as they were captured, so those before a node are known already.
+    for node in &nodes[..count] {
+        let (mut after, mut room) = ([CUgraphNode::NULL; 64], 64);
+        ok!(program, cuGraphNodeGetDependencies(*node, after.as_mut_ptr(), &mut room));
+        for earlier in after[..room].iter().map(|node| number_of(*node)) {
+            before[number_of(*node)] |= before[earlier] | 1 << earlier;
+        }
+    }
+    before
+}
+
+#[test]
+fn random_captures_keep_exactly_the_order_of_their_streams_and_events() {
+    const STREAMS: usize = 4;
+    let program = Program::new();
+    let streams = [(); STREAMS].map(|()| program.stream(CU_STREAM_NON_BLOCKING));
+    let events = [(); 3].map(|()| program.event());
+    let mut seed = 7_u64;
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) as usize % below
+    };
+    for round in 0..200 {
+        begin(&program, streams[0], GLOBAL);
+        // What each stream, and each event, comes after; nothing where it has no part in the capture.
+        let mut known: [Option<u64>; STREAMS] = [Some(0), None, None, None];
+        let mut recorded: [Option<u64>; 3] = [None; 3];
+        let mut expected: Vec<u64> = Vec::new();
+        for _ in 0..40 {
+            let (stream, event) = (random(STREAMS), random(3));
+            match (random(4), known[stream], recorded[event]) {
+                (0 | 1, Some(before), _) => {
+                    let data = expected.len() as *mut c_void;
+                    ok!(program, cuLaunchHostFunc(streams[stream], Some(nothing), data));
+                    known[stream] = Some(before | 1 << expected.len());
+                    expected.push(before);
+                }
+                (2, Some(before), _) => {
+                    ok!(program, cuEventRecord(events[event], streams[stream]));
+                    recorded[event] = Some(before);
+                }
+                (3, before, Some(captured)) => {
+                    ok!(program, cuStreamWaitEvent(streams[stream], events[event], 0));
+                    known[stream] = Some(before.unwrap_or(0) | captured);
+                }
+                _ => {}
+            }
+        }
+        if round % 2 == 0 {
+            for stream in 1..STREAMS {
+                if let Some(before) = known[stream] {
+                    ok!(program, cuEventRecord(events[0], streams[stream]));
+                    ok!(program, cuStreamWaitEvent(streams[0], events[0], 0));
+                    known[0] = known[0].map(|all| all | before);
+                }
+            }
+        }
+        let joined = known.iter().flatten().all(|before| before & !known[0].unwrap() == 0);
+        let mut graph = CUgraph::NULL;
+        let ended = call!(program, cuStreamEndCapture(streams[0], &mut graph));
+        if joined {
+            assert!(ended.is_success());
+            assert_eq!(comes_before(&program, graph, expected.len()), expected);
+            ok!(program, cuGraphDestroy(graph));
+        } else {
+            assert_eq!(ended, CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+        }
+        for stream in streams {
+            assert_eq!(status(&program, stream), CU_STREAM_CAPTURE_STATUS_NONE);
+        }
+    }
+}

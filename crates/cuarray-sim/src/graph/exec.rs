@@ -4,10 +4,8 @@
 //! same executable graph. In between only the graph's edges hold. So the nodes are laid out on *lanes* when the graph is
 //! instantiated: the first lane is the stream of the launch, the others are streams of the executable graph's own, which nobody
 //! else sees and which nothing but the edges orders. Branches of a graph can thereby race, as on a device.
-//!
-//! A node goes on where one of those before it ended, if that lane has not gone on elsewhere. Otherwise it takes a lane that
-//! came to an end before one of them, or a new one: a graph that forks and joins over and over needs as many lanes as it is wide.
 
+use super::layout::{Layout, Step};
 use super::{Action, INVALID_VALUE, Owner, fresh_id};
 use crate::copy::{Copy, Source};
 use crate::schedule::{Point, Work};
@@ -38,57 +36,6 @@ pub(crate) struct Exec {
     allocations: Vec<u64>,
     /// `cuGraphExecDestroy` was called, and a launch is pending.
     pub destroyed: bool,
-}
-
-/// What a launch enqueues for a node.
-struct Step {
-    node: CUgraphNode,
-    lane: usize,
-    /// The steps before it on other lanes.
-    after: Vec<usize>,
-    /// Whether no step comes after it on its lane or, by an edge, on another.
-    last: bool,
-}
-
-/// The steps of a graph while they are laid out.
-#[derive(Default)]
-struct Layout {
-    steps: Vec<Step>,
-    /// The step that each lane ends with.
-    ends: Vec<usize>,
-    /// For each step, the lanes that ended before it and that it may hand on, with the steps that they ended with.
-    idle: Vec<Vec<(usize, usize)>>,
-}
-
-impl Layout {
-    /// Adds a step after others.
-    fn add(&mut self, node: CUgraphNode, after: &[usize]) -> usize {
-        let step = self.steps.len();
-        let mut idle = Vec::new();
-        let mut lane = None;
-        for before in after {
-            idle.append(&mut self.idle[*before]);
-            let of_before = self.steps[*before].lane;
-            if self.ends[of_before] == *before {
-                match lane {
-                    None => lane = Some(of_before),
-                    Some(_) => idle.push((of_before, *before)),
-                }
-            }
-            self.steps[*before].last = false;
-        }
-        // One that has gone on elsewhere is not idle any more.
-        idle.retain(|(lane, end)| self.ends[*lane] == *end);
-        let lane = lane.or_else(|| Some(idle.pop()?.0)).unwrap_or(self.ends.len());
-        if lane == self.ends.len() {
-            self.ends.push(step);
-        }
-        self.ends[lane] = step;
-        let elsewhere = after.iter().copied().filter(|before| self.steps[*before].lane != lane).collect();
-        self.steps.push(Step { node, lane, after: elsewhere, last: true });
-        self.idle.push(idle);
-        step
-    }
 }
 
 impl State {

@@ -10,6 +10,7 @@
 mod action;
 mod dot;
 mod exec;
+mod layout;
 mod memory;
 mod objects;
 mod update;
