@@ -364,6 +364,110 @@ def test_a_wrong_foreign_array_is_refused_as_an_import_would_be(driver: str) -> 
     assert target.copy_to_host().tolist() == [0, 1, 2]
 
 
+# --- how many driver calls ---------------------------------------------------------------------------------------------------
+
+
+def driver_copies() -> int:
+    import cuarray_sim
+
+    return sum(count for name, count in cuarray_sim.statistics()["calls"].items() if name.startswith("cuMemcpy"))
+
+
+View = Callable[[Any], Any]
+AWKWARD: dict[str, tuple[tuple[int, ...], View, View, int]] = {
+    # shape of the whole arrays, the destination's view, the source's view, driver copies
+    "reversed": ((5000,), lambda a: a, lambda a: a[::-1], 2),
+    "both reversed": ((5000,), lambda a: a[::-1], lambda a: a[::-1], 1),
+    "transposed": ((60, 60), lambda a: a, lambda a: a.T, 2),
+    "transposed, with gaps on both sides": ((60, 60), lambda a: a[::2, 1:31], lambda a: a.T[10:40, ::2], 2),
+    "all axes turned round": ((20, 20, 20), lambda a: a, lambda a: a.T, 2),
+    "some axes turned round and reversed": (
+        (9, 9, 9, 9),
+        lambda a: a[::-1],
+        lambda a: a.transpose(2, 0, 3, 1)[:, ::-1],
+        2,
+    ),
+    "strides that are no multiple of each other": ((40, 33), lambda a: a[:39:2, ::3], lambda a: a[1::2, 2::3], 1),
+    "a column into all columns": ((64, 64), lambda a: a, lambda a: a[:, :1], 7),
+    "a row into all rows": ((64, 64), lambda a: a, lambda a: a[5:6], 7),
+}
+
+
+@pytest.mark.parametrize("case", AWKWARD)
+def test_awkward_layouts_take_few_driver_copies(simulator: str, driver: str, case: str) -> None:
+    shape, to, of, most = AWKWARD[case]
+    host = values(shape)
+    expected = np.zeros(shape, "<i4")
+    target, source = cuarray.to_device(expected), cuarray.to_device(host)
+    picked = of(source)
+    wanted = to(expected)
+    if picked.shape != wanted.shape:
+        picked = cuarray.as_cuda_array(
+            foreign(
+                picked,
+                shape=wanted.shape,
+                strides=tuple(0 if n == 1 else step for n, step in zip(picked.shape, picked.strides, strict=True)),
+            )
+        )
+    wanted[...] = of(host)
+    before = driver_copies()
+    to(target).copy_to_device(picked)
+    assert driver_copies() - before <= most
+    assert np.array_equal(target.copy_to_host(), expected)
+
+
+@pytest.mark.parametrize("case", AWKWARD)
+def test_awkward_layouts_take_few_driver_copies_from_and_to_the_host(simulator: str, driver: str, case: str) -> None:
+    shape, to, of, _ = AWKWARD[case]
+    host, expected = values(shape), np.zeros(shape, "<i4")
+    target = cuarray.to_device(expected)
+    wanted = to(expected)
+    given_values = np.broadcast_to(of(host), wanted.shape)
+    wanted[...] = given_values
+    before = driver_copies()
+    to(target).copy_to_device(given_values)
+    assert driver_copies() - before == 1
+    assert np.array_equal(target.copy_to_host(), expected)
+    fetched = np.zeros_like(given_values)
+    before = driver_copies()
+    to(target).copy_to_host(fetched)
+    assert driver_copies() - before == 1
+    assert np.array_equal(fetched, wanted)
+
+
+# --- views of one memory ----------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def overlapping(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[slice, ...], tuple[slice, ...]]:
+    """The shape of an array, and two selections from it of one shape."""
+    shape = tuple(draw(st.lists(st.integers(1, 7), min_size=1, max_size=3)))
+    to, of = [], []
+    for length in shape:
+        count = draw(st.integers(1, length))
+        for slices in (to, of):
+            step = draw(st.integers(1, max(1, (length - 1) // max(1, count - 1))))
+            start = draw(st.integers(0, length - 1 - step * (count - 1)))
+            forward = slice(start, start + step * (count - 1) + 1, step)
+            last = start + step * (count - 1)
+            stop = start - 1 if start else None
+            slices.append(draw(st.sampled_from([forward, slice(last, stop, -step)])))
+    return shape, tuple(to), tuple(of)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(case=overlapping(), in_stream=st.booleans())
+def test_views_of_one_memory_are_copied_as_if_it_were_two(driver: str, case: Any, in_stream: bool) -> None:
+    shape, to, of = case
+    host = values(shape)
+    array = cuarray.to_device(host)
+    stream = cuarray.stream() if in_stream else None
+    array[to].copy_to_device(array[of], stream=stream)
+    finish(stream)
+    host[to] = host[of].copy()
+    assert np.array_equal(array.copy_to_host(), host)
+
+
 # --- any two layouts at all ------------------------------------------------------------------------------------------------
 
 

@@ -105,8 +105,7 @@ impl CopyPlan {
             outer: axes,
         };
         plan.take_run();
-        plan.take_rows();
-        plan.take_slices();
+        plan.take_rows_and_slices();
         Ok(Some(plan))
     }
 
@@ -119,30 +118,44 @@ impl CopyPlan {
         }
     }
 
-    /// The longest axis whose steps are no shorter than a run becomes the rows.
-    fn take_rows(&mut self) {
-        let width = self.width as isize;
-        let pitch = width..=MAX_PITCH;
-        let fits = |axis: &Axis| pitch.contains(&axis.dst) && pitch.contains(&axis.src);
+    /// An axis whose steps are no shorter than a run becomes the rows, and one whose steps are whole numbers of rows, and hold all of
+    /// them, the slices: those that together leave the fewest boxes. Few axes are left to choose from, so all pairs are tried.
+    fn take_rows_and_slices(&mut self) {
+        let pitch = self.width as isize..=MAX_PITCH;
+        let holds = |step: isize, row: isize, rows: usize| step % row == 0 && step / row >= rows as isize;
+        let mut best = (1, None, None);
+        for (row, rows) in self.outer.iter().enumerate() {
+            if !pitch.contains(&rows.dst) || !pitch.contains(&rows.src) {
+                continue;
+            }
+            let slices = (0..self.outer.len()).filter(|&slice| {
+                let axis = &self.outer[slice];
+                slice != row && holds(axis.dst, rows.dst, rows.len) && holds(axis.src, rows.src, rows.len)
+            });
+            let slice = slices.max_by_key(|&slice| self.outer[slice].len);
+            let runs = rows.len * slice.map_or(1, |slice| self.outer[slice].len);
+            // Of those that are alike, the innermost: its rows are the closest to each other.
+            if runs >= best.0 {
+                best = (runs, Some(row), slice);
+            }
+        }
         self.dst_pitch = self.width;
         self.src_pitch = self.width;
-        if let Some(axis) = take_longest(&mut self.outer, fits) {
-            (self.rows, self.dst_height, self.src_height) = (axis.len, axis.len, axis.len);
-            (self.dst_pitch, self.src_pitch) = (axis.dst as usize, axis.src as usize);
+        let (_, Some(row), slice) = best else { return };
+        let rows = self.outer[row];
+        (self.rows, self.dst_height, self.src_height) = (rows.len, rows.len, rows.len);
+        (self.dst_pitch, self.src_pitch) = (rows.dst as usize, rows.src as usize);
+        if let Some(slice) = slice {
+            let slices = self.outer[slice];
+            self.slices = slices.len;
+            self.dst_height = (slices.dst / rows.dst) as usize;
+            self.src_height = (slices.src / rows.src) as usize;
         }
-    }
-
-    /// The longest axis whose steps are whole numbers of rows, and hold all of them, becomes the slices.
-    fn take_slices(&mut self) {
-        let (rows, dst_pitch, src_pitch) = (self.rows as isize, self.dst_pitch as isize, self.src_pitch as isize);
-        let holds = |step: isize, pitch: isize| step % pitch == 0 && step / pitch >= rows;
-        if let Some(axis) =
-            take_longest(&mut self.outer, |axis| holds(axis.dst, dst_pitch) && holds(axis.src, src_pitch))
-        {
-            self.slices = axis.len;
-            self.dst_height = (axis.dst / dst_pitch) as usize;
-            self.src_height = (axis.src / src_pitch) as usize;
-        }
+        let mut index = 0;
+        self.outer.retain(|_| {
+            index += 1;
+            index - 1 != row && Some(index - 1) != slice
+        });
     }
 
     /// How many boxes the plan copies: driver calls.
@@ -157,16 +170,7 @@ impl CopyPlan {
 
     /// The first byte of every box, as `(dst, src)` distances from the two data pointers.
     pub fn starts(&self) -> impl Iterator<Item = (isize, isize)> + '_ {
-        (0..self.boxes()).map(|index| {
-            let (mut rest, mut dst, mut src) = (index, self.dst_start, self.src_start);
-            for axis in self.outer.iter().rev() {
-                let at = (rest % axis.len) as isize;
-                rest /= axis.len;
-                dst += at * axis.dst;
-                src += at * axis.src;
-            }
-            (dst, src)
-        })
+        starts(&self.outer, self.dst_start, self.src_start)
     }
 
     /// Carries the plan out on the host, between buffers in which the data pointers are `dst_at` and `src_at` bytes from the start.
@@ -175,16 +179,65 @@ impl CopyPlan {
     /// A box reaches beyond its buffer.
     #[cfg(feature = "python")]
     pub(crate) fn carry_out(&self, dst: &mut [u8], dst_at: isize, src: &[u8], src_at: isize) {
-        for (dst_start, src_start) in self.starts() {
-            for slice in 0..self.slices {
-                for row in 0..self.rows {
-                    let to = (dst_at + dst_start) as usize + (slice * self.dst_height + row) * self.dst_pitch;
-                    let from = (src_at + src_start) as usize + (slice * self.src_height + row) * self.src_pitch;
-                    dst[to..to + self.width].copy_from_slice(&src[from..from + self.width]);
+        match self.width {
+            // Elements of a size that the compiler knows are moved in a register each.
+            1 => self.carry_out_by(dst, dst_at, src, src_at, copy_element::<1>),
+            2 => self.carry_out_by(dst, dst_at, src, src_at, copy_element::<2>),
+            4 => self.carry_out_by(dst, dst_at, src, src_at, copy_element::<4>),
+            8 => self.carry_out_by(dst, dst_at, src, src_at, copy_element::<8>),
+            16 => self.carry_out_by(dst, dst_at, src, src_at, copy_element::<16>),
+            width => self.carry_out_by(dst, dst_at, src, src_at, |dst, to, src, from| {
+                dst[to..to + width].copy_from_slice(&src[from..from + width]);
+            }),
+        }
+    }
+
+    #[cfg(feature = "python")]
+    fn carry_out_by(
+        &self,
+        dst: &mut [u8],
+        dst_at: isize,
+        src: &[u8],
+        src_at: isize,
+        copy: impl Fn(&mut [u8], usize, &[u8], usize),
+    ) {
+        let mut outer = self.outer.clone();
+        let boxes = outer.pop().unwrap_or(Axis { len: 1, dst: 0, src: 0 });
+        for (dst_start, src_start) in starts(&outer, dst_at + self.dst_start, src_at + self.src_start) {
+            for index in 0..boxes.len as isize {
+                let (to, from) = (dst_start + index * boxes.dst, src_start + index * boxes.src);
+                for slice in 0..self.slices {
+                    let mut to = to as usize + slice * self.dst_height * self.dst_pitch;
+                    let mut from = from as usize + slice * self.src_height * self.src_pitch;
+                    for _ in 0..self.rows {
+                        copy(dst, to, src, from);
+                        to += self.dst_pitch;
+                        from += self.src_pitch;
+                    }
                 }
             }
         }
     }
+}
+
+#[cfg(feature = "python")]
+#[inline(always)]
+fn copy_element<const SIZE: usize>(dst: &mut [u8], to: usize, src: &[u8], from: usize) {
+    dst[to..to + SIZE].copy_from_slice(&src[from..from + SIZE]);
+}
+
+/// Where `axes` lead to from two starts, the last axis running fastest.
+fn starts(axes: &[Axis], dst_start: isize, src_start: isize) -> impl Iterator<Item = (isize, isize)> + '_ {
+    (0..axes.iter().map(|axis| axis.len).product()).map(move |index: usize| {
+        let (mut rest, mut dst, mut src) = (index, dst_start, src_start);
+        for axis in axes.iter().rev() {
+            let at = (rest % axis.len) as isize;
+            rest /= axis.len;
+            dst += at * axis.dst;
+            src += at * axis.src;
+        }
+        (dst, src)
+    })
 }
 
 /// Joins each axis to its inner neighbour where one continues the other in both arrays.
@@ -200,11 +253,6 @@ fn merge(axes: &mut SmallVec<[Axis; 4]>) {
         }
     }
     *axes = merged;
-}
-
-fn take_longest(axes: &mut SmallVec<[Axis; 4]>, fits: impl Fn(&Axis) -> bool) -> Option<Axis> {
-    let index = (0..axes.len()).filter(|&index| fits(&axes[index])).max_by_key(|&index| axes[index].len)?;
-    Some(axes.remove(index))
 }
 
 #[cfg(test)]
@@ -263,6 +311,14 @@ mod tests {
         let plan = plan(&[3, 5, 2], &[40, 8, 4], &[4 * 10 * 6, 40, 4], 4).unwrap().unwrap();
         assert_eq!((plan.boxes(), plan.width, plan.rows, plan.slices), (1, 8, 5, 3));
         assert_eq!((plan.src_pitch, plan.src_height), (40, 6));
+    }
+
+    #[test]
+    fn the_rows_are_those_that_the_other_axis_can_be_counted_in() {
+        // Every third element of every second row: counted in rows of 264 bytes, the 12 bytes between columns are no whole number.
+        let plan = plan(&[20, 11], &[264, 12], &[264, 12], 4).unwrap().unwrap();
+        assert_eq!((plan.boxes(), plan.width, plan.rows, plan.slices), (1, 4, 11, 20));
+        assert_eq!((plan.dst_pitch, plan.dst_height), (12, 22));
     }
 
     #[test]

@@ -2,10 +2,7 @@
 //!
 //! A value that is one element is filled in, so that the host's memory is not read and nothing waits. The driver fills with
 //! elements of 1, 2 or 4 bytes, and of any size if all bytes are the same; of other sizes, it is given the words of one element,
-//! which is then doubled. Everything else is copied, and a copy of any layout is a few boxes ([`CopyPlan`]), except for two kinds of source.
-//! One that repeats (a broadcast) is written once and then doubled on the device ([`Repetition`]). One that runs otherwise than
-//! its destination (reversed, transposed) would take a driver call for each element or row; where that costs more than going
-//! over the bus twice, its elements go through the host, which puts them in order.
+//! which is then doubled. Everything else is copied, in the fewest calls ([`rearrange`](super::rearrange)).
 //!
 //! Host values are converted to the array's type by NumPy, whose assignment this is. On the device nothing converts.
 
@@ -15,26 +12,20 @@ use super::{
     host::{self, HostArray},
     import, indexing,
     reach::reach,
+    rearrange::{Work, arranged},
     runtime::driver,
     transfer::{self, Side},
 };
 use crate::{
     Error, Index, Layout, Result,
     driver::{
-        Allocation, CaptureStatus, Context, PointerAttributes, Stream,
+        PointerAttributes,
         copy::{fill_bytes, fill_rows},
     },
     repeat::Repetition,
     strided_copy::CopyPlan,
 };
-use pyo3::{
-    intern,
-    prelude::*,
-    types::{PyBytes, PyTuple},
-};
-
-/// What a driver call costs, in bytes that a bus moves meanwhile, there and back.
-const BYTES_WORTH_A_CALL: usize = 32 * 1024;
+use pyo3::{intern, prelude::*, types::PyBytes};
 
 /// Up to this size, one element is filled in word by word.
 const BYTES_TO_FILL_BY_WORDS: usize = 64;
@@ -102,22 +93,9 @@ fn from_device(
     if dst.byte_range().is_empty() || (dst.data() == src.data() && *dst.layout() == wide) {
         return Ok(());
     }
-    let (ours, theirs) = (dst.byte_range(), src.byte_range());
-    let overlap = ours.start < theirs.end && theirs.start < ours.end;
     target.ordered(py, stream, source.source_ordering()?, false, |context, on| {
         let work = Work { context, on };
-        if overlap {
-            let packed = src.layout().packed()?;
-            let memory = match on {
-                Some(stream) => Allocation::stream_ordered(stream, packed.nbytes())?,
-                None => Allocation::device(context, packed.nbytes())?,
-            };
-            work.spread((memory.device_ptr(), &packed), (src.data(), src.layout()))?;
-            let wide = fitted(&packed, dst.shape())?;
-            work.spread((dst.data(), dst.layout()), (memory.device_ptr(), &wide))?;
-        } else {
-            work.spread((dst.data(), dst.layout()), (src.data(), &wide))?;
-        }
+        work.rearrange((dst.data(), dst.layout()), (src.data(), &wide))?;
         work.settle()
     })
 }
@@ -195,23 +173,6 @@ fn masked_value() -> Error {
     )
 }
 
-/// The elements of a host array that `from` names, as a new host array of another layout.
-fn arranged<'py>(source: &HostArray<'py>, from: &Layout, offset: isize, to: &Layout) -> Result<HostArray<'py>> {
-    let py = source.array.py();
-    let numpy = host::numpy(py)?;
-    let tuple =
-        |layout: &Layout| Ok::<_, PyErr>((PyTuple::new(py, layout.shape())?, PyTuple::new(py, layout.strides())?));
-    let (shape, strides) = tuple(from)?;
-    let dtype = source.array.getattr(intern!(py, "dtype"))?;
-    let tricks = numpy.getattr(intern!(py, "lib"))?.getattr(intern!(py, "stride_tricks"))?;
-    let picked = tricks.call_method1(intern!(py, "as_strided"), (&source.array, shape, strides))?;
-    let (shape, strides) = tuple(to)?;
-    let bytes = numpy.call_method1(intern!(py, "empty"), (to.nbytes(), intern!(py, "u1")))?;
-    let array = numpy.call_method1(intern!(py, "ndarray"), (shape, dtype, bytes, offset, strides))?;
-    numpy.call_method1(intern!(py, "copyto"), (&array, picked))?;
-    HostArray::of(&array, None)
-}
-
 /// How the driver fills an array with one element.
 enum Fill {
     /// Every box of the plan.
@@ -246,79 +207,7 @@ impl Fill {
     }
 }
 
-/// Where the driver's calls go.
-struct Work<'a> {
-    context: &'a Context,
-    on: Option<&'a Stream>,
-}
-
 impl Work<'_> {
-    /// Copies within the device; the layouts have one shape.
-    fn spread(&self, dst: (u64, &Layout), src: (u64, &Layout)) -> Result<()> {
-        let Some(plan) = CopyPlan::new(dst.1, src.1)? else { return Ok(()) };
-        if plan.boxes() > 1 {
-            if !dst.1.may_overlap_itself()
-                && let Some(steps) = Repetition::new(dst.1, src.1)?
-                && steps.doublings.len() < plan.boxes()
-            {
-                self.spread((dst.0, &steps.first), (src.0, &steps.source))?;
-                return self.double(dst.0, &steps);
-            }
-            if self.through_host(&plan, dst, src)? {
-                return Ok(());
-            }
-        }
-        // SAFETY: both layouts are within arrays that their owners keep, or within memory that our caller holds.
-        unsafe { transfer::copy(self.context, &plan, (dst.0, Side::Device), (src.0, Side::Device), self.on) }
-    }
-
-    fn double(&self, dst: u64, steps: &Repetition) -> Result<()> {
-        for step in &steps.doublings {
-            let at = |offset: isize| dst.wrapping_add_signed(offset as i64);
-            let Some(plan) = CopyPlan::new(&step.to.layout, &step.from.layout)? else { continue };
-            let (to, from) = ((at(step.to.offset), Side::Device), (at(step.from.offset), Side::Device));
-            // SAFETY: both parts are within the destination and do not overlap.
-            unsafe { transfer::copy(self.context, &plan, to, from, self.on) }?;
-        }
-        Ok(())
-    }
-
-    /// Fetches the source in its own order, puts it into the destination's on the host, and sends it, waiting for each; `false`
-    /// where `plan` is cheaper, or where nothing can be waited for.
-    fn through_host(&self, plan: &CopyPlan, dst: (u64, &Layout), src: (u64, &Layout)) -> Result<bool> {
-        let (ours, theirs) = (dst.1.packed_in_step()?, src.1.packed_in_step()?);
-        let (Some(send), Some(fetch), Some(arrange)) = (
-            CopyPlan::new(dst.1, &ours.layout)?,
-            CopyPlan::new(&theirs.layout, src.1)?,
-            CopyPlan::new(&ours.layout, &theirs.layout)?,
-        ) else {
-            return Ok(false);
-        };
-        let bytes = dst.1.nbytes();
-        if send.boxes() + fetch.boxes() + bytes / BYTES_WORTH_A_CALL >= plan.boxes() || self.is_capturing()? {
-            return Ok(false);
-        }
-        let (mut fetched, mut arranged) = (host_bytes(bytes)?, host_bytes(bytes)?);
-        let first = |buffer: &mut Vec<u8>, offset: isize| {
-            (buffer.as_mut_ptr().expose_provenance().wrapping_add_signed(offset) as u64, Side::Host)
-        };
-        // SAFETY: the source is as in `spread`; the buffer holds all that the packed layout spans, and is not looked at before
-        // the copy is done.
-        unsafe {
-            let to = first(&mut fetched, theirs.offset);
-            transfer::copy(self.context, &fetch, to, (src.0, Side::Device), self.on)?;
-        }
-        self.synchronize()?;
-        arrange.carry_out(&mut arranged, ours.offset, &fetched, theirs.offset);
-        // SAFETY: as above, the other way; the buffer is held until the copy is done.
-        unsafe {
-            let from = first(&mut arranged, ours.offset);
-            transfer::copy(self.context, &send, (dst.0, Side::Device), from, self.on)?;
-        }
-        self.synchronize()?;
-        Ok(true)
-    }
-
     fn fill(&self, dst: u64, fill: &Fill, element: &[u8]) -> Result<()> {
         let dst = reach(self.context, dst, self.on)?.address;
         match fill {
@@ -356,29 +245,4 @@ impl Work<'_> {
         }
         Ok(())
     }
-
-    fn is_capturing(&self) -> Result<bool> {
-        self.on.map_or(Ok(false), |stream| Ok(stream.capture_status()? != CaptureStatus::None))
-    }
-
-    fn synchronize(&self) -> Result<()> {
-        match self.on {
-            Some(stream) => stream.synchronize(),
-            None => Stream::legacy_default(self.context).synchronize(),
-        }
-    }
-
-    /// Work in no stream is done when the call returns.
-    fn settle(&self) -> Result<()> {
-        if self.on.is_none() { self.synchronize() } else { Ok(()) }
-    }
-}
-
-fn host_bytes(len: usize) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    bytes
-        .try_reserve_exact(len)
-        .map_err(|_| Error::argument(format!("no host memory for {len} bytes to pass through")))?;
-    bytes.resize(len, 0);
-    Ok(bytes)
 }

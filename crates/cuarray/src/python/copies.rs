@@ -9,6 +9,7 @@ use super::{
     dtype,
     host::{self, HostArray},
     import,
+    rearrange::{self, Work},
     runtime::context_of,
     stream,
     transfer::{self, Side},
@@ -51,7 +52,8 @@ impl PyDeviceArray {
             return Ok(());
         };
         if plan.boxes() > 1 {
-            source = source.contiguous()?;
+            let in_step = self.interface().layout().packed_in_step()?;
+            source = rearrange::arranged(&source, source.interface.layout(), in_step.offset, &in_step.layout)?;
             let Some(better) = CopyPlan::new(self.interface().layout(), source.interface.layout())? else {
                 return Ok(());
             };
@@ -66,9 +68,15 @@ impl PyDeviceArray {
             return Err(Error::unsupported("cannot copy a masked array into one without a mask; copy its `data`"));
         }
         self.require_type(src.interface())?;
-        let Some(plan) = CopyPlan::new(self.interface().layout(), src.interface().layout())? else { return Ok(()) };
-        let source = src.source_ordering()?;
-        self.transfer(py, stream, &plan, (self.interface(), Side::Device), (src.interface(), Side::Device), source)
+        let (dst, src_layout) = (self.interface(), src.interface().layout());
+        if CopyPlan::new(dst.layout(), src_layout)?.is_none() {
+            return Ok(());
+        }
+        self.ordered(py, stream, src.source_ordering()?, true, |context, on| {
+            let work = Work { context, on };
+            work.rearrange((dst.data(), dst.layout()), (src.interface().data(), src_layout))?;
+            work.settle()
+        })
     }
 
     /// Carries out `plan` in `stream` if one is given, else in the default stream and waiting for it, else blocking.
@@ -84,9 +92,7 @@ impl PyDeviceArray {
         self.ordered(py, stream, source, true, |context, on| {
             // SAFETY: the memory of `self` is its owner's to keep, the other side's array is held by our caller; a host
             // array that the copy still reads after an asynchronous return is the caller's to keep, as documented.
-            unsafe { transfer::copy(context, plan, (dst.0.data(), dst.1), (src.0.data(), src.1), on) }?;
-            // A copy between two device arrays does not block the host by itself.
-            if on.is_none() && src.1 == dst.1 { Stream::legacy_default(context).synchronize() } else { Ok(()) }
+            unsafe { transfer::copy(context, plan, (dst.0.data(), dst.1), (src.0.data(), src.1), on) }
         })
     }
 

@@ -36,12 +36,6 @@ impl<'py> HostArray<'py> {
         HostArray::new(numpy.call_method1(intern!(py, "asarray"), (value, dtype))?)
     }
 
-    /// The same elements in C order, copied only if they are not so already.
-    pub(super) fn contiguous(&self) -> Result<HostArray<'py>> {
-        let py = self.array.py();
-        HostArray::new(numpy(py)?.call_method1(intern!(py, "ascontiguousarray"), (&self.array,))?)
-    }
-
     /// An uninitialized array of `shape` and `dtype`.
     pub(super) fn empty(shape: &Bound<'py, PyAny>, dtype: &Bound<'py, PyAny>, order: &str) -> Result<HostArray<'py>> {
         let py = shape.py();

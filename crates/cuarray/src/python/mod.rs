@@ -30,6 +30,7 @@ mod memory;
 mod options;
 mod pointer;
 mod reach;
+mod rearrange;
 mod runtime;
 pub mod stream;
 mod transfer;
