@@ -2,8 +2,10 @@
 
 #[macro_use]
 mod program;
+use cuarray_sim::{Bounds, explore};
 use program::*;
 use std::collections::BTreeSet;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const NONE: *const CUgraphNode = std::ptr::null();
@@ -237,6 +239,47 @@ fn branches_are_not_ordered() {
         ok!(program, cuStreamSynchronize(stream));
         assert_eq!(program.peek(device), 7);
     }
+}
+
+/// What a graph of fills of one byte leaves there, over all schedules.
+fn over_all_schedules(build: impl Fn(&Program, CUgraph, CUdeviceptr)) -> BTreeSet<u8> {
+    let outcomes = Mutex::new(BTreeSet::new());
+    let bounds = Bounds { schedules: 10_000, deviations: None };
+    let explored = explore(&Config::default(), bounds, |sim| {
+        let program = Program::over(sim);
+        let (graph, device, stream) = (graph(&program), program.alloc(1), program.stream(CU_STREAM_NON_BLOCKING));
+        build(&program, graph, device);
+        program.fill(device, 1, 1, stream);
+        ok!(program, cuGraphLaunch(instantiate(&program, graph), stream));
+        ok!(program, cuStreamSynchronize(stream));
+        outcomes.lock().unwrap().insert(program.peek(device));
+    });
+    let explored = explored.unwrap();
+    assert!(explored.complete && explored.failures == 0);
+    outcomes.into_inner().unwrap()
+}
+
+#[test]
+fn over_all_schedules_branches_come_in_every_order_and_edges_in_one() {
+    let two = over_all_schedules(|program, graph, device| {
+        fill(program, graph, &[], fill_params(device, 7, 1));
+        fill(program, graph, &[], fill_params(device, 8, 1));
+    });
+    assert_eq!(two, BTreeSet::from([7, 8]));
+    let chain = over_all_schedules(|program, graph, device| {
+        let first = fill(program, graph, &[], fill_params(device, 7, 1));
+        fill(program, graph, &[first], fill_params(device, 8, 1));
+    });
+    assert_eq!(chain, BTreeSet::from([8]));
+    // A diamond, and one of its corners writes again.
+    let diamond = over_all_schedules(|program, graph, device| {
+        let top = fill(program, graph, &[], fill_params(device, 5, 1));
+        let left = fill(program, graph, &[top], fill_params(device, 6, 1));
+        let right = fill(program, graph, &[top], fill_params(device, 7, 1));
+        empty(program, graph, &[left, right]);
+        fill(program, graph, &[right], fill_params(device, 8, 1));
+    });
+    assert_eq!(diamond, BTreeSet::from([6, 8]));
 }
 
 #[test]
