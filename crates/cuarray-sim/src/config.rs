@@ -66,6 +66,17 @@ impl FromStr for Schedule {
     }
 }
 
+/// What orders the threads of the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HostOrder {
+    /// The order of their driver calls. Locks, queues and Python's interpreter lock hand work from thread to thread, and
+    /// the driver cannot see it: so whatever was called first is taken to come first, and there are no false alarms.
+    #[default]
+    Calls,
+    /// The driver's own objects alone, and what the program hands over by `cuarraySimHandOver` and `cuarraySimTakeOver`.
+    Driver,
+}
+
 /// One call that is to fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
@@ -112,6 +123,16 @@ pub struct Config {
     /// Whether the driver looks for what is wrong with the program, and remembers where its calls come from
     /// (`CUARRAY_SIM_FINDINGS`).
     pub findings: bool,
+    /// Whether what is alive at the end is a finding (`CUARRAY_SIM_LEAKS`).
+    pub leaks: bool,
+    /// Where the findings are written at the end: text, or JSON if the name ends with `.json` (`CUARRAY_SIM_REPORT`). Without it
+    /// a program that has findings, and is not Python, prints them on standard error.
+    pub report: Option<PathBuf>,
+    /// What orders the threads of the program (`CUARRAY_SIM_HOST_ORDER`: `calls` or `driver`).
+    pub host_order: HostOrder,
+    /// Whether freeing memory without a stream waits for the work on it, as drivers do and their manual does not promise for all
+    /// kinds of memory (`CUARRAY_SIM_FREE_SYNCHRONIZES`). Off, a release that is not ordered after such work is a finding.
+    pub free_synchronizes: bool,
 }
 
 impl Default for Config {
@@ -129,6 +150,10 @@ impl Default for Config {
             faults: Vec::new(),
             quiet: false,
             findings: true,
+            leaks: true,
+            report: None,
+            host_order: HostOrder::Calls,
+            free_synchronizes: true,
         }
     }
 }
@@ -178,6 +203,21 @@ impl Config {
         read("CUARRAY_SIM_SCHEDULE_FILE", "the path of a file", &mut |value| {
             // The program may be in another directory when it ends.
             config.schedule_file = Some(std::path::absolute(value).ok()?);
+            Some(())
+        })?;
+        read("CUARRAY_SIM_FINDINGS", "0 or 1", &mut |value| switch(value, &mut config.findings))?;
+        read("CUARRAY_SIM_LEAKS", "0 or 1", &mut |value| switch(value, &mut config.leaks))?;
+        read("CUARRAY_SIM_FREE_SYNCHRONIZES", "0 or 1", &mut |value| switch(value, &mut config.free_synchronizes))?;
+        read("CUARRAY_SIM_HOST_ORDER", "calls or driver", &mut |value| {
+            config.host_order = match value {
+                "calls" => HostOrder::Calls,
+                "driver" => HostOrder::Driver,
+                _ => return None,
+            };
+            Some(())
+        })?;
+        read("CUARRAY_SIM_REPORT", "the path of a file", &mut |value| {
+            config.report = Some(PathBuf::from(value));
             Some(())
         })?;
         read("CUARRAY_SIM_TRACE", "the path of a file", &mut |value| {

@@ -65,6 +65,7 @@ impl State {
             attached: 1,
         };
         self.contexts.insert(handle, context);
+        self.checks.revive(handle.0 as u64);
     }
 
     /// The last operation of every stream of a context that still has work.
@@ -109,16 +110,27 @@ impl Driver {
             false => vec![handle],
         };
         let mut state = self.exhaust(state, &contexts);
+        let clocks = contexts.iter().flat_map(|context| state.clocks_of_context(*context)).collect();
+        state.host_learns(clocks);
         let Some(context) = state.contexts.remove(&handle) else { return state };
         for stream in context.streams {
             state.stream_leaves_capture(stream);
-            state.streams.remove(&stream);
+            let removed = state.streams.remove(&stream);
+            state.lane_ends(removed.as_ref().and_then(|stream| stream.lane.as_ref()));
+            state.destroyed("stream", stream.0 as u64);
         }
-        state.events.retain(|_, event| event.context != handle);
+        let events: Vec<CUevent> =
+            state.events.iter().filter(|(_, event)| event.context == handle).map(|(event, _)| *event).collect();
+        for event in events {
+            state.events.remove(&event);
+            state.destroyed("event", event.0 as u64);
+        }
+        state.destroyed("context", handle.0 as u64);
         state.links.retain(|_, context| *context != handle);
         let owned: Vec<u64> =
             state.memory.iter().filter(|allocation| allocation.context == handle).map(|a| a.address).collect();
         for address in owned {
+            state.released(address);
             state.release_allocation(address);
         }
         for other in state.contexts.values_mut() {

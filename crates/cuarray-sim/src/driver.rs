@@ -4,9 +4,12 @@
 //! thread can *enter* a driver, and its calls then mean that one; every other call means the process's own driver, which is
 //! made from the environment by the first call that needs it.
 
-use crate::config::{Config, Fault, Schedule};
+use crate::check::Checks;
+use crate::config::{Config, Fault, HostOrder, Schedule};
 use crate::exit;
+use crate::finding::Report;
 use crate::fork;
+use crate::ordering_calls::OrderingCalls;
 use crate::schedule::chosen::Mode;
 use crate::site::Site;
 use crate::state::State;
@@ -15,7 +18,7 @@ use crate::trace::Trace;
 use cuarray_abi::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 /// A driver's state, locked.
 pub(crate) type Guard<'a> = MutexGuard<'a, State>;
@@ -45,6 +48,7 @@ pub(crate) struct Driver {
     pub faults: Mutex<Vec<Fault>>,
     pub trace: Option<Trace>,
     explained: AtomicBool,
+    pub ordering_calls: OrderingCalls,
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -60,12 +64,18 @@ impl Driver {
             },
             Err(wrong) => (Err(wrong), None),
         };
+        let checks = match &config {
+            Ok(config) => {
+                Checks::new(config.findings, config.host_order == HostOrder::Driver, config.free_synchronizes)
+            }
+            Err(_) => Checks::new(false, false, true),
+        };
         let faults = config.as_ref().map(|config| config.faults.clone()).unwrap_or_default();
         let schedule = config.as_ref().map(|config| config.schedule.clone()).unwrap_or_default();
         Arc::new(Driver {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             config,
-            state: Mutex::new(State::new(Mode::of(&schedule))),
+            state: Mutex::new(State::new(Mode::of(&schedule), checks)),
             finished: Condvar::new(),
             initialized: AtomicU64::new(0),
             calls: AtomicU64::new(0),
@@ -76,6 +86,7 @@ impl Driver {
             faults: Mutex::new(faults),
             trace,
             explained: AtomicBool::new(false),
+            ordering_calls: OrderingCalls::default(),
         })
     }
 
@@ -146,6 +157,42 @@ impl Driver {
     /// Whether it looks for what is wrong with the program.
     pub(crate) fn finds(&self) -> bool {
         self.config.as_ref().is_ok_and(|config| config.findings)
+    }
+
+    /// Everything that was found, with what is alive now if `leaks`. Pending work runs first if it is not known yet what it touches.
+    pub(crate) fn report(&self, leaks: bool) -> Report {
+        let state = self.known();
+        let leaks = leaks && self.config.as_ref().is_ok_and(|config| config.leaks);
+        state.checks.report(leaks)
+    }
+
+    /// The same at the end of the program, where no more of its code may run; `None` if another thread is still at work.
+    pub(crate) fn last_report(&self) -> Option<Report> {
+        let state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(state)) => state.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        let state = if state.host_functions == 0 { self.resolved(state) } else { state };
+        Some(state.checks.report(self.config.as_ref().is_ok_and(|config| config.leaks)))
+    }
+
+    /// Forgets what was found so far.
+    pub(crate) fn clear_findings(&self) {
+        self.known().checks.clear();
+    }
+
+    /// Locks the driver, and runs what has to run before it is known what was found.
+    fn known(&self) -> Guard<'_> {
+        self.resolved(self.lock())
+    }
+
+    fn resolved<'a>(&'a self, state: Guard<'a>) -> Guard<'a> {
+        if state.checks.knows_all() {
+            return state;
+        }
+        let contexts: Vec<CUcontext> = state.contexts.keys().copied().collect();
+        self.exhaust(state, &contexts)
     }
 
     /// The configuration; the defaults where it was wrong and `cuInit` has failed for it.

@@ -4,6 +4,7 @@
 //! what it meant at the time of that call. The time is taken when the recording operation is *executed*.
 
 use crate::capture::Captured;
+use crate::check::Clock;
 use crate::schedule::Point;
 use cuarray_abi::*;
 
@@ -17,12 +18,14 @@ pub(crate) struct Event {
     pub captured: Option<Captured>,
     /// When that operation was executed, in nanoseconds since the driver started.
     pub time: Option<u64>,
+    /// What that operation knows: whoever waits for the event knows it too.
+    pub clock: Option<Clock>,
 }
 
 impl Event {
     /// Makes it mean an operation that is about to be enqueued.
     pub(crate) fn meet(&mut self, point: Option<Point>) {
-        (self.recorded, self.captured, self.time) = (point, None, None);
+        (self.recorded, self.captured, self.time, self.clock) = (point, None, None, None);
     }
 
     pub(crate) fn timed(&self) -> bool {

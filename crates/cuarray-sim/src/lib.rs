@@ -28,6 +28,7 @@
 mod allocator;
 mod arena;
 mod capture;
+mod check;
 mod config;
 mod context;
 mod copy;
@@ -43,6 +44,7 @@ mod graph;
 mod handle;
 mod ipc;
 mod memory;
+mod ordering_calls;
 mod pool;
 mod report;
 mod schedule;
@@ -53,7 +55,7 @@ mod stream;
 mod thread;
 mod trace;
 
-pub use config::{Config, Fault, Schedule};
+pub use config::{Config, Fault, HostOrder, Schedule};
 pub use schedule::choices::{Choice, Choices};
 pub use schedule::explore::{Bounds, Exploration, Failure, explore};
 
@@ -114,6 +116,69 @@ impl Sim {
     /// or fewer. From the first choice that differs, calls fail with `CUDA_ERROR_ILLEGAL_STATE`.
     pub fn misfit(&self) -> Option<String> {
         self.driver.misfit()
+    }
+
+    /// What is wrong with the program so far. Pending work runs first if it is not known yet what it touches.
+    ///
+    /// ```
+    /// use cuarray_sim::{Config, Sim, finding::Kind};
+    ///
+    /// let sim = Sim::new(Config::default());
+    /// let (api, _entered) = (sim.api(), sim.enter());
+    /// let (mut context, mut memory) = (Default::default(), 0);
+    /// let mut streams = [Default::default(); 2];
+    /// // SAFETY: the entry points are given what the driver's manual asks for.
+    /// unsafe {
+    ///     api.cuInit.unwrap()(0);
+    ///     api.cuCtxCreate_v2.unwrap()(&mut context, 0, 0);
+    ///     api.cuMemAlloc_v2.unwrap()(&mut memory, 64);
+    ///     for stream in &mut streams {
+    ///         api.cuStreamCreate.unwrap()(stream, 0);
+    ///         api.cuMemsetD8Async.unwrap()(memory, 1, 64, *stream); // nothing orders the two
+    ///     }
+    /// }
+    /// let report = sim.report();
+    /// assert_eq!(report.findings.len(), 1);
+    /// assert_eq!(report.findings[0].kind, Kind::DataRace);
+    /// ```
+    pub fn report(&self) -> finding::Report {
+        self.driver.report(false)
+    }
+
+    /// The same with what is alive now: what a program that ends here has leaked.
+    pub fn report_with_leaks(&self) -> finding::Report {
+        self.driver.report(true)
+    }
+
+    /// Forgets what was found so far.
+    pub fn clear_findings(&self) {
+        self.driver.clear_findings();
+    }
+
+    /// Counts ordering calls from now on (`cuEventRecord`, `cuStreamWaitEvent`, `cuStreamSynchronize`, `cuEventSynchronize`,
+    /// `cuCtxSynchronize`), and lets the `nth` do nothing but answer success; none for 0.
+    pub fn drop_ordering(&self, nth: u64) {
+        self.driver.ordering_calls.drop_nth(nth, None);
+    }
+
+    /// How many ordering calls were made since [`Sim::drop_ordering`], the one that was left out included.
+    pub fn ordering_calls(&self) -> u64 {
+        self.driver.ordering_calls.made().0
+    }
+
+    /// Under [`HostOrder::Driver`]: what the calling thread has done comes before what a thread does after it has
+    /// [taken over](Sim::take_over) under the same key.
+    pub fn hand_over(&self, key: u64) {
+        if let Some(thread) = thread::with(|thread| thread.number) {
+            self.driver.lock().checks.hand_over(key, thread);
+        }
+    }
+
+    /// The other half of [`Sim::hand_over`].
+    pub fn take_over(&self, key: u64) {
+        if let Some(thread) = thread::with(|thread| thread.number) {
+            self.driver.lock().checks.take(key, thread);
+        }
     }
 
     /// What is alive, what is pending, what was called and what was refused, as JSON (see `docs/simulator.md`).

@@ -3,6 +3,7 @@
 //! A call takes the lock once. Whatever runs foreign code (a host function) lets go of it first.
 
 use crate::capture::Captures;
+use crate::check::Checks;
 use crate::context::Context;
 use crate::device::Device;
 use crate::event::Event;
@@ -36,6 +37,8 @@ pub(crate) struct State {
     pub memory: Memory,
     /// The schedule, and what it remembers.
     pub mode: Mode,
+    /// What comes before what, and what is wrong with the program.
+    pub checks: Checks,
     /// Host functions that are enqueued and have not returned.
     pub host_functions: usize,
     /// Whether a query has met one of them, so that it should run soon.
@@ -47,7 +50,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(mode: Mode) -> State {
+    pub(crate) fn new(mode: Mode, checks: Checks) -> State {
         State {
             devices: Vec::new(),
             contexts: HashMap::new(),
@@ -63,6 +66,7 @@ impl State {
             dead_objects: Vec::new(),
             memory: Memory::default(),
             mode,
+            checks,
             host_functions: 0,
             host_function_wanted: false,
             progress_thread: false,

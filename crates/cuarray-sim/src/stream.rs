@@ -5,6 +5,7 @@
 //! it has happened then, because a stream only goes when it is drained.
 
 use crate::capture::Capturing;
+use crate::check::Lane;
 use crate::driver::Call;
 use crate::schedule::{Operation, Point};
 use crate::state::State;
@@ -48,6 +49,10 @@ pub(crate) struct Stream {
     pub last_host_function: u64,
     /// Its part in a capture: what it is given is then not executed.
     pub capturing: Option<Capturing>,
+    /// What its work comes after; made when it is first needed.
+    pub lane: Option<Lane>,
+    /// The operations of other lanes that its next operation comes after, and the one in front of it does not.
+    pub after: Vec<u64>,
 }
 
 impl Stream {
@@ -67,6 +72,8 @@ impl Stream {
             destroyed: false,
             last_host_function: 0,
             capturing: None,
+            lane: None,
+            after: Vec::new(),
         }
     }
 
@@ -141,7 +148,8 @@ impl State {
         let Some(stream) = self.streams.get(&handle) else { return };
         if stream.destroyed && stream.pending() == 0 {
             let context = stream.context;
-            self.streams.remove(&handle);
+            let stream = self.streams.remove(&handle);
+            self.lane_ends(stream.as_ref().and_then(|stream| stream.lane.as_ref()));
             if let Some(context) = self.contexts.get_mut(&context) {
                 context.streams.remove(&handle);
                 context.unordered.remove(&handle);

@@ -4,6 +4,7 @@
 //! end, and at the process's exit, its thread-local storage is gone while some finalizer still calls; [`with`] then
 //! answers `None`, and the call ends with `CUDA_ERROR_DEINITIALIZED` instead of a crash.
 
+use crate::check::Caller;
 use crate::driver::Driver;
 use cuarray_abi::{CUcontext, CUstreamCaptureMode};
 use std::cell::{Cell, RefCell};
@@ -20,6 +21,8 @@ pub(crate) struct Thread {
     pub in_host_function: Cell<bool>,
     /// How much captures keep this thread from (`cuThreadExchangeStreamCaptureMode`).
     pub capture_mode: Cell<CUstreamCaptureMode>,
+    /// The call that this thread is in, while findings are on.
+    pub caller: RefCell<Option<Caller>>,
     /// The context stack for each driver (by its number) that this thread has used.
     stacks: RefCell<Vec<(u64, Vec<CUcontext>)>>,
 }
@@ -32,6 +35,7 @@ thread_local! {
         entered: RefCell::default(),
         in_host_function: Cell::new(false),
         capture_mode: Cell::new(cuarray_abi::CU_STREAM_CAPTURE_MODE_GLOBAL),
+        caller: RefCell::default(),
         stacks: RefCell::default(),
     };
 }
@@ -39,6 +43,11 @@ thread_local! {
 /// Calls `f` with the calling thread; `None` where the thread's storage is gone already.
 pub(crate) fn with<R>(f: impl FnOnce(&Thread) -> R) -> Option<R> {
     THREAD.try_with(f).ok()
+}
+
+/// The call that this thread is in; `None` outside of any, and while findings are off.
+pub(crate) fn caller() -> Option<Caller> {
+    with(|thread| thread.caller.borrow().clone()).flatten()
 }
 
 /// Calls `f` with the calling thread's context stack for the driver of this number.

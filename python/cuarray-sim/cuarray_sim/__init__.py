@@ -19,19 +19,39 @@ True
 """
 
 from .account import Allocation, Statistics, statistics
+from .found import (
+    Finding,
+    Report,
+    clear_findings,
+    drop_ordering,
+    findings,
+    findings_text,
+    hand_over,
+    ordering_calls,
+    take_over,
+)
 from .library import install, is_installed, library_path
 from .schedules import Exploration, Run, explore, schedule, set_schedule
 
 __all__ = [
     "Allocation",
     "Exploration",
+    "Finding",
+    "Report",
     "Run",
     "Statistics",
+    "clear_findings",
+    "drop_ordering",
     "explore",
+    "findings",
+    "findings_text",
+    "hand_over",
     "install",
     "is_installed",
     "library_path",
+    "ordering_calls",
     "schedule",
     "set_schedule",
     "statistics",
+    "take_over",
 ]

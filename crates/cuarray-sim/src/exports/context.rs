@@ -29,6 +29,7 @@ pub(super) unsafe fn cuCtxCreate_v2(call: &Call<'_>, pctx: *mut CUcontext, flags
     state.device(dev)?;
     let handle = CUcontext(crate::handle::fresh());
     state.open_context(handle, dev as usize, false, flags);
+    state.created("context", handle.0 as u64);
     stack(call, |stack| stack.push(handle))?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pctx, handle) }
@@ -146,7 +147,9 @@ pub(super) unsafe fn cuCtxSynchronize(call: &Call<'_>) -> Answer {
 pub(super) unsafe fn cuCtxSynchronize_v2(call: &Call<'_>, ctx: CUcontext) -> Answer {
     let (mut state, handle) = given_or_current(call, ctx)?;
     state.forbid_beside_capture(handle)?;
-    drop(call.driver.drain_context(state, handle));
+    let clocks = state.clocks_of_context(handle);
+    let mut state = call.driver.drain_context(state, handle);
+    state.host_learns(clocks);
     Ok(())
 }
 

@@ -20,7 +20,8 @@ pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: 
     }
     let (mut state, context) = call.current()?;
     let handle = CUevent(crate::handle::fresh());
-    state.events.insert(handle, Event { context, flags, recorded: None, captured: None, time: None });
+    state.events.insert(handle, Event { context, flags, recorded: None, captured: None, time: None, clock: None });
+    state.created("event", handle.0 as u64);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(event, handle) }
 }
@@ -71,16 +72,18 @@ pub(super) unsafe fn cuEventRecordWithFlags(
 pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Answer {
     let (mut state, _) = call.current()?;
     state.forbid_captured(event)?;
-    let recorded = state.event(event)?.recorded;
-    super::stream::query(call, state, recorded.into_iter().collect())
+    let event = state.event(event)?;
+    let (recorded, clock) = (event.recorded, event.clock.clone());
+    super::stream::query(call, state, recorded.into_iter().collect(), clock.into_iter().collect())
 }
 
 pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Answer {
     let (mut state, _) = call.current()?;
     state.forbid_captured(event)?;
-    let recorded = state.event(event)?.recorded;
+    let (recorded, clock) = (state.event(event)?.recorded, state.event(event)?.clock.clone());
     let device = state.event(event).ok().and_then(|event| state.context(event.context).ok()).map(|owner| owner.device);
     let mut state = call.driver.force(state, recorded.into_iter().collect());
+    state.host_learns(clock.into_iter().collect());
     if let Some(device) = device {
         state.settle_pools(device);
     }
@@ -90,7 +93,9 @@ pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Answ
 /// Who waits for it goes on waiting for the point that it meant.
 pub(super) unsafe fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Answer {
     let (mut state, _) = call.current()?;
-    state.events.remove(&event).map(|_| ()).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+    state.events.remove(&event).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+    state.destroyed("event", event.0 as u64);
+    Ok(())
 }
 
 pub(super) unsafe fn cuEventElapsedTime(

@@ -38,6 +38,7 @@ fn allocate(call: &Call<'_>, size: u64) -> Result<u64, CUresult> {
     let (address, real) = taken.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     state.devices[device].arena.soil(address, size);
     state.add_allocation((address, size, real), Kind::Device, handle, device);
+    state.allocated(address);
     Ok(address)
 }
 
@@ -78,13 +79,26 @@ fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext)
         Kind::Device | Kind::Imported(_) => vec![allocation.context, current],
         _ => state.contexts.keys().copied().collect(),
     };
+    // The manual says of pool memory that nothing is waited for: the program has to.
+    let synchronizes = state.checks.free_synchronizes && !matches!(allocation.kind, Kind::Pool(_));
     let mut state = call.driver.exhaust(state, &contexts);
+    if synchronizes {
+        let clocks = contexts.iter().flat_map(|context| state.clocks_of_context(*context)).collect();
+        state.host_learns(clocks);
+    }
+    state.released(address);
     let device = state.memory.starting_at(address).map(|allocation| allocation.device);
     state.release_live(address);
     state.release_allocation(address);
     if let Some(device) = device {
         state.settle_pools(device);
     }
+}
+
+/// The answer to a release of what is no allocation; of what was one, it is the second.
+pub(super) fn refused_release(mut state: Guard<'_>, address: u64) -> Answer {
+    state.released_again(address);
+    Err(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
 pub(super) unsafe fn cuMemFree_v2(call: &Call<'_>, dptr: CUdeviceptr) -> Answer {
@@ -97,7 +111,7 @@ pub(super) unsafe fn cuMemFree_v2(call: &Call<'_>, dptr: CUdeviceptr) -> Answer 
         Some(Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Managed { .. }) => {
             free(call, state, dptr, current)
         }
-        _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        _ => return refused_release(state, dptr),
     }
     Ok(())
 }
@@ -139,6 +153,7 @@ pub(super) unsafe fn cuMemHostAlloc(call: &Call<'_>, pp: *mut *mut c_void, bytes
     let pages = HostPages::new(size).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let address = pages.address();
     state.add_allocation((address, size, size), Kind::Pinned { flags, _pages: pages }, handle, device);
+    state.allocated(address);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pp, address as *mut c_void) }
 }
@@ -150,7 +165,7 @@ pub(super) unsafe fn cuMemFreeHost(call: &Call<'_>, p: *mut c_void) -> Answer {
     }
     match state.memory.starting_at(p as u64).map(|allocation| &allocation.kind) {
         Some(Kind::Pinned { .. }) => free(call, state, p as u64, current),
-        _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        _ => return refused_release(state, p as u64),
     }
     Ok(())
 }
@@ -199,6 +214,7 @@ pub(super) unsafe fn cuMemAllocManaged(
     let pages = HostPages::new(size).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let address = pages.address();
     state.add_allocation((address, size, size), Kind::Managed { _pages: pages }, handle, device);
+    state.allocated(address);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(dptr, address) }
 }
@@ -221,6 +237,7 @@ pub(super) unsafe fn cuMemHostRegister_v2(call: &Call<'_>, p: *mut c_void, bytes
     }
     let device = state.context(handle)?.device;
     state.add_allocation((address, size, size), Kind::Registered { flags }, handle, device);
+    state.allocated(address);
     Ok(())
 }
 
@@ -290,6 +307,7 @@ pub(super) unsafe fn cuIpcOpenMemHandle_v2(
             let imported = Imported::open(handle, call.driver.settings().host_readable)?;
             let (address, size) = (imported.address(), imported.size);
             state.add_allocation((address, size, 0), Kind::Imported(Box::new(imported)), current, device);
+            state.allocated(address);
             address
         }
     };

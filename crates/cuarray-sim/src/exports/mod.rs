@@ -12,6 +12,7 @@ mod context;
 mod device;
 mod event;
 mod execution;
+mod findings;
 mod graph;
 mod graph_exec;
 mod graph_node;
@@ -28,6 +29,7 @@ mod statistics;
 mod stream;
 mod transfer;
 
+use crate::check::Caller;
 use crate::driver::{Answer, Call, Driver};
 use crate::site::{self, Entry, ReturnPlace};
 use crate::thread;
@@ -114,7 +116,7 @@ const fn contains(text: &str, part: &str) -> bool {
 fn shield<const N: usize>(
     export: Export,
     entry: Entry<'_>,
-    arguments: impl FnOnce() -> [(&'static str, u64); N],
+    arguments: impl Fn() -> [(&'static str, u64); N],
     body: impl FnOnce(&Call<'_>) -> Answer,
 ) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
@@ -138,14 +140,24 @@ fn shield<const N: usize>(
         let site =
             if export.located && allowed.is_ok() && driver.finds() { site::capture(entry) } else { site::unknown() };
         let call = Call { driver: &driver, site, thread: number, per_thread: export.per_thread };
+        let caller = driver.finds().then(|| Caller { thread: number, call: export.symbol, site: call.site.clone() });
+        thread::with(|thread| thread.caller.replace(caller));
         let safe = || match export.capture_unsafe {
             true => call.lock().forbid_unsafe(number, call.capture_mode()),
             false => Ok(()),
         };
+        // A call that is left out has no effect at all.
+        let left_out = driver.ordering_calls.leaves_out(export.symbol, &call.site);
+        let body = |call: &Call<'_>| if left_out { Ok(()) } else { body(call) };
         let result = allowed.and(fault).and_then(|()| driver.fits()).and_then(|()| safe()).and_then(|()| body(&call));
         let result = match result.and_then(|()| driver.between_calls()) {
             Ok(()) => CUresult::CUDA_SUCCESS,
-            Err(code) => code,
+            Err(code) => {
+                if driver.finds() && allowed.is_ok() {
+                    look_at_refusal(&call, export.symbol, code, &arguments());
+                }
+                code
+            }
         };
         if let Some((trace, arguments, started)) = started {
             trace.write(export.symbol, &arguments, result, &call, started.elapsed());
@@ -153,6 +165,32 @@ fn shield<const N: usize>(
         result
     });
     catch_unwind(guarded).unwrap_or(CUresult::CUDA_ERROR_UNKNOWN)
+}
+
+/// Looks whether a call was refused for something that is wrong with the program: it names, or its thread's current context is,
+/// something that was destroyed; or it waits for a stream that captures.
+fn look_at_refusal(call: &Call<'_>, symbol: &str, refusal: CUresult, arguments: &[(&'static str, u64)]) {
+    let current = match refusal {
+        CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED => call.top_context().map(|context| context.0 as u64),
+        CUresult::CUDA_ERROR_INVALID_HANDLE | CUresult::CUDA_ERROR_INVALID_CONTEXT => None,
+        CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
+        | CUresult::CUDA_ERROR_CAPTURED_EVENT => {
+            let kind = match symbol {
+                "cuStreamSynchronize" | "cuStreamQuery" => "stream",
+                "cuEventSynchronize" | "cuEventQuery" => "event",
+                "cuCtxSynchronize" | "cuCtxSynchronize_v2" => "context",
+                _ => return,
+            };
+            let handle = arguments.first().map_or(0, |(_, word)| *word);
+            return call.lock().captured_synchronized(kind, handle);
+        }
+        _ => return,
+    };
+    let mut state = call.lock();
+    for handle in arguments.iter().map(|(_, word)| *word).chain(current) {
+        state.refused_handle(handle);
+    }
 }
 
 /// What an entry point of the list is exported as.

@@ -73,7 +73,7 @@ pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: 
     let allocation = state.memory.find_mut(dptr).filter(|allocation| allocation.address == dptr);
     let allocation =
         allocation.filter(|allocation| matches!(allocation.kind, Kind::Device | Kind::Pool(_) | Kind::Graph { .. }));
-    let allocation = allocation.ok_or(INVALID_VALUE)?;
+    let Some(allocation) = allocation else { return super::memory::refused_release(state, dptr) };
     allocation.freed = true;
     drop(submit(call, state, stream, Work::Release { address: dptr }, Vec::new())?);
     Ok(())

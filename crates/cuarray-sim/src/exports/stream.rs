@@ -6,6 +6,7 @@
 use super::context::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use super::transfer::submit;
 use super::*;
+use crate::check::Clock;
 use crate::driver::Guard;
 use crate::graph::Action;
 use crate::memory::Kind as MemoryKind;
@@ -41,6 +42,7 @@ pub(super) unsafe fn cuStreamCreateWithPriority(
     let priority = priority.clamp(GREATEST_PRIORITY, LEAST_PRIORITY);
     state.context_mut(current)?.streams.insert(handle);
     state.streams.insert(handle, Stream::new(current, Kind::Created, flags, priority));
+    state.created("stream", handle.0 as u64);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(stream, handle) }
 }
@@ -55,6 +57,7 @@ pub(super) unsafe fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> An
     if let Some(stream) = state.streams.get_mut(&handle) {
         stream.destroyed = true;
     }
+    state.destroyed("stream", handle.0 as u64);
     state.remove_if_over(handle);
     Ok(())
 }
@@ -64,8 +67,9 @@ pub(super) unsafe fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> A
     state.forbid_in_capture(handle)?;
     let device = state.streams.get(&handle).and_then(|stream| state.contexts.get(&stream.context));
     let device = device.map(|context| context.device);
-    let tail = state.stream_tail(handle);
+    let (tail, clocks) = (state.stream_tail(handle), state.clocks_of_tail(handle));
     let mut state = call.driver.force(state, tail);
+    state.host_learns(clocks);
     if let Some(device) = device {
         state.settle_pools(device);
     }
@@ -77,14 +81,16 @@ pub(super) unsafe fn cuStreamQuery(call: &Call<'_>, stream: CUstream) -> Answer 
     let (mut state, handle) = self::stream(call, stream)?;
     state.forbid_in_capture(handle)?;
     let tail = state.stream_tail(handle);
-    query(call, state, tail)
+    let clocks = state.clocks_of_tail(handle);
+    query(call, state, tail, clocks)
 }
 
-/// Answers whether these points have happened.
-pub(super) fn query<'a>(call: &Call<'a>, state: Guard<'a>, mut points: Vec<Point>) -> Answer {
+/// Answers whether these points have happened; if so, the calling thread knows what they know.
+pub(super) fn query<'a>(call: &Call<'a>, state: Guard<'a>, mut points: Vec<Point>, clocks: Vec<Clock>) -> Answer {
     points.retain(|point| !state.happened(*point));
-    let (state, nudge) = call.driver.query(state, &points);
+    let (mut state, nudge) = call.driver.query(state, &points);
     if points.iter().all(|point| state.happened(*point)) {
+        state.host_learns(clocks);
         return Ok(());
     }
     if nudge {
@@ -106,8 +112,12 @@ pub(super) unsafe fn cuStreamWaitEvent(call: &Call<'_>, stream: CUstream, event:
     if state.wait_in_capture(handle, event)? {
         return Ok(());
     }
-    let recorded = state.event(event)?.recorded.filter(|point| !state.happened(*point));
+    let event = state.event(event)?;
+    let (recorded, clock) = (event.recorded, event.clock.clone());
     if let Some(point) = recorded {
+        if let Some(clock) = clock {
+            state.stream_learns(handle, &clock);
+        }
         drop(submit(call, state, handle, Work::Wait, vec![point])?);
     }
     Ok(())

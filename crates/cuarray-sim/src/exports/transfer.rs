@@ -8,6 +8,7 @@
 use super::*;
 use crate::copy::{Copy, End, Extent, Fill, Place, Source, Transfer, stage};
 use crate::driver::Guard;
+use crate::finding::Deed;
 use crate::graph::{Action, CopyNode, FillNode};
 use crate::memory::{Declared, Side};
 use crate::schedule::chosen::Mode;
@@ -81,8 +82,8 @@ fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, manner: M
         let node = CopyNode::captured(transfer, current);
         return state.capture_node(stream, Action::Copy(Box::new(node))).map(|_| ());
     }
-    let to = state.side(target.place.address, target.place.span(extent)?, target.declared)?;
-    let from = state.side(source.place.address, source.place.span(extent)?, source.declared)?;
+    let to = side(&mut state, target, extent, Deed::Write)?;
+    let from = side(&mut state, source, extent, Deed::Read)?;
     let host = |side| matches!(side, Side::Pinned | Side::Pageable);
     let waits = match manner {
         Manner::Async(_) => to == Side::Pageable || (host(to) && host(from)),
@@ -100,9 +101,26 @@ fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, manner: M
     let copy = Copy { source: bytes, target: target.place, extent };
     let (state, point) = submit(call, state, stream, Work::Copy(Box::new(copy)), Vec::new())?;
     if waits {
-        drop(call.driver.force(state, vec![point]));
+        wait(call, state, stream, point);
     }
     Ok(())
+}
+
+/// Checks one side of a copy or fill.
+fn side(state: &mut State, end: End, extent: Extent, deed: Deed) -> Result<Side, CUresult> {
+    let (address, span) = (end.place.address, end.place.span(extent)?);
+    let side = state.side(address, span, end.declared);
+    if side.is_err() {
+        state.refused(deed, address, span);
+    }
+    side
+}
+
+/// Waits for what was just enqueued in a stream.
+fn wait(call: &Call<'_>, state: Guard<'_>, stream: CUstream, point: Point) {
+    let clock = state.clock_of(stream);
+    let mut state = call.driver.force(state, vec![point]);
+    state.host_learns(clock.into_iter().collect());
 }
 
 /// Checks, enqueues and, where the call must, waits for a fill.
@@ -114,6 +132,9 @@ fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, manner
     let aligned = target.address.is_multiple_of(u64::from(value_size))
         && (extent.height <= 1 || target.pitch.is_multiple_of(u64::from(value_size)));
     if !aligned {
+        if !extent.is_empty() {
+            state.misaligned(Deed::Write, target.address, target.span(extent)?, u64::from(value_size));
+        }
         return Err(INVALID_VALUE);
     }
     if extent.is_empty() {
@@ -127,13 +148,14 @@ fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, manner
         state.check_fill(&node)?;
         return state.capture_node(stream, Action::Fill(node)).map(|_| ());
     }
-    let side = state.side(target.address, target.span(extent)?, Declared::Device)?;
+    let end = End { declared: Declared::Device, place: target };
+    let side = side(&mut state, end, extent, Deed::Write)?;
     let waits =
         matches!(manner, Manner::Plain) && (side != Side::Device || sync_memops(&state, current, target.address));
     let work = Work::Fill(Box::new(Fill { target, value, value_size, extent }));
     let (state, point) = submit(call, state, stream, work, Vec::new())?;
     if waits {
-        drop(call.driver.force(state, vec![point]));
+        wait(call, state, stream, point);
     }
     Ok(())
 }
@@ -232,19 +254,18 @@ fn serialized(call: &Call<'_>, contexts: [CUcontext; 2], copy: impl FnOnce() -> 
     for context in contexts {
         let legacy = state.context(context)?.legacy;
         state.forbid_in_capture(legacy)?;
-        before.extend(state.stream_tail(legacy));
+        // An operation of the legacy default stream comes after the work of all blocking streams of its context.
+        before.push(state.enqueue(legacy, Work::Wait, Vec::new())?);
     }
     let own = state.stream_of(call, current, CU_STREAM_LEGACY)?;
-    if !before.is_empty() {
-        state.enqueue(own, Work::Wait, before)?;
-    }
+    state.enqueue(own, Work::Wait, before)?;
     drop(state);
     copy()?;
     let mut state = call.lock();
     let done = state.streams.get(&own).map(|stream| stream.last(own)).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
     for context in contexts {
         let legacy = state.context(context)?.legacy;
-        if legacy != own && !state.happened(done) {
+        if legacy != own {
             state.enqueue(legacy, Work::Wait, vec![done])?;
         }
     }

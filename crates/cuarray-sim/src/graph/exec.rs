@@ -7,6 +7,7 @@
 
 use super::layout::{Layout, Step};
 use super::{Action, INVALID_VALUE, Owner, fresh_id};
+use crate::check::Clock;
 use crate::copy::{Copy, Source};
 use crate::schedule::{Point, Work};
 use crate::state::State;
@@ -32,6 +33,8 @@ pub(crate) struct Exec {
     width: usize,
     /// The end of the last launch.
     last: Option<Point>,
+    /// What that point knows.
+    last_clock: Option<Clock>,
     /// The addresses of its allocation nodes.
     allocations: Vec<u64>,
     /// `cuGraphExecDestroy` was called, and a launch is pending.
@@ -102,6 +105,7 @@ impl State {
             lanes: Vec::new(),
             width: layout.ends.len(),
             last: None,
+            last_clock: None,
             allocations,
             destroyed: false,
         };
@@ -152,6 +156,10 @@ impl State {
     pub(crate) fn launch(&mut self, handle: CUgraphExec, stream: CUstream) -> Result<Point, CUresult> {
         let leftovers = self.check_launch(handle)?;
         let last = self.exec(handle)?.last.filter(|point| !self.happened(*point));
+        // One launch of an executable graph comes after the one before it.
+        if let Some(clock) = self.exec(handle)?.last_clock.clone() {
+            self.stream_learns(stream, &clock);
+        }
         let start = self.enqueue(stream, Work::Wait, last.into_iter().collect())?;
         for address in leftovers {
             self.release_live(address);
@@ -168,7 +176,9 @@ impl State {
         self.exec_mut(handle)?.steps = steps;
         points?;
         let end = self.enqueue(stream, Work::Wait, ends)?;
-        self.exec_mut(handle)?.last = Some(end);
+        let clock = self.clock_of(stream);
+        let exec = self.exec_mut(handle)?;
+        (exec.last, exec.last_clock) = (Some(end), clock);
         Ok(end)
     }
 
@@ -231,6 +241,8 @@ impl State {
         start: Point,
     ) -> Result<Vec<Point>, CUresult> {
         let mut points: Vec<Point> = Vec::with_capacity(steps.len());
+        // What each step knows: a point that is no longer its lane's last does not tell any more.
+        let mut clocks: Vec<Option<Clock>> = Vec::with_capacity(steps.len());
         let mut begun = vec![false; lanes.len()];
         for step in steps {
             let mut after: Vec<Point> = step.after.iter().filter_map(|step| points.get(*step).copied()).collect();
@@ -239,7 +251,12 @@ impl State {
             }
             let lane = lanes[step.lane];
             let work = self.work_of(handle, step.node, lane, &mut after);
+            let known = step.after.iter().filter_map(|step| clocks.get(*step)?.clone());
+            for clock in known.collect::<Vec<Clock>>() {
+                self.stream_learns(lane, &clock);
+            }
             points.push(self.enqueue(lane, work, after)?);
+            clocks.push(self.clock_of(lane));
         }
         Ok(points)
     }
@@ -263,7 +280,12 @@ impl State {
             },
             Action::Host(function) => Work::HostFunction(function),
             Action::Wait(event) => {
-                after.extend(self.events.get(&event).and_then(|event| event.recorded));
+                let event = self.events.get(&event).map(|event| (event.recorded, event.clock.clone()));
+                let (recorded, clock) = event.unwrap_or_default();
+                after.extend(recorded);
+                if let Some(clock) = clock {
+                    self.stream_learns(lane, &clock);
+                }
                 Work::Wait
             }
             Action::Record(event) => {

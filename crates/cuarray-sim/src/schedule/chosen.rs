@@ -323,8 +323,8 @@ impl Driver {
                 (None, [only]) => *only,
                 (None, several) => several[state.choose(several.len()).min(several.len() - 1)],
             };
-            if let Step::Call(stream, function) = self.execute_next(&mut state, stream) {
-                state = self.call(state, stream, function);
+            if let Step::Call(stream, function, ticket) = self.execute_next(&mut state, stream) {
+                state = self.call(state, stream, function, ticket);
             }
         }
     }

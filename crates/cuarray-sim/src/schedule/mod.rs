@@ -16,6 +16,7 @@ mod progress;
 mod random;
 mod scheduler;
 
+use crate::check::Ticket;
 use crate::copy::{Copy, Fill};
 use crate::driver::{Driver, Guard};
 use crate::state::State;
@@ -58,6 +59,11 @@ impl Work {
     fn is_silent(&self) -> bool {
         matches!(self, Work::Wait | Work::Record(_) | Work::EndExec(_))
     }
+
+    /// Whether what it does is known only to whoever runs it.
+    pub(crate) fn runs_the_programs_code(&self) -> bool {
+        matches!(self, Work::HostFunction(_))
+    }
 }
 
 /// A function of the program's that runs in stream order.
@@ -78,6 +84,8 @@ pub(crate) struct Operation {
     pub work: Work,
     /// What must have happened before it, besides the operations in front of it.
     pub after: Vec<Point>,
+    /// What it knows, for whoever runs the program's code in it.
+    pub ticket: Option<Box<Ticket>>,
 }
 
 impl State {
@@ -111,9 +119,16 @@ impl State {
                 context.unordered.insert(handle);
             }
         }
+        self.stream_learns_points(handle, &after);
+        let ticket = self.issued(handle, &work);
         after.retain(|point| !self.happened(*point));
         let stream = self.streams.get_mut(&handle).ok_or(lost)?;
         stream.enqueued += 1;
+        // Nothing that waits for nothing has happened.
+        if matches!(work, Work::Wait) && after.is_empty() && stream.pending() == 1 {
+            stream.executed += 1;
+            return Ok(stream.last(handle));
+        }
         if matches!(work, Work::HostFunction(_)) {
             stream.last_host_function = stream.enqueued;
             self.host_functions += 1;
@@ -121,7 +136,7 @@ impl State {
         let at = stream.last(handle);
         self.note_enqueued(at, &work);
         if let Some(stream) = self.streams.get_mut(&handle) {
-            stream.queue.push_back(Operation { work, after });
+            stream.queue.push_back(Operation { work, after, ticket });
         }
         Ok(at)
     }
@@ -155,7 +170,7 @@ enum Step {
     /// Go on.
     Done,
     /// A host function is to be run without the lock.
-    Call(CUstream, HostFunction),
+    Call(CUstream, HostFunction, Option<Box<Ticket>>),
     /// A host function of this stream is another thread's to run.
     Busy,
 }
@@ -185,9 +200,9 @@ impl Driver {
             match self.step(&mut state, point.stream, &mut wanted, to_the_end) {
                 Step::Done if wanted.last() == Some(&point) => budget -= 1,
                 Step::Done => {}
-                Step::Call(stream, function) => {
+                Step::Call(stream, function, ticket) => {
                     budget -= 1;
-                    state = self.call(state, stream, function);
+                    state = self.call(state, stream, function, ticket);
                 }
                 Step::Busy if to_the_end => {
                     state = self.finished.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -233,7 +248,7 @@ impl Driver {
         let Some(operation) = stream.queue.pop_front() else { return Step::Done };
         if let Work::HostFunction(function) = operation.work {
             stream.running = true;
-            return Step::Call(handle, function);
+            return Step::Call(handle, function, operation.ticket);
         }
         let at = Point { stream: handle, operation: stream.executed + 1 };
         let silent = operation.work.is_silent();
@@ -247,10 +262,19 @@ impl Driver {
     }
 
     /// Runs a host function that was taken out of its stream.
-    fn call<'a>(&'a self, state: Guard<'a>, handle: CUstream, function: HostFunction) -> Guard<'a> {
+    fn call<'a>(
+        &'a self,
+        state: Guard<'a>,
+        handle: CUstream,
+        function: HostFunction,
+        ticket: Option<Box<Ticket>>,
+    ) -> Guard<'a> {
         drop(state);
         call_outside(function);
         let mut state = self.lock();
+        if let Some(ticket) = ticket {
+            state.host_function_returned(&ticket, thread::caller());
+        }
         state.host_functions = state.host_functions.saturating_sub(1);
         if let Some(stream) = state.streams.get_mut(&handle) {
             stream.running = false;

@@ -1,0 +1,350 @@
+//! What is wrong with the program, computed from what comes before what.
+//!
+//! Every call that enqueues work gives it a [clock](clock::Clock) when it is made: what the calling thread had done and waited for,
+//! what was in front of it in its stream, what the events that its stream waits for stood for, and what the legacy default
+//! stream's rules add ([`edges`] has them all; `docs/happens-before.md` gives the manual's page for each). Nothing of
+//! this depends on when work runs. Then its accesses are compared with the last ones to the same bytes ([`shadow`]), in the order of
+//! the calls ([`queue`]), and two that conflict without either knowing of the other are a finding, whether or not anything went wrong
+//! in this run.
+//!
+//! All of it is off with `CUARRAY_SIM_FINDINGS=0`, and costs a test of one flag then.
+
+mod advice;
+mod block;
+mod clock;
+mod edges;
+mod found;
+mod operation;
+mod queue;
+mod report;
+mod shadow;
+mod text;
+
+pub(crate) use block::Block;
+pub(crate) use clock::{Clock, Lane};
+pub(crate) use operation::{Operation, Region};
+pub(crate) use queue::Doing;
+
+use crate::finding::{Access, Deed, Kind, LaneKind, Object, Range};
+use crate::site::Site;
+use block::{Blocks, Handles};
+use clock::{LaneNumber, Retired};
+use found::{Findings, Found, Party};
+use queue::{Entry, Queue};
+use shadow::{Conflict, Observer, Shadow};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, OnceLock};
+
+/// How many operations the history keeps.
+const HISTORY: usize = 10_000;
+/// How many destroyed streams are waited for before one looks which of them everybody knows.
+const DYING: usize = 64;
+
+/// Who made the call that is being answered.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub thread: u64,
+    pub call: &'static str,
+    pub site: Arc<Site>,
+}
+
+/// What reports say of a lane.
+pub(crate) struct LaneInfo {
+    pub kind: LaneKind,
+    pub handle: u64,
+    pub device: Option<i32>,
+    /// The how-manieth stream of its kind.
+    pub label: u32,
+}
+
+/// What an operation is, and what it knows, for those who learn later what it touches.
+pub(crate) struct Ticket {
+    pub operation: Arc<Operation>,
+    pub clock: Clock,
+}
+
+/// The checks of one driver.
+pub(crate) struct Checks {
+    /// Whether anything is checked at all.
+    pub on: bool,
+    /// Whether host threads are ordered by the driver's objects alone, and not by the order of their calls.
+    pub strict: bool,
+    /// Whether freeing memory waits for the work on it, as far as findings are concerned.
+    pub free_synchronizes: bool,
+    lanes: Vec<LaneInfo>,
+    /// The lanes of host threads by their number; one for all, under 0, unless `strict`.
+    hosts: HashMap<u64, Lane>,
+    retired: Retired,
+    /// Lanes that have ended, and their last operations.
+    dying: Vec<(LaneNumber, u64)>,
+    operations: u64,
+    history: VecDeque<Arc<Operation>>,
+    queue: Queue,
+    shadow: Shadow,
+    blocks: Blocks,
+    handles: Handles,
+    findings: Findings,
+    /// What was handed over between host threads by hand.
+    handed: HashMap<u64, Lane>,
+}
+
+impl Checks {
+    pub(crate) fn new(on: bool, strict: bool, free_synchronizes: bool) -> Checks {
+        Checks {
+            on,
+            strict,
+            free_synchronizes,
+            lanes: Vec::new(),
+            hosts: HashMap::new(),
+            retired: Retired::default(),
+            dying: Vec::new(),
+            operations: 0,
+            history: VecDeque::new(),
+            queue: Queue::default(),
+            shadow: Shadow::default(),
+            blocks: Blocks::default(),
+            handles: Handles::default(),
+            findings: Findings::default(),
+            handed: HashMap::new(),
+        }
+    }
+
+    /// A lane that has had no operation yet.
+    fn new_lane(&mut self, kind: LaneKind, handle: u64, device: Option<i32>) -> Lane {
+        let made = matches!(kind, LaneKind::Blocking | LaneKind::NonBlocking);
+        let same = |other: &LaneInfo| made == matches!(other.kind, LaneKind::Blocking | LaneKind::NonBlocking);
+        let label = self.lanes.iter().rev().find(|other| same(other)).map_or(0, |other| other.label) + 1;
+        self.lanes.push(LaneInfo { kind, handle, device, label });
+        Lane::new(self.lanes.len() as LaneNumber - 1)
+    }
+
+    /// The key of a thread's lane.
+    fn host_key(&self, thread: u64) -> u64 {
+        if self.strict { thread } else { 0 }
+    }
+
+    /// The lane of a host thread, and what is needed to work with it.
+    fn host(&mut self, thread: u64) -> (&mut Lane, &Retired) {
+        let key = self.host_key(thread);
+        if !self.hosts.contains_key(&key) {
+            let lane = self.new_lane(LaneKind::Host, thread, None);
+            self.hosts.insert(key, lane);
+        }
+        let Checks { hosts, retired, .. } = self;
+        (hosts.entry(key).or_insert_with(|| Lane::new(0)), retired)
+    }
+
+    /// Records an operation in the history.
+    fn remember(&mut self, lane: LaneNumber, caller: Caller, after: Vec<u64>, doing: &Doing) -> Arc<Operation> {
+        self.operations += 1;
+        let accesses = OnceLock::new();
+        if !matches!(doing, Doing::Unknown) {
+            let _ = accesses.set(doing.accesses());
+        }
+        let operation = Arc::new(Operation {
+            ordinal: self.operations,
+            lane,
+            thread: caller.thread,
+            call: caller.call,
+            detail: None,
+            site: caller.site,
+            after: after.into_boxed_slice(),
+            accesses,
+        });
+        if self.history.len() == HISTORY {
+            self.history.pop_front();
+        }
+        self.history.push_back(operation.clone());
+        operation
+    }
+
+    /// An operation of the calling thread.
+    fn host_operation(&mut self, caller: Caller, after: Vec<u64>, doing: Doing) -> Ticket {
+        let next = self.operations + 1;
+        let (host, _) = self.host(caller.thread);
+        host.advance();
+        host.last = next;
+        let clock = host.clock();
+        let operation = self.remember(clock.lane, caller, after, &doing);
+        self.check(Entry { operation: operation.clone(), clock: clock.clone(), doing });
+        Ticket { operation, clock }
+    }
+
+    /// Checks an operation now, or when it is known what those in front of it touch.
+    fn check(&mut self, entry: Entry) {
+        if self.queue.is_empty() && !matches!(entry.doing, Doing::Unknown) {
+            return self.examine(entry);
+        }
+        self.queue.push(entry);
+    }
+
+    /// Says what an operation has touched when it ran.
+    #[allow(dead_code)] // the executor of kernels calls it
+    pub(crate) fn resolve(&mut self, ticket: &Ticket, touches: Vec<(Region, Deed)>) {
+        let _ = ticket.operation.accesses.set(self.summary(&touches));
+        self.queue.resolve(ticket.operation.ordinal, touches);
+        while let Some(entry) = self.queue.pop() {
+            self.examine(entry);
+        }
+    }
+
+    #[allow(dead_code)] // with `resolve`
+    /// What the history says of many accesses: from the first byte to the last in each allocation.
+    fn summary(&self, touches: &[(Region, Deed)]) -> Box<[Access]> {
+        let mut hulls: BTreeMap<(u64, bool), (Deed, u64, u64)> = BTreeMap::new();
+        for (region, deed) in touches {
+            let block = self.blocks.at(region.start()).map_or(region.start(), |block| block.address);
+            let hull = hulls.entry((block, *deed == Deed::Read)).or_insert((*deed, region.start(), region.end()));
+            (hull.1, hull.2) = (hull.1.min(region.start()), hull.2.max(region.end()));
+        }
+        let access = |(deed, start, end)| Access { deed, bytes: Range { address: start, length: end - start } };
+        hulls.into_values().map(access).collect()
+    }
+
+    /// Compares what an operation does with what was done before.
+    fn examine(&mut self, entry: Entry) {
+        let Entry { operation, clock, doing } = entry;
+        let Checks { shadow, retired, hosts, queue, strict, .. } = self;
+        // Whatever is called from now on knows what the host knows; what waits in the queue may not.
+        let floor = if !*strict && queue.is_empty() { hosts.values().next() } else { None };
+        let by = Observer { operation: &operation, clock: &clock, retired, floor };
+        shadow.sweep(&by);
+        let mut races = Vec::new();
+        let mut unwritten = Vec::new();
+        let mut stray = Vec::new();
+        match &doing {
+            Doing::Unknown => {}
+            Doing::Fill(region) => races.push((shadow.access(region, Deed::Write, &by), Deed::Write)),
+            Doing::Copy { from, to, exact } => {
+                let mut holes = Vec::new();
+                if let Some(from) = from {
+                    if *exact {
+                        unwritten.extend(shadow.unwritten_of(from));
+                    } else {
+                        holes = shadow.holes(from);
+                    }
+                    races.push((shadow.access(from, Deed::Read, &by), Deed::Read));
+                }
+                races.push((shadow.access(to, Deed::Write, &by), Deed::Write));
+                shadow.unwrite(to, &holes);
+            }
+            Doing::Touches(touches) => {
+                for (region, deed) in touches {
+                    if !shadow.holds(region.start()) {
+                        stray.push((*region, *deed));
+                    } else if *deed == Deed::Read {
+                        unwritten.extend(shadow.unwritten_of(region));
+                    }
+                    races.push((shadow.access(region, *deed, &by), *deed));
+                }
+            }
+            Doing::Create { block, written, ordered } => {
+                shadow.create(block.address, block.end(), *written, ordered.then_some(&by));
+            }
+            Doing::Release { block } => {
+                for conflict in shadow.release(block.address, block.end(), &by) {
+                    self.unordered(Kind::FreeBeforePendingWork, conflict, &operation, Deed::Release);
+                }
+                return;
+            }
+        }
+        for (conflicts, deed) in races {
+            for conflict in conflicts {
+                let kind = match conflict.deed {
+                    Deed::Create => Kind::UseBeforeAllocation,
+                    _ => Kind::DataRace,
+                };
+                self.unordered(kind, conflict, &operation, deed);
+            }
+        }
+        for (start, end) in unwritten {
+            let party = Party::touching(&operation, Deed::Read, start, end);
+            let missing = "write these bytes (a copy, a fill, a kernel) before they are read";
+            self.find(Kind::UninitializedRead, Some((start, end)), None, vec![party], Some(missing.to_owned()));
+        }
+        for (region, deed) in stray {
+            self.stray(&operation, deed, region.hull());
+        }
+    }
+
+    /// Two operations that nothing orders.
+    fn unordered(&mut self, kind: Kind, conflict: Conflict, operation: &Arc<Operation>, deed: Deed) {
+        let Conflict { other, deed: other_deed, start, end } = conflict;
+        let missing = advice::missing(self, &other, operation);
+        let parties =
+            vec![Party::touching(&other, other_deed, start, end), Party::touching(operation, deed, start, end)];
+        self.find(kind, Some((start, end)), None, parties, Some(missing));
+    }
+
+    /// An access to memory that is nobody's: that was given back, or never given out.
+    fn stray(&mut self, operation: &Arc<Operation>, deed: Deed, bytes: Range) {
+        let party = Party { operation: operation.clone(), deed, bytes: Some(bytes) };
+        let range = Some((bytes.address, bytes.address.saturating_add(bytes.length)));
+        let gone = match self.blocks.at(bytes.address) {
+            Some(_) => None,
+            None => self.blocks.gone_at(bytes.address, bytes.length).map(|(block, by)| (block.clone(), by.clone())),
+        };
+        match gone {
+            Some((block, by)) => {
+                let freed = Party {
+                    operation: by,
+                    deed: Deed::Release,
+                    bytes: Some(Range { address: block.address, length: block.size }),
+                };
+                let missing = "release the memory after its last use, or do not use it any more".to_owned();
+                self.find(Kind::UseAfterFree, range, None, vec![freed, party], Some(missing));
+            }
+            None => {
+                let missing = match self.blocks.at(bytes.address) {
+                    Some(block) => format!(
+                        "keep within the allocation: it ends {} bytes before the access does",
+                        bytes.address.saturating_add(bytes.length) - block.end()
+                    ),
+                    None => "name memory that the driver has given out and not taken back".to_owned(),
+                };
+                self.find(Kind::OutOfBounds, range, None, vec![party], Some(missing));
+            }
+        }
+    }
+
+    fn find(
+        &mut self,
+        kind: Kind,
+        range: Option<(u64, u64)>,
+        object: Option<Object>,
+        parties: Vec<Party>,
+        missing: Option<String>,
+    ) {
+        let block = range.and_then(|(start, end)| {
+            let live = self.blocks.at(start);
+            live.or_else(|| self.blocks.gone_at(start, end - start).map(|(block, _)| block)).cloned()
+        });
+        let bytes = range.map(|(start, end)| Range { address: start, length: end - start });
+        self.findings.add(kind, parties, |parties| Found { kind, bytes, block, object, parties, missing, count: 1 });
+    }
+
+    /// Whether nothing waits for work to say what it touches.
+    pub(crate) fn knows_all(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Forgets what was found so far.
+    pub(crate) fn clear(&mut self) {
+        self.findings.clear();
+    }
+}
+
+impl Doing {
+    /// What is known to be touched.
+    fn accesses(&self) -> Box<[Access]> {
+        match self {
+            Doing::Unknown => Box::default(),
+            Doing::Fill(region) => Box::new([region.access(Deed::Write)]),
+            Doing::Copy { from: None, to, .. } => Box::new([to.access(Deed::Write)]),
+            Doing::Copy { from: Some(from), to, .. } => Box::new([from.access(Deed::Read), to.access(Deed::Write)]),
+            Doing::Touches(touches) => touches.iter().map(|(region, deed)| region.access(*deed)).collect(),
+            Doing::Create { block, .. } => Box::new([Region::row(block.address, block.size).access(Deed::Create)]),
+            Doing::Release { block } => Box::new([Region::row(block.address, block.size).access(Deed::Release)]),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The report: what was found, with the history, as plain data.
+
+use super::found::{Found, Party};
+use super::operation::Operation;
+use super::{Block, Checks, advice};
+use crate::finding::{self, Deed, Finding, Kind, LaneKind, Object, Range, Report, Side};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The lanes of a report, numbered in the order in which they are asked for.
+#[derive(Default)]
+struct Lanes {
+    numbers: BTreeMap<(u32, u64), u32>,
+    lanes: Vec<finding::Lane>,
+}
+
+impl Lanes {
+    fn number(&mut self, checks: &Checks, operation: &Operation) -> u32 {
+        let info = checks.lanes.get(operation.lane as usize);
+        let kind = info.map_or(LaneKind::Host, |info| info.kind);
+        // Host threads may share a lane as far as ordering goes; a reader wants to see each.
+        let thread = if kind == LaneKind::Host { operation.thread } else { 0 };
+        let next = self.lanes.len() as u32;
+        *self.numbers.entry((operation.lane, thread)).or_insert_with(|| {
+            let handle = if kind == LaneKind::Host { thread } else { info.map_or(0, |info| info.handle) };
+            let name = advice::lane(checks, operation);
+            self.lanes.push(finding::Lane {
+                number: next,
+                kind,
+                handle,
+                device: info.and_then(|info| info.device),
+                name,
+            });
+            next
+        })
+    }
+}
+
+impl Checks {
+    /// Everything that was found. With `leaks`, what is alive now is found too, but not remembered: it may yet be released.
+    pub(crate) fn report(&self, leaks: bool) -> Report {
+        let mut lanes = Lanes::default();
+        let mut operations: BTreeMap<u64, &Arc<Operation>> =
+            self.history.iter().map(|operation| (operation.ordinal, operation)).collect();
+        let leaked = if leaks { self.leaks() } else { Vec::new() };
+        let found = || self.findings.all.iter().chain(&leaked);
+        for party in found().flat_map(|found| &found.parties) {
+            operations.insert(party.operation.ordinal, &party.operation);
+        }
+        let operation = |lanes: &mut Lanes, operation: &Operation| finding::Operation {
+            ordinal: operation.ordinal,
+            lane: lanes.number(self, operation),
+            call: operation.call,
+            detail: operation.detail.as_deref().map(str::to_owned),
+            site: operation.site.clone(),
+            after: operation.after.to_vec(),
+            accesses: operation.accesses.get().map_or_else(Vec::new, |accesses| accesses.to_vec()),
+        };
+        let operations: Vec<finding::Operation> = operations.values().map(|each| operation(&mut lanes, each)).collect();
+        let side = |lanes: &mut Lanes, party: &Party| Side {
+            call: party.operation.call,
+            detail: party.operation.detail.as_deref().map(str::to_owned),
+            deed: party.deed,
+            lane: lanes.number(self, &party.operation),
+            bytes: party.bytes,
+            site: party.operation.site.clone(),
+            ordinal: party.operation.ordinal,
+        };
+        let findings = found().zip(1..).map(|(found, number)| Finding {
+            number,
+            kind: found.kind,
+            bytes: found.bytes,
+            offset: offset(found),
+            allocation: found.block.as_deref().and_then(allocation),
+            object: found.object.clone(),
+            sides: found.parties.iter().map(|party| side(&mut lanes, party)).collect(),
+            missing: found.missing.clone(),
+            count: found.count,
+        });
+        let findings = findings.collect();
+        let forgotten = self.operations.saturating_sub(operations.len() as u64);
+        Report { findings, not_kept: self.findings.not_kept, lanes: lanes.lanes, operations, forgotten }
+    }
+
+    /// The allocations and handles that are alive, those of one place together.
+    fn leaks(&self) -> Vec<Found> {
+        let mut leaks = super::Findings::default();
+        for block in self.blocks.live() {
+            let Some(made) = block.made() else { continue };
+            let bytes = Range { address: block.address, length: block.size };
+            let party = Party { operation: made.clone(), deed: Deed::Create, bytes: Some(bytes) };
+            leaks.add(Kind::Leak, vec![party], |parties| Found {
+                kind: Kind::Leak,
+                bytes: Some(bytes),
+                block: Some(block.clone()),
+                object: None,
+                parties,
+                missing: Some("release the memory before the program ends".to_owned()),
+                count: 1,
+            });
+        }
+        for (handle, kind, made) in self.handles.live() {
+            leaks.add(Kind::Leak, vec![Party::naming(made, Deed::Create)], |parties| Found {
+                kind: Kind::Leak,
+                bytes: None,
+                block: None,
+                object: Some(Object { kind, handle }),
+                parties,
+                missing: Some(format!("destroy the {kind} before the program ends")),
+                count: 1,
+            });
+        }
+        leaks.all
+    }
+}
+
+fn offset(found: &Found) -> Option<u64> {
+    let (bytes, block) = (found.bytes?, found.block.as_ref()?);
+    bytes.address.checked_sub(block.address)
+}
+
+fn allocation(block: &Block) -> Option<finding::Allocation> {
+    let made = block.made()?;
+    let Block { address, size, kind, device, .. } = *block;
+    let (call, site, ordinal) = (made.call, made.site.clone(), made.ordinal);
+    Some(finding::Allocation { address, size, kind, device, call, site, ordinal })
+}

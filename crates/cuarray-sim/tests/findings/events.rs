@@ -1,0 +1,226 @@
+//! Events, dropped ordering calls, host functions and host threads.
+
+use super::*;
+use cuarray_sim::HostOrder;
+
+/// A write in one stream, an edge, and a write in another.
+fn edge(program: &Program) {
+    let (one, other) = (program.stream(CU_STREAM_NON_BLOCKING), program.stream(CU_STREAM_NON_BLOCKING));
+    let (memory, event) = (program.alloc(64), program.event());
+    program.fill(memory, 1, 64, one);
+    ok!(program, cuEventRecord(event, one));
+    ok!(program, cuStreamWaitEvent(other, event, 0));
+    program.fill(memory, 2, 64, other);
+}
+
+#[test]
+fn a_wait_for_an_event_is_an_edge() {
+    under_each_schedule(|program| {
+        edge(program);
+        clean(program);
+    });
+}
+
+#[test]
+fn the_history_shows_edges() {
+    let program = Program::new();
+    edge(&program);
+    let operations = program.sim.report().operations;
+    let of = |call| operations.iter().find(|operation| operation.call == call).unwrap();
+    assert_eq!(of("cuStreamWaitEvent").after, [of("cuEventRecord").ordinal]);
+    assert!(of("cuMemsetD8Async").after.is_empty());
+}
+
+#[test]
+fn an_event_recorded_too_early_is_no_edge() {
+    under_each_schedule(|program| {
+        let (one, other, memory, event) = (program.stream(0), program.stream(0), program.alloc(64), program.event());
+        ok!(program, cuEventRecord(event, one));
+        program.fill(memory, 1, 64, one);
+        ok!(program, cuStreamWaitEvent(other, event, 0));
+        program.fill(memory, 2, 64, other);
+        assert_eq!(kinds(program), [Kind::DataRace]);
+    });
+}
+
+#[test]
+fn a_wait_means_what_the_event_meant_at_the_wait() {
+    under_each_schedule(|program| {
+        let (one, other, memory, event) = (program.stream(0), program.stream(0), program.alloc(64), program.event());
+        program.fill(memory, 1, 64, one);
+        ok!(program, cuEventRecord(event, one));
+        ok!(program, cuStreamWaitEvent(other, event, 0));
+        // Recording it again, in a stream that knows nothing, takes nothing away from who waits already.
+        ok!(program, cuEventRecord(event, program.stream(0)));
+        program.fill(memory, 2, 64, other);
+        clean(program);
+        // Who waits now waits for nothing.
+        let third = program.stream(0);
+        ok!(program, cuStreamWaitEvent(third, event, 0));
+        program.fill(memory, 3, 64, third);
+        assert_eq!(kinds(program), [Kind::DataRace]);
+    });
+}
+
+#[test]
+fn an_event_that_was_never_recorded_is_no_edge() {
+    under_each_schedule(|program| {
+        let (one, other, memory, event) = (program.stream(0), program.stream(0), program.alloc(64), program.event());
+        program.fill(memory, 1, 64, one);
+        ok!(program, cuStreamWaitEvent(other, event, 0));
+        ok!(program, cuEventSynchronize(event));
+        program.fill(memory, 2, 64, other);
+        assert_eq!(kinds(program), [Kind::DataRace]);
+    });
+}
+
+#[test]
+fn a_destroyed_event_still_orders_who_waits_for_it() {
+    under_each_schedule(|program| {
+        let (one, other, memory, event) = (program.stream(0), program.stream(0), program.alloc(64), program.event());
+        program.fill(memory, 1, 64, one);
+        ok!(program, cuEventRecord(event, one));
+        ok!(program, cuStreamWaitEvent(other, event, 0));
+        ok!(program, cuEventDestroy_v2(event));
+        program.fill(memory, 2, 64, other);
+        clean(program);
+    });
+}
+
+#[test]
+fn synchronizing_with_an_event_orders_what_was_in_front_of_it() {
+    for (wait, late) in [(true, false), (true, true), (false, false)] {
+        under_each_schedule(|program| {
+            let (one, other, event) = (program.stream(0), program.stream(0), program.event());
+            let memory = program.alloc(64);
+            program.fill(memory, 1, 32, one);
+            ok!(program, cuEventRecord(event, one));
+            program.fill(memory + 32, 1, 32, one);
+            match wait {
+                true => ok!(program, cuEventSynchronize(event)),
+                false => while call!(program, cuEventQuery(event)) != CUresult::CUDA_SUCCESS {},
+            }
+            program.fill(memory + if late { 32 } else { 0 }, 2, 32, other);
+            assert_eq!(!kinds(program).is_empty(), late);
+        });
+    }
+}
+
+#[test]
+fn edges_are_transitive() {
+    under_each_schedule(|program| {
+        let streams: Vec<CUstream> = (0..5).map(|_| program.stream(CU_STREAM_NON_BLOCKING)).collect();
+        let memory = program.alloc(64);
+        for pair in streams.windows(2) {
+            program.fill(memory, 1, 64, pair[0]);
+            let event = program.event();
+            ok!(program, cuEventRecord(event, pair[0]));
+            ok!(program, cuStreamWaitEvent(pair[1], event, 0));
+        }
+        program.fill(memory, 2, 64, streams[4]);
+        clean(program);
+        program.fill(memory, 2, 64, streams[1]);
+        assert_eq!(kinds(program), [Kind::DataRace]);
+    });
+}
+
+#[test]
+fn an_ordering_call_that_is_left_out_orders_nothing() {
+    under_each_schedule(|program| {
+        program.sim.drop_ordering(0);
+        edge(program);
+        assert_eq!(program.sim.ordering_calls(), 2);
+        clean(program);
+        for nth in [1, 2] {
+            program.sim.clear_findings();
+            program.sim.drop_ordering(nth);
+            edge(program);
+            assert_eq!(kinds(program), [Kind::DataRace], "call {nth}");
+        }
+        program.sim.clear_findings();
+        program.sim.drop_ordering(3);
+        edge(program);
+        clean(program);
+    });
+}
+
+#[test]
+fn a_synchronization_that_is_left_out_does_not_wait() {
+    let program = Program::new();
+    let (stream, memory) = (program.stream(0), program.alloc(1));
+    ok!(program, cuMemsetD8_v2(memory, 1, 1));
+    ok!(program, cuCtxSynchronize());
+    for wait in ["stream", "context", "event"] {
+        program.sim.drop_ordering(1);
+        program.fill(memory, 1, 1, stream);
+        match wait {
+            "stream" => ok!(program, cuStreamSynchronize(stream)),
+            "context" => ok!(program, cuCtxSynchronize()),
+            _ => {
+                let event = program.event();
+                program.sim.drop_ordering(2);
+                ok!(program, cuEventRecord(event, stream));
+                ok!(program, cuEventSynchronize(event));
+            }
+        }
+        assert!(program.statistic("pending_operations") > 0, "{wait}");
+        program.sim.drop_ordering(0);
+        ok!(program, cuCtxSynchronize());
+    }
+}
+
+unsafe extern "C" fn nothing(_: *mut c_void) {}
+
+#[test]
+fn a_host_function_is_in_its_streams_order() {
+    under_each_schedule(|program| {
+        let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(64));
+        program.fill(memory, 1, 64, one);
+        ok!(program, cuLaunchHostFunc(one, Some(nothing), std::ptr::null_mut()));
+        program.fill(memory, 2, 64, one);
+        ok!(program, cuStreamSynchronize(one));
+        program.fill(memory, 3, 64, other);
+        clean(program);
+    });
+}
+
+#[test]
+fn a_host_function_that_has_not_returned_orders_nothing() {
+    let program = Program::new();
+    let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(64));
+    program.fill(memory, 1, 64, one);
+    ok!(program, cuLaunchHostFunc(one, Some(nothing), std::ptr::null_mut()));
+    program.fill(memory, 2, 64, other);
+    assert_eq!(kinds(&program), [Kind::DataRace]);
+}
+
+/// A write by one thread and one by another, each in its own default stream, the first synchronized with.
+fn two_threads(host_order: HostOrder, hand_over: bool) -> Vec<Kind> {
+    let program = Program::with(Config { host_order, ..Config::default() });
+    let memory = program.alloc(64);
+    if hand_over {
+        program.sim.hand_over(1);
+    }
+    program.in_thread(|program| {
+        if hand_over {
+            program.sim.take_over(1);
+        }
+        program.fill(memory, 1, 64, CU_STREAM_PER_THREAD);
+        ok!(program, cuStreamSynchronize(CU_STREAM_PER_THREAD));
+        if hand_over {
+            program.sim.hand_over(2);
+        }
+    });
+    if hand_over {
+        program.sim.take_over(2);
+    }
+    program.fill(memory, 2, 64, CU_STREAM_PER_THREAD);
+    kinds(&program)
+}
+
+#[test]
+fn threads_are_ordered_by_their_calls_or_by_what_they_hand_over() {
+    assert_eq!(two_threads(HostOrder::Calls, false), []);
+    assert_eq!(two_threads(HostOrder::Driver, false), [Kind::DataRace]);
+    assert_eq!(two_threads(HostOrder::Driver, true), []);
+}

@@ -1,0 +1,285 @@
+//! The ends of memory and of handles, reads of what was never written, and accesses that leave their allocation.
+
+use super::*;
+use cuarray_sim::finding::Deed;
+
+const PAGE: usize = 4096;
+
+fn pool_memory(program: &Program, stream: CUstream) -> CUdeviceptr {
+    let mut address = 0;
+    ok!(program, cuMemAllocAsync(&mut address, 64, stream));
+    address
+}
+
+/// Records an event in one stream and lets another wait for it.
+fn order(program: &Program, from: CUstream, to: CUstream) {
+    let event = program.event();
+    ok!(program, cuEventRecord(event, from));
+    ok!(program, cuStreamWaitEvent(to, event, 0));
+}
+
+#[test]
+fn a_stream_ordered_release_comes_after_what_its_stream_knows() {
+    for ordered in [true, false] {
+        under_each_schedule(|program| {
+            let (one, other) = (program.stream(0), program.stream(0));
+            let memory = pool_memory(program, one);
+            order(program, one, other);
+            program.fill(memory, 1, 64, other);
+            if ordered {
+                order(program, other, one);
+            }
+            ok!(program, cuMemFreeAsync(memory, one));
+            match ordered {
+                true => clean(program),
+                false => {
+                    let finding = only(program);
+                    assert_eq!(finding.kind, Kind::FreeBeforePendingWork);
+                    assert_eq!(finding.sides[1].call, "cuMemFreeAsync");
+                    assert_eq!(finding.allocation.unwrap().call, "cuMemAllocAsync");
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn stream_ordered_memory_is_used_after_its_allocation() {
+    for ordered in [true, false] {
+        under_each_schedule(|program| {
+            let (one, other) = (program.stream(0), program.stream(0));
+            let memory = pool_memory(program, one);
+            if ordered {
+                order(program, one, other);
+            }
+            program.fill(memory, 1, 64, other);
+            match ordered {
+                true => clean(program),
+                false => assert_eq!(only(program).kind, Kind::UseBeforeAllocation),
+            }
+        });
+    }
+}
+
+#[test]
+fn released_memory_is_not_used() {
+    under_each_schedule(|program| {
+        let (memory, stream) = (program.alloc(64), program.stream(0));
+        ok!(program, cuMemFree_v2(memory));
+        fails!(program, INVALID_VALUE, cuMemsetD8Async(memory + 8, 1, 16, stream));
+        let finding = only(program);
+        assert_eq!((finding.kind, finding.offset), (Kind::UseAfterFree, Some(8)));
+        assert_eq!(finding.sides[0].call, "cuMemFree_v2");
+        assert_eq!((finding.sides[1].deed, finding.sides[1].bytes.unwrap().length), (Deed::Write, 16));
+        assert_eq!(finding.allocation.unwrap().size, 64);
+        let again = pool_memory(program, stream);
+        ok!(program, cuMemFreeAsync(again, stream));
+        fails!(program, INVALID_VALUE, cuMemcpyDtoDAsync_v2(memory, again, 16, stream));
+        assert!(kinds(program).contains(&Kind::UseAfterFree));
+    });
+}
+
+#[test]
+fn memory_is_released_once() {
+    under_each_schedule(|program| {
+        let memory = program.alloc(64);
+        ok!(program, cuMemFree_v2(memory));
+        fails!(program, INVALID_VALUE, cuMemFree_v2(memory));
+        let finding = only(program);
+        assert_eq!((finding.kind, finding.sides[1].deed), (Kind::UseAfterFree, Deed::Release));
+        // The address is in use again: nothing is remembered of what was there.
+        let again = program.alloc(64);
+        program.sim.clear_findings();
+        program.fill(again, 0, 64, CU_STREAM_LEGACY);
+        clean(program);
+    });
+}
+
+#[test]
+fn releasing_without_a_stream_waits_unless_told_otherwise() {
+    for free_synchronizes in [true, false] {
+        for schedule in [Schedule::Lazy, Schedule::Eager] {
+            let program = Program::with(Config { free_synchronizes, schedule, ..Config::default() });
+            let (stream, memory, host) = (program.stream(0), program.alloc(64), program.pinned(64));
+            program.fill(memory, 1, 64, stream);
+            ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), memory, 64, stream));
+            ok!(program, cuMemFree_v2(memory));
+            ok!(program, cuMemFreeHost(host.cast()));
+            let expected: &[Kind] = if free_synchronizes { &[] } else { &[Kind::FreeBeforePendingWork; 3] };
+            assert_eq!(kinds(&program), expected);
+        }
+    }
+}
+
+#[test]
+fn releasing_pool_memory_without_a_stream_waits_for_nothing() {
+    for synchronized in [true, false] {
+        under_each_schedule(|program| {
+            let stream = program.stream(0);
+            let memory = pool_memory(program, stream);
+            program.fill(memory, 1, 64, stream);
+            if synchronized {
+                ok!(program, cuStreamSynchronize(stream));
+            }
+            ok!(program, cuMemFree_v2(memory));
+            assert_eq!(!kinds(program).contains(&Kind::FreeBeforePendingWork), synchronized);
+        });
+    }
+}
+
+#[test]
+fn what_was_never_written_is_not_read() {
+    under_each_schedule(|program| {
+        let (memory, copy, stream) = (program.alloc(64), program.alloc(64), program.stream(0));
+        let mut bytes = [0_u8; 64];
+        let host: *mut c_void = (&raw mut bytes).cast();
+        program.fill(memory, 1, 32, stream);
+        // Copying it is not yet reading it.
+        ok!(program, cuMemcpyDtoDAsync_v2(copy + 16, memory + 16, 32, stream));
+        clean(program);
+        ok!(program, cuMemcpyDtoHAsync_v2(host, copy + 16, 16, stream));
+        clean(program);
+        ok!(program, cuMemcpyDtoHAsync_v2(host, copy + 16, 48, stream));
+        let finding = only(program);
+        assert_eq!((finding.kind, finding.offset), (Kind::UninitializedRead, Some(32)));
+        assert_eq!(finding.bytes.unwrap().length, 32);
+        program.sim.clear_findings();
+        ok!(program, cuMemcpyHtoDAsync_v2(memory + 32, host, 32, stream));
+        ok!(program, cuMemcpyDtoDAsync_v2(copy, memory, 64, stream));
+        ok!(program, cuMemcpyDtoHAsync_v2(host, copy, 64, stream));
+        clean(program);
+    });
+}
+
+#[test]
+fn memory_that_the_host_can_write_counts_as_written() {
+    let program = Program::new();
+    let (host, mut managed, mut byte) = (program.pinned(8), 0, 0_u8);
+    ok!(program, cuMemAllocManaged(&mut managed, 8, CU_MEM_ATTACH_GLOBAL));
+    ok!(program, cuMemcpyDtoH_v2((&raw mut byte).cast(), managed, 1));
+    ok!(program, cuMemcpy(&raw mut byte as u64, host as u64, 1));
+    clean(&program);
+}
+
+#[test]
+fn pending_copies_of_pinned_memory_race_with_each_other() {
+    for ordered in [true, false] {
+        under_each_schedule(|program| {
+            let (one, other, memory, host) =
+                (program.stream(0), program.stream(0), program.alloc(PAGE), program.pinned(64));
+            program.fill(memory, 1, PAGE, CU_STREAM_LEGACY);
+            ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), memory, 64, one));
+            if ordered {
+                order(program, one, other);
+            }
+            ok!(program, cuMemcpyHtoDAsync_v2(memory + 100, host.cast(), 64, other));
+            assert_eq!(kinds(program).is_empty(), ordered);
+        });
+    }
+}
+
+#[test]
+fn managed_memory_races_as_device_memory_does() {
+    for ordered in [true, false] {
+        under_each_schedule(|program| {
+            let (one, other, mut managed) = (program.stream(0), program.stream(0), 0);
+            ok!(program, cuMemAllocManaged(&mut managed, 64, CU_MEM_ATTACH_GLOBAL));
+            program.fill(managed, 1, 64, one);
+            if ordered {
+                order(program, one, other);
+            }
+            program.fill(managed, 2, 64, other);
+            assert_eq!(kinds(program).is_empty(), ordered);
+        });
+    }
+}
+
+#[test]
+fn accesses_that_leave_their_allocation_are_found_and_refused() {
+    under_each_schedule(|program| {
+        let (memory, stream) = (program.alloc(64), program.stream(0));
+        fails!(program, INVALID_VALUE, cuMemsetD8Async(memory + 32, 0, 33, stream));
+        let finding = only(program);
+        assert_eq!((finding.kind, finding.offset), (Kind::OutOfBounds, Some(32)));
+        assert!(finding.missing.unwrap().contains("ends 1 bytes before"));
+        program.sim.clear_findings();
+        fails!(program, INVALID_VALUE, cuMemsetD8Async(0, 0, 1, stream));
+        assert_eq!(only(program).allocation, None);
+        program.sim.clear_findings();
+        program.fill(memory + 32, 0, 32, stream);
+        clean(program);
+    });
+}
+
+#[test]
+fn misaligned_fills_are_found_and_refused() {
+    let program = Program::new();
+    let memory = program.alloc(64);
+    ok!(program, cuMemsetD32Async(memory + 4, 0, 4, CU_STREAM_LEGACY));
+    clean(&program);
+    fails!(program, INVALID_VALUE, cuMemsetD32Async(memory + 2, 0, 4, CU_STREAM_LEGACY));
+    let finding = only(&program);
+    assert_eq!((finding.kind, finding.bytes.unwrap().length), (Kind::MisalignedAccess, 16));
+}
+
+#[test]
+fn destroyed_handles_are_not_used() {
+    let program = Program::new();
+    let (stream, event, memory) = (program.stream(0), program.event(), program.alloc(64));
+    ok!(program, cuEventRecord(event, stream));
+    ok!(program, cuStreamDestroy_v2(stream));
+    clean(&program);
+    fails!(program, INVALID_HANDLE, cuMemsetD8Async(memory, 0, 1, stream));
+    let finding = only(&program);
+    assert_eq!((finding.kind, finding.object.unwrap().kind), (Kind::DestroyedHandle, "stream"));
+    assert_eq!(finding.sides[0].call, "cuStreamDestroy_v2");
+    assert_eq!(finding.sides[1].call, "cuMemsetD8Async");
+    program.sim.clear_findings();
+    ok!(program, cuEventDestroy_v2(event));
+    fails!(program, INVALID_HANDLE, cuEventSynchronize(event));
+    assert_eq!(only(&program).object.unwrap().handle, event.0 as u64);
+    program.sim.clear_findings();
+    let mut context = CUcontext::NULL;
+    ok!(program, cuCtxCreate_v2(&mut context, 0, 0));
+    ok!(program, cuCtxDestroy_v2(context));
+    fails!(program, INVALID_CONTEXT, cuCtxPushCurrent_v2(context));
+    assert_eq!(only(&program).object.unwrap().kind, "context");
+    program.sim.clear_findings();
+    // A handle that never was one is an error, and no finding.
+    fails!(program, INVALID_HANDLE, cuEventSynchronize(CUevent(0x77)));
+    clean(&program);
+}
+
+#[test]
+fn a_primary_context_lives_again() {
+    let program = Program::new();
+    ok!(program, cuDevicePrimaryCtxRelease_v2(0));
+    let context = program.primary(0);
+    ok!(program, cuCtxSetCurrent(context));
+    clean(&program);
+}
+
+#[test]
+fn what_is_left_at_the_end_is_a_leak() {
+    let program = Program::new();
+    let freed = program.alloc(64);
+    for _ in 0..3 {
+        program.alloc(64);
+    }
+    let (stream, event) = (program.stream(0), program.event());
+    let destroyed = program.event();
+    ok!(program, cuEventDestroy_v2(destroyed));
+    ok!(program, cuMemFree_v2(freed));
+    clean(&program);
+    let findings = program.sim.report_with_leaks().findings;
+    let told: Vec<_> = findings.iter().map(|finding| (finding.kind, finding.sides[0].call, finding.count)).collect();
+    assert_eq!(
+        told,
+        [(Kind::Leak, "cuMemAlloc_v2", 3), (Kind::Leak, "cuStreamCreate", 1), (Kind::Leak, "cuEventCreate", 1)]
+    );
+    assert_eq!(findings[1].object.as_ref().unwrap().handle, stream.0 as u64);
+    assert_eq!(findings[2].object.as_ref().unwrap().handle, event.0 as u64);
+    let quiet = Program::with(Config { leaks: false, ..Config::default() });
+    quiet.alloc(64);
+    assert!(quiet.sim.report_with_leaks().findings.is_empty());
+}

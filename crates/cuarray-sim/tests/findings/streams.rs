@@ -1,0 +1,276 @@
+//! Streams of each kind, and what orders them without an event.
+
+use super::*;
+use cuarray_sim::finding::{Deed, LaneKind};
+
+/// A write in one stream and one in another, with something in between.
+fn two_writes(flags: [u32; 2], between: impl Fn(&Program, CUstream, CUstream, CUdeviceptr), races: bool) {
+    under_each_schedule(|program| {
+        let (one, other) = (program.stream(flags[0]), program.stream(flags[1]));
+        let memory = program.alloc(64);
+        program.fill(memory, 1, 64, one);
+        between(program, one, other, memory);
+        program.fill(memory + 16, 2, 16, other);
+        match races {
+            true => assert_eq!(only(program).kind, Kind::DataRace),
+            false => clean(program),
+        }
+    });
+}
+
+const NON_BLOCKING: u32 = CU_STREAM_NON_BLOCKING;
+
+#[test]
+fn a_race_names_both_sides_the_bytes_and_the_missing_edge() {
+    let program = Program::new();
+    let (one, other) = (program.stream(0), program.stream(NON_BLOCKING));
+    let (memory, source) = (program.alloc(64), program.alloc(64));
+    ok!(program, cuMemsetD8_v2(source, 0, 64));
+    ok!(program, cuCtxSynchronize());
+    program.fill(memory, 1, 64, one);
+    ok!(program, cuMemcpyDtoDAsync_v2(memory + 16, source, 8, other));
+    let report = program.sim.report();
+    let finding = only(&program);
+    assert_eq!((finding.kind, finding.count, finding.offset), (Kind::DataRace, 1, Some(16)));
+    let bytes = finding.bytes.unwrap();
+    assert_eq!((bytes.address, bytes.length), (memory + 16, 8));
+    let allocation = finding.allocation.unwrap();
+    assert_eq!((allocation.address, allocation.size, allocation.kind), (memory, 64, "device"));
+    assert_eq!(allocation.call, "cuMemAlloc_v2");
+    let [first, second] = &finding.sides[..] else { panic!() };
+    assert_eq!((first.call, second.call), ("cuMemsetD8Async", "cuMemcpyDtoDAsync_v2"));
+    assert_eq!((first.deed, second.deed), (Deed::Write, Deed::Write));
+    assert_eq!(first.bytes.unwrap().length, 64);
+    let lanes = [first, second].map(|side| &report.lanes[side.lane as usize]);
+    assert_eq!(lanes.map(|lane| lane.kind), [LaneKind::Blocking, LaneKind::NonBlocking]);
+    assert_eq!(lanes.map(|lane| lane.handle), [one.0 as u64, other.0 as u64]);
+    let missing = finding.missing.unwrap();
+    assert!(missing.starts_with("record an event on stream 1 after cuMemsetD8Async"), "{missing}");
+    assert!(missing.contains("make stream 2 (non-blocking) wait for it before cuMemcpyDtoDAsync_v2"), "{missing}");
+    let text = report.text(false);
+    assert!(text.contains("[1] data-race: 8 bytes at ") && text.contains("cuMemcpyDtoDAsync_v2"), "{text}");
+}
+
+#[test]
+fn two_streams_are_not_ordered_by_the_order_of_the_calls() {
+    for flags in [[0, 0], [0, NON_BLOCKING], [NON_BLOCKING, 0], [NON_BLOCKING, NON_BLOCKING]] {
+        two_writes(flags, |_, _, _, _| (), true);
+    }
+}
+
+#[test]
+fn one_stream_is_in_order() {
+    under_each_schedule(|program| {
+        let (stream, memory) = (program.stream(NON_BLOCKING), program.alloc(64));
+        program.fill(memory, 1, 64, stream);
+        program.fill(memory, 2, 64, stream);
+        clean(program);
+    });
+}
+
+#[test]
+fn reads_do_not_race_with_reads() {
+    under_each_schedule(|program| {
+        let (one, other) = (program.stream(0), program.stream(0));
+        let [memory, first, second] = [64; 3].map(|size| program.alloc(size));
+        ok!(program, cuMemsetD8_v2(memory, 0, 64));
+        ok!(program, cuCtxSynchronize());
+        ok!(program, cuMemcpyDtoDAsync_v2(first, memory, 64, one));
+        ok!(program, cuMemcpyDtoDAsync_v2(second, memory, 64, other));
+        clean(program);
+        program.fill(memory, 1, 64, other);
+        assert_eq!(only(program).kind, Kind::DataRace);
+    });
+}
+
+#[test]
+fn what_does_not_overlap_does_not_race() {
+    under_each_schedule(|program| {
+        let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(64));
+        program.fill(memory, 1, 32, one);
+        program.fill(memory + 32, 2, 32, other);
+        clean(program);
+        program.fill(memory + 31, 3, 1, other);
+        assert_eq!(only(program).bytes.unwrap().length, 1);
+    });
+}
+
+#[test]
+fn the_legacy_default_stream_is_a_barrier_between_blocking_streams() {
+    let barrier = |program: &Program, _, _, memory| program.fill(memory + 60, 0, 1, CU_STREAM_LEGACY);
+    two_writes([0, 0], barrier, false);
+    two_writes(
+        [NON_BLOCKING, NON_BLOCKING],
+        |program: &Program, _, _, _| {
+            let scratch = program.alloc(1);
+            program.fill(scratch, 0, 1, CU_STREAM_LEGACY);
+        },
+        true,
+    );
+}
+
+#[test]
+fn a_non_blocking_stream_is_exempt_from_the_legacy_default_stream() {
+    for (flags, races) in [(0, false), (NON_BLOCKING, true)] {
+        under_each_schedule(|program| {
+            let (stream, memory) = (program.stream(flags), program.alloc(64));
+            program.fill(memory, 1, 64, stream);
+            program.fill(memory, 2, 64, CU_STREAM_LEGACY);
+            assert_eq!(!kinds(program).is_empty(), races);
+        });
+        under_each_schedule(|program| {
+            let (stream, memory) = (program.stream(flags), program.alloc(64));
+            program.fill(memory, 2, 64, CU_STREAM_LEGACY);
+            program.fill(memory, 1, 64, stream);
+            assert_eq!(!kinds(program).is_empty(), races);
+        });
+    }
+}
+
+#[test]
+fn an_event_wait_in_the_legacy_default_stream_holds_for_blocking_streams() {
+    // Also where the event has long happened: when work runs is no edge.
+    for (flags, races) in [(0, false), (NON_BLOCKING, true)] {
+        under_each_schedule(|program| {
+            let (producer, consumer) = (program.stream(NON_BLOCKING), program.stream(flags));
+            let (memory, event) = (program.alloc(64), program.event());
+            program.fill(memory, 1, 64, producer);
+            ok!(program, cuEventRecord(event, producer));
+            ok!(program, cuStreamWaitEvent(CU_STREAM_LEGACY, event, 0));
+            program.fill(memory, 2, 64, consumer);
+            assert_eq!(!kinds(program).is_empty(), races);
+        });
+    }
+}
+
+#[test]
+fn default_streams_of_threads_are_blocking_streams_of_their_own() {
+    under_each_schedule(|program| {
+        let memory = program.alloc(64);
+        program.fill(memory, 1, 64, CU_STREAM_PER_THREAD);
+        program.fill(memory, 1, 64, CU_STREAM_LEGACY);
+        program.in_thread(|program| program.fill(memory, 2, 64, CU_STREAM_PER_THREAD));
+        clean(program);
+        program.fill(memory, 3, 64, CU_STREAM_PER_THREAD);
+        let finding = only(program);
+        let report = program.sim.report();
+        let kind = |index: usize| report.lanes[finding.sides[index].lane as usize].kind;
+        assert_eq!((kind(0), kind(1)), (LaneKind::PerThread, LaneKind::PerThread));
+    });
+}
+
+#[test]
+fn synchronizations_order_what_comes_later_everywhere() {
+    two_writes([NON_BLOCKING; 2], |program, one, _, _| ok!(program, cuStreamSynchronize(one)), false);
+    two_writes([NON_BLOCKING; 2], |program, _, other, _| ok!(program, cuStreamSynchronize(other)), true);
+    two_writes([NON_BLOCKING; 2], |program, _, _, _| ok!(program, cuCtxSynchronize()), false);
+    two_writes([0, NON_BLOCKING], |program, _, _, _| ok!(program, cuStreamSynchronize(CU_STREAM_LEGACY)), false);
+    two_writes([NON_BLOCKING, 0], |program, _, _, _| ok!(program, cuStreamSynchronize(CU_STREAM_LEGACY)), true);
+}
+
+#[test]
+fn a_query_orders_if_it_says_that_all_is_done() {
+    let poll = |program: &Program, stream| while call!(program, cuStreamQuery(stream)) != CUresult::CUDA_SUCCESS {};
+    two_writes([NON_BLOCKING; 2], |program, one, _, _| poll(program, one), false);
+    let program = Program::new();
+    let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(1));
+    program.fill(memory, 1, 1, one);
+    program.fill(memory, 1, 1, one);
+    assert_eq!(call!(program, cuStreamQuery(one)), CUresult::CUDA_ERROR_NOT_READY);
+    program.fill(memory, 1, 1, other);
+    assert_eq!(kinds(&program), [Kind::DataRace]);
+}
+
+#[test]
+fn copies_that_wait_order_what_comes_later() {
+    let copied = |program: &Program, one, pinned: bool| {
+        let (device, mut byte) = (program.alloc(1), 0_u8);
+        program.fill(device, 1, 1, one);
+        let host = if pinned { program.pinned(1).cast() } else { (&raw mut byte).cast() };
+        ok!(program, cuMemcpyDtoHAsync_v2(host, device, 1, one));
+    };
+    // To pageable memory the copy is over when the call returns; to pinned memory it is not.
+    two_writes([NON_BLOCKING; 2], |program, one, _, _| copied(program, one, false), false);
+    two_writes([NON_BLOCKING; 2], |program, one, _, _| copied(program, one, true), true);
+    // Without a stream both are, but only what is in front of the legacy default stream is over then.
+    let plain = |program: &Program, _, _, memory| {
+        let mut byte = 0_u8;
+        ok!(program, cuMemcpyDtoH_v2((&raw mut byte).cast(), memory + 60, 1));
+    };
+    two_writes([0, NON_BLOCKING], plain, false);
+}
+
+#[test]
+fn a_peer_copy_is_between_the_work_of_both_contexts() {
+    for schedule in [Schedule::Lazy, Schedule::Eager] {
+        for (flags, races) in [(0, 0), (NON_BLOCKING, 2)] {
+            let program = Program::with(Config { devices: 2, schedule: schedule.clone(), ..Config::default() });
+            let (here, there) = (program.context, program.primary(1));
+            let (stream, memory) = (program.stream(flags), program.alloc(64));
+            ok!(program, cuCtxSetCurrent(there));
+            let (far_stream, far) = (program.stream(flags), program.alloc(64));
+            program.fill(memory, 1, 64, stream);
+            program.fill(far, 2, 64, far_stream);
+            ok!(program, cuMemcpyPeer(far, there, memory, here, 64));
+            program.fill(memory, 3, 64, stream);
+            program.fill(far, 4, 64, far_stream);
+            assert_eq!(kinds(&program).len() / 2, races, "{}", program.sim.report().text(false));
+        }
+    }
+}
+
+#[test]
+fn an_asynchronous_peer_copy_is_work_of_its_stream_alone() {
+    for (flags, races) in [(0, true), (NON_BLOCKING, true)] {
+        let program = Program::with(Config { devices: 2, ..Config::default() });
+        let (here, there) = (program.context, program.primary(1));
+        let (stream, memory) = (program.stream(flags), program.alloc(64));
+        ok!(program, cuCtxSetCurrent(there));
+        let (far_stream, far) = (program.stream(flags), program.alloc(64));
+        ok!(program, cuMemsetD8_v2(memory, 1, 64));
+        ok!(program, cuCtxSynchronize());
+        ok!(program, cuMemcpyPeerAsync(far, there, memory, here, 64, far_stream));
+        program.fill(far, 1, 64, far_stream);
+        clean(&program);
+        program.fill(memory, 3, 64, stream);
+        assert_eq!(!kinds(&program).is_empty(), races);
+    }
+}
+
+#[test]
+fn boxes_race_where_their_rows_do() {
+    let program = Program::new();
+    let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(16 * 100));
+    for rows in [4, 100] {
+        ok!(program, cuMemsetD2D8Async(memory, 16, 1, 8, rows, one));
+        ok!(program, cuMemsetD2D8Async(memory + 8, 16, 1, 8, rows, other));
+        clean(&program);
+    }
+    ok!(program, cuMemsetD2D8Async(memory + 7, 16, 1, 2, 3, other));
+    assert_eq!(only(&program).kind, Kind::DataRace);
+}
+
+#[test]
+fn the_same_pair_of_places_is_one_finding() {
+    let program = Program::new();
+    let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(64));
+    for _ in 0..10 {
+        ok!(program, cuMemsetD8Async(memory, 1, 64, one));
+        ok!(program, cuMemsetD8Async(memory, 1, 64, other));
+    }
+    let findings = program.sim.report().findings;
+    // Each way round.
+    assert_eq!(findings.iter().map(|finding| finding.count).collect::<Vec<_>>(), [10, 9]);
+    program.sim.clear_findings();
+    clean(&program);
+}
+
+#[test]
+fn findings_can_be_off() {
+    let program = Program::with(Config { findings: false, ..Config::default() });
+    let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(64));
+    program.fill(memory, 1, 64, one);
+    program.fill(memory, 1, 64, other);
+    let report = program.sim.report();
+    assert!(report.findings.is_empty() && report.operations.is_empty());
+}
