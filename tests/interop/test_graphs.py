@@ -258,6 +258,54 @@ def test_what_a_graph_is_given_lives_as_long_as_it(definition: Any, stream: Any)
     assert kept.calls == 1
 
 
+def test_an_update_brings_along_what_the_other_graph_is_given(stream: Any) -> None:
+    from cuda.core.graph import GraphDefinition
+
+    class Callback:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def __call__(self) -> None:
+            calls.append(self.name)
+
+    def definition(name: str) -> tuple[Any, weakref.ref[Callback]]:
+        made, callback = GraphDefinition(), Callback(name)
+        made.callback(callback)
+        return made, weakref.ref(callback)
+
+    calls: list[str] = []
+    old, old_callback = definition("old")
+    new, new_callback = definition("new")
+    graph = old.instantiate()
+    graph.update(new)
+    del old, new
+    gc.collect()
+    assert old_callback() is None
+    assert new_callback() is not None
+    graph.launch(stream)
+    stream.sync()
+    assert calls == ["new"]
+
+
+@pytest.mark.parametrize("mode", ["global", "thread_local", "relaxed"])
+def test_what_a_capture_does_itself_is_allowed_in_every_mode(device: Any, stream: Any, buffers: Any, mode: str) -> None:
+    from cuda.core import GraphMemoryResource
+
+    source, target = buffers(2)
+    memory = GraphMemoryResource(device)
+    builder = device.create_graph_builder().begin_building(mode)
+    scratch, nothing = memory.allocate(BYTES, stream=builder.stream), memory.allocate(0, stream=builder.stream)
+    scratch.copy_from(source, stream=builder.stream)
+    target.copy_from(scratch, stream=builder.stream)
+    scratch.close()
+    graph = builder.end_building().complete()
+    graph.upload(stream)
+    source.fill(5, stream=stream)
+    graph.launch(stream)
+    stream.sync()
+    assert (seen(target), nothing.size) == ([5], 0)
+
+
 def test_a_graph_is_drawn(tmp_path: Path, definition: Any, buffers: Any) -> None:
     first, second = buffers(2)
     definition.memset(first, 7, BYTES).memcpy(second, first, BYTES)

@@ -644,8 +644,7 @@ pub(super) unsafe fn cuGraphAddKernelNode_v2(
 /// What is not in use goes back at once; what is left is the account.
 pub(super) unsafe fn cuDeviceGraphMemTrim(call: &Call<'_>, device: CUdevice) -> Answer {
     let mut state = call.lock();
-    let memory = &mut state.device_mut(device)?.graph_memory;
-    memory.reserved = memory.used;
+    state.device_mut(device)?.graph_memory.trim();
     Ok(())
 }
 

@@ -16,14 +16,14 @@ const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 fn allocate(call: &Call<'_>, size: u64, pool: Option<CUmemoryPool>, stream: CUstream) -> Result<u64, CUresult> {
     let (mut state, current) = call.current()?;
     let stream = state.stream_of(call, current, stream)?;
-    if size == 0 {
-        return Err(INVALID_VALUE);
-    }
     let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
     let device = state.context(context)?.device;
     let pool = pool.unwrap_or(state.devices[device].current_pool);
     if state.captures(stream)? {
         return state.capture_allocation(stream, pool, size);
+    }
+    if size == 0 {
+        return Err(INVALID_VALUE);
     }
     let mut taken = state.take_from_pool(pool, size);
     if taken == Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY) {

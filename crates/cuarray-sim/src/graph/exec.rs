@@ -6,7 +6,7 @@
 //! else sees and which nothing but the edges orders. Branches of a graph can thereby race, as on a device.
 
 use super::layout::{Layout, Step};
-use super::{Action, INVALID_VALUE, Owner, fresh_id};
+use super::{Action, INVALID_VALUE, Owner, References, fresh_id};
 use crate::check::Clock;
 use crate::copy::{Copy, Source};
 use crate::schedule::{Point, Work};
@@ -35,6 +35,8 @@ pub(crate) struct Exec {
     last: Option<Point>,
     /// What that point knows.
     last_clock: Option<Clock>,
+    /// What earlier launches may still need, and the end of the last one that does.
+    retired: Vec<(Point, References)>,
     /// The addresses of its allocation nodes.
     allocations: Vec<u64>,
     /// `cuGraphExecDestroy` was called, and a launch is pending.
@@ -105,6 +107,7 @@ impl State {
             lanes: Vec::new(),
             width: layout.ends.len(),
             last: None,
+            retired: Vec::new(),
             last_clock: None,
             allocations,
             destroyed: false,
@@ -320,6 +323,27 @@ impl State {
         }
     }
 
+    /// Makes an executable graph keep alive what `graph` does, instead of what it did.
+    ///
+    /// What it did may still be needed by a launch: it is then dropped by the next update, or the end, after that.
+    pub(super) fn adopt_references(&mut self, handle: CUgraphExec, graph: CUgraph) {
+        let new = self.share_references(graph);
+        let Some(exec) = self.graph_execs.get_mut(&handle) else { return };
+        let (own, last) = (exec.graph, exec.last);
+        let mut retired = std::mem::take(&mut exec.retired);
+        let Some(own) = self.graphs.get_mut(&own) else { return };
+        let old = std::mem::replace(&mut own.references, new);
+        match last.filter(|point| !self.happened(*point)) {
+            Some(point) => retired.push((point, old)),
+            None => self.drop_references(old),
+        }
+        let (over, pending): (Vec<_>, Vec<_>) = retired.into_iter().partition(|(point, _)| self.happened(*point));
+        over.into_iter().for_each(|(_, references)| self.drop_references(references));
+        if let Some(exec) = self.graph_execs.get_mut(&handle) {
+            exec.retired = pending;
+        }
+    }
+
     /// Destroys an executable graph: at once, or behind its last launch.
     pub(crate) fn destroy_exec(&mut self, handle: CUgraphExec) -> Result<(), CUresult> {
         let last = self.exec(handle)?.last.filter(|point| !self.happened(*point));
@@ -336,6 +360,7 @@ impl State {
         let Some(exec) = self.graph_execs.remove(&handle) else { return };
         self.remove_graph(exec.graph);
         exec.allocations.into_iter().for_each(|address| self.release_graph_memory(address));
+        exec.retired.into_iter().for_each(|(_, references)| self.drop_references(references));
         exec.lanes.into_iter().for_each(|lane| self.close_lane(lane));
     }
 }

@@ -13,12 +13,30 @@ use crate::state::State;
 use cuarray_abi::*;
 
 /// What a device tells of its graphs' memory (`cuDeviceGetGraphMemAttribute`), in bytes.
+///
+/// As real drivers do, it counts what was released as used until it is trimmed.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct GraphMemory {
+    live: u64,
     pub used: u64,
     pub used_high: u64,
     pub reserved: u64,
     pub reserved_high: u64,
+}
+
+impl GraphMemory {
+    fn hold(&mut self, size: u64) {
+        self.live += size;
+        self.used = self.used.max(self.live);
+        self.used_high = self.used_high.max(self.used);
+        self.reserved = self.reserved.max(self.used);
+        self.reserved_high = self.reserved_high.max(self.reserved);
+    }
+
+    /// Gives back what is not in use.
+    pub(crate) fn trim(&mut self) {
+        (self.used, self.reserved) = (self.live, self.live);
+    }
 }
 
 impl State {
@@ -83,7 +101,7 @@ impl State {
         self.side(address, length, declared)
     }
 
-    /// Captures an allocation from a pool: the memory is the graph's, with the pool's properties.
+    /// Captures an allocation from a pool: the memory is the graph's, with the pool's properties. No memory has no address, and needs no node.
     pub(crate) fn capture_allocation(
         &mut self,
         stream: CUstream,
@@ -91,6 +109,9 @@ impl State {
         size: u64,
     ) -> Result<u64, CUresult> {
         let device = self.pool(pool)?.device as CUdevice;
+        if size == 0 {
+            return Ok(0);
+        }
         let props = CUmemPoolProps {
             allocType: CU_MEM_ALLOCATION_TYPE_PINNED,
             handleTypes: CU_MEM_HANDLE_TYPE_NONE,
@@ -165,17 +186,14 @@ impl State {
     /// Accounts for an allocation of a graph that has happened.
     pub(crate) fn graph_memory_used(&mut self, address: u64) {
         if let Some((memory, size)) = self.account_of(address) {
-            memory.used += size;
-            memory.used_high = memory.used_high.max(memory.used);
-            memory.reserved = memory.reserved.max(memory.used);
-            memory.reserved_high = memory.reserved_high.max(memory.reserved);
+            memory.hold(size);
         }
     }
 
     /// Accounts for a release of a graph's memory that has happened.
     pub(crate) fn graph_memory_unused(&mut self, address: u64) {
         if let Some((memory, size)) = self.account_of(address) {
-            memory.used = memory.used.saturating_sub(size);
+            memory.live = memory.live.saturating_sub(size);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Changing what an executable graph does, without making a new one.
 //!
-//! The nodes keep their edges and kinds; parameters change, and only within limits: work stays on its device, and copies
+//! A whole graph brings along what it keeps alive. The nodes keep their edges and kinds; parameters change, and only within limits: work stays on its device, and copies
 //! and fills of rows keep their shape. Launches that are pending are not affected: they were made from the old parameters.
 
 use super::{Action, CopyNode, FillNode};
@@ -110,6 +110,7 @@ impl State {
         let mut changes = Vec::new();
         self.pair(own, graph, &mut changes)?;
         self.apply(changes);
+        self.adopt_references(exec, graph);
         Ok(())
     }
 
