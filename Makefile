@@ -130,6 +130,8 @@ lint: install ## check form, lints and types; every warning is an error
 .PHONY: bench
 bench: install $(MEASURED) ## measure, print the figures, and put them into the documentation
 	$(BIN)/python benches/run.py --update docs/performance.md --update README.md
+	$(call say,the simulated driver: cost per operation)
+	cargo run --release --quiet -p cuarray-sim --example cost
 
 .PHONY: clean
 clean: ## remove everything that was built or installed here

@@ -219,7 +219,7 @@ impl Checks {
                 let mut holes = Vec::new();
                 if let Some(from) = from {
                     if *exact {
-                        unwritten.extend(shadow.unwritten_of(from));
+                        unwritten.extend(shadow.unwritten_of(from, true));
                     } else {
                         holes = shadow.holes(from);
                     }
@@ -233,7 +233,7 @@ impl Checks {
                     if !shadow.holds(region.start()) {
                         stray.push((*region, *deed));
                     } else if *deed == Deed::Read {
-                        unwritten.extend(shadow.unwritten_of(region));
+                        unwritten.extend(shadow.unwritten_of(region, false));
                     }
                     races.push((shadow.access(region, *deed, &by), *deed));
                 }
@@ -242,8 +242,14 @@ impl Checks {
                 shadow.create(block.address, block.end(), *written, ordered.then_some(&by));
             }
             Doing::Release { block } => {
+                let by_host = hosts.values().any(|host| host.number == operation.lane);
                 for conflict in shadow.release(block.address, block.end(), &by) {
-                    self.unordered(Kind::FreeBeforePendingWork, conflict, &operation, Deed::Release);
+                    match conflict.deed {
+                        // Without a stream only accesses have to be over.
+                        Deed::Create if by_host => {}
+                        Deed::Create => self.unordered(Kind::UseBeforeAllocation, conflict, &operation, Deed::Release),
+                        _ => self.unordered(Kind::FreeBeforePendingWork, conflict, &operation, Deed::Release),
+                    }
                 }
                 return;
             }

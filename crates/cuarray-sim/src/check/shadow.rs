@@ -324,13 +324,20 @@ impl Shadow {
         segments.map(|(key, segment)| (start.max(*key), end.min(segment.end))).collect()
     }
 
-    /// The same of a box, from the first byte to behind the last; of a box that is kept whole only where nothing at all was written.
-    pub(crate) fn unwritten_of(&self, region: &Region) -> Option<(u64, u64)> {
+    /// What of a box was read and never written, from the first byte to behind the last; of a box that is kept whole only where
+    /// nothing at all was written.
+    ///
+    /// A copy to the host of an array with strides often takes the bytes between the elements along, and nobody looks at
+    /// them: with `padding`, gaps of one length between bytes that were written do not count.
+    pub(crate) fn unwritten_of(&self, region: &Region, padding: bool) -> Option<(u64, u64)> {
         if region.row_count() > ROWS {
             let (start, end) = (region.start(), region.end());
             return (self.unwritten(start, end) == [(start, end)]).then_some((start, end));
         }
-        let parts = region.rows().flat_map(|(start, end)| self.unwritten(start, end));
+        let parts = region.rows().flat_map(|(start, end)| {
+            let parts = self.unwritten(start, end);
+            if padding && is_padding(start, end, &parts) { Vec::new() } else { parts }
+        });
         parts.reduce(|(start, end), (first, behind)| (start.min(first), end.max(behind)))
     }
 
@@ -387,6 +394,20 @@ impl Shadow {
         self.segments.len()
     }
 }
+
+/// Whether the parts of `start..end` that nothing has written look like what lies between the elements of an array.
+fn is_padding(start: u64, end: u64, parts: &[(u64, u64)]) -> bool {
+    let inside = |(first, behind): &(u64, u64)| *first > start && *behind < end;
+    let length = |(first, behind): &(u64, u64)| behind - first;
+    match parts {
+        [] => true,
+        [only] => inside(only) && length(only) <= LONGEST_ELEMENT,
+        [first, ..] => parts.iter().all(|part| inside(part) && length(part) == length(first)),
+    }
+}
+
+/// The bytes of the longest usual element: a complex number of two doubles.
+const LONGEST_ELEMENT: u64 = 16;
 
 /// Adds a conflict to those found so far, or to the one with the same access.
 fn note(conflicts: &mut Vec<Conflict>, record: &Record, start: u64, end: u64) {
@@ -526,7 +547,26 @@ mod tests {
         let holes = memory.shadow.holes(&from);
         memory.access(0, Deed::Write, to);
         memory.shadow.unwrite(&to, &holes);
-        assert_eq!(memory.shadow.unwritten_of(&to), Some((520, 535)));
+        assert_eq!(memory.shadow.unwritten_of(&to, true), Some((520, 535)));
         assert_eq!(memory.shadow.unwritten(500, 515), [(505, 510)]);
+    }
+
+    #[test]
+    fn what_lies_between_elements_is_padding_to_a_copy() {
+        let mut memory = Setting::new();
+        for element in 0..5 {
+            memory.write(0, element * 40, 8);
+        }
+        let unwritten =
+            |memory: &Setting, start, length, padding| memory.shadow.unwritten_of(&Region::row(start, length), padding);
+        assert_eq!(unwritten(&memory, 0, 168, true), None);
+        assert_eq!(unwritten(&memory, 0, 168, false), Some((8, 160)));
+        // Nothing that was written follows.
+        assert_eq!(unwritten(&memory, 0, 170, true), Some((8, 170)));
+        // One gap alone is too long for an element.
+        assert_eq!(unwritten(&memory, 0, 48, true), Some((8, 40)));
+        memory.write(0, 8, 20);
+        assert_eq!(unwritten(&memory, 0, 48, true), None);
+        assert_eq!(unwritten(&memory, 0, 168, true), Some((28, 160)));
     }
 }

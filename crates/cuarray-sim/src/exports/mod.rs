@@ -154,6 +154,11 @@ fn shield<const N: usize>(
             Ok(()) => CUresult::CUDA_SUCCESS,
             Err(code) => {
                 if driver.finds() && allowed.is_ok() {
+                    if !export.located {
+                        let site = site::capture(entry);
+                        let caller = Caller { thread: number, call: export.symbol, site };
+                        thread::with(|thread| thread.caller.replace(Some(caller)));
+                    }
                     look_at_refusal(&call, export.symbol, code, &arguments());
                 }
                 code

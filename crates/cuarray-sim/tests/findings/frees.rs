@@ -128,6 +128,18 @@ fn releasing_pool_memory_without_a_stream_waits_for_nothing() {
 }
 
 #[test]
+fn pool_memory_that_nobody_uses_may_be_released_at_any_time_by_the_host() {
+    under_each_schedule(|program| {
+        let (one, other) = (program.stream(0), program.stream(0));
+        ok!(program, cuMemFree_v2(pool_memory(program, one)));
+        clean(program);
+        // In a stream the release has to come after the allocation.
+        ok!(program, cuMemFreeAsync(pool_memory(program, one), other));
+        assert_eq!(only(program).kind, Kind::UseBeforeAllocation);
+    });
+}
+
+#[test]
 fn what_was_never_written_is_not_read() {
     under_each_schedule(|program| {
         let (memory, copy, stream) = (program.alloc(64), program.alloc(64), program.stream(0));
