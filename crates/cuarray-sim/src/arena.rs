@@ -171,34 +171,6 @@ impl Drop for Arena {
     }
 }
 
-/// Pages of host memory: what pinned and managed memory is made of.
-pub(crate) struct HostPages {
-    address: u64,
-    length: usize,
-}
-
-impl HostPages {
-    /// Fresh, zeroed, readable and writable pages for `size` bytes; `None` where the system has not enough.
-    pub(crate) fn new(size: u64) -> Option<HostPages> {
-        let length = usize::try_from(size.checked_next_multiple_of(page_size())?).ok()?;
-        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a new anonymous mapping at an address that the system chooses replaces nothing.
-        let address = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, -1, 0) };
-        (address != libc::MAP_FAILED).then_some(HostPages { address: address as u64, length })
-    }
-
-    pub(crate) fn address(&self) -> u64 {
-        self.address
-    }
-}
-
-impl Drop for HostPages {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is ours; whoever frees it has synchronized, so no pending work reaches into it.
-        unsafe { libc::munmap(self.address as *mut libc::c_void, self.length) };
-    }
-}
-
 /// The size of a page of memory.
 pub(crate) fn page_size() -> u64 {
     // SAFETY: sysconf has no preconditions.

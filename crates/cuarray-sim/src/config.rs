@@ -133,6 +133,9 @@ pub struct Config {
     /// Whether freeing memory without a stream waits for the work on it, as drivers do and their manual does not promise for all
     /// kinds of memory (`CUARRAY_SIM_FREE_SYNCHRONIZES`). Off, a release that is not ordered after such work is a finding.
     pub free_synchronizes: bool,
+    /// Whether the host's own reads and writes of pinned, registered and managed memory are looked at too
+    /// (`CUARRAY_SIM_HOST_ACCESSES`).
+    pub host_accesses: bool,
 }
 
 impl Default for Config {
@@ -154,6 +157,7 @@ impl Default for Config {
             report: None,
             host_order: HostOrder::Calls,
             free_synchronizes: true,
+            host_accesses: true,
         }
     }
 }
@@ -193,6 +197,7 @@ impl Config {
         read("CUARRAY_SIM_HOST_READABLE", "0 or 1", &mut |value| switch(value, &mut config.host_readable))?;
         read("CUARRAY_SIM_QUIET", "0 or 1", &mut |value| switch(value, &mut config.quiet))?;
         read("CUARRAY_SIM_FINDINGS", "0 or 1", &mut |value| switch(value, &mut config.findings))?;
+        read("CUARRAY_SIM_HOST_ACCESSES", "0 or 1", &mut |value| switch(value, &mut config.host_accesses))?;
         read("CUARRAY_SIM_MEMORY", "a number of bytes, 1048576 to 1099511627776", &mut |value| {
             config.memory = value.parse().ok()?;
             (LEAST_MEMORY..=MOST_MEMORY).contains(&config.memory).then_some(())
@@ -339,6 +344,7 @@ mod tests {
             ("CUARRAY_SIM_DEVICES", "8"),
             ("CUARRAY_SIM_HOST_READABLE", "1"),
             ("CUARRAY_SIM_FINDINGS", "0"),
+            ("CUARRAY_SIM_HOST_ACCESSES", "0"),
             ("CUARRAY_SIM_MEMORY", "1073741824"),
             ("CUARRAY_SIM_SCHEDULE", "eager"),
             ("CUARRAY_SIM_COMPUTE_CAPABILITY", "7.5"),
@@ -347,7 +353,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!((config.devices, config.host_readable, config.memory), (8, true, 1 << 30));
-        assert!(!config.findings);
+        assert!(!config.findings && !config.host_accesses);
         assert_eq!((config.schedule, config.compute_capability), (Schedule::Eager, (7, 5)));
         let result = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         assert_eq!(config.faults[0], Fault { symbol: "cuMemAlloc_v2".into(), call: 3, result });
@@ -386,6 +392,7 @@ mod tests {
             ("CUARRAY_SIM_DEVICES", "two"),
             ("CUARRAY_SIM_HOST_READABLE", "yes"),
             ("CUARRAY_SIM_FINDINGS", "all"),
+            ("CUARRAY_SIM_HOST_ACCESSES", "reads"),
             ("CUARRAY_SIM_MEMORY", "1"),
             ("CUARRAY_SIM_SCHEDULE", "late"),
             ("CUARRAY_SIM_SCHEDULE", "random:-1"),

@@ -9,6 +9,7 @@ use crate::config::{Config, Fault, HostOrder, Schedule};
 use crate::exit;
 use crate::finding::Report;
 use crate::fork;
+use crate::host_access::HostAccess;
 use crate::ordering_calls::OrderingCalls;
 use crate::schedule::chosen::Mode;
 use crate::site::Site;
@@ -32,6 +33,8 @@ pub(crate) struct Driver {
     /// What the driver was set up with, or what was wrong with that.
     pub config: Result<Config, String>,
     state: Mutex<State>,
+    /// Whether pages are to be closed to the host, or opened, when the call that is being answered ends.
+    pub host_access_changed: Arc<AtomicBool>,
     /// A host function has returned.
     pub finished: Condvar,
     /// The generation of the process (see [`fork`]) in which `cuInit` succeeded; 0 before.
@@ -72,10 +75,15 @@ impl Driver {
         };
         let faults = config.as_ref().map(|config| config.faults.clone()).unwrap_or_default();
         let schedule = config.as_ref().map(|config| config.schedule.clone()).unwrap_or_default();
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let watched = config.as_ref().is_ok_and(|config| config.findings && config.host_accesses);
+        let host_access_changed = Arc::new(AtomicBool::new(false));
+        let host_access = HostAccess::new(watched.then_some(number), host_access_changed.clone());
         Arc::new(Driver {
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            number,
             config,
-            state: Mutex::new(State::new(Mode::of(&schedule), checks)),
+            state: Mutex::new(State::new(Mode::of(&schedule), checks, host_access)),
+            host_access_changed,
             finished: Condvar::new(),
             initialized: AtomicU64::new(0),
             calls: AtomicU64::new(0),
@@ -168,11 +176,12 @@ impl Driver {
 
     /// The same at the end of the program, where no more of its code may run; `None` if another thread is still at work.
     pub(crate) fn last_report(&self) -> Option<Report> {
-        let state = match self.state.try_lock() {
+        let mut state = match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(state)) => state.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
+        state.take_host_accesses();
         let state = if state.host_functions == 0 { self.resolved(state) } else { state };
         Some(state.checks.report(self.config.as_ref().is_ok_and(|config| config.leaks)))
     }
@@ -184,7 +193,9 @@ impl Driver {
 
     /// Locks the driver, and runs what has to run before it is known what was found.
     fn known(&self) -> Guard<'_> {
-        self.resolved(self.lock())
+        let mut state = self.lock();
+        state.take_host_accesses();
+        self.resolved(state)
     }
 
     fn resolved<'a>(&'a self, state: Guard<'a>) -> Guard<'a> {

@@ -42,6 +42,8 @@ mod finding_json;
 mod fork;
 mod graph;
 mod handle;
+mod host_access;
+mod host_pages;
 mod ipc;
 mod memory;
 mod ordering_calls;

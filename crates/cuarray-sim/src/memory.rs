@@ -3,7 +3,8 @@
 //! Unified addressing gives the host and all devices one address space, so an address says by itself what it belongs to.
 //! The table is what `cuPointerGetAttribute` answers from and what every access is checked against.
 
-use crate::arena::{Arena, HostPages};
+use crate::arena::Arena;
+use crate::host_pages::HostPages;
 use crate::ipc::Imported;
 use crate::state::State;
 use cuarray_abi::*;
@@ -19,11 +20,11 @@ pub(crate) enum Kind {
     /// counts graphs, executable graphs and launches that need the address.
     Graph { graph: CUgraph, freed_by: Option<CUgraph>, users: usize },
     /// `cuMemHostAlloc`, `cuMemAllocHost`: page-locked host memory of the driver's.
-    Pinned { flags: u32, _pages: HostPages },
+    Pinned { flags: u32, pages: HostPages },
     /// `cuMemHostRegister`: page-locked host memory of the program's.
     Registered { flags: u32 },
     /// `cuMemAllocManaged`.
-    Managed { _pages: HostPages },
+    Managed { pages: HostPages },
     /// `cuIpcOpenMemHandle`: device memory of another process.
     Imported(Box<Imported>),
 }
@@ -163,6 +164,7 @@ impl State {
         }
         match self.memory.find(address).map(|allocation| &allocation.kind) {
             Some(Kind::Imported(imported)) => imported.shadow_of(address),
+            Some(Kind::Pinned { pages, .. } | Kind::Managed { pages }) => pages.shadow_of(address),
             _ => address,
         }
     }
@@ -199,6 +201,13 @@ impl State {
         context: CUcontext,
         device: usize,
     ) {
+        match &kind {
+            Kind::Pinned { pages, .. } | Kind::Managed { pages } => {
+                self.host_access.add(address, size, pages.guardable())
+            }
+            Kind::Registered { .. } => self.host_access.add_registered(address, size),
+            Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Imported(_) => {}
+        }
         let id = crate::handle::fresh() as u64;
         let (sync_memops, freed, advice) = (false, false, Advice::default());
         let allocation = Allocation { address, size, taken, kind, context, device, id, sync_memops, freed, advice };
@@ -212,6 +221,8 @@ impl State {
             self.release_graph_memory(address);
             return;
         }
+        // Its pages go with the allocation; before that they are the host's again.
+        self.host_access.remove(address);
         let Some(allocation) = self.memory.remove(address) else { return };
         if let Kind::Pool(pool) = allocation.kind {
             self.give_back_to_pool(pool, allocation.size);

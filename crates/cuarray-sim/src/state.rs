@@ -3,11 +3,12 @@
 //! A call takes the lock once. Whatever runs foreign code (a host function) lets go of it first.
 
 use crate::capture::Captures;
-use crate::check::Checks;
+use crate::check::{Checks, Running};
 use crate::context::Context;
 use crate::device::Device;
 use crate::event::Event;
 use crate::graph::{Exec, Graph, Node, UserObject};
+use crate::host_access::HostAccess;
 use crate::memory::Memory;
 use crate::pool::Pool;
 use crate::schedule::HostFunction;
@@ -34,11 +35,15 @@ pub(crate) struct State {
     pub user_objects: HashMap<CUuserObject, UserObject>,
     /// The callbacks of user objects that nothing refers to any more, still to be made.
     pub dead_objects: Vec<HostFunction>,
+    /// In front of the memory that it watches, so that it goes first.
+    pub host_access: HostAccess,
     pub memory: Memory,
     /// The schedule, and what it remembers.
     pub mode: Mode,
     /// What comes before what, and what is wrong with the program.
     pub checks: Checks,
+    /// Host functions that are running, while findings are on.
+    pub running: Vec<Running>,
     /// Host functions that are enqueued and have not returned.
     pub host_functions: usize,
     /// Whether a query has met one of them, so that it should run soon.
@@ -50,7 +55,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(mode: Mode, checks: Checks) -> State {
+    pub(crate) fn new(mode: Mode, checks: Checks, host_access: HostAccess) -> State {
         State {
             devices: Vec::new(),
             contexts: HashMap::new(),
@@ -67,6 +72,8 @@ impl State {
             memory: Memory::default(),
             mode,
             checks,
+            host_access,
+            running: Vec::new(),
             host_functions: 0,
             host_function_wanted: false,
             progress_thread: false,

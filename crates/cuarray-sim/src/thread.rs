@@ -8,8 +8,9 @@ use crate::check::Caller;
 use crate::driver::Driver;
 use cuarray_abi::{CUcontext, CUstreamCaptureMode};
 use std::cell::{Cell, RefCell};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// One host thread.
 pub(crate) struct Thread {
@@ -29,9 +30,27 @@ pub(crate) struct Thread {
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
+/// The threads by the system's numbers; those of threads that have ended stay until they are used again.
+static NUMBERS: Mutex<BTreeMap<i32, u64>> = Mutex::new(BTreeMap::new());
+
+/// The number of the thread to which the system has given `own`, now or last.
+pub(crate) fn number_of(own: i32) -> u64 {
+    let mut numbers = NUMBERS.lock().unwrap_or_else(PoisonError::into_inner);
+    *numbers.entry(own).or_insert_with(|| NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// A number for the calling thread.
+fn new_number() -> u64 {
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: the call has no preconditions.
+    let own = unsafe { libc::gettid() };
+    NUMBERS.lock().unwrap_or_else(PoisonError::into_inner).insert(own, number);
+    number
+}
+
 thread_local! {
     static THREAD: Thread = Thread {
-        number: NEXT.fetch_add(1, Ordering::Relaxed),
+        number: new_number(),
         entered: RefCell::default(),
         in_host_function: Cell::new(false),
         capture_mode: Cell::new(cuarray_abi::CU_STREAM_CAPTURE_MODE_GLOBAL),

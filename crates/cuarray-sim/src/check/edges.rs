@@ -96,6 +96,7 @@ impl State {
         }
         self.checks.host_operation(caller, after, Doing::Touches(Vec::new()));
         self.checks.retire();
+        self.host_access.learned();
     }
 
     /// A host function has returned. The driver does not see how the program learns that it has, but it may have; unless
@@ -107,6 +108,7 @@ impl State {
             let (host, retired) = self.checks.host(caller.thread);
             host.learn(&ticket.clock, retired);
             host.advance();
+            self.host_access.learned();
         }
     }
 
@@ -141,6 +143,7 @@ impl State {
         if let Doing::Release { block } = &doing {
             self.checks.blocks.end(block.address, operation.clone());
         }
+        self.watch_host(&doing, &operation, &clock);
         self.checks.check(Entry { operation, clock, doing });
         ticket
     }

@@ -14,6 +14,7 @@ mod block;
 mod clock;
 mod edges;
 mod found;
+mod host;
 mod operation;
 mod queue;
 mod report;
@@ -22,6 +23,7 @@ mod text;
 
 pub(crate) use block::Block;
 pub(crate) use clock::{Clock, Lane};
+pub(crate) use host::Running;
 pub(crate) use operation::{Operation, Region};
 pub(crate) use queue::Doing;
 

@@ -5,8 +5,8 @@
 //! memory that is gone.
 
 use super::*;
-use crate::arena::HostPages;
 use crate::driver::Guard;
+use crate::host_pages::HostPages;
 use crate::ipc::{Exporter, Handle, Imported};
 use crate::memory::Kind;
 
@@ -150,9 +150,9 @@ pub(super) unsafe fn cuMemHostAlloc(call: &Call<'_>, pp: *mut *mut c_void, bytes
     let (mut state, handle) = call.current()?;
     let device = state.context(handle)?.device;
     let size = bytesize as u64;
-    let pages = HostPages::new(size).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    let pages = HostPages::new(size, state.host_access.on()).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let address = pages.address();
-    state.add_allocation((address, size, size), Kind::Pinned { flags, _pages: pages }, handle, device);
+    state.add_allocation((address, size, size), Kind::Pinned { flags, pages }, handle, device);
     state.allocated(address);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pp, address as *mut c_void) }
@@ -211,9 +211,9 @@ pub(super) unsafe fn cuMemAllocManaged(
     let (mut state, handle) = call.current()?;
     let device = state.context(handle)?.device;
     let size = bytesize as u64;
-    let pages = HostPages::new(size).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    let pages = HostPages::new(size, state.host_access.on()).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let address = pages.address();
-    state.add_allocation((address, size, size), Kind::Managed { _pages: pages }, handle, device);
+    state.add_allocation((address, size, size), Kind::Managed { pages }, handle, device);
     state.allocated(address);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(dptr, address) }

@@ -31,6 +31,7 @@ mod transfer;
 
 use crate::check::Caller;
 use crate::driver::{Answer, Call, Driver};
+use crate::host_access;
 use crate::site::{self, Entry, ReturnPlace};
 use crate::thread;
 use crate::trace::Word;
@@ -148,9 +149,19 @@ fn shield<const N: usize>(
         };
         // A call that is left out has no effect at all.
         let left_out = driver.ordering_calls.leaves_out(export.symbol, &call.site);
-        let body = |call: &Call<'_>| if left_out { Ok(()) } else { body(call) };
+        let body = |call: &Call<'_>| {
+            if host_access::any_logged() {
+                driver.lock().take_host_accesses();
+            }
+            let answer = if left_out { Ok(()) } else { body(call) };
+            let answer = answer.and_then(|()| driver.between_calls());
+            if driver.host_access_changed.swap(false, Ordering::Relaxed) {
+                driver.lock().settle_host_access();
+            }
+            answer
+        };
         let result = allowed.and(fault).and_then(|()| driver.fits()).and_then(|()| safe()).and_then(|()| body(&call));
-        let result = match result.and_then(|()| driver.between_calls()) {
+        let result = match result {
             Ok(()) => CUresult::CUDA_SUCCESS,
             Err(code) => {
                 if driver.finds() && allowed.is_ok() {

@@ -143,6 +143,7 @@ impl State {
 
     /// Executes what needs no foreign code.
     fn execute(&mut self, work: Work, at: Point) {
+        self.host_access.open_registered();
         match work {
             Work::Wait | Work::HostFunction(_) => {}
             Work::Copy(copy) => self.execute_copy(&copy),
@@ -264,15 +265,19 @@ impl Driver {
     /// Runs a host function that was taken out of its stream.
     fn call<'a>(
         &'a self,
-        state: Guard<'a>,
+        mut state: Guard<'a>,
         handle: CUstream,
         function: HostFunction,
         ticket: Option<Box<Ticket>>,
     ) -> Guard<'a> {
+        if let Some(ticket) = &ticket {
+            state.host_function_begins(&ticket.clock);
+        }
         drop(state);
         call_outside(function);
         let mut state = self.lock();
         if let Some(ticket) = ticket {
+            state.host_function_ends();
             state.host_function_returned(&ticket, thread::caller());
         }
         state.host_functions = state.host_functions.saturating_sub(1);

@@ -11,9 +11,11 @@ mod library;
 mod line;
 mod native;
 mod python;
+mod spot;
 
 pub(crate) use capture::{capture, unknown};
 pub(crate) use native::{Entry, ReturnPlace};
+pub(crate) use spot::Spot;
 
 use std::fmt;
 

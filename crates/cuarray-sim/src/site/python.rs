@@ -87,13 +87,20 @@ impl Python {
     }
 }
 
+/// The process's interpreter, or that none can be read.
+static FOUND: OnceLock<Option<Box<Python>>> = OnceLock::new();
+
+/// The process's interpreter, if it was found already.
+pub(super) fn found() -> Option<&'static Python> {
+    FOUND.get()?.as_deref()
+}
+
 /// How often it was asked for before it was there.
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
 /// The process's interpreter, if it has one by now. `look` asks to look again where none was found before; every
 /// thousandth call does so in any case.
 pub(super) fn python(look: bool) -> Option<&'static Python> {
-    static FOUND: OnceLock<Option<Box<Python>>> = OnceLock::new();
     if let Some(found) = FOUND.get() {
         return found.as_deref();
     }

@@ -1,0 +1,126 @@
+//! The host's own accesses: which bytes devices use that the host has, and what the host was met at.
+
+use super::clock::Lane;
+use super::shadow::Conflict;
+use super::{Caller, Checks, Clock, Doing, Operation, Region};
+use crate::finding::{Deed, Kind};
+use crate::host_access::{Fault, take_logged};
+use crate::state::State;
+use crate::thread;
+use std::sync::Arc;
+
+/// Boxes with more rows than this are not watched for.
+const ROWS: u64 = 64;
+
+/// A host function that is running.
+pub(crate) struct Running {
+    /// The system's number of the thread that runs it.
+    thread: i32,
+    /// What its operation knows.
+    clock: Clock,
+}
+
+impl State {
+    /// An operation of a device is going to touch memory that the host may have.
+    pub(crate) fn watch_host(&mut self, doing: &Doing, operation: &Arc<Operation>, clock: &Clock) {
+        if !self.host_access.watches() {
+            return;
+        }
+        let last = self.host_functions == 0;
+        let mut used = |region: &Region, deed| {
+            if region.row_count() <= ROWS {
+                let rows = region.rows();
+                rows.for_each(|row| self.host_access.used(row, deed != Deed::Read, operation, clock, last));
+            }
+        };
+        match doing {
+            Doing::Copy { from, to, .. } => {
+                from.iter().for_each(|from| used(from, Deed::Read));
+                used(to, Deed::Write);
+            }
+            Doing::Fill(region) => used(region, Deed::Write),
+            Doing::Touches(touches) => touches.iter().for_each(|(region, deed)| used(region, *deed)),
+            Doing::Unknown | Doing::Create { .. } | Doing::Release { .. } => {}
+        }
+    }
+
+    /// Looks at what the host was met at since the last time, before the calling thread learns of anything new.
+    pub(crate) fn take_host_accesses(&mut self) {
+        let Some(driver) = self.host_access.driver() else { return };
+        for fault in take_logged(driver) {
+            self.host_accessed(&fault);
+            self.host_access.opened(fault.address);
+        }
+    }
+
+    fn host_accessed(&mut self, fault: &Fault) {
+        let (call, deed) = if fault.writes { ("host write", Deed::Write) } else { ("host read", Deed::Read) };
+        let caller = Caller { thread: thread::number_of(fault.thread), call, site: fault.spot.site() };
+        let doing = Doing::Touches(vec![(Region::row(fault.address, 1), deed)]);
+        if let Some(running) = self.running.iter().find(|running| running.thread == fault.thread) {
+            let function = running.clock.clone();
+            return self.host_function_accessed(fault.address, deed, &function, caller, &doing);
+        }
+        // A function that has begun may already have told another thread what it comes after.
+        if !self.checks.strict {
+            let (host, retired) = self.checks.host(caller.thread);
+            for running in &self.running {
+                host.learn(&running.clock, retired);
+            }
+        }
+        self.checks.host_operation(caller, Vec::new(), doing);
+    }
+
+    /// What a host function does is done in its place in the stream: it races with what neither comes before it nor after.
+    fn host_function_accessed(&mut self, address: u64, deed: Deed, function: &Clock, caller: Caller, doing: &Doing) {
+        let operation = self.checks.remember(function.lane, caller, Vec::new(), doing);
+        let State { host_access, checks, .. } = self;
+        for of in host_access.uses_of(address).filter(|of| of.writes || deed != Deed::Read) {
+            if !checks.ordered(function, &of.clock) {
+                let (other, start, end) = (of.operation.clone(), address, address + 1);
+                let deed_of_other = if of.writes { Deed::Write } else { Deed::Read };
+                checks.unordered(Kind::DataRace, Conflict { other, deed: deed_of_other, start, end }, &operation, deed);
+            }
+        }
+    }
+
+    /// Closes to the host what devices may still use as far as it knows, and opens what it has waited for. A host function that
+    /// is yet to run may know less.
+    pub(crate) fn settle_host_access(&mut self) {
+        let State { host_access, checks, host_functions, .. } = self;
+        host_access.settle(|clock| checks.hosts_know(clock), *host_functions == 0);
+    }
+
+    /// A host function is going to run: what it does not know is closed to it.
+    pub(crate) fn host_function_begins(&mut self, clock: &Clock) {
+        // SAFETY: the call has no preconditions.
+        let thread = unsafe { libc::gettid() };
+        self.running.push(Running { thread, clock: clock.clone() });
+        let State { host_access, checks, .. } = self;
+        host_access.learned();
+        host_access.settle(|other| checks.ordered(clock, other), false);
+    }
+
+    /// The host function that the calling thread ran has returned.
+    pub(crate) fn host_function_ends(&mut self) {
+        // SAFETY: the call has no preconditions.
+        let thread = unsafe { libc::gettid() };
+        self.take_host_accesses();
+        self.running.retain(|running| running.thread != thread);
+        self.host_access.learned();
+        self.settle_host_access();
+    }
+}
+
+impl Checks {
+    /// Whether all host threads know an operation.
+    fn hosts_know(&self, clock: &Clock) -> bool {
+        let knows = |host: &Lane| host.knows(clock.lane, clock.time, &self.retired);
+        !self.hosts.is_empty() && self.hosts.values().all(knows)
+    }
+
+    /// Whether one of two operations comes after the other.
+    fn ordered(&self, one: &Clock, other: &Clock) -> bool {
+        one.knows(other.lane, other.time, &self.retired) || other.knows(one.lane, one.time, &self.retired)
+    }
+}

@@ -1,0 +1,325 @@
+//! What the host does to memory that devices use too: pinned, registered and managed memory.
+//!
+//! The host's reads and writes are no driver calls, so nobody tells the driver of them. But they can be met: while a device may
+//! still write some pages, as far as the host has waited, those are closed to the host, and while devices may still read
+//! them, they are closed to its writes. An access that meets a closed page is one that nothing orders with the device's
+//! work; it is logged with its place in the program, the pages are opened, and it goes on as if nothing had been. The
+//! driver itself uses other addresses of the same pages.
+//!
+//! What counts is not whether work has run but whether the host knows that it has: a race that this run happened to win is one
+//! too. All of it is off with `CUARRAY_SIM_HOST_ACCESSES=0`.
+
+mod fault;
+mod page;
+
+pub(crate) use fault::{Fault, any_logged, take_logged};
+
+use crate::arena::page_size;
+use crate::check::{Clock, Operation};
+use fault::Watch;
+use page::{Access, Closed};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How many different uses of an allocation are remembered; more are not watched for.
+const USES: usize = 256;
+
+/// The memory of one driver that the host is watched at.
+pub(crate) struct HostAccess {
+    /// The driver's number; `None` where nothing is watched.
+    driver: Option<u64>,
+    areas: BTreeMap<u64, Watched>,
+    /// The areas, by their addresses, that devices use or have used until now.
+    active: BTreeSet<u64>,
+    /// The areas whose pages may have to change.
+    stale: BTreeSet<u64>,
+    /// Whether there are any, for those who do not hold the driver's lock.
+    changed: Arc<AtomicBool>,
+}
+
+/// An allocation with the pages of it that may be closed.
+struct Watched {
+    behind: u64,
+    pages: (u64, u64),
+    /// Whether it is the program's own: the driver has no other address for it.
+    registered: bool,
+    watch: Watch,
+    uses: Vec<Use>,
+    closed: Vec<Closed>,
+}
+
+/// A device's use of some bytes that the host may not have waited for.
+pub(crate) struct Use {
+    bytes: (u64, u64),
+    pub writes: bool,
+    /// The operation that uses them so, and what it knows; of several of one lane the last.
+    pub operation: Arc<Operation>,
+    pub clock: Clock,
+}
+
+impl HostAccess {
+    /// Watches the host for the driver of this number, if there is one.
+    pub(crate) fn new(driver: Option<u64>, changed: Arc<AtomicBool>) -> HostAccess {
+        HostAccess { driver, areas: BTreeMap::new(), active: BTreeSet::new(), stale: BTreeSet::new(), changed }
+    }
+
+    /// Whether the host is watched.
+    pub(crate) fn on(&self) -> bool {
+        self.driver.is_some()
+    }
+
+    /// The driver's number, if the host is watched for it.
+    pub(crate) fn driver(&self) -> Option<u64> {
+        self.driver
+    }
+
+    /// Whether there is any memory that the host is watched at.
+    pub(crate) fn watches(&self) -> bool {
+        !self.areas.is_empty()
+    }
+
+    /// Starts to watch an allocation of the driver's, of which these pages may be closed.
+    pub(crate) fn add(&mut self, address: u64, size: u64, pages: Option<(u64, u64)>) {
+        self.watch(address, size, pages, false);
+    }
+
+    fn watch(&mut self, address: u64, size: u64, pages: Option<(u64, u64)>, registered: bool) {
+        let (Some(driver), Some(pages)) = (self.driver, pages) else { return };
+        if let Some(watch) = Watch::new(driver, pages.0, pages.1) {
+            let (uses, closed) = (Vec::new(), Vec::new());
+            self.areas.insert(address, Watched { behind: address + size, pages, registered, watch, uses, closed });
+        }
+    }
+
+    /// Starts to watch memory of the program's: the pages that belong to it alone, where they may be read and written.
+    pub(crate) fn add_registered(&mut self, address: u64, size: u64) {
+        if self.on() {
+            let page = page_size();
+            let (start, end) = (address.next_multiple_of(page), address + size - (address + size) % page);
+            self.watch(address, size, (start < end && may_be_written(start, end)).then_some((start, end)), true);
+        }
+    }
+
+    /// Ends the watch over an allocation, and opens it. It still has its pages.
+    pub(crate) fn remove(&mut self, address: u64) {
+        self.areas.remove(&address);
+        self.active.remove(&address);
+        self.stale.remove(&address);
+    }
+
+    /// An operation of a device reads or writes bytes. If it is `last`, it may stand for those in front of it in its lane:
+    /// who knows the later operation of a lane knows the earlier.
+    pub(crate) fn used(
+        &mut self,
+        bytes: (u64, u64),
+        writes: bool,
+        operation: &Arc<Operation>,
+        clock: &Clock,
+        last: bool,
+    ) {
+        let Some((address, area)) = self.areas.range_mut(..bytes.1).next_back() else { return };
+        if bytes.0 >= area.behind {
+            return;
+        }
+        let same = |of: &Use| last && (of.bytes, of.writes, of.clock.lane) == (bytes, writes, clock.lane);
+        let index = area.uses.iter().position(same);
+        let of = Use { bytes, writes, operation: operation.clone(), clock: clock.clone() };
+        match index {
+            Some(index) => {
+                area.uses[index] = of;
+                if area.watch.is_closed() {
+                    return; // as it has to be
+                }
+            }
+            None if area.uses.len() < USES => area.uses.push(of),
+            None => {}
+        }
+        self.active.insert(*address);
+        self.stale.insert(*address);
+        self.changed.store(true, Ordering::Relaxed);
+    }
+
+    /// Somebody has learned of operations, or somebody else is to be kept out now.
+    pub(crate) fn learned(&mut self) {
+        if !self.active.is_empty() {
+            self.stale.extend(&self.active);
+            self.changed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Opens all memory of the program's: the driver is about to execute work, and has no other address for it.
+    pub(crate) fn open_registered(&mut self) {
+        for address in &self.active {
+            if let Some(area) = self.areas.get(address).filter(|area| area.registered && area.watch.is_closed()) {
+                area.watch.open();
+                self.stale.insert(*address);
+                self.changed.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The uses of a byte, if it is in an area.
+    pub(crate) fn uses_of(&self, address: u64) -> impl Iterator<Item = &Use> {
+        let area = self.areas.range(..=address).next_back();
+        let uses = area.map_or(&[][..], |(_, area)| &area.uses).iter();
+        uses.filter(move |of| of.bytes.0 <= address && address < of.bytes.1)
+    }
+
+    /// Closes and opens pages as it is right now for somebody of whom `ordered` says whether the program has ordered him with an
+    /// operation. What it has is forgotten unless somebody else may still have to be kept out.
+    pub(crate) fn settle(&mut self, ordered: impl Fn(&Clock) -> bool, forget: bool) {
+        let page = page_size();
+        for address in std::mem::take(&mut self.stale) {
+            let Some(area) = self.areas.get_mut(&address) else { continue };
+            if forget {
+                area.uses.retain(|of| !ordered(&of.clock));
+            }
+            let bytes = |writes| {
+                let uses = area.uses.iter().filter(|of| of.writes == writes && !ordered(&of.clock));
+                uses.map(|of| of.bytes).collect::<Vec<_>>()
+            };
+            let closed = page::closed(area.pages, (address, area.behind), page, &bytes(false), &bytes(true));
+            if area.uses.is_empty() {
+                self.active.remove(&address);
+            }
+            if closed == area.closed && (closed.is_empty() || area.watch.is_closed()) {
+                continue;
+            }
+            area.watch.open();
+            for (start, end, access) in &closed {
+                let protection = match access {
+                    Access::Read => libc::PROT_READ,
+                    Access::Nothing => libc::PROT_NONE,
+                };
+                area.watch.close(*start, *end, protection);
+            }
+            area.closed = closed;
+        }
+    }
+
+    /// An area that was opened by an access to `address` is to be closed again.
+    pub(crate) fn opened(&mut self, address: u64) {
+        if let Some((start, area)) = self.areas.range(..=address).next_back()
+            && address < area.pages.1
+        {
+            self.stale.insert(*start);
+            self.changed.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for HostAccess {
+    fn drop(&mut self) {
+        // What nobody has asked for any more would keep its place in the log.
+        if let Some(driver) = self.driver {
+            self.areas.clear();
+            take_logged(driver);
+        }
+    }
+}
+
+/// Whether all pages of a range may be read and written now, as the system has it.
+fn may_be_written(start: u64, end: u64) -> bool {
+    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return false };
+    let mut reached = start;
+    for line in maps.lines() {
+        let mut words = line.split(' ');
+        let (Some(range), Some(access)) = (words.next(), words.next()) else { return false };
+        let address = |text: &str| u64::from_str_radix(text, 16).ok();
+        let Some((Some(first), Some(behind))) = range.split_once('-').map(|(a, b)| (address(a), address(b))) else {
+            return false;
+        };
+        if first <= reached && reached < behind {
+            if !access.starts_with("rw") {
+                return false;
+            }
+            reached = behind;
+            if reached >= end {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::Lane;
+    use crate::host_pages::HostPages;
+
+    /// The driver's number in these tests; no driver has it.
+    const DRIVER: u64 = u64::MAX;
+
+    /// The first operation of a lane.
+    fn operation(lane: u32) -> (Arc<Operation>, Clock) {
+        let (call, site, accesses) = ("cuMemsetD8Async", crate::site::unknown(), Default::default());
+        let (ordinal, thread, detail, after) = (1, 1, None, Box::default());
+        (Arc::new(Operation { ordinal, lane, thread, call, detail, site, after, accesses }), Lane::new(lane).clock())
+    }
+
+    fn read(address: u64) -> u8 {
+        // SAFETY: the tests pass live memory.
+        unsafe { (address as *const u8).read_volatile() }
+    }
+
+    fn write(address: u64) {
+        // SAFETY: the tests pass live memory.
+        unsafe { (address as *mut u8).write_volatile(1) };
+    }
+
+    #[test]
+    fn an_access_is_met_once_and_goes_on() {
+        let changed = Arc::new(AtomicBool::new(false));
+        let mut host = HostAccess::new(Some(DRIVER), changed.clone());
+        let pages = HostPages::new(10_000, true).unwrap();
+        let (start, end) = (pages.address(), pages.address() + 10_000);
+        host.add(start, 10_000, pages.guardable());
+        let addresses = || take_logged(DRIVER).iter().map(|fault| (fault.address, fault.writes)).collect::<Vec<_>>();
+
+        // A device reads it: the host may read, not write.
+        let one = operation(3);
+        host.used((start, end), false, &one.0, &one.1, true);
+        assert!(changed.load(Ordering::Relaxed));
+        host.settle(|_| false, true);
+        read(start + 5);
+        assert_eq!(addresses(), []);
+        write(start + 7);
+        write(start + 5000);
+        assert_eq!(addresses(), [(start + 7, true)]);
+        assert_eq!(read(pages.shadow_of(start + 7)), 1);
+
+        // It is closed again, and opened when the host has waited.
+        host.opened(start + 7);
+        host.settle(|_| false, true);
+        write(start + 9);
+        assert_eq!(addresses(), [(start + 9, true)]);
+        host.opened(start + 9);
+        host.settle(|clock| clock.lane == 3, true);
+        write(start + 9);
+        assert_eq!(addresses(), []);
+
+        // A device writes it: the host may do nothing; the driver may.
+        let two = operation(4);
+        host.used((start, end), true, &two.0, &two.1, true);
+        host.settle(|_| false, true);
+        write(pages.shadow_of(start + 1));
+        assert_eq!(read(start + 1), 1);
+        assert_eq!(addresses(), [(start + 1, false)]);
+        host.remove(start);
+        write(start);
+        assert_eq!(addresses(), []);
+    }
+
+    #[test]
+    fn what_is_open_is_known() {
+        let pages = HostPages::new(3 * page_size(), true).unwrap();
+        let (start, end) = pages.guardable().unwrap();
+        assert!(may_be_written(start, end));
+        assert!(!may_be_written(0, end));
+        let text = "constant";
+        let start = text.as_ptr() as u64 & !(page_size() - 1);
+        assert!(!may_be_written(start, start + page_size()));
+    }
+}

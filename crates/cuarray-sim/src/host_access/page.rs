@@ -1,0 +1,108 @@
+//! Which pages are closed to the host, and how far, given the bytes that devices may still read and write.
+//!
+//! Only pages that are needed whole are closed: one that also holds other bytes of the program's would turn a system call on
+//! those into an error, in a program that is right. The bytes of a page behind the end of its allocation belong to nobody.
+
+/// What the host may still do with a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Read it: devices only read it themselves.
+    Read,
+    /// Nothing: a device writes it.
+    Nothing,
+}
+
+/// A range of pages, first byte and behind last.
+pub(super) type Closed = (u64, u64, Access);
+
+/// The ranges of pages to close in an area of whole pages, of which the allocation has the bytes `first..behind`, given what
+/// devices read and write. Sorted; neighbours differ.
+pub(super) fn closed(
+    area: (u64, u64),
+    (first, behind): (u64, u64),
+    page: u64,
+    reads: &[(u64, u64)],
+    writes: &[(u64, u64)],
+) -> Vec<Closed> {
+    let whole = |ranges: Vec<(u64, u64)>| {
+        let pages = ranges.into_iter().filter_map(|(start, end)| {
+            let start = if start <= first { area.0 } else { start.next_multiple_of(page) };
+            let end = if end >= behind { area.1 } else { end - end % page };
+            let (start, end) = (start.max(area.0), end.min(area.1));
+            (start < end).then_some((start, end))
+        });
+        pages.collect::<Vec<_>>()
+    };
+    let written = whole(united(writes.to_vec()));
+    let touched = whole(united([reads, writes].concat()));
+    let mut closed: Vec<Closed> = written.iter().map(|(start, end)| (*start, *end, Access::Nothing)).collect();
+    for (start, end) in touched {
+        let mut reached = start;
+        for (first, behind) in written.iter().filter(|range| range.1 > start && range.0 < end) {
+            if reached < *first {
+                closed.push((reached, *first, Access::Read));
+            }
+            reached = *behind;
+        }
+        if reached < end {
+            closed.push((reached, end, Access::Read));
+        }
+    }
+    closed.sort_unstable_by_key(|range| range.0);
+    closed
+}
+
+/// The same bytes in ranges that neither overlap nor touch, sorted.
+fn united(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    ranges.sort_unstable();
+    let mut united: Vec<(u64, u64)> = Vec::new();
+    for (start, end) in ranges {
+        match united.last_mut() {
+            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            _ => united.push((start, end)),
+        }
+    }
+    united
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Access::{Nothing, Read};
+    use super::*;
+
+    const PAGE: u64 = 0x1000;
+
+    fn of(size: u64, reads: &[(u64, u64)], writes: &[(u64, u64)]) -> Vec<Closed> {
+        let area = (0x10000, 0x10000 + size.next_multiple_of(PAGE));
+        let shift = |ranges: &[(u64, u64)]| {
+            ranges.iter().map(|(start, end)| (0x10000 + start, 0x10000 + end)).collect::<Vec<_>>()
+        };
+        let closed = closed(area, (0x10000, 0x10000 + size), PAGE, &shift(reads), &shift(writes));
+        closed.into_iter().map(|(start, end, access)| (start - 0x10000, end - 0x10000, access)).collect()
+    }
+
+    #[test]
+    fn a_small_allocation_closes_its_page() {
+        assert_eq!(of(100, &[(0, 100)], &[]), [(0, PAGE, Read)]);
+        assert_eq!(of(100, &[], &[(0, 100)]), [(0, PAGE, Nothing)]);
+        assert_eq!(of(100, &[(0, 50)], &[(50, 100)]), [(0, PAGE, Read)], "what is not all written may be read");
+        assert_eq!(of(100, &[(0, 99)], &[]), []);
+    }
+
+    #[test]
+    fn pages_that_are_needed_in_part_stay_open() {
+        assert_eq!(of(0x4000, &[(0x800, 0x2800)], &[]), [(0x1000, 0x2000, Read)]);
+        assert_eq!(of(0x4000, &[], &[(0x800, 0x1800)]), []);
+        assert_eq!(of(0x3800, &[], &[(0x1000, 0x3800)]), [(0x1000, 0x4000, Nothing)]);
+    }
+
+    #[test]
+    fn several_operations_close_together() {
+        assert_eq!(of(0x4000, &[(0, 0x800), (0x800, 0x1000)], &[]), [(0, 0x1000, Read)]);
+        let closed = of(0x4000, &[(0, 0x4000)], &[(0x1000, 0x2000), (0x3000, 0x4000)]);
+        assert_eq!(
+            closed,
+            [(0, 0x1000, Read), (0x1000, 0x2000, Nothing), (0x2000, 0x3000, Read), (0x3000, 0x4000, Nothing)]
+        );
+    }
+}

@@ -1,0 +1,102 @@
+//! A site in the raw: copied into a place of fixed size, where nothing may be allocated and no lock may be taken.
+//!
+//! A signal handler needs to say where it was called. It copies names as bytes; the site is made of them later.
+
+use super::frame::{self, Text};
+use super::native::object_of;
+use super::python::found;
+use super::{Frame, Site, library};
+use std::sync::Arc;
+
+/// How many bytes of a file's name, and of a function's, are copied. What has a longer name is not named.
+const FILE: usize = 1024;
+const NAME: usize = 256;
+/// How many frames are looked at for one of the user's.
+const DEEPEST: usize = 64;
+
+/// Where a thread is: an instruction, and Python frames.
+#[derive(Clone, Copy)]
+pub(crate) struct Spot {
+    instruction: usize,
+    innermost: Raw,
+    user: Raw,
+}
+
+#[derive(Clone, Copy)]
+struct Raw {
+    file: [u8; FILE],
+    file_length: usize,
+    file_width: usize,
+    name: [u8; NAME],
+    name_length: usize,
+    name_width: usize,
+    /// 0 where there is no frame.
+    line: u32,
+}
+
+impl Raw {
+    const NONE: Raw =
+        Raw { file: [0; FILE], file_length: 0, file_width: 1, name: [0; NAME], name_length: 0, name_width: 1, line: 0 };
+
+    fn take(&mut self, frame: &frame::Frame<'_>) {
+        self.line = 0;
+        let (Some(file), Some(name), Some((line, _))) = (frame.file_name(), frame.name(), frame.line()) else { return };
+        if file.bytes.len() <= FILE && name.bytes.len() <= NAME {
+            self.file[..file.bytes.len()].copy_from_slice(file.bytes);
+            (self.file_length, self.file_width) = (file.bytes.len(), file.width);
+            self.name[..name.bytes.len()].copy_from_slice(name.bytes);
+            (self.name_length, self.name_width) = (name.bytes.len(), name.width);
+            self.line = line;
+        }
+    }
+
+    fn frame(&self) -> Option<Frame> {
+        let file = Text { bytes: &self.file[..self.file_length], width: self.file_width }.to_text();
+        let function = Text { bytes: &self.name[..self.name_length], width: self.name_width }.to_text();
+        (self.line > 0).then_some(Frame { file, line: self.line, function })
+    }
+}
+
+impl Spot {
+    pub(crate) const NOWHERE: Spot = Spot { instruction: 0, innermost: Raw::NONE, user: Raw::NONE };
+
+    /// Takes where the calling thread is: in a signal handler, where it was interrupted, at `instruction`.
+    pub(crate) fn take(&mut self, instruction: usize) {
+        self.instruction = instruction;
+        (self.innermost.line, self.user.line) = (0, 0);
+        let Some(mut frame) = found().and_then(|python| python.innermost()) else { return };
+        self.innermost.take(&frame);
+        for _ in 0..DEEPEST {
+            if !frame.file_name().is_some_and(is_installed) {
+                return self.user.take(&frame);
+            }
+            let Some(outer) = frame.outer() else { return };
+            frame = outer;
+        }
+    }
+
+    /// The site of an access to memory from there.
+    pub(crate) fn site(&self) -> Arc<Site> {
+        // The instruction is not a return address; what is looked up lies in front of the address given.
+        let native =
+            object_of(self.instruction + 1).map(|native| super::Native { offset: native.offset - 1, ..native });
+        let library = native.as_ref().map(|native| &*native.object).filter(|object| !library::is_runtime(object));
+        let library = library.map(library::of);
+        Arc::new(Site { innermost: self.innermost.frame(), user: self.user.frame(), native, library })
+    }
+}
+
+/// Whether a name is that of an installed file, as far as its ASCII characters tell.
+fn is_installed(name: Text<'_>) -> bool {
+    let mut ascii = [b'?'; FILE];
+    for (place, character) in ascii.iter_mut().zip(name.bytes.chunks_exact(name.width)) {
+        if let [first, rest @ ..] = character
+            && first.is_ascii()
+            && rest.iter().all(|byte| *byte == 0)
+        {
+            *place = *first;
+        }
+    }
+    let length = (name.bytes.len() / name.width).min(FILE);
+    std::str::from_utf8(&ascii[..length]).is_ok_and(library::is_installed)
+}

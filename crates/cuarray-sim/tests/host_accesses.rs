@@ -1,0 +1,275 @@
+//! The host's own reads and writes of memory that devices use: found where nothing orders them, and never in the way.
+
+#[macro_use]
+mod program;
+use cuarray_sim::finding::{Deed, Finding, Kind, LaneKind};
+use program::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const SIZE: usize = 10_000;
+
+/// The kinds of memory that host and devices share.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Shared {
+    Pinned,
+    Managed,
+    Registered,
+}
+
+const ALL: [Shared; 3] = [Shared::Pinned, Shared::Managed, Shared::Registered];
+
+/// Whole pages of the program's own.
+fn own() -> *mut u8 {
+    // SAFETY: a size and an alignment that are right.
+    let memory = unsafe { std::alloc::alloc_zeroed(std::alloc::Layout::from_size_align(3 * 4096, 4096).unwrap()) };
+    assert!(!memory.is_null());
+    memory
+}
+
+fn shared(program: &Program, kind: Shared) -> *mut u8 {
+    match kind {
+        Shared::Pinned => program.pinned(SIZE),
+        Shared::Managed => {
+            let mut address = 0;
+            ok!(program, cuMemAllocManaged(&mut address, SIZE, CU_MEM_ATTACH_GLOBAL));
+            address as *mut u8
+        }
+        Shared::Registered => {
+            let memory = own();
+            ok!(program, cuMemHostRegister_v2(memory.cast(), 3 * 4096, 0));
+            memory
+        }
+    }
+}
+
+/// All that is used of memory of a kind: whole pages of what is the program's own.
+fn size(kind: Shared) -> usize {
+    if kind == Shared::Registered { 3 * 4096 } else { SIZE }
+}
+
+/// Device memory that has been written.
+fn written(program: &Program, size: usize) -> CUdeviceptr {
+    let device = program.alloc(size);
+    ok!(program, cuMemsetD8_v2(device, 7, size));
+    ok!(program, cuCtxSynchronize());
+    device
+}
+
+/// Runs a program with each kind of memory under each schedule.
+fn each(run: impl Fn(&Program, Shared)) {
+    for schedule in [Schedule::Lazy, Schedule::Eager, Schedule::Random(7)] {
+        for kind in ALL {
+            let schedule = schedule.clone();
+            let program = Program::with(Config { schedule, ..Config::default() });
+            run(&program, kind);
+        }
+    }
+}
+
+/// The one finding: a race of a call in a stream with an access of the host's.
+fn race(program: &Program) -> Finding {
+    let report = program.sim.report();
+    assert_eq!(report.findings.len(), 1, "{}", report.text(false));
+    let finding = report.findings[0].clone();
+    assert_eq!(finding.kind, Kind::DataRace);
+    let kinds: Vec<LaneKind> = finding
+        .sides
+        .iter()
+        .map(|side| report.lanes.iter().find(|lane| lane.number == side.lane).unwrap().kind)
+        .collect();
+    assert_eq!(kinds[1], LaneKind::Host, "{}", report.text(false));
+    assert_ne!(kinds[0], LaneKind::Host);
+    finding
+}
+
+fn clean(program: &Program) {
+    assert_eq!(program.sim.report().text(false), "");
+}
+
+#[test]
+fn a_result_that_is_read_too_early() {
+    each(|program, kind| {
+        let (host, stream, device) = (shared(program, kind), program.stream(1), written(program, size(kind)));
+        program.fill(device, 7, size(kind), stream);
+        ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, size(kind), stream));
+        read(host.wrapping_add(5000));
+        let finding = race(program);
+        assert_eq!((finding.sides[0].call, finding.sides[0].deed), ("cuMemcpyDtoHAsync_v2", Deed::Write));
+        assert_eq!((finding.sides[1].call, finding.sides[1].deed), ("host read", Deed::Read));
+        assert_eq!(finding.offset, Some(5000));
+        assert!(finding.sides[1].site.native.is_some());
+    });
+}
+
+#[test]
+fn a_result_that_is_waited_for() {
+    each(|program, kind| {
+        let (host, stream, device) = (shared(program, kind), program.stream(1), written(program, size(kind)));
+        program.fill(device, 7, size(kind), stream);
+        ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, size(kind), stream));
+        ok!(program, cuStreamSynchronize(stream));
+        assert_eq!(read(host.wrapping_add(5000)), 7);
+        write(host, 3);
+        let event = program.event();
+        ok!(program, cuMemcpyHtoDAsync_v2(device, host.cast(), size(kind), stream));
+        ok!(program, cuEventRecord(event, stream));
+        assert_eq!(read(host), 3, "devices that read are in nobody's way who reads");
+        ok!(program, cuEventSynchronize(event));
+        write(host, 4);
+        clean(program);
+    });
+}
+
+#[test]
+fn a_source_that_is_used_again_too_early() {
+    each(|program, kind| {
+        let (host, stream, device) = (shared(program, kind), program.stream(1), written(program, size(kind)));
+        ok!(program, cuMemcpyHtoDAsync_v2(device, host.cast(), size(kind), stream));
+        read(host);
+        write(host, 1);
+        let finding = race(program);
+        assert_eq!((finding.sides[0].call, finding.sides[0].deed), ("cuMemcpyHtoDAsync_v2", Deed::Read));
+        assert_eq!((finding.sides[1].call, finding.sides[1].deed), ("host write", Deed::Write));
+        assert!(finding.missing.unwrap().contains("synchronize"));
+    });
+}
+
+#[test]
+fn the_same_access_in_a_loop_is_one_finding() {
+    let program = Program::new();
+    let (host, stream, device) = (program.pinned(SIZE), program.stream(1), written(&program, SIZE));
+    for _ in 0..5 {
+        ok!(program, cuMemcpyHtoDAsync_v2(device, host.cast(), SIZE, stream));
+        write(host, 1);
+    }
+    assert_eq!(race(&program).count, 5);
+}
+
+#[test]
+fn what_the_driver_does_itself_is_no_access_of_the_hosts() {
+    each(|program, kind| {
+        let (host, device) = (shared(program, kind), written(program, size(kind)));
+        let (one, two) = (program.stream(1), program.stream(1));
+        let event = program.event();
+        program.fill(device, 9, size(kind), one);
+        ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, size(kind), one));
+        ok!(program, cuEventRecord(event, one));
+        ok!(program, cuStreamWaitEvent(two, event, 0));
+        ok!(program, cuMemcpyHtoDAsync_v2(device, host.cast(), size(kind), two));
+        ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, size(kind), two));
+        ok!(program, cuStreamSynchronize(two));
+        assert_eq!(read(host), 9);
+        clean(program);
+    });
+}
+
+#[test]
+fn a_page_that_others_use_too_stays_open() {
+    let program = Program::new();
+    let (host, stream, device) = (program.pinned(SIZE), program.stream(1), written(&program, SIZE));
+    ok!(program, cuMemcpyHtoDAsync_v2(device, host.cast(), 5000, stream));
+    write(host.wrapping_add(5000), 1);
+    clean(&program);
+    write(host.wrapping_add(4095), 1);
+    race(&program);
+}
+
+#[test]
+fn memory_of_the_programs_that_may_not_be_written_is_left_alone() {
+    let program = Program::new();
+    let (stream, device) = (program.stream(1), written(&program, 4096));
+    let memory = own();
+    // SAFETY: a page of our own.
+    assert_eq!(unsafe { libc::mprotect(memory.cast(), 4096, libc::PROT_READ) }, 0);
+    ok!(program, cuMemHostRegister_v2(memory.cast(), 4096, CU_MEMHOSTREGISTER_READ_ONLY));
+    ok!(program, cuMemcpyHtoDAsync_v2(device, memory.cast(), 4096, stream));
+    ok!(program, cuStreamSynchronize(stream));
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let line = maps.lines().find(|line| line.starts_with(&format!("{:x}-", memory as usize))).unwrap();
+    assert!(line.contains(" r--p "), "{line}");
+    // SAFETY: as above.
+    assert_eq!(unsafe { libc::mprotect(memory.cast(), 4096, libc::PROT_READ | libc::PROT_WRITE) }, 0);
+}
+
+#[test]
+fn off_is_off() {
+    let program = Program::with(Config { host_accesses: false, ..Config::default() });
+    let (host, stream, device) = (program.pinned(SIZE), program.stream(1), written(&program, SIZE));
+    ok!(program, cuMemcpyHtoDAsync_v2(device, host.cast(), SIZE, stream));
+    write(host, 1);
+    clean(&program);
+}
+
+static SEEN: AtomicUsize = AtomicUsize::new(0);
+
+extern "C" fn look(data: *mut c_void) {
+    SEEN.store(usize::from(read(data.cast())), Ordering::SeqCst);
+    write(data.cast(), 8);
+}
+
+#[test]
+fn a_host_function_has_its_place_in_the_stream() {
+    for schedule in [Schedule::Lazy, Schedule::Eager, Schedule::Random(7)] {
+        let program = Program::with(Config { schedule, ..Config::default() });
+        let (host, device) = (program.pinned(SIZE), written(&program, SIZE));
+        let (one, two) = (program.stream(1), program.stream(1));
+        program.fill(device, 7, SIZE, one);
+        ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, SIZE, one));
+        ok!(program, cuLaunchHostFunc(one, Some(look), host.cast()));
+        ok!(program, cuMemcpyHtoDAsync_v2(device, host.cast(), SIZE, one));
+        ok!(program, cuStreamSynchronize(one));
+        assert_eq!((SEEN.swap(0, Ordering::SeqCst), program.peek(device)), (7, 8));
+        clean(&program);
+
+        // The same with nothing between the two streams.
+        ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, SIZE, one));
+        ok!(program, cuLaunchHostFunc(two, Some(look), host.cast()));
+        ok!(program, cuStreamSynchronize(two));
+        let report = program.sim.report();
+        let calls: Vec<_> = report.findings.iter().map(|finding| finding.sides[1].call).collect();
+        assert_eq!(calls, ["host read"], "{}", report.text(false));
+        ok!(program, cuCtxSynchronize());
+    }
+}
+
+#[test]
+fn memory_that_goes_takes_its_watch_with_it() {
+    each(|program, kind| {
+        let (host, stream, device) = (shared(program, kind), program.stream(1), written(program, size(kind)));
+        ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, size(kind), stream));
+        match kind {
+            Shared::Pinned => ok!(program, cuMemFreeHost(host.cast())),
+            Shared::Managed => ok!(program, cuMemFree_v2(host as u64)),
+            Shared::Registered => {
+                ok!(program, cuMemHostUnregister(host.cast()));
+                write(host, 1); // the program's own, as before
+            }
+        }
+        clean(program);
+    });
+}
+
+#[test]
+fn freed_before_the_work_on_it_is_done() {
+    for kind in [Shared::Pinned, Shared::Registered] {
+        let program = Program::with(Config { free_synchronizes: false, ..Config::default() });
+        let (host, stream, device) = (shared(&program, kind), program.stream(1), written(&program, size(kind)));
+        ok!(program, cuMemcpyHtoDAsync_v2(device, host.cast(), size(kind), stream));
+        match kind {
+            Shared::Pinned => ok!(program, cuMemFreeHost(host.cast())),
+            _ => ok!(program, cuMemHostUnregister(host.cast())),
+        }
+        let findings = program.sim.report().findings;
+        assert_eq!(findings.iter().map(|finding| finding.kind).collect::<Vec<_>>(), [Kind::FreeBeforePendingWork]);
+    }
+}
+
+#[test]
+fn another_threads_access_is_found_too() {
+    let program = Program::new();
+    let (host, stream, device) = (program.pinned(SIZE), program.stream(1), written(&program, SIZE));
+    ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, SIZE, stream));
+    let address = host as usize;
+    std::thread::spawn(move || read(address as *const u8)).join().unwrap();
+    race(&program);
+}

@@ -1,0 +1,260 @@
+"""The host's own reads and writes of memory that devices use, in Python: found with their line, and never in the way."""
+
+from __future__ import annotations
+
+import json
+import signal
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Found = Callable[..., "list[dict[str, Any]]"]
+
+# Written into the first line, so that the scripts' own line numbers hold.
+PROLOGUE = (
+    "import ctypes, numpy; cuda = ctypes.CDLL('libcuda.so.1'); size = ctypes.c_size_t(40000); "
+    "context, stream, host, device = [ctypes.c_void_p() for _ in range(4)]; "
+    "cuda.cuInit(0); cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0); cuda.cuCtxPushCurrent_v2(context); "
+    "cuda.cuStreamCreate(ctypes.byref(stream), 1); cuda.cuMemAllocHost_v2(ctypes.byref(host), size); "
+    "cuda.cuMemAlloc_v2(ctypes.byref(device), size); cuda.cuMemsetD8_v2(device, 7, size); cuda.cuCtxSynchronize(); "
+    "array = numpy.frombuffer((ctypes.c_ubyte * 40000).from_address(host.value), dtype=numpy.uint8); "
+    "download = lambda: cuda.cuMemcpyDtoHAsync_v2(host, device, size, stream); "
+    "upload = lambda: cuda.cuMemcpyHtoDAsync_v2(device, host, size, stream); "
+    "wait = lambda: cuda.cuStreamSynchronize(stream)\n"
+)
+
+
+@pytest.fixture
+def found(run: Callable, tmp_path: Path) -> Found:
+    """Run a script, and give its findings."""
+
+    def found(
+        script: str, *options: str, prologue: str = PROLOGUE, status: int = 0, **variables: str
+    ) -> list[dict[str, Any]]:
+        (tmp_path / "user.py").write_text(prologue + textwrap.dedent(script))
+        report = tmp_path / "report.json"
+        code = (
+            "import cuarray_sim, runpy, sys; cuarray_sim.install(); "
+            "sys.argv = ['user.py']; runpy.run_path('user.py', run_name='__main__')"
+        )
+        done = run(*options, "-c", code, CUARRAY_SIM_REPORT=str(report), CUARRAY_SIM_LEAKS="0", **variables)
+        assert done.returncode == status, done.stderr
+        found.errors = done.stderr  # type: ignore[attr-defined]
+        if not report.exists():
+            return []
+        return json.loads(report.read_text())["findings"]  # type: ignore[no-any-return]
+
+    return found
+
+
+def sides(finding: dict[str, Any]) -> list[tuple[str, int]]:
+    return [(side["call"], side["site"]["user"]["line"]) for side in finding["sides"]]
+
+
+def test_a_result_read_too_early(found: Found) -> None:
+    (finding,) = found("""\
+        def early():
+            download()
+            return array.sum()
+        early()
+        wait()
+        assert array.sum() == 7 * 40000
+    """)
+    assert finding["kind"] == "data-race"
+    # The call is made in the lambda of the first line.
+    assert sides(finding) == [("cuMemcpyDtoHAsync_v2", 1), ("host read", 4)]
+    site = finding["sides"][1]["site"]
+    assert site["user"]["function"] == "early"
+    assert site["user"]["file"].endswith("user.py")
+    assert site["library"] == "numpy"
+    assert "synchronize" in finding["missing"]
+
+
+def test_a_source_written_too_early(found: Found) -> None:
+    (finding,) = found("""\
+        upload()
+        assert array[5] == 0
+        array[5] = 1
+        wait()
+    """)
+    assert sides(finding) == [("cuMemcpyHtoDAsync_v2", 1), ("host write", 4)]
+
+
+def test_what_is_waited_for_is_clean(found: Found) -> None:
+    assert (
+        found("""\
+        for _ in range(3):
+            download()
+            wait()
+            array += 1
+            upload()
+            array.copy()
+            cuda.cuCtxSynchronize()
+            array[:] = 3
+    """)
+        == []
+    )
+
+
+def test_each_line_is_a_finding_of_its_own(found: Found) -> None:
+    findings = found("""\
+        for _ in range(3):
+            download()
+            array[0]
+            download()
+            memoryview(array)[9]
+            download()
+            bytes(array)
+            ctypes.string_at(host, 3)
+    """)
+    lines = sorted(sides(finding)[1] for finding in findings)
+    assert lines == [("host read", 4), ("host read", 6), ("host read", 8)], "the first access after each call is met"
+    assert [finding["count"] for finding in findings] == [3, 3, 3]
+
+
+def test_managed_memory(found: Found) -> None:
+    (finding,) = found("""\
+        cuda.cuMemAllocManaged(ctypes.byref(host), size, 1)
+        shared = numpy.frombuffer((ctypes.c_ubyte * 40000).from_address(host.value), dtype=numpy.uint8)
+        cuda.cuMemsetD8Async(host, 9, size, stream)
+        shared[100]
+        wait()
+        assert shared[100] == 9
+    """)
+    assert sides(finding) == [("cuMemsetD8Async", 4), ("host read", 5)]
+
+
+def test_registered_memory(found: Found) -> None:
+    (finding,) = found("""\
+        mine = numpy.zeros(1 << 20, dtype=numpy.uint8)
+        size = ctypes.c_size_t(1 << 20)
+        cuda.cuMemAlloc_v2(ctypes.byref(device), size)
+        assert cuda.cuMemHostRegister_v2(ctypes.c_void_p(mine.ctypes.data), size, 0) == 0
+        cuda.cuMemcpyHtoDAsync_v2(device, ctypes.c_void_p(mine.ctypes.data), size, stream)
+        mine[1 << 19] = 1
+        wait()
+        mine[1 << 19] = 2
+        assert cuda.cuMemHostUnregister(ctypes.c_void_p(mine.ctypes.data)) == 0
+    """)
+    assert sides(finding) == [("cuMemcpyHtoDAsync_v2", 6), ("host write", 7)]
+
+
+def test_numbas_pinned_arrays(found: Found) -> None:
+    pytest.importorskip("numba.cuda")
+    script = """\
+        import numpy
+        from numba import cuda
+        stream = cuda.stream()
+        pinned = cuda.pinned_array(100_000)
+        pinned[:] = 1
+        array = cuda.to_device(pinned, stream=stream)
+        {wait}
+        pinned[:] = 2
+        stream.synchronize()
+    """
+    (finding,) = found(script.format(wait="pass"), prologue="\n")
+    assert sides(finding) == [("cuMemcpyHtoDAsync_v2", 7), ("host write", 9)]
+    assert [side["site"]["library"] for side in finding["sides"]] == ["numba.cuda", "numpy"]
+    assert found(script.format(wait="stream.synchronize()"), prologue="\n") == []
+
+
+def test_another_thread(found: Found) -> None:
+    (finding,) = found("""\
+        import threading
+        download()
+        def look():
+            array[7]
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+        wait()
+    """)
+    assert sides(finding)[1] == ("host read", 5)
+
+
+def test_a_host_function(found: Found) -> None:
+    assert (
+        found("""\
+        seen = []
+        function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda data: seen.append(array[7]))
+        download()
+        cuda.cuLaunchHostFunc(stream, function, None)
+        wait()
+        assert seen == [7]
+    """)
+        == []
+    )
+
+
+@pytest.mark.parametrize("when", ["before", "after", "again"])
+def test_faulthandler_stays_silent(found: Found, when: str) -> None:
+    (finding,) = found(
+        f"""\
+        import faulthandler
+        if "{when}" == "after":
+            download(); wait()  # pages were closed before: the driver's handler is there
+            faulthandler.enable()
+        elif "{when}" == "again":
+            faulthandler.disable(); faulthandler.enable()
+        download()
+        array[7]
+        wait()
+        """,
+        *(["-X", "faulthandler"] if when != "after" else []),
+    )
+    assert finding["kind"] == "data-race"
+    assert found.errors == ""  # type: ignore[attr-defined]
+
+
+def test_faulthandler_enabled_while_pages_are_closed(found: Found) -> None:
+    # It reports what it takes for a crash; the program goes on all the same.
+    (finding,) = found("""\
+        import faulthandler
+        download()
+        faulthandler.enable()
+        array[7]
+        wait()
+    """)
+    assert finding["kind"] == "data-race"
+
+
+@pytest.mark.parametrize("when", ["before", "after", "never"])
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_real_crash_is_one(found: Found, when: str, closed: bool) -> None:
+    found(
+        f"""\
+        import faulthandler
+        if "{when}" == "before": faulthandler.enable()
+        download()
+        if "{when}" == "after": faulthandler.enable()
+        if not {closed}: wait()
+        ctypes.string_at(8)
+        """,
+        status=-signal.SIGSEGV,
+    )
+    errors = found.errors  # type: ignore[attr-defined]
+    assert ("user.py" in errors and "Segmentation fault" in errors) == (when != "never")
+
+
+def test_a_system_call_meets_an_error(found: Found) -> None:
+    assert (
+        found("""\
+        import os
+        reading, writing = os.pipe()
+        os.write(writing, b"abc")
+        download()
+        try: os.readv(reading, [array])
+        except OSError as error: assert error.errno == 14
+        else: raise AssertionError
+        wait()
+        assert os.readv(reading, [array]) == 3
+    """)
+        == []
+    )
+
+
+def test_off(found: Found) -> None:
+    assert found("download(); array[7]; wait()", CUARRAY_SIM_HOST_ACCESSES="0") == []
