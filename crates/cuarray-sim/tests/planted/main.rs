@@ -1,0 +1,210 @@
+//! Planted bugs: small programs with one known mistake each, and the same programs without it.
+//!
+//! A pair is one program that is told whether to be right. Wrong, it must have exactly the finding that its table says, with
+//! exactly these calls in these streams; right, it must have none; and both must be the same under every schedule. The tables
+//! are the other files here, one for each theme.
+
+#[macro_use]
+#[path = "../program/mod.rs"]
+mod program;
+
+mod bounds;
+mod default_streams;
+mod devices;
+mod events;
+mod frees;
+mod handles;
+mod host_functions;
+mod host_memory;
+mod leaks;
+mod pools;
+mod streams;
+mod threads;
+mod uninitialized;
+
+use cuarray_sim::HostOrder;
+use cuarray_sim::finding::{Finding, Kind, Lane, LaneKind, Report};
+use program::*;
+
+/// A program with a mistake, and without it.
+struct Pair {
+    name: &'static str,
+    /// What the mistake is found as.
+    kind: Kind,
+    /// The operations of the finding: `cuMemsetD8Async on stream 1`, `host read on host`.
+    sides: &'static [&'static str],
+    /// Settings that it needs.
+    settings: fn(&mut Config),
+    /// The program; the mistake is in it unless it is told to be right.
+    run: fn(&Program, bool),
+}
+
+/// Makes the table of a file's pairs: a name, a kind, the sides, perhaps settings, and the program.
+macro_rules! pairs {
+    ($($name:ident: $kind:ident $sides:tt $(with $settings:expr)?, |$program:ident, $right:ident| $run:block)*) => {
+        pub const PAIRS: &[crate::Pair] = &[$(crate::Pair {
+            name: concat!(module_path!(), "::", stringify!($name)),
+            kind: Kind::$kind,
+            sides: &$sides,
+            settings: pairs!(@settings $($settings)?),
+            run: |$program, $right| $run,
+        }),*];
+    };
+    (@settings) => { |_| () };
+    (@settings $settings:expr) => { $settings };
+}
+use pairs;
+
+const ALL: [&[Pair]; 13] = [
+    bounds::PAIRS,
+    default_streams::PAIRS,
+    devices::PAIRS,
+    events::PAIRS,
+    frees::PAIRS,
+    handles::PAIRS,
+    host_functions::PAIRS,
+    host_memory::PAIRS,
+    leaks::PAIRS,
+    pools::PAIRS,
+    streams::PAIRS,
+    threads::PAIRS,
+    uninitialized::PAIRS,
+];
+
+/// All schedules that a program is run under.
+fn schedules() -> Vec<Schedule> {
+    let random = [1, 20, 300].map(Schedule::Random);
+    [Schedule::Lazy, Schedule::Eager].into_iter().chain(random).collect()
+}
+
+/// A finding, without what differs from run to run.
+#[derive(Clone, Debug, PartialEq)]
+struct Found {
+    kind: Kind,
+    sides: Vec<String>,
+    offset: Option<u64>,
+    count: u64,
+}
+
+/// What is found in one run, and the report.
+fn findings(pair: &Pair, schedule: &Schedule, right: bool) -> (Vec<Found>, String) {
+    let mut config = Config { schedule: schedule.clone(), leaks: pair.kind == Kind::Leak, ..Config::default() };
+    (pair.settings)(&mut config);
+    let program = Program::with(config);
+    (pair.run)(&program, right);
+    let report = program.sim.report_with_leaks();
+    let sides = |finding: &Finding| {
+        finding.sides.iter().map(|side| format!("{} on {}", side.call, lane(&report, side.lane))).collect()
+    };
+    let found = report.findings.iter().map(|finding| {
+        let Finding { kind, offset, count, .. } = *finding;
+        Found { kind, sides: sides(finding), offset, count }
+    });
+    (found.collect(), report.text(false))
+}
+
+/// How a table calls a lane.
+fn lane(report: &Report, number: u32) -> String {
+    let Lane { kind, name, .. } = report.lanes.iter().find(|lane| lane.number == number).unwrap();
+    match kind {
+        LaneKind::Host => "host".to_owned(),
+        LaneKind::Legacy => "legacy".to_owned(),
+        LaneKind::PerThread => "per-thread".to_owned(),
+        LaneKind::Internal => "branch".to_owned(),
+        LaneKind::Blocking | LaneKind::NonBlocking => name.split(" (").next().unwrap().to_owned(),
+    }
+}
+
+/// Runs a table, and counts its mistakes and those that were found, and its false alarms.
+fn check(pairs: &[Pair]) {
+    let (mut missed, mut alarms, mut runs) = (Vec::new(), Vec::new(), 0);
+    for pair in pairs {
+        let mut first = None;
+        for schedule in schedules() {
+            runs += 2;
+            let (found, text) = findings(pair, &schedule, false);
+            let sides: Vec<String> = pair.sides.iter().map(|side| (*side).to_owned()).collect();
+            let is_it = found.len() == 1 && found[0].kind == pair.kind && found[0].sides == sides;
+            let same = first.get_or_insert_with(|| found.clone()) == &found;
+            if !is_it || !same {
+                let (name, kind) = (pair.name, pair.kind);
+                missed.push(format!("{name} under {schedule}: expected {kind:?} {sides:?}, found {found:?}\n{text}"));
+            }
+            let (found, text) = findings(pair, &schedule, true);
+            if !found.is_empty() {
+                alarms.push(format!("{} under {schedule}\n{text}", pair.name));
+            }
+        }
+    }
+    let (count, schedules) = (pairs.len(), schedules().len());
+    println!(
+        "{count} pairs under {schedules} schedules, {runs} runs: {} mistakes missed, {} false alarms",
+        missed.len(),
+        alarms.len()
+    );
+    assert!(
+        missed.is_empty() && alarms.is_empty(),
+        "missed: {}\nfalse alarms: {}",
+        missed.join("\n"),
+        alarms.join("\n")
+    );
+}
+
+#[test]
+fn every_planted_bug_is_found_and_nothing_else() {
+    let all: Vec<&Pair> = ALL.iter().copied().flatten().collect();
+    let mut names: Vec<&str> = all.iter().map(|pair| pair.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all.len(), "two pairs have one name");
+    assert!(all.len() >= 60, "{} pairs", all.len());
+    println!("{} planted bugs", all.len());
+}
+
+macro_rules! themes {
+    ($($theme:ident)*) => {$(
+        #[test]
+        fn $theme() {
+            check($theme::PAIRS);
+        }
+    )*};
+}
+themes! {
+    bounds default_streams devices events frees handles host_functions host_memory leaks pools streams threads
+    uninitialized
+}
+
+const NON_BLOCKING: u32 = CU_STREAM_NON_BLOCKING;
+
+impl Program {
+    /// Device memory that was written, and waited for.
+    fn written(&self, size: usize) -> CUdeviceptr {
+        let memory = self.alloc(size);
+        ok!(self, cuMemsetD8_v2(memory, 0, size));
+        ok!(self, cuCtxSynchronize());
+        memory
+    }
+
+    fn copy(&self, to: CUdeviceptr, from: CUdeviceptr, size: usize, stream: CUstream) {
+        ok!(self, cuMemcpyDtoDAsync_v2(to, from, size, stream));
+    }
+
+    /// Lets what comes next in one stream wait for what is in another.
+    fn order(&self, from: CUstream, to: CUstream) {
+        let event = self.event();
+        ok!(self, cuEventRecord(event, from));
+        ok!(self, cuStreamWaitEvent(to, event, 0));
+    }
+
+    fn managed(&self, size: usize) -> CUdeviceptr {
+        let mut address = 0;
+        ok!(self, cuMemAllocManaged(&mut address, size, CU_MEM_ATTACH_GLOBAL));
+        address
+    }
+
+    fn pool_memory(&self, size: usize, stream: CUstream) -> CUdeviceptr {
+        let mut address = 0;
+        ok!(self, cuMemAllocAsync(&mut address, size, stream));
+        address
+    }
+}
