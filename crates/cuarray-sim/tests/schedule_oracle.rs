@@ -199,7 +199,7 @@ fn allowed(steps: &[Step], pinned: bool) -> BTreeSet<Outcome> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 80, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_schedules_have_allowed_outcomes(steps in steps(), pinned: bool, seed: u64) {
@@ -215,7 +215,7 @@ proptest! {
     #[test]
     fn all_schedules_have_all_allowed_outcomes(steps in steps(), pinned: bool) {
         let (allowed, outcomes) = (allowed(&steps, pinned), Mutex::new(BTreeSet::new()));
-        let bounds = Bounds { schedules: 600, deviations: None };
+        let bounds = Bounds { schedules: 400, deviations: None };
         let exploration = explore(&Config::default(), bounds, |sim| {
             outcomes.lock().unwrap().insert(run(&Program::over(sim), &steps, pinned));
         });

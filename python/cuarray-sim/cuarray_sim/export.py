@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 
 from .library import is_installed, library_path
 
 __all__ = ["ask", "export"]
 
 
+@cache
 def export(name: str) -> ctypes._NamedFuncPointer:
-    """A function of the simulated driver that answers a ``CUresult``.
+    """A function of the simulated driver that answers a ``CUresult``; it stays the same while the process lives.
 
     :raises RuntimeError: the simulated driver is not installed in this process.
     """
@@ -21,7 +23,7 @@ def export(name: str) -> ctypes._NamedFuncPointer:
     return function
 
 
-def ask(name: str, *arguments: ctypes.c_char_p | ctypes.c_int64) -> tuple[int, str]:
+def ask(name: str, *arguments: ctypes.c_char_p | ctypes.c_int64 | ctypes.c_uint) -> tuple[int, str]:
     """The result of a function that gives a text, and the text; empty where it gave none.
 
     The function takes the arguments, then a buffer, its capacity, and where the text's length goes.

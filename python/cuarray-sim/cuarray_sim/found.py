@@ -10,7 +10,7 @@ import ctypes
 import json
 from typing import Any, TypedDict, cast
 
-from .library import is_installed, library_path
+from .export import ask, export
 
 __all__ = [
     "Finding",
@@ -122,27 +122,14 @@ def take_over(key: int) -> None:
     _call("cuarraySimTakeOver", ctypes.c_void_p(key))
 
 
-def _export(name: str) -> Any:
-    if not is_installed():
-        raise RuntimeError("the simulated driver is not installed in this process; call cuarray_sim.install() first")
-    return getattr(ctypes.CDLL(str(library_path())), name)
-
-
 def _call(name: str, *arguments: Any) -> None:
-    result = _export(name)(*arguments)
+    result = export(name)(*arguments)
     if result != 0:
         raise RuntimeError(f"{name} failed: CUresult {result}")
 
 
 def _report(flags: int) -> str:
-    export = _export("cuarraySimFindings")
-    export.argtypes = [ctypes.c_uint, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)]
-    capacity, length = 0, ctypes.c_size_t(1 << 12)
-    # The text ends with a nul, and may grow between two calls: another thread may be using the driver.
-    while length.value >= capacity:
-        capacity = 2 * length.value
-        text = ctypes.create_string_buffer(capacity)
-        result = export(flags, text, capacity, ctypes.byref(length))
-        if result != 0 and length.value < capacity:
-            raise RuntimeError(f"the simulated driver gave no report: CUresult {result}")
-    return text.raw[: length.value].decode()
+    result, text = ask("cuarraySimFindings", ctypes.c_uint(flags))
+    if result != 0:
+        raise RuntimeError(f"the simulated driver gave no report: CUresult {result}")
+    return text
