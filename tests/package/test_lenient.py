@@ -12,7 +12,7 @@ import cuarray
 
 
 class Raising:
-    """Asked for anything, it raises."""
+    """A sequence that raises when it is asked for anything."""
 
     def __init__(self, error: type[BaseException]) -> None:
         self.error = error
@@ -20,14 +20,23 @@ class Raising:
     def __iter__(self) -> Any:
         raise self.error("asked")
 
+    def __getitem__(self, index: int) -> Any:
+        raise self.error("asked")
+
     def __bool__(self) -> bool:
         raise self.error("asked")
 
 
+class Endless:
+    def __getitem__(self, index: int) -> int:
+        return 1
+
+
 @pytest.mark.parametrize("key", ["shape", "strides", "data"])
-def test_a_sequence_without_end_is_refused_for_its_length(key: str) -> None:
+@pytest.mark.parametrize("value", [Endless(), itertools.repeat(1)], ids=["sequence", "iterator"])
+def test_a_sequence_without_end_is_refused(key: str, value: Any) -> None:
     with pytest.raises(ValueError, match=key):
-        cuarray.interface(describe(**{key: itertools.repeat(1)}), strict=False)
+        cuarray.interface(describe(**{key: value}), strict=False)
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyError, StopIteration, TypeError])
@@ -35,6 +44,14 @@ def test_a_sequence_without_end_is_refused_for_its_length(key: str) -> None:
 def test_what_raises_when_it_is_asked_is_of_a_wrong_type(key: str, error: type[Exception]) -> None:
     with pytest.raises(ValueError, match=rf"'{key}'.*Raising"):
         cuarray.interface(describe(**{key: Raising(error)}), strict=False)
+
+
+@pytest.mark.parametrize("value", [{4096}, frozenset({2}), {4096: False}, b"22", iter([2]), "22"], ids=repr)
+@pytest.mark.parametrize("key", ["shape", "strides", "data"])
+def test_only_a_sequence_can_stand_for_a_tuple(key: str, value: Any) -> None:
+    """A set has no order, the keys of a dictionary mean nothing, and bytes are a value."""
+    with pytest.raises(ValueError, match=key):
+        cuarray.interface(describe(**{key: value}), strict=False)
 
 
 def test_a_flag_that_raises_is_of_a_wrong_type() -> None:

@@ -363,6 +363,22 @@ def test_a_wrong_entry_is_refused(read: Callable[[dict[Any, Any]], object], row:
 
 
 @pytest.mark.parametrize("row", MALFORMED, ids=[f"{i}-{row.key}" for i, row in enumerate(MALFORMED)])
+def test_a_lenient_reading_refuses_it_or_lists_the_key(row: Row) -> None:
+    try:
+        read = cuarray.interface(row.interface(), strict=False)
+    except ValueError as error:
+        refusal = error
+    else:
+        assert any(note.startswith(f"'{row.key}': ") for note in read.forgiven)
+        taken = cuarray.as_cuda_array(Producer(row.interface()), sync=False, strict=False)
+        assert (taken.ptr, taken.shape, taken.typestr) == (read.ptr, read.shape, read.typestr)
+        return
+    assert type(refusal) is ValueError
+    assert "__cuda_array_interface__['" in str(refusal)
+    assert len(str(refusal)) < 1000
+
+
+@pytest.mark.parametrize("row", MALFORMED, ids=[f"{i}-{row.key}" for i, row in enumerate(MALFORMED)])
 def test_a_refusal_keeps_no_reference(row: Row) -> None:
     interface = row.interface()
     producer = Producer(interface)
@@ -678,6 +694,130 @@ def test_a_deep_descr_ends() -> None:
 def test_a_huge_shape_is_refused_quickly() -> None:
     with pytest.raises(ValueError, match="shape"):
         cuarray.interface(describe(shape=(1,) * 1_000_000))
+
+
+# --- subclasses that lie about what they hold -------------------------------------------------------------------------------
+
+
+class LyingDict(dict[str, Any]):
+    """Every method that a reader could ask raises or lies; what it holds is sound."""
+
+    def __getitem__(self, key: object) -> Any:
+        raise RuntimeError("asked")
+
+    get = keys = items = values = __iter__ = __getitem__  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return 0
+
+    def __contains__(self, key: object) -> bool:
+        return False
+
+
+class LyingTuple(tuple[Any, ...]):
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        return 10**9
+
+    def __iter__(self) -> Any:
+        raise RuntimeError("asked")
+
+    def __len__(self) -> int:
+        return 10**6
+
+
+class LyingText(str):
+    __slots__ = ()
+
+    def encode(self, *args: Any) -> bytes:  # type: ignore[override]
+        return b"<f8"
+
+    def __str__(self) -> str:
+        return "<f8"
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("asked")
+
+    def __hash__(self) -> int:
+        raise RuntimeError("asked")
+
+
+class LyingInt(int):
+    def __index__(self) -> int:
+        return 99
+
+    __int__ = __index__
+
+
+class OtherKey:
+    """Has the hash of another key, and raises when it is compared once ``armed``."""
+
+    armed = False
+
+    def __init__(self, like: str) -> None:
+        self.hash = hash(like)
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        if self.armed:
+            raise RuntimeError("asked")
+        return False
+
+
+@ways_in
+def test_what_a_subclass_holds_is_read_and_not_what_it_says(read: Callable[[dict[Any, Any]], Any]) -> None:
+    found = read(
+        LyingDict(
+            describe(
+                shape=LyingTuple((LyingInt(2),)),
+                strides=LyingTuple((LyingInt(-4),)),
+                typestr=LyingText("<f4"),
+                data=LyingTuple((LyingInt(4096), True)),
+            )
+        )
+    )
+    assert (found.shape, found.strides, found.typestr, found.ptr) == ((2,), (-4,), "<f4", 4096)
+
+
+@pytest.mark.parametrize("key", ["shape", "typestr", "data", "strides", "version", "stream", "descr", "mask"])
+@ways_in
+def test_keys_that_raise_when_compared_are_other_keys(read: Callable[[dict[Any, Any]], Any], key: str) -> None:
+    other = OtherKey(key)
+    sound: dict[Any, Any] = {other: 1, **describe()}
+    lacking = {name: value for name, value in sound.items() if name != "shape"}
+    other.armed = True
+    assert read(sound).shape == (2,)
+    with pytest.raises(ValueError, match=r"'shape'\]: the key is missing"):
+        read(lacking)
+
+
+class Unspeakable(Exception):
+    """Raises when it is printed."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("asked")
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize("read", [cuarray.as_cuda_array, cuarray.interface])
+def test_an_exception_that_cannot_be_printed_is_chained(read: Callable[[Any], object]) -> None:
+    raised = Unspeakable()
+    with pytest.raises(TypeError, match="Unspeakable") as chained:
+        read(Computed(raised))
+    assert chained.value.__cause__ is raised
+    assert not cuarray.is_cuda_array(Computed(raised))
+
+
+@pytest.mark.parametrize("raised", EXCEPTIONS, ids=lambda raised: type(raised).__name__)
+@ways_in
+def test_a_mask_whose_attribute_raises_is_refused(read: Callable[[dict[Any, Any]], Any], raised: Exception) -> None:
+    with pytest.raises(ValueError, match=type(raised).__name__) as refused:
+        read(describe(mask=Computed(raised)))
+    assert "__cuda_array_interface__['mask']" in str(refused.value)
 
 
 # --- what is sound, however odd --------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ use pyo3::{
     ffi, intern,
     prelude::*,
     sync::PyOnceLock,
-    types::{PyBool, PyDict, PyInt, PyString, PyTuple},
+    types::{PyBool, PyBytes, PyDict, PyInt, PyString, PyTuple},
 };
 use std::{borrow::Cow, ffi::CStr};
 
@@ -397,7 +397,10 @@ fn sequence<'py>(
     reading: &mut Reading<'_>,
 ) -> Result<Bound<'py, PyTuple>> {
     let wrong = || wrong_type(key, value, expected);
-    if value.is_instance_of::<PyString>() {
+    // Text and bytes are values, sets and dictionaries have no order that could mean anything.
+    // SAFETY: the value is held; this only looks at its type.
+    let is_sequence = unsafe { pyo3::ffi::PySequence_Check(value.as_ptr()) } == 1;
+    if !is_sequence || value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
         return Err(wrong());
     }
     reading.forgive(key, || format!("a {}, read as a tuple", type_name(value)), wrong)?;
