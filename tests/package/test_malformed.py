@@ -302,6 +302,7 @@ MALFORMED: list[Row] = [
     wrong("descr", [("x", "<f4", (-2,))], typestr="|V8", shown="-2"),
     wrong("descr", [("x", "<f4", "2")], typestr="|V8", shown="2"),
     wrong("descr", [("x", "<f4", (2**62, 2**62))], typestr="|V8", shown=str(2**62)),
+    wrong("descr", [("", "|V0")] * 65_537, typestr="|V8", shown="65536"),
     # mask: no CUDA array, or one that is no mask of this array
     wrong("mask", True, "bool"),
     wrong("mask", False, "bool"),
