@@ -28,4 +28,23 @@ pairs! {
             ok!(p, cuCtxSynchronize());
         }
     }
+    a_stream: Leak ["cuStreamCreate on host"], |p, right| {
+        let stream = p.stream(0);
+        if right {
+            ok!(p, cuStreamDestroy_v2(stream));
+        }
+    }
+    an_event: Leak ["cuEventCreate on host"], |p, right| {
+        let event = p.event();
+        if right {
+            ok!(p, cuEventDestroy_v2(event));
+        }
+    }
+    registered_memory: Leak ["cuMemHostRegister_v2 on host"], |p, right| {
+        let host = Box::leak(Box::new([0_u8; 64])).as_mut_ptr().cast();
+        ok!(p, cuMemHostRegister_v2(host, 64, 0));
+        if right {
+            ok!(p, cuMemHostUnregister(host));
+        }
+    }
 }

@@ -13,6 +13,7 @@ mod default_streams;
 mod devices;
 mod events;
 mod frees;
+mod graphs;
 mod handles;
 mod host_functions;
 mod host_memory;
@@ -55,12 +56,13 @@ macro_rules! pairs {
 }
 use pairs;
 
-const ALL: [&[Pair]; 13] = [
+const ALL: [&[Pair]; 14] = [
     bounds::PAIRS,
     default_streams::PAIRS,
     devices::PAIRS,
     events::PAIRS,
     frees::PAIRS,
+    graphs::PAIRS,
     handles::PAIRS,
     host_functions::PAIRS,
     host_memory::PAIRS,
@@ -170,7 +172,7 @@ macro_rules! themes {
     )*};
 }
 themes! {
-    bounds default_streams devices events frees handles host_functions host_memory leaks pools streams threads
+    bounds default_streams devices events frees graphs handles host_functions host_memory leaks pools streams threads
     uninitialized
 }
 
