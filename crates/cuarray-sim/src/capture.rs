@@ -12,12 +12,14 @@
 //! Driver API: [`cuStreamBeginCapture`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html) and its
 //! neighbours; the rules are those of the programming guide's section on prohibited and unhandled operations.
 
+use crate::check::Operation;
 use crate::driver::Answer;
 use crate::graph::{Action, Owner};
 use crate::state::State;
 use crate::stream::Kind;
 use cuarray_abi::*;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// One capture, from its begin to its end.
 pub(crate) struct Capture {
@@ -30,6 +32,8 @@ pub(crate) struct Capture {
     /// The thread that began it.
     pub thread: u64,
     pub invalidated: bool,
+    /// The call that began it, while findings are on.
+    pub begun: Option<Arc<Operation>>,
     /// The streams that take part.
     pub streams: BTreeSet<CUstream>,
     /// Where streams ended that were destroyed meanwhile.
@@ -170,6 +174,7 @@ impl State {
         for id in captures {
             if let Some(capture) = self.captures.get_mut(id) {
                 capture.invalidated = true;
+                self.refused_by = capture.begun.clone();
             }
         }
         if captures.is_empty() { Ok(()) } else { Err(code) }
@@ -271,6 +276,7 @@ impl State {
             mode,
             thread,
             invalidated: false,
+            begun: self.noted(),
             streams: BTreeSet::new(),
             loose: Vec::new(),
         };

@@ -3,7 +3,7 @@
 //! A call takes the lock once. Whatever runs foreign code (a host function) lets go of it first.
 
 use crate::capture::Captures;
-use crate::check::{Checks, Running};
+use crate::check::{Checks, Operation, Running};
 use crate::context::Context;
 use crate::device::Device;
 use crate::event::Event;
@@ -16,6 +16,7 @@ use crate::schedule::chosen::Mode;
 use crate::stream::Stream;
 use cuarray_abi::*;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The state of one driver.
@@ -29,6 +30,8 @@ pub(crate) struct State {
     /// Pending links, with the context that each was made in.
     pub links: HashMap<CUlinkState, CUcontext>,
     pub captures: Captures,
+    /// The begin of the capture that a call was last refused for.
+    pub refused_by: Option<Arc<Operation>>,
     pub graphs: HashMap<CUgraph, Graph>,
     pub graph_nodes: HashMap<CUgraphNode, Node>,
     pub graph_execs: HashMap<CUgraphExec, Exec>,
@@ -64,6 +67,7 @@ impl State {
             pools: HashMap::new(),
             links: HashMap::new(),
             captures: Captures::new(),
+            refused_by: None,
             graphs: HashMap::new(),
             graph_nodes: HashMap::new(),
             graph_execs: HashMap::new(),

@@ -69,6 +69,15 @@ pub(crate) fn caller() -> Option<Caller> {
     with(|thread| thread.caller.borrow().clone()).flatten()
 }
 
+/// Calls `f` while this thread's call seems to be another one: that which `caller` says.
+pub(crate) fn while_calling<R>(caller: Option<Caller>, f: impl FnOnce() -> R) -> R {
+    let replace = |caller| with(|thread| thread.caller.replace(caller)).flatten();
+    let own = replace(caller);
+    let result = f();
+    replace(own);
+    result
+}
+
 /// Calls `f` with the calling thread's context stack for the driver of this number.
 pub(crate) fn with_contexts<R>(driver: u64, f: impl FnOnce(&mut Vec<CUcontext>) -> R) -> Option<R> {
     with(|thread| {

@@ -3,7 +3,7 @@
 //! These are the only functions that the rest of the driver calls when something synchronizes. Each does nothing
 //! while findings are off. `docs/happens-before.md` says which call uses which, and why.
 
-use super::{Block, Caller, Checks, Clock, DYING, Doing, Entry, Kind, Lane, Party, Region, Ticket};
+use super::{Block, Caller, Checks, Clock, DYING, Doing, Entry, Kind, Lane, Operation, Party, Region, Ticket};
 use crate::copy::{Copy, Fill, Source};
 use crate::finding::{Deed, LaneKind, Object, Range};
 use crate::memory;
@@ -12,6 +12,7 @@ use crate::state::State;
 use crate::stream;
 use crate::thread;
 use cuarray_abi::*;
+use std::sync::Arc;
 
 impl State {
     /// The lane of a stream, made when it is first needed.
@@ -254,11 +255,18 @@ impl State {
         self.checks.find(Kind::DestroyedHandle, None, Some(Object { kind, handle }), parties, Some(missing));
     }
 
-    /// A call that waits for, or asks after, work that is only being captured.
+    /// The call of this thread as an operation, for what may be found wrong with it later.
+    pub(crate) fn noted(&mut self) -> Option<Arc<Operation>> {
+        let caller = thread::caller().filter(|_| self.checks.on)?;
+        Some(self.checks.host_operation(caller, Vec::new(), Doing::Touches(Vec::new())).operation)
+    }
+
+    /// A call that waits for, or asks after, work that is only being captured; the capture's begin is named, if it is in progress.
     pub(crate) fn captured_synchronized(&mut self, kind: &'static str, handle: u64) {
         let Some(caller) = thread::caller().filter(|_| self.checks.on) else { return };
         let ticket = self.checks.host_operation(caller, Vec::new(), Doing::Touches(Vec::new()));
-        let parties = vec![Party::naming(&ticket.operation, Deed::Synchronize)];
+        let begun = self.refused_by.take().map(|begun| Party::naming(&begun, Deed::Use));
+        let parties = begun.into_iter().chain([Party::naming(&ticket.operation, Deed::Synchronize)]).collect();
         let missing =
             "end the capture and launch its graph before waiting, or ask cuStreamIsCapturing first".to_owned();
         self.checks.find(Kind::CapturedStreamSynchronized, None, Some(Object { kind, handle }), parties, Some(missing));

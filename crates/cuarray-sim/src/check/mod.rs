@@ -48,6 +48,8 @@ pub(crate) struct Caller {
     pub thread: u64,
     pub call: &'static str,
     pub site: Arc<Site>,
+    /// More about the call.
+    pub detail: Option<Arc<str>>,
 }
 
 /// What reports say of a lane.
@@ -148,7 +150,7 @@ impl Checks {
             lane,
             thread: caller.thread,
             call: caller.call,
-            detail: None,
+            detail: caller.detail,
             site: caller.site,
             after: after.into_boxed_slice(),
             accesses,

@@ -14,7 +14,7 @@ pub(crate) struct Operation {
     /// The number of the thread that made the call.
     pub thread: u64,
     pub call: &'static str,
-    pub detail: Option<Box<str>>,
+    pub detail: Option<Arc<str>>,
     pub site: Arc<Site>,
     /// What it comes after in other lanes because of this call.
     pub after: Box<[u64]>,

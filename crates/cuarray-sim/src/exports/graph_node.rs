@@ -301,7 +301,7 @@ fn change(state: &mut State, node: CUgraphNode, action: Action) -> Answer {
     if found.action.kind() != action.kind() {
         return Err(INVALID_VALUE);
     }
-    found.action = action;
+    (found.action, found.made) = (action, thread::caller());
     Ok(())
 }
 

@@ -141,7 +141,12 @@ fn shield<const N: usize>(
         let site =
             if export.located && allowed.is_ok() && driver.finds() { site::capture(entry) } else { site::unknown() };
         let call = Call { driver: &driver, site, thread: number, per_thread: export.per_thread };
-        let caller = driver.finds().then(|| Caller { thread: number, call: export.symbol, site: call.site.clone() });
+        let caller = driver.finds().then(|| Caller {
+            thread: number,
+            call: export.symbol,
+            site: call.site.clone(),
+            detail: None,
+        });
         thread::with(|thread| thread.caller.replace(caller));
         let safe = || match export.capture_unsafe {
             true => call.lock().forbid_unsafe(number, call.capture_mode()),
@@ -167,7 +172,7 @@ fn shield<const N: usize>(
                 if driver.finds() && allowed.is_ok() {
                     if !export.located {
                         let site = site::capture(entry);
-                        let caller = Caller { thread: number, call: export.symbol, site };
+                        let caller = Caller { thread: number, call: export.symbol, site, detail: None };
                         thread::with(|thread| thread.caller.replace(Some(caller)));
                     }
                     look_at_refusal(&call, export.symbol, code, &arguments());

@@ -7,13 +7,15 @@
 
 use super::layout::{Layout, Step};
 use super::{Action, INVALID_VALUE, Owner, References, fresh_id};
-use crate::check::Clock;
+use crate::check::{Caller, Clock};
 use crate::copy::{Copy, Source};
 use crate::schedule::{Point, Work};
 use crate::state::State;
 use crate::stream::{Kind, Stream};
+use crate::thread;
 use cuarray_abi::*;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// One executable graph.
 pub(crate) struct Exec {
@@ -163,10 +165,10 @@ impl State {
         if let Some(clock) = self.exec(handle)?.last_clock.clone() {
             self.stream_learns(stream, &clock);
         }
-        let start = self.enqueue(stream, Work::Wait, last.into_iter().collect())?;
+        let mut start = self.enqueue(stream, Work::Wait, last.into_iter().collect())?;
         for address in leftovers {
             self.release_live(address);
-            self.enqueue(stream, Work::Release { address }, Vec::new())?;
+            start = self.enqueue(stream, Work::Release { address }, Vec::new())?;
         }
         let lanes = self.lanes(handle, stream)?;
         let steps = std::mem::take(&mut self.exec_mut(handle)?.steps);
@@ -247,10 +249,15 @@ impl State {
         // What each step knows: a point that is no longer its lane's last does not tell any more.
         let mut clocks: Vec<Option<Clock>> = Vec::with_capacity(steps.len());
         let mut begun = vec![false; lanes.len()];
+        let start_clock = self.clock_of(lanes[0]);
+        let detail = thread::caller().map(|launch| Arc::from(format!("in a graph, launched at {}", launch.site)));
         for step in steps {
             let mut after: Vec<Point> = step.after.iter().filter_map(|step| points.get(*step).copied()).collect();
             if step.lane != 0 && !std::mem::replace(&mut begun[step.lane], true) && after.is_empty() {
                 after.push(start);
+                if let Some(clock) = &start_clock {
+                    self.stream_learns(lanes[step.lane], clock);
+                }
             }
             let lane = lanes[step.lane];
             let work = self.work_of(handle, step.node, lane, &mut after);
@@ -258,7 +265,10 @@ impl State {
             for clock in known.collect::<Vec<Clock>>() {
                 self.stream_learns(lane, &clock);
             }
-            points.push(self.enqueue(lane, work, after)?);
+            // Findings name the call that the node comes from.
+            let made = self.graph_nodes.get(&step.node).and_then(|node| node.made.clone());
+            let made = made.map(|made| Caller { detail: detail.clone(), ..made }).or_else(thread::caller);
+            points.push(thread::while_calling(made, || self.enqueue(lane, work, after))?);
             clocks.push(self.clock_of(lane));
         }
         Ok(points)

@@ -20,7 +20,9 @@ pub(crate) use exec::Exec;
 pub(crate) use memory::GraphMemory;
 pub(crate) use objects::{References, UserObject};
 
+use crate::check::Caller;
 use crate::state::State;
+use crate::thread;
 use cuarray_abi::*;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -63,6 +65,8 @@ pub(crate) struct Node {
     pub action: Action,
     /// The nodes that come before it, each once, in the order in which the edges were added.
     pub after: Vec<CUgraphNode>,
+    /// The call that added or captured it, while findings are on.
+    pub made: Option<Caller>,
 }
 
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
@@ -126,7 +130,7 @@ impl State {
         owner.nodes.push(handle);
         owner.last_number += 1;
         let number = owner.last_number;
-        self.graph_nodes.insert(handle, Node { graph, number, action, after });
+        self.graph_nodes.insert(handle, Node { graph, number, action, after, made: thread::caller() });
         Ok(handle)
     }
 
@@ -200,8 +204,8 @@ impl State {
         }
         let mut numbers = 0;
         for handle in &order {
-            let Some(Node { number, action, after, .. }) = self.graph_nodes.get(handle) else { continue };
-            let (number, mut action) = (*number, action.clone());
+            let Some(Node { number, action, after, made, .. }) = self.graph_nodes.get(handle) else { continue };
+            let (number, mut action, made) = (*number, action.clone(), made.clone());
             let after = after.iter().filter_map(|before| clones.get(before).copied()).collect();
             let Some(copied) = clones.get(handle).copied() else { continue };
             if let Action::Child(child) = &mut action {
@@ -210,7 +214,7 @@ impl State {
                 clones.extend(nested.into_iter().flatten());
             }
             numbers = number.max(numbers);
-            self.graph_nodes.insert(copied, Node { graph: clone, number, action, after });
+            self.graph_nodes.insert(copied, Node { graph: clone, number, action, after, made });
         }
         let references = self.share_references(original);
         if let Some(graph) = self.graphs.get_mut(&clone) {

@@ -4,10 +4,15 @@
 //! and fills of rows keep their shape. Launches that are pending are not affected: they were made from the old parameters.
 
 use super::{Action, CopyNode, FillNode};
+use crate::check::Caller;
 use crate::copy::{End, Extent};
 use crate::state::State;
+use crate::thread;
 use cuarray_abi::*;
 use std::collections::HashMap;
+
+/// What a node is to do, and whose call that was.
+type Change = (CUgraphNode, Action, Option<Caller>);
 
 /// Why an update is refused, and the node of the new graph at which.
 pub(crate) struct Refusal {
@@ -77,7 +82,7 @@ impl State {
         let old = &self.node(own)?.action;
         self.may_become(old, &action).map_err(|_| super::INVALID_VALUE)?;
         if let Some(node) = self.graph_nodes.get_mut(&own) {
-            node.action = action;
+            (node.action, node.made) = (action, thread::caller());
         }
         Ok(())
     }
@@ -114,16 +119,16 @@ impl State {
         Ok(())
     }
 
-    fn apply(&mut self, changes: Vec<(CUgraphNode, Action)>) {
-        for (handle, action) in changes {
+    fn apply(&mut self, changes: Vec<Change>) {
+        for (handle, action, made) in changes {
             if let Some(node) = self.graph_nodes.get_mut(&handle) {
-                node.action = action;
+                (node.action, node.made) = (action, made);
             }
         }
     }
 
     /// Pairs the nodes of two graphs in the order in which they were added, and collects what each is to do.
-    fn pair(&self, old: CUgraph, new: CUgraph, changes: &mut Vec<(CUgraphNode, Action)>) -> Result<(), Refusal> {
+    fn pair(&self, old: CUgraph, new: CUgraph, changes: &mut Vec<Change>) -> Result<(), Refusal> {
         let changed = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
         let (Some(before), Some(after)) = (self.graphs.get(&old), self.graphs.get(&new)) else {
             return Err(refusal(CU_GRAPH_EXEC_UPDATE_ERROR, CUgraphNode::NULL));
@@ -145,9 +150,9 @@ impl State {
             }
             match (&a.action, &b.action) {
                 (Action::Child(a), Action::Child(b)) => self.pair(*a, *b, changes)?,
-                (a, b) => {
-                    self.may_become(a, b).map_err(|result| refusal(result, *other))?;
-                    changes.push((*own, b.clone()));
+                (old, new) => {
+                    self.may_become(old, new).map_err(|result| refusal(result, *other))?;
+                    changes.push((*own, new.clone(), b.made.clone()));
                 }
             }
         }

@@ -109,7 +109,8 @@ fn a_stream_that_captures_is_not_synchronized_with() {
             _ => fails!(program, STREAM_CAPTURE_UNSUPPORTED, cuCtxSynchronize()),
         }
         let finding = only(&program);
-        assert_eq!((finding.kind, finding.sides[0].call), (Kind::CapturedStreamSynchronized, call));
+        assert_eq!(finding.kind, Kind::CapturedStreamSynchronized);
+        assert_eq!([finding.sides[0].call, finding.sides[1].call], ["cuStreamBeginCapture_v2", call]);
         fails!(program, STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &mut graph));
     }
     program.sim.clear_findings();
@@ -118,4 +119,147 @@ fn a_stream_that_captures_is_not_synchronized_with() {
     ok!(program, cuEventRecord(event, stream));
     fails!(program, CAPTURED_EVENT, cuEventSynchronize(event));
     assert_eq!(only(&program).object.unwrap().handle, event.0 as u64);
+}
+
+#[test]
+fn every_branch_comes_after_the_streams_earlier_work_and_before_its_later_work() {
+    for in_between in [false, true] {
+        under_each_schedule(|program| {
+            let [stream, other] = [CU_STREAM_NON_BLOCKING; 2].map(|flags| program.stream(flags));
+            let (memory, mut graph, mut exec) = (program.alloc(64), CUgraph::NULL, CUgraphExec::NULL);
+            program.fill(memory, 1, 64, stream);
+            ok!(program, cuGraphCreate(&mut graph, 0));
+            for branch in 0..4 {
+                let params = CUDA_MEMSET_NODE_PARAMS {
+                    dst: memory + 16 * branch,
+                    pitch: 0,
+                    value: 2,
+                    elementSize: 1,
+                    width: 16,
+                    height: 1,
+                };
+                let (mut node, none) = (CUgraphNode::NULL, std::ptr::null());
+                ok!(program, cuGraphAddMemsetNode(&mut node, graph, none, 0, &params, program.context));
+            }
+            ok!(program, cuGraphInstantiateWithFlags(&mut exec, graph, 0));
+            ok!(program, cuGraphLaunch(exec, stream));
+            // Another stream in between is no neighbour.
+            if in_between {
+                program.fill(memory, 3, 64, other);
+            }
+            ok!(program, cuGraphLaunch(exec, stream));
+            program.fill(memory, 4, 64, stream);
+            match in_between {
+                true => {
+                    assert!(kinds(program).iter().all(|kind| *kind == Kind::DataRace) && !kinds(program).is_empty())
+                }
+                false => clean(program),
+            }
+        });
+    }
+}
+
+#[test]
+fn a_race_in_a_graph_names_the_calls_that_were_captured() {
+    let program = Program::new();
+    let [origin, branch] = [CU_STREAM_NON_BLOCKING; 2].map(|flags| program.stream(flags));
+    let memory = program.alloc(64);
+    launched(&program, origin, || {
+        order(&program, origin, branch);
+        program.fill(memory, 1, 64, branch);
+        ok!(program, cuMemcpyDtoDAsync_v2(memory, memory + 32, 32, origin));
+        order(&program, branch, origin);
+    });
+    let races: Vec<Finding> =
+        program.sim.report().findings.into_iter().filter(|finding| finding.kind == Kind::DataRace).collect();
+    assert!(!races.is_empty());
+    for race in races {
+        assert_eq!(
+            race.sides.iter().map(|side| side.call).collect::<Vec<_>>(),
+            ["cuMemsetD8Async", "cuMemcpyDtoDAsync_v2"]
+        );
+        assert!(race.sides.iter().all(|side| side.detail.as_deref().unwrap().starts_with("in a graph, launched at ")));
+    }
+}
+
+/// A graph that allocates memory, fills it and, perhaps, frees it, launched in `stream`. Answers the memory.
+fn allocating(program: &Program, stream: CUstream, freed: bool, flags: u64, launches: usize) -> CUdeviceptr {
+    let (mut graph, mut exec, mut memory) = (CUgraph::NULL, CUgraphExec::NULL, 0);
+    ok!(program, cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    ok!(program, cuMemAllocAsync(&mut memory, 64, stream));
+    program.fill(memory, 1, 64, stream);
+    if freed {
+        ok!(program, cuMemFreeAsync(memory, stream));
+    }
+    ok!(program, cuStreamEndCapture(stream, &mut graph));
+    ok!(program, cuGraphInstantiateWithFlags(&mut exec, graph, flags));
+    for _ in 0..launches {
+        ok!(program, cuGraphLaunch(exec, stream));
+    }
+    memory
+}
+
+#[test]
+fn memory_of_a_graph_is_used_behind_its_launch_and_before_its_release() {
+    for ordered in [true, false] {
+        under_each_schedule(|program| {
+            let [stream, other] = [CU_STREAM_NON_BLOCKING; 2].map(|flags| program.stream(flags));
+            let memory = allocating(program, stream, false, 0, 1);
+            if ordered {
+                order(program, stream, other);
+            }
+            program.fill(memory, 2, 64, other);
+            match ordered {
+                true => clean(program),
+                false => assert!(
+                    kinds(program).contains(&Kind::UseBeforeAllocation) || kinds(program).contains(&Kind::DataRace)
+                ),
+            }
+        });
+    }
+}
+
+#[test]
+fn launches_that_free_their_memory_themselves_or_leave_it_to_the_next_are_clean() {
+    under_each_schedule(|program| {
+        let stream = program.stream(CU_STREAM_NON_BLOCKING);
+        allocating(program, stream, true, 0, 3);
+        let memory = allocating(program, stream, false, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH, 3);
+        program.fill(memory, 2, 64, stream);
+        clean(program);
+    });
+}
+
+#[test]
+fn what_the_last_launch_left_is_freed_before_any_branch_of_the_next_begins() {
+    for schedule in [Schedule::Lazy, Schedule::Eager] {
+        let program = Program::with(Config { schedule, ..Config::default() });
+        let (stream, mut graph, mut exec) = (program.stream(CU_STREAM_NON_BLOCKING), CUgraph::NULL, CUgraphExec::NULL);
+        let (mut first, mut node, none) = (CUgraphNode::NULL, CUgraphNode::NULL, std::ptr::null());
+        // SAFETY: all-zero is a valid description.
+        let mut params: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { std::mem::zeroed() };
+        params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+        params.poolProps.location = CUmemLocation { kind: CU_MEM_LOCATION_TYPE_DEVICE, id: 0 };
+        params.bytesize = 64;
+        ok!(program, cuGraphCreate(&mut graph, 0));
+        // The allocation is on the second lane.
+        ok!(program, cuGraphAddEmptyNode(&mut first, graph, none, 0));
+        ok!(program, cuGraphAddMemAllocNode(&mut node, graph, none, 0, &mut params));
+        let (mut record, event) = (CUgraphNode::NULL, program.event());
+        ok!(program, cuGraphAddEventRecordNode(&mut record, graph, &node, 1, event));
+        let flags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+        ok!(program, cuGraphInstantiateWithFlags(&mut exec, graph, flags));
+        let used_at_most = [(); 3].map(|()| {
+            ok!(program, cuGraphLaunch(exec, stream));
+            program.fill(params.dptr, 1, 64, stream);
+            // Forces the branch, and nothing in the stream of the launch that does not come before it.
+            ok!(program, cuEventSynchronize(event));
+            let mut used = 0_u64;
+            let attribute = CU_GRAPH_MEM_ATTR_USED_MEM_HIGH;
+            ok!(program, cuDeviceGetGraphMemAttribute(0, attribute, (&raw mut used).cast()));
+            used
+        });
+        clean(&program);
+        assert!(used_at_most.iter().all(|used| *used == used_at_most[0] && *used > 0), "{used_at_most:?}");
+    }
 }
