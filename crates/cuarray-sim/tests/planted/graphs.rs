@@ -21,7 +21,7 @@ fn fill(p: &Program, graph: CUgraph, after: &[CUgraphNode], memory: CUdeviceptr)
 }
 
 pairs! {
-    branches_that_meet_too_late: DataRace ["cuGraphLaunch on stream 1", "cuGraphLaunch on branch"], |p, right| {
+    branches_that_meet_too_late: DataRace ["cuMemsetD8Async on stream 1", "cuMemsetD8Async on branch"], |p, right| {
         let (origin, branch, memory) = (p.stream(NON_BLOCKING), p.stream(NON_BLOCKING), p.alloc(64));
         let exec = captured(p, origin, || {
             p.order(origin, branch);
@@ -34,7 +34,7 @@ pairs! {
         });
         ok!(p, cuGraphLaunch(exec, origin));
     }
-    nodes_without_an_edge: DataRace ["cuGraphLaunch on stream 1", "cuGraphLaunch on branch"], |p, right| {
+    nodes_without_an_edge: DataRace ["cuGraphAddMemsetNode on stream 1", "cuGraphAddMemsetNode on branch"], |p, right| {
         let (stream, memory) = (p.stream(0), p.alloc(64));
         let (mut graph, mut exec) = (CUgraph::NULL, CUgraphExec::NULL);
         ok!(p, cuGraphCreate(&mut graph, 0));
@@ -43,7 +43,7 @@ pairs! {
         ok!(p, cuGraphInstantiateWithFlags(&mut exec, graph, 0));
         ok!(p, cuGraphLaunch(exec, stream));
     }
-    a_launch_and_another_stream: DataRace ["cuGraphLaunch on stream 1", "cuMemsetD8Async on stream 2"], |p, right| {
+    a_launch_and_another_stream: DataRace ["cuMemsetD8Async on stream 1", "cuMemsetD8Async on stream 2"], |p, right| {
         let (stream, other, memory) = (p.stream(NON_BLOCKING), p.stream(NON_BLOCKING), p.alloc(64));
         let exec = captured(p, stream, || p.fill(memory, 1, 64, stream));
         ok!(p, cuGraphLaunch(exec, stream));
@@ -52,7 +52,7 @@ pairs! {
         }
         p.fill(memory, 2, 64, other);
     }
-    a_launch_before_its_input_is_there: DataRace ["cuMemsetD8Async on stream 1", "cuGraphLaunch on stream 2"], |p, right| {
+    a_launch_before_its_input_is_there: DataRace ["cuMemsetD8Async on stream 1", "cuMemcpyDtoDAsync_v2 on stream 2"], |p, right| {
         let (stream, other) = (p.stream(NON_BLOCKING), p.stream(NON_BLOCKING));
         let (memory, copy) = (p.written(64), p.alloc(64));
         let exec = captured(p, stream, || p.copy(copy, memory, 64, stream));
@@ -62,7 +62,7 @@ pairs! {
         }
         ok!(p, cuGraphLaunch(exec, stream));
     }
-    two_graphs_in_two_streams: DataRace ["cuGraphLaunch on stream 1", "cuGraphLaunch on stream 2"], |p, right| {
+    two_graphs_in_two_streams: DataRace ["cuMemsetD8Async on stream 1", "cuMemsetD8Async on stream 2"], |p, right| {
         let (one, two, memory) = (p.stream(NON_BLOCKING), p.stream(NON_BLOCKING), p.alloc(64));
         let execs = [1, 2].map(|value| captured(p, one, || p.fill(memory, value, 64, one)));
         ok!(p, cuGraphLaunch(execs[0], one));
@@ -78,7 +78,7 @@ pairs! {
         captured(p, two, || p.fill(copy, 1, 64, two));
         p.copy(copy, memory, 64, two);
     }
-    a_capturing_stream_synchronized: CapturedStreamSynchronized ["cuStreamSynchronize on host"], |p, right| {
+    a_capturing_stream_synchronized: CapturedStreamSynchronized ["cuStreamBeginCapture_v2 on host", "cuStreamSynchronize on host"], |p, right| {
         let (stream, other, memory, mut graph) = (p.stream(NON_BLOCKING), p.stream(NON_BLOCKING), p.alloc(64), CUgraph::NULL);
         ok!(p, cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
         p.fill(memory, 1, 64, stream);
@@ -89,7 +89,7 @@ pairs! {
         }
         call!(p, cuStreamEndCapture(stream, &mut graph));
     }
-    a_captured_event_synchronized: CapturedStreamSynchronized ["cuEventSynchronize on host"], |p, right| {
+    a_captured_event_synchronized: CapturedStreamSynchronized ["cuStreamBeginCapture_v2 on host", "cuEventSynchronize on host"], |p, right| {
         let (stream, event, mut graph) = (p.stream(NON_BLOCKING), p.event(), CUgraph::NULL);
         ok!(p, cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
         if right {
@@ -101,7 +101,7 @@ pairs! {
         }
         call!(p, cuStreamEndCapture(stream, &mut graph));
     }
-    a_download_in_a_graph_read_too_early: DataRace ["cuGraphLaunch on stream 1", "host read on host"], |p, right| {
+    a_download_in_a_graph_read_too_early: DataRace ["cuMemcpyDtoHAsync_v2 on stream 1", "host read on host"], |p, right| {
         let (stream, memory, host) = (p.stream(NON_BLOCKING), p.written(64), p.pinned(64));
         let exec = captured(p, stream, || ok!(p, cuMemcpyDtoHAsync_v2(host.cast(), memory, 64, stream)));
         read(host);
