@@ -160,7 +160,8 @@ fn shield<const N: usize>(
             }
             let answer = if left_out { Ok(()) } else { body(call) };
             let answer = answer.and_then(|()| driver.between_calls());
-            if driver.host_access_changed.swap(false, Ordering::Relaxed) {
+            let changed = &driver.host_access_changed;
+            if changed.load(Ordering::Relaxed) && changed.swap(false, Ordering::Relaxed) {
                 driver.lock().settle_host_access();
             }
             answer
