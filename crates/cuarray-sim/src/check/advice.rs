@@ -6,8 +6,15 @@ use crate::finding::LaneKind;
 
 /// The edge from the earlier call to the later one that the program lacks.
 pub(super) fn missing(checks: &Checks, first: &Operation, second: &Operation) -> String {
+    if first.launch.is_some() && first.launch == second.launch {
+        return format!(
+            "add an edge between the two nodes of the graph: in a capture, record an event after {} and make the stream \
+             of {} wait for it before",
+            first.call, second.call
+        );
+    }
     let (before, after) = (call(first), call(second));
-    let (from, to) = (lane(checks, first), lane(checks, second));
+    let (from, to) = (outside(checks, first), outside(checks, second));
     match (is_host(checks, first), is_host(checks, second)) {
         (false, false) => {
             format!("record an event on {from} after {before} and make {to} wait for it before {after}")
@@ -22,9 +29,19 @@ pub(super) fn missing(checks: &Checks, first: &Operation, second: &Operation) ->
     }
 }
 
+/// Where the program can order an operation: of a branch of a graph, where the graph was launched.
+fn outside(checks: &Checks, operation: &Operation) -> String {
+    let begin = |launch| checks.history.binary_search_by_key(&launch, |other| other.ordinal).ok();
+    let launch = operation.launch.and_then(begin).and_then(|index| checks.history.get(index));
+    lane(checks, launch.map_or(operation, |launch| launch))
+}
+
 /// A call as a sentence names it.
 fn call(operation: &Operation) -> String {
-    format!("{} (operation {})", operation.call, operation.ordinal)
+    match operation.launch {
+        Some(launch) => format!("the launch of the graph (operation {launch})"),
+        None => format!("{} (operation {})", operation.call, operation.ordinal),
+    }
 }
 
 fn is_host(checks: &Checks, operation: &Operation) -> bool {

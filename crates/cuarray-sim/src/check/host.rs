@@ -55,7 +55,13 @@ impl State {
 
     fn host_accessed(&mut self, fault: &Fault) {
         let (call, deed) = if fault.writes { ("host write", Deed::Write) } else { ("host read", Deed::Read) };
-        let caller = Caller { thread: thread::number_of(fault.thread), call, site: fault.spot.site(), detail: None };
+        let caller = Caller {
+            thread: thread::number_of(fault.thread),
+            call,
+            site: fault.spot.site(),
+            detail: None,
+            launch: None,
+        };
         let doing = Doing::Touches(vec![(Region::row(fault.address, 1), deed)]);
         if let Some(running) = self.running.iter().find(|running| running.thread == fault.thread) {
             let function = running.clock.clone();

@@ -50,6 +50,8 @@ pub(crate) struct Caller {
     pub site: Arc<Site>,
     /// More about the call.
     pub detail: Option<Arc<str>>,
+    /// For a node of a graph: the operation with which the launch began.
+    pub launch: Option<u64>,
 }
 
 /// What reports say of a lane.
@@ -151,6 +153,7 @@ impl Checks {
             thread: caller.thread,
             call: caller.call,
             detail: caller.detail,
+            launch: caller.launch,
             site: caller.site,
             after: after.into_boxed_slice(),
             accesses,

@@ -15,6 +15,8 @@ pub(crate) struct Operation {
     pub thread: u64,
     pub call: &'static str,
     pub detail: Option<Arc<str>>,
+    /// For a node of a graph: the operation with which the launch began.
+    pub launch: Option<u64>,
     pub site: Arc<Site>,
     /// What it comes after in other lanes because of this call.
     pub after: Box<[u64]>,

@@ -478,6 +478,7 @@ mod tests {
             thread: 1,
             call: "",
             detail: None,
+            launch: None,
             site: site::unknown(),
             after: Box::default(),
             accesses: OnceLock::new(),

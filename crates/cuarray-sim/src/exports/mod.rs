@@ -146,6 +146,7 @@ fn shield<const N: usize>(
             call: export.symbol,
             site: call.site.clone(),
             detail: None,
+            launch: None,
         });
         thread::with(|thread| thread.caller.replace(caller));
         let safe = || match export.capture_unsafe {
@@ -173,7 +174,7 @@ fn shield<const N: usize>(
                 if driver.finds() && allowed.is_ok() {
                     if !export.located {
                         let site = site::capture(entry);
-                        let caller = Caller { thread: number, call: export.symbol, site, detail: None };
+                        let caller = Caller { thread: number, call: export.symbol, site, detail: None, launch: None };
                         thread::with(|thread| thread.caller.replace(Some(caller)));
                     }
                     look_at_refusal(&call, export.symbol, code, &arguments());

@@ -250,6 +250,7 @@ impl State {
         let mut clocks: Vec<Option<Clock>> = Vec::with_capacity(steps.len());
         let mut begun = vec![false; lanes.len()];
         let start_clock = self.clock_of(lanes[0]);
+        let launch = start_clock.as_ref().map(|clock| clock.ordinal);
         let detail = thread::caller().map(|launch| Arc::from(format!("in a graph, launched at {}", launch.site)));
         for step in steps {
             let mut after: Vec<Point> = step.after.iter().filter_map(|step| points.get(*step).copied()).collect();
@@ -267,7 +268,7 @@ impl State {
             }
             // Findings name the call that the node comes from.
             let made = self.graph_nodes.get(&step.node).and_then(|node| node.made.clone());
-            let made = made.map(|made| Caller { detail: detail.clone(), ..made }).or_else(thread::caller);
+            let made = made.map(|made| Caller { detail: detail.clone(), launch, ..made }).or_else(thread::caller);
             points.push(thread::while_calling(made, || self.enqueue(lane, work, after))?);
             clocks.push(self.clock_of(lane));
         }

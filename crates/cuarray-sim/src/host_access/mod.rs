@@ -256,7 +256,10 @@ mod tests {
     fn operation(lane: u32) -> (Arc<Operation>, Clock) {
         let (call, site, accesses) = ("cuMemsetD8Async", crate::site::unknown(), Default::default());
         let (ordinal, thread, detail, after) = (1, 1, None, Box::default());
-        (Arc::new(Operation { ordinal, lane, thread, call, detail, site, after, accesses }), Lane::new(lane).clock())
+        (
+            Arc::new(Operation { ordinal, lane, thread, call, detail, launch: None, site, after, accesses }),
+            Lane::new(lane).clock(),
+        )
     }
 
     fn read(address: u64) -> u8 {

@@ -174,12 +174,38 @@ fn a_race_in_a_graph_names_the_calls_that_were_captured() {
         program.sim.report().findings.into_iter().filter(|finding| finding.kind == Kind::DataRace).collect();
     assert!(!races.is_empty());
     for race in races {
+        let missing = "add an edge between the two nodes of the graph: in a capture, record an event after cuMemsetD8Async and \
+                       make the stream of cuMemcpyDtoDAsync_v2 wait for it before";
+        assert_eq!(race.missing.as_deref(), Some(missing));
         assert_eq!(
             race.sides.iter().map(|side| side.call).collect::<Vec<_>>(),
             ["cuMemsetD8Async", "cuMemcpyDtoDAsync_v2"]
         );
         assert!(race.sides.iter().all(|side| side.detail.as_deref().unwrap().starts_with("in a graph, launched at ")));
     }
+}
+
+#[test]
+fn what_a_graph_lacks_outside_is_told_of_its_launch() {
+    let program = Program::new();
+    let [stream, other] = [CU_STREAM_NON_BLOCKING; 2].map(|flags| program.stream(flags));
+    let (memory, branches) = (program.alloc(64), program.stream(CU_STREAM_NON_BLOCKING));
+    launched(&program, stream, || {
+        order(&program, stream, branches);
+        ok!(program, cuMemcpyDtoDAsync_v2(memory, memory + 32, 8, stream));
+        program.fill(memory + 16, 1, 8, branches);
+        order(&program, branches, stream);
+    });
+    program.sim.clear_findings();
+    program.fill(memory + 16, 2, 8, other);
+    let finding = only(&program);
+    let missing = finding.missing.unwrap();
+    let (before, after) = missing.split_once(" after the launch of the graph (operation ").unwrap();
+    assert_eq!(before, "record an event on stream 1 (non-blocking)");
+    assert!(
+        after.contains(" and make stream 2 (non-blocking) wait for it before cuMemsetD8Async (operation "),
+        "{after}"
+    );
 }
 
 /// A graph that allocates memory, fills it and, perhaps, frees it, launched in `stream`. Answers the memory.
