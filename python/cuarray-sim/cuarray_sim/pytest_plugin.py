@@ -192,6 +192,8 @@ class _RandomSchedule:
 def _settle() -> None:
     """Do what has only been put off."""
     gc.collect()
+    if reclaim := getattr(sys.modules.get("cuarray"), "reclaim", None):
+        reclaim()
     numba = sys.modules.get("numba.cuda.cudadrv.driver")
     if numba is not None:
         contexts = (device.primary_context for device in numba.driver.list_devices())

@@ -44,6 +44,7 @@ from cuarray._core import (
     mapped_array,
     per_thread_default_stream,
     pinned_array,
+    reclaim,
     stream,
     to_device,
 )
@@ -76,6 +77,7 @@ __all__ = [
     "mapped_array",
     "per_thread_default_stream",
     "pinned_array",
+    "reclaim",
     "stream",
     "to_device",
 ]

@@ -206,14 +206,20 @@ impl Allocation {
         self.stream.as_ref()
     }
 
-    fn free(&self) -> Result<()> {
+    /// Whether there is nothing to free, or it has been freed.
+    pub(crate) fn is_null(&self) -> bool {
+        self.device_ptr == 0 && self.host_ptr == 0
+    }
+
+    /// Frees the memory now, or in its own stream's order; nothing is left for the drop.
+    pub(crate) fn free(&mut self) -> Result<()> {
         let driver = self.context.driver();
         match (self.kind, &self.stream) {
             (MemoryKind::Pinned | MemoryKind::Mapped, _) => {
                 let _current = self.context.push()?;
                 let host = ptr::with_exposed_provenance_mut::<c_void>(self.host_ptr);
                 // SAFETY: the address came from cuMemHostAlloc and is in no other hands.
-                unsafe { call!(driver, cuMemFreeHost(host)) }
+                unsafe { call!(driver, cuMemFreeHost(host)) }?;
             }
             (MemoryKind::StreamOrdered, Some(stream)) => stream.in_context_or(&self.context, || {
                 // SAFETY: the address came from cuMemAllocAsync and is in no other hands; the stream is alive by its
@@ -221,21 +227,28 @@ impl Allocation {
                 let freed = unsafe { call!(driver, cuMemFreeAsync(self.device_ptr, stream.raw())) };
                 // SAFETY: as above. The stream may have gone wrong without the memory: the other call takes no stream.
                 freed.or_else(|error| unsafe { call!(driver, cuMemFree_v2(self.device_ptr)) }.map_err(|_| error))
-            }),
+            })?,
             _ => {
                 let _current = self.context.push()?;
                 // SAFETY: the address came from cuMemAlloc, cuMemAllocManaged or cuMemAllocAsync and is in no other
                 // hands.
-                unsafe { call!(driver, cuMemFree_v2(self.device_ptr)) }
+                unsafe { call!(driver, cuMemFree_v2(self.device_ptr)) }?;
             }
         }
+        self.forget();
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        (self.device_ptr, self.host_ptr) = (0, 0);
     }
 }
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        if self.device_ptr != 0 || self.host_ptr != 0 {
-            self.context.driver().table().dropped(self.free());
+        if !self.is_null() {
+            let freed = self.free();
+            self.context.driver().dropped(freed);
         }
     }
 }

@@ -40,12 +40,15 @@ pub use memory::{Allocation, MemoryKind};
 pub use pointer::{MemoryType, PointerAttributes};
 pub use stream::{CaptureStatus, Stream};
 
-use crate::{Error, Result};
+use crate::{Error, Result, order::Release};
 use context::ContextState;
 use std::{
-    fmt,
+    fmt, mem,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 /// Calls an entry point of a table: `call!(driver, cuMemAlloc_v2(&mut address, len))`.
@@ -117,6 +120,10 @@ struct Inner {
     contexts: Mutex<Vec<Weak<ContextState>>>,
     /// Device 0's primary context, once it has been the default.
     default: Mutex<Option<Arc<ContextState>>>,
+    /// Memory to give back later.
+    put_by: Mutex<Vec<Release>>,
+    /// Whether there may be some.
+    reclaimable: AtomicBool,
 }
 
 /// What a context's state needs of the driver; apart from [`Inner`], which keeps such states, so that neither keeps the
@@ -153,7 +160,13 @@ impl Table {
 impl Driver {
     fn new(api: Api, path: Option<PathBuf>) -> Driver {
         let table = Arc::new(Table { api, path, drop_error: Mutex::new(None) });
-        Driver(Arc::new(Inner { table, contexts: Mutex::default(), default: Mutex::default() }))
+        Driver(Arc::new(Inner {
+            table,
+            contexts: Mutex::default(),
+            default: Mutex::default(),
+            put_by: Mutex::default(),
+            reclaimable: AtomicBool::new(false),
+        }))
     }
 
     /// The table of entry points, for calls that this crate does not wrap.
@@ -179,6 +192,26 @@ impl Driver {
     /// The first error that a drop met and could not return, if there was one; it is then forgotten.
     pub fn take_drop_error(&self) -> Option<Error> {
         lock(&self.0.table.drop_error).take()
+    }
+
+    /// Takes what a destructor's call answered; see the [module](self).
+    pub(crate) fn dropped(&self, result: Result<()>) {
+        self.0.table.dropped(result);
+    }
+
+    /// Puts memory by until it can be given back.
+    pub(crate) fn put_by(&self, release: Release) {
+        lock(&self.0.put_by).push(release);
+        self.0.reclaimable.store(true, Relaxed);
+    }
+
+    /// All that was put by.
+    pub(crate) fn take_put_by(&self) -> Vec<Release> {
+        // Asked at each allocation: nearly always there is nothing, and no lock to take.
+        if !self.0.reclaimable.swap(false, Relaxed) {
+            return Vec::new();
+        }
+        mem::take(&mut *lock(&self.0.put_by))
     }
 
     fn table(&self) -> &Arc<Table> {

@@ -21,7 +21,7 @@ use cuarray_abi::{
 };
 use std::{
     ffi::c_uint,
-    fmt,
+    fmt, ptr,
     sync::{Arc, OnceLock},
 };
 
@@ -189,6 +189,72 @@ impl Stream {
         })
     }
 
+    /// The number of the capture that the stream takes part in, different for all captures of the process; `None` if it takes
+    /// part in none, or the driver cannot say (before CUDA 10.1).
+    ///
+    /// # Errors
+    /// As [`Stream::capture_status`].
+    ///
+    /// Driver API: [`cuStreamGetCaptureInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
+    pub fn capture_id(&self) -> Result<Option<u64>> {
+        let (mut status, mut id) = (CU_STREAM_CAPTURE_STATUS_NONE, 0u64);
+        let (graph, nodes, count) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+        let api = self.driver().api();
+        self.in_context(|| match (api.cuStreamGetCaptureInfo_v3, api.cuStreamGetCaptureInfo_v2) {
+            (Some(_), _) => {
+                let edges = ptr::null_mut();
+                // SAFETY: the stream is alive by this type's invariant; the driver writes an int and a number, which outlive the
+                // call, and null asks for nothing.
+                unsafe {
+                    call!(
+                        self.driver(),
+                        cuStreamGetCaptureInfo_v3(self.raw(), &mut status, &mut id, graph, nodes, edges, count)
+                    )
+                }
+            }
+            (None, Some(_)) => {
+                // SAFETY: as above.
+                unsafe {
+                    call!(
+                        self.driver(),
+                        cuStreamGetCaptureInfo_v2(self.raw(), &mut status, &mut id, graph, nodes, count)
+                    )
+                }
+            }
+            (None, None) => Ok(()),
+        })?;
+        Ok((status == CU_STREAM_CAPTURE_STATUS_ACTIVE).then_some(id))
+    }
+
+    /// A number that no other stream of the process has or had, which a handle is not: it may be used again once its stream is
+    /// destroyed. Of a per-thread default stream, it is the calling thread's. `None` if the driver has none (before CUDA 12.0).
+    ///
+    /// Driver API: [`cuStreamGetId`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
+    pub fn id(&self) -> Result<Option<u64>> {
+        if self.driver().api().cuStreamGetId.is_none() {
+            return Ok(None);
+        }
+        let mut id = 0u64;
+        // SAFETY: the stream is alive by this type's invariant; the driver writes one number, which outlives the call.
+        self.in_context(|| unsafe { call!(self.driver(), cuStreamGetId(self.raw(), &mut id)) })?;
+        Ok(Some(id))
+    }
+
+    /// Whether the stream waits for the legacy default stream of its context, and that for it.
+    ///
+    /// Driver API: [`cuStreamGetFlags`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
+    pub fn is_blocking(&self) -> Result<bool> {
+        match self.raw() {
+            CU_STREAM_LEGACY => return Ok(false),
+            CU_STREAM_PER_THREAD => return Ok(true),
+            _ => {}
+        }
+        let mut flags = CU_STREAM_DEFAULT;
+        // SAFETY: the stream is alive by this type's invariant; the driver writes one int, which outlives the call.
+        self.in_context(|| unsafe { call!(self.driver(), cuStreamGetFlags(self.raw(), &mut flags)) })?;
+        Ok(flags & CU_STREAM_NON_BLOCKING == 0)
+    }
+
     /// The stream's context; for a default stream that came without one, the current context, `None` if there is none.
     ///
     /// Driver API: [`cuStreamGetCtx`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
@@ -218,16 +284,26 @@ impl Stream {
         self.0.raw
     }
 
+    /// Whether it is the stream that means another one in each thread.
+    pub(crate) fn is_per_thread_default(&self) -> bool {
+        self.raw() == CU_STREAM_PER_THREAD
+    }
+
     fn is_default(&self) -> bool {
         matches!(self.0.raw, CU_STREAM_LEGACY | CU_STREAM_PER_THREAD)
     }
 
+    /// The context that a call on the stream works in; see the [module](self).
+    pub(crate) fn work_context(&self) -> Result<Context> {
+        match self.context()? {
+            Some(context) => Ok(context),
+            None => self.driver().default_context(),
+        }
+    }
+
     /// Runs `work` with the stream's context current; see the [module](self).
     fn in_context(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
-        let context = match self.context()? {
-            Some(context) => context,
-            None => self.driver().default_context()?,
-        };
+        let context = self.work_context()?;
         let _current = context.push()?;
         work()
     }

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     Interface, Result,
     driver::{Allocation, MemoryKind},
+    order::Memory,
 };
 use pyo3::{PyTraverseError, PyVisit, intern, prelude::*, types::PyDict};
 
@@ -157,12 +158,16 @@ pub(super) fn pinned_array<'py>(
     let layout = create::layout(shape, strides, order, &element)?;
     let extent = layout.byte_extent();
     let bytes = extent.end.abs_diff(extent.start);
-    let allocation = py.detach(|| Allocation::pinned(&driver()?.default_context()?, bytes))?;
-    let first = allocation.host_ptr().map_or(0, |start| start.addr() as u64 + extent.start.unsigned_abs() as u64);
+    let memory = py.detach(|| {
+        let context = driver()?.default_context()?;
+        Memory::new(&context, || Allocation::pinned(&context, bytes))
+    })?;
+    let first =
+        memory.allocation().host_ptr().map_or(0, |start| start.addr() as u64 + extent.start.unsigned_abs() as u64);
     let mut interface = Interface::new(first, element.typestr, layout)?;
     if let Some(descr) = element.descr {
         interface = interface.with_descr(descr)?;
     }
-    let owner = Py::new(py, PyMemory::new(allocation))?.into_any();
+    let owner = Py::new(py, PyMemory::new(memory))?.into_any();
     HostMemory::array(py, first, &interface, Some(owner))
 }

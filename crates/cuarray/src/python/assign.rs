@@ -22,6 +22,7 @@ use crate::{
         PointerAttributes,
         copy::{fill_bytes, fill_rows},
     },
+    order::Access,
     repeat::Repetition,
     strided_copy::CopyPlan,
 };
@@ -93,7 +94,7 @@ fn from_device(
     if dst.byte_range().is_empty() || (dst.data() == src.data() && *dst.layout() == wide) {
         return Ok(());
     }
-    target.ordered(py, stream, source.source_ordering()?, false, |context, on| {
+    target.ordered(py, stream, Access::Write, source.source_ordering()?, false, |context, on| {
         let work = Work { context, on };
         work.rearrange((dst.data(), dst.layout()), (src.data(), &wide))?;
         work.settle()
@@ -119,7 +120,7 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
         let waits = stream.is_none() && target.default_stream()?.is_none();
         let small = dst.layout().nbytes() <= BYTES_TO_BROADCAST_ON_HOST;
         if let Some(fill) = Fill::of(dst.data(), dst.layout(), bytes, &wide, waits && small)? {
-            return target.ordered(py, stream, None, false, |context, on| {
+            return target.ordered(py, stream, Access::Write, None, false, |context, on| {
                 let work = Work { context, on };
                 work.fill(dst.data(), &fill, bytes)?;
                 work.settle()
@@ -148,7 +149,7 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
     }
     // The driver has read pageable memory when the copy returns, but page-locked memory only when the copy is done.
     let wait = staged.is_none() && PointerAttributes::query(driver()?, start)?.is_some();
-    target.ordered(py, stream, None, wait, |context, on| {
+    target.ordered(py, stream, Access::Write, None, wait, |context, on| {
         let work = Work { context, on };
         if work.is_capturing()? {
             return Err(Error::unsupported(

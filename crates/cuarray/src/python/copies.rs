@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Error, Interface, Result, TypeStr,
     driver::{Context, Stream},
-    order::{self, Ordering},
+    order::{self, Access, Lease, Ordering},
     strided_copy::CopyPlan,
 };
 use pyo3::{intern, prelude::*};
@@ -72,7 +72,7 @@ impl PyDeviceArray {
         if CopyPlan::new(dst.layout(), src_layout)?.is_none() {
             return Ok(());
         }
-        self.ordered(py, stream, src.source_ordering()?, true, |context, on| {
+        self.ordered(py, stream, Access::Write, src.source_ordering()?, true, |context, on| {
             let work = Work { context, on };
             work.rearrange((dst.data(), dst.layout()), (src.interface().data(), src_layout))?;
             work.settle()
@@ -87,9 +87,10 @@ impl PyDeviceArray {
         plan: &CopyPlan,
         dst: (&Interface, Side),
         src: (&Interface, Side),
-        source: Option<Ordering<'_>>,
+        source: Option<Ordering>,
     ) -> Result<()> {
-        self.ordered(py, stream, source, true, |context, on| {
+        let access = if dst.1 == Side::Host { Access::Read } else { Access::Write };
+        self.ordered(py, stream, access, source, true, |context, on| {
             // SAFETY: the memory of `self` is its owner's to keep, the other side's array is held by our caller; a host
             // array that the copy still reads after an asynchronous return is the caller's to keep, as documented.
             unsafe { transfer::copy(context, plan, (dst.0.data(), dst.1), (src.0.data(), src.1), on) }
@@ -104,25 +105,34 @@ impl PyDeviceArray {
         &self,
         py: Python<'_>,
         stream: Option<&Bound<'_, PyAny>>,
-        source: Option<Ordering<'_>>,
+        access: Access,
+        source: Option<Ordering>,
         wait: bool,
         work: impl FnOnce(&Context, Option<&Stream>) -> Result<()> + Send,
     ) -> Result<()> {
         let given = stream.map(stream::argument).transpose()?;
-        let data: SmallVec<[Ordering<'_>; 2]> = [self.ordering()?].into_iter().chain(source).collect();
+        let source = source.map(|source| (source, Access::Read));
+        let data: SmallVec<[(Ordering, Access); 2]> = [(self.ordering()?, access)].into_iter().chain(source).collect();
         py.detach(|| {
             let context = context_of(self.interface().data())?;
             let run = |on: Option<&Stream>| {
                 let of_stream = on.map(Stream::context).transpose()?.flatten();
                 work(of_stream.as_ref().unwrap_or(&context), on)
             };
-            let Some(on) = given.as_ref().or_else(|| data.iter().find_map(|data| data.home.as_ref())) else {
-                data.iter().try_for_each(|data| data.pending.synchronize())?;
+            let home = || data.iter().find_map(|(data, _)| data.home());
+            let Some(on) = given.as_ref().or_else(home).cloned() else {
+                order::may_wait(&Stream::legacy_default(&context))?;
+                data.iter().try_for_each(|(data, _)| data.synchronize())?;
                 return run(None);
             };
-            order::visit(&data, on, || run(Some(on)))?;
-            let remembered = given.is_some() || (data[0].home.is_some() && !wait);
-            if remembered { Ok(()) } else { on.synchronize() }
+            let remembered = given.is_some() || (data[0].0.home().is_some() && !wait);
+            if !remembered {
+                order::may_wait(&on)?;
+            }
+            let lease = Lease::begin(data, &on)?;
+            let done = run(Some(&on));
+            // Left also where the work failed, for part of it may have been enqueued.
+            done.and(if remembered { lease.end() } else { lease.wait() })
         })
     }
 

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     Dims, Error, Interface, Layout, Result, StreamEntry, Strides,
     driver::{Allocation, Context, MemoryKind, Stream},
+    order::{self, Memory},
 };
 use pyo3::{
     exceptions::{PyException, PyTypeError},
@@ -84,7 +85,7 @@ fn wait(py: Python<'_>, interface: &Interface) -> Result<()> {
     py.detach(|| {
         let context = context_of(interface.data())?;
         let _current = context.push()?;
-        stream::external(handle)?.synchronize()
+        order::synchronize(&stream::external(handle)?)
     })
 }
 
@@ -267,23 +268,23 @@ pub(super) fn allocate<'py>(
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let mut stream = stream.map(|given| stream::kept(given).map(Bound::unbind)).transpose()?;
     let extent = layout.byte_extent();
-    let (allocation, own) = py.detach(|| {
+    let (memory, own) = py.detach(|| {
         let given = stream.as_ref().map(|stream| &stream.get().stream);
         let (context, own) = place(given, device)?;
         let bytes = extent.end.abs_diff(extent.start);
-        let allocation = match kind {
+        let memory = Memory::new(&context, || match kind {
             MemoryKind::Pinned => Allocation::pinned(&context, bytes),
             MemoryKind::Mapped => Allocation::mapped(&context, bytes),
             MemoryKind::Managed => Allocation::managed(&context, bytes),
             MemoryKind::Device | MemoryKind::StreamOrdered => Allocation::device(&context, bytes),
-        }?;
-        Ok::<_, Error>((allocation, own))
+        })?;
+        Ok::<_, Error>((memory, own))
     })?;
     if let Some(own) = own {
         stream = Some(Py::new(py, PyStream::new(own, None))?);
     }
     // Negative strides step back from the first element, which then is not where the memory starts.
-    let data = allocation.device_ptr().wrapping_add(extent.start.unsigned_abs() as u64);
+    let data = memory.allocation().device_ptr().wrapping_add(extent.start.unsigned_abs() as u64);
     let mut interface = Interface::new(data, element.typestr, layout)?;
     if let Some(descr) = element.descr {
         interface = interface.with_descr(descr)?;
@@ -291,8 +292,7 @@ pub(super) fn allocate<'py>(
     if let Some(stream) = &stream {
         interface = interface.with_stream(StreamEntry::try_from(stream.get().stream.handle() as i128)?);
     }
-    let owner = Py::new(py, PyMemory::new(allocation))?.into_any();
-    Ok(Bound::new(py, PyDeviceArray::with_stream(interface, owner, stream))?)
+    Ok(Bound::new(py, PyDeviceArray::over(interface, Py::new(py, PyMemory::new(memory))?, stream))?)
 }
 
 /// The context for an array with that default stream on that device; and the device's own default stream, where a default stream

@@ -12,15 +12,16 @@ use super::{
     import, indexing,
     ipc::{self, PyIpcHandle},
     mask::ArrayMask,
+    memory::PyMemory,
     runtime::{context_of, driver},
     stream::{self, PyStream},
     view,
 };
 use crate::{
-    Error, Interface, Result, StreamEntry,
+    Error, Interface, Result,
     driver::{PointerAttributes, Stream},
     layout::Tuple,
-    order::{Ordering, Pending},
+    order::{Access, Ordering, Pending},
 };
 use pyo3::{
     PyTraverseError, PyVisit,
@@ -71,8 +72,16 @@ impl PyDeviceArray {
 
     /// An array whose default stream is `stream`.
     pub(super) fn with_stream(interface: Interface, owner: Py<PyAny>, stream: Option<Py<PyStream>>) -> PyDeviceArray {
-        let interface = Box::new(interface);
         PyDeviceArray { stream, ..PyDeviceArray::foreign(interface, Some(owner)) }
+    }
+
+    /// An array over memory of the package's own, whose default stream is `stream`.
+    pub(super) fn over(interface: Interface, memory: Py<PyMemory>, stream: Option<Py<PyStream>>) -> PyDeviceArray {
+        if let Some(stream) = &stream {
+            memory.get().used_in(&stream.get().stream);
+        }
+        let pending = OnceLock::from(memory.get().pending().clone());
+        PyDeviceArray { pending, ..PyDeviceArray::with_stream(interface, memory.into_any(), stream) }
     }
 
     /// The same array with `mask`.
@@ -95,6 +104,11 @@ impl PyDeviceArray {
 
     /// The same array, mask included, with another default stream, which is what `interface` names.
     pub(super) fn bound_to(&self, py: Python<'_>, interface: Interface, stream: Option<Py<PyStream>>) -> PyDeviceArray {
+        if let Some(stream) = &stream
+            && let Some(memory) = self.owner.as_ref().and_then(|owner| owner.bind(py).cast_exact::<PyMemory>().ok())
+        {
+            memory.get().used_in(&stream.get().stream);
+        }
         let mask = self.mask.as_ref().map(|mask| mask.clone_ref(py));
         PyDeviceArray { stream, mask, ..self.view_of(py, interface) }
     }
@@ -128,18 +142,29 @@ impl PyDeviceArray {
     }
 
     /// What orders work on the memory.
-    pub(super) fn ordering(&self) -> Result<Ordering<'_>> {
-        Ok(Ordering { home: self.default_stream()?, pending: self.pending() })
+    pub(super) fn ordering(&self) -> Result<Ordering> {
+        let home = self.default_stream()?;
+        // A stream that came as an object is one whose memory may be ours to free, and so outlive a stream that is not.
+        let outlives =
+            self.stream.is_some() && home.as_ref().is_some_and(|home| !home.is_owned() && home.handle() != 1);
+        let ordering = Ordering::new(home, self.pending().clone());
+        Ok(if outlives { ordering.outliving_home() } else { ordering })
     }
 
     /// Lets what is enqueued in `stream` from now on wait for all work on the memory.
     pub(super) fn ready_on(&self, py: Python<'_>, stream: &Stream) -> Result<()> {
         let ordering = self.ordering()?;
-        py.detach(|| ordering.before(stream))
+        let access = self.consumers_access();
+        py.detach(|| ordering.before(stream, access))
+    }
+
+    /// What somebody may do to the memory who has only its interface.
+    pub(super) fn consumers_access(&self) -> Access {
+        if self.interface.is_read_only() { Access::Read } else { Access::Write }
     }
 
     /// What orders work on the memory as a source of another array's: nothing where the user has switched that off.
-    pub(super) fn source_ordering(&self) -> Result<Option<Ordering<'_>>> {
+    pub(super) fn source_ordering(&self) -> Result<Option<Ordering>> {
         if config::sync() { self.ordering().map(Some) } else { Ok(None) }
     }
 
@@ -162,14 +187,15 @@ impl PyDeviceArray {
     #[getter(__cuda_array_interface__)]
     fn cuda_array_interface<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
         let dict = self.template.dictionary(py, &self.interface)?;
-        // Clauses P1 to P3: work that no default stream remembers is joined into one stream.
-        if self.interface.stream() == StreamEntry::None
-            && let Some(pending) = self.pending.get()
+        // Clauses P1 to P3: work that the default stream does not remember is joined into it, or into a stream made for that.
+        if let Some(pending) = self.pending.get()
             && !pending.is_idle()
             && config::names_streams()
-            && let Some(stream) = py.detach(|| pending.join())?
         {
-            dict.set_item(intern!(py, "stream"), stream.handle())?;
+            let (ordering, access) = (self.ordering()?, self.consumers_access());
+            if let Some(stream) = py.detach(|| ordering.export(access))? {
+                dict.set_item(intern!(py, "stream"), stream.handle())?;
+            }
         }
         if let Some(mask) = &self.mask {
             dict.set_item(intern!(py, "mask"), mask.array(py)?)?;

@@ -41,7 +41,11 @@ impl PyEvent {
 
     /// Waits until the work that the event marks is done. Driver call: cuEventSynchronize.
     fn synchronize(&self, py: Python<'_>) -> Result<()> {
-        py.detach(|| self.event.synchronize())
+        py.detach(|| {
+            self.event.synchronize()?;
+            runtime::reclaim_what_is_done();
+            Ok(())
+        })
     }
 
     /// Whether the work that the event marks is done; never waits. Driver call: cuEventQuery.

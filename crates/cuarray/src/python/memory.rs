@@ -1,31 +1,46 @@
 //! The owner of memory that the package allocated: what a [`PyDeviceArray`](super::device_array::PyDeviceArray) of its own
 //! keeps, and every view of one with it.
 
-use crate::driver::{Allocation, MemoryKind};
+use super::runtime;
+use crate::{
+    Stream,
+    driver::MemoryKind,
+    order::{Memory, Pending},
+};
 use pyo3::prelude::*;
-use std::mem::ManuallyDrop;
+use std::{mem::ManuallyDrop, sync::Arc};
 
-/// Memory that cuarray allocated; freed when the last array that uses it goes.
+/// Memory that cuarray allocated; freed when the last array that uses it goes, after the work that is pending on it.
 #[pyclass(frozen, weakref, name = "Memory", module = "cuarray")]
 pub struct PyMemory {
-    allocation: ManuallyDrop<Allocation>,
+    memory: ManuallyDrop<Memory>,
 }
 
 impl PyMemory {
-    pub(super) fn new(allocation: Allocation) -> PyMemory {
-        PyMemory { allocation: ManuallyDrop::new(allocation) }
+    pub(super) fn new(memory: Memory) -> PyMemory {
+        PyMemory { memory: ManuallyDrop::new(memory) }
+    }
+
+    /// The work that is pending on the memory.
+    pub(super) fn pending(&self) -> &Arc<Pending> {
+        self.memory.pending()
+    }
+
+    /// An array over the memory has that default stream.
+    pub(super) fn used_in(&self, stream: &Stream) {
+        self.memory.add_home(stream);
     }
 }
 
 impl Drop for PyMemory {
-    /// Freeing may wait for work on the memory, and that work may be a host function that needs the GIL.
+    /// Without the GIL: the driver may call a host function that needs it.
     fn drop(&mut self) {
         // SAFETY: taken once, here, where `self` ends.
-        let allocation = unsafe { ManuallyDrop::take(&mut self.allocation) };
-        let mut allocation = Some(allocation);
+        let mut memory = Some(unsafe { ManuallyDrop::take(&mut self.memory) });
         Python::try_attach(|py| {
-            let allocation = allocation.take();
-            py.detach(|| drop(allocation));
+            let memory = memory.take();
+            py.detach(|| drop(memory));
+            runtime::report_drops(py);
         });
     }
 }
@@ -35,19 +50,19 @@ impl PyMemory {
     /// The address, as the device sees it.
     #[getter]
     fn ptr(&self) -> u64 {
-        self.allocation.device_ptr()
+        self.memory.allocation().device_ptr()
     }
 
     /// Bytes.
     #[getter]
     fn nbytes(&self) -> usize {
-        self.allocation.len()
+        self.memory.allocation().len()
     }
 
     /// 'device', 'pinned', 'mapped', 'managed' or 'stream-ordered'.
     #[getter]
     fn kind(&self) -> &'static str {
-        match self.allocation.kind() {
+        match self.memory.allocation().kind() {
             MemoryKind::Device => "device",
             MemoryKind::Pinned => "pinned",
             MemoryKind::Mapped => "mapped",

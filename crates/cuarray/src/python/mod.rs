@@ -77,8 +77,9 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(pointer::pointer_attributes, module)?,
         wrap_pyfunction!(runtime::driver_path, module)?,
         wrap_pyfunction!(runtime::idle_events, module)?,
+        wrap_pyfunction!(runtime::reclaim, module)?,
     ] {
         module.add_function(function)?;
     }
-    Ok(())
+    runtime::reclaim_at_exit(module)
 }

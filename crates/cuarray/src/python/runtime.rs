@@ -61,6 +61,42 @@ fn current_of(device: &Device) -> Result<Option<Context>> {
     Ok((current.device()? == *device).then_some(current))
 }
 
+/// Says what a destructor met and could not raise, as Python does for its own: through `sys.unraisablehook`.
+pub(super) fn report_drops(py: Python<'_>) {
+    if let Some(error) = DRIVER.get().and_then(Driver::take_drop_error) {
+        PyErr::from(error).write_unraisable(py, None);
+    }
+}
+
+/// Frees memory that was put by; see `reclaim`. For where a program waits anyway.
+pub(super) fn reclaim_what_is_done() {
+    if let Some(driver) = DRIVER.get() {
+        driver.reclaim(false);
+    }
+}
+
+/// Frees the memory of arrays that are gone and that had work pending; with `wait`, waits for that work.
+///
+/// Nothing is freed under pending work, and dropping an array waits for nothing; so its memory may stay a while. cuarray frees
+/// it when it allocates next, when a stream or an event is synchronized, and at the end; if there is no room, it waits for it.
+/// Call this before another library needs the room.
+///
+/// >>> cuarray.reclaim()
+#[pyfunction]
+#[pyo3(signature = (wait=true))]
+pub(super) fn reclaim(py: Python<'_>, wait: bool) {
+    if let Some(driver) = DRIVER.get() {
+        py.detach(|| driver.reclaim(wait));
+        report_drops(py);
+    }
+}
+
+/// Has [`reclaim`] called when the interpreter ends.
+pub(super) fn reclaim_at_exit(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.py().import("atexit")?.call_method1("register", (module.getattr("reclaim")?,))?;
+    Ok(())
+}
+
 /// The file of the CUDA driver that is in use; loads it if none is yet.
 ///
 /// None where the driver did not come from a file. Raises CudaError where there is no driver.

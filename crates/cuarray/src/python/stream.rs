@@ -42,7 +42,11 @@ impl PyStream {
 
     /// Waits until all work in the stream is done. Driver call: cuStreamSynchronize.
     fn synchronize(&self, py: Python<'_>) -> Result<()> {
-        py.detach(|| self.stream.synchronize())
+        py.detach(|| {
+            self.stream.synchronize()?;
+            runtime::reclaim_what_is_done();
+            Ok(())
+        })
     }
 
     /// Whether all work in the stream is done; never waits. Driver call: cuStreamQuery.

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Error, Field, FieldType, Index, Interface, Layout, Order, Result, StreamEntry, TypeStr, Version, View,
-    driver::MemoryKind, layout::Tuple,
+    driver::MemoryKind, layout::Tuple, order::Access,
 };
 use pyo3::{
     prelude::*,
@@ -250,7 +250,7 @@ pub(super) fn bind<'py>(
     };
     let new = stream::kept(stream)?;
     let stream = &new.get().stream;
-    py.detach(|| old.before(stream))?;
+    py.detach(|| old.before(stream, Access::Write))?;
     let entry = StreamEntry::try_from(stream.handle() as i128)?;
     let interface = interface.with_version(Version::V3).with_stream(entry);
     Ok(Bound::new(py, array.bound_to(py, interface, Some(new.clone().unbind())))?)

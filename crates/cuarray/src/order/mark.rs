@@ -1,0 +1,80 @@
+//! [`Mark`]: the end of a stream's work, for others to wait for; one event however many they are.
+
+use super::{capture, lane};
+use crate::{
+    Error, Result,
+    driver::{Event, PooledEvent, Stream},
+};
+use std::{cell::OnceCell, sync::Arc};
+
+/// Where a stream's work ends. An event is recorded there when somebody first waits for it, and never if nobody has to.
+pub(super) struct Mark<'a> {
+    stream: &'a Stream,
+    capture: OnceCell<Option<u64>>,
+    event: OnceCell<Arc<PooledEvent>>,
+}
+
+impl<'a> Mark<'a> {
+    pub(super) fn new(stream: &'a Stream) -> Mark<'a> {
+        Mark { stream, capture: OnceCell::new(), event: OnceCell::new() }
+    }
+
+    pub(super) fn stream(&self) -> &'a Stream {
+        self.stream
+    }
+
+    /// The capture that the stream takes part in, which is asked once.
+    pub(super) fn capture(&self) -> Result<Option<u64>> {
+        if let Some(known) = self.capture.get() {
+            return Ok(*known);
+        }
+        let capture = capture::of(self.stream)?;
+        Ok(*self.capture.get_or_init(|| capture))
+    }
+
+    /// The event, recorded by now.
+    pub(super) fn event(&self) -> Result<&Arc<PooledEvent>> {
+        if let Some(event) = self.event.get() {
+            return Ok(event);
+        }
+        let event = self.stream.work_context()?.event_pool().take()?;
+        event.record(self.stream)?;
+        Ok(self.event.get_or_init(|| Arc::new(event)))
+    }
+
+    /// Lets what is enqueued in `then` from now on wait, if it would not anyway.
+    pub(super) fn wait_in(&self, then: &Stream) -> Result<()> {
+        if lane::is_same(self.stream, then)? {
+            return Ok(());
+        }
+        capture::agree((self.stream, self.capture()?), (then, capture::of(then)?))?;
+        if lane::is_ordered(self.stream, then)? {
+            return Ok(());
+        }
+        then.wait(self.event()?)
+    }
+}
+
+/// Lets what is enqueued in `then` from now on wait for somebody else's event, which stands behind work in `home`.
+///
+/// The driver does not say whether an event was recorded in a capture; so in a stream that captures it is waited for only if
+/// `home` takes part in the same capture.
+pub(super) fn wait_for(event: &Event, home: Option<&Stream>, then: &Stream) -> Result<()> {
+    if let Some(home) = home
+        && lane::is_same(home, then)?
+    {
+        return Ok(());
+    }
+    let capture = capture::of(then)?;
+    match home {
+        Some(home) => capture::agree((home, capture::of(home)?), (then, capture))?,
+        None if capture.is_some() => {
+            return Err(Error::unsupported(
+                "the event stands behind work in an unknown stream, which a stream that is capturing a graph cannot wait for; wait \
+                 for it before the capture begins (nothing was done to the capture)",
+            ));
+        }
+        None => {}
+    }
+    then.wait(event)
+}

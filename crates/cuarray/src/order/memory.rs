@@ -1,0 +1,154 @@
+//! [`Memory`]: memory that is freed when the work on it is done, while nobody waits for that.
+//!
+//! A destructor may run in any thread, at any time; one that frees memory too early destroys data, and one that waits stalls
+//! whoever happened to drop the last reference. The driver's free may wait for everything that the device is doing, strangers'
+//! work included. So memory is freed where it is dropped only if the work on it is known to be done, and the default stream
+//! has none either, which stands for all streams that wait for each other. All else is *put by*, and tried again by
+//! [`Driver::reclaim`]: when memory is allocated, where a program synchronizes anyway, at its end; and an allocation that finds
+//! no room waits for it.
+//!
+//! That is also what happens to memory that dies inside a host function, where the driver permits no call at all, or while a
+//! capture forbids asking: nothing is lost, and the capture goes on.
+//!
+//! Driver API: [`cuMemFree`, `cuMemFreeHost`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+
+use super::{Access, Mark, Pending, capture};
+use crate::{
+    Error, Result,
+    driver::{Allocation, CUresult, Context, Driver, Stream},
+};
+use std::{
+    mem::ManuallyDrop,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// An [`Allocation`] and the work that is pending on it; given back when dropped, after that work and without waiting.
+///
+/// ```
+/// # use cuarray::{Driver, Stream, driver::{Allocation, copy}, order::{Access, Memory, Ordering}};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.default_context()?;
+/// let stream = Stream::non_blocking(&context)?;
+/// let memory = Memory::new(&context, || Allocation::device(&context, 4))?;
+/// // SAFETY: the memory has 4 bytes.
+/// unsafe { copy::fill_bytes(&context, memory.allocation().device_ptr(), &[7], 4, Some(&stream))? };
+/// Ordering::new(None, memory.pending().clone()).record(&stream, Access::Write)?;
+/// drop(memory); // freed after the fill, which nobody waits for
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Memory(ManuallyDrop<Release>);
+
+impl Memory {
+    /// What `allocate` gives. What was put by is given back first; where there is no room, also by waiting for it.
+    ///
+    /// # Errors
+    /// Those of `allocate`.
+    pub fn new(context: &Context, allocate: impl Fn() -> Result<Allocation>) -> Result<Memory> {
+        let driver = context.driver();
+        driver.reclaim(false);
+        let allocation = match allocate() {
+            Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_OUT_OF_MEMORY) && driver.reclaim(true) => {
+                allocate()
+            }
+            allocated => allocated,
+        }?;
+        Ok(Memory(ManuallyDrop::new(Release { allocation, pending: Arc::default(), homes: Mutex::default() })))
+    }
+
+    /// The memory itself.
+    pub fn allocation(&self) -> &Allocation {
+        &self.0.allocation
+    }
+
+    /// The work that is pending on the memory, to be shared by all arrays over it.
+    pub fn pending(&self) -> &Arc<Pending> {
+        &self.0.pending
+    }
+
+    /// Has the memory freed after the work in `home` as well, whatever that is when the memory is dropped.
+    ///
+    /// Only a stream that is [ours](Stream::is_owned) is kept for that long. Somebody else's may be gone by then, and to ask a
+    /// stream that is gone is undefined: of those, the work itself has to be [recorded](super::Ordering::record).
+    pub fn add_home(&self, home: &Stream) {
+        let mut homes = self.0.homes.lock().unwrap_or_else(PoisonError::into_inner);
+        if home.is_owned() && !homes.contains(home) {
+            homes.push(home.clone());
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: taken once, here, where `self` ends.
+        unsafe { ManuallyDrop::take(&mut self.0) }.attempt(false);
+    }
+}
+
+/// Memory that nobody uses any more, but work that was enqueued before.
+#[derive(Debug)]
+pub(crate) struct Release {
+    allocation: Allocation,
+    pending: Arc<Pending>,
+    /// Streams that may have work on the memory, until that is among what is pending.
+    homes: Mutex<Vec<Stream>>,
+}
+
+impl Release {
+    /// Frees the memory, unless `wait` is set without waiting; what cannot be freed now is put by.
+    fn attempt(mut self, wait: bool) {
+        if self.allocation.is_null() {
+            return;
+        }
+        let driver = self.allocation.context().driver().clone();
+        match self.free(wait) {
+            Ok(true) => {}
+            Ok(false) => driver.put_by(self),
+            Err(error) if is_for_later(&error) => driver.put_by(self),
+            // The streams are broken or gone. The allocation's own drop waits for what is left of the work, if anything is.
+            Err(error) => driver.dropped(Err(error)),
+        }
+    }
+
+    /// Whether it is done.
+    fn free(&mut self, wait: bool) -> Result<bool> {
+        let homes = self.homes.get_mut().unwrap_or_else(PoisonError::into_inner);
+        while let Some(home) = homes.last() {
+            self.pending.remember(&Mark::new(home), Access::Write)?;
+            homes.pop();
+        }
+        let others = Stream::legacy_default(self.allocation.context());
+        capture::of(&others)?;
+        if wait {
+            self.pending.synchronize()?;
+        } else if !self.pending.is_done()? || !others.is_done()? {
+            return Ok(false);
+        }
+        self.allocation.free()?;
+        Ok(true)
+    }
+}
+
+/// Whether something was refused that will be possible: in a host function every call is, and in a capture some.
+fn is_for_later(error: &Error) -> bool {
+    error.is_unsupported() || error.driver_code() == Some(CUresult::CUDA_ERROR_NOT_PERMITTED)
+}
+
+impl Driver {
+    /// Frees memory that was put by because work on it was pending, or because no call was permitted where it was dropped;
+    /// see [`order::Memory`](crate::order::Memory). With `wait`, waits for that work; without, what is not done stays. Answers
+    /// whether there was anything.
+    ///
+    /// Allocating a [`Memory`] does this first. Call it where a program waits anyway, and before it ends.
+    pub fn reclaim(&self, wait: bool) -> bool {
+        let put_by = self.take_put_by();
+        let any = !put_by.is_empty();
+        put_by.into_iter().for_each(|release| release.attempt(wait));
+        any
+    }
+}

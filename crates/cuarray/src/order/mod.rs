@@ -1,0 +1,184 @@
+//! Which work waits for which: the only place that decides.
+//!
+//! A stream's work runs in order; two streams' work does not, unless something says so. There are two ways to say it. A
+//! *host wait* stops the calling thread until a stream is done. An *edge* stops nobody: an event is recorded where the
+//! first stream's work ends, and the second stream waits for it before what is enqueued there next. Neither is ever made
+//! where it is not needed: between a stream and itself there is nothing to order, nor from the legacy default stream to a
+//! stream that waits for it anyway; and what is known to be done is not waited for.
+//!
+//! An array's work is ordered in one stream, its *home*. Work on it elsewhere is a visit, a [`Lease`]: an edge from the home
+//! stream before it, and one back after it. An array without a home has to remember where it was visited ([`Pending`]), so
+//! that whoever comes next, a consumer in another library among them, can be ordered after that. Two visits that only read
+//! need no order between them.
+//!
+//! A stream that *captures* records work into a graph instead of running it. Work that is recorded and work that runs
+//! cannot be ordered, and the driver spoils a capture in which somebody tries. So both streams are asked first
+//! (`cuStreamIsCapturing`), and a refusal here makes no other call: the capture goes on. Work in one and the same capture is
+//! ordered as ever, by events, which then are edges of the graph.
+//!
+//! Memory goes when the work on it is done, and nobody waits for that either: see [`Memory`].
+//!
+//! | | driver calls |
+//! |---|---|
+//! | an edge | `cuStreamIsCapturing` of both, `cuEventRecord`, `cuStreamWaitEvent` |
+//! | several edges from one stream | one `cuEventRecord`, a `cuStreamWaitEvent` each |
+//! | a host wait | `cuStreamIsCapturing`, `cuStreamSynchronize` |
+//! | work pending without a home | one `cuEventRecord`; later one `cuEventQuery`, and if it is not done, `cuStreamWaitEvent` |
+
+mod capture;
+mod lane;
+mod lease;
+mod mark;
+mod memory;
+mod pending;
+
+pub use lease::Lease;
+pub use memory::Memory;
+pub(crate) use memory::Release;
+pub use pending::Pending;
+
+use crate::{
+    Result,
+    driver::{Event, Stream},
+};
+use mark::Mark;
+use std::sync::Arc;
+
+/// What work does to data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It reads: it comes after what was written, and before what is written next.
+    Read,
+    /// It reads and writes: it comes after everything before, and before everything after.
+    Write,
+}
+
+/// Lets work that is enqueued in `then` from now on wait for all that is in `first` now; the host does not wait.
+///
+/// Clause S3 (as the backward edge), P2 (as the join). Driver calls: `cuEventRecord`, `cuStreamWaitEvent`.
+///
+/// # Errors
+/// [`Error::is_unsupported`](crate::Error::is_unsupported) where one of the two captures and the other does not take part;
+/// the capture is not harmed.
+///
+/// ```
+/// # use cuarray::{Driver, Stream, order};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.default_context()?;
+/// let (producer, consumer) = (Stream::new(&context)?, Stream::non_blocking(&context)?);
+/// order::edge(&producer, &consumer)?; // what the producer was given comes before what the consumer will be given
+/// order::edge(&producer, &producer)?; // nothing to do, and nothing is done
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+pub fn edge(first: &Stream, then: &Stream) -> Result<()> {
+    Mark::new(first).wait_in(then)
+}
+
+/// Waits until all work in `stream` is done (clauses S2 and N1).
+///
+/// # Errors
+/// [`Error::is_unsupported`](crate::Error::is_unsupported) where the stream captures, or where it is the legacy default stream
+/// and one that waits for it does; the capture is not harmed.
+pub fn synchronize(stream: &Stream) -> Result<()> {
+    may_wait(stream)?;
+    stream.synchronize()
+}
+
+/// Refuses what the host cannot wait for: a stream that captures.
+pub(crate) fn may_wait(stream: &Stream) -> Result<()> {
+    match capture::of(stream)? {
+        None => Ok(()),
+        Some(_) => Err(capture::cannot_wait(stream)),
+    }
+}
+
+/// What orders work on one array's data: its home stream where it has one, and what is pending elsewhere. A clone means the
+/// same data.
+#[derive(Clone, Debug)]
+pub struct Ordering {
+    home: Option<Stream>,
+    pending: Arc<Pending>,
+    /// What to wait for in place of the home stream (clause X2).
+    event: Option<Arc<Event>>,
+    /// Whether work in the home stream is to be remembered as well, for the time when the stream may be gone.
+    outlives_home: bool,
+}
+
+impl Ordering {
+    /// Data whose work is ordered in `home`, or that has no such stream. All arrays over the same memory share `pending`.
+    pub fn new(home: Option<Stream>, pending: Arc<Pending>) -> Ordering {
+        Ordering { home, pending, event: None, outlives_home: false }
+    }
+
+    /// The same data, of which `event` stands behind all the work that has to be waited for (clause X2). Work that comes
+    /// after is ordered in the home stream as ever.
+    #[must_use]
+    pub fn with_event(self, event: Arc<Event>) -> Ordering {
+        Ordering { event: Some(event), ..self }
+    }
+
+    /// The same data, which may outlive its home stream, as [`Memory`] may a stream that somebody else keeps: what is done there is
+    /// remembered like work elsewhere.
+    #[must_use]
+    pub fn outliving_home(self) -> Ordering {
+        Ordering { outlives_home: true, ..self }
+    }
+
+    /// The stream that all work on the data is ordered in, before and after work elsewhere.
+    pub fn home(&self) -> Option<&Stream> {
+        self.home.as_ref()
+    }
+
+    /// Lets what is enqueued in `stream` from now on, which does `access` to the data, wait for what it has to.
+    pub fn before(&self, stream: &Stream, access: Access) -> Result<()> {
+        match (&self.event, &self.home) {
+            (Some(event), home) => mark::wait_for(event, home.as_ref(), stream)?,
+            (None, Some(home)) => edge(home, stream)?,
+            (None, None) => {}
+        }
+        self.pending.before(stream, access)
+    }
+
+    /// Waits on the host for all that is enqueued on the data.
+    pub fn synchronize(&self) -> Result<()> {
+        match (&self.event, &self.home) {
+            (Some(event), _) => event.synchronize()?,
+            (None, Some(home)) => synchronize(home)?,
+            (None, None) => {}
+        }
+        self.pending.synchronize()
+    }
+
+    /// The stream to name to a consumer, in which all work is ordered that it has to wait for; `None` if there is none
+    /// (clauses P1 to P3).
+    pub fn export(&self, access: Access) -> Result<Option<Stream>> {
+        match &self.home {
+            Some(home) => self.pending.before(home, access).map(|()| Some(home.clone())),
+            None => self.pending.join(access),
+        }
+    }
+
+    /// Remembers the work that somebody else has enqueued in `stream` by now: what comes next on the data comes after it.
+    pub fn record(&self, stream: &Stream, access: Access) -> Result<()> {
+        self.after(&Mark::new(stream), access)
+    }
+
+    /// What comes next comes after the work that `mark` stands behind.
+    fn after(&self, mark: &Mark<'_>, access: Access) -> Result<()> {
+        let Some(home) = &self.home else { return self.pending.remember(mark, access) };
+        mark.wait_in(home)?;
+        // Another thread means another stream by the number of the per-thread default stream.
+        if !self.outlives_home && !home.is_per_thread_default() {
+            return Ok(());
+        }
+        match lane::is_same(mark.stream(), home)? {
+            true => self.pending.remember(mark, access),
+            false => self.pending.remember(&Mark::new(home), access),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! [`Pending`]: work on data that no home stream remembers.
+
+use super::{Access, capture, edge, lane::Lane, mark::Mark};
+use crate::{
+    Result,
+    driver::{PooledEvent, Stream},
+};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+/// Work on data that no *home* stream remembers: an event behind the latest of it in each stream that had some.
+///
+/// Events, and not the streams themselves, for a stream may be gone when somebody asks: its maker may destroy it as soon as
+/// its work is done. Of an event that is done nothing is kept, and nobody waits for it.
+#[derive(Debug, Default)]
+pub struct Pending(Mutex<Work>);
+
+#[derive(Debug, Default)]
+struct Work {
+    entries: Vec<Entry>,
+    /// What was exported. It lives as long as the data (clause L4), and whoever took the data may have put work there, or
+    /// let it wait for work elsewhere: so it has work on the data for as long as it is not done.
+    exported: Option<Stream>,
+}
+
+/// Where some stream's work on the data ends.
+#[derive(Debug)]
+struct Entry {
+    lane: Lane,
+    event: Arc<PooledEvent>,
+    access: Access,
+    /// The capture that the event was recorded in. Such work does not run: it concerns the same capture alone.
+    capture: Option<u64>,
+}
+
+impl Entry {
+    fn concerns(&self, access: Access) -> bool {
+        access == Access::Write || self.access == Access::Write
+    }
+}
+
+impl Work {
+    fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.exported.is_none()
+    }
+
+    /// Forgets what is done.
+    fn forget_done(&mut self) {
+        self.entries.retain(|entry| entry.capture.is_some() || !matches!(entry.event.is_done(), Ok(true)));
+    }
+
+    /// The stream that was exported, if it has work still.
+    fn exported_and_busy(&self) -> Result<Option<&Stream>> {
+        let Some(stream) = &self.exported else { return Ok(None) };
+        // One that a consumer has drawn into a capture must not be asked how far it is.
+        let done = capture::of(stream)?.is_none() && stream.is_done()?;
+        Ok((!done).then_some(stream))
+    }
+}
+
+impl Pending {
+    fn lock(&self) -> MutexGuard<'_, Work> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers the work that is in the mark's stream now, and forgets what was remembered of the same stream, which the
+    /// new event stands behind too.
+    pub(super) fn remember(&self, mark: &Mark<'_>, access: Access) -> Result<()> {
+        let (lane, capture) = (Lane::of(mark.stream())?, mark.capture()?);
+        let event = mark.event()?.clone();
+        let mut work = self.lock();
+        let mut entry = Entry { lane, event, access, capture };
+        work.entries.retain(|known| {
+            let replaced = known.capture == capture && known.lane.is(&lane);
+            if replaced && known.access == Access::Write {
+                entry.access = Access::Write;
+            }
+            // Of captures, the one that goes on counts; an earlier one is over, or has nothing to do with it.
+            !replaced && (capture.is_none() || known.capture.is_none() || known.capture == capture)
+        });
+        work.forget_done();
+        work.entries.push(entry);
+        Ok(())
+    }
+
+    /// Lets what is enqueued in `stream` from now on, which does `access` to the data, wait for the pending work that it has
+    /// to; the host does not wait.
+    ///
+    /// # Errors
+    /// Unsupported: the stream captures, and there is pending work that does not belong to the capture, which is not harmed.
+    pub fn before(&self, stream: &Stream, access: Access) -> Result<()> {
+        let mut work = self.lock();
+        if work.is_empty() {
+            return Ok(());
+        }
+        let (lane, capture) = (Lane::of(stream)?, capture::of(stream)?);
+        work.forget_done();
+        let due = |entry: &&Entry| entry.concerns(access) && !entry.lane.is(&lane);
+        if capture.is_some() && work.entries.iter().filter(due).any(|entry| entry.capture.is_none()) {
+            return Err(capture::still_pending(stream));
+        }
+        if let Some(exported) = work.exported_and_busy()? {
+            edge(exported, stream)?;
+        }
+        let due = work.entries.iter().filter(due).filter(|entry| entry.capture == capture);
+        due.into_iter().try_for_each(|entry| stream.wait(&entry.event))
+    }
+
+    /// A stream in which the pending work is ordered that `access` has to wait for, to be exported; `None` if there is none
+    /// (clauses P1 to P3).
+    pub fn join(&self, access: Access) -> Result<Option<Stream>> {
+        let mut work = self.lock();
+        if work.is_empty() {
+            return Ok(None);
+        }
+        work.forget_done();
+        let due = |entry: &Entry| entry.capture.is_none() && entry.concerns(access);
+        let Some(first) = work.entries.iter().find(|entry| due(entry)) else {
+            return Ok(work.exported_and_busy()?.cloned());
+        };
+        let stream = match &work.exported {
+            Some(stream) => stream.clone(),
+            None => Stream::non_blocking(first.event.context())?,
+        };
+        if capture::of(&stream)?.is_some() {
+            return Err(capture::still_pending(&stream));
+        }
+        work.entries.iter().filter(|entry| due(entry)).try_for_each(|entry| stream.wait(&entry.event))?;
+        work.entries.retain(|entry| !due(entry));
+        work.exported = Some(stream.clone());
+        Ok(Some(stream))
+    }
+
+    /// Whether all pending work is done; never waits.
+    pub(super) fn is_done(&self) -> Result<bool> {
+        let mut work = self.lock();
+        work.forget_done();
+        Ok(work.entries.iter().all(|entry| entry.capture.is_some()) && work.exported_and_busy()?.is_none())
+    }
+
+    /// Waits on the host for all pending work.
+    pub fn synchronize(&self) -> Result<()> {
+        let (events, exported) = {
+            let mut work = self.lock();
+            if work.is_empty() {
+                return Ok(());
+            }
+            work.forget_done();
+            let running = work.entries.iter().filter(|entry| entry.capture.is_none());
+            (running.map(|entry| entry.event.clone()).collect::<Vec<_>>(), work.exported_and_busy()?.cloned())
+        };
+        events.iter().try_for_each(|event| event.synchronize())?;
+        exported.as_ref().map_or(Ok(()), super::synchronize)
+    }
+
+    /// Whether nothing has been remembered that could still be pending; asks no driver and waits for nobody.
+    pub fn is_idle(&self) -> bool {
+        match self.0.try_lock() {
+            Ok(work) => work.is_empty(),
+            Err(TryLockError::Poisoned(work)) => work.into_inner().is_empty(),
+            Err(TryLockError::WouldBlock) => false,
+        }
+    }
+}
+
+const _: () = {
+    const fn shareable<T: Send + Sync + 'static>() {}
+    shareable::<Pending>();
+};

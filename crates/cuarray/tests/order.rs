@@ -1,0 +1,415 @@
+//! The ordering rules over the simulated driver, where work runs as late as it may: what is not ordered reads stale data.
+
+mod driver_fixture;
+
+use cuarray::{
+    Context, Stream,
+    driver::{Allocation, copy},
+    order::{self, Access, Lease, Memory, Ordering},
+};
+use cuarray_abi::CUresult;
+use driver_fixture::{Fixture, calls};
+use std::sync::Arc;
+
+/// Every call that orders.
+const ORDERING: [&str; 6] = [
+    "cuEventRecord",
+    "cuStreamWaitEvent",
+    "cuStreamSynchronize",
+    "cuEventSynchronize",
+    "cuCtxSynchronize",
+    "cuEventQuery",
+];
+
+struct Counts([usize; 6]);
+
+impl Counts {
+    fn of(fixture: &Fixture) -> Counts {
+        Counts(ORDERING.map(|symbol| calls(&fixture.sim, symbol)))
+    }
+
+    /// What was called since: records, waits, and host waits of any kind.
+    fn since(&self, fixture: &Fixture) -> (usize, usize, usize) {
+        let now = Counts::of(fixture).0;
+        let made = |index: usize| now[index] - self.0[index];
+        (made(0), made(1), made(2) + made(3) + made(4))
+    }
+}
+
+struct Data {
+    memory: Memory,
+    context: Context,
+}
+
+impl Data {
+    fn new(fixture: &Fixture) -> Data {
+        let context = fixture.primary();
+        let memory = Memory::new(&context, || Allocation::device(&context, 4)).unwrap();
+        let data = Data { memory, context };
+        data.fill(1, None);
+        data
+    }
+
+    fn ordering(&self, home: Option<&Stream>) -> Ordering {
+        Ordering::new(home.cloned(), self.memory.pending().clone())
+    }
+
+    fn fill(&self, value: u8, stream: Option<&Stream>) {
+        let ptr = self.memory.allocation().device_ptr();
+        // SAFETY: the memory has 4 bytes.
+        unsafe { copy::fill_bytes(&self.context, ptr, &[value], 4, stream) }.unwrap();
+    }
+
+    /// The first byte, as a copy in the stream finds it; the stream is waited for.
+    fn read(&self, stream: &Stream) -> u8 {
+        let mut bytes = [0; 4];
+        let ptr = self.memory.allocation().device_ptr();
+        // SAFETY: the memory has 4 bytes; nothing looks at the host's before the stream is synchronized.
+        unsafe { copy::copy_device_to_host(&self.context, bytes.as_mut_ptr(), ptr, 4, Some(stream)) }.unwrap();
+        stream.synchronize().unwrap();
+        bytes[0]
+    }
+}
+
+fn streams<const N: usize>(context: &Context) -> [Stream; N] {
+    std::array::from_fn(|_| Stream::non_blocking(context).unwrap())
+}
+
+#[test]
+fn an_edge_is_two_calls_and_none_to_itself() {
+    let fixture = Fixture::new();
+    let data = Data::new(&fixture);
+    let [first, then] = streams(&data.context);
+    data.fill(2, Some(&first));
+    let counts = Counts::of(&fixture);
+    order::edge(&first, &then).unwrap();
+    assert_eq!(counts.since(&fixture), (1, 1, 0));
+    assert_eq!(data.read(&then), 2);
+    let counts = Counts::of(&fixture);
+    order::edge(&first, &first).unwrap();
+    assert_eq!(counts.since(&fixture), (0, 0, 0));
+}
+
+#[test]
+fn what_the_driver_orders_is_left_to_it() {
+    let fixture = Fixture::new();
+    let data = Data::new(&fixture);
+    let legacy = Stream::legacy_default(&data.context);
+    let blocking = Stream::new(&data.context).unwrap();
+    let [free] = streams(&data.context);
+    let per_thread = Stream::per_thread_default(&data.context);
+    for (then, made) in [(&blocking, 0), (&per_thread, 0), (&free, 1)] {
+        data.fill(3, Some(&legacy));
+        let counts = Counts::of(&fixture);
+        order::edge(&legacy, then).unwrap();
+        assert_eq!(counts.since(&fixture), (made, made, 0), "{then:?}");
+        assert_eq!(data.read(then), 3, "{then:?}");
+    }
+    // The default streams of two contexts are two streams.
+    let other = fixture.driver.device(0).unwrap().primary_context().unwrap();
+    assert_eq!(Stream::legacy_default(&other), legacy);
+}
+
+#[test]
+fn a_lease_orders_both_ways() {
+    let fixture = Fixture::new();
+    let data = Data::new(&fixture);
+    let [home, visitor] = streams(&data.context);
+    data.fill(2, Some(&home));
+    let counts = Counts::of(&fixture);
+    let lease = Lease::begin([(data.ordering(Some(&home)), Access::Write)], &visitor).unwrap();
+    assert_eq!(counts.since(&fixture), (1, 1, 0));
+    data.fill(3, Some(&visitor));
+    lease.end().unwrap();
+    assert_eq!(counts.since(&fixture), (2, 2, 0));
+    assert_eq!(data.read(&home), 3);
+}
+
+#[test]
+fn a_lease_that_is_dropped_ends_and_one_in_the_home_stream_does_nothing() {
+    let fixture = Fixture::new();
+    let data = Data::new(&fixture);
+    let [home, visitor] = streams(&data.context);
+    let lease = Lease::begin([(data.ordering(Some(&home)), Access::Write)], &visitor).unwrap();
+    data.fill(4, Some(&visitor));
+    drop(lease);
+    assert_eq!(data.read(&home), 4);
+    let counts = Counts::of(&fixture);
+    Lease::begin([(data.ordering(Some(&home)), Access::Write)], &home).unwrap().end().unwrap();
+    assert_eq!(counts.since(&fixture), (0, 0, 0));
+}
+
+#[test]
+fn several_arrays_of_one_stream_take_one_edge() {
+    let fixture = Fixture::new();
+    let (one, two) = (Data::new(&fixture), Data::new(&fixture));
+    let [home, other, visitor] = streams(&one.context);
+    let both = |first: &Stream, second: &Stream| {
+        [(one.ordering(Some(first)), Access::Write), (two.ordering(Some(second)), Access::Read)]
+    };
+    let counts = Counts::of(&fixture);
+    Lease::begin(both(&home, &home), &visitor).unwrap().end().unwrap();
+    assert_eq!(counts.since(&fixture), (2, 2, 0));
+    // Of two streams: two events before, and one after that both wait for.
+    let counts = Counts::of(&fixture);
+    Lease::begin(both(&home, &other), &visitor).unwrap().end().unwrap();
+    assert_eq!(counts.since(&fixture), (3, 4, 0));
+}
+
+#[test]
+fn readers_do_not_wait_for_readers() {
+    let fixture = Fixture::new();
+    let data = Data::new(&fixture);
+    let [first, second, third] = streams(&data.context);
+    let visit = |stream: &Stream, access| {
+        let counts = Counts::of(&fixture);
+        let lease = Lease::begin([(data.ordering(None), access)], stream).unwrap();
+        match access {
+            Access::Write => data.fill(9, Some(stream)),
+            Access::Read => data.fill(1, Some(&first)), // something pending, so that its event is not done
+        }
+        lease.end().unwrap();
+        counts.since(&fixture)
+    };
+    data.fill(1, Some(&first));
+    assert_eq!(visit(&first, Access::Read), (1, 0, 0));
+    data.fill(1, Some(&second));
+    assert_eq!(visit(&second, Access::Read), (1, 0, 0), "both read");
+    assert_eq!(visit(&third, Access::Write), (1, 2, 0), "a writer comes after both");
+}
+
+#[test]
+fn the_texts_example_of_three_streams_joined_into_a_fourth() {
+    let fixture = Fixture::new();
+    let data = Data::new(&fixture);
+    let [seven, nine, fifteen, three] = streams(&data.context);
+    let ordering = data.ordering(Some(&three));
+    let counts = Counts::of(&fixture);
+    for (value, stream) in [(7, &seven), (9, &nine), (15, &fifteen)] {
+        data.fill(value, Some(stream));
+        ordering.record(stream, Access::Write).unwrap();
+    }
+    assert_eq!(counts.since(&fixture), (3, 3, 0));
+    assert_eq!(ordering.export(Access::Write).unwrap(), Some(three.clone()));
+    assert_eq!(counts.since(&fixture), (3, 3, 0));
+    three.synchronize().unwrap();
+    assert!([seven, nine, fifteen].iter().all(|stream| stream.is_done().unwrap()));
+}
+
+#[test]
+fn without_a_home_what_is_pending_is_joined_once() {
+    let fixture = Fixture::new();
+    let data = Data::new(&fixture);
+    let [seven, nine] = streams(&data.context);
+    let ordering = data.ordering(None);
+    assert_eq!(ordering.export(Access::Write).unwrap(), None, "nothing is pending");
+    for stream in [&seven, &nine] {
+        data.fill(5, Some(stream));
+        ordering.record(stream, Access::Write).unwrap();
+    }
+    let counts = Counts::of(&fixture);
+    let exported = ordering.export(Access::Write).unwrap().unwrap();
+    assert_eq!(counts.since(&fixture), (0, 2, 0));
+    assert_eq!(ordering.export(Access::Write).unwrap().as_ref(), Some(&exported), "as long as it is pending");
+    assert_eq!(counts.since(&fixture), (0, 2, 0));
+    exported.synchronize().unwrap();
+    assert!(seven.is_done().unwrap() && nine.is_done().unwrap());
+    assert_eq!(ordering.export(Access::Write).unwrap(), None);
+    // A consumer goes on in the stream that it was given: what we do next comes after that.
+    data.fill(6, Some(&exported));
+    let lease = Lease::begin([(ordering, Access::Read)], &seven).unwrap();
+    assert_eq!(data.read(&seven), 6);
+    lease.end().unwrap();
+}
+
+#[test]
+fn one_that_only_reads_need_not_wait_for_readers_either() {
+    let fixture = Fixture::new();
+    let data = Data::new(&fixture);
+    let [reader] = streams(&data.context);
+    data.fill(1, Some(&reader));
+    data.ordering(None).record(&reader, Access::Read).unwrap();
+    assert_eq!(data.ordering(None).export(Access::Read).unwrap(), None);
+    assert!(data.ordering(None).export(Access::Write).unwrap().is_some());
+}
+
+#[test]
+fn later_work_in_a_stream_takes_the_place_of_earlier() {
+    let fixture = Fixture::new();
+    let data = Data::new(&fixture);
+    let [busy, then] = streams(&data.context);
+    for value in 0..5 {
+        data.fill(value, Some(&busy));
+        // The last only reads; that it wrote before still counts.
+        let access = if value < 4 { Access::Write } else { Access::Read };
+        data.ordering(None).record(&busy, access).unwrap();
+    }
+    let counts = Counts::of(&fixture);
+    data.ordering(None).before(&busy, Access::Write).unwrap();
+    assert_eq!(counts.since(&fixture), (0, 0, 0), "a stream is ordered by itself");
+    data.ordering(None).before(&then, Access::Read).unwrap();
+    assert_eq!(counts.since(&fixture), (0, 1, 0));
+    assert_eq!(data.read(&then), 4);
+}
+
+#[test]
+fn what_is_done_is_not_waited_for() {
+    let fixture = Fixture::new();
+    let data = Data::new(&fixture);
+    let [busy, then] = streams(&data.context);
+    data.fill(2, Some(&busy));
+    data.ordering(None).record(&busy, Access::Write).unwrap();
+    busy.synchronize().unwrap();
+    let counts = Counts::of(&fixture);
+    data.ordering(None).before(&then, Access::Write).unwrap();
+    data.ordering(None).synchronize().unwrap();
+    assert_eq!(counts.since(&fixture), (0, 0, 0));
+    assert!(data.memory.pending().is_idle());
+}
+
+#[test]
+fn the_per_thread_default_stream_of_another_thread_is_another_stream() {
+    let fixture = Fixture::new();
+    let data = Data::new(&fixture);
+    let per_thread = Stream::per_thread_default(&data.context);
+    let work = |value: u8| {
+        let lease = Lease::begin([(data.ordering(Some(&per_thread)), Access::Write)], &per_thread).unwrap();
+        data.fill(value, Some(&per_thread));
+        lease.end().unwrap();
+    };
+    std::thread::scope(|scope| {
+        let there = scope.spawn(|| {
+            let _entered = fixture.sim.enter();
+            work(8);
+        });
+        there.join().unwrap();
+    });
+    let exported = data.ordering(Some(&per_thread)).export(Access::Write).unwrap().unwrap();
+    assert_eq!(exported.handle(), 2);
+    assert_eq!(data.read(&exported), 8, "this thread's stream waits for that one's");
+}
+
+#[test]
+fn a_lease_that_ends_in_another_thread_waits_where_a_stream_cannot_be_named() {
+    let fixture = Fixture::new();
+    let data = Data::new(&fixture);
+    let (per_thread, [home]) = (Stream::per_thread_default(&data.context), streams(&data.context));
+    let lease = Lease::begin([(data.ordering(Some(&home)), Access::Write)], &per_thread).unwrap();
+    data.fill(6, Some(&per_thread));
+    let sim = fixture.sim.clone();
+    std::thread::spawn(move || {
+        let _entered = sim.enter();
+        lease.end().unwrap();
+    })
+    .join()
+    .unwrap();
+    assert_eq!(data.read(&home), 6);
+}
+
+#[test]
+fn what_cannot_be_ordered_does_not_keep_the_rest_from_it() {
+    let fixture = Fixture::new();
+    let (one, two) = (Data::new(&fixture), Data::new(&fixture));
+    let [home, other, visitor] = streams(&one.context);
+    let data = [(one.ordering(Some(&home)), Access::Write), (two.ordering(Some(&other)), Access::Write)];
+    let lease = Lease::begin(data, &visitor).unwrap();
+    two.fill(5, Some(&visitor));
+    fixture.sim.fail_next("cuStreamWaitEvent", CUresult::CUDA_ERROR_LAUNCH_FAILED).unwrap();
+    assert_eq!(lease.end().unwrap_err().driver_call(), Some("cuStreamWaitEvent"));
+    assert_eq!(two.read(&other), 5);
+    // A drop has nobody to tell, and leaves it to the hook.
+    let lease = Lease::begin([(one.ordering(Some(&home)), Access::Write)], &visitor).unwrap();
+    fixture.sim.fail_next("cuEventRecord", CUresult::CUDA_ERROR_LAUNCH_FAILED).unwrap();
+    drop(lease);
+    assert_eq!(fixture.driver.take_drop_error().unwrap().driver_call(), Some("cuEventRecord"));
+}
+
+#[test]
+fn memory_is_freed_after_the_work_on_it_and_nobody_waits() {
+    let fixture = Fixture::new();
+    for home in [false, true] {
+        let data = Data::new(&fixture);
+        let context = data.context.clone();
+        let stream = Stream::non_blocking(&context).unwrap();
+        data.fill(2, Some(&stream));
+        match home {
+            true => data.memory.add_home(&stream),
+            false => data.ordering(None).record(&stream, Access::Write).unwrap(),
+        }
+        let counts = Counts::of(&fixture);
+        drop(data);
+        assert_eq!(counts.since(&fixture).2, 0, "nobody waits");
+        assert_eq!((fixture.alive().allocations, calls(&fixture.sim, "cuMemFree_v2")), (1, usize::from(home)));
+        fixture.driver.reclaim(false);
+        // The simulator counts a query that finds work unfinished as a reason to do some.
+        fixture.driver.reclaim(true);
+        assert_eq!(fixture.alive().allocations, 0);
+        assert!(stream.is_done().unwrap());
+        assert!(fixture.driver.take_drop_error().is_none());
+    }
+}
+
+#[test]
+fn an_allocation_takes_what_was_put_by() {
+    let fixture = Fixture::new();
+    let data = Data::new(&fixture);
+    let context = data.context.clone();
+    let [stream] = streams(&context);
+    data.fill(2, Some(&stream));
+    data.ordering(None).record(&stream, Access::Write).unwrap();
+    drop(data);
+    assert_eq!(fixture.alive().allocations, 1);
+    // There is no room, and so it waits; once.
+    let attempts = std::cell::Cell::new(0);
+    let memory = Memory::new(&context, || {
+        attempts.set(attempts.get() + 1);
+        if attempts.get() == 1 {
+            fixture.sim.fail_next("cuMemAlloc_v2", CUresult::CUDA_ERROR_OUT_OF_MEMORY).unwrap();
+        }
+        Allocation::device(&context, 8)
+    });
+    assert_eq!(memory.unwrap().allocation().len(), 8);
+    assert_eq!(fixture.alive().allocations, 0);
+}
+
+#[test]
+fn memory_without_work_goes_at_once_whatever_its_kind() {
+    let fixture = Fixture::new();
+    let context = fixture.primary();
+    for allocate in [Allocation::device, Allocation::pinned, Allocation::mapped, Allocation::managed] {
+        for len in [0, 16] {
+            let memory = Memory::new(&context, || allocate(&context, len)).unwrap();
+            drop(memory);
+            assert_eq!(fixture.alive().allocations, 0);
+        }
+    }
+    assert!(!fixture.driver.reclaim(true), "nothing was put by");
+}
+
+#[test]
+fn memory_that_dies_in_a_host_function_is_put_by() {
+    let fixture = Fixture::new();
+    let data = Data::new(&fixture);
+    let context = data.context.clone();
+    let [stream] = streams(&context);
+    type Last = std::sync::Mutex<Option<Memory>>;
+    let last: Arc<Last> = Arc::new(std::sync::Mutex::new(Some(data.memory)));
+    unsafe extern "C" fn drop_it(data: *mut std::ffi::c_void) {
+        // SAFETY: a reference that was counted for this call.
+        let last = unsafe { Arc::from_raw(data.cast::<Last>()) };
+        drop(last.lock().unwrap().take());
+    }
+    let argument = Arc::into_raw(last.clone()).cast_mut().cast();
+    {
+        let _current = context.push().unwrap();
+        let launch = fixture.driver.api().cuLaunchHostFunc.unwrap();
+        // SAFETY: the function takes what it is given.
+        assert!(unsafe { launch(cuarray_abi::CUstream(stream.handle()), Some(drop_it), argument) }.is_success());
+    }
+    context.synchronize().unwrap();
+    assert!(last.lock().unwrap().is_none());
+    assert_eq!(fixture.alive().allocations, 1);
+    assert!(fixture.driver.take_drop_error().is_none());
+    assert!(fixture.driver.reclaim(false));
+    assert_eq!(fixture.alive().allocations, 0);
+}
