@@ -329,6 +329,26 @@ fn a_child_graph_runs_between_its_neighbours() {
 }
 
 #[test]
+fn graphs_in_graphs_go_deep_but_not_without_end() {
+    let program = Program::new();
+    let (device, mut inner, mut node) = (program.alloc(1), graph(&program), CUgraphNode::NULL);
+    fill(&program, inner, &[], fill_params(device, 7, 1));
+    for _ in 0..99 {
+        let outer = graph(&program);
+        ok!(program, cuGraphAddChildGraphNode(&mut node, outer, NONE, 0, inner));
+        ok!(program, cuGraphDestroy(inner));
+        inner = outer;
+    }
+    let outer = graph(&program);
+    fails!(program, NOT_SUPPORTED, cuGraphAddChildGraphNode(&mut node, outer, NONE, 0, inner));
+    ok!(program, cuGraphLaunch(instantiate(&program, inner), CUstream::NULL));
+    assert_eq!(bytes(&program, device, 1), [7]);
+    ok!(program, cuGraphDestroy(inner));
+    ok!(program, cuGraphDestroy(outer));
+    assert_eq!(program.statistic("graphs"), 0);
+}
+
+#[test]
 fn a_launch_in_a_capturing_stream_is_a_child_graph() {
     let program = Program::new();
     let (device, stream) = (program.alloc(4), program.stream(0));

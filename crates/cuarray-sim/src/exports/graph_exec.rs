@@ -125,7 +125,7 @@ pub(super) unsafe fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: C
             return unsupported();
         }
         let child = state.clone_graph(graph, Owner::Program)?;
-        return state.capture_node(handle, Action::Child(child)).map(|_| ());
+        return state.capture_node(handle, Action::Child(child)).map(|_| ()).inspect_err(|_| state.remove_graph(child));
     }
     let end = state.launch(exec, handle)?;
     if state.host_functions > 0 {

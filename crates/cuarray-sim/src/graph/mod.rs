@@ -27,6 +27,9 @@ use cuarray_abi::*;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// How deep graphs may lie in graphs: what follows them from one to the next uses the stack.
+const DEEPEST: usize = 100;
+
 /// What the driver's manual answers for a graph or a node that is none.
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -111,7 +114,8 @@ impl State {
     /// Adds a node after others of the same graph.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for a node of another graph, and for one that is named twice.
+    /// `CUDA_ERROR_INVALID_VALUE` for a node of another graph, and for one that is named twice; `CUDA_ERROR_NOT_SUPPORTED` for a
+    /// child that lies too deep.
     pub(crate) fn add_node(
         &mut self,
         graph: CUgraph,
@@ -124,6 +128,9 @@ impl State {
         }
         let handle = CUgraphNode(crate::handle::fresh());
         if let Action::Child(child) = action {
+            if self.level(graph) + self.height(child) > DEEPEST {
+                return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+            }
             self.graphs.get_mut(&child).ok_or(INVALID_VALUE)?.owner = Owner::Node(handle);
         }
         let owner = self.graphs.get_mut(&graph).ok_or(INVALID_VALUE)?;
@@ -132,6 +139,26 @@ impl State {
         let number = owner.last_number;
         self.graph_nodes.insert(handle, Node { graph, number, action, after, made: thread::caller() });
         Ok(handle)
+    }
+
+    /// In how many graphs a graph lies, itself counted.
+    fn level(&self, mut graph: CUgraph) -> usize {
+        let mut level = 1;
+        while let Some(Owner::Node(node)) = self.graphs.get(&graph).map(|graph| graph.owner) {
+            let Some(node) = self.graph_nodes.get(&node) else { break };
+            (graph, level) = (node.graph, level + 1);
+        }
+        level
+    }
+
+    /// How deep the graphs in a graph lie, itself counted.
+    fn height(&self, graph: CUgraph) -> usize {
+        let nodes = self.graphs.get(&graph).map(|graph| graph.nodes.as_slice()).unwrap_or_default();
+        let child = |node: &CUgraphNode| match self.graph_nodes.get(node)?.action {
+            Action::Child(child) => Some(self.height(child)),
+            _ => None,
+        };
+        1 + nodes.iter().filter_map(child).max().unwrap_or(0)
     }
 
     /// Whether `node` is one of the graph's own, not one of a child's.
