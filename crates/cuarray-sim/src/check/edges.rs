@@ -3,7 +3,8 @@
 //! These are the only functions that the rest of the driver calls when something synchronizes. Each does nothing
 //! while findings are off. `docs/happens-before.md` says which call uses which, and why.
 
-use super::{Block, Caller, Checks, Clock, DYING, Doing, Entry, Kind, Lane, Operation, Party, Region, Ticket};
+use super::operation::boxes;
+use super::{Block, Caller, Checks, Clock, DYING, Doing, Entry, Kind, Lane, Operation, Party, Region, Ticket, Touched};
 use crate::copy::{Copy, Fill, Source};
 use crate::finding::{Deed, LaneKind, Object, Range};
 use crate::memory;
@@ -147,6 +148,14 @@ impl State {
         self.watch_host(&doing, &operation, &clock);
         self.checks.check(Entry { operation, clock, doing });
         ticket
+    }
+
+    /// What work has touched that did not say so before it ran.
+    pub(crate) fn ran(&mut self, ticket: &Ticket, touched: &[Touched]) {
+        let touches = boxes(touched);
+        let doing = Doing::Touches(touches.clone());
+        self.watch_host(&doing, &ticket.operation, &ticket.clock);
+        self.checks.resolve(ticket, touches);
     }
 
     /// What work does to memory.

@@ -24,7 +24,7 @@ mod text;
 pub(crate) use block::Block;
 pub(crate) use clock::{Clock, Lane};
 pub(crate) use host::Running;
-pub(crate) use operation::{Operation, Region};
+pub(crate) use operation::{Operation, Region, Touched};
 pub(crate) use queue::Doing;
 
 use crate::finding::{Access, Deed, Kind, LaneKind, Object, Range};
@@ -186,8 +186,7 @@ impl Checks {
     }
 
     /// Says what an operation has touched when it ran.
-    #[allow(dead_code)] // the executor of kernels calls it
-    pub(crate) fn resolve(&mut self, ticket: &Ticket, touches: Vec<(Region, Deed)>) {
+    fn resolve(&mut self, ticket: &Ticket, touches: Vec<(Region, Deed)>) {
         let _ = ticket.operation.accesses.set(self.summary(&touches));
         self.queue.resolve(ticket.operation.ordinal, touches);
         while let Some(entry) = self.queue.pop() {
@@ -195,7 +194,6 @@ impl Checks {
         }
     }
 
-    #[allow(dead_code)] // with `resolve`
     /// What the history says of many accesses: from the first byte to the last in each allocation.
     fn summary(&self, touches: &[(Region, Deed)]) -> Box<[Access]> {
         let mut hulls: BTreeMap<(u64, bool), (Deed, u64, u64)> = BTreeMap::new();
@@ -359,5 +357,61 @@ impl Doing {
             Doing::Create { block, .. } => Box::new([Region::row(block.address, block.size).access(Deed::Create)]),
             Doing::Release { block } => Box::new([Region::row(block.address, block.size).access(Deed::Release)]),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::site;
+
+    fn caller() -> Caller {
+        Caller { thread: 1, call: "", detail: None, launch: None, site: site::unknown() }
+    }
+
+    /// Enqueues an operation in a stream.
+    fn enqueued(checks: &mut Checks, stream: &mut Lane, doing: Doing) -> Ticket {
+        checks.host(1);
+        stream.called_by(&checks.hosts[&0], &checks.retired);
+        let clock = stream.clock();
+        let operation = checks.remember(clock.lane, caller(), Vec::new(), &doing);
+        checks.check(Entry { operation: operation.clone(), clock: clock.clone(), doing });
+        Ticket { operation, clock }
+    }
+
+    #[test]
+    fn what_a_kernel_touches_is_checked_in_its_place() {
+        let mut checks = Checks::new(true, false, true);
+        let [mut one, mut other] = [1, 2].map(|handle| checks.new_lane(LaneKind::NonBlocking, handle, Some(0)));
+        let block = Block::new(0, 64, "device", 0);
+        let created = Doing::Create { block: block.clone(), written: false, ordered: false };
+        block.made_by(checks.host_operation(caller(), Vec::new(), created).operation);
+        checks.blocks.add(block);
+        let kernel = enqueued(&mut checks, &mut one, Doing::Unknown);
+        let fill = enqueued(&mut checks, &mut other, Doing::Fill(Region::row(0, 16)));
+        assert!(!checks.knows_all() && checks.report(false).findings.is_empty());
+        checks.resolve(&kernel, vec![(Region::row(8, 4), Deed::Read), (Region::row(60, 8), Deed::Write)]);
+        assert!(checks.knows_all());
+        let findings = checks.report(false).findings;
+        let told: Vec<_> = findings.iter().map(|finding| (finding.kind, finding.sides.len())).collect();
+        // The read is the first of all, so nothing was written before it.
+        assert_eq!(told, [(Kind::UninitializedRead, 1), (Kind::DataRace, 2)]);
+        let ordinals = findings[1].sides.iter().map(|side| side.ordinal).collect::<Vec<_>>();
+        assert_eq!(ordinals, [kernel.operation.ordinal, fill.operation.ordinal]);
+    }
+
+    #[test]
+    fn a_kernel_that_reaches_what_was_released_is_found() {
+        let mut checks = Checks::new(true, false, true);
+        let mut stream = checks.new_lane(LaneKind::NonBlocking, 1, Some(0));
+        let block = Block::new(4096, 64, "device", 0);
+        checks.blocks.add(block.clone());
+        let freed = checks.host_operation(caller(), Vec::new(), Doing::Touches(Vec::new()));
+        block.made_by(freed.operation.clone());
+        checks.blocks.end(4096, freed.operation);
+        let kernel = enqueued(&mut checks, &mut stream, Doing::Unknown);
+        checks.resolve(&kernel, vec![(Region::row(4100, 4), Deed::Write), (Region::row(9000, 4), Deed::Write)]);
+        let kinds: Vec<Kind> = checks.report(false).findings.iter().map(|finding| finding.kind).collect();
+        assert_eq!(kinds, [Kind::UseAfterFree, Kind::OutOfBounds]);
     }
 }

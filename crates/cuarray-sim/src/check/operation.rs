@@ -24,6 +24,39 @@ pub(crate) struct Operation {
     pub accesses: OnceLock<Box<[Access]>>,
 }
 
+/// Bytes that a kernel has touched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Touched {
+    pub start: u64,
+    /// Behind the last of them.
+    pub end: u64,
+    /// Whether it wrote them; if not, it read them before it had written them.
+    pub written: bool,
+}
+
+/// Boxes for ranges in ascending order, all of them reads or all writes: ranges of one length at one distance are one box.
+pub(crate) fn boxes(ranges: &[Touched]) -> Vec<(Region, Deed)> {
+    let mut boxes = Vec::new();
+    let mut rest = ranges;
+    while let [first, others @ ..] = rest {
+        let width = first.end - first.start;
+        let behind = others.first().filter(|next| next.start >= first.end);
+        let step = behind.map_or(0, |next| next.start - first.start);
+        let alike = |(index, next): (u64, &Touched)| {
+            step > 0
+                && next.written == first.written
+                && next.end - next.start == width
+                && Some(next.start) == step.checked_mul(index).map(|distance| first.start + distance)
+        };
+        let count = 1 + (1..).zip(others).take_while(|pair| alike(*pair)).count();
+        let place = Place { address: first.start, pitch: step, slice: 0 };
+        let extent = Extent { width, height: count as u64, depth: 1 };
+        boxes.push((Region::new(place, extent), if first.written { Deed::Write } else { Deed::Read }));
+        rest = &rest[count..];
+    }
+    boxes
+}
+
 /// A box of bytes: rows and slices at regular distances.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Region {
@@ -165,6 +198,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn regular_ranges_are_one_box() {
+        let touched = |start, end, written| Touched { start, end, written };
+        let mut ranges: Vec<Touched> = (0..100).map(|index| touched(index * 16, index * 16 + 4, false)).collect();
+        ranges.extend([touched(1600, 1700, false), touched(5, 9, true), touched(90, 100, true)]);
+        let boxes = boxes(&ranges);
+        let told: Vec<_> = boxes.iter().map(|(region, deed)| (region.start(), region.row_count(), *deed)).collect();
+        assert_eq!(told, [(0, 100, Deed::Read), (1600, 1, Deed::Read), (5, 1, Deed::Write), (90, 1, Deed::Write)]);
+        assert_eq!(boxes[0].0.end(), 99 * 16 + 4);
     }
 
     #[test]

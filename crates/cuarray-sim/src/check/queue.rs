@@ -60,7 +60,6 @@ impl Queue {
     }
 
     /// Says what an operation touched.
-    #[allow(dead_code)] // the executor of kernels calls it
     pub(crate) fn resolve(&mut self, ordinal: u64, touches: Vec<(Region, Deed)>) {
         let index = self.entries.binary_search_by_key(&ordinal, |entry| entry.operation.ordinal);
         if let Some(entry) = index.ok().and_then(|index| self.entries.get_mut(index)) {
@@ -68,7 +67,6 @@ impl Queue {
         }
     }
 
-    #[allow(dead_code)] // with `resolve`
     /// The next entry of which everything is known.
     pub(crate) fn pop(&mut self) -> Option<Entry> {
         let known = self.entries.front().is_some_and(|entry| !matches!(entry.doing, Doing::Unknown));

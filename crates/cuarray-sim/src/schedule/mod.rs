@@ -16,7 +16,7 @@ mod progress;
 mod random;
 mod scheduler;
 
-use crate::check::Ticket;
+use crate::check::{Ticket, Touched};
 use crate::copy::{Copy, Fill};
 use crate::driver::{Driver, Guard};
 use crate::state::State;
@@ -141,8 +141,8 @@ impl State {
         Ok(at)
     }
 
-    /// Executes what needs no foreign code.
-    fn execute(&mut self, work: Work, at: Point) {
+    /// Executes what needs no foreign code. Answers what it touched, for work that could not tell before it ran.
+    fn execute(&mut self, work: Work, at: Point) -> Vec<Touched> {
         self.host_access.open_registered();
         match work {
             Work::Wait | Work::HostFunction(_) => {}
@@ -163,6 +163,7 @@ impl State {
             Work::Release { address } => self.release_allocation(address),
             Work::EndExec(exec) => self.end_exec(exec),
         }
+        Vec::new()
     }
 }
 
@@ -253,7 +254,10 @@ impl Driver {
         }
         let at = Point { stream: handle, operation: stream.executed + 1 };
         let silent = operation.work.is_silent();
-        state.execute(operation.work, at);
+        let touched = state.execute(operation.work, at);
+        if let Some(ticket) = &operation.ticket {
+            state.ran(ticket, &touched);
+        }
         state.note_executed(at, silent);
         if let Some(stream) = state.streams.get_mut(&handle) {
             stream.executed += 1;
