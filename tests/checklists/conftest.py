@@ -25,8 +25,10 @@ def numba(driver_kind: str) -> Iterator[Any]:
         context.memory_manager.deallocations.clear()
 
 
-class Waits:
-    """How often the host has waited for a stream since this was made; only the simulated driver keeps the account."""
+class Account:
+    """How often some driver calls have been made since this was; only the simulated driver keeps the account."""
+
+    names: tuple[str, ...]
 
     def __init__(self) -> None:
         self._before = self._calls()
@@ -40,12 +42,46 @@ class Waits:
     @property
     def count(self) -> int:
         calls = self._calls() - self._before
-        return sum(calls[name] for name in calls if name.startswith(("cuStreamSynchronize", "cuCtxSynchronize")))
+        return sum(calls[name] for name in calls if name.startswith(self.names))
+
+
+class Waits(Account):
+    """Of waits for a stream."""
+
+    names = ("cuStreamSynchronize", "cuCtxSynchronize")
+
+
+class Frees(Account):
+    """Of releases of memory."""
+
+    names = ("cuMemFree",)
+
+
+class Copies(Account):
+    """Of copies."""
+
+    names = ("cuMemcpy",)
+
+
+def account(driver_kind: str, kind: type[Account]) -> type[Account]:
+    if driver_kind != "simulated":
+        pytest.skip("only the simulated driver counts its calls")
+    return kind
 
 
 @pytest.fixture
-def waits(driver_kind: str) -> type[Waits]:
+def waits(driver_kind: str) -> type[Account]:
     """Makes an account of the waits from then on."""
-    if driver_kind != "simulated":
-        pytest.skip("only the simulated driver counts its calls")
-    return Waits
+    return account(driver_kind, Waits)
+
+
+@pytest.fixture
+def frees(driver_kind: str) -> type[Account]:
+    """Makes an account of the releases from then on."""
+    return account(driver_kind, Frees)
+
+
+@pytest.fixture
+def copies(driver_kind: str) -> type[Account]:
+    """Makes an account of the copies from then on."""
+    return account(driver_kind, Copies)

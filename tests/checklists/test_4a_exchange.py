@@ -126,6 +126,20 @@ def test_4a_21_masked_arrays(numba: Any) -> None:
     assert back.compressed().tolist() == [1, 3]
 
 
+def test_4a_4_and_the_last_import_by_numba_frees_ours_once(numba: Any, frees: Any) -> None:
+    original = cuarray.to_device(np.arange(10.0))
+    first, second = numba.as_cuda_array(original), numba.as_cuda_array(original)
+    view = second[2:]
+    account = frees()
+    del original, first, second
+    gc.collect()
+    assert account.count == 0
+    assert view.copy_to_host().tolist() == list(range(2, 10))
+    del view
+    gc.collect()
+    assert account.count == 1
+
+
 @pytest.mark.parametrize("shape", [0, (0, 3), (2, 0)])
 def test_4a_22_nothing_is_at_pointer_0(numba: Any, shape: Any) -> None:
     array = cuarray.device_array(shape)

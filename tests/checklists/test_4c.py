@@ -94,6 +94,8 @@ def test_4c_17_strides(exported: Any) -> None:
     for interface in exported[0]:
         strides = interface.get("strides")
         assert strides is None or (type(strides) is tuple and len(strides) == len(interface["shape"]))
+        assert all(type(step) is int for step in strides or ())
+    assert [interface["strides"] is None for interface in exported[0]] == [True, False, False, False, True, True, False]
 
 
 def test_4c_18_descr(exported: Any) -> None:
@@ -105,6 +107,7 @@ def test_4c_18_descr(exported: Any) -> None:
 def test_4c_19_stream(exported: Any) -> None:
     interfaces, stream = exported
     assert all(interface["stream"] == (None if stream is None else stream.handle) for interface in interfaces)
+    assert {type(interface["stream"]) for interface in interfaces} == {type(None) if stream is None else int}
 
 
 def test_4c_23_the_keys_of_a_contiguous_array(driver_kind: str) -> None:
@@ -132,16 +135,14 @@ def test_4c_25_nothing_backwards(driver_kind: str) -> None:
 
 @pytest.mark.parametrize("make", [cuarray.stream, cuarray.legacy_default_stream, cuarray.per_thread_default_stream])
 def test_4c_26_versions_two_and_three(driver_kind: str, make: Any) -> None:
-    array = cuarray.to_device([1]).bind(make())[:]
-    before = cuarray.config.export_version
-    try:
-        cuarray.config.export_version = 2
-        assert "stream" not in array.__cuda_array_interface__
-        assert array.__cuda_array_interface__["version"] == 2
-        cuarray.config.export_version = 3
-        assert array.__cuda_array_interface__["stream"] == make().handle or make is cuarray.stream
-    finally:
-        cuarray.config.export_version = before
+    stream = make()
+    array = cuarray.to_device([1]).bind(stream)[:]
+    cuarray.config.export_version = 2
+    assert "stream" not in array.__cuda_array_interface__
+    assert array.__cuda_array_interface__["version"] == 2
+    cuarray.config.export_version = 3
+    assert array.__cuda_array_interface__["stream"] == stream.handle
+    assert array.__cuda_array_interface__["version"] == 3
 
 
 STRIDES = ["absent", "None", "given"]

@@ -6,8 +6,8 @@ accordingly: JAX, RMM's copies and a bare ``from_cuda_array_interface`` keep not
 The text of version 3: reading the attribute keeps nothing alive (L1); a consumer that makes an array from an *object* holds it (L2);
 one that makes it from a *dictionary* holds the owner that it is given, if any (L3).
 
-cuarray: exactly so. An array, and each view of it, keeps the object that it came from for as long as it lives and no longer, and
-arrays that bounce to and fro do not build up a chain.
+cuarray: exactly so. An array, and each view of it, keeps the object that it came from for as long as it lives and no longer. Of an
+array that bounces to and fro each stage keeps the one before, as the clause has it; views and copies of ours add none.
 """
 
 from __future__ import annotations
@@ -89,7 +89,15 @@ def test_reading_the_attribute_keeps_nothing(driver: str) -> None:
     assert exported["data"][0] == described.ptr
 
 
-def test_bouncing_builds_no_chain(driver: str, numba: Any) -> None:
+def test_views_of_views_add_nothing_to_the_chain(theirs: list[Producer]) -> None:
+    producer = theirs.pop()
+    array = cuarray.as_cuda_array(producer)
+    for _ in range(100):
+        array = cuarray.as_cuda_array(array[:].T.T.bind(None).view("<u8").view("<i8"))
+        assert array.owner is producer
+
+
+def test_what_bounces_is_let_go_as_a_whole(driver: str, numba: Any) -> None:
     """Ours to numba and back, a hundred times: each keeps what it came from; letting go of the last lets go of all."""
     array = cuarray.to_device(np.arange(4))
     memory = array.owner

@@ -68,21 +68,24 @@ def test_a_shape_may_be_a_number_or_numbers(driver: str, shape: Any) -> None:
         ((2, -3), ValueError),
         ((2**62, 4), ValueError),
         (2**64, ValueError),
-        (True, ValueError),
-        (2.0, ValueError),
-        ((2.0,), ValueError),
-        (np.float32(2), ValueError),
-        ("2", ValueError),
-        (("2",), ValueError),
-        (None, ValueError),
-        ((None,), ValueError),
+        (True, TypeError),
+        (2.0, TypeError),
+        ((2.0,), TypeError),
+        (np.float32(2), TypeError),
+        ("2", TypeError),
+        (("2",), TypeError),
+        (None, TypeError),
+        ((None,), TypeError),
         ((1,) * 65, ValueError),
     ],
     ids=repr,
 )
 def test_a_shape_that_is_none_is_refused(driver: str, shape: Any, error: type[Exception]) -> None:
-    with pytest.raises(error):
+    with pytest.raises(
+        error, match=r"shape.*(int|lengths|representable|exceeds|dimensions|at least 0|out of range|bytes)"
+    ) as raised:
         cuarray.device_array(shape, "f4")
+    assert type(raised.value) is error
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -131,7 +134,10 @@ def test_strides_decide_what_is_allocated(
 
 @pytest.mark.parametrize("strides", [4, (4, 4), (4.0,), (2**63,), (2**62,), "4"], ids=repr)
 def test_strides_that_fit_no_shape_are_refused(driver: str, strides: Any) -> None:
-    with pytest.raises(ValueError, match=r"strides|shape|int"):
+    holds_ints = not any(
+        isinstance(step, float | str) for step in (strides if isinstance(strides, tuple) else [strides])
+    )
+    with pytest.raises(ValueError if holds_ints else TypeError, match="strides"):
         cuarray.device_array((5,) if strides != 4 else (5, 5), "f4", strides=strides)
 
 

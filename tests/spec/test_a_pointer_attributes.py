@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import driver_probe
 import pytest
 from producers import describe, foreign
@@ -13,6 +15,29 @@ def test_a1_device_memory(driver: str) -> None:
     array = cuarray.device_array(4, "u1")
     for each in (array, cuarray.as_cuda_array(foreign(array)), array[1:]):
         assert (each.device, each.is_managed, each.is_host_accessible) == (0, False, False)
+
+
+def test_a1_the_owning_context(driver: str) -> None:
+    """The primary context of device 0, and one of somebody's own, of an array, of an import and of a view."""
+    with driver_probe.primary_context() as primary:
+        for each in (array := cuarray.device_array(4, "u1"), cuarray.as_cuda_array(foreign(array)), array[1:]):
+            known = cuarray.pointer_attributes(each.ptr)
+            assert known is not None
+            assert (known.context, known.device, known.memory_type) == (primary, 0, "device")
+            assert known.range == (array.ptr, array.ptr + 4)
+    own, pointer = ctypes.c_void_p(), ctypes.c_uint64()
+    driver_probe.call("cuCtxCreate_v2", ctypes.byref(own), ctypes.c_uint(0), ctypes.c_int(0))
+    try:
+        driver_probe.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(4))
+        theirs = cuarray.from_cuda_array_interface(describe(shape=(4,), typestr="|u1", data=(pointer.value, False)))
+        driver_probe.call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
+        known = cuarray.pointer_attributes(theirs.ptr)
+        assert known is not None
+        assert (known.context, known.device) == (own.value, 0)
+        assert theirs.device == 0
+    finally:
+        driver_probe.call("cuCtxDestroy_v2", own)
+    assert cuarray.pointer_attributes(4096) is None
 
 
 def test_a1_managed_memory(driver: str) -> None:

@@ -316,6 +316,25 @@ def test_i10_a_mask_is_true_where_the_array_is_valid(driver: str, typestr: str, 
     assert np.array_equal(back.data, np.arange(6).reshape(2, 3))
 
 
+TRUTHS: list[tuple[str, list[Any]]] = [
+    # Numbers whose lowest byte, or whose real part, is 0; the least that is not 0; what is no number at all.
+    ("<i4", [0, 1, -1, 256, -(2**31), 2**16]),
+    (">i2", [0, 1, -1, 256, -(2**15), 2]),
+    ("<u8", [0, 1, 2**63, 256, 2**32, 2**64 - 1]),
+    ("<f4", [0.0, -0.0, 0.5, float("nan"), float("inf"), 1e-45]),
+    ("<f2", [0.0, -0.0, 0.5, float("nan"), float("-inf"), 6e-8]),
+    ("<c8", [0, -0.0, 1j, complex(0, float("nan")), 1, -1j]),
+]
+
+
+@pytest.mark.parametrize(("typestr", "elements"), TRUTHS, ids=[typestr for typestr, _ in TRUTHS])
+def test_i10_every_type_with_a_truth_value_is_a_mask(driver: str, typestr: str, elements: list[Any]) -> None:
+    flags = np.array(elements, typestr)
+    array = cuarray.as_cuda_array(foreign(cuarray.to_device(np.arange(6)), mask=foreign(cuarray.to_device(flags))))
+    assert np.ma.getmaskarray(array.copy_to_host()).tolist() == [not element for element in elements]
+    assert np.ma.getmaskarray(array.copy_to_host()).tolist() == (~flags.astype(bool)).tolist()
+
+
 @pytest.mark.parametrize("mask", [Producer(describe(typestr="|b1", shape=(3,))), True, np.ones(2, bool), Producer(3)])
 def test_i10_what_is_no_mask_of_the_array_is_refused(mask: Any) -> None:
     with pytest.raises(ValueError, match=r"\['mask'\]"):

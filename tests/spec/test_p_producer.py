@@ -52,6 +52,21 @@ def test_p3_without_pending_work_the_stream_is_none(driver: str) -> None:
         assert array.__cuda_array_interface__["stream"] is None
 
 
+def test_p3_nor_when_it_is_done(driver: str) -> None:
+    """Without a default stream: work in a named one is pending work until it is done."""
+    array, stream = cuarray.to_device(np.zeros(4, np.uint8)), cuarray.stream()
+    source = cuarray.to_device(np.full(4, NEW, np.uint8))
+    with held(stream.handle) as hold:
+        array.copy_to_device(source, stream=stream)
+        exported = array.__cuda_array_interface__["stream"]
+        assert exported is not None
+        assert not driver_probe.is_done(exported), "clause P1"
+        hold.let_go()
+        driver_probe.synchronize(exported)
+    assert array.__cuda_array_interface__["stream"] is None
+    assert array.copy_to_host().tolist() == [NEW] * 4
+
+
 def test_p4_the_user_may_have_none_exported(driver: str) -> None:
     array = cuarray.device_array(4, stream=cuarray.stream())
     cuarray.config.export_stream = False

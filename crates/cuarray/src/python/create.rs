@@ -5,7 +5,7 @@ use super::{
     device_array::PyDeviceArray,
     dtype::Element,
     host::{self, HostArray},
-    import::{self, Reading},
+    import::{self, Reading, shown, type_name},
     mask::ArrayMask,
     memory::PyMemory,
     options::Options,
@@ -21,7 +21,7 @@ use pyo3::{
     exceptions::{PyException, PyTypeError},
     intern,
     prelude::*,
-    types::PyDict,
+    types::{PyDict, PyInt},
 };
 
 /// A DeviceArray of an interface dictionary, without copying. It keeps `owner` alive, and nothing else (clause L3).
@@ -237,16 +237,28 @@ pub(super) fn layout(
     }
 }
 
-/// An int, or a sequence of them, each as the collection wants it.
-pub(super) fn numbers<C, N>(value: &Bound<'_, PyAny>, key: &'static str) -> Result<C>
+/// An int, or a sequence of them, as an argument of that name, each as the collection wants it.
+///
+/// # Errors
+/// A TypeError for what is no int, as NumPy has it; an invalid argument for one that the collection cannot hold.
+pub(super) fn numbers<C, N>(value: &Bound<'_, PyAny>, name: &'static str) -> Result<C>
 where
     C: FromIterator<N>,
     N: TryFrom<i128>,
 {
-    let expected = "an int or a tuple of ints";
+    let expected = "an int or a tuple of ints is expected";
     let number = |value: &Bound<'_, PyAny>| -> Result<N> {
-        let number = import::integer(value, key, expected)?;
-        N::try_from(number).map_err(|_| Error::entry(key, format!("{number} is out of range; {expected} is expected")))
+        let number = import::integer(value, name, "").map_err(|error| match error.key() {
+            Some(_) if is_int(value) => {
+                Error::argument(format!("{name}: {} is out of range; {expected}", shown(value)))
+            }
+            Some(_) => {
+                let what = format!("{name}: {} is a {}; {expected}", shown(value), type_name(value));
+                PyTypeError::new_err(what).into()
+            }
+            None => error,
+        })?;
+        N::try_from(number).map_err(|_| Error::argument(format!("{name}: {number} is out of range; {expected}")))
     };
     // A NumPy array of several numbers has `__index__` too, and is none; one number cannot be iterated over.
     match value.try_iter() {
@@ -254,6 +266,10 @@ where
         Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => [number(value)].into_iter().collect(),
         Err(error) => Err(error.into()),
     }
+}
+
+fn is_int(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyInt>() && !import::is_bool(value)
 }
 
 /// Memory for `layout`, and the array over it; `stream` becomes its default stream, and decides on the device where `device` does

@@ -1,4 +1,4 @@
-//! What the driver knows of an address, for `cuarray inspect` (clause A1).
+//! What the driver knows of an address (clause A1).
 
 use super::runtime::driver;
 use crate::{
@@ -7,8 +7,12 @@ use crate::{
 };
 use pyo3::prelude::*;
 
-/// What the driver knows of an address (clause A1).
-#[pyclass(frozen, get_all, name = "PointerAttributes", module = "cuarray._core")]
+/// What the driver knows of an address (clause A1); from `pointer_attributes`.
+///
+/// >>> a = cuarray.device_array(4)
+/// >>> cuarray.pointer_attributes(a.ptr).memory_type
+/// 'device'
+#[pyclass(frozen, get_all, name = "PointerAttributes", module = "cuarray")]
 pub struct PyPointerAttributes {
     /// The device's ordinal.
     device: Option<i32>,
@@ -29,6 +33,11 @@ pub struct PyPointerAttributes {
 /// What the driver knows of the address `ptr`; None if nothing: ordinary host memory, or no memory at all.
 ///
 /// Raises CudaError where there is no driver.
+///
+/// >>> a = cuarray.device_array(4, "u1")
+/// >>> known = cuarray.pointer_attributes(a[1:].ptr)
+/// >>> known.device, known.is_managed, known.range == (a.ptr, a.ptr + 4)
+/// (0, False, True)
 #[pyfunction]
 pub(super) fn pointer_attributes(ptr: u64) -> Result<Option<PyPointerAttributes>> {
     Ok(PointerAttributes::query(driver()?, ptr)?.map(|known| PyPointerAttributes {
