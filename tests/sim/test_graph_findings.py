@@ -1,0 +1,82 @@
+"""Races in captured graphs, and captures that are disturbed, as a user of cuda.core meets them: with his own lines."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+pytest.importorskip("cuda.core", reason="cuda.core is not installed; `make install` installs it")
+
+PROGRAM = """
+import sys
+import cuarray_sim
+cuarray_sim.install()
+from cuda.core import Device
+
+device = Device(0)
+device.set_current()
+stream = device.create_stream()
+first, second = (device.memory_resource.allocate(64, stream=stream) for _ in range(2))
+first.fill(1, stream=stream)
+stream.sync()
+builder = device.create_graph_builder().begin_building()
+left, right = builder.split(2)
+first.fill(2, stream=left.stream)  # the write
+if "right" in sys.argv:
+    right.stream.wait(left.stream)
+second.copy_from(first, stream=right.stream)  # the read
+graph = type(builder).join(left, right).end_building().complete()
+graph.launch(stream)  # the launch
+stream.sync()
+print(cuarray_sim.findings_text())
+"""
+
+
+def line(text: str) -> int:
+    return next(number for number, content in enumerate(PROGRAM.splitlines(), 1) if content.endswith(f"# {text}"))
+
+
+@pytest.mark.parametrize("schedule", ["lazy", "random:7"])
+def test_a_race_between_branches_is_told_with_the_lines_that_were_captured(
+    run: Run, tmp_path: Path, schedule: str
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    done = run(str(program), CUARRAY_SIM_SCHEDULE=schedule, CUARRAY_SIM_QUIET="1")
+    assert done.returncode == 0, done.stderr
+    assert "[1] data-race: 64 bytes" in done.stdout
+    assert "[2]" not in done.stdout
+    for place in ("the write", "the read"):
+        assert f"at {program}:{line(place)} in <module>, called by cuda.core" in done.stdout
+    assert f"in a graph, launched at {program}:{line('the launch')} in <module>" in done.stdout
+    assert "missing: add an edge between the two nodes of the graph" in done.stdout
+    done = run(str(program), "right", CUARRAY_SIM_SCHEDULE=schedule, CUARRAY_SIM_QUIET="1")
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+def test_a_capturing_stream_that_is_waited_for_names_the_begin_of_its_capture(run: Run, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("""
+import cuarray_sim
+cuarray_sim.install()
+from cuda.core import Device
+
+device = Device(0)
+device.set_current()
+builder = device.create_graph_builder().begin_building()
+try:
+    builder.stream.sync()
+except Exception as error:
+    assert "CAPTURE_UNSUPPORTED" in str(error)
+print(cuarray_sim.findings_text())
+""")
+    done = run(str(program))
+    assert done.returncode == 0, done.stderr
+    assert "[1] captured-stream-synchronized: stream " in done.stdout
+    begun, waited = done.stdout.index(f"{program}:8 in <module>"), done.stdout.index(f"{program}:10 in <module>")
+    assert begun < waited
