@@ -4,10 +4,8 @@ mod driver_fixture;
 
 use cuarray::driver::{
     Allocation, PooledEvent,
-    copy::{
-        Copy3d, CopyAddress, CopySide, copy_3d, copy_device_to_device, copy_device_to_host, copy_host_to_device,
-        fill_bytes,
-    },
+    copy::{Copy3d, CopyAddress, CopySide, copy_3d, copy_device_to_device, copy_device_to_host, copy_host_to_device},
+    fill::fill_bytes,
 };
 use cuarray::{Context, Stream};
 use cuarray_abi::CUresult;

@@ -2,10 +2,7 @@
 
 mod driver_fixture;
 
-use cuarray::driver::{
-    Allocation, IpcMemHandle,
-    copy::{copy_device_to_host, fill_bytes},
-};
+use cuarray::driver::{Allocation, IpcMemHandle, copy::copy_device_to_host, fill::fill_bytes};
 use cuarray::{Context, Stream};
 use cuarray_abi::CUresult;
 use driver_fixture::{Alive, Fixture, calls};

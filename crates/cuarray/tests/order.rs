@@ -4,7 +4,7 @@ mod driver_fixture;
 
 use cuarray::{
     Context, Stream,
-    driver::{Allocation, copy},
+    driver::{Allocation, copy, fill},
     order::{self, Access, Lease, Memory, Ordering},
 };
 use cuarray_abi::CUresult;
@@ -57,7 +57,7 @@ impl Data {
     fn fill(&self, value: u8, stream: Option<&Stream>) {
         let ptr = self.memory.allocation().device_ptr();
         // SAFETY: the memory has 4 bytes.
-        unsafe { copy::fill_bytes(&self.context, ptr, &[value], 4, stream) }.unwrap();
+        unsafe { fill::fill_bytes(&self.context, ptr, &[value], 4, stream) }.unwrap();
     }
 
     /// The first byte, as a copy in the stream finds it; the stream is waited for.

@@ -1,14 +1,14 @@
-//! Copies and fills, over raw addresses.
+//! Copies, over raw addresses.
 //!
 //! Each takes an optional stream. With one, the work is enqueued there and the call returns; the memory has to stay
 //! until it is done. Without one it is the driver's own blocking form: it runs after the legacy default stream's work,
 //! and where the host's memory is involved the call returns when that memory may be used again. (A copy within the
-//! device, and a fill, come before all later work of the default stream, but the host does not wait for them.)
+//! device comes before all later work of the default stream, but the host does not wait for it.)
 //!
-//! A copy or fill of no bytes calls nothing: null addresses are right for it.
+//! A copy of no bytes calls nothing: null addresses are right for it. Fills are beside ([`fill`](super::fill)).
 //!
 //! ```
-//! # use cuarray::{Driver, Stream, driver::{Allocation, copy}};
+//! # use cuarray::{Driver, Stream, driver::{Allocation, copy, fill}};
 //! # fn work(driver: &Driver) -> cuarray::Result<()> {
 //! let context = driver.device(0)?.primary_context()?;
 //! let stream = Stream::new(&context)?;
@@ -16,7 +16,7 @@
 //! let mut back = [0u8; 8];
 //! // SAFETY: both sides have 8 bytes, and nothing uses them before the stream is synchronized.
 //! unsafe {
-//!     copy::fill_bytes(&context, memory.device_ptr(), &[1, 2], 4, Some(&stream))?;
+//!     fill::fill_bytes(&context, memory.device_ptr(), &[1, 2], 4, Some(&stream))?;
 //!     copy::copy_device_to_host(&context, back.as_mut_ptr(), memory.device_ptr(), 8, Some(&stream))?;
 //! }
 //! stream.synchronize()?;
@@ -146,127 +146,6 @@ pub unsafe fn copy_peer(
         // SAFETY: as above.
         None => unsafe { call!(driver, cuMemcpyPeer(dst, to, src, from, len)) },
     })
-}
-
-/// Writes the bytes of `element` `count` times, one after the other, from `dst` on.
-///
-/// # Errors
-/// [`Error::is_unsupported`] for an element that the driver cannot fill with: it takes one of 1, 2 or 4 bytes, and one
-/// of any length whose bytes are all the same (zero, above all). `CUDA_ERROR_INVALID_VALUE` if `dst` is not aligned to
-/// the element.
-///
-/// # Safety
-/// `dst` is good for writing `count` elements, until the fill is done, and nothing else uses them at the same time.
-/// `stream` belongs to `context`.
-///
-/// Driver API: [`cuMemsetD8`, `cuMemsetD16`,
-/// `cuMemsetD32`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
-pub unsafe fn fill_bytes(
-    context: &Context,
-    dst: u64,
-    element: &[u8],
-    count: usize,
-    stream: Option<&Stream>,
-) -> Result<()> {
-    let Some(len) = element.len().checked_mul(count) else {
-        return Err(Error::argument(format!("{count} elements of {} bytes exceed the address space", element.len())));
-    };
-    let &[first, ..] = element else { return Ok(()) };
-    if count == 0 {
-        return Ok(());
-    }
-    let driver = context.driver();
-    in_context(context, stream, || match (element, stream.map(Stream::raw)) {
-        (_, stream) if element.iter().all(|byte| *byte == first) => match stream {
-            // SAFETY: this function's contract.
-            Some(stream) => unsafe { call!(driver, cuMemsetD8Async(dst, first, len, stream)) },
-            // SAFETY: this function's contract.
-            None => unsafe { call!(driver, cuMemsetD8_v2(dst, first, len)) },
-        },
-        (&[a, b], stream) => {
-            let value = u16::from_ne_bytes([a, b]);
-            match stream {
-                // SAFETY: this function's contract.
-                Some(stream) => unsafe { call!(driver, cuMemsetD16Async(dst, value, count, stream)) },
-                // SAFETY: this function's contract.
-                None => unsafe { call!(driver, cuMemsetD16_v2(dst, value, count)) },
-            }
-        }
-        (&[a, b, c, d], stream) => {
-            let value = u32::from_ne_bytes([a, b, c, d]);
-            match stream {
-                // SAFETY: this function's contract.
-                Some(stream) => unsafe { call!(driver, cuMemsetD32Async(dst, value, count, stream)) },
-                // SAFETY: this function's contract.
-                None => unsafe { call!(driver, cuMemsetD32_v2(dst, value, count)) },
-            }
-        }
-        _ => Err(no_such_fill(element)),
-    })
-}
-
-/// Writes the bytes of `element` into `height` rows of `width` elements each, whose starts are `pitch` bytes apart.
-///
-/// # Errors
-/// As [`fill_bytes`]; `CUDA_ERROR_INVALID_VALUE` also for a pitch that is no multiple of the element's length, or shorter than a
-/// row.
-///
-/// # Safety
-/// As [`fill_bytes`], for every row.
-///
-/// Driver API: [`cuMemsetD2D8`, `cuMemsetD2D16`, `cuMemsetD2D32`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
-pub unsafe fn fill_rows(
-    context: &Context,
-    dst: u64,
-    pitch: usize,
-    element: &[u8],
-    width: usize,
-    height: usize,
-    stream: Option<&Stream>,
-) -> Result<()> {
-    let Some(len) = element.len().checked_mul(width) else {
-        return Err(Error::argument(format!("{width} elements of {} bytes exceed the address space", element.len())));
-    };
-    let &[first, ..] = element else { return Ok(()) };
-    if width == 0 || height == 0 {
-        return Ok(());
-    }
-    let driver = context.driver();
-    in_context(context, stream, || match (element, stream.map(Stream::raw)) {
-        (_, stream) if element.iter().all(|byte| *byte == first) => match stream {
-            // SAFETY: this function's contract.
-            Some(stream) => unsafe { call!(driver, cuMemsetD2D8Async(dst, pitch, first, len, height, stream)) },
-            // SAFETY: this function's contract.
-            None => unsafe { call!(driver, cuMemsetD2D8_v2(dst, pitch, first, len, height)) },
-        },
-        (&[a, b], stream) => {
-            let value = u16::from_ne_bytes([a, b]);
-            match stream {
-                // SAFETY: this function's contract.
-                Some(stream) => unsafe { call!(driver, cuMemsetD2D16Async(dst, pitch, value, width, height, stream)) },
-                // SAFETY: this function's contract.
-                None => unsafe { call!(driver, cuMemsetD2D16_v2(dst, pitch, value, width, height)) },
-            }
-        }
-        (&[a, b, c, d], stream) => {
-            let value = u32::from_ne_bytes([a, b, c, d]);
-            match stream {
-                // SAFETY: this function's contract.
-                Some(stream) => unsafe { call!(driver, cuMemsetD2D32Async(dst, pitch, value, width, height, stream)) },
-                // SAFETY: this function's contract.
-                None => unsafe { call!(driver, cuMemsetD2D32_v2(dst, pitch, value, width, height)) },
-            }
-        }
-        _ => Err(no_such_fill(element)),
-    })
-}
-
-#[cold]
-fn no_such_fill(element: &[u8]) -> Error {
-    Error::unsupported(format!(
-        "the driver cannot fill memory with an element of {} different bytes; it takes 1, 2 or 4",
-        element.len()
-    ))
 }
 
 /// Where one side of a [`Copy3d`] begins.
@@ -490,7 +369,7 @@ impl CopyAddress {
     }
 }
 
-fn in_context(context: &Context, stream: Option<&Stream>, work: impl FnOnce() -> Result<()>) -> Result<()> {
+pub(super) fn in_context(context: &Context, stream: Option<&Stream>, work: impl FnOnce() -> Result<()>) -> Result<()> {
     match stream {
         Some(stream) => stream.in_context_or(context, work),
         None => {

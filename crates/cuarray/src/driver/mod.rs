@@ -6,7 +6,7 @@
 //!
 //! **What is safe.** An object here owns its handle or says that it borrows it; it holds its [`Context`], which holds
 //! the [`Driver`], so nothing outlives what it needs. Contexts are pushed for a call and popped after it, never left
-//! set: other libraries of the process keep the current context that they chose. What takes raw addresses ([`copy`]) is
+//! set: other libraries of the process keep the current context that they chose. What takes raw addresses ([`copy`], [`fill`]) is
 //! `unsafe`, for no type can know whether an address is still good.
 //!
 //! **What goes wrong.** Each result is an [`Error`] with the name that the driver's manual gives the call, and the
@@ -24,6 +24,7 @@ pub mod copy;
 mod device;
 mod event;
 mod event_pool;
+pub mod fill;
 mod ipc;
 mod load;
 mod memory;

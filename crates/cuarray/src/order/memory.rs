@@ -25,13 +25,13 @@ use std::{
 /// An [`Allocation`] and the work that is pending on it; given back when dropped, after that work and without waiting.
 ///
 /// ```
-/// # use cuarray::{Driver, Stream, driver::{Allocation, copy}, order::{Access, Memory, Ordering}};
+/// # use cuarray::{Driver, Stream, driver::{Allocation, fill}, order::{Access, Memory, Ordering}};
 /// # fn work(driver: &Driver) -> cuarray::Result<()> {
 /// let context = driver.default_context()?;
 /// let stream = Stream::non_blocking(&context)?;
 /// let memory = Memory::new(&context, || Allocation::device(&context, 4))?;
 /// // SAFETY: the memory has 4 bytes.
-/// unsafe { copy::fill_bytes(&context, memory.allocation().device_ptr(), &[7], 4, Some(&stream))? };
+/// unsafe { fill::fill_bytes(&context, memory.allocation().device_ptr(), &[7], 4, Some(&stream))? };
 /// Ordering::new(None, memory.pending().clone()).record(&stream, Access::Write)?;
 /// drop(memory); // freed after the fill, which nobody waits for
 /// # Ok(()) }

@@ -20,7 +20,7 @@ use crate::{
     Error, Index, Layout, Result,
     driver::{
         PointerAttributes,
-        copy::{fill_bytes, fill_rows},
+        fill::{fill_bytes, fill_rows},
     },
     order::Access,
     repeat::Repetition,
