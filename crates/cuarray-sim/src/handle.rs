@@ -4,6 +4,8 @@
 //! its object's end is always recognised. They start far above the stream handles 0, 1 and 2, which mean the default
 //! streams, and look like addresses, because programs print and sometimes compare them as such.
 
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 static NEXT: AtomicUsize = AtomicUsize::new(0x5c00_0000_1000);
@@ -11,4 +13,50 @@ static NEXT: AtomicUsize = AtomicUsize::new(0x5c00_0000_1000);
 /// A number that no other object of this process has had.
 pub(crate) fn fresh() -> usize {
     NEXT.fetch_add(0x40, Ordering::Relaxed)
+}
+
+/// A table by handle, or by another number that the driver has given out: every call looks into several of these.
+pub(crate) type Table<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
+
+/// Mixes one number. Handles come from the driver, not from whoever might want them to collide.
+#[derive(Default)]
+pub(crate) struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // Both ends of the product are used: its top bits depend on all of the number, and the fold brings them down.
+        let product = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = product ^ (product >> 32);
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::hash::{BuildHasher, Hash};
+
+    #[test]
+    fn handles_spread_over_a_table() {
+        let build = BuildHasherDefault::<Mixer>::default();
+        let hash = |handle: usize| build.hash_one(handle);
+        let low: HashSet<u64> = (0..1024).map(|index| hash(0x5c00_0000_1000 + 0x40 * index) % 1024).collect();
+        let high: HashSet<u64> = (0..1024).map(|index| hash(0x5c00_0000_1000 + 0x40 * index) >> 57).collect();
+        assert!(low.len() > 500 && high.len() > 100, "{} {}", low.len(), high.len());
+        let mut text = Mixer::default();
+        "ab".hash(&mut text);
+        assert_ne!(text.finish(), build.hash_one("ba"));
+    }
 }

@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::device::Device;
 use crate::event::Event;
 use crate::graph::{Exec, Graph, Node, UserObject};
+use crate::handle::Table;
 use crate::host_access::HostAccess;
 use crate::memory::Memory;
 use crate::pool::Pool;
@@ -23,9 +24,9 @@ use std::time::Instant;
 pub(crate) struct State {
     /// In the order of their ordinals; empty until `cuInit`.
     pub devices: Vec<Device>,
-    pub contexts: HashMap<CUcontext, Context>,
-    pub streams: HashMap<CUstream, Stream>,
-    pub events: HashMap<CUevent, Event>,
+    pub contexts: Table<CUcontext, Context>,
+    pub streams: Table<CUstream, Stream>,
+    pub events: Table<CUevent, Event>,
     pub pools: HashMap<CUmemoryPool, Pool>,
     /// Pending links, with the context that each was made in.
     pub links: HashMap<CUlinkState, CUcontext>,
@@ -61,9 +62,9 @@ impl State {
     pub(crate) fn new(mode: Mode, checks: Checks, host_access: HostAccess) -> State {
         State {
             devices: Vec::new(),
-            contexts: HashMap::new(),
-            streams: HashMap::new(),
-            events: HashMap::new(),
+            contexts: Table::default(),
+            streams: Table::default(),
+            events: Table::default(),
             pools: HashMap::new(),
             links: HashMap::new(),
             captures: Captures::new(),

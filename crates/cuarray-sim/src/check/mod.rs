@@ -28,6 +28,7 @@ pub(crate) use operation::{Operation, Region, Touched};
 pub(crate) use queue::Doing;
 
 use crate::finding::{Access, Deed, Kind, LaneKind, Object, Range};
+use crate::handle::Table;
 use crate::site::Site;
 use block::{Blocks, Handles};
 use clock::{LaneNumber, Retired};
@@ -79,7 +80,7 @@ pub(crate) struct Checks {
     pub free_synchronizes: bool,
     lanes: Vec<LaneInfo>,
     /// The lanes of host threads by their number; one for all, under 0, unless `strict`.
-    hosts: HashMap<u64, Lane>,
+    hosts: Table<u64, Lane>,
     retired: Retired,
     /// Lanes that have ended, and their last operations.
     dying: Vec<(LaneNumber, u64)>,
@@ -101,7 +102,7 @@ impl Checks {
             strict,
             free_synchronizes,
             lanes: Vec::new(),
-            hosts: HashMap::new(),
+            hosts: Table::default(),
             retired: Retired::default(),
             dying: Vec::new(),
             operations: 0,
