@@ -13,7 +13,7 @@
 use super::clock::{Clock, Lane, LaneNumber, Retired};
 use super::operation::{Operation, Region};
 use crate::finding::Deed;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
@@ -328,7 +328,7 @@ impl Shadow {
     /// nothing at all was written.
     ///
     /// A copy to the host of an array with strides often takes the bytes between the elements along, and nobody looks at
-    /// them: with `padding`, gaps of one length between bytes that were written do not count.
+    /// them: with `padding`, gaps between bytes that were written do not count if their lengths repeat.
     pub(crate) fn unwritten_of(&self, region: &Region, padding: bool) -> Option<(u64, u64)> {
         if region.row_count() > ROWS {
             let (start, end) = (region.start(), region.end());
@@ -402,7 +402,11 @@ fn is_padding(start: u64, end: u64, parts: &[(u64, u64)]) -> bool {
     match parts {
         [] => true,
         [only] => inside(only) && length(only) <= LONGEST_ELEMENT,
-        [first, ..] => parts.iter().all(|part| inside(part) && length(part) == length(first)),
+        _ => {
+            // One length for each dimension: they repeat.
+            let lengths: BTreeSet<u64> = parts.iter().map(length).collect();
+            parts.iter().all(inside) && lengths.len() < parts.len()
+        }
     }
 }
 
@@ -568,6 +572,8 @@ mod tests {
         assert_eq!(unwritten(&memory, 0, 48, true), Some((8, 40)));
         memory.write(0, 8, 20);
         assert_eq!(unwritten(&memory, 0, 48, true), None);
-        assert_eq!(unwritten(&memory, 0, 168, true), Some((28, 160)));
+        assert_eq!(unwritten(&memory, 0, 88, true), Some((28, 80)));
+        // Of two dimensions.
+        assert_eq!(unwritten(&memory, 0, 128, true), None);
     }
 }
