@@ -292,8 +292,12 @@ macro_rules! entry_points {
                 "cuModuleLoadFatBinary" @ 2000 fn cuModuleLoadFatBinary(module: *mut CUmodule, fat_cubin: *const c_void);
                 "cuModuleUnload" @ 2000 fn cuModuleUnload(hmod: CUmodule);
                 "cuModuleGetFunction" @ 2000 fn cuModuleGetFunction(hfunc: *mut CUfunction, hmod: CUmodule, name: *const c_char);
+                "cuModuleGetFunctionCount" @ 12040 fn cuModuleGetFunctionCount(count: *mut c_uint, module: CUmodule);
+                "cuModuleEnumerateFunctions" @ 12040 fn cuModuleEnumerateFunctions(functions: *mut CUfunction, num_functions: c_uint, module: CUmodule);
                 "cuModuleGetGlobal" @ 3020 fn cuModuleGetGlobal_v2(dptr: *mut CUdeviceptr, bytes: *mut usize, hmod: CUmodule, name: *const c_char);
                 "cuModuleGetLoadingMode" @ 11070 fn cuModuleGetLoadingMode(mode: *mut CUmoduleLoadingMode);
+            }
+            link {
                 "cuLinkCreate" @ 6050 fn cuLinkCreate_v2(num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void, state_out: *mut CUlinkState);
                 "cuLinkAddData" @ 6050 fn cuLinkAddData_v2(state: CUlinkState, kind: CUjitInputType, data: *mut c_void, size: usize, name: *const c_char, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
                 "cuLinkAddFile" @ 6050 fn cuLinkAddFile_v2(state: CUlinkState, kind: CUjitInputType, path: *const c_char, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
@@ -305,11 +309,18 @@ macro_rules! entry_points {
                 "cuLibraryLoadFromFile" @ 12000 fn cuLibraryLoadFromFile(library: *mut CUlibrary, file_name: *const c_char, jit_options: *mut CUjit_option, jit_options_values: *mut *mut c_void, num_jit_options: c_uint, library_options: *mut CUlibraryOption, library_option_values: *mut *mut c_void, num_library_options: c_uint);
                 "cuLibraryUnload" @ 12000 fn cuLibraryUnload(library: CUlibrary);
                 "cuLibraryGetKernel" @ 12000 fn cuLibraryGetKernel(p_kernel: *mut CUkernel, library: CUlibrary, name: *const c_char);
+                "cuLibraryGetKernelCount" @ 12040 fn cuLibraryGetKernelCount(count: *mut c_uint, lib: CUlibrary);
+                "cuLibraryEnumerateKernels" @ 12040 fn cuLibraryEnumerateKernels(kernels: *mut CUkernel, num_kernels: c_uint, lib: CUlibrary);
                 "cuLibraryGetModule" @ 12000 fn cuLibraryGetModule(p_mod: *mut CUmodule, library: CUlibrary);
                 "cuLibraryGetGlobal" @ 12000 fn cuLibraryGetGlobal(dptr: *mut CUdeviceptr, bytes: *mut usize, library: CUlibrary, name: *const c_char);
                 "cuKernelGetFunction" @ 12000 fn cuKernelGetFunction(p_func: *mut CUfunction, kernel: CUkernel);
                 "cuKernelGetAttribute" @ 12000 fn cuKernelGetAttribute(pi: *mut c_int, attrib: CUfunction_attribute, kernel: CUkernel, dev: CUdevice);
                 "cuKernelSetAttribute" @ 12000 fn cuKernelSetAttribute(attrib: CUfunction_attribute, val: c_int, kernel: CUkernel, dev: CUdevice);
+                "cuKernelSetCacheConfig" @ 12000 fn cuKernelSetCacheConfig(kernel: CUkernel, config: CUfunc_cache, dev: CUdevice);
+                "cuKernelGetName" @ 12030 fn cuKernelGetName(name: *mut *const c_char, hfunc: CUkernel);
+                "cuKernelGetLibrary" @ 12050 fn cuKernelGetLibrary(p_lib: *mut CUlibrary, kernel: CUkernel);
+                "cuKernelGetParamInfo" @ 12040 fn cuKernelGetParamInfo(kernel: CUkernel, param_index: usize, param_offset: *mut usize, param_size: *mut usize);
+                "cuKernelGetParamCount" @ 13020 fn cuKernelGetParamCount(kernel: CUkernel, param_count: *mut usize);
             }
             execution {
                 "cuFuncGetAttribute" @ 2020 fn cuFuncGetAttribute(pi: *mut c_int, attrib: CUfunction_attribute, hfunc: CUfunction);
@@ -317,11 +328,16 @@ macro_rules! entry_points {
                 "cuFuncSetCacheConfig" @ 3000 fn cuFuncSetCacheConfig(hfunc: CUfunction, config: CUfunc_cache);
                 "cuFuncGetModule" @ 11000 fn cuFuncGetModule(hmod: *mut CUmodule, hfunc: CUfunction);
                 "cuFuncGetName" @ 12030 fn cuFuncGetName(name: *mut *const c_char, hfunc: CUfunction);
+                "cuFuncGetParamInfo" @ 12040 fn cuFuncGetParamInfo(func: CUfunction, param_index: usize, param_offset: *mut usize, param_size: *mut usize);
+                "cuFuncGetParamCount" @ 13020 fn cuFuncGetParamCount(func: CUfunction, param_count: *mut usize);
+                "cuFuncIsLoaded" @ 12040 fn cuFuncIsLoaded(state: *mut c_uint, function: CUfunction);
+                "cuFuncLoad" @ 12040 fn cuFuncLoad(function: CUfunction);
                 "cuLaunchKernel" @ 4000 fn cuLaunchKernel(f: CUfunction, grid_dim_x: c_uint, grid_dim_y: c_uint, grid_dim_z: c_uint, block_dim_x: c_uint, block_dim_y: c_uint, block_dim_z: c_uint, shared_mem_bytes: c_uint, stream: CUstream, kernel_params: *mut *mut c_void, extra: *mut *mut c_void) per_thread cuLaunchKernel_ptsz;
                 "cuLaunchKernelEx" @ 11060 fn cuLaunchKernelEx(config: *const CUlaunchConfig, f: CUfunction, kernel_params: *mut *mut c_void, extra: *mut *mut c_void) per_thread cuLaunchKernelEx_ptsz;
                 "cuLaunchCooperativeKernel" @ 9000 fn cuLaunchCooperativeKernel(f: CUfunction, grid_dim_x: c_uint, grid_dim_y: c_uint, grid_dim_z: c_uint, block_dim_x: c_uint, block_dim_y: c_uint, block_dim_z: c_uint, shared_mem_bytes: c_uint, stream: CUstream, kernel_params: *mut *mut c_void) per_thread cuLaunchCooperativeKernel_ptsz;
                 "cuOccupancyMaxActiveBlocksPerMultiprocessor" @ 6050 fn cuOccupancyMaxActiveBlocksPerMultiprocessor(num_blocks: *mut c_int, func: CUfunction, block_size: c_int, dynamic_smem_size: usize);
                 "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags" @ 7000 fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(num_blocks: *mut c_int, func: CUfunction, block_size: c_int, dynamic_smem_size: usize, flags: c_uint);
+                "cuOccupancyAvailableDynamicSMemPerBlock" @ 10020 fn cuOccupancyAvailableDynamicSMemPerBlock(dynamic_smem_size: *mut usize, func: CUfunction, num_blocks: c_int, block_size: c_int);
                 "cuOccupancyMaxPotentialBlockSize" @ 6050 fn cuOccupancyMaxPotentialBlockSize(min_grid_size: *mut c_int, block_size: *mut c_int, func: CUfunction, block_size_to_dynamic_smem_size: CUoccupancyB2DSize, dynamic_smem_size: usize, block_size_limit: c_int);
                 "cuOccupancyMaxPotentialBlockSizeWithFlags" @ 7000 fn cuOccupancyMaxPotentialBlockSizeWithFlags(min_grid_size: *mut c_int, block_size: *mut c_int, func: CUfunction, block_size_to_dynamic_smem_size: CUoccupancyB2DSize, dynamic_smem_size: usize, block_size_limit: c_int, flags: c_uint);
             }

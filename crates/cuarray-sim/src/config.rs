@@ -136,6 +136,11 @@ pub struct Config {
     /// Whether the host's own reads and writes of pinned, registered and managed memory are looked at too
     /// (`CUARRAY_SIM_HOST_ACCESSES`).
     pub host_accesses: bool,
+    /// How many instructions a launch may execute, each counted once for a warp, before it ends with
+    /// `CUDA_ERROR_LAUNCH_TIMEOUT` (`CUARRAY_SIM_LAUNCH_BUDGET`).
+    pub launch_budget: u64,
+    /// How many threads execute the blocks of a launch; as many as the machine has cores if 0 (`CUARRAY_SIM_CORES`).
+    pub cores: usize,
 }
 
 impl Default for Config {
@@ -158,6 +163,8 @@ impl Default for Config {
             host_order: HostOrder::Calls,
             free_synchronizes: true,
             host_accesses: true,
+            launch_budget: 20_000_000_000,
+            cores: 0,
         }
     }
 }
@@ -198,6 +205,14 @@ impl Config {
         read("CUARRAY_SIM_QUIET", "0 or 1", &mut |value| switch(value, &mut config.quiet))?;
         read("CUARRAY_SIM_FINDINGS", "0 or 1", &mut |value| switch(value, &mut config.findings))?;
         read("CUARRAY_SIM_HOST_ACCESSES", "0 or 1", &mut |value| switch(value, &mut config.host_accesses))?;
+        read("CUARRAY_SIM_LAUNCH_BUDGET", "a number of instructions, at least 1", &mut |value| {
+            config.launch_budget = value.parse().ok().filter(|budget| *budget > 0)?;
+            Some(())
+        })?;
+        read("CUARRAY_SIM_CORES", "a number of threads, 0 to 1024", &mut |value| {
+            config.cores = value.parse().ok().filter(|cores| *cores <= 1024)?;
+            Some(())
+        })?;
         read("CUARRAY_SIM_MEMORY", "a number of bytes, 1048576 to 1099511627776", &mut |value| {
             config.memory = value.parse().ok()?;
             (LEAST_MEMORY..=MOST_MEMORY).contains(&config.memory).then_some(())

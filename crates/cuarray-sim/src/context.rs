@@ -36,6 +36,8 @@ pub(crate) struct Context {
     pub shared_memory_config: u32,
     /// `cuCtxAttach`, less `cuCtxDetach`.
     pub attached: usize,
+    /// What a kernel that failed has left: every call in the context answers it.
+    pub failed: Option<CUresult>,
 }
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -63,6 +65,7 @@ impl State {
             cache_config: 0,
             shared_memory_config: 0,
             attached: 1,
+            failed: None,
         };
         self.contexts.insert(handle, context);
         self.checks.revive(handle.0 as u64);
@@ -126,7 +129,8 @@ impl Driver {
             state.destroyed("event", event.0 as u64);
         }
         state.destroyed("context", handle.0 as u64);
-        state.links.retain(|_, context| *context != handle);
+        state.links.retain(|_, link| link.context != handle);
+        state.code.close_context(handle);
         let owned: Vec<u64> =
             state.memory.iter().filter(|allocation| allocation.context == handle).map(|a| a.address).collect();
         for address in owned {

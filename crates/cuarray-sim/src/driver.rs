@@ -254,6 +254,19 @@ impl<'a> Call<'a> {
         self.driver.lock()
     }
 
+    /// Whether no kernel has failed in the calling thread's current context.
+    ///
+    /// # Errors
+    /// What the kernel has left.
+    pub(crate) fn healthy(&self) -> Answer {
+        let state = self.lock();
+        if !state.code.failed {
+            return Ok(());
+        }
+        let context = self.top_context().and_then(|handle| state.contexts.get(&handle));
+        context.and_then(|context| context.failed).map_or(Ok(()), Err)
+    }
+
     /// How much captures keep the calling thread from.
     pub(crate) fn capture_mode(&self) -> CUstreamCaptureMode {
         thread::with(|thread| thread.capture_mode.get()).unwrap_or(CU_STREAM_CAPTURE_MODE_GLOBAL)
@@ -272,7 +285,10 @@ impl<'a> Call<'a> {
         let handle = self.top_context().filter(|handle| !handle.is_null());
         let handle = handle.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
         let state = self.lock();
-        state.context(handle).map_err(|_| CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
+        let context = state.context(handle).map_err(|_| CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
+        if let Some(failed) = context.failed {
+            return Err(failed);
+        }
         Ok((state, handle))
     }
 }

@@ -25,6 +25,9 @@ pub(crate) enum Kind {
     Registered { flags: u32 },
     /// `cuMemAllocManaged`.
     Managed { pages: HostPages },
+    /// The variables of a loaded module, or the heap of a context's kernels: neither the program's to free nor to be told of.
+    /// Kernels only read constants.
+    Code { constant: bool },
     /// `cuIpcOpenMemHandle`: device memory of another process.
     Imported(Box<Imported>),
 }
@@ -39,13 +42,14 @@ impl Kind {
             Kind::Pinned { .. } => "pinned",
             Kind::Registered { .. } => "registered",
             Kind::Managed { .. } => "managed",
+            Kind::Code { .. } => "module",
             Kind::Imported(_) => "imported",
         }
     }
 
     /// Whether the bytes lie in a device's memory.
     pub(crate) fn on_device(&self) -> bool {
-        matches!(self, Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Imported(_))
+        matches!(self, Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code { .. } | Kind::Imported(_))
     }
 }
 
@@ -187,7 +191,9 @@ impl State {
         match &allocation.kind {
             kind if kind.on_device() && declared == Declared::Host => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
             Kind::Imported(imported) if !imported.is_live() => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
-            Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Imported(_) => Ok(Side::Device),
+            Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code { .. } | Kind::Imported(_) => {
+                Ok(Side::Device)
+            }
             Kind::Managed { .. } => Ok(Side::Managed),
             Kind::Pinned { .. } | Kind::Registered { .. } => Ok(Side::Pinned),
         }
@@ -206,7 +212,7 @@ impl State {
                 self.host_access.add(address, size, pages.guardable())
             }
             Kind::Registered { .. } => self.host_access.add_registered(address, size),
-            Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Imported(_) => {}
+            Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code { .. } | Kind::Imported(_) => {}
         }
         let id = crate::handle::fresh() as u64;
         let (sync_memops, freed, advice) = (false, false, Advice::default());
@@ -227,7 +233,7 @@ impl State {
         if let Kind::Pool(pool) = allocation.kind {
             self.give_back_to_pool(pool, allocation.size);
         }
-        if matches!(allocation.kind, Kind::Device | Kind::Pool(_))
+        if matches!(allocation.kind, Kind::Device | Kind::Pool(_) | Kind::Code { .. })
             && let Some(device) = self.devices.get_mut(allocation.device)
         {
             device.arena.give_back(address, allocation.taken);

@@ -4,6 +4,7 @@
 
 use crate::capture::Captures;
 use crate::check::{Checks, Operation, Running};
+use crate::code::{Code, Link};
 use crate::context::Context;
 use crate::device::Device;
 use crate::event::Event;
@@ -28,8 +29,10 @@ pub(crate) struct State {
     pub streams: Table<CUstream, Stream>,
     pub events: Table<CUevent, Event>,
     pub pools: HashMap<CUmemoryPool, Pool>,
-    /// Pending links, with the context that each was made in.
-    pub links: HashMap<CUlinkState, CUcontext>,
+    /// Pending links.
+    pub links: HashMap<CUlinkState, Link>,
+    /// Loaded modules and libraries.
+    pub code: Code,
     pub captures: Captures,
     /// The begin of the capture that a call was last refused for.
     pub refused_by: Option<Arc<Operation>>,
@@ -67,6 +70,7 @@ impl State {
             events: Table::default(),
             pools: HashMap::new(),
             links: HashMap::new(),
+            code: Code::default(),
             captures: Captures::new(),
             refused_by: None,
             graphs: HashMap::new(),

@@ -4,6 +4,7 @@
 
 use crate::driver::Driver;
 use crate::finding_json::quote;
+use crate::memory::{Allocation, Kind};
 use cuarray_abi::ENTRY_POINTS;
 use std::fmt::Write as _;
 use std::sync::PoisonError;
@@ -14,7 +15,9 @@ pub(crate) fn json(driver: &Driver) -> String {
     let state = driver.lock();
     let mut text = String::from("{\"allocations\":[");
     let mut comma = "";
-    for allocation in state.memory.iter() {
+    // What modules take is not the program's to free.
+    let own = |allocation: &&Allocation| !matches!(allocation.kind, Kind::Code { .. });
+    for allocation in state.memory.iter().filter(own) {
         let (address, size, device) = (allocation.address, allocation.size, allocation.device);
         let (kind, id, freed) = (allocation.kind.name(), allocation.id, allocation.freed);
         let _ = write!(
@@ -30,11 +33,12 @@ pub(crate) fn json(driver: &Driver) -> String {
     let graph_execs = state.graph_execs.values().filter(|exec| !exec.destroyed).count();
     let pools = state.pools.values().filter(|pool| !pool.is_default).count();
     let (events, contexts, host_functions) = (state.events.len(), state.contexts.len(), state.host_functions);
+    let instructions = state.code.executed_instructions;
     drop(state);
     let _ = write!(
         text,
         "],\"streams\":{streams},\"events\":{events},\"contexts\":{contexts},\"pools\":{pools},\"graphs\":{graphs},\"graph_execs\":{graph_execs},\
-         \"pending_operations\":{pending},\"pending_host_functions\":{host_functions},\"calls\":{{"
+         \"pending_operations\":{pending},\"pending_host_functions\":{host_functions},\"instructions\":{instructions},\"calls\":{{"
     );
     let mut comma = "";
     for (entry, count) in ENTRY_POINTS.iter().zip(&driver.calls_of) {

@@ -74,8 +74,8 @@ fn code_is_refused_with_the_driver_s_codes() {
     let mut module = CUmodule::NULL;
     let elf = b"\x7fELF\x02\x01\x01";
     fails!(program, NO_BINARY_FOR_GPU, cuModuleLoadData(&mut module, elf.as_ptr().cast()));
-    let ptx = c"// PTX\n.version 8.0\n.target sm_90\n";
-    fails!(program, JIT_COMPILER_NOT_FOUND, cuModuleLoadData(&mut module, ptx.as_ptr().cast()));
+    let ptx = c"// PTX\n.version 8.0\n.target sm_90\n.entry k( {";
+    fails!(program, INVALID_PTX, cuModuleLoadData(&mut module, ptx.as_ptr().cast()));
     fails!(program, INVALID_IMAGE, cuModuleLoadData(&mut module, [1_u8, 2, 3, 4].as_ptr().cast()));
     fails!(program, INVALID_IMAGE, cuModuleLoadData(&mut module, c"".as_ptr().cast()));
     fails!(program, INVALID_VALUE, cuModuleLoadData(&mut module, std::ptr::null()));
@@ -94,11 +94,10 @@ fn code_is_refused_with_the_driver_s_codes() {
     let (mut link, none) = (CUlinkState::NULL, std::ptr::null_mut());
     ok!(program, cuLinkCreate_v2(0, none, none.cast(), &mut link));
     let data = ptx.as_ptr().cast_mut().cast();
-    fails!(
-        program,
-        JIT_COMPILER_NOT_FOUND,
-        cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, data, 20, c"".as_ptr(), 0, none, none.cast())
-    );
+    let size = ptx.to_bytes().len();
+    ok!(program, cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, data, size, c"".as_ptr(), 0, none, none.cast()));
+    let (mut image, mut length) = (std::ptr::null_mut(), 0);
+    fails!(program, INVALID_PTX, cuLinkComplete(link, &mut image, &mut length));
     ok!(program, cuLinkDestroy(link));
     fails!(program, INVALID_HANDLE, cuLinkDestroy(link));
     let mut status = 9;

@@ -116,7 +116,10 @@ impl State {
 
     /// An operation that is being enqueued. Answers what whoever runs it has to hand back.
     pub(crate) fn issued(&mut self, handle: CUstream, work: &Work) -> Option<Box<Ticket>> {
-        let caller = thread::caller().filter(|_| self.checks.on)?;
+        let mut caller = thread::caller().filter(|_| self.checks.on)?;
+        if let Work::Launch(launch) = work {
+            caller.detail = Some(launch.name().into());
+        }
         let doing = self.doing(work);
         let (lane, after, checks) = self.lane_of(handle)?;
         let after = std::mem::take(after);
@@ -184,6 +187,7 @@ impl State {
                 Some(block) => Doing::Release { block: block.clone() },
                 None => Doing::Touches(Vec::new()),
             },
+            Work::Launch(_) => Doing::Unknown,
             Work::Wait | Work::Record(_) | Work::HostFunction(_) | Work::EndExec(_) => Doing::Touches(Vec::new()),
         }
     }
@@ -218,7 +222,7 @@ impl State {
             return;
         }
         let ticket = self.checks.host_operation(caller, Vec::new(), Doing::Touches(Vec::new()));
-        self.checks.stray(&ticket.operation, deed, Range { address, length });
+        self.checks.stray(&ticket.operation, deed, Range { address, length }, None);
     }
 
     /// A release that the driver refuses: a finding if the memory was released before.
@@ -227,7 +231,7 @@ impl State {
         let gone = self.checks.blocks.gone_at(address, 1).map(|(block, _)| block);
         let Some(size) = gone.filter(|block| block.address == address).map(|block| block.size) else { return };
         let ticket = self.checks.host_operation(caller, Vec::new(), Doing::Touches(Vec::new()));
-        self.checks.stray(&ticket.operation, Deed::Release, Range { address, length: size });
+        self.checks.stray(&ticket.operation, Deed::Release, Range { address, length: size }, None);
     }
 
     /// An access that the driver refuses because of its alignment to `size` bytes.
@@ -237,6 +241,17 @@ impl State {
         let party = Party { operation: ticket.operation, deed, bytes: Some(Range { address, length }) };
         let missing = format!("use an address, and a pitch, that {size} divides");
         let range = Some((address, address.saturating_add(length)));
+        self.checks.find(Kind::MisalignedAccess, range, None, vec![party], Some(missing));
+    }
+
+    /// An access of a launch that has failed; `place` says where in the kernel.
+    pub(crate) fn launch_failed(&mut self, ticket: &Ticket, deed: Deed, bytes: Range, aligned: bool, place: &str) {
+        if aligned {
+            return self.checks.stray(&ticket.operation, deed, bytes, Some(place));
+        }
+        let party = Party { operation: ticket.operation.clone(), deed, bytes: Some(bytes) };
+        let range = Some((bytes.address, bytes.address.saturating_add(bytes.length)));
+        let missing = format!("use an address that {} divides ({place})", bytes.length);
         self.checks.find(Kind::MisalignedAccess, range, None, vec![party], Some(missing));
     }
 

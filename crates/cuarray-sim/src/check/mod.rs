@@ -275,7 +275,7 @@ impl Checks {
             self.find(Kind::UninitializedRead, Some((start, end)), None, vec![party], Some(missing.to_owned()));
         }
         for (region, deed) in stray {
-            self.stray(&operation, deed, region.hull());
+            self.stray(&operation, deed, region.hull(), None);
         }
     }
 
@@ -289,7 +289,10 @@ impl Checks {
     }
 
     /// An access to memory that is nobody's: that was given back, or never given out.
-    fn stray(&mut self, operation: &Arc<Operation>, deed: Deed, bytes: Range) {
+    ///
+    /// `place` tells more of where it was made.
+    fn stray(&mut self, operation: &Arc<Operation>, deed: Deed, bytes: Range, place: Option<&str>) {
+        let more = place.map(|place| format!(" ({place})")).unwrap_or_default();
         let party = Party { operation: operation.clone(), deed, bytes: Some(bytes) };
         let range = Some((bytes.address, bytes.address.saturating_add(bytes.length)));
         let gone = match self.blocks.at(bytes.address) {
@@ -303,7 +306,7 @@ impl Checks {
                     deed: Deed::Release,
                     bytes: Some(Range { address: block.address, length: block.size }),
                 };
-                let missing = "release the memory after its last use, or do not use it any more".to_owned();
+                let missing = format!("release the memory after its last use, or do not use it any more{more}");
                 self.find(Kind::UseAfterFree, range, None, vec![freed, party], Some(missing));
             }
             None => {
@@ -314,7 +317,7 @@ impl Checks {
                     ),
                     None => "name memory that the driver has given out and not taken back".to_owned(),
                 };
-                self.find(Kind::OutOfBounds, range, None, vec![party], Some(missing));
+                self.find(Kind::OutOfBounds, range, None, vec![party], Some(missing + &more));
             }
         }
     }

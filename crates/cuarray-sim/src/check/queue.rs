@@ -14,7 +14,6 @@ use std::sync::Arc;
 /// What an operation does to memory.
 pub(crate) enum Doing {
     /// Not known before it has run.
-    #[allow(dead_code)] // kernels
     Unknown,
     /// Reads and writes of what has run.
     Touches(Vec<(Region, Deed)>),

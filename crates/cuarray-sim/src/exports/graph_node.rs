@@ -290,6 +290,7 @@ pub(super) unsafe fn cuGraphNodeGetParams(
         Action::Wait(event) | Action::Record(event) => set_member(&mut params, *event),
         Action::Allocate(given) => set_member(&mut params, given.0),
         Action::Free(address) => set_member(&mut params, *address),
+        Action::Launch(_) => return unsupported(),
     }
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(node_params, params) }

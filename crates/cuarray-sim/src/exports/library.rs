@@ -1,8 +1,10 @@
-//! Libraries and their kernels: images are refused as in [`module`](super::module), so no handle here is ever valid.
+//! Libraries and their kernels.
 //!
 //! Driver API: [library management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html).
 
-use super::module::{refuse_file, refuse_image, start_of};
+use super::execution::{attribute, set_attribute};
+use super::jit::{Options, name, program_at, program_in};
+use super::module::{kernels, put_both};
 use super::*;
 
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
@@ -11,89 +13,188 @@ pub(super) unsafe fn cuLibraryLoadData(
     call: &Call<'_>,
     library: *mut CUlibrary,
     code: *const c_void,
-    _jit_options: *mut CUjit_option,
-    _jit_options_values: *mut *mut c_void,
-    _num_jit_options: c_uint,
+    jit_options: *mut CUjit_option,
+    jit_options_values: *mut *mut c_void,
+    num_jit_options: c_uint,
     _library_options: *mut CUlibraryOption,
     _library_option_values: *mut *mut c_void,
     _num_library_options: c_uint,
 ) -> Answer {
     present(library)?;
-    // SAFETY: the caller's image, by the driver's contract.
-    Err(refuse_image(call, unsafe { start_of(code)? }))
+    // SAFETY: the caller's image and arrays, by the driver's contract.
+    unsafe {
+        let options = Options::read(num_jit_options, jit_options, jit_options_values)?;
+        let program = program_at(call, code, &options)?;
+        put(library, call.lock().add_library(program))
+    }
 }
 
 pub(super) unsafe fn cuLibraryLoadFromFile(
     call: &Call<'_>,
     library: *mut CUlibrary,
     file_name: *const c_char,
-    _jit_options: *mut CUjit_option,
-    _jit_options_values: *mut *mut c_void,
-    _num_jit_options: c_uint,
+    jit_options: *mut CUjit_option,
+    jit_options_values: *mut *mut c_void,
+    num_jit_options: c_uint,
     _library_options: *mut CUlibraryOption,
     _library_option_values: *mut *mut c_void,
     _num_library_options: c_uint,
 ) -> Answer {
     present(library)?;
-    // SAFETY: the caller's string, by the driver's contract.
-    unsafe { refuse_file(call, file_name) }
+    // SAFETY: the caller's string and arrays, by the driver's contract.
+    unsafe {
+        let options = Options::read(num_jit_options, jit_options, jit_options_values)?;
+        let program = program_in(call, file_name, &options)?;
+        put(library, call.lock().add_library(program))
+    }
 }
 
-pub(super) unsafe fn cuLibraryUnload(_: &Call<'_>, _library: CUlibrary) -> Answer {
-    Err(INVALID_HANDLE)
+/// Runs what is pending first: it may be the library's kernels.
+pub(super) unsafe fn cuLibraryUnload(call: &Call<'_>, library: CUlibrary) -> Answer {
+    let mut state = call.lock();
+    let known = state.code.libraries.get(&library).ok_or(INVALID_HANDLE)?;
+    let contexts: Vec<CUcontext> = known.modules.keys().copied().collect();
+    for context in contexts {
+        state = call.driver.drain_context(state, context);
+    }
+    state.unload_library(library)
 }
 
 pub(super) unsafe fn cuLibraryGetKernel(
-    _: &Call<'_>,
+    call: &Call<'_>,
     p_kernel: *mut CUkernel,
-    _library: CUlibrary,
+    library: CUlibrary,
     name: *const c_char,
 ) -> Answer {
     present(p_kernel)?;
-    present(name)?;
-    Err(INVALID_HANDLE)
+    // SAFETY: the caller's string and pointer, by the driver's contract.
+    unsafe {
+        let name = self::name(name)?;
+        put(p_kernel, call.lock().code.kernel(library, &name)?)
+    }
 }
 
-pub(super) unsafe fn cuLibraryGetModule(_: &Call<'_>, p_mod: *mut CUmodule, _library: CUlibrary) -> Answer {
+pub(super) unsafe fn cuLibraryGetKernelCount(call: &Call<'_>, count: *mut c_uint, lib: CUlibrary) -> Answer {
+    let count_of = call.lock().code.libraries.get(&lib).ok_or(INVALID_HANDLE)?.program.kernels.len();
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(count, count_of as c_uint) }
+}
+
+pub(super) unsafe fn cuLibraryEnumerateKernels(
+    call: &Call<'_>,
+    kernels: *mut CUkernel,
+    num_kernels: c_uint,
+    lib: CUlibrary,
+) -> Answer {
+    present(kernels)?;
+    let mut state = call.lock();
+    let names = self::kernels(&state.code.libraries.get(&lib).ok_or(INVALID_HANDLE)?.program);
+    for (index, name) in names.iter().take(num_kernels as usize).enumerate() {
+        let kernel = state.code.kernel(lib, name)?;
+        // SAFETY: the caller's array of `num_kernels` elements, by the driver's contract.
+        unsafe { put(kernels.add(index), kernel)? };
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuLibraryGetModule(call: &Call<'_>, p_mod: *mut CUmodule, library: CUlibrary) -> Answer {
     present(p_mod)?;
-    Err(INVALID_HANDLE)
+    let (mut state, context) = call.current()?;
+    let module = state.module_of(library, context)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(p_mod, module) }
 }
 
 pub(super) unsafe fn cuLibraryGetGlobal(
-    _: &Call<'_>,
-    _dptr: *mut CUdeviceptr,
-    _bytes: *mut usize,
-    _library: CUlibrary,
+    call: &Call<'_>,
+    dptr: *mut CUdeviceptr,
+    bytes: *mut usize,
+    library: CUlibrary,
     name: *const c_char,
 ) -> Answer {
-    present(name)?;
-    Err(INVALID_HANDLE)
+    // SAFETY: the caller's string, by the driver's contract.
+    let name = unsafe { self::name(name)? };
+    let (mut state, context) = call.current()?;
+    let module = state.module_of(library, context)?;
+    let (address, size) = state.global(module, &name)?;
+    // SAFETY: the caller's pointers, by the driver's contract; either may be null.
+    unsafe { put_both(dptr, bytes, address, size) }
 }
 
-pub(super) unsafe fn cuKernelGetFunction(_: &Call<'_>, p_func: *mut CUfunction, _kernel: CUkernel) -> Answer {
+pub(super) unsafe fn cuKernelGetFunction(call: &Call<'_>, p_func: *mut CUfunction, kernel: CUkernel) -> Answer {
     present(p_func)?;
-    Err(INVALID_HANDLE)
+    let (mut state, context) = call.current()?;
+    let function = state.function_of(kernel, context)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(p_func, function) }
+}
+
+pub(super) unsafe fn cuKernelGetLibrary(call: &Call<'_>, p_lib: *mut CUlibrary, kernel: CUkernel) -> Answer {
+    let library = call.lock().code.kernels.get(&kernel).ok_or(INVALID_HANDLE)?.library;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(p_lib, library) }
+}
+
+pub(super) unsafe fn cuKernelGetName(call: &Call<'_>, name: *mut *const c_char, hfunc: CUkernel) -> Answer {
+    let text = call.lock().code.kernels.get(&hfunc).ok_or(INVALID_HANDLE)?.name.as_ptr();
+    // SAFETY: the caller's pointer, by the driver's contract. The name lives as long as the library.
+    unsafe { put(name, text) }
+}
+
+pub(super) unsafe fn cuKernelGetParamInfo(
+    call: &Call<'_>,
+    kernel: CUkernel,
+    param_index: usize,
+    param_offset: *mut usize,
+    param_size: *mut usize,
+) -> Answer {
+    // SAFETY: the same contract; a kernel's handle is good for a function's.
+    unsafe { super::execution::cuFuncGetParamInfo(call, CUfunction(kernel.0), param_index, param_offset, param_size) }
+}
+
+pub(super) unsafe fn cuKernelGetParamCount(call: &Call<'_>, kernel: CUkernel, param_count: *mut usize) -> Answer {
+    // SAFETY: the same contract.
+    unsafe { super::execution::cuFuncGetParamCount(call, CUfunction(kernel.0), param_count) }
 }
 
 pub(super) unsafe fn cuKernelGetAttribute(
     call: &Call<'_>,
     pi: *mut c_int,
-    _attrib: CUfunction_attribute,
-    _kernel: CUkernel,
+    attrib: CUfunction_attribute,
+    kernel: CUkernel,
     dev: CUdevice,
 ) -> Answer {
     present(pi)?;
-    call.lock().device(dev)?;
-    Err(INVALID_HANDLE)
+    let state = call.lock();
+    state.device(dev)?;
+    let value = attribute(call, &state.code.meant_kernel(kernel)?, attrib)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(pi, value) }
 }
 
 pub(super) unsafe fn cuKernelSetAttribute(
     call: &Call<'_>,
-    _attrib: CUfunction_attribute,
-    _val: c_int,
-    _kernel: CUkernel,
+    attrib: CUfunction_attribute,
+    val: c_int,
+    kernel: CUkernel,
     dev: CUdevice,
 ) -> Answer {
-    call.lock().device(dev)?;
-    Err(INVALID_HANDLE)
+    let mut state = call.lock();
+    state.device(dev)?;
+    let meant = state.code.meant_kernel(kernel)?;
+    let settings = set_attribute(&meant, attrib, val)?;
+    state.code.kernels.get_mut(&kernel).ok_or(INVALID_HANDLE)?.settings = settings;
+    Ok(())
+}
+
+pub(super) unsafe fn cuKernelSetCacheConfig(
+    call: &Call<'_>,
+    kernel: CUkernel,
+    config: CUfunc_cache,
+    dev: CUdevice,
+) -> Answer {
+    let mut state = call.lock();
+    state.device(dev)?;
+    state.code.kernels.get_mut(&kernel).ok_or(INVALID_HANDLE)?.settings.cache_config = config;
+    Ok(())
 }

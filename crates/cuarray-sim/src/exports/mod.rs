@@ -17,7 +17,9 @@ mod graph;
 mod graph_exec;
 mod graph_node;
 mod initialization;
+mod jit;
 mod library;
+mod link;
 mod memory;
 mod module;
 mod pointer;
@@ -75,6 +77,17 @@ struct Export {
     located: bool,
     /// Whether a capture may forbid it.
     capture_unsafe: bool,
+    /// Whether it may run or wait for kernels, and then answers what one that failed has left.
+    waits: bool,
+}
+
+/// Whether an entry point may run pending work.
+const fn waits(group: &str, symbol: &str) -> bool {
+    let runs = matches!(
+        group.as_bytes(),
+        b"event" | b"execution" | b"graph_exec" | b"memory" | b"pool" | b"stream" | b"transfer"
+    );
+    (runs && !contains(symbol, "Get")) || contains(symbol, "CtxSynchronize")
 }
 
 /// Whether the calls of an entry point do something that a finding may name: enqueue, make, end or wait for something.
@@ -161,6 +174,7 @@ fn shield<const N: usize>(
             }
             let answer = if left_out { Ok(()) } else { body(call) };
             let answer = answer.and_then(|()| driver.between_calls());
+            let answer = answer.and_then(|()| if export.waits { call.healthy() } else { Ok(()) });
             let changed = &driver.host_access_changed;
             if changed.load(Ordering::Relaxed) && changed.swap(false, Ordering::Relaxed) {
                 driver.lock().settle_host_access();
@@ -251,6 +265,7 @@ macro_rules! export {
                 always: matches!(stringify!($group).as_bytes(), b"initialization") && !matches!(stringify!($symbol).as_bytes(), b"cuInit"),
                 located: const { located(stringify!($group), stringify!($symbol)) },
                 capture_unsafe: const { crate::capture::is_unsafe(stringify!($symbol)) },
+                waits: const { waits(stringify!($group), stringify!($symbol)) },
             };
             static PLACE: ReturnPlace = ReturnPlace::new();
             let anchor = 0_u8;

@@ -2,10 +2,12 @@
 
 use super::INVALID_VALUE;
 use crate::copy::{End, Extent, Fill, Place, Transfer};
+use crate::launch::Launch;
 use crate::memory::Declared;
 use crate::schedule::HostFunction;
 use crate::state::State;
 use cuarray_abi::*;
+use std::sync::Arc;
 
 /// Parameters as the program gave them.
 #[derive(Clone, Copy)]
@@ -26,6 +28,7 @@ pub(crate) enum Action {
     Record(CUevent),
     Allocate(Box<Given<CUDA_MEM_ALLOC_NODE_PARAMS>>),
     Free(CUdeviceptr),
+    Launch(Arc<Launch>),
 }
 
 /// A memcpy node: what was asked for, and what that means.
@@ -56,6 +59,7 @@ impl Action {
             Action::Record(_) => CU_GRAPH_NODE_TYPE_EVENT_RECORD,
             Action::Allocate(_) => CU_GRAPH_NODE_TYPE_MEM_ALLOC,
             Action::Free(_) => CU_GRAPH_NODE_TYPE_MEM_FREE,
+            Action::Launch(_) => CU_GRAPH_NODE_TYPE_KERNEL,
         }
     }
 }

@@ -293,6 +293,7 @@ impl State {
                 Err(_) => Work::Wait,
             },
             Action::Host(function) => Work::HostFunction(function),
+            Action::Launch(launch) => Work::Launch(launch),
             Action::Wait(event) => {
                 let event = self.events.get(&event).map(|event| (event.recorded, event.clock.clone()));
                 let (recorded, clock) = event.unwrap_or_default();

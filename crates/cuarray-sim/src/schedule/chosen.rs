@@ -117,7 +117,8 @@ impl State {
             }
             Work::Fill(fill) => on_host(fill.target.address),
             Work::Wait | Work::Record(_) | Work::Allocate { .. } | Work::Release { .. } => false,
-            Work::HostFunction(_) | Work::EndExec(_) => false,
+            // What a kernel touches is not known before it has run.
+            Work::HostFunction(_) | Work::Launch(_) | Work::EndExec(_) => false,
         }
     }
 

@@ -19,12 +19,13 @@ mod scheduler;
 use crate::check::{Ticket, Touched};
 use crate::copy::{Copy, Fill};
 use crate::driver::{Driver, Guard};
+use crate::launch::Launch;
 use crate::state::State;
 use crate::stream::Kind;
 use crate::thread;
 use cuarray_abi::*;
 use std::ffi::c_void;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 /// The `operation`-th operation of a stream, counted from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +51,8 @@ pub(crate) enum Work {
         address: u64,
     },
     HostFunction(HostFunction),
+    /// A kernel.
+    Launch(Arc<Launch>),
     /// The end of an executable graph that was destroyed while a launch was pending.
     EndExec(CUgraphExec),
 }
@@ -62,7 +65,7 @@ impl Work {
 
     /// Whether what it does is known only to whoever runs it.
     pub(crate) fn runs_the_programs_code(&self) -> bool {
-        matches!(self, Work::HostFunction(_))
+        matches!(self, Work::HostFunction(_) | Work::Launch(_))
     }
 }
 
@@ -142,8 +145,14 @@ impl State {
     }
 
     /// Executes what needs no foreign code. Answers what it touched, for work that could not tell before it ran.
-    fn execute(&mut self, work: Work, at: Point) -> Vec<Touched> {
+    fn execute(&mut self, work: Work, at: Point, ticket: Option<&Ticket>) -> Vec<Touched> {
         self.host_access.open_registered();
+        // Behind a kernel that has failed nothing is done any more, but memory still goes back.
+        let context = self.streams.get(&at.stream).map(|stream| stream.context);
+        let failed = context.and_then(|context| self.contexts.get(&context)?.failed).is_some();
+        if failed && matches!(work, Work::Copy(_) | Work::Fill(_) | Work::Launch(_)) {
+            return Vec::new();
+        }
         match work {
             Work::Wait | Work::HostFunction(_) => {}
             Work::Copy(copy) => self.execute_copy(&copy),
@@ -161,6 +170,7 @@ impl State {
                 self.graph_memory_used(address);
             }
             Work::Release { address } => self.release_allocation(address),
+            Work::Launch(launch) => return self.execute_launch(&launch, ticket),
             Work::EndExec(exec) => self.end_exec(exec),
         }
         Vec::new()
@@ -254,7 +264,7 @@ impl Driver {
         }
         let at = Point { stream: handle, operation: stream.executed + 1 };
         let silent = operation.work.is_silent();
-        let touched = state.execute(operation.work, at);
+        let touched = state.execute(operation.work, at, operation.ticket.as_deref());
         if let Some(ticket) = &operation.ticket {
             state.ran(ticket, &touched);
         }

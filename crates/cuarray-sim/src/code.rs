@@ -1,0 +1,300 @@
+//! Loaded code: modules, libraries, and their functions.
+//!
+//! A library is a program that belongs to no context; a module is one that has its variables in the memory of a context. A library
+//! becomes a module in each context that uses it, once. Functions and kernels are names for the same things on either
+//! side; either handle can be launched, as the driver's manual allows.
+
+use crate::launch::{Heap, Log};
+use crate::memory::Kind;
+use crate::ptx::{Constant, Program, Space};
+use crate::state::State;
+use cuarray_abi::*;
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::sync::Arc;
+
+/// Everything loaded.
+#[derive(Default)]
+pub(crate) struct Code {
+    pub modules: HashMap<CUmodule, Module>,
+    pub libraries: HashMap<CUlibrary, Library>,
+    pub functions: HashMap<CUfunction, Function>,
+    pub kernels: HashMap<CUkernel, Kernel>,
+    /// Where kernels of a context find memory for `malloc`.
+    pub heaps: HashMap<CUcontext, Arc<Heap>>,
+    /// Instructions that kernels have executed, counted for each thread.
+    pub executed_instructions: u64,
+    /// Whether a kernel has failed in some context.
+    pub failed: bool,
+}
+
+/// A program in a context.
+pub(crate) struct Module {
+    pub context: CUcontext,
+    pub program: Arc<Program>,
+    /// The program's constants with the addresses of this module's variables.
+    pub constants: Arc<Vec<u64>>,
+    /// Where each variable lies; 0 for those of shared memory.
+    pub addresses: Vec<u64>,
+    /// The allocations that they lie in.
+    memory: Vec<u64>,
+    functions: HashMap<u32, CUfunction>,
+    /// The library that it was made for.
+    pub library: Option<CUlibrary>,
+}
+
+/// A function of a module.
+pub(crate) struct Function {
+    pub module: CUmodule,
+    pub number: u32,
+    pub name: CString,
+    pub settings: Settings,
+}
+
+/// What `cuFuncSetAttribute` and its kin change.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Settings {
+    /// Bytes of dynamic shared memory that launches may ask for; `None`: what is left of 48 KiB.
+    pub max_dynamic_shared: Option<u32>,
+    pub carveout: i32,
+    pub cache_config: u32,
+}
+
+/// A program outside of contexts.
+pub(crate) struct Library {
+    pub program: Arc<Program>,
+    pub modules: HashMap<CUcontext, CUmodule>,
+    kernels: HashMap<u32, CUkernel>,
+}
+
+/// A kernel of a library.
+pub(crate) struct Kernel {
+    pub library: CUlibrary,
+    pub number: u32,
+    pub name: CString,
+    pub settings: Settings,
+}
+
+/// A link in progress.
+pub(crate) struct Link {
+    pub context: CUcontext,
+    /// The PTX that was added, with its names.
+    pub inputs: Vec<(String, String)>,
+    /// What came out of it.
+    pub image: Vec<u8>,
+    pub log: Log,
+    /// `CU_JIT_MAX_REGISTERS`; 0 for none.
+    pub max_registers: u32,
+}
+
+/// What a launch or query means by a handle of a function or kernel.
+#[derive(Clone)]
+pub(crate) struct Meant {
+    pub program: Arc<Program>,
+    pub number: u32,
+    pub settings: Settings,
+}
+
+impl Code {
+    /// Forgets what belongs to a context that ends.
+    pub(crate) fn close_context(&mut self, context: CUcontext) {
+        self.modules.retain(|_, module| module.context != context);
+        let modules = &self.modules;
+        self.functions.retain(|_, function| modules.contains_key(&function.module));
+        for library in self.libraries.values_mut() {
+            library.modules.remove(&context);
+        }
+        self.heaps.remove(&context);
+    }
+
+    /// What is known of a function or kernel without a context.
+    pub(crate) fn meant(&self, handle: CUfunction) -> Result<Meant, CUresult> {
+        if let Some(function) = self.functions.get(&handle) {
+            let module = self.modules.get(&function.module).ok_or(INVALID_HANDLE)?;
+            return Ok(Meant { program: module.program.clone(), number: function.number, settings: function.settings });
+        }
+        self.meant_kernel(CUkernel(handle.0))
+    }
+
+    pub(crate) fn meant_kernel(&self, handle: CUkernel) -> Result<Meant, CUresult> {
+        let kernel = self.kernels.get(&handle).ok_or(INVALID_HANDLE)?;
+        let library = self.libraries.get(&kernel.library).ok_or(INVALID_HANDLE)?;
+        Ok(Meant { program: library.program.clone(), number: kernel.number, settings: kernel.settings })
+    }
+
+    /// The handle of a library's kernel; the same for the same one.
+    pub(crate) fn kernel(&mut self, handle: CUlibrary, name: &str) -> Result<CUkernel, CUresult> {
+        let library = self.libraries.get_mut(&handle).ok_or(INVALID_HANDLE)?;
+        let number = *library.program.kernels.get(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+        let name = CString::new(name).map_err(|_| CUresult::CUDA_ERROR_NOT_FOUND)?;
+        let kernels = &mut self.kernels;
+        Ok(*library.kernels.entry(number).or_insert_with(|| {
+            let kernel = CUkernel(crate::handle::fresh());
+            kernels.insert(kernel, Kernel { library: handle, number, name, settings: Settings::default() });
+            kernel
+        }))
+    }
+
+    /// The handle of a module's function; the same for the same one.
+    pub(crate) fn function(&mut self, handle: CUmodule, name: &str) -> Result<CUfunction, CUresult> {
+        let module = self.modules.get_mut(&handle).ok_or(INVALID_HANDLE)?;
+        let number = *module.program.kernels.get(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+        let name = CString::new(name).map_err(|_| CUresult::CUDA_ERROR_NOT_FOUND)?;
+        let functions = &mut self.functions;
+        Ok(*module.functions.entry(number).or_insert_with(|| {
+            let function = CUfunction(crate::handle::fresh());
+            functions.insert(function, Function { module: handle, number, name, settings: Settings::default() });
+            function
+        }))
+    }
+}
+
+const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
+
+impl State {
+    /// Loads a program into a context.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_OUT_OF_MEMORY` where there is no room for its variables.
+    pub(crate) fn load_module(
+        &mut self,
+        context: CUcontext,
+        program: Arc<Program>,
+        library: Option<CUlibrary>,
+    ) -> Result<CUmodule, CUresult> {
+        let mut addresses = vec![0; program.variables.len()];
+        let mut memory = Vec::new();
+        for constant in [false, true] {
+            let wanted = if constant { Space::Const } else { Space::Global };
+            let mut size = 0_u64;
+            for (variable, address) in program.variables.iter().zip(&mut addresses) {
+                if variable.space == wanted {
+                    *address = size.next_multiple_of(variable.align.max(8));
+                    size = *address + variable.size.max(1);
+                }
+            }
+            if size == 0 {
+                continue;
+            }
+            let base = self.take_for_code(context, size, constant).inspect_err(|_| {
+                memory.iter().for_each(|address| self.release_allocation(*address));
+            })?;
+            memory.push(base);
+            for (variable, address) in program.variables.iter().zip(&mut addresses) {
+                if variable.space == wanted {
+                    *address += base;
+                }
+            }
+        }
+        let address_of = |number: u32| addresses[number as usize];
+        for (variable, address) in program.variables.iter().zip(&addresses) {
+            if *address == 0 {
+                continue;
+            }
+            let mut bytes = variable.contents.clone();
+            for (place, size, shift, constant) in &variable.addresses {
+                let mut value = program.value(*constant, &address_of);
+                if let Constant::Variable(number, _) = constant
+                    && program.variables[*number as usize].space == Space::Shared
+                {
+                    value = value.wrapping_add(crate::ptx::SHARED_WINDOW);
+                }
+                let (place, size) = (*place as usize, *size as usize);
+                let value = (value >> shift).to_le_bytes();
+                if let Some(target) = bytes.get_mut(place..place + size.min(8)) {
+                    target.copy_from_slice(&value[..size.min(8)]);
+                }
+            }
+            let host = self.host_address(*address);
+            // SAFETY: the variable lies in an allocation that was just made for it, and its contents are no longer than it.
+            unsafe {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), host as *mut u8, bytes.len().min(variable.size as usize))
+            };
+        }
+        let constants = Arc::new(program.constants(address_of));
+        let handle = CUmodule(crate::handle::fresh());
+        let module = Module { context, program, constants, addresses, memory, functions: HashMap::new(), library };
+        self.code.modules.insert(handle, module);
+        Ok(handle)
+    }
+
+    /// Zeroed device memory that is not the program's.
+    pub(crate) fn take_for_code(&mut self, context: CUcontext, size: u64, constant: bool) -> Result<u64, CUresult> {
+        let device = self.context(context)?.device;
+        let arena = &mut self.devices[device].arena;
+        let (address, real) = arena.take(size).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+        let host = arena.shadow_of(address);
+        // SAFETY: the range was just handed out, and is mapped at its shadow.
+        unsafe { std::ptr::write_bytes(host as *mut u8, 0, size as usize) };
+        self.add_allocation((address, size, real), Kind::Code { constant }, context, device);
+        Ok(address)
+    }
+
+    /// Unloads a module. Pending work must not need it.
+    pub(crate) fn unload_module(&mut self, handle: CUmodule) -> Result<(), CUresult> {
+        let module = self.code.modules.remove(&handle).ok_or(INVALID_HANDLE)?;
+        for function in module.functions.values() {
+            self.code.functions.remove(function);
+        }
+        for address in module.memory {
+            self.release_allocation(address);
+        }
+        Ok(())
+    }
+
+    /// The module of a library in a context.
+    pub(crate) fn module_of(&mut self, library: CUlibrary, context: CUcontext) -> Result<CUmodule, CUresult> {
+        let known = self.code.libraries.get(&library).ok_or(INVALID_HANDLE)?;
+        if let Some(module) = known.modules.get(&context) {
+            return Ok(*module);
+        }
+        let program = known.program.clone();
+        let module = self.load_module(context, program, Some(library))?;
+        if let Some(library) = self.code.libraries.get_mut(&library) {
+            library.modules.insert(context, module);
+        }
+        Ok(module)
+    }
+
+    /// Adds a library.
+    pub(crate) fn add_library(&mut self, program: Arc<Program>) -> CUlibrary {
+        let handle = CUlibrary(crate::handle::fresh());
+        let library = Library { program, modules: HashMap::new(), kernels: HashMap::new() };
+        self.code.libraries.insert(handle, library);
+        handle
+    }
+
+    /// Unloads a library with its modules. Pending work must not need it.
+    pub(crate) fn unload_library(&mut self, handle: CUlibrary) -> Result<(), CUresult> {
+        let library = self.code.libraries.remove(&handle).ok_or(INVALID_HANDLE)?;
+        for module in library.modules.into_values() {
+            self.unload_module(module)?;
+        }
+        self.code.kernels.retain(|_, kernel| kernel.library != handle);
+        Ok(())
+    }
+
+    /// The function of a kernel in a context.
+    pub(crate) fn function_of(&mut self, kernel: CUkernel, context: CUcontext) -> Result<CUfunction, CUresult> {
+        let kernel = self.code.kernels.get(&kernel).ok_or(INVALID_HANDLE)?;
+        let (library, name, settings) = (kernel.library, kernel.name.clone(), kernel.settings);
+        let module = self.module_of(library, context)?;
+        let function = self.code.function(module, &name.to_string_lossy())?;
+        if let Some(function) = self.code.functions.get_mut(&function) {
+            function.settings = settings;
+        }
+        Ok(function)
+    }
+
+    /// The variable of a module by its name: address and size.
+    pub(crate) fn global(&self, module: CUmodule, name: &str) -> Result<(u64, u64), CUresult> {
+        let module = self.code.modules.get(&module).ok_or(INVALID_HANDLE)?;
+        let index = module
+            .program
+            .variables
+            .iter()
+            .position(|variable| variable.name == name && matches!(variable.space, Space::Global | Space::Const));
+        let index = index.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+        Ok((module.addresses[index], module.program.variables[index].size))
+    }
+}

@@ -1,0 +1,115 @@
+//! Links: PTX of several sources, made one image.
+//!
+//! Driver API: [module management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html). The image that comes out is a
+//! container of the inputs: only this driver reads it. It is resolved once before it is given out, so that what one input lacks
+//! of another shows in the link.
+
+use super::jit::{Options, compile, file, name, refused};
+use super::*;
+use crate::code::Link;
+use crate::ptx::Image;
+
+const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
+
+pub(super) unsafe fn cuLinkCreate_v2(
+    call: &Call<'_>,
+    num_options: c_uint,
+    options: *mut CUjit_option,
+    option_values: *mut *mut c_void,
+    state_out: *mut CUlinkState,
+) -> Answer {
+    present(state_out)?;
+    // SAFETY: the caller's arrays, by the driver's contract. They stay until the link is destroyed.
+    let options = unsafe { Options::read(num_options, options, option_values)? };
+    let (mut state, context) = call.current()?;
+    let handle = CUlinkState(crate::handle::fresh());
+    let Options { log, max_registers } = options;
+    let link = Link { context, inputs: Vec::new(), image: Vec::new(), log, max_registers };
+    state.links.insert(handle, link);
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(state_out, handle) }
+}
+
+/// Adds an input.
+unsafe fn add(call: &Call<'_>, link: CUlinkState, bytes: &[u8], name: String) -> Answer {
+    let log = call.lock().links.get(&link).ok_or(INVALID_HANDLE)?.log;
+    // SAFETY: the log's buffers stay until the link is destroyed, by the driver's contract.
+    let image = Image::read(bytes).map_err(|refusal| unsafe { refused(call, &log, refusal) })?;
+    let mut state = call.lock();
+    let link = state.links.get_mut(&link).ok_or(INVALID_HANDLE)?;
+    link.inputs.extend(image.modules.into_iter().map(|(_, text)| (name.clone(), text)));
+    Ok(())
+}
+
+pub(super) unsafe fn cuLinkAddData_v2(
+    call: &Call<'_>,
+    state: CUlinkState,
+    _kind: CUjitInputType,
+    data: *mut c_void,
+    size: usize,
+    name: *const c_char,
+    _num_options: c_uint,
+    _options: *mut CUjit_option,
+    _option_values: *mut *mut c_void,
+) -> Answer {
+    if !call.lock().links.contains_key(&state) {
+        return Err(INVALID_HANDLE);
+    }
+    present(data)?;
+    // SAFETY: the program's buffer of `size` bytes and its string, readable while its call lasts, by the driver's contract.
+    unsafe {
+        let name = if name.is_null() { String::new() } else { self::name(name)? };
+        add(call, state, std::slice::from_raw_parts(data.cast::<u8>(), size), name)
+    }
+}
+
+pub(super) unsafe fn cuLinkAddFile_v2(
+    call: &Call<'_>,
+    state: CUlinkState,
+    _kind: CUjitInputType,
+    path: *const c_char,
+    _num_options: c_uint,
+    _options: *mut CUjit_option,
+    _option_values: *mut *mut c_void,
+) -> Answer {
+    if !call.lock().links.contains_key(&state) {
+        return Err(INVALID_HANDLE);
+    }
+    // SAFETY: the caller's string, by the driver's contract.
+    unsafe { add(call, state, &file(path)?, name(path)?) }
+}
+
+/// The image belongs to the link, and goes with it.
+pub(super) unsafe fn cuLinkComplete(
+    call: &Call<'_>,
+    state: CUlinkState,
+    cubin_out: *mut *mut c_void,
+    size_out: *mut usize,
+) -> Answer {
+    present(cubin_out)?;
+    let (image, log) = {
+        let state_of = call.lock();
+        let link = state_of.links.get(&state).ok_or(INVALID_HANDLE)?;
+        (Image { modules: link.inputs.clone(), max_registers: link.max_registers }, link.log)
+    };
+    if image.modules.is_empty() {
+        return Err(CUresult::CUDA_ERROR_INVALID_IMAGE);
+    }
+    // SAFETY: the log's buffers stay until the link is destroyed, by the driver's contract.
+    unsafe { compile(call, &image, &log)? };
+    let mut locked = call.lock();
+    let link = locked.links.get_mut(&state).ok_or(INVALID_HANDLE)?;
+    link.image = image.container();
+    // SAFETY: the caller's pointers, by the driver's contract; the size may be left out.
+    unsafe {
+        put(cubin_out, link.image.as_mut_ptr().cast())?;
+        if !size_out.is_null() {
+            put(size_out, link.image.len())?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuLinkDestroy(call: &Call<'_>, state: CUlinkState) -> Answer {
+    call.lock().links.remove(&state).map(|_| ()).ok_or(INVALID_HANDLE)
+}

@@ -1,0 +1,369 @@
+//! Launches: kernels in a stream, executed as the schedule says.
+//!
+//! A launch is enqueued with everything that it needs; the memory that it can reach is looked up when it runs. A kernel that
+//! fails leaves its context failed, as on a GPU: every later call answers the same code, until the context ends.
+
+use crate::allocator::FreeRanges;
+use crate::check::{Ticket, Touched};
+use crate::code::Meant;
+use crate::finding::{Deed, Range};
+use crate::memory::Kind;
+use crate::ptx::{self, Fault, FaultKind, Program, Region, Service};
+use crate::state::State;
+use cuarray_abi::*;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A kernel with its arguments.
+pub(crate) struct Launch {
+    pub context: CUcontext,
+    pub program: Arc<Program>,
+    pub constants: Arc<Vec<u64>>,
+    pub kernel: u32,
+    pub grid: [u32; 3],
+    pub threads: [u32; 3],
+    pub dynamic_shared: u32,
+    pub parameters: Vec<u64>,
+    pub cooperative: bool,
+    pub settings: Settings,
+}
+
+impl Launch {
+    /// The kernel's name.
+    pub(crate) fn name(&self) -> &str {
+        &self.program.functions[self.kernel as usize].name
+    }
+}
+
+/// What a driver's configuration says of launches.
+#[derive(Clone, Copy)]
+pub(crate) struct Settings {
+    pub budget: u64,
+    pub cores: usize,
+    pub quiet: bool,
+}
+
+/// Memory for `malloc` in kernels.
+pub(crate) struct Heap {
+    base: u64,
+    inner: Mutex<(FreeRanges, HashMap<u64, u64>)>,
+}
+
+impl Heap {
+    fn new(base: u64, size: u64) -> Heap {
+        Heap { base, inner: Mutex::new((FreeRanges::new(size), HashMap::new())) }
+    }
+}
+
+/// What the driver does for the kernels of a launch.
+struct Services {
+    heap: Option<Arc<Heap>>,
+    assertions: Mutex<Vec<String>>,
+}
+
+impl Service for Services {
+    fn allocate(&self, size: u64) -> u64 {
+        let Some(heap) = self.heap.as_ref().filter(|_| size > 0) else { return 0 };
+        let mut inner = heap.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((offset, real)) = inner.0.take(size) else { return 0 };
+        inner.1.insert(offset, real);
+        heap.base + offset
+    }
+
+    fn free(&self, address: u64) {
+        let Some(heap) = self.heap.as_ref() else { return };
+        let mut inner = heap.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let offset = address.wrapping_sub(heap.base);
+        if let Some(real) = inner.1.remove(&offset) {
+            inner.0.give_back(offset, real);
+        }
+    }
+
+    fn assertion(&self, text: &str) {
+        self.assertions.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
+    }
+}
+
+/// The limit of `cuCtxSetLimit` for the heap.
+const HEAP_LIMIT: usize = CU_LIMIT_MALLOC_HEAP_SIZE as usize;
+
+impl State {
+    /// Executes a launch. Answers what it touched of the program's memory, if somebody wants to know.
+    pub(crate) fn execute_launch(&mut self, launch: &Launch, ticket: Option<&Ticket>) -> Vec<Touched> {
+        let heap = if launch.program.allocates { self.heap(launch.context) } else { None };
+        let regions = self.regions();
+        let services = Services { heap, assertions: Mutex::default() };
+        let outcome = ptx::execute(&ptx::Launch {
+            program: &launch.program,
+            kernel: launch.kernel,
+            constants: &launch.constants,
+            grid: launch.grid,
+            threads: launch.threads,
+            dynamic_shared: launch.dynamic_shared,
+            parameters: &launch.parameters,
+            regions: &regions,
+            record: ticket.is_some(),
+            budget: launch.settings.budget,
+            cooperative: launch.cooperative,
+            workers: workers(launch.settings.cores),
+            service: &services,
+        });
+        print(&outcome.printed);
+        for text in services.assertions.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            eprintln!("{text}");
+        }
+        self.code.executed_instructions += outcome.lanes;
+        if let Some(fault) = &outcome.fault {
+            self.fail_launch(launch, ticket, fault, &regions);
+        }
+        // What modules hold is nobody's to allocate or free.
+        let own = |touched: &Touched| {
+            let holding = self.memory.holding(touched.start);
+            !holding.is_some_and(|allocation| matches!(allocation.kind, Kind::Code { .. }))
+        };
+        let mut touched = first_read(&outcome.touched);
+        touched.retain(own);
+        touched
+    }
+
+    /// A kernel has failed: its context has, too.
+    fn fail_launch(&mut self, launch: &Launch, ticket: Option<&Ticket>, fault: &Fault, regions: &[Region]) {
+        let (what, place) = described(launch, fault, regions);
+        if !launch.settings.quiet {
+            eprintln!("cuarray-sim: kernel {}: {what}; {place}", launch.name());
+        }
+        if let Some(context) = self.contexts.get_mut(&launch.context) {
+            context.failed = Some(code(fault.kind));
+            self.code.failed = true;
+        }
+        let access = matches!(fault.kind, FaultKind::IllegalAddress | FaultKind::Misaligned | FaultKind::ReadOnly);
+        // Addresses of shared and local memory are no memory of the program's.
+        if let Some(ticket) = ticket.filter(|_| access && fault.address >> 56 == 0) {
+            let deed = if fault.write { Deed::Write } else { Deed::Read };
+            let bytes = Range { address: fault.address, length: fault.size.into() };
+            self.launch_failed(ticket, deed, bytes, fault.kind != FaultKind::Misaligned, &place);
+        }
+    }
+
+    /// Every piece of memory that a kernel can reach, in ascending order.
+    fn regions(&self) -> Vec<Region> {
+        let live = self.memory.iter().filter(|allocation| match &allocation.kind {
+            Kind::Imported(imported) => imported.is_live(),
+            _ => allocation.size > 0,
+        });
+        live.map(|allocation| Region {
+            start: allocation.address,
+            end: allocation.address + allocation.size,
+            host: match &allocation.kind {
+                Kind::Imported(imported) => imported.shadow_of(allocation.address),
+                _ => self.host_address(allocation.address),
+            },
+            writable: !matches!(allocation.kind, Kind::Code { constant: true }),
+        })
+        .collect()
+    }
+
+    /// The heap of a context's kernels; `None` where there is no memory for it.
+    fn heap(&mut self, context: CUcontext) -> Option<Arc<Heap>> {
+        if let Some(heap) = self.code.heaps.get(&context) {
+            return Some(heap.clone());
+        }
+        let size = self.contexts.get(&context)?.limits[HEAP_LIMIT] as u64;
+        let base = self.take_for_code(context, size, false).ok()?;
+        let heap = Arc::new(Heap::new(base, size));
+        self.code.heaps.insert(context, heap.clone());
+        Some(heap)
+    }
+}
+
+/// Reads without the bytes that are written too, and writes: whoever comes later meets the write anyway, and in which order
+/// a kernel's threads did both is not known.
+fn first_read(touched: &[Touched]) -> Vec<Touched> {
+    let (writes, reads): (Vec<Touched>, Vec<Touched>) = touched.iter().copied().partition(|touched| touched.written);
+    let mut kept = Vec::new();
+    let mut next = 0;
+    for read in reads {
+        let mut start = read.start;
+        while next < writes.len() && writes[next].end <= start {
+            next += 1;
+        }
+        for write in writes[next..].iter().take_while(|write| write.start < read.end) {
+            if start < write.start {
+                kept.push(Touched { start, end: write.start, ..read });
+            }
+            start = start.max(write.end);
+        }
+        if start < read.end {
+            kept.push(Touched { start, ..read });
+        }
+    }
+    kept.extend(writes);
+    kept
+}
+
+/// How many threads execute blocks.
+fn workers(cores: usize) -> usize {
+    match cores {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        cores => cores,
+    }
+}
+
+/// Writes what kernels have printed to the process's standard output.
+fn print(mut text: &[u8]) {
+    while !text.is_empty() {
+        // SAFETY: the bytes are there, and as many.
+        let written = unsafe { libc::write(libc::STDOUT_FILENO, text.as_ptr().cast(), text.len()) };
+        match usize::try_from(written) {
+            Ok(written) if written > 0 => text = &text[written..],
+            _ => return,
+        }
+    }
+}
+
+/// What a kernel's failure makes the driver answer.
+fn code(kind: FaultKind) -> CUresult {
+    match kind {
+        FaultKind::IllegalAddress | FaultKind::ReadOnly => CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
+        FaultKind::Misaligned => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
+        FaultKind::Trap => CUresult::CUDA_ERROR_LAUNCH_FAILED,
+        FaultKind::Assert => CUresult::CUDA_ERROR_ASSERT,
+        FaultKind::Stack => CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
+        FaultKind::InvalidProgramCounter => CUresult::CUDA_ERROR_INVALID_PC,
+        FaultKind::Deadlock | FaultKind::Budget => CUresult::CUDA_ERROR_LAUNCH_TIMEOUT,
+        FaultKind::IllegalInstruction => CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION,
+    }
+}
+
+/// A failure in words: what, with the memory that is near; and where: which thread, and which line of the code.
+fn described(launch: &Launch, fault: &Fault, regions: &[Region]) -> (String, String) {
+    let ([x, y, z], [i, j, k]) = (fault.block, fault.thread);
+    let access =
+        format!("{} of {} bytes at {:#x}", if fault.write { "write" } else { "read" }, fault.size, fault.address);
+    let mut what = match fault.kind {
+        FaultKind::IllegalAddress => format!("{access}, where nothing is allocated"),
+        FaultKind::Misaligned => format!("{access}, which is not aligned to its size"),
+        FaultKind::ReadOnly => format!("{access}, in constant memory"),
+        FaultKind::Trap => "trap".to_owned(),
+        FaultKind::Assert => "an assertion failed".to_owned(),
+        FaultKind::Stack => "the calls of a thread have used up its stack".to_owned(),
+        FaultKind::InvalidProgramCounter => {
+            format!("a jump or call to {:#x}, where no code of that kind is", fault.address)
+        }
+        FaultKind::Deadlock => "its threads wait for each other for ever".to_owned(),
+        FaultKind::Budget => {
+            format!("it has executed {} instructions and not ended (CUARRAY_SIM_LAUNCH_BUDGET)", launch.settings.budget)
+        }
+        FaultKind::IllegalInstruction => "an instruction that cannot be executed".to_owned(),
+    };
+    let mut text = format!("block ({x}, {y}, {z}), thread ({i}, {j}, {k})");
+    if let Some(location) = launch.program.locations.get(fault.pc as usize) {
+        if let Some(file) = launch.program.files.get(&location.file).filter(|_| location.source_line > 0) {
+            let _ = write!(text, ", {file}:{}", location.source_line);
+        }
+        let _ = write!(text, ", line {} of the PTX", location.line);
+    }
+    if fault.kind == FaultKind::IllegalAddress
+        && let Some(region) = regions.iter().min_by_key(|region| distance(region, fault.address))
+    {
+        let (size, away) = (region.end - region.start, distance(region, fault.address));
+        let side = if fault.address < region.start { "before" } else { "behind" };
+        let _ = write!(what, "; the nearest allocation is {size} bytes at {:#x}, {away} bytes {side} it", region.start);
+    }
+    (what, text)
+}
+
+fn distance(region: &Region, address: u64) -> u64 {
+    if address < region.start { region.start - address } else { address.saturating_sub(region.end) }
+}
+
+/// Where a link or load writes what it has to say.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Log {
+    pub info: Buffer,
+    pub error: Buffer,
+}
+
+/// A buffer of the program's, and where its size is told.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Buffer {
+    pub address: usize,
+    pub size: usize,
+    /// Where the number of bytes written goes: the place of the option's value.
+    pub written: usize,
+}
+
+impl Buffer {
+    /// Writes a text, cut off to fit, with its nul.
+    ///
+    /// # Safety
+    /// The buffer is the program's, as it was given, and still there.
+    pub(crate) unsafe fn write(&self, text: &str) {
+        let length = text.len().min(self.size.saturating_sub(1));
+        if self.address != 0 && self.size > 0 {
+            // SAFETY: by this function's contract; text and nul are at most its size.
+            unsafe {
+                std::ptr::copy_nonoverlapping(text.as_ptr(), self.address as *mut u8, length);
+                (self.address as *mut u8).add(length).write(0);
+            }
+        }
+        if self.written != 0 {
+            let told = if text.is_empty() { 0 } else { length + 1 };
+            // SAFETY: by this function's contract; nothing is said of its alignment.
+            unsafe { (self.written as *mut usize).write_unaligned(told) };
+        }
+    }
+}
+
+impl Meant {
+    /// The most threads of a block.
+    pub(crate) fn max_threads(&self) -> u32 {
+        let own = self.program.functions[self.number as usize].max_threads.map_or(1024, |(threads, _)| threads);
+        // Registers are handed out to warps in pieces of 256; there are 65536.
+        let warps = 65536 / (self.registers() * 32).next_multiple_of(256);
+        own.min(warps * 32).min(1024)
+    }
+
+    /// Registers of a thread, as a compiler might have used.
+    pub(crate) fn registers(&self) -> u32 {
+        let wanted = self.program.reachable(self.number);
+        let most = wanted.iter().map(|number| self.program.functions[*number as usize].registers).max().unwrap_or(0);
+        let limit = if self.program.max_registers == 0 { 255 } else { self.program.max_registers.clamp(16, 255) };
+        (most + 8).clamp(10, limit.max(10))
+    }
+
+    /// Bytes of static shared memory.
+    pub(crate) fn shared(&self) -> u32 {
+        self.program.shared_of(self.number).try_into().unwrap_or(u32::MAX)
+    }
+
+    /// Bytes of constants of the program.
+    pub(crate) fn constant_bytes(&self) -> u64 {
+        let constants = self.program.variables.iter().filter(|variable| variable.space == ptx::Space::Const);
+        constants.map(|variable| variable.size).sum()
+    }
+
+    /// Bytes of local memory of a thread.
+    pub(crate) fn local(&self) -> u32 {
+        let reached = self.program.reachable(self.number);
+        reached.iter().map(|number| self.program.functions[*number as usize].local_variables).sum()
+    }
+
+    /// How many blocks of so many threads, with so much dynamic shared memory, a multiprocessor holds.
+    pub(crate) fn blocks(&self, threads: u32, dynamic: u64, capability: (u32, u32)) -> u32 {
+        let warps = threads.div_ceil(32);
+        if warps == 0 || threads > self.max_threads() {
+            return 0;
+        }
+        let (most_warps, most_blocks, most_shared) = match capability {
+            (7, _) => (32, 16, 65536),
+            (8, 0) | (9, _) => (64, 32, 233_472),
+            _ => (48, 16, 102_400),
+        };
+        let registers = 65536 / ((self.registers() * 32).next_multiple_of(256) * warps);
+        let shared = u64::from(self.shared()) + dynamic + 1024;
+        let by_shared = u32::try_from(most_shared / shared).unwrap_or(0);
+        (most_warps / warps).min(most_blocks).min(registers).min(by_shared)
+    }
+}

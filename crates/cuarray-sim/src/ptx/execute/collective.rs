@@ -1,0 +1,206 @@
+//! Instructions of several threads of a warp: shuffles, votes, matches, reductions.
+//!
+//! Those with a mask of members (`.sync`) wait until all members that have not exited are at the instruction.
+
+use super::warp::Waiting;
+use super::{Flow, Machine};
+use crate::ptx::program::Instruction;
+
+impl Machine<'_> {
+    /// Whether all members are here. If not, the fragment waits.
+    ///
+    /// # Safety
+    /// `members` is a register or constant of 32 bits of the instruction being executed.
+    unsafe fn gathered(&mut self, members: u32) -> bool {
+        // SAFETY: this function's contract.
+        let members = unsafe { self.slots::<[u32; 32]>(members).read() };
+        let wanted = (0..32).filter(|lane| self.mask >> lane & 1 == 1).fold(0, |all, lane| all | members[lane]);
+        if wanted & !self.mask & !self.warp.dead == 0 || std::mem::take(&mut self.forced) {
+            return true;
+        }
+        let rest = self.active & !self.mask;
+        if rest != 0 {
+            self.part(self.pc, rest, Waiting::Nothing);
+        }
+        self.active = self.mask;
+        self.pc -= 1;
+        self.leave(Waiting::Warp);
+        false
+    }
+
+    /// # Safety
+    /// `target` is a register with slots of 32 bits.
+    unsafe fn set32(&mut self, target: u32, values: &[u32; 32]) {
+        // SAFETY: this function's contract.
+        unsafe {
+            let target = self.slots::<u32>(target);
+            for lane in (0..32).filter(|lane| self.mask >> lane & 1 == 1) {
+                target.add(lane).write(values[lane]);
+            }
+        }
+    }
+}
+
+/// `bar.warp.sync`: the members are `a`.
+pub(crate) unsafe fn warp_barrier(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: `a` is a mask of members.
+    if unsafe { machine.gathered(instruction.a) } { Flow::Next } else { Flow::Stop }
+}
+
+/// `shfl.sync`: `d` from `a` of another lane, which `b`, the clamp and segment mask `c`, and `imm` (up, down, bfly, idx) give.
+/// Further operands: the members; the predicate that tells whether that lane was in range, if there is one.
+pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: the operands are registers of 32 bits.
+    unsafe {
+        if !machine.gathered(machine.extra(instruction, 1)) {
+            return Flow::Stop;
+        }
+        let source = machine.slots::<[u32; 32]>(instruction.a).read();
+        let (by, clamp) =
+            (machine.slots::<[u32; 32]>(instruction.b).read(), machine.slots::<[u32; 32]>(instruction.c).read());
+        let (mut results, mut inside) = ([0; 32], 0_u32);
+        for lane in 0..32_u32 {
+            let index = lane as usize;
+            let (by, end, segment) = (by[index] & 31, clamp[index] & 31, clamp[index] >> 8 & 31);
+            let (last, first) = ((lane & segment) | (end & !segment), lane & segment);
+            let (from, within) = match instruction.imm {
+                0 => (lane.wrapping_sub(by), lane as i32 - by as i32 >= last as i32),
+                1 => (lane + by, lane + by <= last),
+                2 => (lane ^ by, lane ^ by <= last),
+                _ => {
+                    let from = first | (by & !segment);
+                    (from, from <= last)
+                }
+            };
+            inside |= u32::from(within) << lane;
+            results[index] = source[if within { from as usize & 31 } else { index }];
+        }
+        machine.set32(instruction.d, &results);
+        let predicate = machine.extra(instruction, 0);
+        if predicate != super::memory::LEFT_OUT {
+            machine.set_predicate(predicate, inside);
+        }
+    }
+    Flow::Next
+}
+
+/// `vote`: of the predicate `a` among the members `b`, as `imm` says: all, any, uni, ballot. Without `.sync`, the
+/// members are all ones and nobody waits.
+pub(crate) unsafe fn vote(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: `a` is a predicate, `b` a register of 32 bits, `d` a predicate or, for a ballot, a register of 32 bits.
+    unsafe {
+        if instruction.c == 1 && !machine.gathered(instruction.b) {
+            return Flow::Stop;
+        }
+        let here = machine.mask;
+        let held = machine.predicate(instruction.a) & here;
+        let all = |holds: bool| u32::from(holds).wrapping_neg();
+        match instruction.imm {
+            0 => machine.set_predicate(instruction.d, all(held == here)),
+            1 => machine.set_predicate(instruction.d, all(held != 0)),
+            2 => machine.set_predicate(instruction.d, all(held == here || held == 0)),
+            _ => {
+                let members = machine.slots::<[u32; 32]>(instruction.b).read();
+                machine.set32(instruction.d, &members.map(|members| held & members));
+            }
+        }
+    }
+    Flow::Next
+}
+
+/// `activemask`.
+pub(crate) unsafe fn active_mask(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: `d` is a register of 32 bits.
+    unsafe { machine.set32(instruction.d, &[machine.mask; 32]) };
+    Flow::Next
+}
+
+/// `match.sync` of values of 32 or 64 bits: which lanes have the value `a`; for `all` (`imm` is 1), all or none.
+unsafe fn matches(machine: &mut Machine<'_>, instruction: &Instruction, values: [u64; 32]) -> Flow {
+    let here = machine.mask;
+    let mut results = [0; 32];
+    for lane in (0..32).filter(|lane| here >> lane & 1 == 1) {
+        let same = (0..32).filter(|other| here >> other & 1 == 1 && values[*other] == values[lane]);
+        results[lane] = same.fold(0_u32, |mask, other| mask | 1 << other);
+    }
+    // SAFETY: `d` is a register of 32 bits; the first further operand a predicate, or left out.
+    unsafe {
+        if instruction.imm == 1 {
+            let all = results[Machine::first(here) as usize] == here;
+            let predicate = machine.extra(instruction, 0);
+            if predicate != super::memory::LEFT_OUT {
+                machine.set_predicate(predicate, u32::from(all).wrapping_neg());
+            }
+            results = [if all { here } else { 0 }; 32];
+        }
+        machine.set32(instruction.d, &results);
+    }
+    Flow::Next
+}
+
+/// `match.sync.b32`: the members are `b`.
+pub(crate) unsafe fn match32(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: the operands are registers of these widths.
+    unsafe {
+        if !machine.gathered(instruction.b) {
+            return Flow::Stop;
+        }
+        let values = machine.slots::<[u32; 32]>(instruction.a).read().map(u64::from);
+        matches(machine, instruction, values)
+    }
+}
+
+/// `match.sync.b64`: the members are `b`.
+pub(crate) unsafe fn match64(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: the operands are registers of these widths.
+    unsafe {
+        if !machine.gathered(instruction.b) {
+            return Flow::Stop;
+        }
+        let values = machine.slots::<[u64; 32]>(instruction.a).read();
+        matches(machine, instruction, values)
+    }
+}
+
+/// What `redux.sync` does, by its number.
+pub(crate) const REDUCTIONS: [fn(u32, u32) -> u32; 8] = [
+    |a, b| a.wrapping_add(b),
+    |a, b| a.min(b),
+    |a, b| a.max(b),
+    |a, b| (a as i32).min(b as i32) as u32,
+    |a, b| (a as i32).max(b as i32) as u32,
+    |a, b| a & b,
+    |a, b| a | b,
+    |a, b| a ^ b,
+];
+
+/// `redux.sync`: of `a` among the members `b`; `imm` is the number of the operation.
+pub(crate) unsafe fn reduce(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: the operands are registers of 32 bits.
+    unsafe {
+        if !machine.gathered(instruction.b) {
+            return Flow::Stop;
+        }
+        let values = machine.slots::<[u32; 32]>(instruction.a).read();
+        let here = (0..32).filter(|lane| machine.mask >> lane & 1 == 1).map(|lane| values[lane]);
+        let result = here.reduce(REDUCTIONS[instruction.imm as usize]).unwrap_or(0);
+        machine.set32(instruction.d, &[result; 32]);
+    }
+    Flow::Next
+}
+
+/// `elect.sync`: the first of the members `a` is elected; the first further operand is the predicate.
+pub(crate) unsafe fn elect(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: the operands are registers of 32 bits and a predicate.
+    unsafe {
+        if !machine.gathered(instruction.a) {
+            return Flow::Stop;
+        }
+        let first = Machine::first(machine.mask);
+        if instruction.d != super::memory::LEFT_OUT {
+            machine.set32(instruction.d, &[first; 32]);
+        }
+        machine.set_predicate(machine.extra(instruction, 0), 1 << first);
+    }
+    Flow::Next
+}

@@ -1,0 +1,252 @@
+//! A launch: all blocks of a grid.
+//!
+//! Blocks are independent of each other, unless a kernel makes them see each other's order: by what atomic operations answer,
+//! by the rounding of floating-point ones, by volatile memory, or by a barrier of the grid. Then they are executed in order, in one
+//! thread, in turns if one waits for another. All other kernels are spread over the machine's cores. So a result never depends on
+//! how many cores there are.
+
+use super::block::{Block, BlockPause, GridBarrier};
+use super::machine::{Fault, FaultKind, Machine};
+use super::region::{Recorder, Region};
+use super::services::Service;
+use super::warp::Warp;
+use crate::check::Touched;
+use crate::ptx::program::Program;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What is launched.
+pub(crate) struct Launch<'a> {
+    pub program: &'a Program,
+    /// By its number among the program's functions.
+    pub kernel: u32,
+    /// [`Program::constants`].
+    pub constants: &'a [u64],
+    pub grid: [u32; 3],
+    pub threads: [u32; 3],
+    /// Dynamic shared memory in bytes.
+    pub dynamic_shared: u32,
+    /// The parameters, as words of 64 bits: all that the kernel has.
+    pub parameters: &'a [u64],
+    /// What the kernel can reach, in ascending order.
+    pub regions: &'a [Region],
+    /// Whether what is touched is noted.
+    pub record: bool,
+    /// How many instructions may be executed, counted once for a warp.
+    pub budget: u64,
+    /// Whether all blocks are there at once.
+    pub cooperative: bool,
+    /// How many threads of the host may execute blocks.
+    pub workers: usize,
+    pub service: &'a dyn Service,
+}
+
+/// What came of a launch.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    pub fault: Option<Fault>,
+    /// Instructions, counted for each thread.
+    pub lanes: u64,
+    pub touched: Vec<Touched>,
+    /// What `printf` has written, in the order of the blocks.
+    pub printed: Vec<u8>,
+}
+
+/// When other cores are called for help.
+const ALONE: Duration = Duration::from_micros(200);
+/// How many instructions a block's turn has where blocks are executed in order.
+const TURN: u64 = 2_000_000;
+/// How many blocks may have begun at once there.
+const RESIDENT: usize = 4096;
+
+/// Executes a launch.
+pub(crate) fn execute(launch: &Launch<'_>) -> Outcome {
+    let reached = launch.program.reachable(launch.kernel);
+    let functions = reached.iter().map(|number| &launch.program.functions[*number as usize]);
+    let in_order = launch.cooperative || functions.clone().any(|function| function.ordered || function.grid_wide);
+    if in_order { in_turns(launch) } else { spread(launch) }
+}
+
+impl<'a> Machine<'a> {
+    fn new(launch: &'a Launch<'a>) -> Machine<'a> {
+        Machine {
+            bases: [std::ptr::null_mut(), launch.constants.as_ptr().cast_mut().cast()],
+            pc: 0,
+            limit: u32::MAX,
+            active: 0,
+            mask: 0,
+            write: 0,
+            frame: 0,
+            local_base: 0,
+            resumed: false,
+            forced: false,
+            rotated: false,
+            executed: 0,
+            lanes: 0,
+            turn_end: 0,
+            warp_end: 0,
+            warp: Warp::default(),
+            block: Block::default(),
+            grid: GridBarrier { live: u64::MAX, ..GridBarrier::default() },
+            fault: None,
+            found: vec![0; launch.program.code.len()],
+            addresses: [0; 32],
+            pointers: [std::ptr::null_mut(); 32],
+            local_lanes: 0,
+            recorder: Recorder::new(launch.record, launch.regions.len()),
+            launch,
+            program: launch.program,
+        }
+    }
+}
+
+fn blocks(launch: &Launch<'_>) -> u64 {
+    launch.grid.iter().map(|extent| u64::from(*extent)).product()
+}
+
+/// What workers share.
+struct Shared {
+    next: AtomicU64,
+    /// The first block that has failed.
+    failed: AtomicU64,
+    executed: AtomicU64,
+    sum: Mutex<Sum>,
+}
+
+#[derive(Default)]
+struct Sum {
+    fault: Option<(u64, Fault)>,
+    lanes: u64,
+    recorder: Option<Recorder>,
+    printed: Vec<(u64, Vec<u8>)>,
+}
+
+fn spread(launch: &Launch<'_>) -> Outcome {
+    let shared = Shared {
+        next: AtomicU64::new(0),
+        failed: AtomicU64::new(u64::MAX),
+        executed: AtomicU64::new(0),
+        sum: Mutex::default(),
+    };
+    std::thread::scope(|scope| {
+        let helpers = || {
+            for _ in 1..launch.workers {
+                // Without a thread, the others do its part.
+                let worker = std::thread::Builder::new().name("cuarray-sim".to_owned());
+                drop(worker.spawn_scoped(scope, || work(launch, &shared, || {})));
+            }
+        };
+        work(launch, &shared, helpers);
+    });
+    let mut sum = shared.sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+    sum.printed.sort_by_key(|(block, _)| *block);
+    Outcome {
+        fault: sum.fault.map(|(_, fault)| fault),
+        lanes: sum.lanes,
+        touched: sum.recorder.map(|recorder| recorder.touched(launch.regions)).unwrap_or_default(),
+        printed: sum.printed.into_iter().flat_map(|(_, text)| text).collect(),
+    }
+}
+
+/// Takes blocks until none is left; calls for help when that takes long.
+fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
+    let (total, started) = (blocks(launch), Instant::now());
+    let mut machine = Machine::new(launch);
+    let mut help = Some(help);
+    let mut printed = Vec::new();
+    loop {
+        let number = shared.next.fetch_add(1, Ordering::Relaxed);
+        // A block behind one that has failed need not run; one in front may fail earlier still.
+        if number >= total || number > shared.failed.load(Ordering::Relaxed) {
+            break;
+        }
+        let before = machine.executed;
+        machine.start_block(number);
+        loop {
+            let used = shared.executed.load(Ordering::Relaxed) + (machine.executed - before);
+            if used > launch.budget {
+                machine.fail_block(FaultKind::Budget);
+                break;
+            }
+            match machine.run_block(TURN) {
+                BlockPause::Turn => {}
+                BlockPause::Blocked => {
+                    machine.fail_block(FaultKind::Deadlock);
+                    break;
+                }
+                BlockPause::Done | BlockPause::Failed => break,
+            }
+        }
+        shared.executed.fetch_add(machine.executed - before, Ordering::Relaxed);
+        if !machine.block.printed.is_empty() {
+            printed.push((number, std::mem::take(&mut machine.block.printed)));
+        }
+        if let Some(fault) = machine.fault.take() {
+            shared.failed.fetch_min(number, Ordering::Relaxed);
+            let mut sum = shared.sum.lock().unwrap_or_else(PoisonError::into_inner);
+            if sum.fault.as_ref().is_none_or(|(first, _)| number < *first) {
+                sum.fault = Some((number, *fault));
+            }
+        }
+        if help.is_some() && started.elapsed() > ALONE && shared.next.load(Ordering::Relaxed) < total {
+            help.take().into_iter().for_each(|help| help());
+        }
+    }
+    let mut sum = shared.sum.lock().unwrap_or_else(PoisonError::into_inner);
+    sum.lanes += machine.lanes;
+    sum.printed.append(&mut printed);
+    match sum.recorder.as_mut() {
+        Some(recorder) => recorder.merge(machine.recorder),
+        None => sum.recorder = Some(machine.recorder),
+    }
+}
+
+fn in_turns(launch: &Launch<'_>) -> Outcome {
+    let total = blocks(launch);
+    let mut machine = Machine::new(launch);
+    let threads: u64 = launch.threads.iter().map(|extent| u64::from(*extent)).product();
+    machine.grid.live = total.saturating_mul(threads);
+    let mut waiting: VecDeque<Block> = VecDeque::new();
+    let mut spare: Vec<Block> = Vec::new();
+    let (mut next, mut printed) = (0, Vec::new());
+    // How many blocks in a row could do nothing.
+    let mut idle = 0;
+    while machine.fault.is_none() {
+        let may_begin = next < total && (launch.cooperative || waiting.len() < RESIDENT);
+        if may_begin {
+            machine.block = spare.pop().unwrap_or_default();
+            machine.start_block(next);
+            next += 1;
+        } else if let Some(block) = waiting.pop_front() {
+            machine.block = block;
+        } else {
+            break;
+        }
+        let before = machine.executed;
+        let pause = machine.run_block(TURN);
+        if machine.executed > launch.budget {
+            machine.fail_block(FaultKind::Budget);
+        }
+        idle = if machine.executed == before { idle + 1 } else { 0 };
+        match pause {
+            BlockPause::Done => {
+                printed.push((machine.block.number, std::mem::take(&mut machine.block.printed)));
+                spare.push(std::mem::take(&mut machine.block));
+            }
+            BlockPause::Blocked if !may_begin && idle > waiting.len() => machine.fail_block(FaultKind::Deadlock),
+            BlockPause::Blocked | BlockPause::Turn | BlockPause::Failed => {
+                waiting.push_back(std::mem::take(&mut machine.block));
+            }
+        }
+    }
+    printed.extend(waiting.iter_mut().map(|block| (block.number, std::mem::take(&mut block.printed))));
+    printed.sort_by_key(|(block, _)| *block);
+    Outcome {
+        fault: machine.fault.take().map(|fault| *fault),
+        lanes: machine.lanes,
+        touched: machine.recorder.touched(launch.regions),
+        printed: printed.into_iter().flat_map(|(_, text)| text).collect(),
+    }
+}

@@ -1,0 +1,503 @@
+//! A function on its way from statements to code: its registers, variables, constants and blocks.
+
+use super::super::ast::{Function, Instruction, Prototype, Statement, Variable};
+use super::super::program::{Constant, Exec, Location, constant_bytes};
+use super::super::types::{Space, Type, Width};
+use super::Error;
+use super::symbols::Symbols;
+use std::collections::HashMap;
+
+/// An operand before registers have their places.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Operand {
+    /// Left out.
+    Nothing,
+    /// A register, by its number.
+    Register(u32),
+    /// A constant, by its place among the constants.
+    Constant(u32),
+    /// A number that the executing function takes as it is.
+    Number(u32),
+}
+
+/// Where control goes after an instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Next {
+    On,
+    /// To a block; and on, if that is under a condition.
+    Jump {
+        to: usize,
+        always: bool,
+    },
+    /// To one of several blocks.
+    Indexed(Vec<usize>),
+    /// Nowhere.
+    End,
+}
+
+/// An instruction before registers have their places.
+#[derive(Clone)]
+pub(super) struct Draft {
+    pub exec: Exec,
+    /// What it writes; the others are read.
+    pub d: Operand,
+    pub a: Operand,
+    pub b: Operand,
+    pub c: Operand,
+    /// Further operands, the first `written` of which are written.
+    pub extra: Vec<Operand>,
+    pub written: usize,
+    pub imm: i64,
+    /// The predicate's register, and whether it is negated.
+    pub guard: Option<(u32, bool)>,
+    pub next: Next,
+    pub location: Location,
+}
+
+/// Instructions that are executed one after the other.
+#[derive(Default)]
+pub(super) struct Block {
+    pub drafts: Vec<Draft>,
+}
+
+/// Constants, each once.
+#[derive(Default)]
+pub(super) struct Constants {
+    pub list: Vec<(Constant, Width)>,
+    places: HashMap<(Constant, Width), u32>,
+    end: u32,
+}
+
+impl Constants {
+    pub(super) fn place(&mut self, constant: Constant, width: Width) -> u32 {
+        *self.places.entry((constant, width)).or_insert_with(|| {
+            let place = self.end;
+            self.end += constant_bytes(width);
+            self.list.push((constant, width));
+            place
+        })
+    }
+}
+
+/// A variable of a function.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Local {
+    /// In local memory, at an offset of the frame's; its size.
+    Memory { offset: u32, size: u32 },
+    /// A parameter of a kernel.
+    Parameter { offset: u32, size: u32 },
+    /// A variable of the program that only this function names.
+    Program(u32),
+}
+
+/// What a pair of braces encloses.
+#[derive(Default)]
+struct Scope<'a> {
+    registers: HashMap<&'a str, (u32, Type)>,
+    /// `%r<5>`: the type and how many.
+    families: HashMap<&'a str, (Type, u64)>,
+    /// `.v2` registers: the registers of their components.
+    vectors: HashMap<&'a str, Vec<(u32, Type)>>,
+    variables: HashMap<&'a str, Local>,
+    labels: HashMap<&'a str, usize>,
+    targets: HashMap<&'a str, (Vec<&'a str>, u32)>,
+    prototypes: HashMap<&'a str, &'a Prototype<'a>>,
+}
+
+/// What a function has become, but for the places of registers.
+pub(super) struct Built {
+    pub blocks: Vec<Block>,
+    pub widths: Vec<Width>,
+    pub local: u32,
+    pub local_variables: u32,
+    pub shared: Vec<u32>,
+    pub calls: Vec<u32>,
+    pub calls_address: bool,
+    pub ordered: bool,
+    pub grid_wide: bool,
+}
+
+/// A function that is being resolved.
+pub(super) struct Builder<'s, 'a> {
+    pub symbols: &'s Symbols<'a>,
+    pub module: usize,
+    pub function: &'a Function<'a>,
+    constants: &'s mut Constants,
+    scopes: Vec<Scope<'a>>,
+    pub widths: Vec<Width>,
+    blocks: Vec<Block>,
+    /// The block that is being filled.
+    current: usize,
+    pub location: Location,
+    guard: Option<(u32, bool)>,
+    /// The register of the carry flag.
+    carry: Option<u32>,
+    /// The register that holds where the frame's local memory begins.
+    frame_base: Option<u32>,
+    built: Built,
+}
+
+impl<'s, 'a> Builder<'s, 'a> {
+    pub(super) fn new(
+        symbols: &'s Symbols<'a>,
+        module: usize,
+        function: &'a Function<'a>,
+        constants: &'s mut Constants,
+    ) -> Builder<'s, 'a> {
+        let built = Built {
+            blocks: Vec::new(),
+            widths: Vec::new(),
+            local: 0,
+            local_variables: 0,
+            shared: Vec::new(),
+            calls: Vec::new(),
+            calls_address: false,
+            ordered: false,
+            grid_wide: false,
+        };
+        Builder {
+            symbols,
+            module,
+            function,
+            constants,
+            scopes: vec![Scope::default()],
+            widths: Vec::new(),
+            blocks: vec![Block::default()],
+            current: 0,
+            location: Location::default(),
+            guard: None,
+            carry: None,
+            frame_base: None,
+            built,
+        }
+    }
+
+    pub(super) fn wrong(&self, token: &str, message: &str) -> Error {
+        Error::new(self.location.line, token, message)
+    }
+
+    pub(super) fn unsupported(&self, token: &str, message: &str) -> Error {
+        Error::unsupported(self.location.line, token, message)
+    }
+
+    /// Resolves the function's body.
+    pub(super) fn body(&mut self) -> Result<(), Error> {
+        self.location.line = self.function.line;
+        self.parameters()?;
+        let statements = self.function.body.as_deref().unwrap_or_default();
+        self.statements(statements)?;
+        // Code that ends without a return returns.
+        self.location.line = self.function.line;
+        self.leave_function()
+    }
+
+    /// Gives parameters and results their places, as `symbols::describe` does.
+    fn parameters(&mut self) -> Result<(), Error> {
+        let mut place = 0_u64;
+        let entry = self.function.entry;
+        for variable in self.function.results.iter().chain(&self.function.parameters) {
+            let align = if entry { variable.align } else { variable.align.max(8) };
+            let offset = place.next_multiple_of(align);
+            place = offset + if entry { variable.size() } else { variable.size().next_multiple_of(8) };
+            let (offset, size) = (offset as u32, variable.size() as u32);
+            let local = if entry { Local::Parameter { offset, size } } else { Local::Memory { offset, size } };
+            if variable.space != Space::Param {
+                // A parameter in a register is read from its place when the function begins.
+                let register = self.register(variable.ty.width());
+                self.scopes[0].registers.insert(variable.name, (register, variable.ty));
+                let is_result = self.function.results.iter().any(|result| result.name == variable.name);
+                if !is_result {
+                    self.load_local(register, variable.ty, offset);
+                }
+                continue;
+            }
+            self.scopes[0].variables.insert(variable.name, local);
+        }
+        if !entry {
+            self.built.local = place.next_multiple_of(16) as u32;
+        }
+        Ok(())
+    }
+
+    fn statements(&mut self, statements: &'a [Statement<'a>]) -> Result<(), Error> {
+        // Labels and tables are known before they come.
+        for statement in statements {
+            match statement {
+                Statement::Label(name, line) => {
+                    let block = self.blocks.len();
+                    self.blocks.push(Block::default());
+                    if self.scope().labels.insert(name, block).is_some() {
+                        return Err(Error::new(*line, name, "this label is there twice"));
+                    }
+                }
+                Statement::BranchTargets { name, labels, line } => {
+                    self.scope().targets.insert(name, (labels.clone(), *line));
+                }
+                Statement::Prototype(prototype) => drop(self.scope().prototypes.insert(prototype.name, prototype)),
+                _ => {}
+            }
+        }
+        for statement in statements {
+            match statement {
+                Statement::Block(statements) => {
+                    self.scopes.push(Scope::default());
+                    self.statements(statements)?;
+                    self.scopes.pop();
+                }
+                Statement::Label(name, _) => {
+                    let block = self.scope().labels[name];
+                    self.go_on_in(block);
+                }
+                Statement::Registers { ty, vector, names, line } => self.declare(*ty, *vector, names, *line)?,
+                Statement::Variable(variable) => self.variable(variable)?,
+                Statement::Location { file, line } => {
+                    self.location.file = *file as u32;
+                    self.location.source_line = *line as u32;
+                }
+                Statement::BranchTargets { .. } | Statement::Prototype(_) => {}
+                Statement::Instruction(instruction) => self.guarded(instruction)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the current block, which goes on in another one.
+    fn go_on_in(&mut self, block: usize) {
+        self.jump(block);
+        self.current = block;
+    }
+
+    /// An unconditional jump to a block, as the encoder may leave it out.
+    fn jump(&mut self, block: usize) {
+        let mut draft = self.draft(super::super::execute::control::branch);
+        draft.next = Next::Jump { to: block, always: true };
+        self.blocks[self.current].drafts.push(draft);
+    }
+
+    fn scope(&mut self) -> &mut Scope<'a> {
+        if self.scopes.is_empty() {
+            self.scopes.push(Scope::default());
+        }
+        let last = self.scopes.len() - 1;
+        &mut self.scopes[last]
+    }
+
+    fn declare(&mut self, ty: Type, vector: u32, names: &[(&'a str, Option<u64>)], line: u32) -> Result<(), Error> {
+        for (name, count) in names {
+            let taken = match count {
+                Some(count) => self.scope().families.insert(name, (ty, *count)).is_some(),
+                None if vector > 1 => {
+                    let registers = (0..vector).map(|_| (self.register(ty.width()), ty)).collect();
+                    self.scope().vectors.insert(name, registers).is_some()
+                }
+                None => {
+                    let register = self.register(ty.width());
+                    self.scope().registers.insert(name, (register, ty)).is_some()
+                }
+            };
+            if taken {
+                return Err(Error::new(line, name, "this register is declared twice"));
+            }
+        }
+        Ok(())
+    }
+
+    fn variable(&mut self, variable: &'a Variable<'a>) -> Result<(), Error> {
+        let local = match variable.space {
+            Space::Local | Space::Param | Space::Generic => {
+                if !variable.initializer.is_empty() {
+                    return Err(Error::new(variable.line, variable.name, "local memory has no initializer"));
+                }
+                let offset = self.allocate(variable.size(), variable.align)?;
+                if variable.space == Space::Local {
+                    self.built.local_variables += variable.size() as u32;
+                }
+                Local::Memory { offset, size: variable.size() as u32 }
+            }
+            _ => match self.symbols.inside(variable) {
+                Some(number) => Local::Program(number),
+                None => return Err(Error::new(variable.line, variable.name, "this variable is not known")),
+            },
+        };
+        self.scope().variables.insert(variable.name, local);
+        Ok(())
+    }
+
+    /// Room in local memory.
+    pub(super) fn allocate(&mut self, size: u64, align: u64) -> Result<u32, Error> {
+        let offset = u64::from(self.built.local).next_multiple_of(align.max(8));
+        let end = offset + size.next_multiple_of(8);
+        if end > 512 << 10 {
+            return Err(self.wrong("", "a function has more local memory than a thread can have (512 KiB)"));
+        }
+        self.built.local = end as u32;
+        Ok(offset as u32)
+    }
+
+    fn guarded(&mut self, instruction: &'a Instruction<'a>) -> Result<(), Error> {
+        self.location.line = instruction.line;
+        if let Some((name, negated)) = instruction.guard {
+            match self.find_register(name) {
+                Some((register, Type::Pred)) => self.guard = Some((register, negated)),
+                _ => return Err(self.wrong(name, "this is no predicate")),
+            }
+        }
+        let done = self.instruction(instruction);
+        self.guard = None;
+        done
+    }
+
+    pub(super) fn guard(&self) -> Option<(u32, bool)> {
+        self.guard
+    }
+
+    /// A new register.
+    pub(super) fn register(&mut self, width: Width) -> u32 {
+        self.widths.push(width);
+        self.widths.len() as u32 - 1
+    }
+
+    /// The register of the carry flag.
+    pub(super) fn carry(&mut self) -> u32 {
+        match self.carry {
+            Some(register) => register,
+            None => {
+                let register = self.register(Width::Predicate);
+                self.carry = Some(register);
+                register
+            }
+        }
+    }
+
+    /// The register of a name, and the type that it was declared with.
+    pub(super) fn find_register(&mut self, name: &'a str) -> Option<(u32, Type)> {
+        for index in (0..self.scopes.len()).rev() {
+            if let Some(found) = self.scopes[index].registers.get(name) {
+                return Some(*found);
+            }
+            let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+            // The name of a family may end in a digit itself.
+            for split in (1..=digits).map(|count| name.len() - count) {
+                let Some((ty, count)) = self.scopes[index].families.get(&name[..split]).copied() else { continue };
+                let number = &name[split..];
+                let plain = number == "0" || !number.starts_with('0');
+                if plain && number.parse::<u64>().is_ok_and(|number| number < count) {
+                    let register = self.register(ty.width());
+                    self.scopes[index].registers.insert(name, (register, ty));
+                    return Some((register, ty));
+                }
+            }
+        }
+        None
+    }
+
+    /// A component of a vector register.
+    pub(super) fn find_component(&self, name: &str, component: &str) -> Option<(u32, Type)> {
+        let index = match component {
+            "x" | "r" => 0,
+            "y" | "g" => 1,
+            "z" | "b" => 2,
+            "w" | "a" => 3,
+            _ => return None,
+        };
+        self.find_vector(name)?.get(index).copied()
+    }
+
+    pub(super) fn find_vector(&self, name: &str) -> Option<&[(u32, Type)]> {
+        self.scopes.iter().rev().find_map(|scope| scope.vectors.get(name)).map(Vec::as_slice)
+    }
+
+    pub(super) fn find_variable(&self, name: &str) -> Option<Local> {
+        self.scopes.iter().rev().find_map(|scope| scope.variables.get(name)).copied()
+    }
+
+    pub(super) fn find_label(&self, name: &str) -> Result<usize, Error> {
+        let label = self.scopes.iter().rev().find_map(|scope| scope.labels.get(name)).copied();
+        label.ok_or_else(|| self.wrong(name, "this label is not defined"))
+    }
+
+    pub(super) fn find_targets(&self, name: &str) -> Option<&Vec<&'a str>> {
+        self.scopes.iter().rev().find_map(|scope| scope.targets.get(name)).map(|(labels, _)| labels)
+    }
+
+    pub(super) fn find_prototype(&self, name: &str) -> Option<&'a Prototype<'a>> {
+        self.scopes.iter().rev().find_map(|scope| scope.prototypes.get(name)).copied()
+    }
+
+    pub(super) fn constant(&mut self, constant: Constant, width: Width) -> Operand {
+        Operand::Constant(self.constants.place(constant, width))
+    }
+
+    /// A draft without operands, under the guard of the instruction.
+    pub(super) fn draft(&self, exec: Exec) -> Draft {
+        Draft {
+            exec,
+            d: Operand::Nothing,
+            a: Operand::Nothing,
+            b: Operand::Nothing,
+            c: Operand::Nothing,
+            extra: Vec::new(),
+            written: 0,
+            imm: 0,
+            guard: self.guard,
+            next: Next::On,
+            location: self.location,
+        }
+    }
+
+    pub(super) fn push(&mut self, draft: Draft) {
+        let ends = draft.next != Next::On;
+        self.blocks[self.current].drafts.push(draft);
+        if ends {
+            // What follows belongs to a block of its own.
+            let block = self.blocks.len();
+            self.blocks.push(Block::default());
+            let falls = match self.blocks[self.current].drafts.last() {
+                Some(Draft { next: Next::Jump { always, .. }, .. }) => !always,
+                Some(Draft { next: Next::End, guard, .. }) => guard.is_some(),
+                Some(Draft { next: Next::Indexed(_), guard, .. }) => guard.is_some(),
+                _ => true,
+            };
+            if falls {
+                let mut jump = self.draft(super::super::execute::control::branch);
+                jump.guard = None;
+                jump.next = Next::Jump { to: block, always: true };
+                self.blocks[self.current].drafts.push(jump);
+            }
+            self.current = block;
+        }
+    }
+
+    /// An instruction with up to three sources.
+    pub(super) fn emit(&mut self, exec: Exec, d: Operand, sources: [Operand; 3]) {
+        let [a, b, c] = sources;
+        let draft = Draft { d, a, b, c, ..self.draft(exec) };
+        self.push(draft);
+    }
+
+    pub(super) fn built(&mut self) -> &mut Built {
+        &mut self.built
+    }
+
+    /// The register that holds where the frame's local memory begins.
+    pub(super) fn frame_base(&mut self) -> u32 {
+        match self.frame_base {
+            Some(register) => register,
+            None => {
+                let register = self.register(Width::W64);
+                self.frame_base = Some(register);
+                register
+            }
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Built {
+        if let Some(register) = self.frame_base {
+            let exec = super::super::execute::memory::local_address::<u64>;
+            let draft = Draft { d: Operand::Register(register), ..self.draft(exec) };
+            self.blocks[0].drafts.insert(0, draft);
+        }
+        let local = self.built.local.next_multiple_of(16);
+        Built { blocks: self.blocks, widths: self.widths, local, ..self.built }
+    }
+}

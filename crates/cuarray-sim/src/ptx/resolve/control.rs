@@ -1,0 +1,347 @@
+//! Branches, calls, barriers.
+//!
+//! PTX manual: [control flow](https://docs.nvidia.com/cuda/parallel-thread-execution/#control-flow-instructions),
+//! [barriers and fences](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions).
+
+use super::super::ast::{Instruction, Operand as Written, Variable};
+use super::super::execute::control::{self, BarrierKind};
+use super::super::execute::services::PROVIDED;
+use super::super::program::Parameter;
+use super::super::types::{Space, Type};
+use super::Error;
+use super::builder::{Builder, Draft, Local, Next, Operand};
+use super::operand::Modifiers;
+use super::symbols::Symbol;
+
+impl<'a> Builder<'_, 'a> {
+    /// `ret`: of a kernel, the end of the thread.
+    pub(super) fn leave_function(&mut self) -> Result<(), Error> {
+        if !self.function.entry {
+            // Results that are registers go to their places.
+            for (variable, place) in self.function.results.iter().zip(places(&self.function.results)) {
+                if variable.space != Space::Param
+                    && let Some((register, ty)) = self.find_register(variable.name)
+                {
+                    self.store_local(Operand::Register(register), ty, place.offset);
+                }
+            }
+        }
+        let exec = if self.function.entry { control::exit } else { control::finish };
+        let draft = Draft { next: Next::End, ..self.draft(exec) };
+        self.push(draft);
+        Ok(())
+    }
+
+    pub(super) fn control(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
+        let operands = &instruction.operands;
+        words.take("uni");
+        match instruction.opcode {
+            "bra" => {
+                self.count(instruction, &[1])?;
+                let Written::Name(label) = &operands[0] else {
+                    return Err(self.wrong("bra", "the target is no label"));
+                };
+                let to = self.find_label(label)?;
+                let draft = match self.guard() {
+                    Some((predicate, negated)) => Draft {
+                        a: Operand::Register(predicate),
+                        b: Operand::Number(u32::from(negated)),
+                        guard: None,
+                        next: Next::Jump { to, always: false },
+                        ..self.draft(control::branch_if)
+                    },
+                    None => Draft { next: Next::Jump { to, always: true }, ..self.draft(control::branch) },
+                };
+                self.push(draft);
+            }
+            "brx" => {
+                words.take("idx");
+                self.count(instruction, &[2])?;
+                let a = self.source(&operands[0], Type::U32)?;
+                let Written::Name(list) = &operands[1] else {
+                    return Err(self.wrong("brx", "the targets are no list"));
+                };
+                let labels = self.find_targets(list).cloned();
+                let labels = labels.ok_or_else(|| self.wrong(list, "this list of targets is not declared"))?;
+                let blocks = labels.iter().map(|label| self.find_label(label)).collect::<Result<Vec<_>, _>>()?;
+                let draft = Draft {
+                    a,
+                    imm: blocks.len() as i64,
+                    next: Next::Indexed(blocks),
+                    ..self.draft(control::branch_indexed)
+                };
+                self.push(draft);
+            }
+            "call" => self.call(instruction)?,
+            "ret" => self.leave_function()?,
+            "exit" | "trap" | "brkpt" => {
+                let exec = match instruction.opcode {
+                    "exit" => control::exit,
+                    "trap" => control::trap,
+                    _ => control::breakpoint,
+                };
+                let draft = Draft { next: Next::End, ..self.draft(exec) };
+                self.push(draft);
+            }
+            "nanosleep" => {
+                words.ty();
+                let draft = self.draft(control::sleep);
+                self.push(draft);
+            }
+            _ => {
+                // Fences: what a thread has written, all see; scopes, kinds and hints make no difference.
+                words.drop_hints(&[""]);
+                let draft = self.draft(control::nothing);
+                self.push(draft);
+            }
+        }
+        Ok(())
+    }
+
+    /// The place in local memory of an argument: a variable, or a new one that a value is put into.
+    fn argument(&mut self, operand: &'a Written<'a>, wanted: Parameter, ty: Option<Type>) -> Result<u32, Error> {
+        if let Written::Name(name) = operand
+            && let Some(Local::Memory { offset, size }) = self.find_variable(name)
+        {
+            if size < wanted.size {
+                return Err(self.wrong(name, "this argument is smaller than the parameter"));
+            }
+            return Ok(offset);
+        }
+        let size = match wanted.size {
+            1 => Type::B8,
+            2 => Type::B16,
+            4 => Type::B32,
+            8 => Type::B64,
+            _ => return Err(self.wrong("call", "this argument is no variable of the function")),
+        };
+        let ty = ty.unwrap_or(size);
+        let place = self.allocate(u64::from(wanted.size), 8)?;
+        let value = self.source(operand, ty)?;
+        self.store_local(value, ty, place);
+        Ok(place)
+    }
+
+    /// Where a result goes: a variable, or a register that is read from a new one afterwards.
+    fn result(&mut self, operand: &'a Written<'a>, wanted: Parameter) -> Result<(u32, Option<(u32, Type)>), Error> {
+        if let Written::Name(name) = operand {
+            if let Some(Local::Memory { offset, size }) = self.find_variable(name) {
+                if size < wanted.size {
+                    return Err(self.wrong(name, "this variable is smaller than the result"));
+                }
+                return Ok((offset, None));
+            }
+            if let Some(register) = self.find_register(name) {
+                return Ok((self.allocate(u64::from(wanted.size), 8)?, Some(register)));
+            }
+        }
+        if *operand == Written::Nothing {
+            return Ok((self.allocate(u64::from(wanted.size), 8)?, None));
+        }
+        Err(self.wrong("call", "this result is no variable of the function"))
+    }
+
+    /// `call (results), function, (arguments), prototype;`
+    fn call(&mut self, instruction: &'a Instruction<'a>) -> Result<(), Error> {
+        let mut rest = instruction.operands.as_slice();
+        let mut list = || match rest {
+            [Written::List(list), others @ ..] => {
+                rest = others;
+                list.as_slice()
+            }
+            _ => &[],
+        };
+        let results: &'a [Written<'a>] = list();
+        let [Written::Name(name), others @ ..] = rest else {
+            return Err(self.wrong("call", "the function has no name"));
+        };
+        rest = others;
+        let arguments: &'a [Written<'a>] = match rest {
+            [Written::List(list), others @ ..] => {
+                rest = others;
+                list
+            }
+            _ => &[],
+        };
+        let prototype = rest.first();
+        let (address, target) = match self.find_register(name) {
+            Some((register, _)) => (Some(Operand::Register(register)), None),
+            None => (None, self.symbols.lookup(self.module, name)),
+        };
+        // The places of results and parameters in the callee.
+        let (wanted_results, wanted_arguments, types) = match (address, target) {
+            (None, Some(Symbol::Function(number))) => {
+                let definition = &self.symbols.definitions[number as usize];
+                if definition.body.is_none() {
+                    return Err(self.wrong(name, "no module defines this function"));
+                }
+                let shape = definition.shape;
+                if shape.entry {
+                    return Err(self.wrong(name, "a kernel cannot be called"));
+                }
+                shape_of(&shape.results, &shape.parameters)
+            }
+            (None, Some(Symbol::Provided(index))) => return self.call_provided(index, results, arguments),
+            (Some(_), _) => {
+                let Some(Written::Name(prototype)) = prototype else {
+                    return Err(self.wrong(name, "a call of an address wants a prototype"));
+                };
+                let shape = self.find_prototype(prototype);
+                let shape = shape.ok_or_else(|| self.wrong(prototype, "this prototype is not declared"))?;
+                shape_of(&shape.results, &shape.parameters)
+            }
+            _ => return Err(self.wrong(name, "this function is not declared")),
+        };
+        if results.len() != wanted_results.len() || arguments.len() != wanted_arguments.len() {
+            return Err(self.wrong(name, "the call has not as many arguments or results as the function"));
+        }
+        let mut extra = vec![Operand::Number(arguments.len() as u32)];
+        for ((operand, wanted), ty) in arguments.iter().zip(&wanted_arguments).zip(&types) {
+            let place = self.argument(operand, *wanted, *ty)?;
+            extra.extend([place, wanted.offset, wanted.size.div_ceil(8)].map(Operand::Number));
+        }
+        extra.push(Operand::Number(results.len() as u32));
+        let mut reads = Vec::new();
+        for (operand, wanted) in results.iter().zip(&wanted_results) {
+            let (place, register) = self.result(operand, *wanted)?;
+            extra.extend([wanted.offset, place, wanted.size.div_ceil(8)].map(Operand::Number));
+            reads.extend(register.map(|(register, ty)| (register, ty, place)));
+        }
+        let draft = match (address, target) {
+            (Some(a), _) => {
+                self.built().calls_address = true;
+                let shape = super::super::program::shape(&wanted_results, &wanted_arguments);
+                Draft { a, extra, imm: shape as i64, ..self.draft(control::call_address) }
+            }
+            (None, Some(Symbol::Function(number))) => {
+                self.built().calls.push(number);
+                Draft { extra, imm: number.into(), ..self.draft(control::call) }
+            }
+            _ => return self.refuse(instruction),
+        };
+        self.push(draft);
+        for (register, ty, place) in reads {
+            self.load_local(register, ty, place);
+        }
+        Ok(())
+    }
+
+    /// A call of a function that the driver provides.
+    fn call_provided(
+        &mut self,
+        index: usize,
+        results: &'a [Written<'a>],
+        arguments: &'a [Written<'a>],
+    ) -> Result<(), Error> {
+        let provided = &PROVIDED[index];
+        if arguments.len() != provided.parameters.len() || results.len() > provided.results.len() {
+            return Err(self.wrong(provided.name, "the call has not as many arguments or results as the function"));
+        }
+        let built = self.built();
+        built.ordered |= provided.ordered;
+        built.grid_wide |= provided.grid_wide;
+        let mut extra = Vec::new();
+        for (operand, size) in arguments.iter().zip(provided.parameters) {
+            let place = self.argument(operand, Parameter { offset: 0, size: *size }, None)?;
+            extra.push(Operand::Number(place));
+        }
+        let mut read = None;
+        for (index, size) in provided.results.iter().enumerate() {
+            let wanted = Parameter { offset: 0, size: *size };
+            let (place, register) = self.result(results.get(index).unwrap_or(&Written::Nothing), wanted)?;
+            extra.push(Operand::Number(place));
+            read = register.map(|(register, ty)| (register, ty, place));
+        }
+        let draft = Draft { extra, ..self.draft(provided.exec) };
+        self.push(draft);
+        if let Some((register, ty, place)) = read {
+            self.load_local(register, ty, place);
+        }
+        Ok(())
+    }
+
+    /// `bar`, `barrier`, `bar.warp`.
+    pub(super) fn barrier(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
+        let operands = &instruction.operands;
+        words.take("cta");
+        words.take("aligned");
+        words.take("noncta");
+        if words.take("cluster") {
+            // A cluster has one block.
+            let waits = words.take("wait");
+            words.take("arrive");
+            words.take("release");
+            words.take("acquire");
+            words.take("relaxed");
+            let number = self.bits(Type::U32, 15);
+            let kind = if waits { BarrierKind::Sync } else { BarrierKind::Arrive };
+            let exec = if kind == BarrierKind::Sync { control::barrier } else { control::nothing };
+            let draft = Draft { a: number, imm: kind as i64, ..self.draft(exec) };
+            self.push(draft);
+            return Ok(());
+        }
+        if words.take("warp") {
+            words.take("sync");
+            self.count(instruction, &[1])?;
+            let a = self.source(&operands[0], Type::B32)?;
+            let draft = Draft { a, ..self.draft(super::super::execute::collective::warp_barrier) };
+            self.push(draft);
+            return Ok(());
+        }
+        let kind = words.one_of(&["sync", "arrive", "red"]);
+        let kind = self.needed(instruction, kind)?;
+        if kind < 2 {
+            self.count(instruction, &[1, 2])?;
+            let a = self.source(&operands[0], Type::U32)?;
+            let b = operands.get(1).map(|count| self.source(count, Type::U32)).transpose()?.unwrap_or(Operand::Nothing);
+            if kind == 1 && b == Operand::Nothing {
+                return Err(self.wrong(instruction.opcode, "an arrival says how many threads the barrier is for"));
+            }
+            let draft = Draft { a, b, imm: kind as i64, ..self.draft(control::barrier) };
+            self.push(draft);
+            return Ok(());
+        }
+        let reduction = words.one_of(&["popc", "and", "or"]);
+        let reduction = self.needed(instruction, reduction)?;
+        let ty = words.ty();
+        self.needed(instruction, ty)?;
+        self.count(instruction, &[3, 4])?;
+        let counts = operands.len() == 4;
+        let a = self.source(&operands[1], Type::U32)?;
+        let b = if counts { self.source(&operands[2], Type::U32)? } else { Operand::Nothing };
+        let c = self.predicate(&operands[2 + usize::from(counts)])?;
+        let d = match (&operands[0], reduction) {
+            (target, 0) => self.target(target, Type::U32)?,
+            (Written::Name(name), _) => self.predicate_target(name)?,
+            _ => return Err(self.wrong(instruction.opcode, "the target is no predicate")),
+        };
+        let draft = Draft { d, a, b, c, imm: 2 + reduction as i64, ..self.draft(control::barrier) };
+        self.push(draft);
+        Ok(())
+    }
+}
+
+/// The places of results or parameters, one behind the other, in local memory.
+fn places(variables: &[Variable<'_>]) -> Vec<Parameter> {
+    let mut end = 0;
+    lay(variables, &mut end)
+}
+
+fn lay(variables: &[Variable<'_>], end: &mut u64) -> Vec<Parameter> {
+    let place = |variable: &Variable<'_>| {
+        let offset = end.next_multiple_of(variable.align.max(8));
+        *end = offset + variable.size().next_multiple_of(8);
+        Parameter { offset: offset as u32, size: variable.size() as u32 }
+    };
+    variables.iter().map(place).collect()
+}
+
+/// Places of results and of parameters, and the types of parameters that are registers.
+type Shape = (Vec<Parameter>, Vec<Parameter>, Vec<Option<Type>>);
+
+fn shape_of(results: &[Variable<'_>], parameters: &[Variable<'_>]) -> Shape {
+    let mut end = 0;
+    let results = lay(results, &mut end);
+    let types = parameters.iter().map(|parameter| (parameter.elements == 1).then_some(parameter.ty)).collect();
+    (results, lay(parameters, &mut end), types)
+}

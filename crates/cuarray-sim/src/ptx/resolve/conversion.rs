@@ -1,0 +1,347 @@
+//! Conversions: `cvt`, and what goes between the generic and the other address spaces.
+//!
+//! PTX manual: [cvt](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-cvt).
+
+use super::super::ast::{Instruction, Operand as Written};
+use super::super::execute::lanes::{compare, map_coded, map1, map2};
+use super::super::execute::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use super::super::float::{self, BF16, F16, F32, F64, Format, Rounding};
+use super::super::program::{Constant, Exec};
+use super::super::types::{Space, Type, Width};
+use super::Error;
+use super::builder::{Builder, Draft, Operand};
+use super::floating::{code, direction, saturated};
+use super::operand::Modifiers;
+
+/// A type as the code of a conversion holds it.
+const TYPES: [Type; 12] = [
+    Type::U8,
+    Type::S8,
+    Type::U16,
+    Type::S16,
+    Type::U32,
+    Type::S32,
+    Type::U64,
+    Type::S64,
+    Type::F16,
+    Type::BF16,
+    Type::F32,
+    Type::F64,
+];
+
+fn number(ty: Type) -> Option<i64> {
+    TYPES.iter().position(|known| *known == ty).map(|index| index as i64)
+}
+
+fn format(ty: Type) -> Option<Format> {
+    match ty {
+        Type::F16 => Some(F16),
+        Type::BF16 => Some(BF16),
+        Type::F32 => Some(F32),
+        Type::F64 => Some(F64),
+        _ => None,
+    }
+}
+
+/// Rounds to an integer of the same format.
+const INTEGRAL: i64 = 1 << 16;
+
+/// Any conversion: bits of one type to bits of another. The code holds direction and flags, then the two types.
+fn converted(bits: u64, how: i64) -> u64 {
+    let (from, to) = (TYPES[(how >> 8 & 15) as usize], TYPES[(how >> 12 & 15) as usize]);
+    let rounding = direction(how);
+    let bits = if from.bits() == 64 { bits } else { bits & ((1 << from.bits()) - 1) };
+    let flush =
+        |format: Format, bits: u64| if how & code::FLUSH != 0 && format == F32 { format.flush(bits) } else { bits };
+    match (format(from), format(to)) {
+        (None, None) => {
+            let value = signed(from, bits);
+            let value = if how & code::SATURATE != 0 {
+                let (least, most) = bounds(to);
+                value.clamp(least, most)
+            } else {
+                value
+            };
+            extended(to, value as u64)
+        }
+        (None, Some(to)) => {
+            let bits = float::from_integer(to, signed(from, bits), rounding);
+            saturate(to, bits, how)
+        }
+        (Some(from_format), None) => {
+            let (least, most) = bounds(to);
+            let bits = flush(from_format, bits);
+            let value = float::to_integer(from_format, bits, rounding, least, most);
+            // What is no number: zero, or the highest bit where 64 bits are involved.
+            let value = value.unwrap_or_else(|| match from == Type::F64 || to.bits() == 64 {
+                true => 1 << (to.bits() - 1),
+                false => 0,
+            });
+            extended(to, value as u64)
+        }
+        (Some(from_format), Some(to_format)) => {
+            let bits = flush(from_format, bits);
+            let bits = if how & INTEGRAL != 0 { float::integral(from_format, bits, rounding) } else { bits };
+            let bits = if from_format == to_format && !from_format.is_nan(bits) {
+                bits
+            } else {
+                float::convert(from_format, to_format, bits, rounding)
+            };
+            saturate(to_format, flush(to_format, bits), how)
+        }
+    }
+}
+
+fn saturate(format: Format, bits: u64, how: i64) -> u64 {
+    if how & code::SATURATE != 0 {
+        let one = (((1 << (format.exponent - 1)) - 1) as u64) << format.fraction;
+        return saturated(format, bits, one);
+    }
+    if how & code::RELU != 0 && bits & format.sign() != 0 && !format.is_nan(bits) {
+        return 0;
+    }
+    bits
+}
+
+fn signed(ty: Type, bits: u64) -> i128 {
+    match ty {
+        Type::S8 => i128::from(bits as i8),
+        Type::S16 => i128::from(bits as i16),
+        Type::S32 => i128::from(bits as i32),
+        Type::S64 => i128::from(bits as i64),
+        _ => i128::from(bits),
+    }
+}
+
+fn bounds(ty: Type) -> (i128, i128) {
+    let bits = ty.bits();
+    if ty.is_signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
+}
+
+/// An integer of a type in a register of 64 bits, extended as its type says.
+fn extended(ty: Type, bits: u64) -> u64 {
+    match ty {
+        Type::U8 => bits & 0xff,
+        Type::S8 => bits as i8 as u64,
+        Type::U16 => bits & 0xffff,
+        Type::S16 => bits as i16 as u64,
+        Type::U32 => bits & 0xffff_ffff,
+        Type::S32 => bits as i32 as u64,
+        _ => bits,
+    }
+}
+
+impl<'a> Builder<'_, 'a> {
+    pub(super) fn convert(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
+        if words.take("pack") {
+            return self.pack(instruction, words);
+        }
+        let flush = words.take("ftz");
+        let sat = words.take("sat");
+        let relu = words.take("relu");
+        words.take("satfinite");
+        let integral = words.one_of(&["rni", "rzi", "rmi", "rpi"]);
+        let rounding = words.one_of(&["rn", "rz", "rm", "rp", "rna"]);
+        let to = words.ty();
+        let to = self.needed(instruction, to)?;
+        let from = words.ty();
+        let from = self.needed(instruction, from)?;
+        if matches!(to, Type::F16x2 | Type::BF16x2) && from == Type::F32 {
+            return self.convert_pair(instruction, to, rounding.unwrap_or(0) as i64, relu);
+        }
+        let (Some(from_number), Some(to_number)) = (number(from), number(to)) else { return self.refuse(instruction) };
+        let mut how = integral.or(rounding).unwrap_or(0) as i64 | from_number << 8 | to_number << 12;
+        for (set, bit) in
+            [(flush, code::FLUSH), (sat, code::SATURATE), (relu, code::RELU), (integral.is_some(), INTEGRAL)]
+        {
+            how |= if set { bit } else { 0 };
+        }
+        // Between floating-point formats of one size, no mode means no change but the flags.
+        self.count(instruction, &[2])?;
+        let operands = &instruction.operands;
+        let (a, declared) = self.wide_source(&operands[1], from)?;
+        let (d, target) = self.wide_target(&operands[0], to)?;
+        if to.is_float() && target.width() != to.width() {
+            return self.refuse(instruction);
+        }
+        let (wide_source, wide_target) = (declared.width() == Width::W64, target.width() == Width::W64);
+        // A register wider than the result is filled by its sign; one of 16 bits keeps no more.
+        let narrow16 = target.bits() == 16 || to.bits() == 16 && to.is_float();
+        let quick = if narrow16 { None } else { quick(from, to, how, wide_source, wide_target) };
+        if let Some(exec) = quick {
+            self.emit(exec, d, [a, Operand::Nothing, Operand::Nothing]);
+            return Ok(());
+        }
+        let exec = match (wide_source, wide_target) {
+            (false, false) if narrow16 => {
+                map_coded(|a: u32, _: u32, _: u32, how: i64| converted(a.into(), how) as u32 & 0xffff)
+            }
+            (true, false) if narrow16 => {
+                map_coded(|a: u64, _: u64, _: u64, how: i64| converted(a, how) as u32 & 0xffff)
+            }
+            (false, false) => map_coded(|a: u32, _: u32, _: u32, how: i64| converted(a.into(), how) as u32),
+            (true, false) => map_coded(|a: u64, _: u64, _: u64, how: i64| converted(a, how) as u32),
+            (false, true) => map_coded(|a: u32, _: u32, _: u32, how: i64| converted(a.into(), how)),
+            (true, true) => map_coded(|a: u64, _: u64, _: u64, how: i64| converted(a, how)),
+        };
+        let draft = Draft { d, a, b: a, c: a, imm: how, ..self.draft(exec) };
+        self.push(draft);
+        Ok(())
+    }
+
+    /// `cvt.rn.f16x2.f32 d, a, b`: `a` becomes the upper half.
+    fn convert_pair(
+        &mut self,
+        instruction: &'a Instruction<'a>,
+        to: Type,
+        rounding: i64,
+        relu: bool,
+    ) -> Result<(), Error> {
+        self.count(instruction, &[3])?;
+        let operands = &instruction.operands;
+        let (a, b) = (self.source(&operands[1], Type::F32)?, self.source(&operands[2], Type::F32)?);
+        let d = self.target(&operands[0], Type::B32)?;
+        let half = if to == Type::F16x2 { Type::F16 } else { Type::BF16 };
+        let types = number(Type::F32).unwrap_or(0) << 8 | number(half).unwrap_or(0) << 12;
+        let how = rounding | types | if relu { code::RELU } else { 0 };
+        let exec = map_coded(|a: u32, b: u32, _: u32, how: i64| {
+            (converted(a.into(), how) as u32) << 16 | (converted(b.into(), how) as u32 & 0xffff)
+        });
+        let draft = Draft { d, a, b, c: a, imm: how, ..self.draft(exec) };
+        self.push(draft);
+        Ok(())
+    }
+
+    /// `cvt.pack.sat.u8.s32.b32 d, a, b, c`: both saturated, `b` lowest, above them what `c` has.
+    fn pack(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
+        let sat = words.take("sat");
+        let to = words.ty();
+        let from = words.ty();
+        let rest = words.ty();
+        let (Some(to), Some(Type::S32), true) = (to, from, sat) else { return self.refuse(instruction) };
+        let supported =
+            matches!(to, Type::U8 | Type::S8 | Type::U16 | Type::S16) && rest.is_none_or(|ty| ty == Type::B32);
+        if !supported || (rest.is_none() && to.bits() == 8) {
+            return self.refuse(instruction);
+        }
+        self.count(instruction, &[if rest.is_some() { 4 } else { 3 }])?;
+        let operands = &instruction.operands;
+        let (a, b) = (self.source(&operands[1], Type::S32)?, self.source(&operands[2], Type::S32)?);
+        let c = match operands.get(3) {
+            Some(c) => self.source(c, Type::B32)?,
+            None => self.bits(Type::B32, 0),
+        };
+        let d = self.target(&operands[0], Type::B32)?;
+        let exec = map_coded(|a: u32, b: u32, c: u32, how: i64| {
+            let to = TYPES[(how & 15) as usize];
+            let (least, most) = bounds(to);
+            let ones = (1_u64 << to.bits()) - 1;
+            let part = |value: u32| signed(Type::S32, value.into()).clamp(least, most) as u64 & ones;
+            let above = if to.bits() == 8 { u64::from(c) << 16 } else { 0 };
+            (part(b) | part(a) << to.bits() | above) as u32
+        });
+        let draft = Draft { d, a, b, c, imm: number(to).unwrap_or(0), ..self.draft(exec) };
+        self.push(draft);
+        Ok(())
+    }
+
+    /// `cvta`, `isspacep`, `mapa`.
+    pub(super) fn space(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
+        let operands = &instruction.operands;
+        if instruction.opcode == "mapa" {
+            // A cluster has one block: every address is mapped to itself.
+            words.space();
+            let ty = words.ty();
+            let ty = self.needed(instruction, ty)?;
+            self.count(instruction, &[3])?;
+            let (d, a) = (self.target(&operands[0], ty)?, self.source(&operands[1], ty)?);
+            let exec = if ty.width() == Width::W64 { map1(|a: u64| a) } else { map1(|a: u32| a) };
+            self.emit(exec, d, [a, Operand::Nothing, Operand::Nothing]);
+            return Ok(());
+        }
+        let to = words.take("to");
+        let space = words.space();
+        let space = self.needed(instruction, space)?;
+        self.count(instruction, &[2])?;
+        let window = match space {
+            Space::Shared => SHARED_WINDOW,
+            Space::Local => LOCAL_WINDOW,
+            Space::Param => PARAM_WINDOW,
+            _ => 0,
+        };
+        if instruction.opcode == "isspacep" {
+            let a = self.source(&operands[1], Type::U64)?;
+            let Written::Name(name) = &operands[0] else {
+                return Err(self.wrong("isspacep", "the target is no predicate"));
+            };
+            let d = self.predicate_target(name)?;
+            let window = self.constant(Constant::Bits(window), Width::W64);
+            self.emit(compare(|a: u64, window: u64| a >> 56 == window >> 56), d, [a, window, Operand::Nothing]);
+            return Ok(());
+        }
+        let ty = words.ty();
+        let ty = self.needed(instruction, ty)?;
+        if ty != Type::U64 {
+            return self.refuse(instruction);
+        }
+        let (d, a) = (self.target(&operands[0], ty)?, self.source(&operands[1], ty)?);
+        // The address of a parameter is a generic one already.
+        let by = if space == Space::Param { 0 } else { window };
+        let by = self.constant(Constant::Bits(by), Width::W64);
+        let exec = if to {
+            map2(|a: u64, window: u64| a.wrapping_sub(window))
+        } else {
+            map2(|a: u64, window: u64| a.wrapping_add(window))
+        };
+        self.emit(exec, d, [a, by, Operand::Nothing]);
+        Ok(())
+    }
+}
+
+/// The conversions that programs are full of, as vector code.
+fn quick(from: Type, to: Type, how: i64, wide_source: bool, wide_target: bool) -> Option<Exec> {
+    use Type::{F32, F64, S32, S64, U32, U64};
+    let flags = how & (code::SATURATE | code::FLUSH | code::RELU | INTEGRAL);
+    let integers = !from.is_float() && !to.is_float();
+    if integers && flags == 0 {
+        // The narrower of the two decides what is kept, and the source's sign how it is extended.
+        let bits = from.bits().min(to.bits());
+        let sign = if from.bits() < to.bits() { from.is_signed() } else { to.is_signed() };
+        return Some(match (wide_source, wide_target, bits, sign) {
+            (true, true, 64, _) => map1(|a: u64| a),
+            (true, true, 32, false) => map1(|a: u64| a & 0xffff_ffff),
+            (true, true, 32, true) => map1(|a: u64| i64::from(a as i32)),
+            (true, false, 32, _) => map1(|a: u64| a as u32),
+            (false, true, 32, false) => map1(|a: u32| u64::from(a)),
+            (false, true, 32, true) => map1(|a: i32| i64::from(a)),
+            (false, false, 32, _) => map1(|a: u32| a),
+            (false, false, 16, false) => map1(|a: u32| a & 0xffff),
+            (false, false, 16, true) => map1(|a: u32| i32::from(a as i16)),
+            (false, false, 8, false) => map1(|a: u32| a & 0xff),
+            (false, false, 8, true) => map1(|a: u32| i32::from(a as i8)),
+            (false, true, 16, false) => map1(|a: u32| u64::from(a & 0xffff)),
+            (false, true, 16, true) => map1(|a: u32| i64::from(a as i16)),
+            _ => return None,
+        });
+    }
+    if wide_source != (from.bits() == 64) || wide_target != (to.bits() == 64) {
+        return None;
+    }
+    let near = direction(how) == Rounding::Near;
+    Some(match (from, to) {
+        (S32, F32) if flags == 0 && near => map1(|a: i32| a as f32),
+        (U32, F32) if flags == 0 && near => map1(|a: u32| a as f32),
+        (S64, F32) if flags == 0 && near => map1(|a: i64| a as f32),
+        (U64, F32) if flags == 0 && near => map1(|a: u64| a as f32),
+        (S32, F64) if flags == 0 => map1(|a: i32| f64::from(a)),
+        (U32, F64) if flags == 0 => map1(|a: u32| f64::from(a)),
+        (S64, F64) if flags == 0 && near => map1(|a: i64| a as f64),
+        (U64, F64) if flags == 0 && near => map1(|a: u64| a as f64),
+        (F32, F64) if flags == 0 => map1(|a: f32| super::floating::quiet64(f64::from(a))),
+        (F64, F32) if flags == 0 && near => map1(|a: f64| super::floating::quiet32(a as f32)),
+        // Saturating is what both the manual and Rust do.
+        (F32, S32) if flags == INTEGRAL && direction(how) == Rounding::Zero => map1(|a: f32| a as i32),
+        (F32, U32) if flags == INTEGRAL && direction(how) == Rounding::Zero => map1(|a: f32| a as u32),
+        _ => return None,
+    })
+}

@@ -1,0 +1,94 @@
+//! The last step: blocks in their order, operands as places, jumps as distances.
+
+use super::super::execute::control;
+use super::super::execute::memory::LEFT_OUT;
+use super::super::program::{CONSTANT, Exec, Instruction, Program, UNGUARDED};
+use super::Error;
+use super::builder::{Built, Draft, Next, Operand};
+use super::order::order;
+use super::registers::{places, successors};
+
+/// The most instructions that a program may have, and the most bytes of registers that a warp may need.
+const LONGEST: usize = 1 << 24;
+const WIDEST: u32 = 1 << 26;
+
+/// Appends a function's code to a program.
+pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Result<(), Error> {
+    let next: Vec<Vec<usize>> = built.blocks.iter().map(successors).collect();
+    let order = order(&next);
+    let places = places(&built.blocks, &order, &built.widths);
+    let function = &mut program.functions[number];
+    let line = built.blocks.iter().find_map(|block| Some(block.drafts.first()?.location.line)).unwrap_or(0);
+    if places.frame > WIDEST || program.code.len() > LONGEST {
+        return Err(Error::unsupported(line, &function.name, "this function is too large"));
+    }
+    function.frame = places.frame;
+    function.cleared = places.cleared;
+    function.registers = places.words;
+    function.local = built.local.max(function.local);
+    function.local_variables = built.local_variables;
+    function.shared = built.shared;
+    function.calls = built.calls;
+    function.calls_address = built.calls_address;
+    function.ordered = built.ordered;
+    function.grid_wide = built.grid_wide;
+    function.start = program.code.len() as u32;
+    let mut starts = vec![u32::MAX; built.blocks.len()];
+    // Targets are blocks first, and get their places when all blocks have theirs.
+    let mut jumps: Vec<(usize, usize)> = Vec::new();
+    let mut tables: Vec<(usize, Vec<usize>)> = Vec::new();
+    let place = |operand: Operand| match operand {
+        Operand::Nothing => LEFT_OUT,
+        Operand::Register(register) => places.of[register as usize],
+        Operand::Constant(place) => place | CONSTANT,
+        Operand::Number(number) => number,
+    };
+    for (position, index) in order.iter().enumerate() {
+        starts[*index] = program.code.len() as u32;
+        for draft in &built.blocks[*index].drafts {
+            let Draft { exec, d, a, b, c, extra, imm, guard, location, .. } = draft;
+            if let Next::Jump { to, always } = &draft.next {
+                if *always && order.get(position + 1) == Some(to) {
+                    continue;
+                }
+                jumps.push((program.code.len(), *to));
+            }
+            let at = program.operands.len() as u32;
+            if let Next::Indexed(targets) = &draft.next {
+                tables.push((at as usize, targets.clone()));
+                program.operands.resize(program.operands.len() + targets.len(), 0);
+            } else {
+                program.operands.extend(extra.iter().map(|operand| place(*operand)));
+            }
+            let guard =
+                guard.map_or(UNGUARDED, |(register, negated)| places.of[register as usize] << 1 | u32::from(negated));
+            let (d, a, b, c) = (place(*d), place(*a), place(*b), place(*c));
+            program.code.push(Instruction { exec: *exec, guard, extra: at, d, a, b, c, imm: *imm });
+            program.locations.push(*location);
+        }
+    }
+    // Code never runs over its end, whatever the blocks are.
+    let exec: Exec = if function.entry { control::exit } else { control::finish };
+    let nowhere = LEFT_OUT;
+    program.code.push(Instruction {
+        exec,
+        guard: UNGUARDED,
+        extra: 0,
+        d: nowhere,
+        a: nowhere,
+        b: nowhere,
+        c: nowhere,
+        imm: 0,
+    });
+    program.locations.push(super::super::program::Location { line, ..Default::default() });
+    program.functions[number].end = program.code.len() as u32;
+    for (at, block) in jumps {
+        program.code[at].imm = i64::from(starts[block]);
+    }
+    for (at, targets) in tables {
+        for (index, block) in targets.iter().enumerate() {
+            program.operands[at + index] = starts[*block];
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,434 @@
+//! Floating-point arithmetic.
+//!
+//! PTX manual: [floating-point instructions](https://docs.nvidia.com/cuda/parallel-thread-execution/#floating-point-instructions) and
+//! [half-precision ones](https://docs.nvidia.com/cuda/parallel-thread-execution/#half-precision-floating-point-instructions). To nearest in
+//! `f32` and `f64`, the processor computes; everything else is done by [`float`]. What the manual lets be approximate is computed
+//! exactly, or in double precision, and so is within its bounds.
+
+use super::super::ast::{Instruction, Operand as Written};
+use super::super::execute::lanes::{compare, map_coded, map1, map2, map3};
+use super::super::float::{self, BF16, F16, F32, F64, Format, Rounding};
+use super::super::program::Exec;
+use super::super::types::Type;
+use super::Error;
+use super::builder::{Builder, Operand};
+use super::operand::Modifiers;
+
+/// Bits of a code that says how to compute: in which direction to round, and what to do with the result.
+pub(super) mod code {
+    /// The three lowest bits are the direction, as [`super::direction`] reads it.
+    pub(in super::super) const FLUSH: i64 = 8;
+    pub(in super::super) const SATURATE: i64 = 16;
+    /// Negative results become zero.
+    pub(in super::super) const RELU: i64 = 32;
+    /// `min` and `max` that answer no number if one operand is none.
+    pub(in super::super) const NAN: i64 = 64;
+    /// `min` and `max` of magnitudes, with the product of the signs.
+    pub(in super::super) const XORSIGN: i64 = 128;
+}
+
+/// The direction in a code.
+pub(super) fn direction(code: i64) -> Rounding {
+    match code & 7 {
+        0 => Rounding::Near,
+        1 => Rounding::Zero,
+        2 => Rounding::Down,
+        3 => Rounding::Up,
+        _ => Rounding::Away,
+    }
+}
+
+/// The operations of [`computed`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    Add,
+    Sub,
+    Mul,
+    Fma,
+    Div,
+    Sqrt,
+    Reciprocal,
+    Min,
+    Max,
+}
+
+/// An operation as its code says.
+fn computed(operation: Operation, format: Format, a: u64, b: u64, c: u64, code: i64) -> u64 {
+    let flush = |bits| if code & code::FLUSH != 0 { format.flush(bits) } else { bits };
+    let (a, b, c, rounding) = (flush(a), flush(b), flush(c), direction(code));
+    let one = (((1 << (format.exponent - 1)) - 1) as u64) << format.fraction;
+    let result = match operation {
+        Operation::Add => float::add(format, a, b, rounding),
+        Operation::Sub => float::add(format, a, b ^ format.sign(), rounding),
+        Operation::Mul => float::mul(format, a, b, rounding),
+        Operation::Fma => float::fma(format, a, b, c, rounding),
+        Operation::Div => float::div(format, a, b, rounding),
+        Operation::Sqrt => float::sqrt(format, a, rounding),
+        Operation::Reciprocal => float::div(format, one, a, rounding),
+        Operation::Min | Operation::Max => extreme(format, a, b, operation == Operation::Max, code),
+    };
+    let result = flush(result);
+    if code & code::SATURATE != 0 {
+        return saturated(format, result, one);
+    }
+    if code & code::RELU != 0 && !format.is_nan(result) && result & format.sign() != 0 {
+        return 0;
+    }
+    result
+}
+
+/// A number brought between 0 and 1; what is no number becomes 0.
+pub(super) fn saturated(format: Format, bits: u64, one: u64) -> u64 {
+    if format.is_nan(bits) || bits & format.sign() != 0 { 0 } else { bits.min(one) }
+}
+
+/// `min` and `max`: a number is preferred to what is none, and +0 is greater than -0.
+fn extreme(format: Format, a: u64, b: u64, greatest: bool, code: i64) -> u64 {
+    let sign = (a ^ b) & format.sign();
+    let (a, b) = if code & code::XORSIGN != 0 { (a & !format.sign(), b & !format.sign()) } else { (a, b) };
+    let (x, y) = (format.is_nan(a), format.is_nan(b));
+    if (x && y) || ((x || y) && code & code::NAN != 0) {
+        return format.nan;
+    }
+    // Bits of numbers, made so that they ascend as the numbers do.
+    let key = |bits: u64| if bits & format.sign() != 0 { -((bits ^ format.sign()) as i64) - 1 } else { bits as i64 };
+    let chosen = match (x, y) {
+        (true, _) => b,
+        (_, true) => a,
+        _ if (key(a) > key(b)) == greatest => a,
+        _ => b,
+    };
+    if code & code::XORSIGN != 0 { chosen | sign } else { chosen }
+}
+
+/// What `f32` operations answer instead of any number that is none.
+pub(super) fn quiet32(value: f32) -> f32 {
+    if value.is_nan() { f32::from_bits(0x7fff_ffff) } else { value }
+}
+
+pub(super) fn quiet64(value: f64) -> f64 {
+    if value.is_nan() { f64::from_bits(F64.nan) } else { value }
+}
+
+/// Zero instead of a subnormal number.
+fn flush32(value: f32) -> f32 {
+    if value.to_bits() & 0x7f80_0000 == 0 { f32::from_bits(value.to_bits() & 0x8000_0000) } else { value }
+}
+
+/// An operation in a format of 16 bits, or on pairs of such.
+macro_rules! halves {
+    ($ty:expr, $operation:ident, $map:ident) => {
+        match $ty {
+            Type::F16 => Some($map(|a: u16, b: u16, c: u16, code: i64| {
+                computed(Operation::$operation, F16, a.into(), b.into(), c.into(), code) as u16
+            })),
+            Type::BF16 => Some($map(|a: u16, b: u16, c: u16, code: i64| {
+                computed(Operation::$operation, BF16, a.into(), b.into(), c.into(), code) as u16
+            })),
+            Type::F16x2 => {
+                Some($map(|a: u32, b: u32, c: u32, code: i64| pairs(Operation::$operation, F16, a, b, c, code)))
+            }
+            Type::BF16x2 => {
+                Some($map(|a: u32, b: u32, c: u32, code: i64| pairs(Operation::$operation, BF16, a, b, c, code)))
+            }
+            Type::F32 => Some($map(|a: u32, b: u32, c: u32, code: i64| {
+                computed(Operation::$operation, F32, a.into(), b.into(), c.into(), code) as u32
+            })),
+            Type::F64 => {
+                Some($map(|a: u64, b: u64, c: u64, code: i64| computed(Operation::$operation, F64, a, b, c, code)))
+            }
+            _ => None,
+        }
+    };
+}
+
+fn pairs(operation: Operation, format: Format, a: u32, b: u32, c: u32, code: i64) -> u32 {
+    let half = |shift: u32| {
+        let part = |value: u32| u64::from(value >> shift & 0xffff);
+        (computed(operation, format, part(a), part(b), part(c), code) as u32) << shift
+    };
+    half(0) | half(16)
+}
+
+/// An operation of two operands in `f32`, to nearest: with and without flushing.
+macro_rules! fast32 {
+    ($flush:expr, |$a:ident, $b:ident| $body:expr) => {
+        if $flush {
+            map2(|a: f32, b: f32| {
+                let ($a, $b) = (flush32(a), flush32(b));
+                flush32(quiet32($body))
+            })
+        } else {
+            map2(|$a: f32, $b: f32| quiet32($body))
+        }
+    };
+}
+
+impl<'a> Builder<'_, 'a> {
+    pub(super) fn floating(
+        &mut self,
+        instruction: &'a Instruction<'a>,
+        words: &mut Modifiers<'a>,
+    ) -> Result<(), Error> {
+        let opcode = instruction.opcode;
+        if opcode == "testp" {
+            return self.test(instruction, words);
+        }
+        let flush = words.take("ftz");
+        let saturate = words.take("sat");
+        let approximate = words.take("approx");
+        let full = words.take("full");
+        let relu = words.take("relu");
+        let nan = words.take("NaN");
+        let xorsign = words.take("xorsign") && words.take("abs");
+        let rounding = words.one_of(&["rn", "rz", "rm", "rp"]);
+        let ty = words.ty();
+        let ty = self.needed(instruction, ty)?;
+        if !ty.is_float() {
+            return self.refuse(instruction);
+        }
+        let mut how = rounding.unwrap_or(0) as i64;
+        for (set, bit) in [
+            (flush, code::FLUSH),
+            (saturate, code::SATURATE),
+            (relu, code::RELU),
+            (nan, code::NAN),
+            (xorsign, code::XORSIGN),
+        ] {
+            how |= if set { bit } else { 0 };
+        }
+        // What the processor does: to nearest, and perhaps flushing.
+        let fast = how & !code::FLUSH == 0;
+        let flush32s = flush && ty == Type::F32;
+        let mut sources = 2;
+        let exec: Option<Exec> = match (opcode, ty) {
+            ("add", Type::F32) if fast => Some(fast32!(flush32s, |a, b| a + b)),
+            ("sub", Type::F32) if fast => Some(fast32!(flush32s, |a, b| a - b)),
+            ("mul", Type::F32) if fast => Some(fast32!(flush32s, |a, b| a * b)),
+            ("div", Type::F32) if fast => Some(fast32!(flush32s, |a, b| a / b)),
+            ("add", Type::F64) if fast => Some(map2(|a: f64, b: f64| quiet64(a + b))),
+            ("sub", Type::F64) if fast => Some(map2(|a: f64, b: f64| quiet64(a - b))),
+            ("mul", Type::F64) if fast => Some(map2(|a: f64, b: f64| quiet64(a * b))),
+            ("div", Type::F64) if fast => Some(map2(|a: f64, b: f64| quiet64(a / b))),
+            ("fma" | "mad", Type::F32) if fast => {
+                sources = 3;
+                Some(if flush32s {
+                    map3(|a: f32, b: f32, c: f32| flush32(quiet32(flush32(a).mul_add(flush32(b), flush32(c)))))
+                } else {
+                    map3(|a: f32, b: f32, c: f32| quiet32(a.mul_add(b, c)))
+                })
+            }
+            ("fma" | "mad", Type::F64) if fast => {
+                sources = 3;
+                Some(map3(|a: f64, b: f64, c: f64| quiet64(a.mul_add(b, c))))
+            }
+            ("min", Type::F32) if fast => Some(fast32!(flush32s, |a, b| least32(a, b))),
+            ("max", Type::F32) if fast => Some(fast32!(flush32s, |a, b| most32(a, b))),
+            ("add", _) => halves!(ty, Add, map_coded),
+            ("sub", _) => halves!(ty, Sub, map_coded),
+            ("mul", _) => halves!(ty, Mul, map_coded),
+            ("div", Type::F32 | Type::F64) => halves!(ty, Div, map_coded),
+            ("fma" | "mad", _) => {
+                sources = 3;
+                halves!(ty, Fma, map_coded)
+            }
+            ("min", _) => halves!(ty, Min, map_coded),
+            ("max", _) => halves!(ty, Max, map_coded),
+            ("sqrt", Type::F32) if fast => {
+                sources = 1;
+                Some(if flush32s {
+                    map1(|a: f32| quiet32(flush32(a).sqrt()))
+                } else {
+                    map1(|a: f32| quiet32(a.sqrt()))
+                })
+            }
+            ("sqrt", Type::F64) if fast => {
+                sources = 1;
+                Some(map1(|a: f64| quiet64(a.sqrt())))
+            }
+            ("sqrt", Type::F32 | Type::F64) => {
+                sources = 1;
+                halves!(ty, Sqrt, map_coded)
+            }
+            ("rcp", Type::F32) if fast => {
+                sources = 1;
+                Some(if flush32s {
+                    map1(|a: f32| flush32(quiet32(1.0 / flush32(a))))
+                } else {
+                    map1(|a: f32| quiet32(1.0 / a))
+                })
+            }
+            ("rcp", Type::F64) if fast && approximate => {
+                sources = 1;
+                // The manual has the lower half of the result be zero.
+                Some(map1(|a: f64| f64::from_bits(quiet64(1.0 / flush64(a)).to_bits() & !0xffff_ffff)))
+            }
+            ("rcp", Type::F64) if fast => {
+                sources = 1;
+                Some(map1(|a: f64| quiet64(1.0 / a)))
+            }
+            ("rcp", Type::F32 | Type::F64) => {
+                sources = 1;
+                halves!(ty, Reciprocal, map_coded)
+            }
+            ("abs" | "neg", _) => {
+                sources = 1;
+                sign(opcode, ty, flush32s)
+            }
+            ("copysign", Type::F32) => Some(map2(|a: u32, b: u32| a & (1 << 31) | b & !(1 << 31))),
+            ("copysign", Type::F64) => Some(map2(|a: u64, b: u64| a & (1 << 63) | b & !(1 << 63))),
+            _ => {
+                sources = 1;
+                function(opcode, ty, flush)
+            }
+        };
+        let Some(exec) = exec else { return self.refuse(instruction) };
+        let known = matches!(opcode, "div" | "sqrt" | "rcp" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh");
+        if (approximate || full) && !known {
+            return self.refuse(instruction);
+        }
+        if matches!(opcode, "min" | "max") && instruction.operands.len() == 4 && ty == Type::F32 {
+            return self.of_three(instruction, exec, ty, how);
+        }
+        self.plain(instruction, exec, ty, &vec![ty; sources], how)
+    }
+
+    /// `min` and `max` of three.
+    fn of_three(&mut self, instruction: &'a Instruction<'a>, exec: Exec, ty: Type, how: i64) -> Result<(), Error> {
+        let operands = &instruction.operands;
+        let [a, b, c] =
+            [self.source(&operands[1], ty)?, self.source(&operands[2], ty)?, self.source(&operands[3], ty)?];
+        let d = self.target(&operands[0], ty)?;
+        let first = Operand::Register(self.register(ty.width()));
+        for (d, a, b) in [(first, a, b), (d, first, c)] {
+            let draft = super::builder::Draft { d, a, b, c: b, imm: how, ..self.draft(exec) };
+            self.push(draft);
+        }
+        Ok(())
+    }
+
+    fn test(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
+        let kind = words.one_of(&["finite", "infinite", "number", "notanumber", "normal", "subnormal"]);
+        let ty = words.ty();
+        let exec = match (kind, ty) {
+            (Some(0), Some(Type::F32)) => compare(|a: f32, _| a.is_finite()),
+            (Some(1), Some(Type::F32)) => compare(|a: f32, _| a.is_infinite()),
+            (Some(2), Some(Type::F32)) => compare(|a: f32, _| !a.is_nan()),
+            (Some(3), Some(Type::F32)) => compare(|a: f32, _| a.is_nan()),
+            (Some(4), Some(Type::F32)) => compare(|a: f32, _| a.is_normal()),
+            (Some(5), Some(Type::F32)) => compare(|a: f32, _| a.is_subnormal()),
+            (Some(0), Some(Type::F64)) => compare(|a: f64, _| a.is_finite()),
+            (Some(1), Some(Type::F64)) => compare(|a: f64, _| a.is_infinite()),
+            (Some(2), Some(Type::F64)) => compare(|a: f64, _| !a.is_nan()),
+            (Some(3), Some(Type::F64)) => compare(|a: f64, _| a.is_nan()),
+            (Some(4), Some(Type::F64)) => compare(|a: f64, _| a.is_normal()),
+            (Some(5), Some(Type::F64)) => compare(|a: f64, _| a.is_subnormal()),
+            _ => return self.refuse(instruction),
+        };
+        self.count(instruction, &[2])?;
+        let a = self.source(&instruction.operands[1], ty.unwrap_or(Type::F32))?;
+        let d = match &instruction.operands[0] {
+            Written::Name(name) => self.predicate_target(name)?,
+            _ => return Err(self.wrong(instruction.opcode, "the target is no predicate")),
+        };
+        self.emit(exec, d, [a, a, Operand::Nothing]);
+        Ok(())
+    }
+}
+
+fn flush64(value: f64) -> f64 {
+    if value.is_subnormal() { 0.0_f64.copysign(value) } else { value }
+}
+
+fn least32(a: f32, b: f32) -> f32 {
+    // +0 is greater than -0, and a number is preferred to what is none.
+    let equal = f32::from_bits(a.to_bits() | b.to_bits());
+    if a < b || b.is_nan() {
+        a
+    } else if b < a || a.is_nan() {
+        b
+    } else {
+        equal
+    }
+}
+
+fn most32(a: f32, b: f32) -> f32 {
+    let equal = f32::from_bits(a.to_bits() & b.to_bits());
+    if a > b || b.is_nan() {
+        a
+    } else if b > a || a.is_nan() {
+        b
+    } else {
+        equal
+    }
+}
+
+/// `abs` and `neg`: the sign bit, but for what is no number in `f32`.
+fn sign(opcode: &str, ty: Type, flush: bool) -> Option<Exec> {
+    let negates = opcode == "neg";
+    Some(match (ty, negates) {
+        (Type::F32, false) if flush => map1(|a: f32| flush32(a.abs())),
+        (Type::F32, true) if flush => map1(|a: f32| flush32(-a)),
+        (Type::F32, false) => map1(|a: u32| a & !(1 << 31)),
+        (Type::F32, true) => map1(|a: u32| a ^ 1 << 31),
+        (Type::F64, false) => map1(|a: u64| a & !(1 << 63)),
+        (Type::F64, true) => map1(|a: u64| a ^ 1 << 63),
+        (Type::F16 | Type::BF16, false) => map1(|a: u16| a & 0x7fff),
+        (Type::F16 | Type::BF16, true) => map1(|a: u16| a ^ 0x8000),
+        (Type::F16x2 | Type::BF16x2, false) => map1(|a: u32| a & 0x7fff_7fff),
+        (Type::F16x2 | Type::BF16x2, true) => map1(|a: u32| a ^ 0x8000_8000),
+        _ => return None,
+    })
+}
+
+/// A function of one number that the manual lets be approximate, computed in double precision.
+macro_rules! through64 {
+    ($flush:expr, |$a:ident| $body:expr) => {
+        if $flush {
+            map1(|a: f32| {
+                let $a = f64::from(flush32(a));
+                flush32(quiet32($body as f32))
+            })
+        } else {
+            map1(|a: f32| {
+                let $a = f64::from(a);
+                quiet32($body as f32)
+            })
+        }
+    };
+}
+
+/// A function of a half-precision number.
+fn of_half(format: Format, bits: u64, f: fn(f64) -> f64) -> u64 {
+    let value = f64::from_bits(float::convert(format, F64, bits, Rounding::Near));
+    float::convert(F64, format, f(value).to_bits(), Rounding::Near)
+}
+
+fn function(opcode: &str, ty: Type, flush: bool) -> Option<Exec> {
+    Some(match (opcode, ty) {
+        ("rsqrt", Type::F32) => through64!(flush, |a| 1.0 / a.sqrt()),
+        ("sin", Type::F32) => through64!(flush, |a| a.sin()),
+        ("cos", Type::F32) => through64!(flush, |a| a.cos()),
+        ("lg2", Type::F32) => through64!(flush, |a| a.log2()),
+        ("ex2", Type::F32) => through64!(flush, |a| a.exp2()),
+        ("tanh", Type::F32) => through64!(flush, |a| a.tanh()),
+        ("rsqrt", Type::F64) if flush => {
+            map1(|a: f64| f64::from_bits(quiet64(1.0 / flush64(a).sqrt()).to_bits() & !0xffff_ffff))
+        }
+        ("rsqrt", Type::F64) => map1(|a: f64| quiet64(1.0 / a.sqrt())),
+        ("ex2", Type::F16) => map1(|a: u16| of_half(F16, a.into(), f64::exp2) as u16),
+        ("ex2", Type::BF16) => map1(|a: u16| of_half(BF16, a.into(), f64::exp2) as u16),
+        ("tanh", Type::F16) => map1(|a: u16| of_half(F16, a.into(), f64::tanh) as u16),
+        ("tanh", Type::BF16) => map1(|a: u16| of_half(BF16, a.into(), f64::tanh) as u16),
+        ("ex2", Type::F16x2) => map1(|a: u32| both(F16, a, f64::exp2)),
+        ("ex2", Type::BF16x2) => map1(|a: u32| both(BF16, a, f64::exp2)),
+        ("tanh", Type::F16x2) => map1(|a: u32| both(F16, a, f64::tanh)),
+        ("tanh", Type::BF16x2) => map1(|a: u32| both(BF16, a, f64::tanh)),
+        _ => return None,
+    })
+}
+
+fn both(format: Format, pair: u32, f: fn(f64) -> f64) -> u32 {
+    let half = |shift: u32| (of_half(format, u64::from(pair >> shift & 0xffff), f) as u32) << shift;
+    half(0) | half(16)
+}

@@ -1,0 +1,60 @@
+//! Which family an instruction belongs to.
+
+use super::super::ast::Instruction;
+use super::Error;
+use super::builder::Builder;
+use super::operand::Modifiers;
+
+impl<'a> Builder<'_, 'a> {
+    /// Resolves an instruction.
+    ///
+    /// # Errors
+    /// For one that is not supported, by its name.
+    pub(super) fn instruction(&mut self, instruction: &'a Instruction<'a>) -> Result<(), Error> {
+        let mut modifiers = Modifiers::of(instruction);
+        let words = &mut modifiers;
+        match instruction.opcode {
+            "add" | "sub" | "mul" | "mad" | "min" | "max" | "abs" | "neg" | "div" if is_float(instruction) => {
+                self.floating(instruction, words)?;
+            }
+            "fma" | "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "copysign" | "testp" => {
+                self.floating(instruction, words)?;
+            }
+            "add" | "addc" | "sub" | "subc" | "mad" | "madc" if carries(instruction) => {
+                self.carried(instruction, words)?
+            }
+            "add" | "sub" | "mul" | "mad" | "mul24" | "mad24" | "sad" | "div" | "rem" | "abs" | "neg" | "min"
+            | "max" | "popc" | "clz" | "bfind" | "fns" | "brev" | "bfe" | "bfi" | "bmsk" | "szext" | "dp4a"
+            | "dp2a" => {
+                self.integer(instruction, words)?;
+            }
+            "and" | "or" | "xor" | "not" | "cnot" | "lop3" | "shl" | "shr" | "shf" | "prmt" => {
+                self.logic(instruction, words)?;
+            }
+            "set" | "setp" | "selp" | "slct" => self.comparison(instruction, words)?,
+            "mov" => self.mov(instruction, words)?,
+            "cvt" => self.convert(instruction, words)?,
+            "cvta" | "isspacep" | "mapa" => self.space(instruction, words)?,
+            "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "discard" | "applypriority" => {
+                self.memory(instruction, words)?;
+            }
+            "atom" | "red" => self.atomic(instruction, words)?,
+            "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "membar" | "fence"
+            | "pmevent" | "setmaxnreg" | "griddepcontrol" => self.control(instruction, words)?,
+            "bar" | "barrier" => self.barrier(instruction, words)?,
+            "shfl" | "vote" | "match" | "activemask" | "redux" | "elect" => self.collective(instruction, words)?,
+            _ => return self.refuse(instruction),
+        }
+        self.all_taken(instruction, &modifiers)
+    }
+}
+
+/// Whether the instruction's type is a floating-point one.
+fn is_float(instruction: &Instruction<'_>) -> bool {
+    use super::super::types::Type;
+    instruction.modifiers.iter().filter_map(|word| Type::named(word)).any(Type::is_float)
+}
+
+fn carries(instruction: &Instruction<'_>) -> bool {
+    instruction.opcode.ends_with('c') || instruction.modifiers.contains(&"cc")
+}

@@ -1,0 +1,320 @@
+//! Operands: what a name or number means where an instruction takes a value of a type.
+
+use super::super::ast::{Instruction, Operand as Written};
+use super::super::execute::{lanes, memory, special};
+use super::super::program::{Constant, FUNCTION_WINDOW, constant_bits};
+use super::super::types::{Space, Type, Width};
+use super::Error;
+use super::builder::{Builder, Draft, Local, Operand};
+use super::symbols::Symbol;
+
+/// The words behind an opcode, of which each must mean something.
+pub(super) struct Modifiers<'a> {
+    words: Vec<&'a str>,
+}
+
+impl<'a> Modifiers<'a> {
+    pub(super) fn of(instruction: &Instruction<'a>) -> Modifiers<'a> {
+        Modifiers { words: instruction.modifiers.clone() }
+    }
+
+    /// Takes a word, if it is there.
+    pub(super) fn take(&mut self, word: &str) -> bool {
+        let found = self.words.iter().position(|known| *known == word);
+        found.map(|index| self.words.remove(index)).is_some()
+    }
+
+    /// Takes the first word that one of these is; answers its place among them.
+    pub(super) fn one_of(&mut self, words: &[&str]) -> Option<usize> {
+        words.iter().position(|word| self.take(word))
+    }
+
+    /// Takes the first type.
+    pub(super) fn ty(&mut self) -> Option<Type> {
+        let index = self.words.iter().position(|word| Type::named(word).is_some())?;
+        Type::named(self.words.remove(index))
+    }
+
+    /// Takes the first state space.
+    pub(super) fn space(&mut self) -> Option<Space> {
+        let index = self.words.iter().position(|word| Space::named(word).is_some())?;
+        Space::named(self.words.remove(index))
+    }
+
+    /// Takes all words that begin so.
+    pub(super) fn drop_hints(&mut self, starts: &[&str]) {
+        self.words.retain(|word| !starts.iter().any(|start| word.starts_with(start)));
+    }
+
+    pub(super) fn rest(&self) -> &[&'a str] {
+        &self.words
+    }
+}
+
+impl<'a> Builder<'_, 'a> {
+    /// A bit pattern as a constant of a type.
+    pub(super) fn bits(&mut self, ty: Type, value: u64) -> Operand {
+        self.constant(Constant::Bits(constant_bits(ty, value)), ty.width())
+    }
+
+    /// The type of an instruction.
+    pub(super) fn needed<T>(&self, instruction: &Instruction<'_>, found: Option<T>) -> Result<T, Error> {
+        found.ok_or_else(|| {
+            self.unsupported(&spelled(instruction), "the type of this instruction is missing or not supported")
+        })
+    }
+
+    /// A form of an instruction that is not supported.
+    pub(super) fn refuse<T>(&self, instruction: &Instruction<'_>) -> Result<T, Error> {
+        Err(self.unsupported(&spelled(instruction), "this instruction is not supported"))
+    }
+
+    /// Checks that no word was left over.
+    pub(super) fn all_taken(&self, instruction: &Instruction<'_>, modifiers: &Modifiers<'_>) -> Result<(), Error> {
+        match modifiers.rest() {
+            [] => Ok(()),
+            [word, ..] => {
+                Err(self.unsupported(&spelled(instruction), &format!("this instruction is not supported with .{word}")))
+            }
+        }
+    }
+
+    /// Checks how many operands there are.
+    pub(super) fn count(&self, instruction: &Instruction<'_>, counts: &[usize]) -> Result<(), Error> {
+        if counts.contains(&instruction.operands.len()) {
+            return Ok(());
+        }
+        let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
+        let message = format!("{} operands are given, {} are taken", instruction.operands.len(), counts.join(" or "));
+        Err(self.wrong(&spelled(instruction), &message))
+    }
+
+    fn fits(&self, name: &str, register: u32, declared: Type, ty: Type) -> Result<Operand, Error> {
+        // Registers of 8 and 16 bits lie in slots of 32, and their upper bits are zero.
+        let same = declared.width() == ty.width()
+            && (declared.bits() == ty.bits() || declared.width() != Width::W32 || ty.bits() == 8);
+        if same {
+            return Ok(Operand::Register(register));
+        }
+        let message = format!("this register has {} bits, and the instruction takes {}", bits(declared), bits(ty));
+        Err(self.wrong(name, &message))
+    }
+
+    /// A register that is written.
+    pub(super) fn target(&mut self, operand: &Written<'a>, ty: Type) -> Result<Operand, Error> {
+        let found = match operand {
+            Written::Name(name) => self.find_register(name).map(|found| (*name, found)),
+            Written::Component(name, component) => self.find_component(name, component).map(|found| (*name, found)),
+            _ => None,
+        };
+        match found {
+            Some((name, (register, declared))) => self.fits(name, register, declared, ty),
+            None => Err(self.wrong(&text(operand), "this is no register that could be written")),
+        }
+    }
+
+    /// A register that is written, which may be wider than the type; answers its width, too.
+    pub(super) fn wide_target(&mut self, operand: &Written<'a>, ty: Type) -> Result<(Operand, Type), Error> {
+        let declared = match operand {
+            Written::Name(name) => self.find_register(name),
+            Written::Component(name, component) => self.find_component(name, component),
+            _ => None,
+        };
+        match declared {
+            Some((register, declared)) if declared.bits() >= ty.bits() && declared != Type::Pred => {
+                Ok((Operand::Register(register), declared))
+            }
+            Some((_, declared)) => {
+                let message =
+                    format!("this register has {} bits, and the instruction needs {}", bits(declared), bits(ty));
+                Err(self.wrong(&text(operand), &message))
+            }
+            None => Err(self.wrong(&text(operand), "this is no register that could be written")),
+        }
+    }
+
+    /// A value that may come from a register wider than the type.
+    pub(super) fn wide_source(&mut self, operand: &Written<'a>, ty: Type) -> Result<(Operand, Type), Error> {
+        let declared = match operand {
+            Written::Name(name) => self.find_register(name),
+            Written::Component(name, component) => self.find_component(name, component),
+            _ => None,
+        };
+        match declared {
+            Some((register, declared)) if declared.bits() >= ty.bits() && declared != Type::Pred => {
+                Ok((Operand::Register(register), declared))
+            }
+            _ => Ok((self.source(operand, ty)?, ty)),
+        }
+    }
+
+    /// A value of a type.
+    pub(super) fn source(&mut self, operand: &Written<'a>, ty: Type) -> Result<Operand, Error> {
+        match operand {
+            Written::Name(name) => {
+                if let Some((register, declared)) = self.find_register(name) {
+                    return self.fits(name, register, declared, ty);
+                }
+                if name.starts_with('%') {
+                    return self.special(name, ty);
+                }
+                if *name == "WARP_SZ" {
+                    return Ok(self.bits(ty, 32));
+                }
+                self.address_of(name, 0, ty)
+            }
+            Written::Sum(name, offset) => self.address_of(name, *offset, ty),
+            Written::Component(name, component) => {
+                if let Some((register, declared)) = self.find_component(name, component) {
+                    return self.fits(name, register, declared, ty);
+                }
+                self.special(&format!("{name}.{component}"), ty)
+            }
+            Written::Integer(value) if ty.is_float() => {
+                // A number where the manual wants a floating-point constant.
+                let value = *value as i64 as f64;
+                Ok(self.bits(ty, if ty == Type::F64 { value.to_bits() } else { u64::from((value as f32).to_bits()) }))
+            }
+            Written::Integer(value) => Ok(self.bits(ty, *value)),
+            Written::Single(bits) => {
+                let value = if ty == Type::F64 { f64::from(f32::from_bits(*bits)).to_bits() } else { u64::from(*bits) };
+                Ok(self.bits(ty, value))
+            }
+            Written::Double(bits) => {
+                let narrow = ty == Type::F32;
+                let value = if narrow { u64::from((f64::from_bits(*bits) as f32).to_bits()) } else { *bits };
+                Ok(self.bits(ty, value))
+            }
+            _ => Err(self.wrong(&text(operand), "this is no value that the instruction could take")),
+        }
+    }
+
+    fn special(&mut self, name: &str, ty: Type) -> Result<Operand, Error> {
+        if name == "%pm" || name.starts_with("%envreg") {
+            return Ok(self.bits(ty, 0));
+        }
+        let number = special::number(name).ok_or_else(|| self.wrong(name, "this register is not declared"))?;
+        let exec = match ty.width() {
+            Width::W32 => special::read::<u32>,
+            Width::W64 => special::read::<u64>,
+            _ => return Err(self.wrong(name, "a special register is no predicate")),
+        };
+        let register = Operand::Register(self.register(ty.width()));
+        let draft = Draft { d: register, imm: number, guard: None, ..self.draft(exec) };
+        self.push(draft);
+        Ok(register)
+    }
+
+    /// The address of a variable or function in its space; of a parameter, its generic one.
+    pub(super) fn address_of(&mut self, name: &str, offset: i64, ty: Type) -> Result<Operand, Error> {
+        let width = ty.width();
+        if !matches!(width, Width::W32 | Width::W64) {
+            return Err(self.wrong(name, "this is no value of the instruction's type"));
+        }
+        let base = match self.find_variable(name) {
+            Some(Local::Memory { offset: place, .. }) => {
+                let window = if self.is_param(name) { memory::LOCAL_WINDOW } else { 0 };
+                let base = Operand::Register(self.frame_base());
+                let by = (u64::from(place) + window).wrapping_add(offset as u64);
+                let by = self.constant(Constant::Bits(by), Width::W64);
+                let sum = Operand::Register(self.register(Width::W64));
+                self.emit_always(lanes::map2(|a: u64, b: u64| a.wrapping_add(b)), sum, [base, by, Operand::Nothing]);
+                if width == Width::W64 {
+                    return Ok(sum);
+                }
+                let narrow = Operand::Register(self.register(Width::W32));
+                self.emit_always(lanes::map1(|a: u64| a as u32), narrow, [sum, Operand::Nothing, Operand::Nothing]);
+                return Ok(narrow);
+            }
+            Some(Local::Parameter { offset: place, .. }) => {
+                Constant::Bits((memory::PARAM_WINDOW + u64::from(place)).wrapping_add(offset as u64))
+            }
+            Some(Local::Program(number)) => self.variable_address(number, offset),
+            None => match self.symbols.lookup(self.module, name) {
+                Some(Symbol::Variable(number)) => self.variable_address(number, offset),
+                Some(Symbol::Function(number)) => {
+                    self.built().calls.push(number);
+                    Constant::Bits(FUNCTION_WINDOW + u64::from(number) * 16)
+                }
+                Some(Symbol::Provided(_)) => {
+                    return Err(self.unsupported(name, "the address of a function of the driver is not supported"));
+                }
+                None => return Err(self.wrong(name, "this name is not declared")),
+            },
+        };
+        Ok(self.constant(base, width))
+    }
+
+    /// Whether a variable of the function is a parameter, whose address programs take as a generic one.
+    fn is_param(&self, name: &str) -> bool {
+        let parameters = self.function.results.iter().chain(&self.function.parameters);
+        parameters.into_iter().any(|parameter| parameter.name == name)
+    }
+
+    pub(super) fn variable_address(&mut self, number: u32, offset: i64) -> Constant {
+        if self.symbols.variables[number as usize].space == Space::Shared {
+            self.built().shared.push(number);
+        }
+        Constant::Variable(number, offset)
+    }
+
+    /// An instruction without a guard.
+    pub(super) fn emit_always(&mut self, exec: super::super::program::Exec, d: Operand, [a, b, c]: [Operand; 3]) {
+        let draft = Draft { d, a, b, c, guard: None, ..self.draft(exec) };
+        self.push(draft);
+    }
+
+    /// A predicate that is written.
+    pub(super) fn predicate_target(&mut self, name: &'a str) -> Result<Operand, Error> {
+        match self.find_register(name) {
+            Some((register, Type::Pred)) => Ok(Operand::Register(register)),
+            _ => Err(self.wrong(name, "this is no predicate")),
+        }
+    }
+
+    /// A predicate that is read, perhaps negated.
+    pub(super) fn predicate(&mut self, operand: &Written<'a>) -> Result<Operand, Error> {
+        let (name, negated) = match operand {
+            Written::Name(name) => (name, false),
+            Written::Not(name) => (name, true),
+            Written::Integer(value) => return Ok(self.bits(Type::Pred, u64::from(*value != 0))),
+            _ => return Err(self.wrong(&text(operand), "this is no predicate")),
+        };
+        let register = self.predicate_target(name)?;
+        if !negated {
+            return Ok(register);
+        }
+        let other = Operand::Register(self.register(Width::Predicate));
+        self.emit_always(lanes::masks(|a, _| !a), other, [register, register, Operand::Nothing]);
+        Ok(other)
+    }
+}
+
+/// An instruction as it is written, without its operands.
+pub(super) fn spelled(instruction: &Instruction<'_>) -> String {
+    let mut text = instruction.opcode.to_owned();
+    for word in &instruction.modifiers {
+        text.push('.');
+        text.push_str(word);
+    }
+    text
+}
+
+fn text(operand: &Written<'_>) -> String {
+    match operand {
+        Written::Name(name) | Written::Sum(name, _) | Written::Not(name) => (*name).to_owned(),
+        Written::Component(name, component) => format!("{name}.{component}"),
+        Written::Pair(a, b) => format!("{a}|{b}"),
+        Written::Integer(value) => value.to_string(),
+        Written::Single(bits) => format!("0f{bits:08X}"),
+        Written::Double(bits) => format!("0d{bits:016X}"),
+        Written::Address { .. } => "[...]".to_owned(),
+        Written::Vector(_) => "{...}".to_owned(),
+        Written::List(_) => "(...)".to_owned(),
+        Written::Nothing => "_".to_owned(),
+    }
+}
+
+fn bits(ty: Type) -> u32 {
+    if ty == Type::Pred { 1 } else { ty.bits() }
+}

@@ -1,0 +1,152 @@
+//! In which order the blocks of a function lie.
+//!
+//! Of a warp's fragments, the one furthest behind in the code runs. For threads that parted to meet again as soon as they can,
+//! every block must lie in front of what follows it, and a loop must be in one piece, in front of what follows the loop. Such
+//! an order is a *weak topological order* (Bourdoncle, 1993): strongly connected components in topological order,
+//! and inside of each, without the edges to its head, the same again.
+
+/// How deep loops may nest; what is deeper keeps the order of the text.
+const DEPTH: usize = 64;
+
+/// The blocks that can be reached from the first one, in order. `next` are the successors of each block.
+pub(super) fn order(next: &[Vec<usize>]) -> Vec<usize> {
+    let mut reached = vec![false; next.len()];
+    let mut open = vec![0];
+    while let Some(block) = open.pop() {
+        if !std::mem::replace(&mut reached[block], true) {
+            open.extend(&next[block]);
+        }
+    }
+    let members: Vec<usize> = (0..next.len()).filter(|block| reached[*block]).collect();
+    let mut result = Vec::with_capacity(members.len());
+    // Pieces that are still to be put into order; the last one is the first to come.
+    let mut pieces = vec![Piece { members, head: None, depth: 0, whole: false }];
+    // The piece that a block is in, by a number that is never used twice.
+    let mut inside = vec![0_u32; next.len()];
+    let mut number = 0;
+    while let Some(piece) = pieces.pop() {
+        if piece.whole || piece.depth > DEPTH {
+            result.extend(piece.members);
+            continue;
+        }
+        number += 1;
+        piece.members.iter().for_each(|block| inside[*block] = number);
+        let parts = components(next, &piece, |block| inside[block] == number);
+        // The components come in reverse topological order, which is how they are to be pushed.
+        for mut part in parts {
+            part.sort_unstable();
+            if part.len() == 1 {
+                pieces.push(Piece { members: part, head: None, depth: 0, whole: true });
+                continue;
+            }
+            let head = head_of(next, &part, piece.head);
+            pieces.push(Piece { members: part, head: Some(head), depth: piece.depth + 1, whole: false });
+        }
+    }
+    result
+}
+
+struct Piece {
+    members: Vec<usize>,
+    /// The head of the loop that this is the body of: edges to it do not count.
+    head: Option<usize>,
+    depth: usize,
+    /// Whether it is one block.
+    whole: bool,
+}
+
+/// Where a loop is entered: the member that comes first in the text among those with an edge from outside.
+fn head_of(next: &[Vec<usize>], part: &[usize], outer: Option<usize>) -> usize {
+    let mut entered: Vec<usize> = Vec::new();
+    for (block, successors) in next.iter().enumerate() {
+        if part.binary_search(&block).is_err() {
+            entered.extend(successors.iter().filter(|target| part.binary_search(target).is_ok()));
+        }
+    }
+    entered.retain(|block| Some(*block) != outer);
+    entered.into_iter().min().unwrap_or(part[0])
+}
+
+/// Tarjan's algorithm without recursion: the strongly connected components in reverse topological order.
+fn components(next: &[Vec<usize>], piece: &Piece, inside: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
+    const UNSEEN: usize = usize::MAX;
+    let edges = |block: usize| {
+        let head = piece.head;
+        next[block].iter().copied().filter(|target| inside(*target) && Some(*target) != head).collect::<Vec<_>>()
+    };
+    let mut index = vec![UNSEEN; next.len()];
+    let mut low = vec![0; next.len()];
+    let mut on_stack = vec![false; next.len()];
+    let (mut stack, mut found, mut count) = (Vec::new(), Vec::new(), 0);
+    // The head first, then the rest as the text has it.
+    for root in piece.head.into_iter().chain(piece.members.iter().copied()) {
+        if index[root] != UNSEEN {
+            continue;
+        }
+        let mut work = vec![(root, edges(root), 0)];
+        (index[root], low[root]) = (count, count);
+        count += 1;
+        stack.push(root);
+        on_stack[root] = true;
+        while let Some((block, targets, at)) = work.last_mut() {
+            let block = *block;
+            if let Some(target) = targets.get(*at).copied() {
+                *at += 1;
+                if index[target] == UNSEEN {
+                    (index[target], low[target]) = (count, count);
+                    count += 1;
+                    stack.push(target);
+                    on_stack[target] = true;
+                    work.push((target, edges(target), 0));
+                } else if on_stack[target] {
+                    low[block] = low[block].min(index[target]);
+                }
+                continue;
+            }
+            work.pop();
+            if let Some((parent, ..)) = work.last() {
+                low[*parent] = low[*parent].min(low[block]);
+            }
+            if low[block] == index[block] {
+                let mut part = Vec::new();
+                while let Some(member) = stack.pop() {
+                    on_stack[member] = false;
+                    part.push(member);
+                    if member == block {
+                        break;
+                    }
+                }
+                found.push(part);
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(edges: &[&[usize]]) -> Vec<usize> {
+        order(&edges.iter().map(|targets| targets.to_vec()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_follows_comes_later() {
+        // A choice whose second way lies at the end of the text.
+        assert_eq!(of(&[&[1, 3], &[2], &[], &[1]]), [0, 3, 1, 2]);
+        // A block that nothing leads to is left out.
+        assert_eq!(of(&[&[2], &[2], &[]]), [0, 2]);
+    }
+
+    #[test]
+    fn a_loop_is_in_one_piece() {
+        // 0 → 1 → {2 (exit), 3 → 1}: the body 3 lies before the exit.
+        assert_eq!(of(&[&[1], &[2, 3], &[], &[1]]), [0, 1, 3, 2]);
+        // A loop in a loop, with the exits in front in the text.
+        assert_eq!(of(&[&[1], &[5, 2], &[4, 3], &[2], &[1], &[]]), [0, 1, 2, 3, 4, 5]);
+        // Entered at two places.
+        let order = of(&[&[1, 2], &[2, 3], &[1], &[]]);
+        assert_eq!((order[0], order[3], order.len()), (0, 3, 4));
+    }
+}

@@ -1,0 +1,184 @@
+//! Which registers share a place.
+//!
+//! PTX has as many registers as a program likes, mostly written once. A warp's register file would be far larger than the
+//! processor's cache if each had a place of its own. So places are shared, by linear scan: a register is alive from its
+//! first to its last use in the order of the code, loops that it lives through included. Threads of a warp that have parted use the
+//! same places, but never the same lanes of them.
+
+use super::super::types::Width;
+use super::builder::{Block, Draft, Next, Operand};
+
+/// The places of a function's registers.
+pub(super) struct Places {
+    pub of: Vec<u32>,
+    /// Bytes of all.
+    pub frame: u32,
+    /// What may be read before it is written: place and bytes.
+    pub cleared: Vec<(u32, u32)>,
+    /// How many words of 32 bits of a thread are alive at once, at most.
+    pub words: u32,
+}
+
+/// Beyond this product of blocks and registers, nothing is shared.
+const LARGEST: usize = 1 << 28;
+
+/// The registers that an instruction reads.
+fn reads(draft: &Draft) -> impl Iterator<Item = u32> {
+    let further = &draft.extra[draft.written.min(draft.extra.len())..];
+    let operands = [draft.a, draft.b, draft.c].into_iter().chain(further.iter().copied());
+    let registers = operands.filter_map(|operand| match operand {
+        Operand::Register(register) => Some(register),
+        _ => None,
+    });
+    registers.chain(draft.guard.map(|(register, _)| register))
+}
+
+/// The registers that it writes.
+fn writes(draft: &Draft) -> impl Iterator<Item = u32> {
+    let further = &draft.extra[..draft.written.min(draft.extra.len())];
+    [draft.d].into_iter().chain(further.iter().copied()).filter_map(|operand| match operand {
+        Operand::Register(register) => Some(register),
+        _ => None,
+    })
+}
+
+/// The successors of a block.
+pub(super) fn successors(block: &Block) -> Vec<usize> {
+    let mut next = Vec::new();
+    for draft in &block.drafts {
+        match &draft.next {
+            Next::Jump { to, .. } => next.push(*to),
+            Next::Indexed(targets) => next.extend(targets),
+            Next::On | Next::End => {}
+        }
+    }
+    next.sort_unstable();
+    next.dedup();
+    next
+}
+
+pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width]) -> Places {
+    let count = widths.len();
+    if order.len().saturating_mul(count) > LARGEST {
+        return apart(widths);
+    }
+    let words = count.div_ceil(64);
+    let bit = |set: &[u64], register: u32| set[register as usize / 64] >> (register % 64) & 1 == 1;
+    let set = |set: &mut [u64], register: u32| set[register as usize / 64] |= 1 << (register % 64);
+    // What each block reads before it writes it, and what it writes.
+    let mut exposed = vec![vec![0_u64; words]; blocks.len()];
+    let mut written = vec![vec![0_u64; words]; blocks.len()];
+    for index in order {
+        for draft in &blocks[*index].drafts {
+            for register in reads(draft) {
+                if !bit(&written[*index], register) {
+                    set(&mut exposed[*index], register);
+                }
+            }
+            for register in writes(draft) {
+                if draft.guard.is_none() {
+                    set(&mut written[*index], register);
+                } else if !bit(&written[*index], register) {
+                    // Where the guard does not hold, the old value stays.
+                    set(&mut exposed[*index], register);
+                }
+            }
+        }
+    }
+    // What is alive where a block begins: until nothing changes.
+    let next: Vec<Vec<usize>> = blocks.iter().map(successors).collect();
+    let mut alive = exposed.clone();
+    let mut out = vec![vec![0_u64; words]; blocks.len()];
+    loop {
+        let mut changed = false;
+        for index in order.iter().rev() {
+            for word in 0..words {
+                let after = next[*index].iter().fold(0, |all, target| all | alive[*target][word]);
+                out[*index][word] = after;
+                let before = exposed[*index][word] | (after & !written[*index][word]);
+                changed |= before != alive[*index][word];
+                alive[*index][word] = before;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    // From the first to the last place at which each register is alive. An instruction reads at an even place and writes at
+    // the odd one behind it, but one that writes several registers reads until then.
+    let mut spans = vec![(u32::MAX, 0_u32); count];
+    let mut touch = |register: u32, at: u32| {
+        let span = &mut spans[register as usize];
+        *span = (span.0.min(at), span.1.max(at));
+    };
+    let mut at = 0;
+    for index in order {
+        let each = |set: &[u64]| (0..count as u32).filter(|register| bit(set, *register)).collect::<Vec<_>>();
+        for register in each(&alive[*index]) {
+            touch(register, at);
+        }
+        for draft in &blocks[*index].drafts {
+            let late = u32::from(draft.written > 0);
+            reads(draft).for_each(|register| touch(register, at + late));
+            writes(draft).for_each(|register| touch(register, at + 1));
+            at += 2;
+        }
+        for register in each(&out[*index]) {
+            touch(register, at);
+        }
+        at += 1;
+    }
+    let entry = order.first().map_or(Vec::new(), |first| alive[*first].clone());
+    scan(&spans, widths, |register| entry.get(register as usize / 64).is_some_and(|_| bit(&entry, register)))
+}
+
+fn scan(spans: &[(u32, u32)], widths: &[Width], read_first: impl Fn(u32) -> bool) -> Places {
+    let mut by_start: Vec<u32> =
+        (0..spans.len() as u32).filter(|register| spans[*register as usize].0 != u32::MAX).collect();
+    by_start.sort_unstable_by_key(|register| (spans[*register as usize].0, *register));
+    let kinds = [Width::W128, Width::W64, Width::W32, Width::Predicate];
+    let kind = |width: Width| kinds.iter().position(|known| *known == width).unwrap_or(0);
+    let mut free: [Vec<u32>; 4] = Default::default();
+    let mut used = [0_u32; 4];
+    // What is alive, by its end.
+    let mut alive: std::collections::BinaryHeap<std::cmp::Reverse<(u32, u32)>> = Default::default();
+    let mut slots = vec![0_u32; spans.len()];
+    let (mut words, mut most) = (0_u32, 0_u32);
+    for register in by_start {
+        let (start, end) = spans[register as usize];
+        while let Some(std::cmp::Reverse((over, old))) = alive.peek().copied()
+            && over < start
+        {
+            alive.pop();
+            free[kind(widths[old as usize])].push(slots[old as usize]);
+            words -= widths[old as usize].bits().div_ceil(32);
+        }
+        let width = widths[register as usize];
+        let class = kind(width);
+        slots[register as usize] = free[class].pop().unwrap_or_else(|| {
+            used[class] += 1;
+            used[class] - 1
+        });
+        words += width.bits().div_ceil(32);
+        most = most.max(words);
+        alive.push(std::cmp::Reverse((end, register)));
+    }
+    let mut bases = [0_u32; 4];
+    let mut frame = 0;
+    for (class, width) in kinds.iter().enumerate() {
+        bases[class] = frame;
+        frame += used[class] * width.bytes();
+    }
+    let of: Vec<u32> =
+        widths.iter().zip(&slots).map(|(width, slot)| bases[kind(*width)] + slot * width.bytes()).collect();
+    let read =
+        (0..spans.len() as u32).filter(|register| spans[*register as usize].0 != u32::MAX && read_first(*register));
+    let cleared = read.map(|register| (of[register as usize], widths[register as usize].bytes())).collect();
+    Places { of, frame: frame.next_multiple_of(64), cleared, words: most }
+}
+
+/// A place for each register.
+fn apart(widths: &[Width]) -> Places {
+    let spans = vec![(0, 1); widths.len()];
+    scan(&spans, widths, |_| true)
+}

@@ -1,0 +1,299 @@
+//! What modules define, and who sees it.
+
+use super::super::ast::{Function, Linkage, Module, Statement, Value, Variable as Declared};
+use super::super::execute::services::PROVIDED;
+use super::super::program::{self, Constant, Parameter, Program, Variable};
+use super::super::types::Space;
+use super::Error;
+use std::collections::HashMap;
+
+/// What a name means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Symbol {
+    /// By its number.
+    Variable(u32),
+    Function(u32),
+    /// A function that the driver provides.
+    Provided(usize),
+}
+
+/// A function of the program.
+pub(super) struct Definition<'a> {
+    /// The module that defines it, and its text; `None` if no module does.
+    pub body: Option<(usize, &'a Function<'a>)>,
+    /// Some declaration, for its shape.
+    pub shape: &'a Function<'a>,
+}
+
+/// All symbols of the modules that are linked.
+pub(super) struct Symbols<'a> {
+    /// The names that each module sees for itself.
+    private: Vec<HashMap<&'a str, Symbol>>,
+    visible: HashMap<&'a str, Symbol>,
+    pub definitions: Vec<Definition<'a>>,
+    pub variables: Vec<Variable>,
+    /// Of each variable: its declaration, and the module that it is in.
+    declared: Vec<(usize, &'a Declared<'a>)>,
+    /// Variables that are declared inside of a function, by where their declaration lies.
+    inside: HashMap<*const Declared<'a>, u32>,
+}
+
+impl<'a> Symbols<'a> {
+    pub(super) fn collect(modules: &'a [Module<'a>]) -> Result<Symbols<'a>, Error> {
+        let mut symbols = Symbols {
+            private: vec![HashMap::new(); modules.len()],
+            visible: HashMap::new(),
+            definitions: Vec::new(),
+            variables: Vec::new(),
+            declared: Vec::new(),
+            inside: HashMap::new(),
+        };
+        for (index, module) in modules.iter().enumerate() {
+            for variable in &module.variables {
+                symbols.add_variable(index, variable)?;
+            }
+            for function in &module.functions {
+                symbols.add_function(index, function)?;
+                symbols.add_inside(index, function.body.as_deref().unwrap_or_default());
+            }
+        }
+        for (index, module) in modules.iter().enumerate() {
+            for variable in module.variables.iter().filter(|variable| variable.linkage == Linkage::Extern) {
+                if symbols.lookup(index, variable.name).is_none() {
+                    let message = "no module defines this variable";
+                    return Err(Error::new(variable.line, variable.name, message));
+                }
+            }
+        }
+        Ok(symbols)
+    }
+
+    /// What a name means in a module.
+    pub(super) fn lookup(&self, module: usize, name: &str) -> Option<Symbol> {
+        self.private[module].get(name).or_else(|| self.visible.get(name)).copied()
+    }
+
+    fn add_variable(&mut self, module: usize, variable: &'a Declared<'a>) -> Result<(), Error> {
+        if variable.linkage == Linkage::Extern && variable.space != Space::Shared {
+            return Ok(());
+        }
+        let number = self.variables.len() as u32;
+        if variable.linkage == Linkage::Private || variable.linkage == Linkage::Extern {
+            self.private[module].insert(variable.name, Symbol::Variable(number));
+        } else if let Some(Symbol::Variable(other)) = self.visible.get(variable.name) {
+            let (_, first) = self.declared[*other as usize];
+            let other = &mut self.variables[*other as usize];
+            match (first.linkage, variable.linkage) {
+                (Linkage::Common | Linkage::Weak, Linkage::Common | Linkage::Weak) => {
+                    other.size = other.size.max(variable.size());
+                    return Ok(());
+                }
+                (_, Linkage::Common | Linkage::Weak) => return Ok(()),
+                (Linkage::Common | Linkage::Weak, _) => {
+                    self.visible.insert(variable.name, Symbol::Variable(number));
+                }
+                _ => return Err(Error::new(variable.line, variable.name, "this variable is defined twice")),
+            }
+        } else {
+            self.visible.insert(variable.name, Symbol::Variable(number));
+        }
+        self.push(module, variable);
+        Ok(())
+    }
+
+    fn push(&mut self, module: usize, variable: &'a Declared<'a>) {
+        self.variables.push(Variable {
+            name: variable.name.to_owned(),
+            space: variable.space,
+            size: variable.size(),
+            align: variable.align,
+            contents: Vec::new(),
+            addresses: Vec::new(),
+            offset: 0,
+        });
+        self.declared.push((module, variable));
+    }
+
+    /// The variables of a function that outlive it.
+    fn add_inside(&mut self, module: usize, statements: &'a [Statement<'a>]) {
+        for statement in statements {
+            match statement {
+                Statement::Block(statements) => self.add_inside(module, statements),
+                Statement::Variable(variable)
+                    if matches!(variable.space, Space::Shared | Space::Global | Space::Const) =>
+                {
+                    self.inside.insert(variable, self.variables.len() as u32);
+                    self.push(module, variable);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The variable that is declared inside of a function.
+    pub(super) fn inside(&self, variable: &Declared<'a>) -> Option<u32> {
+        self.inside.get(&std::ptr::from_ref(variable)).copied()
+    }
+
+    fn add_function(&mut self, module: usize, function: &'a Function<'a>) -> Result<(), Error> {
+        let private = function.linkage == Linkage::Private && !function.entry;
+        let names = if private { &mut self.private[module] } else { &mut self.visible };
+        let body = function.body.is_some().then_some((module, function));
+        match names.get(function.name) {
+            Some(Symbol::Function(number)) => {
+                let definition = &mut self.definitions[*number as usize];
+                let weak = |function: &Function<'_>| function.linkage == Linkage::Weak;
+                match (definition.body, body) {
+                    (Some((_, first)), Some(_)) if weak(first) && !weak(function) => definition.body = body,
+                    (Some((_, first)), Some(_)) if weak(first) || weak(function) => {}
+                    (Some(_), Some(_)) => {
+                        return Err(Error::new(function.line, function.name, "this function is defined twice"));
+                    }
+                    (None, Some(_)) => *definition = Definition { body, shape: function },
+                    _ => {}
+                }
+            }
+            Some(_) => return Err(Error::new(function.line, function.name, "this name is a variable, too")),
+            None => {
+                let provided = PROVIDED.iter().position(|provided| provided.name == function.name);
+                let symbol = match provided {
+                    Some(provided) if body.is_none() => Symbol::Provided(provided),
+                    _ => {
+                        self.definitions.push(Definition { body, shape: function });
+                        Symbol::Function(self.definitions.len() as u32 - 1)
+                    }
+                };
+                names.insert(function.name, symbol);
+            }
+        }
+        // A module may declare what the driver provides, and another one define it.
+        if let (Some(Symbol::Provided(_)), Some(_)) = (self.visible.get(function.name), body) {
+            self.definitions.push(Definition { body, shape: function });
+            self.visible.insert(function.name, Symbol::Function(self.definitions.len() as u32 - 1));
+        }
+        Ok(())
+    }
+
+    /// A program with variables and functions, and no code yet.
+    pub(super) fn program(&self, modules: &[Module<'_>]) -> Result<Program, Error> {
+        let mut program = Program {
+            code: Vec::new(),
+            locations: Vec::new(),
+            operands: Vec::new(),
+            constants: Vec::new(),
+            variables: self.variables.clone(),
+            functions: Vec::new(),
+            kernels: HashMap::new(),
+            files: HashMap::new(),
+            shared: 0,
+            version: 0,
+            target: 0,
+            allocates: false,
+            max_registers: 0,
+        };
+        for module in modules {
+            program.version = program.version.max(module.version.0 * 10 + module.version.1);
+            let target = module.target.first().and_then(|name| name.strip_prefix("sm_"));
+            let digits = target.map(|target| target.trim_end_matches(|c: char| !c.is_ascii_digit()));
+            let number = digits.and_then(|digits| digits.parse().ok());
+            program.target = program.target.max(number.unwrap_or(0));
+            for (number, name) in &module.files {
+                program.files.insert(*number as u32, (*name).to_owned());
+            }
+        }
+        let declared = modules.iter().flat_map(|module| &module.functions).any(|function| function.name == "malloc");
+        program.allocates = declared;
+        for (number, definition) in self.definitions.iter().enumerate() {
+            let shape = definition.shape;
+            if shape.entry && definition.body.is_some() {
+                program.kernels.insert(shape.name.to_owned(), number as u32);
+            }
+            program.functions.push(describe(shape, definition.body.map(|(_, function)| function))?);
+        }
+        self.place_shared(&mut program);
+        for (number, (module, declared)) in self.declared.iter().enumerate() {
+            self.initialize(&mut program.variables[number], *module, declared)?;
+        }
+        Ok(program)
+    }
+
+    /// Gives shared variables their places; those of open size begin where all others end.
+    fn place_shared(&self, program: &mut Program) {
+        let mut end = 0_u64;
+        let shared = |variable: &&mut Variable| variable.space == Space::Shared;
+        for variable in program.variables.iter_mut().filter(shared).filter(|variable| variable.size > 0) {
+            variable.offset = end.next_multiple_of(variable.align);
+            end = variable.offset + variable.size;
+        }
+        let open = |variable: &&mut Variable| variable.size == 0;
+        let align = program.variables.iter_mut().filter(shared).filter(open).map(|variable| variable.align).max();
+        end = end.next_multiple_of(align.unwrap_or(1).max(16));
+        program.variables.iter_mut().filter(shared).filter(open).for_each(|variable| variable.offset = end);
+        program.shared = end;
+    }
+
+    fn initialize(&self, variable: &mut Variable, module: usize, declared: &Declared<'_>) -> Result<(), Error> {
+        let size = declared.ty.size();
+        for (index, value) in declared.initializer.iter().enumerate() {
+            let bits = match value {
+                Value::Bits(bits) => *bits,
+                Value::Single(bits) if size == 8 => f64::from(f32::from_bits(*bits)).to_bits(),
+                Value::Single(bits) => u64::from(*bits),
+                Value::Double(bits) if size == 4 => u64::from((f64::from_bits(*bits) as f32).to_bits()),
+                Value::Double(bits) => *bits,
+                Value::Address { name, offset, shift, .. } => {
+                    let constant = match self.lookup(module, name) {
+                        Some(Symbol::Variable(number)) => Constant::Variable(number, *offset),
+                        Some(Symbol::Function(number)) => {
+                            Constant::Bits(program::FUNCTION_WINDOW + u64::from(number) * 16)
+                        }
+                        _ => return Err(Error::new(declared.line, name, "this name is not defined")),
+                    };
+                    variable.addresses.push((index as u64 * size, size as u32, *shift, constant));
+                    0
+                }
+            };
+            variable.contents.extend_from_slice(&bits.to_le_bytes()[..size.min(8) as usize]);
+            if size == 16 {
+                variable.contents.extend_from_slice(&[0; 8]);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A function's shape: what is known without its code.
+fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program::Function, Error> {
+    let mut place = 0_u64;
+    let mut lay = |variable: &Declared<'_>| {
+        // In local memory everything begins with a word of its own.
+        let align = if shape.entry { variable.align } else { variable.align.max(8) };
+        let offset = place.next_multiple_of(align);
+        place = offset + if shape.entry { variable.size() } else { variable.size().next_multiple_of(8) };
+        if place > 1 << 16 {
+            return Err(Error::new(variable.line, variable.name, "the parameters are too large"));
+        }
+        Ok(Parameter { offset: offset as u32, size: variable.size() as u32 })
+    };
+    let results = shape.results.iter().map(&mut lay).collect::<Result<_, _>>()?;
+    let parameters = shape.parameters.iter().map(&mut lay).collect::<Result<_, _>>()?;
+    Ok(program::Function {
+        name: shape.name.to_owned(),
+        entry: shape.entry,
+        start: 0,
+        end: 0,
+        frame: 0,
+        cleared: Vec::new(),
+        local: if shape.entry { 0 } else { place.next_multiple_of(16) as u32 },
+        local_variables: 0,
+        parameters,
+        results,
+        max_threads: body.and_then(|body| body.max_threads),
+        registers: 0,
+        shared: Vec::new(),
+        calls: Vec::new(),
+        calls_address: false,
+        ordered: false,
+        grid_wide: false,
+    })
+}

@@ -1,0 +1,234 @@
+//! Kernels through the driver's interface: modules, libraries, links, launches, what they leave when they fail.
+
+#[macro_use]
+mod program;
+use program::*;
+use std::ffi::CStr;
+
+const SCALE: &CStr = c"
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .const .align 4 .f32 factor = 0f40000000;
+.visible .global .align 8 .u64 count;
+.visible .entry scale(.param .u64 data, .param .u32 n)
+{
+    .reg .pred %p; .reg .b32 %r<5>; .reg .f32 %f<3>; .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [data];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %tid.x;
+    mov.u32 %r3, %ctaid.x;
+    mov.u32 %r4, %ntid.x;
+    mad.lo.s32 %r2, %r3, %r4, %r2;
+    setp.ge.u32 %p, %r2, %r1;
+    @%p ret;
+    mul.wide.u32 %rd2, %r2, 4;
+    add.s64 %rd1, %rd1, %rd2;
+    ld.global.f32 %f1, [%rd1];
+    ld.const.f32 %f2, [factor];
+    mul.f32 %f1, %f1, %f2;
+    st.global.f32 [%rd1], %f1;
+    red.global.add.u64 [count], 1;
+    ret;
+}
+";
+
+fn module(program: &Program, text: &CStr) -> CUmodule {
+    let mut module = CUmodule::NULL;
+    ok!(program, cuModuleLoadData(&mut module, text.as_ptr().cast()));
+    module
+}
+
+fn function(program: &Program, module: CUmodule, name: &CStr) -> CUfunction {
+    let mut function = CUfunction::NULL;
+    ok!(program, cuModuleGetFunction(&mut function, module, name.as_ptr()));
+    function
+}
+
+/// Launches over a device buffer and a count.
+fn launch(program: &Program, function: CUfunction, grid: u32, threads: u32, data: u64, n: u32) -> CUresult {
+    let (mut data, mut n) = (data, n);
+    let mut params = [(&raw mut data).cast::<c_void>(), (&raw mut n).cast()];
+    let none = std::ptr::null_mut();
+    call!(program, cuLaunchKernel(function, grid, 1, 1, threads, 1, 1, 0, CUstream::NULL, params.as_mut_ptr(), none))
+}
+
+fn floats(program: &Program, address: u64, count: usize) -> Vec<f32> {
+    let mut host = vec![0_f32; count];
+    ok!(program, cuMemcpyDtoH_v2(host.as_mut_ptr().cast(), address, count * 4));
+    host
+}
+
+fn filled(program: &Program, values: &[f32]) -> u64 {
+    let device = program.alloc(size_of_val(values));
+    ok!(program, cuMemcpyHtoD_v2(device, values.as_ptr().cast(), size_of_val(values)));
+    device
+}
+
+#[test]
+fn a_kernel_is_work_of_its_stream() {
+    let program = Program::new();
+    let module = module(&program, SCALE);
+    let values: Vec<f32> = (0..1000).map(|value| value as f32).collect();
+    let device = filled(&program, &values);
+    let kernel = function(&program, module, c"scale");
+    assert_eq!(kernel, function(&program, module, c"scale"));
+    assert!(launch(&program, kernel, 8, 128, device, 1000).is_success());
+    // Nothing has happened yet.
+    assert_eq!(program.statistic("pending_operations"), 1);
+    let result = floats(&program, device, 1000);
+    assert!(result.iter().zip(&values).all(|(result, value)| *result == 2.0 * value));
+    // Globals and constants by name.
+    let (mut address, mut size, mut count) = (0, 0, 0_u64);
+    ok!(program, cuModuleGetGlobal_v2(&mut address, &mut size, module, c"count".as_ptr()));
+    ok!(program, cuMemcpyDtoH_v2((&raw mut count).cast(), address, size));
+    assert_eq!((size, count), (8, 1000));
+    ok!(program, cuModuleGetGlobal_v2(&mut address, &mut size, module, c"factor".as_ptr()));
+    ok!(program, cuMemcpyHtoD_v2(address, (&10_f32 as *const f32).cast(), 4));
+    assert!(launch(&program, kernel, 1, 32, device, 32).is_success());
+    assert_eq!(floats(&program, device, 33)[31..], [620.0, 64.0]);
+    fails!(program, NOT_FOUND, cuModuleGetGlobal_v2(&mut address, &mut size, module, c"scale".as_ptr()));
+    fails!(program, INVALID_VALUE, cuMemFree_v2(address));
+    ok!(program, cuModuleUnload(module));
+    fails!(program, INVALID_HANDLE, cuModuleUnload(module));
+    assert_eq!(launch(&program, kernel, 1, 32, device, 32).name(), Some("CUDA_ERROR_INVALID_HANDLE"));
+}
+
+#[test]
+fn parameters_come_in_a_buffer_too() {
+    let program = Program::new();
+    let kernel = function(&program, module(&program, SCALE), c"scale");
+    let device = filled(&program, &[3.0; 4]);
+    let mut buffer = [device, 4];
+    let mut size = 12_usize;
+    let key = |number: usize| number as *mut c_void;
+    let mut extra: [*mut c_void; 5] = [key(1), buffer.as_mut_ptr().cast(), key(2), (&raw mut size).cast(), key(0)];
+    let (none, extra) = (std::ptr::null_mut(), extra.as_mut_ptr());
+    ok!(program, cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, CUstream::NULL, none, extra));
+    assert_eq!(floats(&program, device, 4), [6.0; 4]);
+    // SAFETY: the variable is this function's; the driver reads it through a pointer.
+    unsafe { (&raw mut size).write_volatile(8) };
+    fails!(program, INVALID_VALUE, cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, CUstream::NULL, none, extra));
+}
+
+#[test]
+fn a_library_becomes_a_module_in_each_context() {
+    let program = Program::with(Config { devices: 2, ..Config::default() });
+    let (mut library, mut kernel, none) = (CUlibrary::NULL, CUkernel::NULL, std::ptr::null_mut());
+    let code = SCALE.as_ptr().cast();
+    ok!(program, cuLibraryLoadData(&mut library, code, none, none.cast(), 0, none, none.cast(), 0));
+    ok!(program, cuLibraryGetKernel(&mut kernel, library, c"scale".as_ptr()));
+    let other = program.primary(1);
+    for context in [program.context, other] {
+        ok!(program, cuCtxSetCurrent(context));
+        let device = filled(&program, &[1.0, 2.0]);
+        // A kernel's handle is good for a function's.
+        assert!(launch(&program, CUfunction(kernel.0), 1, 32, device, 2).is_success());
+        assert_eq!(floats(&program, device, 2), [2.0, 4.0]);
+        let (mut address, mut size, mut count) = (0, 0, 0_u64);
+        ok!(program, cuLibraryGetGlobal(&mut address, &mut size, library, c"count".as_ptr()));
+        ok!(program, cuMemcpyDtoH_v2((&raw mut count).cast(), address, 8));
+        assert_eq!(count, 2);
+    }
+    let (mut offset, mut size) = (0, 0);
+    ok!(program, cuKernelGetParamInfo(kernel, 1, &mut offset, &mut size));
+    assert_eq!((offset, size), (8, 4));
+    fails!(program, INVALID_VALUE, cuKernelGetParamInfo(kernel, 2, &mut offset, &mut size));
+    let mut count = 0;
+    ok!(program, cuLibraryGetKernelCount(&mut count, library));
+    assert_eq!(count, 1);
+    ok!(program, cuLibraryUnload(library));
+    fails!(program, INVALID_HANDLE, cuLibraryUnload(library));
+}
+
+#[test]
+fn a_link_joins_what_several_inputs_define() {
+    let program = Program::new();
+    let (mut link, none) = (CUlinkState::NULL, std::ptr::null_mut());
+    let mut log = [0_u8; 300];
+    let mut options = [5, 6];
+    let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), log.len() as *mut c_void];
+    ok!(program, cuLinkCreate_v2(2, options.as_mut_ptr(), values.as_mut_ptr(), &mut link));
+    let caller = c".version 8.0\n.target sm_90\n.extern .func (.param .b32 r) twice(.param .b32 a);\n.visible .entry k(.param .u64 p) {\n\
+        .reg .b64 %p; .reg .b32 %r; ld.param.u64 %p, [p]; { .param .b32 a; .param .b32 r; st.param.b32 [a], 21; call (r), twice, (a); ld.param.b32 %r, [r]; }\n\
+        st.global.u32 [%p], %r; ret; }";
+    let callee = c".version 8.0\n.target sm_90\n.visible .func (.param .b32 r) twice(.param .b32 a) { .reg .b32 %a; ld.param.u32 %a, [a]; add.u32 %a, %a, %a; st.param.b32 [r], %a; ret; }";
+    let add = |text: &CStr, name: &CStr| {
+        let (data, size) = (text.as_ptr().cast_mut().cast(), text.to_bytes_with_nul().len());
+        ok!(program, cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, data, size, name.as_ptr(), 0, none, none.cast()));
+    };
+    add(caller, c"caller.ptx");
+    let (mut image, mut size) = (std::ptr::null_mut(), 0);
+    fails!(program, INVALID_PTX, cuLinkComplete(link, &mut image, &mut size));
+    let text = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
+    assert!(text.contains("'twice'") && text.contains("line 5"), "{text}");
+    assert_eq!(values[1] as usize, text.len() + 1);
+    add(callee, c"callee.ptx");
+    ok!(program, cuLinkComplete(link, &mut image, &mut size));
+    let mut module = CUmodule::NULL;
+    ok!(program, cuModuleLoadData(&mut module, image));
+    ok!(program, cuLinkDestroy(link));
+    let device = program.alloc(4);
+    assert!(launch(&program, function(&program, module, c"k"), 1, 1, device, 0).is_success());
+    assert_eq!(floats(&program, device, 1)[0].to_bits(), 42);
+}
+
+#[test]
+fn a_kernel_that_fails_leaves_its_context_failed() {
+    let program = Program::new();
+    let kernel = function(&program, module(&program, SCALE), c"scale");
+    let device = program.alloc(16);
+    assert!(launch(&program, kernel, 1, 32, device, 32).is_success());
+    fails!(program, ILLEGAL_ADDRESS, cuCtxSynchronize());
+    let mut address = 0;
+    fails!(program, ILLEGAL_ADDRESS, cuMemAlloc_v2(&mut address, 16));
+    assert_eq!(launch(&program, kernel, 1, 32, device, 4).name(), Some("CUDA_ERROR_ILLEGAL_ADDRESS"));
+    fails!(program, ILLEGAL_ADDRESS, cuStreamSynchronize(CUstream::NULL));
+    // A new context is healthy.
+    ok!(program, cuDevicePrimaryCtxReset_v2(0));
+    ok!(program, cuCtxSetCurrent(program.primary(0)));
+    let kernel = function(&program, module(&program, SCALE), c"scale");
+    let device = filled(&program, &[1.0; 4]);
+    assert!(launch(&program, kernel, 1, 32, device, 4).is_success());
+    assert_eq!(floats(&program, device, 4), [2.0; 4]);
+}
+
+#[test]
+fn launches_are_checked() {
+    let program = Program::with(Config { launch_budget: 100_000, ..Config::default() });
+    let text = c".version 8.0\n.target sm_90\n.visible .entry loop(.param .u64 p, .param .u32 n) .maxntid 64, 1, 1 { L: bra L; ret; }";
+    let kernel = function(&program, module(&program, text), c"loop");
+    assert_eq!(launch(&program, kernel, 1, 65, 0, 0).name(), Some("CUDA_ERROR_INVALID_VALUE"));
+    assert_eq!(launch(&program, kernel, 0, 1, 0, 0).name(), Some("CUDA_ERROR_INVALID_VALUE"));
+    let (mut value, none) = (0, std::ptr::null_mut());
+    ok!(program, cuFuncGetAttribute(&mut value, 0, kernel));
+    assert_eq!(value, 64);
+    fails!(program, INVALID_VALUE, cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, CUstream::NULL, none, none));
+    let mut blocks = 0;
+    ok!(program, cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, kernel, 64, 0));
+    assert_eq!(blocks, 32);
+    assert!(launch(&program, kernel, 1, 1, 0, 0).is_success());
+    fails!(program, LAUNCH_TIMEOUT, cuCtxSynchronize());
+}
+
+#[test]
+fn a_captured_launch_runs_with_its_graph() {
+    let program = Program::new();
+    let kernel = function(&program, module(&program, SCALE), c"scale");
+    let device = filled(&program, &[1.0; 4]);
+    let stream = program.stream(CU_STREAM_NON_BLOCKING);
+    ok!(program, cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    let (mut data, mut n) = (device, 4_u32);
+    let mut params = [(&raw mut data).cast::<c_void>(), (&raw mut n).cast()];
+    let none = std::ptr::null_mut();
+    ok!(program, cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, params.as_mut_ptr(), none));
+    let (mut graph, mut exec) = (CUgraph::NULL, CUgraphExec::NULL);
+    ok!(program, cuStreamEndCapture(stream, &mut graph));
+    ok!(program, cuGraphInstantiateWithFlags(&mut exec, graph, 0));
+    assert_eq!(floats(&program, device, 4), [1.0; 4]);
+    for _ in 0..3 {
+        ok!(program, cuGraphLaunch(exec, stream));
+    }
+    ok!(program, cuStreamSynchronize(stream));
+    assert_eq!(floats(&program, device, 4), [8.0; 4]);
+}
