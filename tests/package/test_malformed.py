@@ -37,6 +37,9 @@ class Number:
         self.value = value
 
     def __index__(self) -> Any:
+        if isinstance(self.value, Exception):
+            # A new one each time: one that is kept keeps the frames that it was raised in.
+            raise type(self.value)(*self.value.args)
         if isinstance(self.value, BaseException):
             raise self.value
         return self.value
