@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy  # noqa: F401 -- pytester takes modules out that its runs have loaded, and NumPy does not load twice
 import pytest
 
 import cuarray_sim
