@@ -273,3 +273,40 @@ fn another_threads_access_is_found_too() {
     std::thread::spawn(move || read(address as *const u8)).join().unwrap();
     race(&program);
 }
+
+/// Writes the first byte of its argument.
+const KERNEL: &std::ffi::CStr = c"
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry first(.param .u64 target)
+{
+    .reg .b32 %r<2>; .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [target];
+    mov.u32 %r1, 1;
+    st.global.u8 [%rd1], %r1;
+    ret;
+}
+";
+
+#[test]
+fn a_kernel_is_in_nobodys_way_where_it_touches_nothing() {
+    for schedule in [Schedule::Lazy, Schedule::Eager] {
+        let program = Program::with(Config { schedule, ..Config::default() });
+        let (mut module, mut function) = (CUmodule::NULL, CUfunction::NULL);
+        ok!(program, cuModuleLoadData(&mut module, KERNEL.as_ptr().cast()));
+        ok!(program, cuModuleGetFunction(&mut function, module, c"first".as_ptr()));
+        let (stream, host) = (program.stream(1), program.pinned(SIZE));
+        let mut address = host as u64;
+        let mut parameters = [(&raw mut address).cast::<c_void>()];
+        let none = std::ptr::null_mut();
+        ok!(program, cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters.as_mut_ptr(), none));
+        write(host.wrapping_add(5000), 1);
+        clean(&program);
+        // It has run, and the host has not waited: nothing but the first byte is in use.
+        write(host.wrapping_add(5000), 2);
+        read(host.wrapping_add(4096));
+        clean(&program);
+        assert_eq!(read(program.pinned(SIZE)), 0);
+    }
+}

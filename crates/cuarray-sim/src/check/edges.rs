@@ -148,7 +148,12 @@ impl State {
         if let Doing::Release { block } = &doing {
             self.checks.blocks.end(block.address, operation.clone());
         }
-        self.watch_host(&doing, &operation, &clock);
+        if self.host_access.watches() {
+            match work {
+                Work::Launch(launch) => self.watch_host_for(&launch.parameters, &operation, &clock),
+                _ => self.watch_host(&doing.touches(), &operation, &clock),
+            }
+        }
         self.checks.check(Entry { operation, clock, doing });
         ticket
     }
@@ -156,8 +161,10 @@ impl State {
     /// What work has touched that did not say so before it ran.
     pub(crate) fn ran(&mut self, ticket: &Ticket, touched: &[Touched]) {
         let touches = boxes(touched);
-        let doing = Doing::Touches(touches.clone());
-        self.watch_host(&doing, &ticket.operation, &ticket.clock);
+        if self.host_access.watches() {
+            self.host_access.has_run(&ticket.operation);
+            self.watch_host(&touches, &ticket.operation, &ticket.clock);
+        }
         self.checks.resolve(ticket, touches);
     }
 

@@ -21,27 +21,19 @@ pub(crate) struct Running {
 }
 
 impl State {
-    /// An operation of a device is going to touch memory that the host may have.
-    pub(crate) fn watch_host(&mut self, doing: &Doing, operation: &Arc<Operation>, clock: &Clock) {
-        if !self.host_access.watches() {
-            return;
-        }
+    /// An operation of a device touches these bytes, some of which the host may have.
+    pub(super) fn watch_host(&mut self, touches: &[(Region, Deed)], operation: &Arc<Operation>, clock: &Clock) {
         let last = self.host_functions == 0;
-        let mut used = |region: &Region, deed| {
-            if region.row_count() <= ROWS {
-                let rows = region.rows();
-                rows.for_each(|row| self.host_access.used(row, deed != Deed::Read, operation, clock, last));
-            }
-        };
-        match doing {
-            Doing::Copy { from, to, .. } => {
-                from.iter().for_each(|from| used(from, Deed::Read));
-                used(to, Deed::Write);
-            }
-            Doing::Fill(region) => used(region, Deed::Write),
-            Doing::Touches(touches) => touches.iter().for_each(|(region, deed)| used(region, *deed)),
-            Doing::Unknown | Doing::Create { .. } | Doing::Release { .. } => {}
+        for (region, deed) in touches.iter().filter(|(region, _)| region.row_count() <= ROWS) {
+            let rows = region.rows();
+            rows.for_each(|row| self.host_access.used(row, *deed != Deed::Read, operation, clock, last));
         }
+    }
+
+    /// A kernel may do anything with memory that it is given the address of.
+    pub(super) fn watch_host_for(&mut self, parameters: &[u64], operation: &Arc<Operation>, clock: &Clock) {
+        let last = self.host_functions == 0;
+        parameters.iter().for_each(|word| self.host_access.given(*word, operation, clock, last));
     }
 
     /// Looks at what the host was met at since the last time, before the calling thread learns of anything new.
@@ -81,7 +73,7 @@ impl State {
     fn host_function_accessed(&mut self, address: u64, deed: Deed, function: &Clock, caller: Caller, doing: &Doing) {
         let operation = self.checks.remember(function.lane, caller, Vec::new(), doing);
         let State { host_access, checks, .. } = self;
-        for of in host_access.uses_of(address).filter(|of| of.writes || deed != Deed::Read) {
+        for of in host_access.uses_of(address).filter(|of| !of.unknown && (of.writes || deed != Deed::Read)) {
             if !checks.ordered(function, &of.clock) {
                 let (other, start, end) = (of.operation.clone(), address, address + 1);
                 let deed_of_other = if of.writes { Deed::Write } else { Deed::Read };

@@ -300,6 +300,13 @@ impl Checks {
             None => self.blocks.gone_at(bytes.address, bytes.length).map(|(block, by)| (block.clone(), by.clone())),
         };
         match gone {
+            // The schedule has put a release in front of work that was called before it: nothing orders the two.
+            Some((block, by)) if by.ordinal > operation.ordinal => {
+                let missing = advice::missing(self, operation, &by) + &more;
+                let bytes = Some(Range { address: block.address, length: block.size });
+                let freed = Party { operation: by, deed: Deed::Release, bytes };
+                self.find(Kind::FreeBeforePendingWork, range, None, vec![party, freed], Some(missing));
+            }
             Some((block, by)) => {
                 let freed = Party {
                     operation: by,
@@ -350,6 +357,19 @@ impl Checks {
 }
 
 impl Doing {
+    /// The boxes that are known to be read and written.
+    fn touches(&self) -> Vec<(Region, Deed)> {
+        match self {
+            Doing::Fill(region) => vec![(*region, Deed::Write)],
+            Doing::Copy { from, to, .. } => {
+                let from = from.iter().map(|from| (*from, Deed::Read));
+                from.chain([(*to, Deed::Write)]).collect()
+            }
+            Doing::Touches(touches) => touches.clone(),
+            Doing::Unknown | Doing::Create { .. } | Doing::Release { .. } => Vec::new(),
+        }
+    }
+
     /// What is known to be touched.
     fn accesses(&self) -> Box<[Access]> {
         match self {

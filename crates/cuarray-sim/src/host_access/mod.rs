@@ -53,6 +53,8 @@ struct Watched {
 pub(crate) struct Use {
     bytes: (u64, u64),
     pub writes: bool,
+    /// Whether it is only that a kernel was given the address: what it does there is known when it has run.
+    pub unknown: bool,
     /// The operation that uses them so, and what it knows; of several of one lane the last.
     pub operation: Arc<Operation>,
     pub clock: Clock,
@@ -118,13 +120,39 @@ impl HostAccess {
         clock: &Clock,
         last: bool,
     ) {
-        let Some((address, area)) = self.areas.range_mut(..bytes.1).next_back() else { return };
-        if bytes.0 >= area.behind {
+        let of = Use { bytes, writes, unknown: false, operation: operation.clone(), clock: clock.clone() };
+        self.add_use(of, last);
+    }
+
+    /// A kernel is given an address, and may do anything with the allocation that it lies in.
+    pub(crate) fn given(&mut self, address: u64, operation: &Arc<Operation>, clock: &Clock, last: bool) {
+        let Some((start, area)) = self.areas.range(..=address).next_back() else { return };
+        if address < area.behind {
+            let (bytes, operation, clock) = ((*start, area.behind), operation.clone(), clock.clone());
+            self.add_use(Use { bytes, writes: true, unknown: true, operation, clock }, last);
+        }
+    }
+
+    /// A kernel has run: from now on only what it has [used](HostAccess::used) counts.
+    pub(crate) fn has_run(&mut self, operation: &Arc<Operation>) {
+        for address in &self.active {
+            let Some(area) = self.areas.get_mut(address) else { continue };
+            let before = area.uses.len();
+            area.uses.retain(|of| !of.unknown || !Arc::ptr_eq(&of.operation, operation));
+            if area.uses.len() < before {
+                self.stale.insert(*address);
+                self.changed.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn add_use(&mut self, of: Use, last: bool) {
+        let Some((address, area)) = self.areas.range_mut(..of.bytes.1).next_back() else { return };
+        if of.bytes.0 >= area.behind {
             return;
         }
-        let same = |of: &Use| last && (of.bytes, of.writes, of.clock.lane) == (bytes, writes, clock.lane);
-        let index = area.uses.iter().position(same);
-        let of = Use { bytes, writes, operation: operation.clone(), clock: clock.clone() };
+        let key = |of: &Use| (of.bytes, of.writes, of.unknown, of.clock.lane);
+        let index = area.uses.iter().position(|other| last && key(other) == key(&of));
         match index {
             Some(index) => {
                 area.uses[index] = of;

@@ -17,6 +17,7 @@ mod graphs;
 mod handles;
 mod host_functions;
 mod host_memory;
+mod kernels;
 mod leaks;
 mod pools;
 mod streams;
@@ -56,7 +57,7 @@ macro_rules! pairs {
 }
 use pairs;
 
-const ALL: [&[Pair]; 14] = [
+const ALL: [&[Pair]; 15] = [
     bounds::PAIRS,
     default_streams::PAIRS,
     devices::PAIRS,
@@ -66,6 +67,7 @@ const ALL: [&[Pair]; 14] = [
     handles::PAIRS,
     host_functions::PAIRS,
     host_memory::PAIRS,
+    kernels::PAIRS,
     leaks::PAIRS,
     pools::PAIRS,
     streams::PAIRS,
@@ -172,7 +174,7 @@ macro_rules! themes {
     )*};
 }
 themes! {
-    bounds default_streams devices events frees graphs handles host_functions host_memory leaks pools streams threads
+    bounds default_streams devices events frees graphs handles host_functions host_memory kernels leaks pools streams threads
     uninitialized
 }
 
