@@ -262,7 +262,7 @@ fn what_is_done_is_not_waited_for() {
     busy.synchronize().unwrap();
     let counts = Counts::of(&fixture);
     data.ordering(None).before(&then, Access::Write).unwrap();
-    data.ordering(None).synchronize().unwrap();
+    data.ordering(None).synchronize(Access::Write).unwrap();
     assert_eq!(counts.since(&fixture), (0, 0, 0));
     assert!(data.memory.pending().is_idle());
 }

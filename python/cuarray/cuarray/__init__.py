@@ -18,6 +18,7 @@ that cannot be taken as asked, ``CudaError`` for the driver.
 
 from cuarray._core import (
     AutoSynchronize,
+    Borrow,
     Config,
     CudaError,
     DeviceArray,
@@ -29,6 +30,7 @@ from cuarray._core import (
     Stream,
     __version__,
     as_cuda_array,
+    borrow,
     config,
     default_stream,
     device_array,
@@ -53,6 +55,7 @@ from cuarray._core import (
 
 __all__ = [
     "AutoSynchronize",
+    "Borrow",
     "Config",
     "CudaError",
     "DeviceArray",
@@ -64,6 +67,7 @@ __all__ = [
     "Stream",
     "__version__",
     "as_cuda_array",
+    "borrow",
     "config",
     "default_stream",
     "device_array",

@@ -9,6 +9,7 @@ from numpy import ndarray as _ndarray
 
 __all__ = [
     "AutoSynchronize",
+    "Borrow",
     "Config",
     "CudaError",
     "DLPackTensor",
@@ -22,6 +23,7 @@ __all__ = [
     "Stream",
     "__version__",
     "as_cuda_array",
+    "borrow",
     "config",
     "default_stream",
     "device_array",
@@ -57,7 +59,12 @@ class _SupportsCudaArrayInterface(Protocol):
 class _SupportsDLPack(Protocol):
     def __dlpack__(self, *, stream: Any = None) -> object: ...
 
+class _HasHandle(Protocol):
+    @property
+    def handle(self) -> Any: ...
+
 _StreamLike: TypeAlias = "Stream | _SupportsCudaStream | int"
+_EventLike: TypeAlias = "Event | _HasHandle | int"
 
 class CudaError(RuntimeError):
     name: str | None
@@ -96,6 +103,14 @@ class Stream:
 @final
 class AutoSynchronize:
     def __enter__(self) -> Stream: ...
+    def __exit__(
+        self,
+        *_exception: type[BaseException] | BaseException | TracebackType | None,
+    ) -> None: ...
+
+@final
+class Borrow:
+    def __enter__(self) -> DeviceArray: ...
     def __exit__(
         self,
         *_exception: type[BaseException] | BaseException | TracebackType | None,
@@ -286,6 +301,7 @@ class DeviceArray:
     def split(self, section: SupportsIndex) -> list[DeviceArray]: ...
     def bind(self, stream: _StreamLike | None) -> DeviceArray: ...
     def host_view(self) -> _ndarray[Any, Any]: ...
+    def record_stream(self, stream: _StreamLike, *, readonly: bool = False) -> None: ...
     def get_ipc_handle(self) -> IpcHandle: ...
 
 def as_cuda_array(
@@ -298,6 +314,19 @@ def as_cuda_array(
     dtype: Any = None,
     bounds: bool = False,
 ) -> DeviceArray: ...
+def borrow(
+    obj: _SupportsCudaArrayInterface,
+    stream: _StreamLike,
+    readonly: bool = False,
+    *,
+    sync: bool = True,
+    event: _EventLike | None = None,
+    strict: bool = True,
+    mask: Literal["keep", "ignore", "error"] | None = None,
+    mask_format: Literal["bits"] | None = None,
+    dtype: Any = None,
+    bounds: bool = False,
+) -> Borrow: ...
 def from_cuda_array_interface(
     desc: dict[str, Any],
     owner: object | None = None,

@@ -17,10 +17,19 @@ use std::{
 pub struct Event {
     context: Context,
     raw: CUevent,
-    /// Given back to the context's pool instead of being destroyed.
-    pooled: bool,
+    keep: Keep,
     /// A call refused the event, so it must not come out of the pool again.
     spoiled: AtomicBool,
+}
+
+/// What becomes of an event when it is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keep {
+    Owned,
+    /// It goes back to the context's pool.
+    Pooled,
+    /// It is somebody else's.
+    External,
 }
 
 impl Event {
@@ -33,7 +42,17 @@ impl Event {
         let flags = if timing { CU_EVENT_DEFAULT } else { CU_EVENT_DISABLE_TIMING };
         // SAFETY: the driver writes one handle, which outlives the call.
         unsafe { call!(context.driver(), cuEventCreate(&mut raw, flags)) }?;
-        Ok(Event { context: context.clone(), raw, pooled: false, spoiled: AtomicBool::new(false) })
+        Ok(Event { context: context.clone(), raw, keep: Keep::Owned, spoiled: AtomicBool::new(false) })
+    }
+
+    /// An event that somebody else made; it is not destroyed here. It may be of another context than `context`, in which its
+    /// calls are made.
+    ///
+    /// # Safety
+    /// `handle` is an event of that driver's, and it lives for as long as this does.
+    pub unsafe fn external(context: &Context, handle: usize) -> Event {
+        let raw = CUevent(handle);
+        Event { context: context.clone(), raw, keep: Keep::External, spoiled: AtomicBool::new(false) }
     }
 
     /// Lets the event stand for all that `stream` has been given so far. The stream is one of the event's context; a
@@ -99,11 +118,11 @@ impl Event {
 
     /// The event with that handle, which goes back to the context's pool.
     pub(super) fn pooled(context: &Context, raw: CUevent) -> Event {
-        Event { context: context.clone(), raw, pooled: true, spoiled: AtomicBool::new(false) }
+        Event { context: context.clone(), raw, keep: Keep::Pooled, spoiled: AtomicBool::new(false) }
     }
 
     pub(super) fn into_pooled(mut self) -> Event {
-        self.pooled = true;
+        self.keep = Keep::Pooled;
         self
     }
 
@@ -124,7 +143,10 @@ impl Event {
 impl Drop for Event {
     fn drop(&mut self) {
         let spoiled = *self.spoiled.get_mut();
-        if self.pooled && !spoiled && self.context.free_events().put(self.raw) {
+        if self.keep == Keep::External {
+            return;
+        }
+        if self.keep == Keep::Pooled && !spoiled && self.context.free_events().put(self.raw) {
             return;
         }
         let destroyed = self.context.push().and_then(|_current| {

@@ -125,7 +125,7 @@ impl Release {
         let others = Stream::legacy_default(self.allocation.context());
         capture::of(&others)?;
         if wait {
-            self.pending.synchronize()?;
+            self.pending.synchronize(Access::Write)?;
         } else if !self.pending.is_done()? || !others.is_done()? {
             return Ok(false);
         }

@@ -144,14 +144,14 @@ impl Ordering {
         self.pending.before(stream, access)
     }
 
-    /// Waits on the host for all that is enqueued on the data.
-    pub fn synchronize(&self) -> Result<()> {
+    /// Waits on the host for all that is enqueued on the data and that `access` has to come after.
+    pub fn synchronize(&self, access: Access) -> Result<()> {
         match (&self.event, &self.home) {
             (Some(event), _) => event.synchronize()?,
             (None, Some(home)) => synchronize(home)?,
             (None, None) => {}
         }
-        self.pending.synchronize()
+        self.pending.synchronize(access)
     }
 
     /// The stream to name to a consumer, in which all work is ordered that it has to wait for; `None` if there is none

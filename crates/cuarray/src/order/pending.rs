@@ -137,16 +137,16 @@ impl Pending {
         Ok(work.entries.iter().all(|entry| entry.capture.is_some()) && work.exported_and_busy()?.is_none())
     }
 
-    /// Waits on the host for all pending work.
-    pub fn synchronize(&self) -> Result<()> {
+    /// Waits on the host for the pending work that `access` has to come after.
+    pub fn synchronize(&self, access: Access) -> Result<()> {
         let (events, exported) = {
             let mut work = self.lock();
             if work.is_empty() {
                 return Ok(());
             }
             work.forget_done();
-            let running = work.entries.iter().filter(|entry| entry.capture.is_none());
-            (running.map(|entry| entry.event.clone()).collect::<Vec<_>>(), work.exported_and_busy()?.cloned())
+            let due = work.entries.iter().filter(|entry| entry.capture.is_none() && entry.concerns(access));
+            (due.map(|entry| entry.event.clone()).collect::<Vec<_>>(), work.exported_and_busy()?.cloned())
         };
         events.iter().try_for_each(|event| event.synchronize())?;
         exported.as_ref().map_or(Ok(()), super::synchronize)

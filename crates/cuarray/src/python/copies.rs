@@ -122,7 +122,7 @@ impl PyDeviceArray {
             let home = || data.iter().find_map(|(data, _)| data.home());
             let Some(on) = given.as_ref().or_else(home).cloned() else {
                 order::may_wait(&Stream::legacy_default(&context))?;
-                data.iter().try_for_each(|(data, _)| data.synchronize())?;
+                data.iter().try_for_each(|(data, access)| data.synchronize(*access))?;
                 return run(None);
             };
             let remembered = given.is_some() || (data[0].0.home().is_some() && !wait);

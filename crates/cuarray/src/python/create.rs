@@ -4,6 +4,7 @@ use super::{
     bounds, config,
     device_array::PyDeviceArray,
     dtype::Element,
+    event,
     host::{self, HostArray},
     import::{self, Reading, shown, type_name},
     mask::ArrayMask,
@@ -14,7 +15,7 @@ use super::{
 };
 use crate::{
     Dims, Error, Interface, Layout, Result, StreamEntry, Strides,
-    driver::{Allocation, Context, MemoryKind, Stream},
+    driver::{Allocation, Context, Event, MemoryKind, Stream},
     order::{self, Memory},
 };
 use pyo3::{
@@ -67,25 +68,26 @@ pub(super) fn adopt<'py>(
     if options.bounds {
         bounds::verify(py, &interface, mask.as_ref().map(ArrayMask::interface))?;
     }
-    if sync {
-        wait(py, &interface)?;
+    if sync && config::sync() {
+        wait(py, &interface, event::entry(dict, &interface)?)?;
         if let Some(mask) = &mask {
-            wait(py, mask.interface())?;
+            wait(py, mask.interface(), None)?;
         }
     }
     Ok(Bound::new(py, PyDeviceArray::foreign(interface, owner).with_mask(mask))?)
 }
 
-/// Clauses S2 and N1: the host waits for the producer's stream.
-fn wait(py: Python<'_>, interface: &Interface) -> Result<()> {
+/// Clauses S2 and N1: the host waits for the producer's stream, or for the event that stands in its place (X2).
+fn wait(py: Python<'_>, interface: &Interface, event: Option<event::Handle>) -> Result<()> {
     let Some(handle) = interface.stream().handle() else { return Ok(()) };
-    if !config::sync() {
-        return Ok(());
-    }
     py.detach(|| {
         let context = context_of(interface.data())?;
         let _current = context.push()?;
-        order::synchronize(&stream::external(handle)?)
+        let stream = stream::external(handle)?;
+        let Some(event) = event else { return order::synchronize(&stream) };
+        order::may_wait(&stream)?;
+        // SAFETY: the handle is the producer's word for a live event, as its stream is.
+        unsafe { Event::external(&context, event.0) }.synchronize()
     })
 }
 

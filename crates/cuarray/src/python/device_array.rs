@@ -1,7 +1,9 @@
 //! `DeviceArray`: an interface, what keeps its memory alive, and its default stream.
 
 use super::{
-    assign, config,
+    assign,
+    borrow::Loan,
+    config,
     dlpack::{
         exchange,
         produce::{self, Request},
@@ -44,6 +46,8 @@ use std::sync::{Arc, OnceLock};
 /// [[1.0, 2.0], [3.0, 4.0]]
 #[pyclass(frozen, weakref, name = "DeviceArray", module = "cuarray")]
 pub struct PyDeviceArray {
+    /// Of a borrowed array and its views: whether it still is. Dropped first, for what ends a borrow needs what is behind it.
+    loan: Option<Arc<Loan>>,
     /// Boxed: an import moves the array several times on its way here.
     interface: Box<Interface>,
     owner: Option<Py<PyAny>>,
@@ -61,6 +65,7 @@ impl PyDeviceArray {
     pub(super) fn foreign(interface: impl Into<Box<Interface>>, owner: Option<Py<PyAny>>) -> PyDeviceArray {
         let interface = interface.into();
         PyDeviceArray {
+            loan: None,
             interface,
             owner,
             stream: None,
@@ -84,6 +89,22 @@ impl PyDeviceArray {
         PyDeviceArray { pending, ..PyDeviceArray::with_stream(interface, memory.into_any(), stream) }
     }
 
+    /// An array that is borrowed for work in `stream`. What is enqueued on it elsewhere is ordered there, so that nothing but its
+    /// stream has to be known when the loan ends.
+    pub(super) fn lent(
+        interface: Interface,
+        owner: Option<Py<PyAny>>,
+        stream: Py<PyStream>,
+        loan: Arc<Loan>,
+    ) -> PyDeviceArray {
+        PyDeviceArray { loan: Some(loan), stream: Some(stream), ..PyDeviceArray::foreign(interface, owner) }
+    }
+
+    /// Refuses the use of an array that was borrowed and given back.
+    pub(super) fn check_loan(&self) -> Result<()> {
+        self.loan.as_ref().map_or(Ok(()), |loan| loan.check())
+    }
+
     /// The same array with `mask`.
     pub(super) fn with_mask(self, mask: Option<ArrayMask>) -> PyDeviceArray {
         PyDeviceArray { mask, ..self }
@@ -99,7 +120,8 @@ impl PyDeviceArray {
         let interface = Box::new(interface);
         let stream = self.stream.as_ref().map(|stream| stream.clone_ref(py));
         let pending = OnceLock::from(self.pending().clone());
-        PyDeviceArray { stream, pending, ..PyDeviceArray::foreign(interface, self.owner(py)) }
+        let loan = self.loan.clone();
+        PyDeviceArray { loan, stream, pending, ..PyDeviceArray::foreign(interface, self.owner(py)) }
     }
 
     /// The same array, mask included, with another default stream, which is what `interface` names.
@@ -142,11 +164,16 @@ impl PyDeviceArray {
     }
 
     /// What orders work on the memory.
+    ///
+    /// # Errors
+    /// Unsupported: it was borrowed, and has been given back.
     pub(super) fn ordering(&self) -> Result<Ordering> {
+        self.check_loan()?;
         let home = self.default_stream()?;
         // A stream that came as an object is one whose memory may be ours to free, and so outlive a stream that is not.
-        let outlives =
-            self.stream.is_some() && home.as_ref().is_some_and(|home| !home.is_owned() && home.handle() != 1);
+        let outlives = self.loan.is_none()
+            && self.stream.is_some()
+            && home.as_ref().is_some_and(|home| !home.is_owned() && home.handle() != 1);
         let ordering = Ordering::new(home, self.pending().clone());
         Ok(if outlives { ordering.outliving_home() } else { ordering })
     }
@@ -165,10 +192,12 @@ impl PyDeviceArray {
 
     /// What orders work on the memory as a source of another array's: nothing where the user has switched that off.
     pub(super) fn source_ordering(&self) -> Result<Option<Ordering>> {
+        self.check_loan()?;
         if config::sync() { self.ordering().map(Some) } else { Ok(None) }
     }
 
     pub(super) fn attributes(&self) -> Result<Option<PointerAttributes>> {
+        self.check_loan()?;
         if self.interface.layout().is_empty() {
             return Ok(None);
         }
@@ -186,6 +215,7 @@ impl PyDeviceArray {
     /// The interface as other libraries read it (version 3, or what `cuarray.config.export_version` says).
     #[getter(__cuda_array_interface__)]
     fn cuda_array_interface<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
+        self.check_loan()?;
         let dict = self.template.dictionary(py, &self.interface)?;
         // Clauses P1 to P3: work that the default stream does not remember is joined into it, or into a stream made for that.
         if let Some(pending) = self.pending.get()
@@ -285,10 +315,26 @@ impl PyDeviceArray {
         self.interface.nbytes()
     }
 
-    /// The address of the first element.
+    /// The address of the first element. BufferError where the array was borrowed, and has been given back.
     #[getter]
-    fn ptr(&self) -> u64 {
-        self.interface.data()
+    fn ptr(&self) -> Result<u64> {
+        self.check_loan()?;
+        Ok(self.interface.data())
+    }
+
+    /// Says that work on the array has been enqueued in `stream` by others: a kernel, another library's copy. What comes next on
+    /// the array comes after it: cuarray's own work, a consumer in the exported stream (clause P2), the release of the memory.
+    ///
+    /// To be called after the work is enqueued. `readonly=True` says that it only reads, so that others that read need not wait.
+    /// Driver calls: cuEventRecord, and cuStreamWaitEvent where the array has a default stream.
+    ///
+    /// >>> a, s = cuarray.to_device([1, 2, 3]), cuarray.stream()
+    /// >>> a.record_stream(s)  # after a launch in s
+    #[pyo3(signature = (stream, *, readonly=false))]
+    fn record_stream(&self, py: Python<'_>, stream: &Bound<'_, PyAny>, readonly: bool) -> Result<()> {
+        let (ordering, stream) = (self.ordering()?, stream::argument(stream)?);
+        let access = if readonly { Access::Read } else { Access::Write };
+        py.detach(|| ordering.record(&stream, access))
     }
 
     /// Whether the elements must not be written.
@@ -623,7 +669,10 @@ impl PyDeviceArray {
         if self.mask.is_some() {
             text += ", masked";
         }
-        text + &format!(", ptr={:#x})", self.interface.data())
+        match self.check_loan() {
+            Ok(()) => text + &format!(", ptr={:#x})", self.interface.data()),
+            Err(_) => text + ", given back)",
+        }
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

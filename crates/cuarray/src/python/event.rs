@@ -1,8 +1,15 @@
 //! Events as Python sees them.
 
-use super::{runtime, stream};
-use crate::{Result, driver::Event};
-use pyo3::prelude::*;
+use super::{
+    import::{self, type_name},
+    runtime, stream,
+};
+use crate::{Error, Interface, Result, StreamEntry, driver::Event};
+use pyo3::{
+    intern,
+    prelude::*,
+    types::{PyBool, PyDict, PyInt},
+};
 
 /// A CUDA event: a point in a stream's work.
 ///
@@ -75,4 +82,63 @@ fn or_default(stream: Option<&Bound<'_, PyAny>>) -> Result<crate::driver::Stream
 #[pyo3(signature = (timing=true))]
 pub(super) fn event(py: Python<'_>, timing: bool) -> Result<PyEvent> {
     py.detach(|| Ok(PyEvent { event: Event::new(&runtime::driver()?.default_context()?, timing)? }))
+}
+
+/// A `cudaEvent_t` that somebody else keeps; never 0.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Handle(pub(super) usize);
+
+/// The event that an argument means: one of ours, a handle, or an object with an attribute `handle` that is one.
+///
+/// # Errors
+/// `TypeError` where it is none of these; `ValueError` for a number that is no handle.
+pub(super) fn argument(value: &Bound<'_, PyAny>) -> Result<Handle> {
+    if let Ok(event) = value.cast::<PyEvent>() {
+        return Ok(Handle(event.get().event.handle()));
+    }
+    let py = value.py();
+    let number = match value.getattr_opt(intern!(py, "handle"))? {
+        // A number as ctypes has it, or as an object of a binding that converts to one.
+        Some(handle) => match handle.getattr_opt(intern!(py, "value"))? {
+            Some(number) => number,
+            None => handle,
+        },
+        None => value.clone(),
+    };
+    let is_number = number.is_instance_of::<PyInt>() && !number.is_instance_of::<PyBool>();
+    let number = match is_number || value.is(&number) {
+        true => number,
+        false => number.call_method0(intern!(py, "__int__"))?,
+    };
+    if !number.is_instance_of::<PyInt>() || number.is_instance_of::<PyBool>() {
+        return Err(Error::not_an_array(format!(
+            "a {} is no event; a cuarray event, an object with a handle, or a handle (int) is expected",
+            type_name(value)
+        )));
+    }
+    match number.extract::<usize>() {
+        Ok(handle) if handle != 0 => Ok(Handle(handle)),
+        _ => Err(Error::argument(format!("{number} is no event handle; an int from 1 to 2**64 - 1 is expected"))),
+    }
+}
+
+/// What an interface has under `event` (clause X2, an extension of ours): an event behind all work on the data that was pending
+/// when the interface was made, in the stream that `stream` names, to be waited for in its place. It means nothing where there
+/// is no `stream`.
+///
+/// # Errors
+/// Key `event`: what stands there is no event handle.
+pub(super) fn entry(dict: &Bound<'_, PyDict>, interface: &Interface) -> Result<Option<Handle>> {
+    if interface.stream() == StreamEntry::None {
+        return Ok(None);
+    }
+    let Some(value) = dict.get_item(intern!(dict.py(), "event"))?.filter(|value| !value.is_none()) else {
+        return Ok(None);
+    };
+    let expected = "None or a cudaEvent_t (int)";
+    let number = import::integer(&value, "event", expected)?;
+    match usize::try_from(number) {
+        Ok(handle) if handle != 0 => Ok(Some(Handle(handle))),
+        _ => Err(Error::entry("event", format!("{number} is no event; {expected} is expected"))),
+    }
 }

@@ -19,6 +19,7 @@ use crate::{
     Dims, Error, Interface, Layout, Result, StreamEntry, Strides, TypeStr,
     driver::{CUresult, IpcMemHandle, IpcMemory},
     layout::Tuple,
+    order::Access,
 };
 use pyo3::{
     PyTraverseError, PyVisit,
@@ -79,7 +80,7 @@ pub(super) fn handle_of(array: &PyDeviceArray, py: Python<'_>) -> Result<PyIpcHa
     let enqueued = array.ordering()?;
     let imported = owner.as_ref().and_then(|owner| owner.bind(py).cast::<PyIpcMemory>().ok().map(Bound::get));
     let place = py.detach(|| {
-        enqueued.synchronize()?;
+        enqueued.synchronize(Access::Write)?;
         if interface.byte_range().is_empty() {
             return Ok(None);
         }

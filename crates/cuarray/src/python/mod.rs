@@ -9,6 +9,7 @@
 mod allocate;
 mod as_cuda_array;
 mod assign;
+pub mod borrow;
 mod bounds;
 pub mod config;
 mod copies;
@@ -53,11 +54,13 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::PyStream>()?;
     module.add_class::<stream::PyAutoSynchronize>()?;
     module.add_class::<event::PyEvent>()?;
+    module.add_class::<borrow::PyBorrow>()?;
     module.add_class::<config::PyConfig>()?;
     module.add("CudaError", module.py().get_type::<crate::error::CudaError>())?;
     module.add("config", Bound::new(module.py(), config::PyConfig::from_environment()?)?)?;
     for function in [
         as_cuda_array::function(module)?,
+        wrap_pyfunction!(borrow::borrow, module)?,
         wrap_pyfunction!(create::from_cuda_array_interface, module)?,
         wrap_pyfunction!(dlpack::consume::from_dlpack, module)?,
         wrap_pyfunction!(create::is_cuda_array, module)?,

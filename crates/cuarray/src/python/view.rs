@@ -245,7 +245,7 @@ pub(super) fn bind<'py>(
     let old = array.ordering()?;
     let interface = array.interface().clone();
     let Some(stream) = stream else {
-        py.detach(|| old.synchronize())?;
+        py.detach(|| old.synchronize(Access::Write))?;
         return Ok(Bound::new(py, array.bound_to(py, interface.with_stream(StreamEntry::None), None))?);
     };
     let new = stream::kept(stream)?;
@@ -270,6 +270,6 @@ pub(super) fn host_view<'py>(array: &PyDeviceArray, py: Python<'py>) -> Result<B
         ));
     }
     let ordering = array.ordering()?;
-    py.detach(|| ordering.synchronize())?;
+    py.detach(|| ordering.synchronize(Access::Write))?;
     HostMemory::array(py, address, interface, array.owner(py))
 }

@@ -1,0 +1,365 @@
+"""`borrow`: ordered before and after, without a wait; and over when it is over."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import driver_probe
+import numpy as np
+import pytest
+from driver_probe import ForeignStream, held
+from producers import Producer, describe, foreign
+
+import cuarray
+
+pytestmark = pytest.mark.usefixtures("driver")
+
+OLD, NEW = 1, 9
+
+
+@pytest.fixture
+def theirs() -> Iterator[ForeignStream]:
+    stream = ForeignStream()
+    yield stream
+    stream.destroy()
+
+
+@pytest.fixture
+def ours() -> Iterator[ForeignStream]:
+    stream = ForeignStream()
+    yield stream
+    stream.destroy()
+
+
+@pytest.fixture
+def memory() -> cuarray.DeviceArray:
+    return cuarray.to_device(np.full(4, OLD, np.uint8))
+
+
+def producers(memory: cuarray.DeviceArray, stream: ForeignStream) -> dict[str, Any]:
+    return {"foreign": foreign(memory, stream=stream.handle), "bound": memory.bind(stream)}
+
+
+@pytest.mark.parametrize("kind", ["foreign", "bound"])
+def test_it_waits_for_the_producer_and_the_producer_for_it(
+    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, kind: str
+) -> None:
+    producer = producers(memory, theirs)[kind]
+    target = cuarray.to_device(np.zeros(4, np.uint8), stream=ours)
+    with held(theirs.handle) as hold:
+        driver_probe.fill(memory.ptr, NEW, 4, theirs.handle)
+        with cuarray.borrow(producer, ours) as array:
+            assert array.stream is not None
+            assert array.stream.handle == ours.handle
+            assert array.__cuda_array_interface__["stream"] == ours.handle
+            target.copy_to_device(array, stream=ours)
+        assert hold.is_held
+        assert not driver_probe.is_done(ours.handle)
+        hold.let_go()
+        driver_probe.synchronize(ours.handle)
+    assert target.copy_to_host().tolist() == [NEW] * 4
+    with cuarray.borrow(producer, ours) as array:
+        hold = driver_probe.Held(ours.handle)
+        target.copy_to_device(array, stream=ours)
+    # The producer goes on: not before the borrower is done.
+    driver_probe.fill(memory.ptr, 5, 4, theirs.handle)
+    assert not driver_probe.is_done(theirs.handle)
+    hold.finish()
+    driver_probe.synchronize(theirs.handle)
+    assert target.copy_to_host().tolist() == [NEW] * 4
+    assert memory.copy_to_host().tolist() == [5] * 4
+
+
+ENDS: dict[str, Callable[[Any], None]] = {
+    "exit": lambda borrow: borrow.__exit__(None, None, None),
+    "drop": lambda borrow: None,
+}
+
+
+@pytest.mark.parametrize("end", list(ENDS))
+def test_without_a_with_it_ends_with_the_last_array(
+    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, end: str
+) -> None:
+    borrow = cuarray.borrow(foreign(memory, stream=theirs.handle), ours)
+    array = borrow.__enter__()
+    part = array[1:]
+    with held(ours.handle) as hold:
+        ENDS[end](borrow)
+        del borrow, array
+        gc.collect()
+        driver_probe.fill(memory.ptr, NEW, 4, theirs.handle)
+        if end == "drop":
+            driver_probe.synchronize(theirs.handle)
+            assert hold.is_held, "a view still borrows, so the producer does not wait yet"
+        del part
+        gc.collect()
+        driver_probe.fill(memory.ptr, NEW, 4, theirs.handle)
+        assert not driver_probe.is_done(theirs.handle)
+        hold.let_go()
+
+
+def test_it_ends_after_an_exception(
+    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream
+) -> None:
+    def work() -> None:
+        with cuarray.borrow(foreign(memory, stream=theirs.handle), ours) as array:
+            driver_probe.fill(array.ptr, NEW, 4, ours.handle)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        work()
+    driver_probe.synchronize(theirs.handle)
+    assert memory.copy_to_host().tolist() == [NEW] * 4
+
+
+USES: dict[str, Callable[[Any], Any]] = {
+    "ptr": lambda a: a.ptr,
+    "interface": lambda a: a.__cuda_array_interface__,
+    "copy_to_host": lambda a: a.copy_to_host(),
+    "copy_to_device": lambda a: a.copy_to_device(np.zeros(a.shape, a.dtype)),
+    "as a source": lambda a: cuarray.device_array_like(a).copy_to_device(a),
+    "to_device": lambda a: cuarray.to_device(a),
+    "item": lambda a: a[0] if a.ndim == 1 else a[0, 0],
+    "assignment": lambda a: a.__setitem__(slice(None), 3),
+    "numpy": np.asarray,
+    "dlpack": lambda a: a.__dlpack__(stream=-1),
+    "bind": lambda a: a.bind(cuarray.default_stream()),
+    "record_stream": lambda a: a.record_stream(cuarray.default_stream()),
+    "device": lambda a: a.device,
+    "host_view": lambda a: a.host_view(),
+    "ipc": lambda a: a.get_ipc_handle(),
+    "borrow": lambda a: cuarray.borrow(a, cuarray.default_stream()).__enter__(),
+    "bounds": lambda a: cuarray.as_cuda_array(a, bounds=True).ptr,
+}
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "itself": lambda a: a,
+    "a slice": lambda a: a[1:],
+    "a reshape": lambda a: a.reshape(2, -1),
+    "another type": lambda a: a.view("i1"),
+    "without mask": lambda a: a.data,
+}
+
+
+@pytest.mark.parametrize("view", list(VIEWS))
+def test_afterwards_it_cannot_be_used(memory: cuarray.DeviceArray, view: str) -> None:
+    with cuarray.borrow(memory, cuarray.stream()) as array:
+        part = VIEWS[view](array)
+        assert part.ptr >= memory.ptr
+    later = VIEWS[view](array)
+    for name, use in USES.items():
+        for gone in (part, later):
+            with pytest.raises(BufferError, match="given back"):
+                pytest.fail(f"{name}: {use(gone)!r}")
+    assert "given back" in repr(part)
+    assert hex(memory.ptr) not in repr(part)
+    assert part.shape == later.shape, "what is plain data stays"
+    assert memory.copy_to_host().tolist() == [OLD] * 4
+
+
+def test_it_is_entered_once(memory: cuarray.DeviceArray) -> None:
+    borrow = cuarray.borrow(memory, cuarray.stream())
+    assert "not entered" in repr(borrow)
+    with borrow:
+        assert "lent" in repr(borrow)
+    assert "given back" in repr(borrow)
+    with pytest.raises(ValueError, match="once"):
+        borrow.__enter__()
+    borrow.__exit__(None, None, None)
+
+
+def test_what_is_not_entered_does_nothing(memory: cuarray.DeviceArray, counted: Any) -> None:
+    stream = cuarray.stream()
+    with counted() as calls:
+        cuarray.borrow(memory.bind(stream), stream)
+    assert not ORDERING & calls.keys()
+
+
+def test_read_only_goes_both_ways(memory: cuarray.DeviceArray) -> None:
+    stream = cuarray.stream()
+    with cuarray.borrow(memory, stream, readonly=True) as array:
+        assert array.readonly
+        assert array.__cuda_array_interface__["data"][1] is True
+        with pytest.raises(BufferError, match="read-only"):
+            array[:] = 1
+    locked = Producer({**memory.__cuda_array_interface__, "data": (memory.ptr, True)}, keeps=memory)
+    with pytest.raises(BufferError, match="readonly=True"):
+        cuarray.borrow(locked, stream).__enter__()
+    with cuarray.borrow(locked, stream, readonly=True) as array:
+        assert array.readonly
+
+
+def test_the_writer_waits_for_readers_and_readers_for_no_reader(simulator: str, counted: Any) -> None:
+    memory, first, second, third = cuarray.to_device(np.zeros(4, np.uint8)), *(ForeignStream() for _ in range(3))
+    with contextlib.ExitStack() as stack:
+        for stream in (first, second, third):
+            stack.callback(stream.destroy)
+        hold = stack.enter_context(held(first.handle))
+        with cuarray.borrow(memory, first, readonly=True):
+            pass
+        with counted() as calls, cuarray.borrow(memory, second, readonly=True):
+            pass
+        assert calls["cuStreamWaitEvent"] == 0
+        driver_probe.synchronize(second.handle)
+        assert hold.is_held
+        with cuarray.borrow(memory, third) as array:
+            driver_probe.fill(array.ptr, NEW, 4, third.handle)
+        assert not driver_probe.is_done(third.handle)
+        hold.let_go()
+        driver_probe.synchronize(third.handle)
+
+
+ORDERING = {"cuEventRecord", "cuStreamWaitEvent", "cuStreamSynchronize", "cuEventSynchronize", "cuStreamIsCapturing"}
+
+
+@pytest.fixture
+def counted(driver: str) -> Callable[[], contextlib.AbstractContextManager[Counter[str]]]:
+    """Counts the driver calls of a ``with`` block."""
+    if driver != "simulated":
+        pytest.skip("only the simulated driver counts its calls")
+    from cuarray_sim import statistics
+
+    @contextlib.contextmanager
+    def counting() -> Iterator[Counter[str]]:
+        calls: Counter[str] = Counter()
+        before = statistics()["calls"]
+        yield calls
+        calls.update({name: count - before.get(name, 0) for name, count in statistics()["calls"].items()})
+        for name in [name for name, count in calls.items() if not count]:
+            del calls[name]
+
+    return counting
+
+
+def test_a_borrow_is_four_calls_and_none_in_the_same_stream(
+    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, counted: Any
+) -> None:
+    producer = foreign(memory, stream=theirs.handle)
+    for stream, each in ((ours, 2), (theirs, 0)):
+        with counted() as calls, cuarray.borrow(producer, stream):
+            pass
+        assert (calls["cuEventRecord"], calls["cuStreamWaitEvent"]) == (each, each)
+        assert calls["cuStreamSynchronize"] == calls["cuEventSynchronize"] == calls["cuCtxSynchronize"] == 0
+
+
+def test_an_array_and_its_mask_in_one_stream_take_one_edge(
+    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, counted: Any
+) -> None:
+    valid = cuarray.to_device(np.array([True, False, True, True]))
+    together = foreign(memory, stream=theirs.handle, mask=foreign(valid, stream=theirs.handle))
+    with counted() as calls, cuarray.borrow(together, ours) as array:
+        assert array.mask.__cuda_array_interface__["stream"] == ours.handle
+    assert (calls["cuEventRecord"], calls["cuStreamWaitEvent"]) == (2, 2)
+    with pytest.raises(BufferError, match="given back"):
+        array.mask.ptr
+    # A mask with a stream of its own is waited for too, and its producer waits for the borrower.
+    other = ForeignStream()
+    apart = foreign(memory, stream=theirs.handle, mask=foreign(valid, stream=other.handle))
+    with contextlib.ExitStack() as stack:
+        stack.callback(other.destroy)
+        hold = stack.enter_context(held(other.handle))
+        with counted() as calls, cuarray.borrow(apart, ours):
+            assert not driver_probe.is_done(ours.handle)
+        assert (calls["cuEventRecord"], calls["cuStreamWaitEvent"]) == (3, 4)
+        hold.let_go()
+
+
+@pytest.mark.parametrize("how", ["argument", "setting"])
+def test_the_switches_turn_off_all_of_it(
+    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, counted: Any, how: str
+) -> None:
+    cuarray.config.sync = how != "setting"
+    options = {"sync": False} if how == "argument" else {}
+    for producer in producers(memory, theirs).values():  # none of them waits, so the stream can be held for each
+        with held(theirs.handle) as hold:
+            with counted() as calls, cuarray.borrow(producer, ours, **options) as array:
+                assert array.ptr == memory.ptr
+            assert not ORDERING & calls.keys()
+            assert hold.is_held
+        with pytest.raises(BufferError, match="given back"):
+            array.copy_to_host()
+
+
+def test_an_event_stands_in_the_place_of_the_stream(
+    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, counted: Any
+) -> None:
+    event = cuarray.event(timing=False)
+    driver_probe.fill(memory.ptr, NEW, 4, theirs.handle)
+    event.record(theirs)
+    target = cuarray.to_device(np.zeros(4, np.uint8), stream=ours)
+    numbered = type("Other", (), {"handle": event.handle})()
+    for given in (event, event.handle, numbered):
+        with held(theirs.handle) as hold:
+            with cuarray.borrow(foreign(memory, stream=theirs.handle), ours, event=given) as array:
+                target.copy_to_device(array, stream=ours)
+            with counted() as calls, cuarray.borrow(foreign(memory, stream=theirs.handle), ours, event=given):
+                pass
+            # On entry only a wait; on exit an event in our stream, which theirs waits for.
+            assert (calls["cuEventRecord"], calls["cuStreamWaitEvent"]) == (1, 2)
+            driver_probe.synchronize(ours.handle)
+            assert hold.is_held, "what came after the event is not waited for"
+        assert target.copy_to_host().tolist() == [NEW] * 4
+    for wrong, error in ((0, ValueError), (True, TypeError), ("event", (TypeError, AttributeError)), (2**64, ValueError)):
+        with pytest.raises(error):
+            cuarray.borrow(foreign(memory), ours, event=wrong).__enter__()
+
+
+def test_arguments_are_checked(memory: cuarray.DeviceArray) -> None:
+    with pytest.raises(TypeError):
+        cuarray.borrow(memory)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="is no stream"):
+        cuarray.borrow(memory, "stream")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        cuarray.borrow(memory, 1, streams=2)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="not a CUDA array"):
+        cuarray.borrow([1, 2], 1).__enter__()  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'shape'"):
+        cuarray.borrow(Producer(describe(shape=(-1,))), 1).__enter__()
+
+
+def test_options_are_those_of_an_import(memory: cuarray.DeviceArray) -> None:
+    valid = cuarray.to_device(np.array([True, False, True, True]))
+    with cuarray.borrow(foreign(memory, mask=foreign(valid)), 1, mask="ignore") as array:
+        assert array.mask is None
+    with cuarray.borrow(foreign(memory, typestr="|V1"), 1, dtype="float8_e5m2") as array:
+        assert array.typestr == "float8_e5m2"
+
+
+def test_a_device_array_remembers_a_borrow(ours: ForeignStream, theirs: ForeignStream) -> None:
+    array = cuarray.to_device(np.zeros(4, np.uint8))
+    with held(ours.handle) as hold:
+        with cuarray.borrow(array, ours) as lent:
+            driver_probe.fill(lent.ptr, NEW, 4, ours.handle)
+        exported = array.__cuda_array_interface__["stream"]
+        assert exported is not None
+        with cuarray.borrow(array, theirs):
+            pass
+        assert not driver_probe.is_done(theirs.handle)
+        hold.let_go()
+        driver_probe.synchronize(exported)
+    assert array.copy_to_host().tolist() == [NEW] * 4
+
+
+def test_memory_outlives_a_borrow(simulator: str, ours: ForeignStream) -> None:
+    from cuarray_sim import statistics
+
+    def allocations() -> int:
+        return len(statistics()["allocations"])
+
+    cuarray.reclaim()
+    before = allocations()
+    array = cuarray.to_device(np.zeros(4, np.uint8))
+    with held(ours.handle) as hold:
+        with cuarray.borrow(array, ours) as lent:
+            driver_probe.fill(lent.ptr, NEW, 4, ours.handle)
+        del array, lent
+        gc.collect()
+        cuarray.reclaim(wait=False)
+        assert allocations() == before + 1
+        assert hold.is_held
+        hold.let_go()
+    cuarray.reclaim()
+    assert allocations() == before
