@@ -7,8 +7,7 @@ memory that a graph will allocate has no pointer attributes before the graph is 
 The text says nothing of captures. (S1 to S5 hold for them all the same.)
 
 cuarray: asks the driver nothing about a pointer that it imports or exports; touches no stream where none is given, or where the user
-says so. So arrays pass through it during a capture, if their producer names no stream or the user orders the work. Recognizing a
-capture, and making edges within one, is not built yet.
+says so. Where it has to order work it asks both streams first: what it does then is in `test_v19_borrow_in_capture`.
 """
 
 from __future__ import annotations

@@ -87,6 +87,7 @@ def test_without_a_with_it_ends_with_the_last_array(
     borrow = cuarray.borrow(foreign(memory, stream=theirs.handle), ours)
     array = borrow.__enter__()
     part = array[1:]
+    gc.collect()
     with held(ours.handle) as hold:
         ENDS[end](borrow)
         del borrow, array
@@ -102,9 +103,7 @@ def test_without_a_with_it_ends_with_the_last_array(
         hold.let_go()
 
 
-def test_it_ends_after_an_exception(
-    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream
-) -> None:
+def test_it_ends_after_an_exception(memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream) -> None:
     def work() -> None:
         with cuarray.borrow(foreign(memory, stream=theirs.handle), ours) as array:
             driver_probe.fill(array.ptr, NEW, 4, ours.handle)
@@ -254,7 +253,7 @@ def test_an_array_and_its_mask_in_one_stream_take_one_edge(
         assert array.mask.__cuda_array_interface__["stream"] == ours.handle
     assert (calls["cuEventRecord"], calls["cuStreamWaitEvent"]) == (2, 2)
     with pytest.raises(BufferError, match="given back"):
-        array.mask.ptr
+        assert array.mask.ptr
     # A mask with a stream of its own is waited for too, and its producer waits for the borrower.
     other = ForeignStream()
     apart = foreign(memory, stream=theirs.handle, mask=foreign(valid, stream=other.handle))
@@ -302,7 +301,12 @@ def test_an_event_stands_in_the_place_of_the_stream(
             driver_probe.synchronize(ours.handle)
             assert hold.is_held, "what came after the event is not waited for"
         assert target.copy_to_host().tolist() == [NEW] * 4
-    for wrong, error in ((0, ValueError), (True, TypeError), ("event", (TypeError, AttributeError)), (2**64, ValueError)):
+    for wrong, error in (
+        (0, ValueError),
+        (True, TypeError),
+        ("event", (TypeError, AttributeError)),
+        (2**64, ValueError),
+    ):
         with pytest.raises(error):
             cuarray.borrow(foreign(memory), ours, event=wrong).__enter__()
 

@@ -29,6 +29,7 @@ mod ipc;
 mod load;
 mod memory;
 mod pointer;
+mod relaxed;
 mod stream;
 
 pub use context::{Context, Current};

@@ -51,6 +51,7 @@ impl Memory {
     /// Those of `allocate`.
     pub fn new(context: &Context, allocate: impl Fn() -> Result<Allocation>) -> Result<Memory> {
         let driver = context.driver();
+        let _relaxed = driver.relaxed();
         driver.reclaim(false);
         let allocation = match allocate() {
             Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_OUT_OF_MEMORY) && driver.reclaim(true) => {
@@ -129,6 +130,8 @@ impl Release {
         } else if !self.pending.is_done()? || !others.is_done()? {
             return Ok(false);
         }
+        let driver = self.allocation.context().driver().clone();
+        let _relaxed = driver.relaxed();
         self.allocation.free()?;
         Ok(true)
     }

@@ -86,6 +86,7 @@ pub fn edge(first: &Stream, then: &Stream) -> Result<()> {
 /// and one that waits for it does; the capture is not harmed.
 pub fn synchronize(stream: &Stream) -> Result<()> {
     may_wait(stream)?;
+    let _relaxed = stream.driver().relaxed();
     stream.synchronize()
 }
 

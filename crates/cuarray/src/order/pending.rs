@@ -45,6 +45,11 @@ impl Work {
 
     /// Forgets what is done.
     fn forget_done(&mut self) {
+        let Some(first) = self.entries.iter().find(|entry| entry.capture.is_none()).map(|entry| entry.event.clone())
+        else {
+            return;
+        };
+        let _relaxed = first.context().driver().relaxed();
         self.entries.retain(|entry| entry.capture.is_some() || !matches!(entry.event.is_done(), Ok(true)));
     }
 
@@ -148,7 +153,10 @@ impl Pending {
             let due = work.entries.iter().filter(|entry| entry.capture.is_none() && entry.concerns(access));
             (due.map(|entry| entry.event.clone()).collect::<Vec<_>>(), work.exported_and_busy()?.cloned())
         };
-        events.iter().try_for_each(|event| event.synchronize())?;
+        if let Some(event) = events.first() {
+            let _relaxed = event.context().driver().relaxed();
+            events.iter().try_for_each(|event| event.synchronize())?;
+        }
         exported.as_ref().map_or(Ok(()), super::synchronize)
     }
 

@@ -123,6 +123,7 @@ impl PyDeviceArray {
             let Some(on) = given.as_ref().or_else(home).cloned() else {
                 order::may_wait(&Stream::legacy_default(&context))?;
                 data.iter().try_for_each(|(data, access)| data.synchronize(*access))?;
+                let _relaxed = context.driver().relaxed();
                 return run(None);
             };
             let remembered = given.is_some() || (data[0].0.home().is_some() && !wait);
