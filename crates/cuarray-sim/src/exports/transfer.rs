@@ -100,8 +100,11 @@ fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, manner: M
     };
     let copy = Copy { source: bytes, target: target.place, extent };
     let (state, point) = submit(call, state, stream, Work::Copy(Box::new(copy)), Vec::new())?;
-    if waits {
-        wait(call, state, stream, point);
+    match manner {
+        // Done by now, since the program's memory may be gone after this call; but the manual only says that it might be.
+        Manner::Async(_) if waits && !host(from) => drop(call.driver.force(state, vec![point])),
+        _ if waits => wait(call, state, stream, point),
+        _ => {}
     }
     Ok(())
 }
