@@ -253,6 +253,38 @@ fn later_work_in_a_stream_takes_the_place_of_earlier() {
 }
 
 #[test]
+fn what_is_known_to_come_before_is_not_waited_for_again() {
+    let fixture = Fixture::new();
+    let data = Data::new(&fixture);
+    let [producer, reader, writer, last, home] = streams(&data.context);
+    let waits = |ordering: &Ordering, stream: &Stream, access: Access, value: Option<u8>| {
+        let counts = Counts::of(&fixture);
+        let lease = Lease::begin([(ordering.clone(), access)], stream).unwrap();
+        let waits = counts.since(&fixture).1;
+        if let Some(value) = value {
+            data.fill(value, Some(stream));
+        }
+        lease.end().unwrap();
+        waits
+    };
+    let ordering = data.ordering(None);
+    assert_eq!(waits(&ordering, &producer, Access::Write, Some(2)), 0);
+    assert_eq!(waits(&ordering, &reader, Access::Read, None), 1);
+    assert_eq!(waits(&ordering, &reader, Access::Read, None), 0, "the stream waits already");
+    assert_eq!(waits(&ordering, &writer, Access::Write, Some(3)), 1, "the reader stands behind the producer");
+    assert_eq!(waits(&ordering, &last, Access::Write, Some(4)), 1, "and the writer behind both");
+    // Not so where another stands beside.
+    let beside = data.ordering(None);
+    beside.record(&home, Access::Read).unwrap();
+    assert_eq!(waits(&ordering, &writer, Access::Write, Some(5)), 2);
+    // An edge from the home stream stands for what is remembered of it.
+    let outliving = data.ordering(Some(&writer)).outliving_home();
+    outliving.record(&writer, Access::Write).unwrap();
+    assert_eq!(waits(&outliving, &reader, Access::Write, Some(6)), 1);
+    assert_eq!(data.read(&reader), 6);
+}
+
+#[test]
 fn what_is_done_is_not_waited_for() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);

@@ -48,7 +48,7 @@ impl Lease {
         let data: SmallVec<[(Ordering, Access); 2]> = data.into_iter().collect();
         for (index, (data_of_one, access)) in data.iter().enumerate() {
             match data[..index].iter().any(|(earlier, _)| has_same_home(earlier, data_of_one)) {
-                true => data_of_one.pending.before(stream, *access)?,
+                true => data_of_one.pending.before_and_behind(stream, *access, data_of_one.home())?,
                 false => data_of_one.before(stream, *access)?,
             }
         }

@@ -139,7 +139,10 @@ impl Ordering {
     pub fn before(&self, stream: &Stream, access: Access) -> Result<()> {
         match (&self.event, &self.home) {
             (Some(event), home) => mark::wait_for(event, home.as_ref(), stream)?,
-            (None, Some(home)) => edge(home, stream)?,
+            (None, Some(home)) => {
+                edge(home, stream)?;
+                return self.pending.before_and_behind(stream, access, Some(home));
+            }
             (None, None) => {}
         }
         self.pending.before(stream, access)

@@ -5,6 +5,7 @@ use crate::{
     Result,
     driver::{PooledEvent, Stream},
 };
+use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// Work on data that no *home* stream remembers: an event behind the latest of it in each stream that had some.
@@ -30,11 +31,24 @@ struct Entry {
     access: Access,
     /// The capture that the event was recorded in. Such work does not run: it concerns the same capture alone.
     capture: Option<u64>,
+    /// The streams that wait for the event: all that is put into them comes after this work.
+    waiting: SmallVec<[Lane; 2]>,
+    /// Whether a later entry stands behind this one too, so that who waits for all need not wait for this.
+    followed: bool,
 }
 
 impl Entry {
+    /// Whether `access` has to come after this, and does not already when it waits for the other entries.
     fn concerns(&self, access: Access) -> bool {
-        access == Access::Write || self.access == Access::Write
+        match access {
+            Access::Write => !self.followed,
+            Access::Read => self.access == Access::Write,
+        }
+    }
+
+    /// Whether all that is put into a stream comes after this.
+    fn is_before(&self, lane: &Lane, capture: Option<u64>) -> bool {
+        self.capture == capture && (self.lane.is(lane) || self.waiting.iter().any(|waiting| waiting.is(lane)))
     }
 }
 
@@ -73,9 +87,12 @@ impl Pending {
         let (lane, capture) = (Lane::of(mark.stream())?, mark.capture()?);
         let event = mark.event()?.clone();
         let mut work = self.lock();
-        let mut entry = Entry { lane, event, access, capture };
-        work.entries.retain(|known| {
-            let replaced = known.capture == capture && known.lane.is(&lane);
+        let mut entry = Entry { lane, event, access, capture, waiting: SmallVec::new(), followed: false };
+        work.entries.retain_mut(|known| {
+            let behind = known.is_before(&lane, capture);
+            // Two that read may be waited for one without the other, so of a write that only reads come after both are kept.
+            let replaced = behind && (access == Access::Write || known.lane.is(&lane));
+            known.followed |= behind;
             if replaced && known.access == Access::Write {
                 entry.access = Access::Write;
             }
@@ -93,21 +110,35 @@ impl Pending {
     /// # Errors
     /// Unsupported: the stream captures, and there is pending work that does not belong to the capture, which is not harmed.
     pub fn before(&self, stream: &Stream, access: Access) -> Result<()> {
+        self.before_and_behind(stream, access, None)
+    }
+
+    /// As [`Pending::before`], where `stream` waits already for what is in `behind`.
+    pub(super) fn before_and_behind(&self, stream: &Stream, access: Access, behind: Option<&Stream>) -> Result<()> {
         let mut work = self.lock();
         if work.is_empty() {
             return Ok(());
         }
         let (lane, capture) = (Lane::of(stream)?, capture::of(stream)?);
+        let behind = behind.map(Lane::of).transpose()?;
         work.forget_done();
-        let due = |entry: &&Entry| entry.concerns(access) && !entry.lane.is(&lane);
-        if capture.is_some() && work.entries.iter().filter(due).any(|entry| entry.capture.is_none()) {
+        let due = |entry: &Entry| entry.concerns(access) && !entry.lane.is(&lane);
+        if capture.is_some() && work.entries.iter().any(|entry| due(entry) && entry.capture.is_none()) {
             return Err(capture::still_pending(stream));
         }
         if let Some(exported) = work.exported_and_busy()? {
             edge(exported, stream)?;
         }
-        let due = work.entries.iter().filter(due).filter(|entry| entry.capture == capture);
-        due.into_iter().try_for_each(|entry| stream.wait(&entry.event))
+        for entry in work.entries.iter_mut() {
+            if entry.capture != capture || !entry.concerns(access) || entry.is_before(&lane, capture) {
+                continue;
+            }
+            if !behind.is_some_and(|behind| entry.is_before(&behind, capture)) {
+                stream.wait(&entry.event)?;
+            }
+            entry.waiting.push(lane);
+        }
+        Ok(())
     }
 
     /// A stream in which the pending work is ordered that `access` has to wait for, to be exported; `None` if there is none
@@ -130,7 +161,10 @@ impl Pending {
             return Err(capture::still_pending(&stream));
         }
         work.entries.iter().filter(|entry| due(entry)).try_for_each(|entry| stream.wait(&entry.event))?;
-        work.entries.retain(|entry| !due(entry));
+        // What others stand behind is behind the exported stream with them.
+        let joined =
+            |entry: &Entry| entry.capture.is_none() && (access == Access::Write || entry.access == Access::Write);
+        work.entries.retain(|entry| !joined(entry));
         work.exported = Some(stream.clone());
         Ok(Some(stream))
     }
