@@ -46,6 +46,8 @@ pub(super) unsafe fn copy(
         (Some(to), Some(from)) if to != from => Some((context_of(dst)?, context_of(src)?)),
         _ => None,
     };
+    // Pushed once, and not for each box.
+    let _current = (plan.boxes() > 1).then(|| context.push()).transpose()?;
     for (dst_offset, src_offset) in plan.starts() {
         let dst_at = dst.wrapping_add_signed(dst_offset as i64);
         let src_at = src.wrapping_add_signed(src_offset as i64);
