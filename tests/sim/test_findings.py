@@ -50,11 +50,11 @@ assert finding["kind"] == "data-race" and finding["bytes"] == {"address": memory
 assert [side["call"] for side in finding["sides"]] == ["cuMemsetD8Async"] * 2
 assert [report["lanes"][side["lane"]]["handle"] for side in finding["sides"]] == [first.value, second.value]
 assert report["operations"][-1]["ordinal"] == finding["sides"][1]["ordinal"]
-text = cuarray_sim.findings_text()
-assert text.startswith("[1] data-race: 64 bytes") and "missing: record an event on stream 1" in text
-assert cuarray_sim.findings_text(coloured=True).startswith("\\x1b[")
+text = cuarray_sim.report()
+assert text.startswith("[1] data-race: stream 2 writes 64 bytes that stream 1 writes") and "missing: record an event on stream 1" in text
+assert cuarray_sim.report("coloured").startswith("\\x1b[")
 cuarray_sim.clear_findings()
-assert cuarray_sim.findings()["findings"] == [] and cuarray_sim.findings_text() == ""
+assert cuarray_sim.findings()["findings"] == [] and cuarray_sim.report() == ""
 print("done")
 """
     )
@@ -154,7 +154,7 @@ def test_a_file_receives_the_findings_at_the_end(passes: Passes, tmp_path: Path,
         assert kinds[0] == "data-race"
         assert "leak" in kinds
     else:
-        assert text.startswith("[1] data-race: 64 bytes")
+        assert text.startswith("[1] data-race: stream 2 writes 64 bytes")
 
 
 PROGRAM_IN_C = """
@@ -186,7 +186,7 @@ def test_a_program_without_python_prints_its_findings(tmp_path: Path, environmen
     environment = environment | {"CUARRAY_SIM_LEAKS": "0"}
     racing = subprocess.run([str(program)], env=environment, capture_output=True, text=True, timeout=60)
     assert racing.returncode == 0
-    assert racing.stderr.startswith("cuarray-sim: 1 findings\n[1] data-race: 64 bytes"), racing.stderr
+    assert racing.stderr.startswith("[1] data-race: stream 2 writes 64 bytes"), racing.stderr
     assert f"{program}+0x" in racing.stderr
     clean = subprocess.run([str(program), "one"], env=environment, capture_output=True, text=True, timeout=60)
     assert clean.stderr == ""

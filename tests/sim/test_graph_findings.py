@@ -33,7 +33,7 @@ second.copy_from(first, stream=right.stream)  # the read
 graph = type(builder).join(left, right).end_building().complete()
 graph.launch(stream)  # the launch
 stream.sync()
-print(cuarray_sim.findings_text())
+print(cuarray_sim.report())
 """
 
 
@@ -49,10 +49,10 @@ def test_a_race_between_branches_is_told_with_the_lines_that_were_captured(
     program.write_text(PROGRAM)
     done = run(str(program), CUARRAY_SIM_SCHEDULE=schedule, CUARRAY_SIM_QUIET="1")
     assert done.returncode == 0, done.stderr
-    assert "[1] data-race: 64 bytes" in done.stdout
+    assert "[1] data-race: " in done.stdout
     assert "[2]" not in done.stdout
     for place in ("the write", "the read"):
-        assert f"at {program}:{line(place)} in <module>, called by cuda.core" in done.stdout
+        assert f"at {program}:{line(place)} in <module>\n" in done.stdout
     assert f"in a graph, launched at {program}:{line('the launch')} in <module>" in done.stdout
     assert "missing: add an edge between the two nodes of the graph" in done.stdout
     done = run(str(program), "right", CUARRAY_SIM_SCHEDULE=schedule, CUARRAY_SIM_QUIET="1")
@@ -73,10 +73,10 @@ try:
     builder.stream.sync()
 except Exception as error:
     assert "CAPTURE_UNSUPPORTED" in str(error)
-print(cuarray_sim.findings_text())
+print(cuarray_sim.report())
 """)
     done = run(str(program))
     assert done.returncode == 0, done.stderr
-    assert "[1] captured-stream-synchronized: stream " in done.stdout
+    assert "[1] captured-stream-synchronized: " in done.stdout
     begun, waited = done.stdout.index(f"{program}:8 in <module>"), done.stdout.index(f"{program}:10 in <module>")
     assert begun < waited

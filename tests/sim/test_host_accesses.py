@@ -40,7 +40,15 @@ def found(run: Callable, tmp_path: Path) -> Found:
             "import cuarray_sim, runpy, sys; cuarray_sim.install(); "
             "sys.argv = ['user.py']; runpy.run_path('user.py', run_name='__main__')"
         )
-        done = run(*options, "-c", code, CUARRAY_SIM_REPORT=str(report), CUARRAY_SIM_LEAKS="0", **variables)
+        done = run(
+            *options,
+            "-c",
+            code,
+            CUARRAY_SIM_REPORT=str(report),
+            CUARRAY_SIM_LEAKS="0",
+            CUARRAY_SIM_QUIET="1",
+            **variables,
+        )
         assert done.returncode == status, done.stderr
         found.errors = done.stderr  # type: ignore[attr-defined]
         if not report.exists():

@@ -4,11 +4,13 @@
 //! one that a Python program loads. A variable that cannot be understood is an error and never ignored: a simulation that
 //! quietly runs with other settings than those asked for proves nothing.
 
+use crate::report::Format;
 use crate::schedule::choices::Choices;
+use crate::suppression::{self, Suppression};
 use cuarray_abi::{CUresult, ENTRY_POINTS};
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// When enqueued work runs.
@@ -123,11 +125,16 @@ pub struct Config {
     /// Whether the driver looks for what is wrong with the program, and remembers where its calls come from
     /// (`CUARRAY_SIM_FINDINGS`).
     pub findings: bool,
-    /// Whether what is alive at the end is a finding (`CUARRAY_SIM_LEAKS`).
-    pub leaks: bool,
-    /// Where the findings are written at the end: text, or JSON if the name ends with `.json` (`CUARRAY_SIM_REPORT`). Without it
-    /// a program that has findings, and is not Python, prints them on standard error.
+    /// Whether memory that is alive at the end is a finding (`CUARRAY_SIM_LEAKS`). `None`: it is where a report is written to a
+    /// file, and in programs that are not Python, which seldom releases everything.
+    pub leaks: Option<bool>,
+    /// Where the findings are written at the end; the extension tells how (`CUARRAY_SIM_REPORT`: `.txt`, `.json`, `.html` or
+    /// `.trace.json`). `%p` in it stands for the number of the process.
     pub report: Option<PathBuf>,
+    /// The findings that are known and not to be reported (`CUARRAY_SIM_SUPPRESSIONS`: a file, see [`suppression`]).
+    pub suppressions: Vec<Suppression>,
+    /// The exit status of a program that has findings and would end with status 0 (`CUARRAY_SIM_EXIT_STATUS`).
+    pub exit_status: Option<u8>,
     /// What orders the threads of the program (`CUARRAY_SIM_HOST_ORDER`: `calls` or `driver`).
     pub host_order: HostOrder,
     /// Whether freeing memory without a stream waits for the work on it, as drivers do and their manual does not promise for all
@@ -158,8 +165,10 @@ impl Default for Config {
             faults: Vec::new(),
             quiet: false,
             findings: true,
-            leaks: true,
+            leaks: None,
             report: None,
+            suppressions: Vec::new(),
+            exit_status: None,
             host_order: HostOrder::Calls,
             free_synchronizes: true,
             host_accesses: true,
@@ -226,7 +235,7 @@ impl Config {
             Some(())
         })?;
         read("CUARRAY_SIM_FINDINGS", "0 or 1", &mut |value| switch(value, &mut config.findings))?;
-        read("CUARRAY_SIM_LEAKS", "0 or 1", &mut |value| switch(value, &mut config.leaks))?;
+        read("CUARRAY_SIM_LEAKS", "0 or 1", &mut |value| switch(value, config.leaks.insert(true)))?;
         read("CUARRAY_SIM_FREE_SYNCHRONIZES", "0 or 1", &mut |value| switch(value, &mut config.free_synchronizes))?;
         read("CUARRAY_SIM_HOST_ORDER", "calls or driver", &mut |value| {
             config.host_order = match value {
@@ -236,10 +245,20 @@ impl Config {
             };
             Some(())
         })?;
-        read("CUARRAY_SIM_REPORT", "the path of a file", &mut |value| {
+        read("CUARRAY_SIM_REPORT", "a file that ends with .txt, .json, .html or .trace.json", &mut |value| {
             config.report = Some(PathBuf::from(value));
+            Format::of(Path::new(value)).map(drop)
+        })?;
+        read("CUARRAY_SIM_EXIT_STATUS", "an exit status, 1 to 255", &mut |value| {
+            config.exit_status = Some(value.parse().ok().filter(|status| *status != 0)?);
             Some(())
         })?;
+        if let Some(path) = variable("CUARRAY_SIM_SUPPRESSIONS")? {
+            let lines = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+            config.suppressions = lines
+                .and_then(|lines| suppression::parse(&lines))
+                .map_err(|wrong| format!("CUARRAY_SIM_SUPPRESSIONS={path}: {wrong}"))?;
+        }
         read("CUARRAY_SIM_TRACE", "the path of a file", &mut |value| {
             config.trace = Some(PathBuf::from(value));
             Some(())

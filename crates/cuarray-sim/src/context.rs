@@ -112,8 +112,9 @@ impl Driver {
             true => state.contexts.keys().copied().collect(),
             false => vec![handle],
         };
-        let mut state = self.exhaust(state, &contexts);
+        // Taken first: a stream that was destroyed is forgotten once its work has run.
         let clocks = contexts.iter().flat_map(|context| state.clocks_of_context(*context)).collect();
+        let mut state = self.exhaust(state, &contexts);
         state.host_learns(clocks);
         let Some(context) = state.contexts.remove(&handle) else { return state };
         for stream in context.streams {

@@ -112,9 +112,9 @@ impl Driver {
         driver
     }
 
-    /// The process's own driver, if it has one and has used it.
-    pub(crate) fn of_the_process_if_used() -> Option<&'static Arc<Driver>> {
-        OF_THE_PROCESS.get().filter(|driver| driver.ready().is_ok())
+    /// The process's own driver, if it has one.
+    pub(crate) fn of_the_process_if_any() -> Option<&'static Arc<Driver>> {
+        OF_THE_PROCESS.get()
     }
 
     pub(crate) fn lock(&self) -> Guard<'_> {
@@ -170,12 +170,12 @@ impl Driver {
     /// Everything that was found, with what is alive now if `leaks`. Pending work runs first if it is not known yet what it touches.
     pub(crate) fn report(&self, leaks: bool) -> Report {
         let state = self.known();
-        let leaks = leaks && self.config.as_ref().is_ok_and(|config| config.leaks);
-        state.checks.report(leaks)
+        let leaks = leaks && self.config.as_ref().is_ok_and(|config| config.leaks != Some(false));
+        self.suppressed(state.checks.report(leaks))
     }
 
     /// The same at the end of the program, where no more of its code may run; `None` if another thread is still at work.
-    pub(crate) fn last_report(&self) -> Option<Report> {
+    pub(crate) fn last_report(&self, leaks: bool) -> Option<Report> {
         let mut state = match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(state)) => state.into_inner(),
@@ -183,7 +183,14 @@ impl Driver {
         };
         state.take_host_accesses();
         let state = if state.host_functions == 0 { self.resolved(state) } else { state };
-        Some(state.checks.report(self.config.as_ref().is_ok_and(|config| config.leaks)))
+        Some(self.suppressed(state.checks.report(leaks)))
+    }
+
+    fn suppressed(&self, mut report: Report) -> Report {
+        if let Ok(config) = &self.config {
+            report.suppress(&config.suppressions);
+        }
+        report
     }
 
     /// Forgets what was found so far.

@@ -254,6 +254,17 @@ pub struct Access {
     pub bytes: Range,
 }
 
+/// A line of the suppressions file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suppressed {
+    /// The number of the line, counted from 1.
+    pub line: u32,
+    /// The line without its comment.
+    pub text: String,
+    /// How many findings it has suppressed, each as often as it was found.
+    pub count: u64,
+}
+
 /// Everything found, and the history in which it happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -261,6 +272,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// How many more there were than are kept.
     pub not_kept: u64,
+    /// The lines of the suppressions file, and how often each has kept a finding out of [`Report::findings`].
+    pub suppressed: Vec<Suppressed>,
     /// The streams and host threads that findings and operations name.
     pub lanes: Vec<Lane>,
     /// The last operations, in the order of their ordinals; and those that the findings are about, however long ago.

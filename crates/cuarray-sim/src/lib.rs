@@ -39,7 +39,6 @@ mod event;
 mod exit;
 mod exports;
 pub mod finding;
-mod finding_json;
 mod fork;
 mod graph;
 mod handle;
@@ -57,6 +56,7 @@ pub mod site;
 mod state;
 mod statistics;
 mod stream;
+pub mod suppression;
 mod thread;
 mod trace;
 

@@ -2,13 +2,21 @@
 //!
 //! For tests and for people: a leak is an allocation that is still in the list.
 
+use crate::check::Operation;
 use crate::driver::Driver;
-use crate::finding_json::quote;
 use crate::memory::{Allocation, Kind};
+use crate::report::{quote, site};
 use cuarray_abi::ENTRY_POINTS;
 use std::fmt::Write as _;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+
+/// The call that made something.
+fn made(text: &mut String, operation: &Operation) {
+    let _ = write!(text, "{{\"call\":\"{}\",\"ordinal\":{},\"site\":", operation.call, operation.ordinal);
+    site(text, &operation.site);
+    text.push('}');
+}
 
 /// The statistics of a driver as one JSON object.
 pub(crate) fn json(driver: &Driver) -> String {
@@ -22,8 +30,21 @@ pub(crate) fn json(driver: &Driver) -> String {
         let (kind, id, freed) = (allocation.kind.name(), allocation.id, allocation.freed);
         let _ = write!(
             text,
-            "{comma}{{\"kind\":\"{kind}\",\"address\":{address},\"size\":{size},\"device\":{device},\"id\":{id},\"release_pending\":{freed}}}"
+            "{comma}{{\"kind\":\"{kind}\",\"address\":{address},\"size\":{size},\"device\":{device},\"id\":{id},\"release_pending\":{freed},\"made\":"
         );
+        match state.checks.maker_of(allocation.address) {
+            Some(operation) => made(&mut text, operation),
+            None => text.push_str("null"),
+        }
+        text.push('}');
+        comma = ",";
+    }
+    text.push_str("],\"handles\":[");
+    let mut comma = "";
+    for (handle, kind, operation) in state.checks.handles() {
+        let _ = write!(text, "{comma}{{\"object\":\"{kind}\",\"handle\":{handle},\"made\":");
+        made(&mut text, operation);
+        text.push('}');
         comma = ",";
     }
     let created = state.streams.values().filter(|stream| stream.kind == crate::stream::Kind::Created);
@@ -56,6 +77,11 @@ pub(crate) fn json(driver: &Driver) -> String {
         let _ = write!(text, ":{count}");
         comma = ",";
     }
-    text.push_str("}}");
+    text.push_str("},\"wrong_setting\":");
+    match &driver.config {
+        Ok(_) => text.push_str("null"),
+        Err(wrong) => quote(&mut text, wrong),
+    }
+    text.push('}');
     text
 }

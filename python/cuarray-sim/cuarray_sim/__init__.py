@@ -7,7 +7,7 @@ libraries run on it unchanged, because all of them look for a library of that na
 Nothing happens on import. The simulator is chosen by name, in one of these ways, and never otherwise:
 
 - ``python -m cuarray_sim script.py`` runs an unmodified program on it;
-- ``pytest --cuarray-sim`` runs a test suite on it, and fails tests that leave device objects behind;
+- ``pytest --cuarray-sim`` runs a test suite on it, and fails tests in which it finds something wrong;
 - ``cuarray_sim.install()`` before the first CUDA call of a process;
 - ``CUARRAY_DRIVER=<library_path()>`` in the environment, for the package ``cuarray`` alone.
 
@@ -25,9 +25,9 @@ from .found import (
     clear_findings,
     drop_ordering,
     findings,
-    findings_text,
     hand_over,
     ordering_calls,
+    report,
     take_over,
 )
 from .library import install, is_installed, library_path
@@ -44,12 +44,12 @@ __all__ = [
     "drop_ordering",
     "explore",
     "findings",
-    "findings_text",
     "hand_over",
     "install",
     "is_installed",
     "library_path",
     "ordering_calls",
+    "report",
     "schedule",
     "set_schedule",
     "statistics",

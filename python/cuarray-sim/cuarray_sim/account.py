@@ -11,8 +11,9 @@ import json
 from typing import TypedDict, cast
 
 from .export import ask
+from .found import Site
 
-__all__ = ["Allocation", "Statistics", "statistics"]
+__all__ = ["Allocation", "Handle", "Made", "Statistics", "check_settings", "statistics"]
 
 
 class Allocation(TypedDict):
@@ -28,12 +29,34 @@ class Allocation(TypedDict):
     """Never used twice in a process, as addresses are."""
     release_pending: bool
     """Whether a stream-ordered release is enqueued and has yet to run."""
+    made: Made | None
+    """The call that made it; None where findings are off."""
+
+
+class Handle(TypedDict):
+    """A stream, an event or a context that is alive."""
+
+    object: str
+    """``"stream"``, ``"event"`` or ``"context"``."""
+    handle: int
+    made: Made
+
+
+class Made(TypedDict):
+    """The call that made something."""
+
+    call: str
+    ordinal: int
+    """Its place in the history; no two have the same."""
+    site: Site
 
 
 class Statistics(TypedDict):
     """The account of one process; counts are of what is alive now, except `calls` and `refused`."""
 
     allocations: list[Allocation]
+    handles: list[Handle]
+    """Streams, events and contexts that the program has made; empty where findings are off."""
     streams: int
     """Streams that were created and not destroyed."""
     events: int
@@ -47,6 +70,8 @@ class Statistics(TypedDict):
     """How often each entry point was called, by its exported symbol."""
     refused: dict[str, int]
     """What was asked for and is not simulated: names, and how often."""
+    wrong_setting: str | None
+    """What is wrong with the settings in the environment, as a sentence."""
 
 
 def statistics() -> Statistics:
@@ -63,3 +88,13 @@ def statistics() -> Statistics:
     if result != 0:
         raise RuntimeError(f"the simulated driver gave no account of itself: CUresult {result}")
     return cast(Statistics, json.loads(text))
+
+
+def check_settings() -> None:
+    """Refuse settings in the environment that the driver cannot work with.
+
+    :raises RuntimeError: the simulated driver is not installed in this process.
+    :raises ValueError: a variable ``CUARRAY_SIM_*`` has a value that is not understood, or names a file that cannot be used.
+    """
+    if wrong := statistics()["wrong_setting"]:
+        raise ValueError(wrong)

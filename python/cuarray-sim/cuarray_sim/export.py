@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+from typing import Any
 
 from .library import is_installed, library_path
 
-__all__ = ["ask", "export"]
+__all__ = ["ask", "call", "export"]
 
 
 @cache
@@ -23,6 +24,16 @@ def export(name: str) -> ctypes._NamedFuncPointer:
     return function
 
 
+def call(name: str, *arguments: Any) -> None:
+    """Call a function that gives nothing but its result.
+
+    :raises RuntimeError: it failed, or the simulated driver is not installed in this process.
+    """
+    result = export(name)(*arguments)
+    if result != 0:
+        raise RuntimeError(f"{name} failed: CUresult {result}")
+
+
 def ask(name: str, *arguments: ctypes.c_char_p | ctypes.c_int64 | ctypes.c_uint) -> tuple[int, str]:
     """The result of a function that gives a text, and the text; empty where it gave none.
 
@@ -36,4 +47,4 @@ def ask(name: str, *arguments: ctypes.c_char_p | ctypes.c_int64 | ctypes.c_uint)
         text = ctypes.create_string_buffer(capacity)
         length.value = 0
         result = function(*arguments, text, ctypes.c_size_t(capacity), ctypes.byref(length))
-    return result, text.raw[: length.value].decode()
+    return result, text.raw[: length.value].decode(errors="replace")

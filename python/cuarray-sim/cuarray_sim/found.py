@@ -1,47 +1,123 @@
-"""What the simulated driver has found wrong with the program of this process.
+"""What the simulated driver has found wrong with the program of this process: for programs, and for people.
 
-The driver computes it from what comes before what, so that it does not depend on when work happened to run; see
-``docs/happens-before.md``. The functions here are thin: each is one export of the library.
+The driver computes its findings from what comes before what, not from what happened to run first, so a finding does not
+come and go with timing; see ``docs/happens-before.md``. :func:`findings` gives them as data, with the history in which they
+happened; :func:`report` writes the same for people. ``docs/findings-json.md`` describes every key, ``docs/reports.md`` the
+formats.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
-from typing import Any, TypedDict, cast
+from typing import Literal, TypedDict, cast
 
-from .export import ask, export
+from .export import ask, call
 
 __all__ = [
+    "KINDS",
     "Finding",
+    "Format",
     "Report",
+    "Suppressed",
     "clear_findings",
     "drop_ordering",
     "findings",
-    "findings_text",
     "hand_over",
     "ordering_calls",
+    "report",
     "take_over",
 ]
 
-_TEXT, _COLOURED, _LEAKS = 1, 2, 4
+Format = Literal["text", "coloured", "json", "trace", "html"]
+"""How a report is written: text for people or for terminals, JSON, the trace-event format of timeline viewers, or a page."""
+
+_FLAGS: dict[Format, int] = {"json": 0, "text": 1, "coloured": 2, "html": 8, "trace": 16}
+_LEAKS = 4
+
+KINDS = (
+    "data-race",
+    "use-after-free",
+    "use-before-allocation",
+    "free-before-pending-work",
+    "uninitialized-read",
+    "out-of-bounds",
+    "misaligned-access",
+    "destroyed-handle",
+    "captured-stream-synchronized",
+    "leak",
+)
+"""The kinds of findings."""
+
+
+class Frame(TypedDict):
+    """A Python frame."""
+
+    file: str
+    line: int
+    function: str
+
+
+class Native(TypedDict):
+    """A place in machine code."""
+
+    object: str
+    offset: int
+    symbol: str | None
+
+
+class Site(TypedDict):
+    """Where a driver call came from."""
+
+    user: Frame | None
+    """The innermost frame outside installed packages."""
+    innermost: Frame | None
+    native: Native | None
+    library: str | None
+    """Whose call it was."""
+
+
+class Range(TypedDict):
+    """Bytes."""
+
+    address: int
+    length: int
+
+
+class Side(TypedDict):
+    """One of the operations that a finding is about."""
+
+    call: str
+    detail: str | None
+    deed: str
+    lane: int
+    bytes: Range | None
+    site: Site
+    ordinal: int
 
 
 class Finding(TypedDict):
-    """One thing that is wrong; ``docs/findings-json.md`` describes what the keys hold."""
+    """One thing that is wrong with the program."""
 
     number: int
     kind: str
-    """``"data-race"``, ``"use-after-free"``, ``"uninitialized-read"`` and so on."""
+    """One of :data:`KINDS`."""
     count: int
-    """How often it was found between the same two places."""
-    bytes: dict[str, int] | None
+    bytes: Range | None
     offset: int | None
-    allocation: dict[str, Any] | None
-    object: dict[str, Any] | None
-    sides: list[dict[str, Any]]
+    allocation: dict[str, object] | None
+    object: dict[str, object] | None
+    sides: list[Side]
     missing: str | None
     """What would have made it right."""
+
+
+class Suppressed(TypedDict):
+    """A line of the suppressions file, and how many findings it has kept silent."""
+
+    line: int
+    text: str
+    count: int
 
 
 class Report(TypedDict):
@@ -50,39 +126,50 @@ class Report(TypedDict):
     version: int
     findings: list[Finding]
     not_kept: int
-    lanes: list[dict[str, Any]]
-    operations: list[dict[str, Any]]
+    suppressed: list[Suppressed]
+    lanes: list[dict[str, object]]
+    operations: list[dict[str, object]]
     forgotten: int
 
 
 def findings(*, leaks: bool = False) -> Report:
-    """The report as data.
+    """What was found in this process so far.
 
-    :param leaks: whether what is alive now is a finding too, as at the end of a program. ``CUARRAY_SIM_LEAKS=0`` leaves
-        it out in any case.
+    :param leaks: whether memory that is alive now is a finding too.
     :raises RuntimeError: the simulated driver is not installed in this process.
-
-    Work that is pending is run first where it is not known yet what it touches.
 
     >>> import cuarray_sim
     >>> path = cuarray_sim.install()
     >>> cuarray_sim.findings()["findings"]
     []
     """
-    return cast(Report, json.loads(_report(_LEAKS if leaks else 0)))
+    return cast(Report, json.loads(report("json", leaks=leaks)))
 
 
-def findings_text(*, leaks: bool = False, coloured: bool = False) -> str:
-    """The report as text for people; empty if nothing was found.
+def report(format: Format = "text", *, leaks: bool = False) -> str:
+    """The same, written for people; empty as text if nothing was found.
 
+    :param format: see :data:`Format`.
+    :param leaks: whether memory that is alive now is a finding too.
     :raises RuntimeError: the simulated driver is not installed in this process.
+    :raises ValueError: there is no such format.
+
+    >>> import cuarray_sim
+    >>> path = cuarray_sim.install()
+    >>> cuarray_sim.report()
+    ''
     """
-    return _report(_TEXT | (_COLOURED if coloured else 0) | (_LEAKS if leaks else 0))
+    if format not in _FLAGS:
+        raise ValueError(f"format is {format!r}; expected one of {', '.join(map(repr, _FLAGS))}")
+    result, text = ask("cuarraySimFindings", ctypes.c_uint(_FLAGS[format] | (_LEAKS if leaks else 0)))
+    if result != 0:
+        raise RuntimeError(f"the simulated driver gave no report: CUresult {result}")
+    return text
 
 
 def clear_findings() -> None:
     """Forget what was found so far."""
-    _call("cuarraySimClearFindings")
+    call("cuarraySimClearFindings")
 
 
 def drop_ordering(nth: int, library: str | None = None) -> None:
@@ -98,13 +185,13 @@ def drop_ordering(nth: int, library: str | None = None) -> None:
     if nth < 0:
         raise ValueError(f"nth is {nth}; expected 0, or a number counted from 1")
     name = None if library is None else ctypes.c_char_p(library.encode())
-    _call("cuarraySimDropOrdering", ctypes.c_uint64(nth), name)
+    call("cuarraySimDropOrdering", ctypes.c_uint64(nth), name)
 
 
 def ordering_calls() -> int:
     """How many ordering calls were made since :func:`drop_ordering`, the one that was left out included."""
     made = ctypes.c_uint64()
-    _call("cuarraySimOrderingCalls", ctypes.byref(made), None)
+    call("cuarraySimOrderingCalls", ctypes.byref(made), None)
     return made.value
 
 
@@ -114,22 +201,9 @@ def hand_over(key: int) -> None:
     To be called before a lock is released, a queue filled, a flag set. Otherwise threads are taken to be ordered by the
     order of their driver calls, and this changes nothing.
     """
-    _call("cuarraySimHandOver", ctypes.c_void_p(key))
+    call("cuarraySimHandOver", ctypes.c_void_p(key))
 
 
 def take_over(key: int) -> None:
     """The other half of :func:`hand_over`, to be called after the lock is taken, the queue read, the flag seen."""
-    _call("cuarraySimTakeOver", ctypes.c_void_p(key))
-
-
-def _call(name: str, *arguments: Any) -> None:
-    result = export(name)(*arguments)
-    if result != 0:
-        raise RuntimeError(f"{name} failed: CUresult {result}")
-
-
-def _report(flags: int) -> str:
-    result, text = ask("cuarraySimFindings", ctypes.c_uint(flags))
-    if result != 0:
-        raise RuntimeError(f"the simulated driver gave no report: CUresult {result}")
-    return text
+    call("cuarraySimTakeOver", ctypes.c_void_p(key))

@@ -3,6 +3,9 @@
 The program runs in this very process, since a process's driver must be loaded before its CUDA libraries are, and what
 it sees is what ``python script.py`` or ``python -m module`` would have shown it: its own ``sys.argv``, its directory
 (or the current one) first on ``sys.path``, itself as ``__main__``, its exit status, and tracebacks that begin in its code.
+
+Where the simulated driver finds something wrong, it prints its report on standard error when the process ends, and a
+program that would have ended well ends with the status 66 instead; a status of the program's own is kept.
 """
 
 from __future__ import annotations
@@ -16,11 +19,15 @@ import types
 import zipfile
 from collections.abc import Sequence
 
+from .account import check_settings
 from .exploration import explore_program
 from .export import ask
 from .library import MOST_DEVICES, SCHEDULE, install
 
-__all__ = ["main"]
+__all__ = ["FOUND", "main"]
+
+FOUND = 66
+"""The exit status of a program that ended well and in which something was found."""
 
 # Whose frames come before the program's; since Python 3.11 runpy is frozen and calls its file by another name.
 _LAUNCHER_FILES = (
@@ -42,13 +49,22 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args(argv)
     if not options.module and not os.path.exists(options.target):
         parser.error(f"can't open file {os.path.abspath(options.target)!r}: no such file or directory")
+    os.environ.setdefault("CUARRAY_SIM_EXIT_STATUS", str(FOUND))
+    if options.report is None:
+        # Few programs release everything before they end; it is said to those who ask for a report.
+        os.environ.setdefault("CUARRAY_SIM_LEAKS", "0")
+    if options.explore is not None and options.report is not None:
+        parser.error("--report goes without --explore: what is found is the same under every schedule")
     try:
         install(
             devices=options.devices,
             host_readable=options.host_readable,
             trace=options.trace,
             schedule=options.schedule,
+            report=options.report,
+            suppressions=options.suppressions,
         )
+        check_settings()
     except (OSError, RuntimeError, ValueError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
     if options.explore is not None:
@@ -56,6 +72,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         command = ["-m", "cuarray_sim", *module, options.target, *options.arguments]
         sys.exit(explore_program(command, options.explore, options.deviations))
     _keep_replay_to_this_process()
+    _reports_of_children_beside_ours()
     _hide_launcher_in_tracebacks()
     sys.argv = [options.target, *options.arguments]
     if options.module:
@@ -97,7 +114,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m cuarray_sim",
         usage="%(prog)s [options] (script.py | -m module) [argument ...]",
         description="Run a Python program on the simulated CUDA driver.",
-        epilog="Processes that the program starts use the simulated driver too.",
+        epilog="Processes that the program starts use the simulated driver too. What the driver finds wrong is printed on "
+        f"standard error at the end, and the exit status is then {FOUND} unless the program has another than 0.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -130,6 +148,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="with --explore: leave out schedules that differ from the lazy one in more than N choices",
     )
+    parser.add_argument(
+        "--report",
+        metavar="FILE",
+        help="write what was found to FILE.txt, .json, .html, or .trace.json for timeline viewers; leaks too",
+    )
+    parser.add_argument("--suppressions", metavar="FILE", help="findings that are known and not to be reported")
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, as `python -m` does")
     parser.add_argument("target", metavar="program", help="the script, or the module's name after -m")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
@@ -147,6 +171,19 @@ def _count(text: str) -> int:
     if number < 0:
         raise ValueError
     return number
+
+
+def _reports_of_children_beside_ours() -> None:
+    """Let a process that the program starts write ``out.PID.html`` where this one writes ``out.html``."""
+    # The driver of this process has read its settings already.
+    if path := os.environ.get("CUARRAY_SIM_REPORT"):
+        stem, extension = path[: -len(_extension(path))], _extension(path)
+        if "%p" not in stem:
+            os.environ["CUARRAY_SIM_REPORT"] = f"{stem}.%p{extension}"
+
+
+def _extension(path: str) -> str:
+    return ".trace.json" if path.endswith(".trace.json") else os.path.splitext(path)[1]
 
 
 def _leave_first_search_path(directory: str | None) -> None:

@@ -60,6 +60,8 @@ def install(
     host_readable: bool | None = None,
     trace: str | os.PathLike[str] | None = None,
     schedule: str | None = None,
+    report: str | os.PathLike[str] | None = None,
+    suppressions: str | os.PathLike[str] | None = None,
 ) -> Path:
     """Make the simulated driver the CUDA driver of this process and of the processes that it starts.
 
@@ -73,6 +75,9 @@ def install(
     :param schedule: when enqueued work runs (``CUARRAY_SIM_SCHEDULE``): ``"lazy"``, as late as the driver's rules allow,
         which is the default; ``"eager"``, once it is enqueued; ``"random:SEED"``, or ``"random"`` for a seed that is
         drawn and said; ``"replay:..."``, in an order that was printed before.
+    :param report: a file for what is found wrong, written when the process ends: ``.txt``, ``.json``, ``.html``, or
+        ``.trace.json`` for timeline viewers (``CUARRAY_SIM_REPORT``).
+    :param suppressions: a file of findings that are known and not to be reported (``CUARRAY_SIM_SUPPRESSIONS``).
     :returns: the library's path.
     :raises RuntimeError: another driver is loaded already, ``CUARRAY_DRIVER`` names another, the simulated one is
         loaded with other options, or the system is not Linux.
@@ -85,7 +90,10 @@ def install(
     >>> cuarray_sim.install().name
     'libcuda.so.1'
     """
-    options = _environment_of(devices, host_readable, trace, schedule)
+    options = _environment_of(devices, host_readable, schedule)
+    files = {"CUARRAY_SIM_TRACE": trace, "CUARRAY_SIM_REPORT": report, "CUARRAY_SIM_SUPPRESSIONS": suppressions}
+    # Absolute, so that it stays the same file when the program or a child changes its directory.
+    options.update({name: os.path.abspath(path) for name, path in files.items() if path is not None})
     if not sys.platform.startswith("linux"):
         raise RuntimeError(f"the simulated CUDA driver runs on Linux; this is {sys.platform}")
     path = library_path()
@@ -102,9 +110,7 @@ def install(
     return path
 
 
-def _environment_of(
-    devices: int | None, host_readable: bool | None, trace: str | os.PathLike[str] | None, schedule: str | None
-) -> dict[str, str]:
+def _environment_of(devices: int | None, host_readable: bool | None, schedule: str | None) -> dict[str, str]:
     """The options that were given, as the environment variables that the library reads."""
     options = {}
     if devices is not None:
@@ -113,9 +119,6 @@ def _environment_of(
         options["CUARRAY_SIM_DEVICES"] = str(devices)
     if host_readable is not None:
         options["CUARRAY_SIM_HOST_READABLE"] = "1" if host_readable else "0"
-    if trace is not None:
-        # Absolute, so that it stays the same file when the program or a child changes its directory.
-        options["CUARRAY_SIM_TRACE"] = os.path.abspath(trace)
     if schedule is not None:
         if not isinstance(schedule, str) or not SCHEDULE.fullmatch(schedule):
             raise ValueError(

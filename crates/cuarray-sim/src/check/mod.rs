@@ -19,7 +19,6 @@ mod operation;
 mod queue;
 mod report;
 mod shadow;
-mod text;
 
 pub(crate) use block::Block;
 pub(crate) use clock::{Clock, Lane};
@@ -348,6 +347,16 @@ impl Checks {
     /// Whether nothing waits for work to say what it touches.
     pub(crate) fn knows_all(&self) -> bool {
         self.queue.is_empty()
+    }
+
+    /// The operation that made the live allocation that holds an address.
+    pub(crate) fn maker_of(&self, address: u64) -> Option<&Arc<Operation>> {
+        self.blocks.at(address)?.made()
+    }
+
+    /// The live streams, events and contexts: handles, kinds, and the operations that made them.
+    pub(crate) fn handles(&self) -> impl Iterator<Item = (u64, &'static str, &Arc<Operation>)> {
+        self.handles.live()
     }
 
     /// Forgets what was found so far.

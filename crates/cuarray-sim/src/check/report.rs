@@ -79,7 +79,14 @@ impl Checks {
         });
         let findings = findings.collect();
         let forgotten = self.operations.saturating_sub(operations.len() as u64);
-        Report { findings, not_kept: self.findings.not_kept, lanes: lanes.lanes, operations, forgotten }
+        Report {
+            findings,
+            not_kept: self.findings.not_kept,
+            suppressed: Vec::new(),
+            lanes: lanes.lanes,
+            operations,
+            forgotten,
+        }
     }
 
     /// The allocations and handles that are alive, those of one place together.

@@ -27,6 +27,10 @@ const TEXT: c_uint = 1;
 const COLOURED: c_uint = 2;
 /// What is alive now is a finding too, unless `CUARRAY_SIM_LEAKS=0`.
 const LEAKS: c_uint = 4;
+/// A page.
+const HTML: c_uint = 8;
+/// The trace-event format of timeline viewers.
+const TRACE: c_uint = 16;
 
 /// Writes the report of the calling thread's driver, and a nul, to `buf`: JSON, or what `flags` asks for. Work that is pending is
 /// run first where it is not known yet what it touches. Buffer and length as for `cuarraySimStatistics`.
@@ -41,13 +45,14 @@ pub(crate) unsafe extern "C" fn cuarraySimFindings(
     len: *mut usize,
 ) -> CUresult {
     with_driver(|driver| {
-        if flags & !(TEXT | COLOURED | LEAKS) != 0 {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-        }
-        let report = driver.report(flags & LEAKS != 0);
-        let text = match flags & (TEXT | COLOURED) {
-            0 => report.json(),
-            form => report.text(form & COLOURED != 0),
+        let report = || driver.report(flags & LEAKS != 0);
+        let text = match flags & !LEAKS {
+            0 => report().json(),
+            TEXT => report().text(false),
+            COLOURED => report().text(true),
+            HTML => report().html(),
+            TRACE => report().trace(),
+            _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         };
         // SAFETY: this function's contract.
         unsafe { give(&text, buf, cap, len) }

@@ -4,9 +4,9 @@
 //! where an edge is absent. A viewer's clock is made of places in the history: the operation with ordinal *n* begins at
 //! *n* microseconds, since what is shown is order and not time.
 
+use super::json::quote;
 use super::words;
 use crate::finding::{Operation, Report, Side};
-use crate::finding_json::quote;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 

@@ -42,6 +42,37 @@ pub(crate) fn does(deed: Deed) -> &'static str {
     }
 }
 
+/// What a side of a finding does: `writes 4,096 bytes`, `destroys the stream`.
+pub(crate) fn deed(side: &Side, finding: &Finding) -> String {
+    match (side.bytes, &finding.object) {
+        (Some(range), _) => format!("{} {}", does(side.deed), bytes(range.length)),
+        (None, Some(object)) => {
+            let verb = if side.deed == Deed::Release { "destroys" } else { does(side.deed) };
+            format!("{verb} the {}", object.kind)
+        }
+        (None, None) => does(side.deed).to_owned(),
+    }
+}
+
+/// More about an operation: the name of its kernel, which belongs beside its call, or a remark, which has a line to itself.
+pub(crate) enum Detail<'a> {
+    /// Nothing.
+    None,
+    /// A name.
+    Name(&'a str),
+    /// Several words.
+    Remark(&'a str),
+}
+
+/// What kind of detail a text is.
+pub(crate) fn detail(text: Option<&str>) -> Detail<'_> {
+    match text {
+        None => Detail::None,
+        Some(remark) if remark.contains(' ') => Detail::Remark(remark),
+        Some(name) => Detail::Name(name),
+    }
+}
+
 /// The frame that a reader looks for first: his own, else the innermost.
 pub(crate) fn frame(site: &Site) -> Option<&Frame> {
     site.user.as_ref().or(site.innermost.as_ref())
@@ -120,6 +151,13 @@ pub(crate) fn orders(operation: &Operation) -> bool {
     operation.accesses.is_empty()
         && (!operation.after.is_empty()
             || ["Record", "Wait", "Synchronize", "Query"].iter().any(|word| operation.call.contains(word)))
+}
+
+/// Whether a character is no sign but acts on what stands around it, or may not be in a text at all.
+pub(crate) fn is_harmful(character: char) -> bool {
+    matches!(character,
+        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}')
 }
 
 #[cfg(test)]

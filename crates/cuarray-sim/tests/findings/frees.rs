@@ -291,7 +291,29 @@ fn what_is_left_at_the_end_is_a_leak() {
     );
     assert_eq!(findings[1].object.as_ref().unwrap().handle, stream.0 as u64);
     assert_eq!(findings[2].object.as_ref().unwrap().handle, event.0 as u64);
-    let quiet = Program::with(Config { leaks: false, ..Config::default() });
+    let quiet = Program::with(Config { leaks: Some(false), ..Config::default() });
     quiet.alloc(64);
     assert!(quiet.sim.report_with_leaks().findings.is_empty());
+}
+
+#[test]
+fn freeing_waits_for_the_work_of_a_destroyed_stream_too() {
+    let program = Program::new();
+    let (stream, memory) = (program.stream(1), program.alloc(64));
+    program.fill(memory, 1, 64, stream);
+    ok!(program, cuStreamDestroy_v2(stream));
+    ok!(program, cuMemFree_v2(memory));
+    clean(&program);
+}
+
+#[test]
+fn a_context_ends_after_the_work_of_a_destroyed_stream_too() {
+    let program = Program::new();
+    let mut context = CUcontext::NULL;
+    ok!(program, cuCtxCreate_v2(&mut context, 0, 0));
+    let (stream, memory) = (program.stream(1), program.alloc(64));
+    program.fill(memory, 1, 64, stream);
+    ok!(program, cuStreamDestroy_v2(stream));
+    ok!(program, cuCtxDestroy_v2(context));
+    clean(&program);
 }

@@ -92,7 +92,7 @@ struct Found {
 
 /// What is found in one run, and the report.
 fn findings(pair: &Pair, schedule: &Schedule, right: bool) -> (Vec<Found>, String) {
-    let mut config = Config { schedule: schedule.clone(), leaks: pair.kind == Kind::Leak, ..Config::default() };
+    let mut config = Config { schedule: schedule.clone(), leaks: Some(pair.kind == Kind::Leak), ..Config::default() };
     (pair.settings)(&mut config);
     let program = Program::with(config);
     (pair.run)(&program, right);

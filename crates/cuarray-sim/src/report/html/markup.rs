@@ -3,6 +3,8 @@
 //! File names, function names and lines of source come from the program that was watched, and may hold anything: markup,
 //! control characters, or the characters that reverse the order of what is shown after them. None of it may act on the page.
 
+use crate::report::words;
+
 /// Text as it may stand in an element or in a quoted attribute.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -13,18 +15,11 @@ pub(super) fn escape(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            _ if is_harmful(character) => escaped.push('\u{fffd}'),
+            _ if words::is_harmful(character) => escaped.push('\u{fffd}'),
             _ => escaped.push(character),
         }
     }
     escaped
-}
-
-/// Whether a character is no sign but acts on what stands around it, or may not be in a page at all.
-fn is_harmful(character: char) -> bool {
-    matches!(character,
-        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}')
 }
 
 /// How many columns of a fixed-width font a text takes.

@@ -11,7 +11,7 @@ mod selection;
 mod timeline;
 
 use super::source::Sources;
-use super::words;
+use super::words::{self, Detail};
 use crate::finding::{Allocation, Finding, Report, Side};
 use crate::site::{Frame, Site};
 use markup::escape;
@@ -108,7 +108,8 @@ impl Report {
     }
 
     fn finding(&self, page: &mut String, finding: &Finding, sources: &mut Sources) {
-        let again = if finding.count > 1 { format!(", {} times", words::number(finding.count)) } else { String::new() };
+        let again =
+            if finding.count > 1 { format!(" ({} times)", words::number(finding.count)) } else { String::new() };
         let _ = write!(
             page,
             "<section class=\"finding\" id=\"finding-{}\">\n<h2><span class=\"tag\">{}</span>{}{again}</h2>\n\
@@ -123,7 +124,7 @@ impl Report {
         }
         page.push_str("<div class=\"sides\">\n");
         for (side, letter) in finding.sides.iter().zip(["A", "B"]) {
-            self.side(page, side, letter, sources);
+            self.side(page, finding, side, letter, sources);
         }
         page.push_str("</div>\n");
         if let Some(allocation) = &finding.allocation {
@@ -132,17 +133,20 @@ impl Report {
         page.push_str("</section>\n");
     }
 
-    fn side(&self, page: &mut String, side: &Side, letter: &str, sources: &mut Sources) {
+    fn side(&self, page: &mut String, finding: &Finding, side: &Side, letter: &str, sources: &mut Sources) {
         let lane = self.lanes.iter().find(|lane| lane.number == side.lane);
         let lane = lane.map_or_else(|| format!("lane {}", side.lane), |lane| lane.name.clone());
-        let bytes = side.bytes.map_or(String::new(), |range| format!(" {}", words::bytes(range.length)));
-        let detail = side.detail.as_ref().map_or(String::new(), |detail| format!(" <code>{}</code>", escape(detail)));
+        let (name, remark) = match words::detail(side.detail.as_deref()) {
+            Detail::None => (String::new(), String::new()),
+            Detail::Name(name) => (format!(" <code>{}</code>", escape(name)), String::new()),
+            Detail::Remark(remark) => (String::new(), format!("<p>{}</p>\n", escape(remark))),
+        };
         let _ = write!(
             page,
-            "<div class=\"side\"><div>\n<h3><span class=\"letter\">{letter}</span><code>{}</code>{detail} {}{bytes}</h3>\n\
-             <p>on {}, call #{}</p>\n",
+            "<div class=\"side\"><div>\n<h3><span class=\"letter\">{letter}</span><code>{}</code>{name} {}</h3>\n\
+             <p>on {}, operation #{}</p>\n{remark}",
             escape(words::call(side.call)),
-            words::does(side.deed),
+            words::deed(side, finding),
             escape(&lane),
             side.ordinal
         );
@@ -209,7 +213,7 @@ fn memory_of(page: &mut String, finding: &Finding, allocation: &Allocation, sour
     let _ = write!(
         page,
         "<div class=\"memory\">\n<p><b>Memory:</b> {place}{} of {} memory at <code>{:#x}</code> on device {}, \
-         made by <code>{}</code>, call #{}</p>\n<p class=\"place\">{}</p>\n",
+         made by <code>{}</code>, operation #{}</p>\n<p class=\"place\">{}</p>\n",
         words::bytes(allocation.size),
         allocation.kind,
         allocation.address,
@@ -283,7 +287,7 @@ mod tests {
         report.not_kept = 1234;
         let page = report.html();
         assert!(page.contains("<a href=\"#finding-2\">") && page.contains("id=\"finding-2\""));
-        assert!(page.contains(", 3 times</h2>") && page.contains("1,234 more are not shown."));
+        assert!(page.contains(" (3 times)</h2>") && page.contains("1,234 more are not shown."));
     }
 
     #[test]

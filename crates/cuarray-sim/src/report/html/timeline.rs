@@ -8,7 +8,7 @@
 use super::markup::{columns, escape, shorten};
 use super::selection::{Role, Shown};
 use crate::finding::{Finding, Lane, LaneKind};
-use crate::report::words;
+use crate::report::words::{self, Detail};
 use std::fmt::Write as _;
 
 /// Where the first line of the plan lies: above are the places in the order of calls.
@@ -160,17 +160,16 @@ fn band(number: u32, lane: Option<&Lane>, several_devices: bool) -> Band {
 fn content(shown: &Shown, finding: &Finding) -> Tile {
     let operation = &shown.operation;
     let mut lines = vec![shorten(words::call(operation.call), LONGEST)];
-    lines.extend(operation.detail.as_deref().map(|detail| shorten(detail, LONGEST)));
+    if let Detail::Name(name) = words::detail(operation.detail.as_deref()) {
+        lines.push(shorten(name, LONGEST));
+    }
     lines.push(shorten(&words::place(&operation.site), LONGEST));
     let side = match shown.role {
         Role::First => finding.sides.first(),
         Role::Second => finding.sides.last(),
         Role::Neither => None,
     };
-    lines.extend(side.map(|side| match side.bytes {
-        Some(range) => format!("{} {}", words::does(side.deed), words::bytes(range.length)),
-        None => words::does(side.deed).to_owned(),
-    }));
+    lines.extend(side.map(|side| words::deed(side, finding)));
     lines.retain(|line| !line.is_empty());
     let widest = lines.iter().map(|line| width(line)).max().unwrap_or(0);
     let height = i32::try_from(lines.len()).unwrap_or(1) * LINE + 12;

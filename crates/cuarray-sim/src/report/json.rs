@@ -90,7 +90,7 @@ impl Report {
     /// let empty = cuarray_sim::finding::Report::default();
     /// assert_eq!(
     ///     empty.json(),
-    ///     r#"{"version":1,"findings":[],"not_kept":0,"lanes":[],"operations":[],"forgotten":0}"#
+    ///     r#"{"version":1,"findings":[],"not_kept":0,"suppressed":[],"lanes":[],"operations":[],"forgotten":0}"#
     /// );
     /// ```
     pub fn json(&self) -> String {
@@ -99,6 +99,12 @@ impl Report {
         object.number("version", 1);
         object.list("findings", &self.findings, finding);
         object.number("not_kept", self.not_kept);
+        object.list("suppressed", &self.suppressed, |text, suppressed| {
+            let mut object = Writer::object(text);
+            object.number("line", suppressed.line);
+            object.string("text", &suppressed.text);
+            object.number("count", suppressed.count);
+        });
         object.list("lanes", &self.lanes, lane);
         object.list("operations", &self.operations, operation);
         object.number("forgotten", self.forgotten);
@@ -152,7 +158,8 @@ fn side(text: &mut String, side: &Side) {
     object.number("ordinal", side.ordinal);
 }
 
-fn site(text: &mut String, site: &Site) {
+/// Appends a site.
+pub(crate) fn site(text: &mut String, site: &Site) {
     let mut object = Writer::object(text);
     object.optional("user", site.user.as_ref(), frame);
     object.optional("innermost", site.innermost.as_ref(), frame);
@@ -246,7 +253,7 @@ mod tests {
             )
         };
         let (first, second) = (side("write", 1), side("read", 2));
-        let after = r#"],"missing":"wait"}],"not_kept":0,"lanes":[],"operations":[],"forgotten":0}"#;
+        let after = r#"],"missing":"wait"}],"not_kept":0,"suppressed":[],"lanes":[],"operations":[],"forgotten":0}"#;
         assert_eq!(report.json(), format!("{before}{first},{second}{after}"));
     }
 }

@@ -1,0 +1,186 @@
+"""No test passes with a finding: the part of ``pytest --cuarray-sim`` that asks the driver after each test.
+
+A test fails if the driver found something wrong while it ran, and the report is its failure text: both operations with the
+file and line of each, and the edge that is missing. What is found while fixtures are set up belongs to the test as well; what is
+found while they are torn down is an error at teardown. ``@pytest.mark.cuarray_sim(expect="data-race")`` turns this round for a
+test of a bug: it fails unless such a finding is there. ``allow=`` passes either way.
+
+What was found is forgotten between tests. Everything a test found travels with its report, so a session that is spread over
+processes sums up what all of them found.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from .found import KINDS, Report, clear_findings, findings, report
+
+__all__ = ["MARKER", "FindingCheck"]
+
+MARKER = "cuarray_sim"
+
+# Leaks have a check of their own, which knows what fixtures of a wider scope have made.
+_KINDS = tuple(kind for kind in KINDS if kind != "leak")
+
+# Where a test's report carries what was found.
+_ATTRIBUTE = "cuarray_sim"
+
+
+@dataclass
+class _Marks:
+    """The kinds of findings that a test's markers name."""
+
+    expected: set[str] = field(default_factory=set)
+    allowed: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, item: pytest.Item) -> _Marks:
+        """Read the markers of a test, its class and its module; a wrong one raises :class:`ValueError`."""
+        marks = cls()
+        for mark in item.iter_markers(MARKER):
+            if mark.args or not mark.kwargs or mark.kwargs.keys() - {"expect", "allow"}:
+                raise ValueError(f"@pytest.mark.{MARKER} takes expect= and allow=, each a kind of finding or several")
+            marks.expected.update(_kinds("expect", mark.kwargs.get("expect", ())))
+            marks.allowed.update(_kinds("allow", mark.kwargs.get("allow", ())))
+        return marks
+
+
+def _kinds(name: str, value: object) -> tuple[str, ...]:
+    kinds = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (tuple, list, set)) else (value,)
+    for kind in kinds:
+        if kind == "leak":
+            raise ValueError(
+                f"@pytest.mark.{MARKER}({name}='leak'): leaks have a marker of their own, cuarray_sim_leaks"
+            )
+        if kind not in _KINDS:
+            raise ValueError(f"@pytest.mark.{MARKER}({name}={kind!r}): expected one of {', '.join(_KINDS)}")
+    return kinds
+
+
+class FindingCheck:
+    """Registered for a session that runs on the simulated driver."""
+
+    def __init__(self, suppressions: str | None) -> None:
+        self.suppressions = suppressions
+        self.marks = _Marks()
+        # What was found in the phase of a test that is about to be reported.
+        self.tally: dict[str, dict[str, int]] = {}
+        # Of the whole session, of all its processes.
+        self.total: dict[str, Counter[str]] = {}
+        self.tests_with_findings: set[str] = set()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
+        """Begin a test with nothing found."""
+        clear_findings()
+        self.marks = _Marks()
+        result = yield
+        # Not before, since what other plugins take back at teardown has to be set up.
+        try:
+            self.marks = _Marks.of(item)
+        except ValueError as error:
+            pytest.fail(str(error), pytrace=False)
+        return result
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
+        """Judge what was found in the test and in the setup before it."""
+        try:
+            result = yield
+        except Exception:
+            # The test's own failure comes first; what was found may well be its reason.
+            if self._count(findings()):
+                item.add_report_section("call", "findings", report())
+                clear_findings()
+            raise
+        self._judge()
+        return result
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None]:
+        """Judge what was found since."""
+        result = yield
+        # What was expected is there already, or was missed already.
+        self.marks.allowed |= self.marks.expected
+        self.marks.expected = set()
+        self._judge()
+        return result
+
+    def _judge(self) -> None:
+        """Fail if there is what should not be, or is not what should be; what is judged is forgotten."""
+        found = findings()
+        kinds = self._count(found)
+        unexpected = kinds - self.marks.expected - self.marks.allowed
+        missing = self.marks.expected - kinds
+        text = report() if kinds else ""
+        if self.tally:
+            clear_findings()
+        if unexpected:
+            pytest.fail(f"found by the simulated CUDA driver:\n\n{text}", pytrace=False)
+        if missing:
+            instead = f"this instead:\n\n{text}" if text else "nothing"
+            pytest.fail(
+                f"expected {' and '.join(sorted(missing))}, and the simulated CUDA driver found {instead}",
+                pytrace=False,
+            )
+
+    def _count(self, found: Report) -> set[str]:
+        """Note what was found for the test's report, and give its kinds."""
+        tally: dict[str, Counter[str]] = {
+            "found": Counter(),
+            "expected": Counter(),
+            "allowed": Counter(),
+            "suppressed": Counter(),
+        }
+        for finding in found["findings"]:
+            kind = finding["kind"]
+            meant = "expected" if kind in self.marks.expected else "allowed" if kind in self.marks.allowed else "found"
+            tally[meant][kind] += 1
+        for suppressed in found["suppressed"]:
+            if suppressed["count"]:
+                tally["suppressed"][str(suppressed["line"])] += suppressed["count"]
+        self.tally = {meant: dict(counts) for meant, counts in tally.items() if counts}
+        return {finding["kind"] for finding in found["findings"]}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Send along what was found."""
+        result = yield
+        if self.tally:
+            # An attribute of a report is sent along where tests run in other processes.
+            setattr(result, _ATTRIBUTE, self.tally)
+            self.tally = {}
+        return result
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add up what was found, in whatever process."""
+        tally: dict[str, dict[str, int]] = getattr(report, _ATTRIBUTE, {})
+        for meant, counts in tally.items():
+            self.total.setdefault(meant, Counter()).update(counts)
+        if tally.get("found"):
+            self.tests_with_findings.add(report.nodeid)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Say how much was found in the session, and which suppressions were not needed."""
+        found = self.total.get("found", Counter())
+        if found:
+            tests = len(self.tests_with_findings)
+            listed = ", ".join(f"{count} {kind}" for kind, count in found.most_common())
+            line = f"{found.total()} finding{'s' * (found.total() != 1)} in {tests} test{'s' * (tests != 1)} ({listed})"
+        else:
+            line = "no findings"
+        for meant in ("expected", "allowed", "suppressed"):
+            if count := self.total.get(meant, Counter()).total():
+                line += f", {count} {meant}"
+        terminalreporter.write_line(f"cuarray-sim: {line}", red=bool(found), green=not found)
+        if self.suppressions is not None:
+            used = self.total.get("suppressed", Counter())
+            for each in findings()["suppressed"]:
+                if str(each["line"]) not in used:
+                    text = f"{self.suppressions}:{each['line']}: nothing was suppressed by: {each['text']}"
+                    terminalreporter.write_line(f"cuarray-sim: {text}", yellow=True)

@@ -1,0 +1,37 @@
+"""A schedule of its own for each test: the part of ``pytest --cuarray-sim`` for ``CUARRAY_SIM_SCHEDULE=random``.
+
+It is made from the session's seed and the test's name, and a failure says how to run that test alone under the same one.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Generator
+
+import pytest
+
+from .schedules import set_schedule
+
+__all__ = ["RandomSchedule"]
+
+
+class RandomSchedule:
+    """Registered for a random schedule: each test has its own, which it also has when it runs alone."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
+        """Begin the test's own schedule."""
+        set_schedule(f"random:{self.seed ^ zlib.crc32(item.nodeid.encode())}")
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Say of a failure how to have the same schedule again."""
+        report = yield
+        if report.failed:
+            again = f'CUARRAY_SIM_SCHEDULE=random:{self.seed} pytest --cuarray-sim "{item.nodeid}"'
+            report.sections.append(("schedule", f"under the same schedule again: {again}"))
+        return report

@@ -1,0 +1,267 @@
+"""``pytest --cuarray-sim``: no test passes with a finding, unless it is expected, allowed or suppressed."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+# Two streams of one's own, and memory that both can fill.
+CONFTEST = """
+import ctypes, pytest
+from ctypes import byref, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
+
+driver = ctypes.CDLL("libcuda.so.1")
+context = c_void_p()
+assert driver.cuInit(0) == 0 and driver.cuDevicePrimaryCtxRetain(byref(context), 0) == 0
+
+class Api:
+    def __init__(self):
+        assert driver.cuCtxPushCurrent_v2(context) == 0
+        self.pointer, self.streams = c_uint64(), [c_void_p(), c_void_p()]
+        assert driver.cuMemAlloc_v2(byref(self.pointer), c_size_t(64)) == 0
+        for stream in self.streams:
+            assert driver.cuStreamCreate(byref(stream), c_uint(1)) == 0
+    def fill(self, stream):
+        assert driver.cuMemsetD8Async(self.pointer, c_ubyte(1), c_size_t(64), self.streams[stream]) == 0
+    def synchronize(self, stream):
+        assert driver.cuStreamSynchronize(self.streams[stream]) == 0
+    def race(self):
+        self.fill(0)
+        self.fill(1)
+        self.synchronize(0)
+        self.synchronize(1)
+    def unwritten(self):
+        assert driver.cuMemcpyDtoH_v2(ctypes.create_string_buffer(8), self.pointer, c_size_t(8)) == 0
+    def end(self):
+        assert driver.cuMemFree_v2(self.pointer) == 0
+        for stream in self.streams:
+            assert driver.cuStreamDestroy_v2(stream) == 0
+
+@pytest.fixture
+def api():
+    api = Api()
+    yield api
+    api.end()
+"""
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.makeconftest(CONFTEST)
+    return pytester
+
+
+def test_a_test_with_a_finding_fails_and_the_report_is_its_failure_text(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        def test_clean_before(api):
+            api.fill(0); api.synchronize(0); api.fill(1); api.synchronize(1)
+        def test_races(api):
+            api.race()
+        def test_clean_after(api):
+            api.fill(0); api.synchronize(0)
+    """)
+    result = suite.runpytest_subprocess("--cuarray-sim")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*test_races*",
+            "found by the simulated CUDA driver:",
+            "[[]1[]] data-race: stream * writes 64 bytes that stream * writes, and nothing orders the two",
+            "  A cuMemsetD8Async writes 64 bytes on stream * (non-blocking), operation *",
+            "      at *conftest.py:16 in *fill",
+            "  B cuMemsetD8Async writes 64 bytes on stream *",
+            "  missing: record an event on stream *",
+            "  memory: bytes 0 to 63 of 64 bytes of device memory *",
+            "cuarray-sim: 1 finding in 1 test (1 data-race)",
+        ]
+    )
+    # Only the one test's, and no line of the plugin's own.
+    assert result.stdout.str().count("data-race:") == 1
+    result.stdout.no_fnmatch_line("*pytest_findings.py*")
+
+
+def test_work_that_nobody_waited_for_is_judged_too(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        def test_races(api):
+            api.fill(0); api.fill(1)
+    """)
+    suite.runpytest_subprocess("--cuarray-sim").assert_outcomes(failed=1)
+
+
+def test_what_is_found_at_teardown_is_an_error(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        import pytest
+        @pytest.fixture
+        def late(api):
+            yield
+            api.race()
+        def test_passes(late): pass
+        def test_after(api): pass
+    """)
+    result = suite.runpytest_subprocess("--cuarray-sim")
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*ERROR at teardown of test_passes*", "found by the simulated CUDA driver:"])
+
+
+def test_what_is_found_at_setup_belongs_to_the_test(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        import pytest
+        @pytest.fixture
+        def early(api): api.race()
+        def test_fails(early): pass
+    """)
+    suite.runpytest_subprocess("--cuarray-sim").assert_outcomes(failed=1)
+
+
+def test_a_test_that_fails_by_itself_shows_what_was_found(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        def test_fails(api):
+            api.race()
+            assert False, "its own reason"
+    """)
+    result = suite.runpytest_subprocess("--cuarray-sim")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*its own reason*", "*findings*", "[[]1[]] data-race:*", "cuarray-sim: 1 finding in 1 test*"]
+    )
+
+
+def test_a_finding_can_be_expected_and_must_then_be_there(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        import pytest
+        @pytest.mark.cuarray_sim(expect="data-race")
+        def test_expected(api): api.race()
+        @pytest.mark.cuarray_sim(expect="data-race")
+        def test_absent(api): pass
+        @pytest.mark.cuarray_sim(expect="data-race")
+        def test_another(api): api.unwritten()
+        @pytest.mark.cuarray_sim(expect=("data-race", "uninitialized-read"))
+        def test_both(api): api.unwritten(); api.race()
+        @pytest.mark.cuarray_sim(expect=("data-race", "uninitialized-read"))
+        def test_one_of_both(api): api.race()
+    """)
+    result = suite.runpytest_subprocess("--cuarray-sim", "--strict-markers")
+    result.assert_outcomes(passed=2, failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "expected data-race, and the simulated CUDA driver found nothing",
+            "found by the simulated CUDA driver:",
+            "[[]1[]] uninitialized-read:*",
+            "expected uninitialized-read, and the simulated CUDA driver found this instead:",
+        ]
+    )
+
+
+def test_a_finding_can_be_allowed(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        import pytest
+        pytestmark = pytest.mark.cuarray_sim(allow="data-race")
+        def test_there(api): api.race()
+        def test_absent(api): pass
+        def test_another(api): api.unwritten()
+        @pytest.mark.cuarray_sim(expect="uninitialized-read")
+        def test_expected_beside_it(api): api.unwritten(); api.race()
+    """)
+    result = suite.runpytest_subprocess("--cuarray-sim")
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["cuarray-sim: 1 finding in 1 test (1 uninitialized-read), 1 expected, 2 allowed"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("expect='race'", "*expect='race'*expected one of data-race, *"),
+        ("allow=3", "*allow=3*expected one of data-race, *"),
+        ("allow='leak'", "*leaks have a marker of their own, cuarray_sim_leaks"),
+        ("'data-race'", "*takes expect= and allow=*"),
+        ("expects='data-race'", "*takes expect= and allow=*"),
+        ("", "*takes expect= and allow=*"),
+    ],
+)
+def test_a_wrong_marker_is_an_error(suite: pytest.Pytester, arguments: str, said: str) -> None:
+    suite.makepyfile(f"""
+        import pytest
+        @pytest.mark.cuarray_sim({arguments})
+        def test_marked(api): pass
+    """)
+    result = suite.runpytest_subprocess("--cuarray-sim")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([said])
+
+
+def test_without_the_option_the_marker_means_nothing(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        import pytest
+        @pytest.mark.cuarray_sim(expect="data-race")
+        def test_marked(): pass
+    """)
+    result = pytester.runpytest_subprocess("--strict-markers")
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*cuarray-sim:*")
+
+
+def test_a_session_without_findings_says_so(suite: pytest.Pytester) -> None:
+    suite.makepyfile("def test_clean(api): api.fill(0); api.synchronize(0)")
+    result = suite.runpytest_subprocess("--cuarray-sim")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["cuarray-sim: no findings"])
+
+
+def test_known_findings_are_suppressed_and_counted_and_what_suppresses_nothing_is_named(suite: pytest.Pytester) -> None:
+    Path("known.txt").write_text(
+        "# whose bug it is\ndata-race file=*/conftest.py  # ours\n\nuninitialized-read library=nobody\n"
+    )
+    suite.makepyfile("""
+        def test_known(api): api.race()
+        def test_unknown(api): api.unwritten()
+    """)
+    result = suite.runpytest_subprocess("--cuarray-sim", "--cuarray-sim-suppressions", "known.txt")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "cuarray-sim: 1 finding in 1 test (1 uninitialized-read), 1 suppressed",
+            "cuarray-sim: *known.txt:4: nothing was suppressed by: uninitialized-read library=nobody",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*known.txt:2*")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("races numba\n", "*known.txt: line 1: races is no kind of finding*"), (None, "*known.txt: No such file*")],
+)
+def test_a_malformed_suppressions_file_is_a_usage_error(suite: pytest.Pytester, content: str | None, said: str) -> None:
+    if content is not None:
+        Path("known.txt").write_text(content)
+    suite.makepyfile("def test_nothing(): pass")
+    result = suite.runpytest_subprocess("--cuarray-sim", "--cuarray-sim-suppressions", "known.txt")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([said])
+
+
+@pytest.mark.skipif(importlib.util.find_spec("xdist") is None, reason="pytest-xdist is not installed")
+def test_findings_of_several_processes_are_added_up(suite: pytest.Pytester) -> None:
+    Path("known.txt").write_text("uninitialized-read file=*\nleak file=*\n")
+    suite.makepyfile("""
+        import pytest
+        @pytest.mark.parametrize("number", range(4))
+        def test_races(api, number): api.race()
+        @pytest.mark.parametrize("number", range(4))
+        def test_known(api, number): api.unwritten()
+        @pytest.mark.cuarray_sim(expect="data-race")
+        def test_expected(api): api.race()
+        def test_leaks(): from conftest import Api; Api()
+    """)
+    result = suite.runpytest_subprocess("--cuarray-sim", "-n", "2", "--cuarray-sim-suppressions", "known.txt")
+    result.assert_outcomes(passed=6, failed=4, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "cuarray-sim: 4 findings in 4 tests (4 data-race), 1 expected, 4 suppressed",
+            "cuarray-sim: *known.txt:2: nothing was suppressed by: leak file=[*]",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*known.txt:1*")
