@@ -99,105 +99,78 @@ macro_rules! versions {
 }
 pub(crate) use versions;
 
-/// Puts results into the lanes that may be written.
+/// Computes a register in pieces: `$result` for each lane, from the sources' slots of that lane.
 ///
-/// # Safety
-/// `target` is a register of the machine's frame with slots of this type.
-#[inline(always)]
-unsafe fn store<T: Copy>(target: *mut T, at: usize, write: u32, results: [T; PIECE]) {
-    // SAFETY: a register has 32 slots.
-    unsafe {
-        let target = target.add(at);
-        if write == u32::MAX {
-            target.cast::<[T; PIECE]>().write(results);
-        } else {
-            let mut kept = target.cast::<[T; PIECE]>().read();
-            for lane in 0..PIECE {
-                if write >> (at + lane) & 1 == 1 {
-                    kept[lane] = results[lane];
+/// Plain loops over arrays that stay in registers: what the compiler makes vector instructions of.
+macro_rules! rows {
+    ($machine:ident, $d:ident: $D:ty, [$($source:ident: $S:ty),*], |$lane:ident| $result:expr) => {{
+        let (d, write) = ($machine.slots::<<$D as Lane>::Slot>($d), $machine.write);
+        $(let $source = $machine.slots::<<$S as Lane>::Slot>($source);)*
+        for at in (0..32).step_by(PIECE) {
+            $(let $source = $source.add(at).cast::<[<$S as Lane>::Slot; PIECE]>().read();)*
+            let place = d.add(at).cast::<[<$D as Lane>::Slot; PIECE]>();
+            let mut results = place.read();
+            if write == u32::MAX {
+                for $lane in 0..PIECE {
+                    $(let $source = <$S as Lane>::read($source[$lane]);)*
+                    let $lane = at + $lane;
+                    results[$lane - at] = $result.write();
+                }
+            } else {
+                for $lane in 0..PIECE {
+                    $(let $source = <$S as Lane>::read($source[$lane]);)*
+                    let $lane = at + $lane;
+                    let result = $result.write();
+                    results[$lane - at] = if write >> $lane & 1 == 1 { result } else { results[$lane - at] };
                 }
             }
-            target.cast::<[T; PIECE]>().write(kept);
+            place.write(results);
         }
-    }
-}
-
-/// # Safety
-/// `source` is a register or constant with slots of this type.
-#[inline(always)]
-unsafe fn load<T: Lane>(source: *const T::Slot, at: usize) -> [T; PIECE] {
-    // SAFETY: a register has 32 slots.
-    unsafe { source.add(at).cast::<[T::Slot; PIECE]>().read() }.map(T::read)
+    }};
 }
 
 #[inline(always)]
-unsafe fn body1<A: Lane, D: Lane, F: Fn(A) -> D + Copy>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+unsafe fn body1<A: Lane, D: Lane, F: Fn(A) -> D + Copy>(
+    machine: &mut Machine<'_>,
+    &Instruction { d, a, .. }: &Instruction,
+) -> Flow {
     let f = operation::<F>();
-    // SAFETY: the operands are registers or constants of these types: the resolver has checked their widths.
-    unsafe {
-        let (d, a) = (machine.slots::<D::Slot>(instruction.d), machine.slots::<A::Slot>(instruction.a));
-        for at in (0..32).step_by(PIECE) {
-            let a: [A; PIECE] = load(a, at);
-            store(d, at, machine.write, std::array::from_fn(|lane| f(a[lane]).write()));
-        }
-    }
+    // SAFETY: the operands are registers or constants of these types: the resolver has checked their widths. A register
+    // has 32 slots.
+    unsafe { rows!(machine, d: D, [a: A], |lane| f(a)) }
     Flow::Next
 }
 
 #[inline(always)]
 unsafe fn body2<A: Lane, B: Lane, D: Lane, F: Fn(A, B) -> D + Copy>(
     machine: &mut Machine<'_>,
-    instruction: &Instruction,
+    &Instruction { d, a, b, .. }: &Instruction,
 ) -> Flow {
     let f = operation::<F>();
     // SAFETY: as above.
-    unsafe {
-        let d = machine.slots::<D::Slot>(instruction.d);
-        let (a, b) = (machine.slots::<A::Slot>(instruction.a), machine.slots::<B::Slot>(instruction.b));
-        for at in (0..32).step_by(PIECE) {
-            let (a, b): ([A; PIECE], [B; PIECE]) = (load(a, at), load(b, at));
-            store(d, at, machine.write, std::array::from_fn(|lane| f(a[lane], b[lane]).write()));
-        }
-    }
+    unsafe { rows!(machine, d: D, [a: A, b: B], |lane| f(a, b)) }
     Flow::Next
 }
 
 #[inline(always)]
 unsafe fn body3<A: Lane, B: Lane, C: Lane, D: Lane, F: Fn(A, B, C) -> D + Copy>(
     machine: &mut Machine<'_>,
-    instruction: &Instruction,
+    &Instruction { d, a, b, c, .. }: &Instruction,
 ) -> Flow {
     let f = operation::<F>();
     // SAFETY: as above.
-    unsafe {
-        let d = machine.slots::<D::Slot>(instruction.d);
-        let (a, b) = (machine.slots::<A::Slot>(instruction.a), machine.slots::<B::Slot>(instruction.b));
-        let c = machine.slots::<C::Slot>(instruction.c);
-        for at in (0..32).step_by(PIECE) {
-            let (a, b, c): ([A; PIECE], [B; PIECE], [C; PIECE]) = (load(a, at), load(b, at), load(c, at));
-            store(d, at, machine.write, std::array::from_fn(|lane| f(a[lane], b[lane], c[lane]).write()));
-        }
-    }
+    unsafe { rows!(machine, d: D, [a: A, b: B, c: C], |lane| f(a, b, c)) }
     Flow::Next
 }
 
 #[inline(always)]
 unsafe fn body_coded<A: Lane, B: Lane, C: Lane, D: Lane, F: Fn(A, B, C, i64) -> D + Copy>(
     machine: &mut Machine<'_>,
-    instruction: &Instruction,
+    &Instruction { d, a, b, c, imm, .. }: &Instruction,
 ) -> Flow {
     let f = operation::<F>();
-    let code = instruction.imm;
     // SAFETY: as above.
-    unsafe {
-        let d = machine.slots::<D::Slot>(instruction.d);
-        let (a, b) = (machine.slots::<A::Slot>(instruction.a), machine.slots::<B::Slot>(instruction.b));
-        let c = machine.slots::<C::Slot>(instruction.c);
-        for at in (0..32).step_by(PIECE) {
-            let (a, b, c): ([A; PIECE], [B; PIECE], [C; PIECE]) = (load(a, at), load(b, at), load(c, at));
-            store(d, at, machine.write, std::array::from_fn(|lane| f(a[lane], b[lane], c[lane], code).write()));
-        }
-    }
+    unsafe { rows!(machine, d: D, [a: A, b: B, c: C], |lane| f(a, b, c, imm)) }
     Flow::Next
 }
 
@@ -213,10 +186,13 @@ unsafe fn body_compare<A: Lane, F: Fn(A, A) -> bool + Copy>(
     unsafe {
         let (a, b) = (machine.slots::<A::Slot>(instruction.a), machine.slots::<A::Slot>(instruction.b));
         for at in (0..32).step_by(PIECE) {
-            let (a, b): ([A; PIECE], [A; PIECE]) = (load(a, at), load(b, at));
+            let a = a.add(at).cast::<[A::Slot; PIECE]>().read();
+            let b = b.add(at).cast::<[A::Slot; PIECE]>().read();
+            let mut piece = 0_u32;
             for lane in 0..PIECE {
-                holds |= u32::from(f(a[lane], b[lane])) << (at + lane);
+                piece |= u32::from(f(A::read(a[lane]), A::read(b[lane]))) << lane;
             }
+            holds |= piece << at;
         }
         machine.set_predicate(instruction.d, holds);
     }
@@ -225,22 +201,11 @@ unsafe fn body_compare<A: Lane, F: Fn(A, A) -> bool + Copy>(
 
 /// `d = predicate c ? a : b`.
 #[inline(always)]
-unsafe fn body_select<T: Lane>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+unsafe fn body_select<T: Lane>(machine: &mut Machine<'_>, &Instruction { d, a, b, c, .. }: &Instruction) -> Flow {
     // SAFETY: as above; `c` is a predicate.
     unsafe {
-        let chosen = machine.predicate(instruction.c);
-        let d = machine.slots::<T::Slot>(instruction.d);
-        let (a, b) = (machine.slots::<T::Slot>(instruction.a), machine.slots::<T::Slot>(instruction.b));
-        for at in (0..32).step_by(PIECE) {
-            let (a, b): ([T; PIECE], [T; PIECE]) = (load(a, at), load(b, at));
-            let results =
-                std::array::from_fn(
-                    |lane| {
-                        if chosen >> (at + lane) & 1 == 1 { a[lane].write() } else { b[lane].write() }
-                    },
-                );
-            store(d, at, machine.write, results);
-        }
+        let chosen = machine.predicate(c);
+        rows!(machine, d: T, [a: T, b: T], |lane| if chosen >> lane & 1 == 1 { a } else { b })
     }
     Flow::Next
 }
