@@ -285,6 +285,25 @@ fn what_is_known_to_come_before_is_not_waited_for_again() {
 }
 
 #[test]
+fn of_data_that_nobody_knows_afterwards_nothing_is_remembered() {
+    let fixture = Fixture::new();
+    let data = Data::new(&fixture);
+    let [visitor] = streams(&data.context);
+    let per_thread = Stream::per_thread_default(&data.context);
+    // Without a home: kept data is recorded. With the thread's own stream: an edge back, and a record for other threads.
+    for (home, kept, forgotten) in [(None, (1, 0, 0), (0, 0, 0)), (Some(&per_thread), (2, 1, 0), (1, 1, 0))] {
+        for (ordering, made) in [(data.ordering(home), kept), (data.ordering(home).forgotten(), forgotten)] {
+            let lease = Lease::begin([(ordering, Access::Write)], &visitor).unwrap();
+            data.fill(1, Some(&visitor));
+            let counts = Counts::of(&fixture);
+            lease.end().unwrap();
+            assert_eq!(counts.since(&fixture), made, "{home:?}");
+            data.memory.pending().synchronize(Access::Write).unwrap();
+        }
+    }
+}
+
+#[test]
 fn what_is_done_is_not_waited_for() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);

@@ -108,12 +108,14 @@ pub struct Ordering {
     event: Option<Arc<Event>>,
     /// Whether work in the home stream is to be remembered as well, for the time when the stream may be gone.
     outlives_home: bool,
+    /// Whether nobody looks at what is pending after this visit.
+    forgotten: bool,
 }
 
 impl Ordering {
     /// Data whose work is ordered in `home`, or that has no such stream. All arrays over the same memory share `pending`.
     pub fn new(home: Option<Stream>, pending: Arc<Pending>) -> Ordering {
-        Ordering { home, pending, event: None, outlives_home: false }
+        Ordering { home, pending, event: None, outlives_home: false, forgotten: false }
     }
 
     /// The same data, of which `event` stands behind all the work that has to be waited for (clause X2). Work that comes
@@ -128,6 +130,13 @@ impl Ordering {
     #[must_use]
     pub fn outliving_home(self) -> Ordering {
         Ordering { outlives_home: true, ..self }
+    }
+
+    /// The same data, which nobody knows by this `pending` once the visit is over: an array that was made for it. Then work is
+    /// ordered in the home stream, if there is one, and not remembered.
+    #[must_use]
+    pub fn forgotten(self) -> Ordering {
+        Ordering { forgotten: true, ..self }
     }
 
     /// The stream that all work on the data is ordered in, before and after work elsewhere.
@@ -174,8 +183,13 @@ impl Ordering {
 
     /// What comes next comes after the work that `mark` stands behind.
     fn after(&self, mark: &Mark<'_>, access: Access) -> Result<()> {
-        let Some(home) = &self.home else { return self.pending.remember(mark, access) };
+        let Some(home) = &self.home else {
+            return if self.forgotten { Ok(()) } else { self.pending.remember(mark, access) };
+        };
         mark.wait_in(home)?;
+        if self.forgotten {
+            return Ok(());
+        }
         // Another thread means another stream by the number of the per-thread default stream.
         if !self.outlives_home && !home.is_per_thread_default() {
             return Ok(());

@@ -218,7 +218,10 @@ impl PyBorrow {
         event: Option<event::Handle>,
     ) -> Result<Lease> {
         let access = if self.readonly { Access::Read } else { Access::Write };
-        let mut ordering = array.ordering()?;
+        // Another library's array is ours for the borrow alone; of a DeviceArray the caller has more than this.
+        let own = self.object.bind(py).cast_exact::<PyDeviceArray>().is_ok_and(|own| std::ptr::eq(own.get(), array));
+        let kept = |ordering: Ordering| if own { ordering } else { ordering.forgotten() };
+        let mut ordering = kept(array.ordering()?);
         if let Some(event) = event {
             let context = context_of(array.interface().data())?;
             // SAFETY: the handle is the caller's word for a live event, as everywhere in the driver's interface.
@@ -227,7 +230,7 @@ impl PyBorrow {
         let mut data: SmallVec<[(Ordering, Access); 2]> = SmallVec::new();
         data.push((ordering, access));
         if let Some(mask) = mask {
-            data.push((mask.ordering()?, Access::Read));
+            data.push((kept(mask.ordering()?), Access::Read));
         }
         let stream = &self.stream.get().stream;
         py.detach(|| Lease::begin(data, stream))
