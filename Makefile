@@ -99,6 +99,11 @@ test-python: install ## run the Python tests on the simulated driver
 	$(call say,Python tests on the simulated driver)
 	$(BIN)/python -m pytest tests --cuarray-sim --spec-coverage docs/spec-coverage.md
 
+.PHONY: sweep
+sweep: install ## leave out each ordering call of cuarray in turn: the simulator must show it; writes docs/sweep.md
+	$(call say,Edge-removal sweep)
+	CUARRAY_SIM_FREE_SYNCHRONIZES=0 PYTHONPATH=tests $(BIN)/python -m cuarray_sim --devices 2 -m sweep --table docs/sweep.md
+
 .PHONY: gpu
 gpu: ## run the Python tests on the real driver, from the wheels in dist/ alone, with $(PYTHON)
 	@ls dist/cuarray-*.whl dist/cuarray_sim-*.whl >/dev/null 2>&1 || \

@@ -1,0 +1,7 @@
+"""``python -m cuarray_sim --devices 2 -m sweep``; see :mod:`sweep.sweep`."""
+
+import sys
+
+from .sweep import main
+
+sys.exit(main())

@@ -1,0 +1,46 @@
+"""Frees: memory goes when the work on it is done, and not before."""
+
+from __future__ import annotations
+
+import cuarray
+
+from ..peer import SIZE, Peer
+from .table import in_a_thread, pinned, scenario
+
+
+@scenario("free while work in the array's own stream is pending")
+def free_with_home(peer: Peer) -> None:
+    stream = cuarray.stream()
+    array = cuarray.device_array(SIZE, "u1", stream=stream)
+    peer.write(array, stream)
+    del array
+    cuarray.reclaim()
+    peer.keep(stream)
+
+
+@scenario("free while work that was recorded is pending")
+def free_recorded(peer: Peer) -> None:
+    array = cuarray.device_array(SIZE, "u1")
+    for stream in (peer.stream(), peer.stream()):
+        peer.read(array[:1], stream)
+        array.record_stream(stream)
+    del array
+    cuarray.reclaim()
+
+
+@scenario("free in a thread that has no context")
+def free_in_a_thread(peer: Peer) -> None:
+    arrays = [cuarray.device_array(SIZE, "u1", stream=cuarray.stream())]
+    peer.write(arrays[0], arrays[0].stream)
+    in_a_thread(arrays.clear)
+    cuarray.reclaim()
+
+
+@scenario("free of an array whose stream is another library's, and gone by then")
+def free_after_the_stream(peer: Peer) -> None:
+    stream, host = peer.stream(), pinned()
+    array = cuarray.to_device(host, stream=stream)
+    peer.destroy(stream)
+    del array
+    cuarray.reclaim()
+    peer.keep(host)

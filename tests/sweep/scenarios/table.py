@@ -1,0 +1,57 @@
+"""The table of scenarios, and what several of them need."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import cuarray
+
+from ..peer import KINDS, SIZE, Peer
+
+Scenario = Callable[[Peer], None]
+
+SCENARIOS: dict[str, Scenario] = {}
+
+
+def scenario(name: str) -> Callable[[Scenario], Scenario]:
+    """Put a function into the table."""
+
+    def add(function: Scenario) -> Scenario:
+        assert name not in SCENARIOS, name
+        SCENARIOS[name] = function
+        return function
+
+    return add
+
+
+def for_each_kind(name: str, function: Callable[..., None], kinds: tuple[str, ...] = KINDS) -> None:
+    """Put a function into the table once for each kind of stream."""
+    for kind in kinds:
+        scenario(f"{name}: {kind}")(partial(function, kind=kind))
+
+
+def pinned(value: int = 2, size: int = SIZE) -> Any:
+    """Page-locked host memory: the driver reads and writes it when a copy runs, and not when it is called for."""
+    array = cuarray.pinned_array(size, "u1")
+    array[...] = value
+    return array
+
+
+def in_a_thread(function: Callable[[], None]) -> None:
+    """Run a function in another thread, and wait for it."""
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            function()
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]

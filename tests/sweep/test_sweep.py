@@ -1,0 +1,63 @@
+"""The sweep itself: it must tell a call that is needed from one that is not. What it says of cuarray is `make sweep`."""
+
+from __future__ import annotations
+
+import pytest
+
+import cuarray
+from sweep.peer import Peer
+from sweep.sweep import sweep, table
+
+pytestmark = pytest.mark.usefixtures("simulator")
+
+
+def needed(peer: Peer) -> None:
+    produced = peer.array(peer.stream())
+    cuarray.as_cuda_array(produced)
+    peer.write(produced, peer.stream())
+
+
+def needless(peer: Peer) -> None:
+    produced = peer.array(peer.stream())
+    array = cuarray.as_cuda_array(produced)
+    array.stream.synchronize()
+    peer.write(array, peer.stream())
+
+
+def missing(peer: Peer) -> None:
+    produced = peer.array(peer.stream())
+    cuarray.as_cuda_array(produced, sync=False)
+    peer.write(produced, peer.stream())
+
+
+def failing(peer: Peer) -> None:
+    raise ValueError("no such thing")
+
+
+def test_a_call_that_is_needed_is_found_when_it_is_left_out() -> None:
+    result = sweep("needed", needed)
+    assert result.good
+    assert (result.calls, result.found) == (1, ["data-race"])
+    assert "**1 scenarios, 1 ordering calls left out, 1 found.** What showed it first: 1 data-race." in table([result])
+
+
+def test_a_call_that_is_not_needed_is_told() -> None:
+    result = sweep("needless", needless)
+    assert not result.good
+    # Either of the two would do, so neither is missed.
+    assert [missed.partition(": ")[2] for missed in result.missed] == [
+        f"cuStreamSynchronize at test_sweep.py:{line}" for line in (22, 23)
+    ]
+
+
+def test_a_scenario_that_is_not_clean_is_told() -> None:
+    result = sweep("missing", missing)
+    assert not result.good
+    assert result.unclean is not None
+    assert "data-race" in result.unclean
+
+
+def test_a_scenario_that_fails_is_told() -> None:
+    result = sweep("failing", failing)
+    assert result.unclean is not None
+    assert "no such thing" in result.unclean
