@@ -3,6 +3,7 @@
 use super::operation::Operation;
 use super::{Checks, LaneInfo};
 use crate::finding::LaneKind;
+use crate::report::call_name;
 
 /// The edge from the earlier call to the later one that the program lacks.
 pub(super) fn missing(checks: &Checks, first: &Operation, second: &Operation) -> String {
@@ -10,7 +11,8 @@ pub(super) fn missing(checks: &Checks, first: &Operation, second: &Operation) ->
         return format!(
             "add an edge between the two nodes of the graph: in a capture, record an event after {} and make the stream \
              of {} wait for it before",
-            first.call, second.call
+            call_name(first.call),
+            call_name(second.call)
         );
     }
     let (before, after) = (call(first), call(second));
@@ -40,7 +42,7 @@ fn outside(checks: &Checks, operation: &Operation) -> String {
 fn call(operation: &Operation) -> String {
     match operation.launch {
         Some(launch) => format!("the launch of the graph (operation {launch})"),
-        None => format!("{} (operation {})", operation.call, operation.ordinal),
+        None => format!("{} (operation {})", call_name(operation.call), operation.ordinal),
     }
 }
 

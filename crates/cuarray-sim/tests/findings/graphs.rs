@@ -175,7 +175,7 @@ fn a_race_in_a_graph_names_the_calls_that_were_captured() {
     assert!(!races.is_empty());
     for race in races {
         let missing = "add an edge between the two nodes of the graph: in a capture, record an event after cuMemsetD8Async and \
-                       make the stream of cuMemcpyDtoDAsync_v2 wait for it before";
+                       make the stream of cuMemcpyDtoDAsync wait for it before";
         assert_eq!(race.missing.as_deref(), Some(missing));
         assert_eq!(
             race.sides.iter().map(|side| side.call).collect::<Vec<_>>(),

@@ -12,7 +12,8 @@ const ROW: usize = 22;
 const TOP: usize = 30;
 const LEFT: usize = 20;
 /// The most columns of text in each part of a row.
-const LONGEST: u32 = 60;
+const LONGEST: u32 = 52;
+const LONGEST_PLACE: u32 = 26;
 
 /// The picture as an `svg` element.
 pub(super) fn draw(report: &Report) -> String {
@@ -101,5 +102,5 @@ fn words_of(operation: &Operation) -> (String, String) {
     for access in &operation.accesses {
         let _ = write!(call, ", {} {}", words::does(access.deed), words::bytes(access.bytes.length));
     }
-    (shorten(&call, LONGEST), shorten(&words::place(&operation.site), LONGEST))
+    (shorten(&call, LONGEST), shorten(&words::place(&operation.site), LONGEST_PLACE))
 }

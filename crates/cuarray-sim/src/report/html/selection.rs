@@ -1,8 +1,8 @@
 //! Which operations the picture of one finding shows.
 //!
 //! A history has thousands of operations, and the eye takes in about seven. Shown are the two that the finding is about; the
-//! last edge from the lane of the first to that of the second, which is often the one that was made too early, and the first
-//! one after; then their neighbours in their own lanes, as long as there is room. What lies between is counted.
+//! last edge from the lane of the first to that of the second, which is often the one that was made too early; the last edge to
+//! that lane from another, which is often the one that waits for the wrong stream; the first one after; then their neighbours in their own lanes, as long as there is room. What lies between is counted.
 
 use crate::finding::{Finding, Operation, Report, Side};
 
@@ -79,15 +79,16 @@ fn wishes<'a>(report: &'a Report, first: &Side, last: &Side) -> Vec<Vec<&'a Oper
     let until = |ordinal: u64| report.operations.partition_point(|operation| operation.ordinal < ordinal);
     let (before_first, before_last, after_last) = (until(first.ordinal), until(last.ordinal), until(last.ordinal + 1));
     let (earlier, later) = (&report.operations[..before_last], &report.operations[after_last..]);
-    let edge = |to: &'a Operation| {
-        // The other end: any operation of the first side's lane that this one comes after.
-        let ends = to.after.iter().rev().filter_map(|ordinal| find(report, *ordinal));
-        ends.into_iter().find(|from| from.lane == first.lane).map(|from| vec![from, to])
+    let edge = |to: &'a Operation, from_there: bool| {
+        let mut ends = to.after.iter().rev().filter_map(|ordinal| find(report, *ordinal));
+        ends.find(|from| (from.lane == first.lane) == from_there).map(|from| vec![from, to])
     };
     let mut wishes = Vec::new();
     if first.lane != last.lane {
-        wishes.extend(earlier.iter().rev().filter(|each| each.lane == last.lane).find_map(edge));
-        wishes.extend(later.iter().filter(|each| each.lane == last.lane).find_map(edge));
+        wishes.extend(earlier.iter().rev().filter(|each| each.lane == last.lane).find_map(|to| edge(to, true)));
+        // What the second side waited for instead.
+        wishes.extend(earlier.iter().rev().filter(|each| each.lane == last.lane).find_map(|to| edge(to, false)));
+        wishes.extend(later.iter().filter(|each| each.lane == last.lane).find_map(|to| edge(to, true)));
     }
     let in_lane = |lane: u32| move |operation: &&Operation| operation.lane == lane;
     wishes.extend(report.operations[..before_first].iter().rev().find(in_lane(first.lane)).map(|each| vec![each]));
