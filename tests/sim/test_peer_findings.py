@@ -44,5 +44,7 @@ def test_each_script_is_about_ten_lines_and_in_the_document() -> None:
     assert SCRIPTS
     for script in SCRIPTS:
         assert text.count(f"(findings/{script.name})") == 1
-        lines = [line for line in script.read_text().splitlines()[1:] if line and not line.startswith(("from", "import"))]
+        lines = [
+            line for line in script.read_text().splitlines()[1:] if line and not line.startswith(("from", "import"))
+        ]
         assert len(lines) <= 10, script.name
