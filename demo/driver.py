@@ -33,6 +33,16 @@ class Driver:
     def defers_all_work(self):
         return self.is_simulated
 
+    def findings(self):
+        """The kinds of what the driver has found wrong since this was asked last; None of one that does not look."""
+        if not self.is_simulated or os.environ.get("CUARRAY_SIM_FINDINGS") == "0":
+            return None
+        import cuarray_sim
+
+        kinds = [finding["kind"] for finding in cuarray_sim.findings()["findings"]]
+        cuarray_sim.clear_findings()
+        return kinds
+
     @property
     def environment_for_mpi(self):
         """What processes need in which an MPI that knows nothing of CUDA is to read device memory itself."""

@@ -90,6 +90,11 @@ def wait_is_needed(route, occupy=None):
     )
 
 
+def race_is_found(findings):
+    """The driver has found the race without the wait, and nothing in all that went before it on this route."""
+    assert findings == ["data-race"], f"the driver found {', '.join(findings) or 'nothing'}; one data-race is expected"
+
+
 def _read_while_pending(route, occupy, **ordered):
     stream = route.producer.stream()
     made = route.producer.make(STREAM_CASE, stream)

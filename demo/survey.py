@@ -32,6 +32,8 @@ def survey(route, driver, step=lambda done, total: None):
         outcome.check("stream", "pending work, handed on", facts.stream_goes_through, route, driver.occupy)
     if driver.defers_all_work:
         outcome.check("stream", "without the wait", facts.wait_is_needed, route)
+    if (findings := driver.findings()) is not None:
+        outcome.check("stream", "the race without the wait", facts.race_is_found, findings)
     outcome.nanoseconds = exchange_time(route)
     return outcome
 

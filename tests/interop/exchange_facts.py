@@ -51,6 +51,7 @@ class ExchangeFacts:
     def test_stream_is_honoured(self, route: Route, driver: Driver) -> None:
         facts.stream_is_honoured(route, driver.occupy)
 
+    @pytest.mark.cuarray_sim(expect="data-race")
     def test_wait_is_needed(self, route: Route, driver: Driver) -> None:
         if not driver.defers_all_work:
             pytest.skip("only where all work is deferred is a missing wait sure to show")
