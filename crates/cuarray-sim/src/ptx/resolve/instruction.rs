@@ -41,6 +41,7 @@ impl<'a> Builder<'_, 'a> {
             "atom" | "red" => self.atomic(instruction, words)?,
             "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "membar" | "fence"
             | "pmevent" | "setmaxnreg" | "griddepcontrol" => self.control(instruction, words)?,
+            "mbarrier" => self.mbarrier(instruction, words)?,
             "bar" | "barrier" => self.barrier(instruction, words)?,
             "shfl" | "vote" | "match" | "activemask" | "redux" | "elect" => self.collective(instruction, words)?,
             _ => return self.refuse(instruction),

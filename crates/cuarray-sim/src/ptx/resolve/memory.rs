@@ -76,6 +76,12 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
+    /// An address as instructions hold it: base, offset, and the code of its mode.
+    pub(super) fn place(&mut self, operand: &'a Written<'a>, space: Space) -> Result<(Operand, i64, u32), Error> {
+        let address = self.address(operand, space)?;
+        Ok((address.base, address.offset, address.mode.code()))
+    }
+
     fn of_variable(&mut self, number: u32, offset: i64, space: Space) -> Address {
         let own = self.symbols.variables[number as usize].space;
         let constant = self.variable_address(number, 0);

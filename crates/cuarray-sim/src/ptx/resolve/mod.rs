@@ -14,6 +14,7 @@ mod floating;
 mod instruction;
 mod integer;
 mod logic;
+mod mbarrier;
 mod memory;
 mod movement;
 mod operand;

@@ -213,3 +213,17 @@ fn a_grid_waits_for_all_its_blocks() {
     assert_eq!(run.over(&mut [&mut out]).fault, None);
     assert!(out.iter().all(|value| *value == 96), "{out:?}");
 }
+
+#[test]
+fn a_barrier_object_counts_arrivals_in_phases() {
+    let source = kernel_with(
+        ".shared .align 8 .b64 object; .shared .align 4 .b32 sum;",
+        "setp.eq.u32 %p1, %t, 0; @%p1 mbarrier.init.shared.b64 [object], 64; @%p1 st.shared.u32 [sum], 0; bar.sync 0;\n\
+         atom.shared.add.u32 %r1, [sum], 1; mbarrier.arrive.shared.b64 %v, [object];\n\
+         W: mbarrier.test_wait.shared.b64 %p2, [object], %v; @!%p2 bra W; ld.shared.u32 %r2, [sum];\n\
+         mbarrier.arrive.shared.b64 %v, [object]; X: mbarrier.try_wait.parity.shared.b64 %p2, [object], 1; @!%p2 bra X; cvt.u64.u32 %v, %r2;",
+    );
+    let mut out = numbers(64);
+    assert_eq!(Run { source: &source, threads: [64, 1, 1], ..Run::default() }.over(&mut [&mut out]).fault, None);
+    assert!(out.iter().all(|value| *value == 64), "{out:?}");
+}

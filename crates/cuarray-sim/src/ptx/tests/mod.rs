@@ -3,6 +3,7 @@
 mod arithmetic;
 mod control;
 mod memory;
+mod mutated;
 
 use super::Error;
 use super::execute::{FaultKind, Launch, Outcome, Region, Service, execute};

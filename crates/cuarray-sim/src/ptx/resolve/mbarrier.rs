@@ -1,0 +1,127 @@
+//! Barriers that are objects in shared memory: `mbarrier`.
+//!
+//! PTX manual: [mbarrier](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-mbarrier).
+//! What the object's 64 bits mean is the implementation's own: here how many arrivals a phase is for (20 bits), how many
+//! are missing (20 bits), and the number of the phase. Every operation is one exchange of the word. Transactions of the bulk copy
+//! engine are not supported.
+
+use super::super::ast::{Instruction, Operand as Written};
+use super::super::execute::atomic::atomic;
+use super::super::execute::control::sleep;
+use super::super::execute::lanes::{compare, map1};
+use super::super::execute::memory::load;
+use super::super::program::Exec;
+use super::super::types::{Space, Type, Width};
+use super::Error;
+use super::builder::{Builder, Draft, Operand};
+use super::operand::Modifiers;
+
+const COUNT: u64 = (1 << 20) - 1;
+
+/// So many threads arrive; the last of a phase begins the next one.
+fn arrive(old: u64, count: u64) -> u64 {
+    let (expected, missing, phase) = (old & COUNT, old >> 20 & COUNT, old >> 40);
+    match missing.saturating_sub(count) {
+        0 => expected | expected << 20 | (phase + 1) << 40,
+        missing => expected | missing << 20 | phase << 40,
+    }
+}
+
+/// So many threads arrive for the last time: later phases are for less.
+fn drop_out(old: u64, count: u64) -> u64 {
+    let expected = (old & COUNT).saturating_sub(count);
+    arrive(old & !COUNT | expected, count)
+}
+
+impl<'a> Builder<'_, 'a> {
+    pub(super) fn mbarrier(
+        &mut self,
+        instruction: &'a Instruction<'a>,
+        words: &mut Modifiers<'a>,
+    ) -> Result<(), Error> {
+        let kinds = ["init", "inval", "arrive_drop", "arrive", "test_wait", "try_wait", "pending_count"];
+        let kind = words.one_of(&kinds);
+        let kind = self.needed(instruction, kind)?;
+        words.take("noComplete");
+        for order in ["release", "acquire", "relaxed", "cta", "cluster"] {
+            words.take(order);
+        }
+        let parity = words.take("parity");
+        let space = words.space().unwrap_or(Space::Generic);
+        words.ty();
+        let operands = &instruction.operands;
+        if kind == 6 {
+            self.count(instruction, &[2])?;
+            let (d, a) = (self.target(&operands[0], Type::U32)?, self.source(&operands[1], Type::B64)?);
+            self.emit(map1(|state: u64| (state >> 20 & COUNT) as u32), d, [a, Operand::Nothing, Operand::Nothing]);
+            return Ok(());
+        }
+        // What comes out, where the object is, and what goes in.
+        let (target, rest) = match kind {
+            0 | 1 => (&Written::Nothing, operands.as_slice()),
+            _ => match operands.as_slice() {
+                [target, rest @ ..] => (target, rest),
+                [] => return self.refuse(instruction),
+            },
+        };
+        let [address, values @ ..] = rest else { return self.refuse(instruction) };
+        let (base, offset, mode) = self.place(address, space)?;
+        if kind >= 4 {
+            return self.wait(instruction, target, (base, offset, mode), values, parity, kind == 5);
+        }
+        let count = match values.first() {
+            Some(count) => self.source(count, Type::U32)?,
+            None => self.bits(Type::U32, u64::from(kind != 1)),
+        };
+        let b = Operand::Register(self.register(Width::W64));
+        self.emit_always(map1(|count: u32| u64::from(count) & COUNT), b, [count, Operand::Nothing, Operand::Nothing]);
+        let exec: Exec = match kind {
+            0 | 1 => atomic(|_: u64, count, _| count | count << 20),
+            2 => atomic(|old: u64, count, _| drop_out(old, count)),
+            _ => atomic(|old: u64, count, _| arrive(old, count)),
+        };
+        let d = if *target == Written::Nothing { Operand::Nothing } else { self.target(target, Type::B64)? };
+        let (c, extra) = (Operand::Number(mode), vec![Operand::Nothing]);
+        let draft = Draft { d, a: base, b, c, extra, imm: offset, ..self.draft(exec) };
+        self.push(draft);
+        Ok(())
+    }
+
+    /// Whether the phase of a state, or of a parity, is over.
+    fn wait(
+        &mut self,
+        instruction: &'a Instruction<'a>,
+        target: &'a Written<'a>,
+        (base, offset, mode): (Operand, i64, u32),
+        values: &'a [Written<'a>],
+        parity: bool,
+        tries: bool,
+    ) -> Result<(), Error> {
+        // A hint may follow how long to try.
+        let ([state] | [state, _]) = values else { return self.refuse(instruction) };
+        let now = Operand::Register(self.register(Width::W64));
+        let draft = Draft { d: now, a: base, c: Operand::Number(mode), imm: offset, ..self.draft(load::<u64, u64>()) };
+        self.push(draft);
+        let Written::Name(name) = target else { return Err(self.wrong("mbarrier", "the target is no predicate")) };
+        let d = self.predicate_target(name)?;
+        if parity {
+            let narrow = self.source(state, Type::U32)?;
+            let wide = Operand::Register(self.register(Width::W64));
+            self.emit_always(
+                map1(|parity: u32| u64::from(parity) << 40),
+                wide,
+                [narrow, Operand::Nothing, Operand::Nothing],
+            );
+            self.emit(compare(|now: u64, of: u64| (now ^ of) >> 40 & 1 != 0), d, [now, wide, Operand::Nothing]);
+        } else {
+            let state = self.source(state, Type::B64)?;
+            self.emit(compare(|now: u64, state: u64| now >> 40 != state >> 40), d, [now, state, Operand::Nothing]);
+        }
+        if tries {
+            // Who waits in a loop lets the others run.
+            let draft = self.draft(sleep);
+            self.push(draft);
+        }
+        Ok(())
+    }
+}
