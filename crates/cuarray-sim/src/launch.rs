@@ -117,13 +117,21 @@ impl State {
         if let Some(fault) = &outcome.fault {
             self.fail_launch(launch, ticket, fault, &regions);
         }
-        // What modules hold is nobody's to allocate or free.
-        let own = |touched: &Touched| {
-            let holding = self.memory.holding(touched.start);
-            !holding.is_some_and(|allocation| matches!(allocation.kind, Kind::Code { .. }))
-        };
-        let mut touched = first_read(&outcome.touched);
-        touched.retain(own);
+        let mut touched = Vec::new();
+        for range in first_read(&outcome.touched) {
+            match self.memory.holding(range.start) {
+                // What modules hold is nobody's to allocate or free.
+                Some(allocation) if matches!(allocation.kind, Kind::Code { .. }) => {}
+                Some(allocation) => {
+                    let end = allocation.address + allocation.size;
+                    touched.push(Touched { end: range.end.min(end), ..range });
+                    if range.end > end {
+                        touched.push(Touched { start: end, ..range });
+                    }
+                }
+                None => touched.push(range),
+            }
+        }
         touched
     }
 
@@ -154,7 +162,8 @@ impl State {
         });
         live.map(|allocation| Region {
             start: allocation.address,
-            end: allocation.address + allocation.size,
+            // As on a GPU, what lies behind an allocation in its last piece of memory is there; to touch it is a finding.
+            end: allocation.address + allocation.size.max(allocation.taken),
             host: match &allocation.kind {
                 Kind::Imported(imported) => imported.shadow_of(allocation.address),
                 _ => self.host_address(allocation.address),

@@ -178,7 +178,10 @@ fn a_kernel_that_fails_leaves_its_context_failed() {
     let program = Program::new();
     let kernel = function(&program, module(&program, SCALE), c"scale");
     let device = program.alloc(16);
-    assert!(launch(&program, kernel, 1, 32, device, 32).is_success());
+    // Behind an allocation the memory goes on to the next multiple of 512 bytes, as on a GPU.
+    assert!(launch(&program, kernel, 1, 128, device, 128).is_success());
+    ok!(program, cuCtxSynchronize());
+    assert!(launch(&program, kernel, 2, 128, device, 129).is_success());
     fails!(program, ILLEGAL_ADDRESS, cuCtxSynchronize());
     let mut address = 0;
     fails!(program, ILLEGAL_ADDRESS, cuMemAlloc_v2(&mut address, 16));

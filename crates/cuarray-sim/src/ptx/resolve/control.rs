@@ -192,15 +192,16 @@ impl<'a> Builder<'_, 'a> {
             }
             _ => return Err(self.wrong(name, "this function is not declared")),
         };
-        if results.len() != wanted_results.len() || arguments.len() != wanted_arguments.len() {
-            return Err(self.wrong(name, "the call has not as many arguments or results as the function"));
+        if arguments.len() != wanted_arguments.len() {
+            return Err(self.wrong(name, "the call has not as many arguments as the function"));
         }
+        // A function may be declared with a result that it does not have: nobody writes it then.
         let mut extra = vec![Operand::Number(arguments.len() as u32)];
         for ((operand, wanted), ty) in arguments.iter().zip(&wanted_arguments).zip(&types) {
             let place = self.argument(operand, *wanted, *ty)?;
             extra.extend([place, wanted.offset, wanted.size.div_ceil(8)].map(Operand::Number));
         }
-        extra.push(Operand::Number(results.len() as u32));
+        extra.push(Operand::Number(results.len().min(wanted_results.len()) as u32));
         let mut reads = Vec::new();
         for (operand, wanted) in results.iter().zip(&wanted_results) {
             let (place, register) = self.result(operand, *wanted)?;
