@@ -50,9 +50,11 @@ def driver_kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(autouse=True)
 def settings() -> Iterator[None]:
     """The package's settings hold for the whole process; each test starts from the defaults."""
-    before = (cuarray.config.sync, cuarray.config.export_stream, cuarray.config.export_version)
+    names = ("sync", "export_stream", "export_event", "export_version")
+    before = [getattr(cuarray.config, name) for name in names]
     yield
-    cuarray.config.sync, cuarray.config.export_stream, cuarray.config.export_version = before
+    for name, value in zip(names, before, strict=True):
+        setattr(cuarray.config, name, value)
 
 
 @pytest.fixture

@@ -15,23 +15,31 @@ import cuarray
 
 Run = Callable[..., str]
 
-SHOW = "import cuarray; c = cuarray.config; print(c.sync, c.export_stream, c.export_version)"
-VARIABLES = ("CUARRAY_SYNC", "NUMBA_CUDA_ARRAY_INTERFACE_SYNC", "CUARRAY_EXPORT_STREAM", "CUARRAY_EXPORT_VERSION")
+SHOW = "import cuarray; c = cuarray.config; print(c.sync, c.export_stream, c.export_event, c.export_version)"
+VARIABLES = (
+    "CUARRAY_SYNC",
+    "NUMBA_CUDA_ARRAY_INTERFACE_SYNC",
+    "CUARRAY_EXPORT_STREAM",
+    "CUARRAY_EXPORT_EVENT",
+    "CUARRAY_EXPORT_VERSION",
+)
 
 
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
-        ({}, "True True 3"),
-        ({"CUARRAY_SYNC": "0"}, "False True 3"),
-        ({"NUMBA_CUDA_ARRAY_INTERFACE_SYNC": "0"}, "False True 3"),
-        ({"CUARRAY_SYNC": "1", "NUMBA_CUDA_ARRAY_INTERFACE_SYNC": "0"}, "False True 3"),
-        ({"CUARRAY_SYNC": "1"}, "True True 3"),
-        ({"CUARRAY_SYNC": ""}, "True True 3"),
-        ({"CUARRAY_EXPORT_STREAM": "0"}, "True False 3"),
-        ({"CUARRAY_EXPORT_STREAM": "1"}, "True True 3"),
-        ({"CUARRAY_EXPORT_VERSION": "2"}, "True True 2"),
-        ({"CUARRAY_EXPORT_VERSION": "3"}, "True True 3"),
+        ({}, "True True False 3"),
+        ({"CUARRAY_SYNC": "0"}, "False True False 3"),
+        ({"NUMBA_CUDA_ARRAY_INTERFACE_SYNC": "0"}, "False True False 3"),
+        ({"CUARRAY_SYNC": "1", "NUMBA_CUDA_ARRAY_INTERFACE_SYNC": "0"}, "False True False 3"),
+        ({"CUARRAY_SYNC": "1"}, "True True False 3"),
+        ({"CUARRAY_SYNC": ""}, "True True False 3"),
+        ({"CUARRAY_EXPORT_STREAM": "0"}, "True False False 3"),
+        ({"CUARRAY_EXPORT_STREAM": "1"}, "True True False 3"),
+        ({"CUARRAY_EXPORT_EVENT": "1"}, "True True True 3"),
+        ({"CUARRAY_EXPORT_EVENT": ""}, "True True False 3"),
+        ({"CUARRAY_EXPORT_VERSION": "2"}, "True True False 2"),
+        ({"CUARRAY_EXPORT_VERSION": "3"}, "True True False 3"),
     ],
     ids=str,
 )
@@ -45,6 +53,7 @@ def test_the_environment(run_python: Run, environment: dict[str, str], expected:
         ("CUARRAY_SYNC", "no"),
         ("CUARRAY_SYNC", "2"),
         ("CUARRAY_EXPORT_STREAM", "False"),
+        ("CUARRAY_EXPORT_EVENT", "yes"),
         ("CUARRAY_EXPORT_VERSION", "1"),
         ("CUARRAY_EXPORT_VERSION", "4"),
         ("CUARRAY_EXPORT_VERSION", "three"),
@@ -63,7 +72,7 @@ def test_a_value_that_is_not_understood_is_an_error_on_import(run_python: Run, n
 
 
 def test_repr_and_types() -> None:
-    assert repr(cuarray.config) == "cuarray.config(sync=True, export_stream=True, export_version=3)"
+    assert repr(cuarray.config) == "cuarray.config(sync=True, export_stream=True, export_event=False, export_version=3)"
     for value in (0, 1, None, "no"):
         with pytest.raises(TypeError):
             cuarray.config.sync = value  # type: ignore[assignment]
@@ -79,7 +88,7 @@ def test_repr_and_types() -> None:
         cuarray.config.snyc = False  # type: ignore[attr-defined]
     with pytest.raises(AttributeError):
         del cuarray.config.sync  # type: ignore[misc]
-    assert repr(cuarray.config) == "cuarray.config(sync=True, export_stream=True, export_version=3)"
+    assert repr(cuarray.config) == "cuarray.config(sync=True, export_stream=True, export_event=False, export_version=3)"
 
 
 def test_sync_off_ignores_the_stream_of_an_import_and_of_a_source(driver: str, foreign_stream: ForeignStream) -> None:

@@ -1,4 +1,4 @@
-"""Clause X3: what the interface's text leaves to those who go beyond it. (X1 and X2 are not built yet.)"""
+"""Clauses X2 and X3: what the interface's text leaves to those who go beyond it."""
 
 from __future__ import annotations
 
@@ -81,3 +81,58 @@ def test_x3_the_reference_has_an_error_in_their_place(masked: cuarray.DeviceArra
             cuda.as_cuda_array(masked)
         assert cuda.as_cuda_array(masked.filled(0)).copy_to_host().tolist() == EXPECTED.filled(0).tolist()
         cuda.current_context().deallocations.clear()
+
+
+def test_x2_an_event_may_be_named_beside_the_stream(driver: str, foreign_stream: driver_probe.ForeignStream) -> None:
+    array = cuarray.to_device(np.zeros(4, np.uint8), stream=foreign_stream)
+    assert "event" not in array.__cuda_array_interface__, "it is an extension, and off"
+    cuarray.config.export_event = True
+    assert "event" not in cuarray.to_device([1]).__cuda_array_interface__, "nothing is pending"
+    driver_probe.fill(array.ptr, 9, 4, foreign_stream.handle)
+    interface = array.__cuda_array_interface__
+    assert interface["stream"] == foreign_stream.handle
+    with driver_probe.held(foreign_stream.handle) as hold:
+        # What came later is not waited for: on the host, and in another stream.
+        imported = cuarray.as_cuda_array(Producer(interface, keeps=array))
+        assert hold.is_held
+        other = cuarray.stream()
+        with cuarray.borrow(Producer(interface, keeps=array), other, readonly=True) as lent:
+            target = cuarray.to_device(lent, stream=other)
+            other.synchronize()
+            assert hold.is_held
+            assert target.copy_to_host().tolist() == [9] * 4
+        hold.let_go()
+    assert imported.copy_to_host().tolist() == [9] * 4
+
+
+def test_x2_the_event_covers_what_is_joined(driver: str) -> None:
+    array, stream = cuarray.to_device(np.zeros(4, np.uint8)), cuarray.stream()
+    cuarray.config.export_event = True
+    driver_probe.fill(array.ptr, 9, 4, stream.handle)
+    array.record_stream(stream)
+    interface = array.__cuda_array_interface__
+    imported = cuarray.as_cuda_array(Producer(interface, keeps=array))
+    assert stream.query()
+    assert imported.copy_to_host().tolist() == [9] * 4
+
+
+@pytest.mark.parametrize("entry", [0, -1, 2**64, "event", True])
+def test_x2_what_is_no_event_is_refused(driver: str, entry: Any) -> None:
+    with pytest.raises(ValueError, match="'event'"):
+        cuarray.as_cuda_array(foreign(cuarray.to_device([1]), stream=1, event=entry))
+
+
+def test_x2_an_event_without_a_stream_means_nothing(driver: str) -> None:
+    array = cuarray.to_device([1, 2])
+    for entries in ({"event": None, "stream": 1}, {"event": 12345}, {"event": 12345, "stream": 1, "version": 2}):
+        assert cuarray.as_cuda_array(foreign(array, **entries)).copy_to_host().tolist() == [1, 2]
+
+
+def test_x2_the_switches_leave_it_out(driver: str) -> None:
+    array = cuarray.device_array(4, stream=cuarray.stream())
+    cuarray.config.export_event, cuarray.config.export_stream = True, False
+    assert "event" not in array.__cuda_array_interface__
+    cuarray.config.export_stream, cuarray.config.export_version = True, 2
+    assert "event" not in array.__cuda_array_interface__
+    cuarray.config.sync = False
+    cuarray.as_cuda_array(foreign(array, stream=12345, event=12345, version=3))

@@ -74,6 +74,7 @@ mod stream_entry;
 pub mod strided_copy;
 mod typestr;
 mod version;
+mod view;
 
 pub use descr::{Descr, Field, FieldType};
 pub use driver::{Context, Device, Driver, Event, Stream};
@@ -89,6 +90,7 @@ pub use owner::Owner;
 pub use stream_entry::StreamEntry;
 pub use typestr::{ByteOrder, Kind, NamedType, TimeUnit, TypeStr};
 pub use version::Version;
+pub use view::{Acquired, AcquiredMut, RawView};
 
 /// What [`element!`] expands to; not for use.
 #[doc(hidden)]

@@ -10,9 +10,9 @@
 //! Driver API: [context management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html),
 //! [primary contexts](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
 
-use super::{Device, Driver, Table, call, event_pool::FreeEvents, lock};
+use super::{Device, Driver, Table, call, idle_events::IdleEvents, lock};
 use crate::Result;
-use cuarray_abi::{CUcontext, CUdevice};
+use cuarray_abi::{CUcontext, CUdevice, CUevent};
 use std::{
     fmt,
     hash::{Hash, Hasher},
@@ -37,7 +37,7 @@ pub(super) struct ContextState {
     device: OnceLock<CUdevice>,
     /// Whether this is the device's primary context and one retain of it is ours.
     retained: bool,
-    free_events: FreeEvents,
+    idle_events: IdleEvents<CUevent>,
 }
 
 impl Driver {
@@ -71,7 +71,7 @@ impl Driver {
     /// How many events lie in the [pools](super::EventPool) of all contexts that somebody holds: those that are made once and
     /// kept, and so are no leak.
     pub fn idle_events(&self) -> usize {
-        lock(&self.0.contexts).iter().filter_map(Weak::upgrade).map(|state| state.free_events.len()).sum()
+        lock(&self.0.contexts).iter().filter_map(Weak::upgrade).map(|state| state.idle_events.len()).sum()
     }
 
     /// The context with that handle, which somebody else keeps.
@@ -191,8 +191,8 @@ impl Context {
         Ok((free, total))
     }
 
-    pub(super) fn free_events(&self) -> &FreeEvents {
-        &self.state.free_events
+    pub(super) fn idle_events(&self) -> &IdleEvents<CUevent> {
+        &self.state.idle_events
     }
 }
 
@@ -203,7 +203,7 @@ impl ContextState {
             raw,
             device: retained_of.map_or_else(OnceLock::new, OnceLock::from),
             retained: retained_of.is_some(),
-            free_events: FreeEvents::default(),
+            idle_events: IdleEvents::default(),
         })
     }
 
@@ -226,7 +226,7 @@ fn current(table: &Table) -> Result<CUcontext> {
 
 impl Drop for ContextState {
     fn drop(&mut self) {
-        let events = self.free_events.drain();
+        let events = self.idle_events.drain();
         if !events.is_empty() {
             match self.push() {
                 Ok(_current) => events.into_iter().for_each(|event| {

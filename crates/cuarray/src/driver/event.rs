@@ -146,7 +146,7 @@ impl Drop for Event {
         if self.keep == Keep::External {
             return;
         }
-        if self.keep == Keep::Pooled && !spoiled && self.context.free_events().put(self.raw) {
+        if self.keep == Keep::Pooled && !spoiled && self.context.idle_events().put(self.raw).is_ok() {
             return;
         }
         let destroyed = self.context.push().and_then(|_current| {

@@ -5,14 +5,9 @@
 //! destroying an event each time would cost more than the ordering, so each context keeps some. They are made without
 //! timing, which makes them cheaper to record. What is kept is bounded: a burst is served, and then destroyed.
 
-use super::{Context, Event, lock};
+use super::{Context, Event};
 use crate::Result;
-use cuarray_abi::CUevent;
-use std::{fmt, mem, ops::Deref, sync::Mutex};
-
-/// How many idle events a context keeps: an exchange of arrays needs one per stream that it joins, and few need more
-/// than this.
-const CAPACITY: usize = 64;
+use std::{fmt, ops::Deref};
 
 /// A context's pool of events without timing; from [`Context::event_pool`].
 ///
@@ -48,7 +43,7 @@ impl Context {
 impl EventPool<'_> {
     /// An event from the pool, or a new one. It goes back when it is dropped.
     pub fn take(&self) -> Result<PooledEvent> {
-        let event = match self.context.free_events().take() {
+        let event = match self.context.idle_events().take() {
             Some(raw) => Event::pooled(self.context, raw),
             None => Event::new(self.context, false)?.into_pooled(),
         };
@@ -57,7 +52,7 @@ impl EventPool<'_> {
 
     /// How many events lie in the pool.
     pub fn idle(&self) -> usize {
-        self.context.free_events().len()
+        self.context.idle_events().len()
     }
 }
 
@@ -75,33 +70,5 @@ impl Deref for PooledEvent {
 impl fmt::Debug for PooledEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-/// The idle events' handles. They are owned here: the context's state destroys them when it goes.
-#[derive(Default)]
-pub(super) struct FreeEvents(Mutex<Vec<CUevent>>);
-
-impl FreeEvents {
-    pub(super) fn len(&self) -> usize {
-        lock(&self.0).len()
-    }
-
-    fn take(&self) -> Option<CUevent> {
-        lock(&self.0).pop()
-    }
-
-    /// Whether there was room; if not, the event is still the caller's.
-    pub(super) fn put(&self, event: CUevent) -> bool {
-        let mut free = lock(&self.0);
-        let room = free.len() < CAPACITY;
-        if room {
-            free.push(event);
-        }
-        room
-    }
-
-    pub(super) fn drain(&self) -> Vec<CUevent> {
-        mem::take(&mut lock(&self.0))
     }
 }

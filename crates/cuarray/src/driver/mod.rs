@@ -25,6 +25,7 @@ mod device;
 mod event;
 mod event_pool;
 pub mod fill;
+mod idle_events;
 mod ipc;
 mod load;
 mod memory;
@@ -100,6 +101,11 @@ fn is_ready(result: Result<()>) -> Result<bool> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What [`idle_events`] is locked with.
+mod sync {
+    pub(super) use std::sync::{Mutex, PoisonError};
 }
 
 /// A loaded driver. A clone is the same driver; it stays loaded until the process ends.

@@ -21,6 +21,9 @@ struct Work {
     /// What was exported. It lives as long as the data (clause L4), and whoever took the data may have put work there, or
     /// let it wait for work elsewhere: so it has work on the data for as long as it is not done.
     exported: Option<Stream>,
+    /// The events that were exported beside a stream. They live as long as the data too, and each stays with its stream: recorded
+    /// again, it stands behind all that it stood behind before.
+    announced: Vec<(Lane, PooledEvent)>,
 }
 
 /// Where some stream's work on the data ends.
@@ -167,6 +170,27 @@ impl Pending {
         work.entries.retain(|entry| !joined(entry));
         work.exported = Some(stream.clone());
         Ok(Some(stream))
+    }
+
+    /// An event behind all that is in `stream` now, by its handle, to be exported beside the stream (clause X2); `None` where the stream
+    /// captures, as the event would mean nothing outside the graph.
+    pub fn announce(&self, stream: &Stream) -> Result<Option<usize>> {
+        if capture::of(stream)?.is_some() {
+            return Ok(None);
+        }
+        let lane = Lane::of(stream)?;
+        let mut work = self.lock();
+        let index = match work.announced.iter().position(|(known, _)| known.is(&lane)) {
+            Some(index) => index,
+            None => {
+                let event = stream.work_context()?.event_pool().take()?;
+                work.announced.push((lane, event));
+                work.announced.len() - 1
+            }
+        };
+        let event = &work.announced[index].1;
+        event.record(stream)?;
+        Ok(Some(event.handle()))
     }
 
     /// Whether all pending work is done; never waits.

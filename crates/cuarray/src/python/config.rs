@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `CUARRAY_SYNC=0`, `NUMBA_CUDA_ARRAY_INTERFACE_SYNC=0` | `sync = False` | as a consumer, ignore `stream` |
 //! | `CUARRAY_EXPORT_STREAM=0` | `export_stream = False` | as a producer, always export `stream: None` |
+//! | `CUARRAY_EXPORT_EVENT=1` | `export_event = True` | as a producer, export an event beside the stream (an extension, clause X2) |
 //! | `CUARRAY_EXPORT_VERSION=2` | `export_version = 2` | export version 2, which has no `stream` |
 //!
 //! The environment is read once, on import; the attributes may change at any time and hold for the whole process.
@@ -14,6 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
 static SYNC: AtomicBool = AtomicBool::new(true);
 static EXPORT_STREAM: AtomicBool = AtomicBool::new(true);
+static EXPORT_EVENT: AtomicBool = AtomicBool::new(false);
 static EXPORT_VERSION: AtomicU8 = AtomicU8::new(3);
 
 /// Whether a consumer heeds `stream`.
@@ -31,6 +33,11 @@ pub(super) fn names_streams() -> bool {
     export_stream() && export_version() >= 3
 }
 
+/// Whether a producer exports an event beside its stream.
+pub(super) fn export_event() -> bool {
+    EXPORT_EVENT.load(Relaxed)
+}
+
 /// The version that is exported: 2 or 3.
 pub(super) fn export_version() -> u8 {
     EXPORT_VERSION.load(Relaxed)
@@ -46,16 +53,17 @@ pub struct PyConfig;
 impl PyConfig {
     /// Takes over what the environment says.
     pub(super) fn from_environment() -> Result<PyConfig> {
-        let switch = |name: &str| match std::env::var(name).as_deref() {
-            Err(_) | Ok("") => Ok(true),
+        let switch = |name: &str, default: bool| match std::env::var(name).as_deref() {
+            Err(_) | Ok("") => Ok(default),
             Ok("0") => Ok(false),
             Ok("1") => Ok(true),
             Ok(other) => {
                 Err(Error::argument(format!("the environment variable {name} is {other:?}; 0 or 1 is expected")))
             }
         };
-        SYNC.store(switch("CUARRAY_SYNC")? && switch("NUMBA_CUDA_ARRAY_INTERFACE_SYNC")?, Relaxed);
-        EXPORT_STREAM.store(switch("CUARRAY_EXPORT_STREAM")?, Relaxed);
+        SYNC.store(switch("CUARRAY_SYNC", true)? && switch("NUMBA_CUDA_ARRAY_INTERFACE_SYNC", true)?, Relaxed);
+        EXPORT_STREAM.store(switch("CUARRAY_EXPORT_STREAM", true)?, Relaxed);
+        EXPORT_EVENT.store(switch("CUARRAY_EXPORT_EVENT", false)?, Relaxed);
         let version = match std::env::var("CUARRAY_EXPORT_VERSION").as_deref() {
             Err(_) | Ok("" | "3") => 3,
             Ok("2") => 2,
@@ -94,6 +102,19 @@ impl PyConfig {
         EXPORT_STREAM.store(value, Relaxed);
     }
 
+    /// Whether an export that names a stream has an entry `event` too (clause X2): an event behind all work on the data that was
+    /// pending when the interface was read, in that stream. A consumer that knows the entry waits for the event in place of the
+    /// stream. It is an extension, which the interface's text only announces; so it is off.
+    #[getter]
+    fn get_export_event(&self) -> bool {
+        export_event()
+    }
+
+    #[setter]
+    fn set_export_event(&self, value: bool) {
+        EXPORT_EVENT.store(value, Relaxed);
+    }
+
     /// The version of the interface that is exported, 2 or 3.
     #[getter]
     fn get_export_version(&self) -> u8 {
@@ -112,9 +133,10 @@ impl PyConfig {
     fn __repr__(&self) -> String {
         let word = |flag| if flag { "True" } else { "False" };
         format!(
-            "cuarray.config(sync={}, export_stream={}, export_version={})",
+            "cuarray.config(sync={}, export_stream={}, export_event={}, export_version={})",
             word(sync()),
             word(export_stream()),
+            word(export_event()),
             export_version()
         )
     }

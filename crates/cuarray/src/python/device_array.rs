@@ -218,13 +218,19 @@ impl PyDeviceArray {
         self.check_loan()?;
         let dict = self.template.dictionary(py, &self.interface)?;
         // Clauses P1 to P3: work that the default stream does not remember is joined into it, or into a stream made for that.
-        if let Some(pending) = self.pending.get()
-            && !pending.is_idle()
-            && config::names_streams()
-        {
+        let joins = self.pending.get().is_some_and(|pending| !pending.is_idle());
+        if (joins || config::export_event()) && config::names_streams() {
             let (ordering, access) = (self.ordering()?, self.consumers_access());
-            if let Some(stream) = py.detach(|| ordering.export(access))? {
+            let (stream, event) = py.detach(|| {
+                let Some(stream) = ordering.export(access)? else { return Ok((None, None)) };
+                let event = if config::export_event() { self.pending().announce(&stream)? } else { None };
+                Ok::<_, Error>((Some(stream), event))
+            })?;
+            if let Some(stream) = stream {
                 dict.set_item(intern!(py, "stream"), stream.handle())?;
+            }
+            if let Some(event) = event {
+                dict.set_item(intern!(py, "event"), event)?;
             }
         }
         if let Some(mask) = &self.mask {

@@ -1,0 +1,106 @@
+//! A view gives its address through a guard that orders.
+
+mod driver_fixture;
+
+use cuarray::{
+    Context, Interface, Layout, Mask, RawView, Stream, StreamEntry, TypeStr,
+    driver::{Allocation, copy, fill},
+};
+use driver_fixture::{Fixture, calls};
+
+fn write(context: &Context, memory: &Allocation, value: u8, stream: &Stream) {
+    // SAFETY: the memory has 4 bytes.
+    unsafe { fill::fill_bytes(context, memory.device_ptr(), &[value], 4, Some(stream)) }.unwrap();
+}
+
+fn read(context: &Context, memory: &Allocation, stream: &Stream) -> u8 {
+    let mut bytes = [0; 4];
+    // SAFETY: the memory has 4 bytes; nothing looks at the host's before the stream is synchronized.
+    unsafe { copy::copy_device_to_host(context, bytes.as_mut_ptr(), memory.device_ptr(), 4, Some(stream)) }.unwrap();
+    stream.synchronize().unwrap();
+    bytes[0]
+}
+
+fn interface(memory: &Allocation, stream: StreamEntry) -> Interface {
+    let layout = Layout::c_contiguous(&[4], 1).unwrap();
+    Interface::new(memory.device_ptr(), TypeStr::of::<u8>(), layout).unwrap().with_stream(stream)
+}
+
+fn entry(stream: &Stream) -> StreamEntry {
+    StreamEntry::try_from(stream.handle() as i128).unwrap()
+}
+
+#[test]
+fn a_guard_orders_both_ways_also_when_it_is_dropped() {
+    let fixture = Fixture::new();
+    let context = fixture.primary();
+    let memory = Allocation::device(&context, 4).unwrap();
+    let (theirs, ours) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());
+    // SAFETY: the memory and the stream live as long as the view.
+    let mut view = unsafe { RawView::new(&fixture.driver, interface(&memory, entry(&theirs)), None) }.unwrap();
+    for (value, release) in [(2, true), (4, false)] {
+        write(&context, &memory, value, &theirs);
+        let array = view.acquire_mut(&ours).unwrap();
+        assert_eq!((array.as_device_ptr(), array.stream()), (memory.device_ptr(), &ours));
+        assert_eq!(read(&context, &memory, &ours), value);
+        write(&context, &memory, value + 1, &ours);
+        match release {
+            true => array.release().unwrap(),
+            false => drop(array),
+        }
+        assert_eq!(read(&context, &memory, &theirs), value + 1);
+    }
+    let array = view.acquire(&ours).unwrap();
+    let again = view.acquire(&ours).unwrap();
+    assert_eq!(array.interface(), again.interface());
+}
+
+#[test]
+fn the_default_streams_are_those_of_the_memorys_device() {
+    let fixture = Fixture::with(cuarray_sim::Config { devices: 2, ..cuarray_sim::Config::default() });
+    let second = fixture.driver.device(1).unwrap().primary_context().unwrap();
+    let memory = Allocation::device(&second, 4).unwrap();
+    let ours = Stream::non_blocking(&second).unwrap();
+    for stream in [StreamEntry::LegacyDefault, StreamEntry::PerThreadDefault] {
+        // SAFETY: the memory lives as long as the view.
+        let view = unsafe { RawView::new(&fixture.driver, interface(&memory, stream), None) }.unwrap();
+        let theirs = match stream {
+            StreamEntry::LegacyDefault => Stream::legacy_default(&second),
+            _ => Stream::per_thread_default(&second),
+        };
+        write(&second, &memory, 7, &theirs);
+        let array = view.acquire(&ours).unwrap();
+        assert_eq!(read(&second, &memory, &ours), 7);
+        array.release().unwrap();
+    }
+}
+
+#[test]
+fn masks_are_ordered_too_and_what_has_no_stream_is_not() {
+    let fixture = Fixture::new();
+    let context = fixture.primary();
+    let memory = Allocation::device(&context, 4).unwrap();
+    let (theirs, ours) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());
+    let array = interface(&memory, StreamEntry::None);
+    let mask = Mask::new(interface(&memory, entry(&theirs)), array.layout()).unwrap();
+    for (array, edges) in [(array.clone().with_mask(mask).unwrap(), 2), (array, 0)] {
+        let before = calls(&fixture.sim, "cuStreamWaitEvent");
+        // SAFETY: the memory and the stream live as long as the view.
+        let view = unsafe { RawView::new(&fixture.driver, array, None) }.unwrap();
+        view.acquire(&ours).unwrap().release().unwrap();
+        assert_eq!(calls(&fixture.sim, "cuStreamWaitEvent") - before, edges);
+    }
+}
+
+#[test]
+fn what_is_read_only_is_not_written() {
+    let fixture = Fixture::new();
+    let context = fixture.primary();
+    let memory = Allocation::device(&context, 4).unwrap();
+    let stream = Stream::new(&context).unwrap();
+    let interface = interface(&memory, StreamEntry::None).with_read_only(true);
+    // SAFETY: the memory lives as long as the view.
+    let mut view = unsafe { RawView::new(&fixture.driver, interface, None) }.unwrap();
+    assert!(view.acquire_mut(&stream).unwrap_err().is_unsupported());
+    view.acquire(&stream).unwrap().release().unwrap();
+}
