@@ -105,10 +105,24 @@ def test_an_array_of_another_library_is_not_asked(
 
 
 @reads
-def test_what_the_question_raises_is_raised(read: Callable[[Any], Any]) -> None:
-    class Broken(Tensor):
-        def is_conj(self) -> bool:
-            raise RuntimeError("no idea")
+@pytest.mark.parametrize("question", ["is_conj", "is_neg"])
+def test_what_the_question_raises_is_the_cause(read: Callable[[Any], Any], question: str) -> None:
+    raised = RuntimeError("no idea")
 
-    with pytest.raises(RuntimeError, match="no idea"):
-        read(Broken())
+    def ask(self: Tensor) -> bool:
+        raise raised
+
+    broken = type("Broken", (Tensor,), {question: ask})
+    with pytest.raises(TypeError, match=rf"Broken holds its values: {question}\(\) raised") as caught:
+        read(broken())
+    assert caught.value.__cause__ is raised
+
+
+@reads
+def test_who_interrupts_the_question_is_let_through(read: Callable[[Any], Any]) -> None:
+    class Interrupted(Tensor):
+        def is_conj(self) -> bool:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        read(Interrupted())

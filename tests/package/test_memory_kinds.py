@@ -153,3 +153,11 @@ def test_mapped_arrays_go_out_and_in(driver: str) -> None:
         assert again[5:7].copy_to_host().tolist() == [5, 6]
         again[0] = 50
         assert array.host_view()[0] == 50
+
+
+@pytest.mark.parametrize("allocate", [cuarray.mapped_array, cuarray.managed_array, cuarray.pinned_array])
+def test_the_device_of_the_context_can_be_named(driver: str, allocate: Any) -> None:
+    array = allocate((2, 3), "u1", device=0)
+    assert array.shape == (2, 3)
+    with pytest.raises(ValueError, match="device is 4096"):
+        allocate(4, device=4096)

@@ -335,3 +335,15 @@ class TestBind:
     def test_no_stream(self, driver: str) -> None:
         with pytest.raises(TypeError, match="no stream"):
             cuarray.to_device([1]).bind("x")  # type: ignore[arg-type]
+
+
+def test_squeeze_of_a_0d_array_is_numpys(driver: str) -> None:
+    host, array = np.array(5), cuarray.to_device(np.array(5))
+    for axis in (0, -1, (), 1, -2, (0,), (0, 0)):
+        try:
+            expected = host.squeeze(axis).shape
+        except ValueError:
+            with pytest.raises(ValueError, match="axis"):
+                array.squeeze(axis)
+        else:
+            assert array.squeeze(axis).shape == expected == ()

@@ -362,6 +362,8 @@ def mapped_array(
     strides: tuple[int, ...] | None = None,
     order: Literal["C", "F"] = "C",
     stream: _StreamLike | None = None,
+    *,
+    device: int | None = None,
 ) -> DeviceArray: ...
 def managed_array(
     shape: int | tuple[int, ...],
@@ -369,12 +371,16 @@ def managed_array(
     strides: tuple[int, ...] | None = None,
     order: Literal["C", "F"] = "C",
     stream: _StreamLike | None = None,
+    *,
+    device: int | None = None,
 ) -> DeviceArray: ...
 def pinned_array(
     shape: int | tuple[int, ...],
     dtype: Any = None,
     strides: tuple[int, ...] | None = None,
     order: Literal["C", "F"] = "C",
+    *,
+    device: int | None = None,
 ) -> _ndarray[Any, Any]: ...
 def to_device(host: Any, stream: _StreamLike | None = None, *, device: int | None = None) -> DeviceArray: ...
 def interface(

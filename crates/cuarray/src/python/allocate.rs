@@ -12,7 +12,7 @@ use super::{
     host::{self, HostArray},
     import,
     memory::PyMemory,
-    runtime::driver,
+    runtime::{context_on, driver},
 };
 use crate::{
     Interface, Result,
@@ -97,14 +97,15 @@ pub(super) fn device_array_like<'py>(
 }
 
 /// A new, uninitialized array in host memory that is locked in place and that devices reach: every access of a kernel goes over
-/// the bus. `host_view()` gives it to the host. The arguments are those of `device_array`.
+/// the bus. `host_view()` gives it to the host. The arguments are those of `device_array`; `device` is that of the context which
+/// owns the memory, as every device reaches it.
 ///
 /// >>> a = cuarray.mapped_array((2, 2), "float32")
 /// >>> a.host_view()[:] = 1
 /// >>> a.is_host_accessible
 /// True
 #[pyfunction]
-#[pyo3(signature = (shape, dtype=None, strides=None, order="C", stream=None))]
+#[pyo3(signature = (shape, dtype=None, strides=None, order="C", stream=None, *, device=None))]
 pub(super) fn mapped_array<'py>(
     py: Python<'py>,
     shape: &Bound<'py, PyAny>,
@@ -112,19 +113,20 @@ pub(super) fn mapped_array<'py>(
     strides: Option<&Bound<'py, PyAny>>,
     order: &str,
     stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let element = Element::of(py, dtype)?;
     let layout = create::layout(shape, strides, order, &element)?;
-    create::allocate(py, MemoryKind::Mapped, element, layout, stream, None)
+    create::allocate(py, MemoryKind::Mapped, element, layout, stream, device)
 }
 
 /// A new, uninitialized array in managed memory, which the driver moves to whoever uses it. `host_view()` gives it to the host.
-/// The arguments are those of `device_array`.
+/// The arguments are those of `device_array`; `device` is that of the context which owns the memory, as every device reaches it.
 ///
 /// >>> cuarray.managed_array(3, "int32").is_managed
 /// True
 #[pyfunction]
-#[pyo3(signature = (shape, dtype=None, strides=None, order="C", stream=None))]
+#[pyo3(signature = (shape, dtype=None, strides=None, order="C", stream=None, *, device=None))]
 pub(super) fn managed_array<'py>(
     py: Python<'py>,
     shape: &Bound<'py, PyAny>,
@@ -132,34 +134,37 @@ pub(super) fn managed_array<'py>(
     strides: Option<&Bound<'py, PyAny>>,
     order: &str,
     stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let element = Element::of(py, dtype)?;
     let layout = create::layout(shape, strides, order, &element)?;
-    create::allocate(py, MemoryKind::Managed, element, layout, stream, None)
+    create::allocate(py, MemoryKind::Managed, element, layout, stream, device)
 }
 
 /// A new, uninitialized NumPy array in host memory that is locked in place, so that copies to and from it can run beside other
-/// work. The memory is freed when the last NumPy array over it goes. The arguments are those of `device_array`.
+/// work. The memory is freed when the last NumPy array over it goes. The arguments are those of `device_array`;
+/// `device` is that of the context which owns the memory, which is good for copies with every device.
 ///
 /// >>> p = cuarray.pinned_array((2, 3), "int32")
 /// >>> p[:] = 5
 /// >>> cuarray.to_device(p).copy_to_host().tolist()
 /// [[5, 5, 5], [5, 5, 5]]
 #[pyfunction]
-#[pyo3(signature = (shape, dtype=None, strides=None, order="C"))]
+#[pyo3(signature = (shape, dtype=None, strides=None, order="C", *, device=None))]
 pub(super) fn pinned_array<'py>(
     py: Python<'py>,
     shape: &Bound<'py, PyAny>,
     dtype: Option<&Bound<'py, PyAny>>,
     strides: Option<&Bound<'py, PyAny>>,
     order: &str,
+    device: Option<i32>,
 ) -> Result<Bound<'py, PyAny>> {
     let element = Element::of(py, dtype)?;
     let layout = create::layout(shape, strides, order, &element)?;
     let extent = layout.byte_extent();
     let bytes = extent.end.abs_diff(extent.start);
     let memory = py.detach(|| {
-        let context = driver()?.default_context()?;
+        let context = device.map_or_else(|| driver()?.default_context(), context_on)?;
         Memory::new(&context, || Allocation::pinned(&context, bytes))
     })?;
     let first =

@@ -13,6 +13,7 @@ use super::{
     import, inert,
     mask::{ArrayMask, Policy},
     options::{self, Options},
+    root,
 };
 use crate::{Result, StreamEntry};
 use pyo3::{
@@ -170,17 +171,25 @@ fn as_cuda_array<'py>(
         && (!sync || interface.stream() == StreamEntry::None)
     {
         import::refuse_lazy(&object, &interface)?;
+        if let Some(array) = root::returned(&object, &interface)? {
+            return Ok(array);
+        }
         return Ok(Bound::new(py, PyDeviceArray::foreign(interface, Some(object.to_owned().unbind())))?);
     }
     Python::attach(|_| {
         let array = adopt(&dict, Some(object.to_owned().unbind()), sync, options)?;
         import::refuse_lazy(&object, array.get().interface())?;
-        Ok(array)
+        let returned =
+            if array.get().mask().is_none() { root::returned(&object, array.get().interface())? } else { None };
+        Ok(returned.unwrap_or(array))
     })
 }
 
 /// What an array of ours is taken as; `None` where it has to be read anew, without its mask.
-fn again<'py>(array: &Bound<'py, PyDeviceArray>, options: &mut Options) -> Result<Option<Bound<'py, PyDeviceArray>>> {
+pub(super) fn again<'py>(
+    array: &Bound<'py, PyDeviceArray>,
+    options: &mut Options,
+) -> Result<Option<Bound<'py, PyDeviceArray>>> {
     let py = array.py();
     let keeps_all = array.get().mask().is_none() || options.masks == Policy::Keep;
     if options.bounds && keeps_all {

@@ -5,11 +5,12 @@
 //! that a borrow which nobody ends, ends when the last of those arrays goes.
 
 use super::{
-    config,
+    as_cuda_array::again,
+    bounds, config,
     create::adopt,
     device_array::PyDeviceArray,
     event, import,
-    mask::ArrayMask,
+    mask::{ArrayMask, Policy},
     options::Options,
     runtime::{self, context_of},
     stream::{self, PyStream},
@@ -198,10 +199,8 @@ impl PyBorrow {
     ) -> Result<(Bound<'py, PyDeviceArray>, Option<event::Handle>)> {
         let object = self.object.bind(py);
         let given = self.event.as_ref().map(|given| event::argument(given.bind(py))).transpose()?;
-        if let Ok(array) = object.cast_exact::<PyDeviceArray>()
-            && options.are_default()
-        {
-            return Ok((array.clone(), given));
+        if let Ok(array) = object.cast_exact::<PyDeviceArray>() {
+            return Ok((own(array, options)?, given));
         }
         let dict = import::attribute(object)?;
         let array = adopt(&dict, Some(object.clone().unbind()), false, options)?;
@@ -219,7 +218,7 @@ impl PyBorrow {
     ) -> Result<Lease> {
         let access = if self.readonly { Access::Read } else { Access::Write };
         // Another library's array is ours for the borrow alone; of a DeviceArray the caller has more than this.
-        let own = self.object.bind(py).cast_exact::<PyDeviceArray>().is_ok_and(|own| std::ptr::eq(own.get(), array));
+        let own = self.object.bind(py).is_exact_instance_of::<PyDeviceArray>();
         let kept = |ordering: Ordering| if own { ordering } else { ordering.forgotten() };
         let mut ordering = kept(array.ordering()?);
         if let Some(event) = event {
@@ -250,4 +249,20 @@ impl PyBorrow {
         let interface = interface.with_read_only(readonly);
         Ok(PyDeviceArray::lent(interface, array.owner(py), self.stream.clone_ref(py), loan.clone()))
     }
+}
+
+/// An array of ours as the options want it; it shares what is pending.
+fn own<'py>(array: &Bound<'py, PyDeviceArray>, mut options: Options) -> Result<Bound<'py, PyDeviceArray>> {
+    if let Some(array) = again(array, &mut options)? {
+        return Ok(array);
+    }
+    if options.masks == Policy::Refuse {
+        return Err(Error::unsupported("the array has a mask, and masked arrays are not taken here"));
+    }
+    let (py, array) = (array.py(), array.get());
+    if options.bounds {
+        bounds::verify(py, array.interface(), None)?;
+    }
+    let known = import::known(array.interface().clone(), options.element.take())?;
+    Ok(Bound::new(py, array.view_of(py, known))?)
 }

@@ -100,6 +100,11 @@ impl PyDeviceArray {
         PyDeviceArray { loan: Some(loan), stream: Some(stream), ..PyDeviceArray::foreign(interface, owner) }
     }
 
+    /// The default stream where it is an object.
+    pub(super) fn own_stream(&self, py: Python<'_>) -> Option<Py<PyStream>> {
+        self.stream.as_ref().map(|stream| stream.clone_ref(py))
+    }
+
     /// Refuses the use of an array that was borrowed and given back.
     pub(super) fn check_loan(&self) -> Result<()> {
         self.loan.as_ref().map_or(Ok(()), |loan| loan.check())

@@ -255,7 +255,8 @@ fn refuse_lazy_tensor(object: &Bound<'_, PyAny>) -> Result<()> {
     for (mark, name, remedy) in
         [(intern!(py, "is_conj"), "is_conj", "resolve_conj()"), (intern!(py, "is_neg"), "is_neg", "resolve_neg()")]
     {
-        if object.call_method0(mark)?.is_truthy()? {
+        let marked = object.call_method0(mark).and_then(|answer| answer.is_truthy());
+        if marked.map_err(|error| unanswered(object, name, error))? {
             return Err(Error::unsupported(format!(
                 "{name}() of the {} is true: its memory does not hold its values; pass its {remedy}",
                 type_name(object)
@@ -263,6 +264,17 @@ fn refuse_lazy_tensor(object: &Bound<'_, PyAny>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What asking for a mark raised, as the reason why the tensor cannot be read.
+fn unanswered(object: &Bound<'_, PyAny>, name: &str, error: PyErr) -> Error {
+    if !error.is_instance_of::<PyException>(object.py()) {
+        return error.into();
+    }
+    let of = type_name(object);
+    let what =
+        format!("cannot tell whether the memory of a {of} holds its values: {name}() raised; a bool is expected");
+    Error::unreadable(what, error)
 }
 
 /// The interface that a dictionary describes.

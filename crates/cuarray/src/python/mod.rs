@@ -32,6 +32,7 @@ mod options;
 mod pointer;
 mod reach;
 mod rearrange;
+mod root;
 mod runtime;
 pub mod stream;
 mod transfer;

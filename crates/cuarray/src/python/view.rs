@@ -198,7 +198,14 @@ pub(super) fn squeeze<'py>(
     py: Python<'py>,
     axis: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    let axes: Option<Vec<isize>> = axis.map(|axis| create::numbers(axis, "axis")).transpose()?;
+    let mut axes: Option<Vec<isize>> = axis.map(|axis| create::numbers(axis, "axis")).transpose()?;
+    // As NumPy has it: a 0-d array has the axis 0 to lose, if it is said as a number and not in a tuple.
+    if array.interface().layout().rank() == 0
+        && matches!(axes.as_deref(), Some([0 | -1]))
+        && axis.is_some_and(|axis| axis.try_iter().is_err())
+    {
+        axes = None;
+    }
     Ok(Bound::new(py, derive(array, py, |layout| layout.squeeze(axes.as_deref()).map(at_start))?)?)
 }
 
