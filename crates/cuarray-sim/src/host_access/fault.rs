@@ -11,7 +11,7 @@ use crate::site::Spot;
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
 
 /// How many areas are watched at a time; more stay unwatched.
@@ -33,21 +33,27 @@ static WATCHED: [Area; AREAS] = [const {
     Area { start: AtomicU64::new(0), end: AtomicU64::new(0), driver: AtomicU64::new(0), closed: AtomicBool::new(false) }
 }; AREAS];
 
-/// A place of the log: free, being written, or ready to be read.
+/// A place of the log: free, being written or read, or ready to be read by one driver.
+///
+/// The state names the driver, so that nobody takes a place to find out whose it is: another driver would pass over it meanwhile.
 struct Logged {
-    state: AtomicU8,
+    state: AtomicU64,
     fault: UnsafeCell<Fault>,
 }
 
-const FREE: u8 = 0;
-const BUSY: u8 = 1;
-const READY: u8 = 2;
+const FREE: u64 = 0;
+const BUSY: u64 = 1;
+
+/// The state of a place that is ready to be read by a driver.
+const fn ready(driver: u64) -> u64 {
+    driver + 2
+}
 
 // SAFETY: whoever has moved the state from free, or from ready, to busy has the place to itself.
 unsafe impl Sync for Logged {}
 
 static LOG: [Logged; LOGGED] =
-    [const { Logged { state: AtomicU8::new(FREE), fault: UnsafeCell::new(Fault::NONE) } }; LOGGED];
+    [const { Logged { state: AtomicU64::new(FREE), fault: UnsafeCell::new(Fault::NONE) } }; LOGGED];
 /// How many places of the log are ready.
 static READY_COUNT: AtomicU32 = AtomicU32::new(0);
 static SEQUENCE: AtomicU64 = AtomicU64::new(1);
@@ -57,7 +63,6 @@ static SEQUENCE: AtomicU64 = AtomicU64::new(1);
 pub(crate) struct Fault {
     /// Which of all: later ones are greater.
     pub sequence: u64,
-    driver: u64,
     pub address: u64,
     pub writes: bool,
     /// The system's number of the thread.
@@ -67,7 +72,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    const NONE: Fault = Fault { sequence: 0, driver: 0, address: 0, writes: false, thread: 0, spot: Spot::NOWHERE };
+    const NONE: Fault = Fault { sequence: 0, address: 0, writes: false, thread: 0, spot: Spot::NOWHERE };
 }
 
 /// An area that the handler watches.
@@ -132,17 +137,11 @@ pub(crate) fn take_logged(driver: u64) -> Vec<Fault> {
         return faults;
     }
     for place in &LOG {
-        if place.state.compare_exchange(READY, BUSY, AcqRel, Relaxed).is_err() {
-            continue;
-        }
-        // SAFETY: the place is busy, and so ours.
-        let fault = unsafe { *place.fault.get() };
-        if fault.driver == driver {
-            faults.push(fault);
+        if place.state.compare_exchange(ready(driver), BUSY, AcqRel, Relaxed).is_ok() {
+            // SAFETY: the place is busy, and so ours.
+            faults.push(unsafe { *place.fault.get() });
             READY_COUNT.fetch_sub(1, Relaxed);
             place.state.store(FREE, Release);
-        } else {
-            place.state.store(READY, Release);
         }
     }
     faults.sort_unstable_by_key(|fault| fault.sequence);
@@ -221,13 +220,12 @@ fn let_through(address: u64, writes: Option<bool>, instruction: usize) -> bool {
         // SAFETY: the place is busy, and so ours.
         let fault = unsafe { &mut *place.fault.get() };
         fault.sequence = SEQUENCE.fetch_add(1, Relaxed);
-        fault.driver = area.driver.load(Relaxed);
         fault.address = address;
         fault.writes = writes.unwrap_or(false);
         // SAFETY: the call has no preconditions.
         fault.thread = unsafe { libc::gettid() };
         fault.spot.take(instruction);
-        place.state.store(READY, Release);
+        place.state.store(ready(area.driver.load(Relaxed)), Release);
         READY_COUNT.fetch_add(1, Relaxed);
     }
     true

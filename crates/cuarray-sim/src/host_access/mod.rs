@@ -278,7 +278,7 @@ mod tests {
     use crate::host_pages::HostPages;
 
     /// The driver's number in these tests; no driver has it.
-    const DRIVER: u64 = u64::MAX;
+    const DRIVER: u64 = u64::MAX / 2;
 
     /// The first operation of a lane.
     fn operation(lane: u32) -> (Arc<Operation>, Clock) {
@@ -341,6 +341,31 @@ mod tests {
         host.remove(start);
         write(start);
         assert_eq!(addresses(), []);
+    }
+
+    #[test]
+    fn another_driver_that_reads_the_log_hides_nothing() {
+        let mut host = HostAccess::new(Some(DRIVER + 1), Arc::default());
+        let pages = HostPages::new(100, true).unwrap();
+        host.add(pages.address(), 100, pages.guardable());
+        let one = operation(3);
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    take_logged(DRIVER + 2);
+                }
+            });
+            let seen = (0..2000).filter(|_| {
+                host.used((pages.address(), pages.address() + 100), true, &one.0, &one.1, true);
+                host.settle(|_| false, true);
+                write(pages.address());
+                take_logged(DRIVER + 1).len() == 1
+            });
+            let seen = seen.count();
+            over.store(true, Ordering::Relaxed);
+            assert_eq!(seen, 2000);
+        });
     }
 
     #[test]
