@@ -65,6 +65,7 @@ def test_the_peers_see_ours_as_it_is(
     assert strided_memory_view(array, -1).strides == tuple(step // 8 for step in strides)
 
 
+@pytest.mark.cuarray_sim(expect=("uninitialized-read", "out-of-bounds"))
 @pytest.mark.parametrize("shape", [(5,), (4, 2, 3), (3, 1024, 1024)], ids=str)
 def test_elements_outside_the_allocation_are_refused_for_who_asks(
     driver: str, numba: Any, shape: tuple[int, ...]

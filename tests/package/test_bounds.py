@@ -114,7 +114,7 @@ def test_the_mask_is_checked_by_its_own_memory(driver: str, way_in: str) -> None
 
 
 def test_bits_are_counted_as_bits(driver: str) -> None:
-    data, bits = cuarray.device_array(4096, "f4"), cuarray.device_array(512, "u1")
+    data, bits = cuarray.device_array(4096, "f4"), cuarray.to_device(np.zeros(512, np.uint8))
     masked = foreign(data, mask=bits)
     assert cuarray.as_cuda_array(masked, mask_format="bits", bounds=True).mask is not None
 

@@ -91,6 +91,7 @@ def test_repr_and_types() -> None:
     assert repr(cuarray.config) == "cuarray.config(sync=True, export_stream=True, export_event=False, export_version=3)"
 
 
+@pytest.mark.cuarray_sim(expect="data-race")
 def test_sync_off_ignores_the_stream_of_an_import_and_of_a_source(driver: str, foreign_stream: ForeignStream) -> None:
     memory = cuarray.to_device(np.full(4, 1, np.uint8))
     producer = foreign(memory, stream=foreign_stream.handle)

@@ -43,6 +43,7 @@ def test_memory_that_is_none_is_refused(driver: str) -> None:
                 copy()
 
 
+@pytest.mark.cuarray_sim(expect="out-of-bounds")
 def test_an_array_longer_than_its_memory_is_refused_by_the_driver(simulator: str) -> None:
     memory = cuarray.to_device(np.zeros(512, np.uint8))
     beyond = cuarray.as_cuda_array(foreign(memory, shape=(2**22,)))
@@ -51,6 +52,7 @@ def test_an_array_longer_than_its_memory_is_refused_by_the_driver(simulator: str
     assert raised.value.name == "CUDA_ERROR_INVALID_VALUE"
 
 
+@pytest.mark.cuarray_sim(expect="destroyed-handle")
 def test_a_stream_that_is_gone_is_refused_by_the_driver(simulator: str) -> None:
     stream = driver_probe.ForeignStream()
     stream.destroy()

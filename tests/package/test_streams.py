@@ -210,7 +210,7 @@ def test_other_python_threads_run_during_a_wait(driver: str) -> None:
         lambda stream, array: cuarray.as_cuda_array(foreign(array)),
     ):
         stream = cuarray.stream()
-        array = cuarray.device_array(4, "u1", stream=stream)
+        array = cuarray.to_device(np.zeros(4, np.uint8), stream=stream)
         with held(stream.handle) as hold:
             hold.let_go_soon()
             wait(stream, array)
@@ -238,6 +238,7 @@ def test_auto_synchronize_also_after_an_exception(driver: str) -> None:
 # --- what transfers wait for -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.cuarray_sim(expect="data-race")  # it looks before it may
 def test_the_memory_is_stale_until_somebody_waits(array: cuarray.DeviceArray, foreign_stream: ForeignStream) -> None:
     with held(foreign_stream.handle) as hold:
         driver_probe.fill(array.ptr, NEW, array.nbytes, foreign_stream.handle)
@@ -266,6 +267,7 @@ def test_copy_to_device_comes_after_the_default_streams_work(
         assert bytes_now(array) == {0x33}
 
 
+@pytest.mark.cuarray_sim(expect="data-race")  # it looks before it may
 @pytest.mark.parametrize("spell", [lambda s: s, lambda s: s.handle, cuarray.external_stream])
 def test_a_copy_in_another_stream_comes_after_the_default_streams_work(
     array: cuarray.DeviceArray, foreign_stream: ForeignStream, spell: Callable[[Any], Any]
@@ -285,6 +287,7 @@ def test_a_copy_in_another_stream_comes_after_the_default_streams_work(
         assert bytes_now(target) == {NEW}
 
 
+@pytest.mark.cuarray_sim(expect="data-race")  # it looks before it may
 def test_the_default_stream_waits_for_a_copy_in_another_stream(
     array: cuarray.DeviceArray, foreign_stream: ForeignStream
 ) -> None:

@@ -89,6 +89,7 @@ def test_the_example_with_numba_as_the_other_library(driver_kind: str) -> None:
     assert (data == np.arange(N)).all()
 
 
+@pytest.mark.cuarray_sim(expect="data-race")
 def test_without_the_event_the_consumer_reads_too_early(simulator: str) -> None:
     """What the text warns of. Sure to show only where all work is deferred."""
     other_cai_library = OtherCaiLibrary()

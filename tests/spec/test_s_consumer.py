@@ -32,6 +32,7 @@ IMPORTS: dict[str, Callable[..., cuarray.DeviceArray]] = {
 imports = pytest.mark.parametrize("take", list(IMPORTS.values()), ids=list(IMPORTS))
 
 
+@pytest.mark.cuarray_sim(expect="data-race")
 @imports
 @pytest.mark.parametrize("entries", [{}, {"stream": None}], ids=["absent", "None"])
 def test_s1_without_a_stream_nothing_is_waited_for(
@@ -128,6 +129,7 @@ def test_s4_work_in_the_given_stream_returns_at_once(
     assert target.copy_to_host().tolist() == [NEW] * 4
 
 
+@pytest.mark.cuarray_sim(expect="data-race")
 @imports
 @pytest.mark.parametrize("how", ["argument", "setting"])
 def test_s5_the_user_may_have_the_stream_ignored(

@@ -53,6 +53,7 @@ def test_v2_no_stream_is_read_from_older_versions(version: int, stream: Any) -> 
     assert array.__cuda_array_interface__["stream"] is None
 
 
+@pytest.mark.cuarray_sim(expect="data-race")
 @pytest.mark.parametrize("version", [0, 1, 2])
 def test_v2_nothing_is_waited_for(driver: str, foreign_stream: ForeignStream, version: int) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
