@@ -1,0 +1,114 @@
+"""Each instruction with its modifiers and types, over edge values, against exact arithmetic."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cuarray
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import driver_probe  # noqa: E402 - tests/ is on the path
+from cases import CASES, Case, width  # noqa: E402 - found in this folder
+
+INTEGER_EDGES = [
+    *(0, 1, 2, 3, 5, 7, 8, 15, 16, 24, 31, 32, 33, 63, 64, 100, 127, 128, 255, 256, 32767, 32768, 65535, 65536),
+    *(0x7FFFFF, 0xFFFFFF, 0x1000000, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFE, 0xFFFFFFFF, 0x123456789ABCDEF0),
+    *(0x5555555555555555, 0x8080808080808080, 0x7FFFFFFFFFFFFFFF, 0x8000000000000000, 0xFFFFFFFFFFFFFFFF, 0xFEDCBA98),
+]
+FLOAT_EDGES = [
+    *(0.0, 1.0, 0.5, 1.5, 2.5, 3.0, 0.1, 1 / 3, 7.0, 100.5, 127.5, 128.0, 255.5, 32767.5, 65535.5, 2147483647.5, 4294967295.5),
+    *(1e10, 9.2e18, 1.9e19, 1e30, 3.4e38, 1e-30, 1.2e-38, 1e-40, 1e-45, 1e300, 1e-300, 5e-324, float("inf"), float("nan")),
+    *(16777217.0, 1.0000001192092896, 0.99999994, 8388607.5, 2049.0, 65504.0, 65520.0, 6e-8, 1.0009765625),
+]
+COUNT = 96
+
+
+def patterns(ty: str, step: int) -> list[int]:
+    """Edge values of a type, in an order that differs with the step."""
+    if ty == "f64":
+        edges = [int(np.float64(sign * edge).view(np.uint64)) for edge in FLOAT_EDGES for sign in (1, -1)]
+    elif ty == "f32":
+        with np.errstate(over="ignore"):
+            edges = [int(np.float32(sign * edge).view(np.uint32)) for edge in FLOAT_EDGES for sign in (1, -1)]
+    elif ty == "b16":
+        with np.errstate(over="ignore"):
+            edges = [int(np.float16(sign * edge).view(np.uint16)) for edge in FLOAT_EDGES for sign in (1, -1)]
+    else:
+        edges = [edge & ((1 << width(ty)) - 1) for edge in INTEGER_EDGES]
+        edges += [-edge & ((1 << width(ty)) - 1) for edge in INTEGER_EDGES[1:8]]
+    return [edges[index * step % len(edges)] for index in range(COUNT)]
+
+
+def kernel(number: int, case: Case) -> str:
+    operands = ", ".join("abc"[: len(case.sources)])
+    text = case.text
+    if "#" in text:
+        text = text.replace("#", operands)
+    elif "$" in text:
+        text = text.replace("$", f"d, {operands}")
+    else:
+        text = f"{text} d, {operands}"
+    lines = [f".reg .b{width(case.target)} d; .reg .pred p; .reg .b64 in, out, at, wide; .reg .b32 t;"]
+    for name, ty in zip("abc", case.sources, strict=False):
+        lines.append(f".reg .b{width(ty)} {name};")
+    lines.append("ld.param.u64 in, [pin]; ld.param.u64 out, [pout]; mov.u32 t, %tid.x; mul.wide.u32 at, t, 8;")
+    lines.append("add.u64 in, in, at; add.u64 out, out, at;")
+    for index, (name, ty) in enumerate(zip("abc", case.sources, strict=False)):
+        lines.append(f"ld.global.b{width(ty)} {name}, [in+{index * COUNT * 8}];")
+    lines.append(f"{text}; mov.u64 wide, 0; st.global.u64 [out], wide; st.global.b{width(case.target)} [out], d; ret;")
+    return f".visible .entry k{number}(.param .u64 pin, .param .u64 pout) {{ {' '.join(lines)} }}"
+
+
+@pytest.fixture(scope="module")
+def module(driver_kind: str) -> Iterator[ctypes.c_void_p]:
+    """One module with all kernels."""
+    text = "\n".join([".version 8.0", ".target sm_75", ".address_size 64", *(kernel(*pair) for pair in enumerate(CASES))])
+    context, module, device = ctypes.c_void_p(), ctypes.c_void_p(), 0
+    driver_probe.call("cuInit", 0)
+    driver_probe.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+    driver_probe.call("cuCtxPushCurrent_v2", context)
+    try:
+        log = ctypes.create_string_buffer(4096)
+        options, size = (ctypes.c_uint * 2)(5, 6), len(log)
+        values = (ctypes.c_void_p * 2)(ctypes.addressof(log), size)
+        load = driver_probe.library().cuModuleLoadDataEx
+        result = load(ctypes.byref(module), text.encode() + b"\0", 2, options, values)
+        assert result == 0, log.value.decode()
+        yield module
+        driver_probe.call("cuModuleUnload", module)
+    finally:
+        driver_probe.call("cuCtxPopCurrent_v2", ctypes.byref(context))
+        driver_probe.call("cuDevicePrimaryCtxRelease_v2", device)
+
+
+def test_there_are_many() -> None:
+    assert len(CASES) >= 400
+    assert len({case.text for case in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=[case.text.replace(" ", "_") for case in CASES])
+def test_instruction(module: ctypes.c_void_p, number: int) -> None:
+    case = CASES[number]
+    sources = [patterns(ty, step) for ty, step in zip(case.sources, (1, 7, 11), strict=False)]
+    given = np.zeros((3, COUNT), np.uint64)
+    for row, source in zip(given, sources, strict=False):
+        row[:] = source
+    inputs, outputs = cuarray.to_device(given.reshape(-1)), cuarray.to_device(np.full(COUNT, 0xDEAD, np.uint64))
+    function, stream = ctypes.c_void_p(), ctypes.c_void_p()
+    driver_probe.call("cuModuleGetFunction", ctypes.byref(function), module, f"k{number}".encode())
+    places = [ctypes.c_uint64(array.__cuda_array_interface__["data"][0]) for array in (inputs, outputs)]
+    arguments = (ctypes.c_void_p * 2)(*(ctypes.addressof(place) for place in places))
+    driver_probe.call("cuLaunchKernel", function, 1, 1, 1, COUNT, 1, 1, 0, stream, arguments, None)
+    driver_probe.call("cuCtxSynchronize")
+    answers = outputs.copy_to_host()
+    for index, values in enumerate(zip(*sources, strict=True)):
+        expected, answer = case.answer(*values), int(answers[index])
+        shown = ", ".join(f"{one:#x}" for one in values)
+        assert answer == expected, f"{case.text} of {shown}: {answer:#x}, not {expected:#x}"
