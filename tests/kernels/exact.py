@@ -143,7 +143,7 @@ def multiply(a: Value, b: Value) -> Value:
 
 
 def divide(a: Value, b: Value) -> Value:
-    if NAN in (a, b) or type(a) is type(b) and not isinstance(a, Fraction):
+    if NAN in (a, b) or (type(a) is type(b) and not isinstance(a, Fraction)):
         return NAN
     negative = is_negative(a) != is_negative(b)
     if isinstance(a, Infinite) or isinstance(b, Zero):

@@ -14,8 +14,9 @@ import cuarray
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import driver_probe  # noqa: E402 - tests/ is on the path
-from cases import CASES, Case, width  # noqa: E402 - found in this folder
+import driver_probe
+from cases import CASES, Case, width
+from exact import F16, F32, F64, NAN, value
 
 INTEGER_EDGES = [
     *(0, 1, 2, 3, 5, 7, 8, 15, 16, 24, 31, 32, 33, 63, 64, 100, 127, 128, 255, 256, 32767, 32768, 65535, 65536),
@@ -23,15 +24,48 @@ INTEGER_EDGES = [
     *(0x5555555555555555, 0x8080808080808080, 0x7FFFFFFFFFFFFFFF, 0x8000000000000000, 0xFFFFFFFFFFFFFFFF, 0xFEDCBA98),
 ]
 FLOAT_EDGES = [
-    *(0.0, 1.0, 0.5, 1.5, 2.5, 3.0, 0.1, 1 / 3, 7.0, 100.5, 127.5, 128.0, 255.5, 32767.5, 65535.5, 2147483647.5, 4294967295.5),
-    *(1e10, 9.2e18, 1.9e19, 1e30, 3.4e38, 1e-30, 1.2e-38, 1e-40, 1e-45, 1e300, 1e-300, 5e-324, float("inf"), float("nan")),
+    *(
+        0.0,
+        1.0,
+        0.5,
+        1.5,
+        2.5,
+        3.0,
+        0.1,
+        1 / 3,
+        7.0,
+        100.5,
+        127.5,
+        128.0,
+        255.5,
+        32767.5,
+        65535.5,
+        2147483647.5,
+        4294967295.5,
+    ),
+    *(
+        1e10,
+        9.2e18,
+        1.9e19,
+        1e30,
+        3.4e38,
+        1e-30,
+        1.2e-38,
+        1e-40,
+        1e-45,
+        1e300,
+        1e-300,
+        5e-324,
+        float("inf"),
+        float("nan"),
+    ),
     *(16777217.0, 1.0000001192092896, 0.99999994, 8388607.5, 2049.0, 65504.0, 65520.0, 6e-8, 1.0009765625),
 ]
-COUNT = 96
+COUNT = 192
 
 
 def patterns(ty: str, step: int) -> list[int]:
-    """Edge values of a type, in an order that differs with the step."""
+    """Edge values of a type, in an order that differs with the step; each round pairs them anew."""
     if ty == "f64":
         edges = [int(np.float64(sign * edge).view(np.uint64)) for edge in FLOAT_EDGES for sign in (1, -1)]
     elif ty == "f32":
@@ -43,7 +77,7 @@ def patterns(ty: str, step: int) -> list[int]:
     else:
         edges = [edge & ((1 << width(ty)) - 1) for edge in INTEGER_EDGES]
         edges += [-edge & ((1 << width(ty)) - 1) for edge in INTEGER_EDGES[1:8]]
-    return [edges[index * step % len(edges)] for index in range(COUNT)]
+    return [edges[(index * step + index // len(edges) * (step - 1)) % len(edges)] for index in range(COUNT)]
 
 
 def kernel(number: int, case: Case) -> str:
@@ -69,7 +103,9 @@ def kernel(number: int, case: Case) -> str:
 @pytest.fixture(scope="module")
 def module(driver_kind: str) -> Iterator[ctypes.c_void_p]:
     """One module with all kernels."""
-    text = "\n".join([".version 8.0", ".target sm_75", ".address_size 64", *(kernel(*pair) for pair in enumerate(CASES))])
+    text = "\n".join(
+        [".version 8.0", ".target sm_75", ".address_size 64", *(kernel(*pair) for pair in enumerate(CASES))]
+    )
     context, module, device = ctypes.c_void_p(), ctypes.c_void_p(), 0
     driver_probe.call("cuInit", 0)
     driver_probe.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
@@ -88,13 +124,19 @@ def module(driver_kind: str) -> Iterator[ctypes.c_void_p]:
         driver_probe.call("cuDevicePrimaryCtxRelease_v2", device)
 
 
+def both_no_numbers(ty: str, *bits: int) -> bool:
+    """Whether all are NaNs, of which the manual does not always say which."""
+    form = {"f32": F32, "f64": F64, "b16": F16}.get(ty)
+    return form is not None and all(value(form, one) == NAN for one in bits)
+
+
 def test_there_are_many() -> None:
     assert len(CASES) >= 400
     assert len({case.text for case in CASES}) == len(CASES)
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[case.text.replace(" ", "_") for case in CASES])
-def test_instruction(module: ctypes.c_void_p, number: int) -> None:
+def test_instruction(driver_kind: str, module: ctypes.c_void_p, number: int) -> None:
     case = CASES[number]
     sources = [patterns(ty, step) for ty, step in zip(case.sources, (1, 7, 11), strict=False)]
     given = np.zeros((3, COUNT), np.uint64)
@@ -111,4 +153,6 @@ def test_instruction(module: ctypes.c_void_p, number: int) -> None:
     for index, values in enumerate(zip(*sources, strict=True)):
         expected, answer = case.answer(*values), int(answers[index])
         shown = ", ".join(f"{one:#x}" for one in values)
+        if driver_kind == "real" and (case.undefined(*values) or both_no_numbers(case.target, expected, answer)):
+            continue
         assert answer == expected, f"{case.text} of {shown}: {answer:#x}, not {expected:#x}"
