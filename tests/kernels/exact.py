@@ -37,6 +37,7 @@ class Format:
 
 
 F16 = Format(16, 10, 0x7FFF)
+BF16 = Format(16, 7, 0x7FFF)
 F32 = Format(32, 23, 0x7FFFFFFF)
 F64 = Format(64, 52, 0xFFF8000000000000)
 

@@ -137,6 +137,8 @@ pub(crate) enum Operand<'a> {
     Name(&'a str),
     /// `%tid.x`, `%v.w`.
     Component(&'a str, &'a str),
+    /// `-%r1.b0`: a negated register, perhaps a part of it.
+    Minus(&'a str, Option<&'a str>),
     /// `!%p1`.
     Not(&'a str),
     /// `%p1|%p2`.

@@ -28,6 +28,23 @@ impl Machine<'_> {
         false
     }
 
+    /// The lanes that are here, those together that name the same members: each such group is for itself.
+    ///
+    /// # Safety
+    /// As for [`Machine::gathered`].
+    unsafe fn groups(&self, members: u32) -> impl Iterator<Item = u32> + use<> {
+        // SAFETY: this function's contract.
+        let members = unsafe { self.slots::<[u32; 32]>(members).read() };
+        let mut left = self.mask;
+        std::iter::from_fn(move || {
+            let first = (left != 0).then(|| members[Machine::first(left) as usize])?;
+            let group = (0..32).filter(|lane| left >> lane & 1 == 1 && members[*lane] == first);
+            let group = group.fold(0, |group, lane| group | 1_u32 << lane);
+            left &= !group;
+            Some(group)
+        })
+    }
+
     /// # Safety
     /// `target` is a register with slots of 32 bits.
     unsafe fn set32(&mut self, target: u32, values: &[u32; 32]) {
@@ -92,18 +109,22 @@ pub(crate) unsafe fn vote(machine: &mut Machine<'_>, instruction: &Instruction) 
         if instruction.c == 1 && !machine.gathered(instruction.b) {
             return Flow::Stop;
         }
-        let here = machine.mask;
-        let held = machine.predicate(instruction.a) & here;
-        let all = |holds: bool| u32::from(holds).wrapping_neg();
-        match instruction.imm {
-            0 => machine.set_predicate(instruction.d, all(held == here)),
-            1 => machine.set_predicate(instruction.d, all(held != 0)),
-            2 => machine.set_predicate(instruction.d, all(held == here || held == 0)),
-            _ => {
-                let members = machine.slots::<[u32; 32]>(instruction.b).read();
-                machine.set32(instruction.d, &members.map(|members| held & members));
-            }
+        let held = machine.predicate(instruction.a);
+        if instruction.imm == 3 {
+            let members = machine.slots::<[u32; 32]>(instruction.b).read();
+            machine.set32(instruction.d, &members.map(|members| held & machine.mask & members));
+            return Flow::Next;
         }
+        let result = machine.groups(instruction.b).fold(0, |result, group| {
+            let held = held & group;
+            let holds = match instruction.imm {
+                0 => held == group,
+                1 => held != 0,
+                _ => held == group || held == 0,
+            };
+            result | if holds { group } else { 0 }
+        });
+        machine.set_predicate(instruction.d, result);
     }
     Flow::Next
 }
@@ -117,21 +138,22 @@ pub(crate) unsafe fn active_mask(machine: &mut Machine<'_>, instruction: &Instru
 
 /// `match.sync` of values of 32 or 64 bits: which lanes have the value `a`; for `all` (`imm` is 1), all or none.
 unsafe fn matches(machine: &mut Machine<'_>, instruction: &Instruction, values: [u64; 32]) -> Flow {
-    let here = machine.mask;
-    let mut results = [0; 32];
-    for lane in (0..32).filter(|lane| here >> lane & 1 == 1) {
-        let same = (0..32).filter(|other| here >> other & 1 == 1 && values[*other] == values[lane]);
-        results[lane] = same.fold(0_u32, |mask, other| mask | 1 << other);
-    }
-    // SAFETY: `d` is a register of 32 bits; the first further operand a predicate, or left out.
+    let (mut results, mut agreed) = ([0_u32; 32], 0);
+    // SAFETY: `b` is a mask of members; `d` is a register of 32 bits; the first further operand a predicate, or left out.
     unsafe {
+        for group in machine.groups(instruction.b) {
+            for lane in (0..32).filter(|lane| group >> lane & 1 == 1) {
+                let same = (0..32).filter(|other| group >> other & 1 == 1 && values[*other] == values[lane]);
+                results[lane] = same.fold(0, |mask, other| mask | 1 << other);
+            }
+            agreed |= if results[Machine::first(group) as usize] == group { group } else { 0 };
+        }
         if instruction.imm == 1 {
-            let all = results[Machine::first(here) as usize] == here;
             let predicate = machine.extra(instruction, 0);
             if predicate != super::memory::LEFT_OUT {
-                machine.set_predicate(predicate, u32::from(all).wrapping_neg());
+                machine.set_predicate(predicate, agreed);
             }
-            results = [if all { here } else { 0 }; 32];
+            (0..32).filter(|lane| agreed >> lane & 1 == 0).for_each(|lane| results[lane] = 0);
         }
         machine.set32(instruction.d, &results);
     }
@@ -182,9 +204,13 @@ pub(crate) unsafe fn reduce(machine: &mut Machine<'_>, instruction: &Instruction
             return Flow::Stop;
         }
         let values = machine.slots::<[u32; 32]>(instruction.a).read();
-        let here = (0..32).filter(|lane| machine.mask >> lane & 1 == 1).map(|lane| values[lane]);
-        let result = here.reduce(REDUCTIONS[instruction.imm as usize]).unwrap_or(0);
-        machine.set32(instruction.d, &[result; 32]);
+        let mut results = [0; 32];
+        for group in machine.groups(instruction.b) {
+            let lanes = || (0..32).filter(|lane| group >> lane & 1 == 1);
+            let result = lanes().map(|lane| values[lane]).reduce(REDUCTIONS[instruction.imm as usize]).unwrap_or(0);
+            lanes().for_each(|lane| results[lane] = result);
+        }
+        machine.set32(instruction.d, &results);
     }
     Flow::Next
 }
@@ -196,11 +222,15 @@ pub(crate) unsafe fn elect(machine: &mut Machine<'_>, instruction: &Instruction)
         if !machine.gathered(instruction.a) {
             return Flow::Stop;
         }
-        let first = Machine::first(machine.mask);
-        if instruction.d != super::memory::LEFT_OUT {
-            machine.set32(instruction.d, &[first; 32]);
+        let (mut elected, mut first) = (0, [0; 32]);
+        for group in machine.groups(instruction.a) {
+            elected |= 1 << Machine::first(group);
+            (0..32).filter(|lane| group >> lane & 1 == 1).for_each(|lane| first[lane] = Machine::first(group));
         }
-        machine.set_predicate(machine.extra(instruction, 0), 1 << first);
+        if instruction.d != super::memory::LEFT_OUT {
+            machine.set32(instruction.d, &first);
+        }
+        machine.set_predicate(machine.extra(instruction, 0), elected);
     }
     Flow::Next
 }

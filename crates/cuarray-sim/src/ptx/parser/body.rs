@@ -215,6 +215,13 @@ impl<'a> Parser<'a> {
                     self.at += 2;
                     Operand::Double(bits ^ 1 << 63)
                 }
+                Kind::Word => {
+                    self.at += 1;
+                    let name = self.next().text;
+                    let part = Some(self.peek()).filter(|token| token.kind == Kind::Dotted).map(|token| token.text);
+                    self.at += usize::from(part.is_some());
+                    Operand::Minus(name, part)
+                }
                 _ => Operand::Integer(self.expression()?),
             },
             Kind::Integer(_) | Kind::Mark(b'+' | b'~') => Operand::Integer(self.expression()?),

@@ -32,6 +32,9 @@ impl<'a> Builder<'_, 'a> {
                 self.logic(instruction, words)?;
             }
             "set" | "setp" | "selp" | "slct" => self.comparison(instruction, words)?,
+            "vadd" | "vsub" | "vabsdiff" | "vmin" | "vmax" | "vshl" | "vshr" | "vmad" | "vset" | "vadd2" | "vsub2"
+            | "vavrg2" | "vabsdiff2" | "vmin2" | "vmax2" | "vset2" | "vadd4" | "vsub4" | "vavrg4" | "vabsdiff4"
+            | "vmin4" | "vmax4" | "vset4" => self.video(instruction, words)?,
             "mov" => self.mov(instruction, words)?,
             "cvt" => self.convert(instruction, words)?,
             "cvta" | "isspacep" | "mapa" => self.space(instruction, words)?,

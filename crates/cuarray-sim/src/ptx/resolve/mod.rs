@@ -2,7 +2,7 @@
 //!
 //! Several modules are resolved together; that is linking. `symbols` collects what they define; each function then goes
 //! through `builder` (which keeps registers, constants and the blocks of code) and the families of instructions (`integer`,
-//! `logic`, `floating`, `conversion`, `movement`, `memory`, `control`, `collective`), and at last through `order` and
+//! `logic`, `floating`, `conversion`, `video`, `movement`, `memory`, `control`, `collective`), and at last through `order` and
 //! `registers`, which give the code its final form.
 
 mod builder;
@@ -21,6 +21,7 @@ mod operand;
 mod order;
 mod registers;
 mod symbols;
+mod video;
 
 use super::Error;
 use super::ast::Module;

@@ -305,6 +305,7 @@ fn text(operand: &Written<'_>) -> String {
         Written::Name(name) | Written::Sum(name, _) | Written::Not(name) => (*name).to_owned(),
         Written::Component(name, component) => format!("{name}.{component}"),
         Written::Pair(a, b) => format!("{a}|{b}"),
+        Written::Minus(name, _) => format!("-{name}"),
         Written::Integer(value) => value.to_string(),
         Written::Single(bits) => format!("0f{bits:08X}"),
         Written::Double(bits) => format!("0d{bits:016X}"),

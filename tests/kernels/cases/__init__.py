@@ -1,0 +1,15 @@
+"""The table of kernels: each instruction with its modifiers and types, and what it answers by :mod:`exact`."""
+
+from __future__ import annotations
+
+from .bits import bits
+from .case import Case, width
+from .comparisons import comparisons
+from .conversions import conversions
+from .floats import floats
+from .integers import integers
+from .video import video
+
+CASES = [*integers(), *bits(), *comparisons(), *floats(), *conversions(), *video()]
+
+__all__ = ["CASES", "Case", "width"]
