@@ -6,10 +6,10 @@
 //! for whoever wraps a view.
 
 use crate::{
-    Error, Interface, Owner, Result,
+    Error, Interface, Owner, Result, StreamEntry,
     driver::{Context, Driver, PointerAttributes, Stream},
     interface::DevicePtr,
-    order::{Access, Lease, Ordering, Pending},
+    order::{Access, Lease, Memory, Ordering, Pending},
 };
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -61,6 +61,61 @@ impl RawView {
         let data = ordering(driver, &interface)?;
         let mask = interface.mask().map(|mask| ordering(driver, mask.interface())).transpose()?;
         Ok(RawView { interface, data, mask, _owner: owner })
+    }
+
+    /// An array over memory of ours, which it keeps: the one that `interface` describes, with `home` as its default stream. What is done
+    /// to it is remembered with the memory, which is freed after that, and is in order with other arrays over it.
+    ///
+    /// ```
+    /// # use cuarray::{Driver, Interface, Layout, RawView, Stream, TypeStr, driver::Allocation, order::Memory};
+    /// # use std::sync::Arc;
+    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
+    /// # let context = driver.default_context()?;
+    /// let memory = Arc::new(Memory::new(&context, || Allocation::device(&context, 16))?);
+    /// let interface = Interface::new(memory.allocation().device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[4], 4)?)?;
+    /// let home = Stream::non_blocking(&context)?;
+    /// let mut view = RawView::of_memory(&memory, interface, Some(&home))?;
+    /// assert_eq!(view.interface().stream().handle(), Some(home.handle()));
+    /// view.acquire_mut(&home)?.release()?;
+    ///
+    /// let longer = Interface::new(memory.allocation().device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[5], 4)?)?;
+    /// assert!(RawView::of_memory(&memory, longer, None).is_err());
+    /// # Ok(()) }
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A wrong argument, where the array is not within the memory, or has a mask, which would not be.
+    pub fn of_memory(memory: &Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<RawView> {
+        let (allocation, bytes) = (memory.allocation(), interface.byte_range());
+        let end = allocation.device_ptr().saturating_add(allocation.len() as u64);
+        if !bytes.is_empty() && (bytes.start < allocation.device_ptr() || bytes.end > end) {
+            return Err(Error::argument(format!(
+                "the array's bytes {:#x} to {:#x} are not within the memory's, {:#x} to {end:#x}",
+                bytes.start,
+                bytes.end,
+                allocation.device_ptr()
+            )));
+        }
+        if interface.mask().is_some() {
+            return Err(Error::argument(
+                "an array over one piece of memory cannot have a mask, which is another array",
+            ));
+        }
+        let entry = home.map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
+        let mut data = Ordering::new(home.cloned(), memory.pending().clone());
+        match home {
+            Some(home) if home.is_owned() => memory.add_home(home),
+            // It may be gone before the memory is; so its work is remembered by events.
+            Some(_) => data = data.outliving_home(),
+            None => {}
+        }
+        let owner = Some(Owner::new(memory.clone()));
+        Ok(RawView { interface: interface.with_stream(entry), data, mask: None, _owner: owner })
     }
 
     /// What the array says of itself.

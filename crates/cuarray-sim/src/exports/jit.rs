@@ -9,12 +9,6 @@ use crate::ptx::{self, Image, Program, Refusal};
 use std::ffi::CStr;
 use std::sync::Arc;
 
-const CU_JIT_MAX_REGISTERS: CUjit_option = 0;
-const CU_JIT_INFO_LOG_BUFFER: CUjit_option = 3;
-const CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES: CUjit_option = 4;
-const CU_JIT_ERROR_LOG_BUFFER: CUjit_option = 5;
-const CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: CUjit_option = 6;
-
 /// What options ask for.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Options {

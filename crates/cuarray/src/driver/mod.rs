@@ -7,7 +7,8 @@
 //! **What is safe.** An object here owns its handle or says that it borrows it; it holds its [`Context`], which holds
 //! the [`Driver`], so nothing outlives what it needs. Contexts are pushed for a call and popped after it, never left
 //! set: other libraries of the process keep the current context that they chose. What takes raw addresses ([`copy`], [`fill`]) is
-//! `unsafe`, for no type can know whether an address is still good.
+//! `unsafe`, for no type can know whether an address is still good; and so is a [launch](Function::launch), for no type knows what a
+//! kernel does.
 //!
 //! **What goes wrong.** Each result is an [`Error`] with the name that the driver's manual gives the call, and the
 //! code. An entry point that the driver lacks is an error of its own, unless an older call does the same. Nothing
@@ -25,10 +26,13 @@ mod device;
 mod event;
 mod event_pool;
 pub mod fill;
+mod function;
 mod idle_events;
 mod ipc;
+pub(crate) mod launch;
 mod load;
 mod memory;
+mod module;
 mod pointer;
 mod relaxed;
 mod stream;
@@ -38,12 +42,15 @@ pub use cuarray_abi::{Api, CUcontext, CUdevice_attribute, CUresult, CUuuid};
 pub use device::Device;
 pub use event::Event;
 pub use event_pool::{EventPool, PooledEvent};
+pub use function::Function;
 pub use ipc::{IpcMemHandle, IpcMemory};
+pub use launch::{Argument, Arguments, LaunchConfig};
 pub use memory::{Allocation, MemoryKind};
+pub use module::Module;
 pub use pointer::{MemoryType, PointerAttributes};
 pub use stream::{CaptureStatus, Stream};
 
-use crate::{Error, Result, order::Release};
+use crate::{Error, Result, order::PutBy};
 use context::ContextState;
 use std::{
     fmt, mem,
@@ -128,8 +135,8 @@ struct Inner {
     contexts: Mutex<Vec<Weak<ContextState>>>,
     /// Device 0's primary context, once it has been the default.
     default: Mutex<Option<Arc<ContextState>>>,
-    /// Memory to give back later.
-    put_by: Mutex<Vec<Release>>,
+    /// Memory and modules to give back later.
+    put_by: Mutex<Vec<Box<dyn PutBy>>>,
     /// Whether there may be some.
     reclaimable: AtomicBool,
 }
@@ -207,14 +214,14 @@ impl Driver {
         self.0.table.dropped(result);
     }
 
-    /// Puts memory by until it can be given back.
-    pub(crate) fn put_by(&self, release: Release) {
+    /// Puts something by until it can be given back.
+    pub(crate) fn put_by(&self, release: Box<dyn PutBy>) {
         lock(&self.0.put_by).push(release);
         self.0.reclaimable.store(true, Relaxed);
     }
 
     /// All that was put by.
-    pub(crate) fn take_put_by(&self) -> Vec<Release> {
+    pub(crate) fn take_put_by(&self) -> Vec<Box<dyn PutBy>> {
         // Asked at each allocation: nearly always there is nothing, and no lock to take.
         if !self.0.reclaimable.swap(false, Relaxed) {
             return Vec::new();
@@ -251,6 +258,8 @@ const _: () = {
     shareable::<PooledEvent>();
     shareable::<Allocation>();
     shareable::<IpcMemory>();
+    shareable::<Module>();
+    shareable::<Function>();
 };
 
 #[cfg(test)]

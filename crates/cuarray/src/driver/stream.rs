@@ -293,6 +293,15 @@ impl Stream {
         matches!(self.0.raw, CU_STREAM_LEGACY | CU_STREAM_PER_THREAD)
     }
 
+    /// The stream's own context; `None` for a default stream that came without one, which is any context's.
+    pub(super) fn known_context(&self) -> Result<Option<Context>> {
+        match self.0.context.get() {
+            Some(context) => Ok(Some(context.clone())),
+            None if self.is_default() => Ok(None),
+            None => self.context(),
+        }
+    }
+
     /// The context that a call on the stream works in; see the [module](self).
     pub(crate) fn work_context(&self) -> Result<Context> {
         match self.context()? {

@@ -44,8 +44,8 @@ enum ErrorKind {
     NoDriver { tried: Vec<String> },
     /// The driver lacks an entry point.
     MissingSymbol(&'static str),
-    /// A driver call failed.
-    Driver { call: &'static str, code: CUresult },
+    /// A driver call failed; with what the driver has to say about it, where it says more than the code.
+    Driver { call: &'static str, code: CUresult, log: Option<Box<str>> },
     /// Reading the interface raised, so there is none to speak of.
     #[cfg(feature = "python")]
     Unreadable { what: String, cause: pyo3::PyErr },
@@ -95,7 +95,16 @@ impl Error {
     }
 
     pub(crate) fn driver(call: &'static str, code: CUresult) -> Error {
-        Error(Box::new(ErrorKind::Driver { call, code }))
+        Error(Box::new(ErrorKind::Driver { call, code, log: None }))
+    }
+
+    /// The same error, with what else is known of what the driver refused.
+    #[must_use]
+    pub(crate) fn with_log(mut self, text: impl Into<Box<str>>) -> Error {
+        if let ErrorKind::Driver { log, .. } = &mut *self.0 {
+            *log = Some(text.into());
+        }
+        self
     }
 
     /// Whether what was given is not an array at all (Python: `TypeError`).
@@ -181,10 +190,13 @@ impl fmt::Display for Error {
             ErrorKind::MissingSymbol(symbol) => {
                 write!(f, "{symbol}: the CUDA driver lacks this entry point; a newer driver is needed")
             }
-            ErrorKind::Driver { call, code } => match (code.name(), code.description()) {
-                (Some(name), Some(description)) => write!(f, "{call}: {name} ({description})"),
-                _ => write!(f, "{call}: the driver answered {}, a code that this version does not know", code.0),
-            },
+            ErrorKind::Driver { call, code, log } => {
+                match (code.name(), code.description()) {
+                    (Some(name), Some(description)) => write!(f, "{call}: {name} ({description})"),
+                    _ => write!(f, "{call}: the driver answered {}, a code that this version does not know", code.0),
+                }?;
+                log.as_ref().map_or(Ok(()), |log| write!(f, ": {log}"))
+            }
             #[cfg(feature = "python")]
             ErrorKind::Unreadable { what, .. } => f.write_str(what),
             #[cfg(feature = "python")]

@@ -12,15 +12,15 @@
 //!
 //! Driver API: [`cuMemFree`, `cuMemFreeHost`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 
-use super::{Access, Mark, Pending, capture};
+use super::{
+    Pending,
+    release::{Deferred, Resource},
+};
 use crate::{
-    Error, Result,
+    Result,
     driver::{Allocation, CUresult, Context, Driver, Stream},
 };
-use std::{
-    mem::ManuallyDrop,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::Arc;
 
 /// An [`Allocation`] and the work that is pending on it; given back when dropped, after that work and without waiting.
 ///
@@ -42,7 +42,7 @@ use std::{
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Memory(ManuallyDrop<Release>);
+pub struct Memory(Deferred<Allocation>);
 
 impl Memory {
     /// What `allocate` gives. What was put by is given back first; where there is no room, also by waiting for it.
@@ -59,17 +59,17 @@ impl Memory {
             }
             allocated => allocated,
         }?;
-        Ok(Memory(ManuallyDrop::new(Release { allocation, pending: Arc::default(), homes: Mutex::default() })))
+        Ok(Memory(Deferred::new(allocation)))
     }
 
     /// The memory itself.
     pub fn allocation(&self) -> &Allocation {
-        &self.0.allocation
+        self.0.resource()
     }
 
     /// The work that is pending on the memory, to be shared by all arrays over it.
     pub fn pending(&self) -> &Arc<Pending> {
-        &self.0.pending
+        self.0.pending()
     }
 
     /// Has the memory freed after the work in `home` as well, whatever that is when the memory is dropped.
@@ -77,69 +77,22 @@ impl Memory {
     /// Only a stream that is [ours](Stream::is_owned) is kept for that long. Somebody else's may be gone by then, and to ask a
     /// stream that is gone is undefined: of those, the work itself has to be [recorded](super::Ordering::record).
     pub fn add_home(&self, home: &Stream) {
-        let mut homes = self.0.homes.lock().unwrap_or_else(PoisonError::into_inner);
-        if home.is_owned() && !homes.contains(home) {
-            homes.push(home.clone());
-        }
+        self.0.add_home(home);
     }
 }
 
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // SAFETY: taken once, here, where `self` ends.
-        unsafe { ManuallyDrop::take(&mut self.0) }.attempt(false);
-    }
-}
-
-/// Memory that nobody uses any more, but work that was enqueued before.
-#[derive(Debug)]
-pub(crate) struct Release {
-    allocation: Allocation,
-    pending: Arc<Pending>,
-    /// Streams that may have work on the memory, until that is among what is pending.
-    homes: Mutex<Vec<Stream>>,
-}
-
-impl Release {
-    /// Frees the memory, unless `wait` is set without waiting; what cannot be freed now is put by.
-    fn attempt(mut self, wait: bool) {
-        if self.allocation.is_null() {
-            return;
-        }
-        let driver = self.allocation.context().driver().clone();
-        match self.free(wait) {
-            Ok(true) => {}
-            Ok(false) => driver.put_by(self),
-            Err(error) if is_for_later(&error) => driver.put_by(self),
-            // The streams are broken or gone. The allocation's own drop waits for what is left of the work, if anything is.
-            Err(error) => driver.dropped(Err(error)),
-        }
+impl Resource for Allocation {
+    fn context(&self) -> &Context {
+        Allocation::context(self)
     }
 
-    /// Whether it is done.
-    fn free(&mut self, wait: bool) -> Result<bool> {
-        let homes = self.homes.get_mut().unwrap_or_else(PoisonError::into_inner);
-        while let Some(home) = homes.last() {
-            self.pending.remember(&Mark::new(home), Access::Write)?;
-            homes.pop();
-        }
-        let others = Stream::legacy_default(self.allocation.context());
-        capture::of(&others)?;
-        if wait {
-            self.pending.synchronize(Access::Write)?;
-        } else if !self.pending.is_done()? || !others.is_done()? {
-            return Ok(false);
-        }
-        let driver = self.allocation.context().driver().clone();
-        let _relaxed = driver.relaxed();
-        self.allocation.free()?;
-        Ok(true)
+    fn is_gone(&self) -> bool {
+        self.is_null()
     }
-}
 
-/// Whether something was refused that will be possible: in a host function every call is, and in a capture some.
-fn is_for_later(error: &Error) -> bool {
-    error.is_unsupported() || error.driver_code() == Some(CUresult::CUDA_ERROR_NOT_PERMITTED)
+    fn give_back(&mut self) -> Result<()> {
+        self.free()
+    }
 }
 
 impl Driver {

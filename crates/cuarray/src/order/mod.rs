@@ -31,11 +31,12 @@ mod lease;
 mod mark;
 mod memory;
 mod pending;
+mod release;
 
 pub use lease::Lease;
 pub use memory::Memory;
-pub(crate) use memory::Release;
 pub use pending::Pending;
+pub(crate) use release::{Deferred, PutBy, Resource};
 
 use crate::{
     Result,
