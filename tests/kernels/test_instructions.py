@@ -135,7 +135,7 @@ def capability(device: int) -> int:
 
 def load(since: int) -> ctypes.c_void_p:
     kernels = (kernel(number, case) for number, case in enumerate(CASES) if case.since == since)
-    text = "\n".join([".version 8.1", f".target sm_{since}", ".address_size 64", *kernels])
+    text = "\n".join([".version 8.3", f".target sm_{since}", ".address_size 64", *kernels])
     module, log = ctypes.c_void_p(), ctypes.create_string_buffer(4096)
     # CU_JIT_ERROR_LOG_BUFFER and its size, which is passed as the pointer's value
     options, values = (ctypes.c_uint * 2)(5, 6), (ctypes.c_void_p * 2)(ctypes.addressof(log), len(log))

@@ -6,10 +6,15 @@ from .bits import bits
 from .case import Case, width
 from .comparisons import comparisons
 from .conversions import conversions
+from .extended import extended
 from .floats import floats
+from .functions import functions
+from .halves import halves
 from .integers import integers
 from .video import video
 
-CASES = [*integers(), *bits(), *comparisons(), *floats(), *conversions(), *video()]
+CASES = [
+    *(*integers(), *extended(), *bits(), *comparisons(), *floats(), *halves(), *functions(), *conversions(), *video()),
+]
 
 __all__ = ["CASES", "Case", "width"]

@@ -98,3 +98,84 @@ def bits() -> Iterator[Case]:
                 return c + sum(parts) & 0xFFFFFFFF
 
             yield Case(f"dp2a.{half}.{one}32.{other}32", target, ("b32", "b32", target), dot2)
+    yield from fields()
+
+
+def fields() -> Iterator[Case]:
+    """What puts bits together: ``bfi``, ``bmsk``, ``szext``, ``fns``, the modes of ``prmt``, ``lop3`` with a predicate, vectors."""
+    for n in (32, 64):
+
+        def inserted(a: int, b: int, start: int, length: int, n: int = n) -> int:
+            start, length = start & 255, length & 255
+            for index in range(length):
+                if start + index < n:
+                    b = b & ~(1 << start + index) | (a >> index & 1) << start + index
+            return b
+
+        yield Case(f"bfi.b{n}", f"b{n}", (f"b{n}", f"b{n}", "u32", "u32"), inserted)
+    for mode in ("clamp", "wrap"):
+
+        def masked(a: int, b: int, mode: str = mode) -> int:
+            a, b = (a, b) if mode == "clamp" else (a & 31, b & 31)
+            return sum(1 << index for index in range(32) if a <= index < a + b)
+
+        yield Case(f"bmsk.{mode}.b32", "u32", ("u32", "u32"), masked)
+        for ty in ("u32", "s32"):
+
+            def extended(a: int, b: int, mode: str = mode, ty: str = ty) -> int:
+                b = b & 31 if mode == "wrap" else min(b, 32)
+                return (of_type(f"{ty[0]}{b}", a) if b else 0) & 0xFFFFFFFF
+
+            yield Case(f"szext.{mode}.{ty}", ty, (ty, "u32"), extended)
+
+    def nth(a: int, base: int, count: int) -> int:
+        base, count = base & 31, of_type("s32", count)
+        ones = [index for index in range(32) if a >> index & 1]
+        if count == 0:
+            return base if base in ones else 0xFFFFFFFF
+        ones = [one for one in ones if one >= base] if count > 0 else [one for one in reversed(ones) if one <= base]
+        return ones[abs(count) - 1] if abs(count) <= len(ones) else 0xFFFFFFFF
+
+    yield Case("and.b32 b, b, 31; fns.b32 $", "u32", ("u32", "u32", "s32"), nth)
+    # Of each mode: the bytes by the two lowest bits of the selector, the highest byte first.
+    modes = {
+        "f4e": ("3210", "4321", "5432", "6543"),
+        "b4e": ("5670", "6701", "7012", "0123"),
+        "rc8": ("0000", "1111", "2222", "3333"),
+        "ecl": ("3210", "3211", "3222", "3333"),
+        "ecr": ("0000", "1110", "2210", "3210"),
+        "rc16": ("1010", "3232", "1010", "3232"),
+    }
+    for mode, chosen in modes.items():
+        yield Case(
+            f"prmt.b32.{mode}",
+            "u32",
+            ("u32",) * 3,
+            lambda a, b, c, chosen=chosen: int.from_bytes(
+                bytes((b << 32 | a) >> 8 * int(byte) & 255 for byte in chosen[c & 3]), "big"
+            ),
+        )
+    for name, f in (("or", lambda a, b: a or b), ("and", lambda a, b: a and b)):
+        text = f"setp.gt.u32 q, a, b; lop3.{name}.b32 d|p, a, b, c, 0x96, q; @p add.u32 d, d, 1"
+        yield Case(
+            text,
+            "u32",
+            ("u32",) * 3,
+            lambda a, b, c, f=f: (a ^ b ^ c) + int(f(a ^ b ^ c != 0, a > b)) & 0xFFFFFFFF,
+            since=80,
+        )
+    swapped = "mov.b64 {x, y}, a; mov.b64 d, {y, x}"
+    yield Case(swapped, "b64", ("b64",), lambda a: (a << 32 | a >> 32) & (1 << 64) - 1)
+    swapped = ".reg .b16 h0, h1, h2, h3; mov.b64 {h0, h1, h2, h3}, a; mov.b64 d, {h3, h1, h2, h0}"
+    yield Case(swapped, "b64", ("b64",), lambda a: a & 0x0000FFFFFFFF0000 ^ 0 | a >> 48 | (a & 0xFFFF) << 48)
+    swapped = ".reg .b16 h0, h1; mov.b32 {h0, h1}, a; mov.b32 d, {h1, h0}"
+    yield Case(swapped, "b32", ("b32",), lambda a: (a << 16 | a >> 16) & 0xFFFFFFFF)
+    swapped = ".reg .b128 o; mov.b128 o, {a, b}; mov.b128 {v, u}, o; sub.u64 d, u, v"
+    yield Case(swapped, "b64", ("b64", "b64"), lambda a, b: b - a & (1 << 64) - 1)
+    # In place: the target is a source too.
+    yield Case(
+        "mov.b64 {x, y}, a; mov.b64 u, {x, x}; mov.b64 {y, x}, u; mov.b64 d, {x, y}",
+        "b64",
+        ("b64",),
+        lambda a: (a & 0xFFFFFFFF) * 0x100000001,
+    )

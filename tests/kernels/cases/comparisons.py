@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
-from exact import NAN, Format, Fraction, Infinite, Zero, of_type, value
+from exact import F32, NAN, Format, Fraction, Infinite, Zero, flushed, is_negative, of_type, signed, value
 
 from .case import FORMATS, INTEGERS, Case
 
@@ -19,6 +20,13 @@ ORDERED = {
 SAME_AS = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 
 
+def order(form: Format, bits: int) -> Fraction | float:
+    number = value(form, bits)
+    if isinstance(number, Infinite):
+        return float("-inf") if number.negative else float("inf")
+    return Fraction(0) if isinstance(number, Zero) else number  # type: ignore[return-value]
+
+
 def comparisons() -> Iterator[Case]:
     for ty in INTEGERS:
         tests = [*ORDERED, *(SAME_AS if ty[0] == "u" else ())]
@@ -30,12 +38,6 @@ def comparisons() -> Iterator[Case]:
                 (ty, ty),
                 lambda a, b, ty=ty, holds=holds: int(holds(of_type(ty, a), of_type(ty, b))),
             )
-
-    def order(form: Format, bits: int) -> Fraction | float:
-        number = value(form, bits)
-        if isinstance(number, Infinite):
-            return float("-inf") if number.negative else float("inf")
-        return Fraction(0) if isinstance(number, Zero) else number  # type: ignore[return-value]
 
     for ty, form in FORMATS.items():
         for test, holds in ORDERED.items():
@@ -62,3 +64,81 @@ def comparisons() -> Iterator[Case]:
                 lambda a, b, form=form, answer=answer: answer ^ int(NAN not in (value(form, a), value(form, b))),
             )
             # "nan" holds where one is none, "num" where both are numbers.
+    yield from joined()
+    yield from selections()
+
+
+def joined() -> Iterator[Case]:
+    """Comparisons combined with a predicate, and both of their results; predicates by themselves."""
+    combine = {"and": lambda a, b: a and b, "or": lambda a, b: a or b, "xor": lambda a, b: a != b}
+    for (name, f), negated in itertools.product(combine.items(), (False, True)):
+
+        def answer(a: int, b: int, c: int, f: Callable[[bool, bool], bool] = f, negated: bool = negated) -> int:
+            holds, other = signed(a, 32) < signed(b, 32), (signed(c, 32) > 5) != negated
+            return int(f(holds, other)) + 2 * int(f(not holds, other))
+
+        mark = "!" if negated else ""
+        text = (
+            f".reg .pred r; setp.gt.s32 r, c, 5; setp.lt.{name}.s32 p|q, a, b, {mark}r; "
+            "selp.u32 x, 1, 0, p; selp.u32 y, 2, 0, q; or.b32 d, x, y"
+        )
+        yield Case(text, "u32", ("u32",) * 3, answer)
+        text = f"setp.ne.u32 p, a, 0; setp.ne.u32 q, b, 0; {name}.pred p, p, {mark}q; selp.u32 d, 7, 9, p"
+        yield Case(text, "u32", ("u32",) * 2, lambda a, b, f=f, n=negated: 7 if f(a != 0, (b != 0) != n) else 9)
+    for name, f in combine.items():
+
+        def masked(a: int, b: int, c: int, f: Callable[[bool, bool], bool] = f) -> int:
+            return 0xFFFFFFFF if f(signed(a, 32) >= signed(b, 32), c != 0) else 0
+
+        text = f"setp.ne.u32 p, c, 0; set.ge.{name}.u32.s32 d, a, b, p"
+        yield Case(text, "u32", ("u32",) * 3, masked)
+    text = "setp.ne.u32 p, a, 0; not.pred q, p; mov.pred p, q; selp.u32 d, 1, 2, p"
+    yield Case(text, "u32", ("u32",), lambda a: 1 if a == 0 else 2)
+    text = "mov.u32 d, b; setp.ne.u32 p, a, 0; @p add.u32 d, d, 1; @!p sub.u32 d, d, 1"
+    yield Case(text, "u32", ("u32",) * 2, lambda a, b: (b + 1 if a else b - 1) & 0xFFFFFFFF)
+    for ty, to, yes in (("f32", "f32", 0x3F800000), ("s32", "f32", 0x3F800000), ("f64", "s32", 0xFFFFFFFF)):
+        for test in ("lt", "ne", "equ") if ty[0] == "f" else ("lt", "ne"):
+
+            def set_to(a: int, b: int, ty: str = ty, yes: int = yes, test: str = test) -> int:
+                if ty[0] == "f":
+                    if NAN in (value(FORMATS[ty], a), value(FORMATS[ty], b)):
+                        return yes if test == "equ" else 0
+                    a, b = order(FORMATS[ty], a), order(FORMATS[ty], b)  # type: ignore[assignment]
+                else:
+                    a, b = of_type(ty, a), of_type(ty, b)
+                return yes if ORDERED[test.removesuffix("u")](a, b) else 0
+
+            yield Case(f"set.{test}.{to}.{ty}", to, (ty, ty), set_to)
+
+
+def selections() -> Iterator[Case]:
+    for n in (16, 32, 64):
+        ty = f"b{n}"
+        yield Case(
+            f"setp.gt.s32 p, c, 3; selp.{ty} d, a, b, p",
+            ty,
+            (ty, ty, "u32"),
+            lambda a, b, c: a if signed(c, 32) > 3 else b,
+        )
+        yield Case(f"slct.{ty}.s32", ty, (ty, ty, "s32"), lambda a, b, c: a if signed(c, 32) >= 0 else b)
+        for flag in ("", ".ftz"):
+
+            def chosen(a: int, b: int, c: int, flag: str = flag) -> int:
+                number = value(F32, flushed(F32, c) if flag else c)
+                if number == NAN:
+                    return b
+                return a if isinstance(number, Zero) or not is_negative(number) else b
+
+            yield Case(f"slct{flag}.{ty}.f32", ty, (ty, ty, "f32"), chosen)
+    for ty, form in FORMATS.items():
+        kinds = {
+            "finite": lambda v, _: v != NAN and not isinstance(v, Infinite),
+            "infinite": lambda v, _: isinstance(v, Infinite),
+            "number": lambda v, _: v != NAN,
+            "notanumber": lambda v, _: v == NAN,
+            "normal": lambda v, e: isinstance(v, Fraction) and e != 0,
+            "subnormal": lambda v, e: isinstance(v, Fraction) and e == 0,
+        }
+        for kind, holds in kinds.items():
+            text = f"testp.{kind}.{ty} p, a; selp.u32 d, 1, 0, p"
+            yield Case(text, "u32", (ty,), lambda a, f=form, holds=holds: int(holds(value(f, a), a & f.infinity)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 
-from exact import F16, Format, Fraction, add, divide, flushed, multiply, negated, rounded, saturated, square_root, value
+from exact import Format, Fraction, add, divide, flushed, multiply, negated, rounded, saturated, square_root, value
 
 from .case import FORMATS, MODES, Case
 
@@ -47,20 +47,3 @@ def floats() -> Iterator[Case]:
                     (ty,),
                     lambda a, m=mode, f=form, taken=taken, finish=finish: finish(square_root(f, taken(a), m)),
                 )
-    for name, f in (
-        ("add", lambda a, b: add(F16, a, b, "rn")),
-        ("sub", lambda a, b: add(F16, a, negated(b), "rn")),
-        ("mul", multiply),
-    ):
-        yield Case(
-            f"{name}.rn.f16",
-            "f16",
-            ("f16", "f16"),
-            lambda a, b, f=f: rounded(F16, f(value(F16, a), value(F16, b)), "rn"),
-        )
-    yield Case(
-        "fma.rn.f16",
-        "f16",
-        ("f16",) * 3,
-        lambda a, b, c: rounded(F16, add(F16, multiply(value(F16, a), value(F16, b)), value(F16, c), "rn"), "rn"),
-    )

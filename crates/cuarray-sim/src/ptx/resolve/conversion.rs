@@ -45,6 +45,8 @@ fn format(ty: Type) -> Option<Format> {
 
 /// Rounds to an integer of the same format.
 const INTEGRAL: i64 = 1 << 16;
+/// What is too great becomes the greatest finite number.
+const FINITE: i64 = 1 << 17;
 
 /// Any conversion: bits of one type to bits of another. The code holds direction and flags, then the two types.
 fn converted(bits: u64, how: i64) -> u64 {
@@ -97,6 +99,8 @@ fn saturate(format: Format, bits: u64, how: i64) -> u64 {
         let one = (((1 << (format.exponent - 1)) - 1) as u64) << format.fraction;
         return saturated(format, bits, one);
     }
+    let infinite = bits & !format.sign() == format.infinity();
+    let bits = if how & FINITE != 0 && infinite { bits - 1 } else { bits };
     if how & code::RELU != 0 && bits & format.sign() != 0 && !format.is_nan(bits) {
         return 0;
     }
@@ -136,10 +140,13 @@ impl<'a> Builder<'_, 'a> {
         if words.take("pack") {
             return self.pack(instruction, words);
         }
+        if words.rest().iter().any(|word| matches!(*word, "e4m3x2" | "e5m2x2")) {
+            return self.convert_narrow(instruction, words);
+        }
         let flush = words.take("ftz");
         let sat = words.take("sat");
         let relu = words.take("relu");
-        words.take("satfinite");
+        let finite = words.take("satfinite");
         let integral = words.one_of(&["rni", "rzi", "rmi", "rpi"]);
         let rounding = words.one_of(&["rn", "rz", "rm", "rp", "rna"]);
         let to = words.ty();
@@ -147,13 +154,18 @@ impl<'a> Builder<'_, 'a> {
         let from = words.ty();
         let from = self.needed(instruction, from)?;
         if matches!(to, Type::F16x2 | Type::BF16x2) && from == Type::F32 {
-            return self.convert_pair(instruction, to, rounding.unwrap_or(0) as i64, relu);
+            let flags = if relu { code::RELU } else { 0 } | if finite { FINITE } else { 0 };
+            return self.convert_pair(instruction, to, rounding.unwrap_or(0) as i64 | flags);
         }
         let (Some(from_number), Some(to_number)) = (number(from), number(to)) else { return self.refuse(instruction) };
         let mut how = integral.or(rounding).unwrap_or(0) as i64 | from_number << 8 | to_number << 12;
-        for (set, bit) in
-            [(flush, code::FLUSH), (sat, code::SATURATE), (relu, code::RELU), (integral.is_some(), INTEGRAL)]
-        {
+        for (set, bit) in [
+            (flush, code::FLUSH),
+            (sat, code::SATURATE),
+            (relu, code::RELU),
+            (integral.is_some(), INTEGRAL),
+            (finite, FINITE),
+        ] {
             how |= if set { bit } else { 0 };
         }
         // Between floating-point formats of one size, no mode means no change but the flags.
@@ -190,20 +202,14 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// `cvt.rn.f16x2.f32 d, a, b`: `a` becomes the upper half.
-    fn convert_pair(
-        &mut self,
-        instruction: &'a Instruction<'a>,
-        to: Type,
-        rounding: i64,
-        relu: bool,
-    ) -> Result<(), Error> {
+    fn convert_pair(&mut self, instruction: &'a Instruction<'a>, to: Type, how: i64) -> Result<(), Error> {
         self.count(instruction, &[3])?;
         let operands = &instruction.operands;
         let (a, b) = (self.source(&operands[1], Type::F32)?, self.source(&operands[2], Type::F32)?);
         let d = self.target(&operands[0], Type::B32)?;
         let half = if to == Type::F16x2 { Type::F16 } else { Type::BF16 };
         let types = number(Type::F32).unwrap_or(0) << 8 | number(half).unwrap_or(0) << 12;
-        let how = rounding | types | if relu { code::RELU } else { 0 };
+        let how = how | types;
         let exec = map_coded(|a: u32, b: u32, _: u32, how: i64| {
             (converted(a.into(), how) as u32) << 16 | (converted(b.into(), how) as u32 & 0xffff)
         });
@@ -301,7 +307,7 @@ impl<'a> Builder<'_, 'a> {
 /// The conversions that programs are full of, as vector code.
 fn quick(from: Type, to: Type, how: i64, wide_source: bool, wide_target: bool) -> Option<Exec> {
     use Type::{F32, F64, S32, S64, U32, U64};
-    let flags = how & (code::SATURATE | code::FLUSH | code::RELU | INTEGRAL);
+    let flags = how & (code::SATURATE | code::FLUSH | code::RELU | INTEGRAL | FINITE);
     let integers = !from.is_float() && !to.is_float();
     if integers && flags == 0 {
         // The narrower of the two decides what is kept, and the source's sign how it is extended.

@@ -2,7 +2,7 @@
 //!
 //! Several modules are resolved together; that is linking. `symbols` collects what they define; each function then goes
 //! through `builder` (which keeps registers, constants and the blocks of code) and the families of instructions (`integer`,
-//! `logic`, `floating`, `conversion`, `video`, `movement`, `memory`, `control`, `collective`), and at last through `order` and
+//! `logic`, `floating`, `conversion`, `narrow`, `video`, `movement`, `memory`, `control`, `collective`), and at last through `order` and
 //! `registers`, which give the code its final form.
 
 mod builder;
@@ -17,6 +17,7 @@ mod logic;
 mod mbarrier;
 mod memory;
 mod movement;
+mod narrow;
 mod operand;
 mod order;
 mod registers;

@@ -1,0 +1,109 @@
+//! Conversions to and from floating-point formats of 8 bits, which come in pairs: `e4m3x2` and `e5m2x2`.
+//!
+//! PTX manual: [alternate floating-point data formats](https://docs.nvidia.com/cuda/parallel-thread-execution/#alternate-floating-point-data-formats).
+//! `e5m2` is made like any other format. `e4m3` has no infinity: its greatest exponent holds numbers too. Divided by 2⁸, its
+//! numbers have the digits and the last places of a format with one more bit of exponent, and that is what computes them.
+
+use super::super::ast::Instruction;
+use super::super::execute::lanes::map_coded;
+use super::super::float::{self, F16, F32, F64, Format, Rounding};
+use super::super::types::Type;
+use super::Error;
+use super::builder::{Builder, Draft};
+use super::operand::Modifiers;
+
+const E5M2: Format = Format { fraction: 2, exponent: 5, nan: 0x7f };
+/// `e4m3` with one more bit of exponent.
+const E5M3: Format = Format { fraction: 3, exponent: 5, nan: 0xff };
+/// How far apart the two are.
+const SCALE: f64 = 256.0;
+const NAN: u64 = 0x7f;
+
+/// Bits of the code of a conversion.
+const E4M3: i64 = 1;
+const RELU: i64 = 2;
+
+/// A number, saturated to what is finite.
+fn narrowed(from: Format, bits: u64, code: i64) -> u32 {
+    if from.is_nan(bits) {
+        return NAN as u32;
+    }
+    let sign = if bits & from.sign() != 0 { 0x80 } else { 0 };
+    if sign != 0 && code & RELU != 0 {
+        return 0;
+    }
+    let magnitude = f64::from_bits(float::convert(from, F64, bits & !from.sign(), Rounding::Near));
+    let (format, scaled, most) = match code & E4M3 {
+        0 => (E5M2, magnitude, 0x7b),
+        _ => (E5M3, magnitude / SCALE, 0x7e),
+    };
+    float::convert(F64, format, scaled.to_bits(), Rounding::Near).min(most) as u32 | sign
+}
+
+/// A number as `f16` has it, which holds all of them.
+fn widened(bits: u64, code: i64) -> u32 {
+    let (sign, magnitude) = (bits & 0x80, bits & 0x7f);
+    let (format, scale, is_nan) = match code & E4M3 {
+        0 => (E5M2, 1.0, E5M2.is_nan(magnitude)),
+        _ => (E5M3, SCALE, magnitude == NAN),
+    };
+    if is_nan {
+        return F16.nan as u32;
+    }
+    if sign != 0 && code & RELU != 0 {
+        return 0;
+    }
+    let value = f64::from_bits(float::convert(format, F64, magnitude, Rounding::Near)) * scale;
+    float::convert(F64, F16, value.to_bits(), Rounding::Near) as u32 | (sign as u32) << 8
+}
+
+impl<'a> Builder<'_, 'a> {
+    /// `cvt.rn.satfinite.e4m3x2.f32 d, a, b`, `cvt.rn.satfinite.e4m3x2.f16x2 d, a`, `cvt.rn.f16x2.e4m3x2 d, a`.
+    pub(super) fn convert_narrow(
+        &mut self,
+        instruction: &'a Instruction<'a>,
+        words: &mut Modifiers<'a>,
+    ) -> Result<(), Error> {
+        let narrow = words.one_of(&["e5m2x2", "e4m3x2"]);
+        let mut code = self.needed(instruction, narrow)? as i64;
+        let narrows = matches!(instruction.modifiers.iter().rev().nth(1), Some(&("e4m3x2" | "e5m2x2")));
+        code |= if words.take("relu") { RELU } else { 0 };
+        if !words.take("rn") || words.take("satfinite") != narrows {
+            return self.refuse(instruction);
+        }
+        let other = words.ty();
+        let operands = &instruction.operands;
+        let (exec, sources) = match (narrows, other) {
+            (true, Some(Type::F32)) => (
+                map_coded(|a: u32, b: u32, _: u32, code: i64| {
+                    (narrowed(F32, a.into(), code) << 8 | narrowed(F32, b.into(), code)) as u16
+                }),
+                [Type::F32, Type::F32].as_slice(),
+            ),
+            (true, Some(Type::F16x2)) => (
+                map_coded(|a: u32, _: u32, _: u32, code: i64| {
+                    let half = |shift: u32| narrowed(F16, u64::from(a >> shift & 0xffff), code);
+                    (half(16) << 8 | half(0)) as u16
+                }),
+                [Type::F16x2].as_slice(),
+            ),
+            (false, Some(Type::F16x2)) => (
+                map_coded(|a: u16, _: u16, _: u16, code: i64| {
+                    widened(u64::from(a >> 8), code) << 16 | widened(u64::from(a & 0xff), code)
+                }),
+                [Type::B16].as_slice(),
+            ),
+            _ => return self.refuse(instruction),
+        };
+        self.count(instruction, &[sources.len() + 1])?;
+        let a = self.source(&operands[1], sources[0])?;
+        let b = match sources.get(1) {
+            Some(ty) => self.source(&operands[2], *ty)?,
+            None => a,
+        };
+        let d = self.target(&operands[0], if narrows { Type::B16 } else { Type::B32 })?;
+        let draft = Draft { d, a, b, c: a, imm: code, ..self.draft(exec) };
+        self.push(draft);
+        Ok(())
+    }
+}
