@@ -341,6 +341,17 @@ macro_rules! entry_points {
                 "cuOccupancyMaxPotentialBlockSize" @ 6050 fn cuOccupancyMaxPotentialBlockSize(min_grid_size: *mut c_int, block_size: *mut c_int, func: CUfunction, block_size_to_dynamic_smem_size: CUoccupancyB2DSize, dynamic_smem_size: usize, block_size_limit: c_int);
                 "cuOccupancyMaxPotentialBlockSizeWithFlags" @ 7000 fn cuOccupancyMaxPotentialBlockSizeWithFlags(min_grid_size: *mut c_int, block_size: *mut c_int, func: CUfunction, block_size_to_dynamic_smem_size: CUoccupancyB2DSize, dynamic_smem_size: usize, block_size_limit: c_int, flags: c_uint);
             }
+            execution_deprecated {
+                "cuFuncSetBlockShape" @ 2000 fn cuFuncSetBlockShape(hfunc: CUfunction, x: c_int, y: c_int, z: c_int);
+                "cuFuncSetSharedSize" @ 2000 fn cuFuncSetSharedSize(hfunc: CUfunction, bytes: c_uint);
+                "cuParamSetSize" @ 2000 fn cuParamSetSize(hfunc: CUfunction, numbytes: c_uint);
+                "cuParamSeti" @ 2000 fn cuParamSeti(hfunc: CUfunction, offset: c_int, value: c_uint);
+                "cuParamSetf" @ 2000 fn cuParamSetf(hfunc: CUfunction, offset: c_int, value: f32);
+                "cuParamSetv" @ 2000 fn cuParamSetv(hfunc: CUfunction, offset: c_int, ptr: *mut c_void, numbytes: c_uint);
+                "cuLaunch" @ 2000 fn cuLaunch(f: CUfunction);
+                "cuLaunchGrid" @ 2000 fn cuLaunchGrid(f: CUfunction, grid_width: c_int, grid_height: c_int);
+                "cuLaunchGridAsync" @ 2000 fn cuLaunchGridAsync(f: CUfunction, grid_width: c_int, grid_height: c_int, stream: CUstream);
+            }
             profiler {
                 "cuProfilerStart" @ 4000 fn cuProfilerStart();
                 "cuProfilerStop" @ 4000 fn cuProfilerStop();
@@ -350,7 +361,7 @@ macro_rules! entry_points {
 }
 
 /// Calls the macro `$callback` with the symbols that old programs link against and that nobody here implements: arrays,
-/// textures, surfaces and the launch interface from before `cuLaunchKernel`.
+/// textures and surfaces.
 ///
 /// A program linked with all symbols resolved at load does not start without them, whether it calls them or not.
 #[macro_export]
@@ -358,11 +369,10 @@ macro_rules! absent_entry_points {
     ($callback:ident) => {
         $callback! {
             cuArrayCreate_v2 cuArray3DCreate_v2 cuArrayDestroy cuArrayGetDescriptor_v2 cuArray3DGetDescriptor_v2
-            cuFuncSetBlockShape cuFuncSetSharedSize cuFuncSetSharedMemConfig
-            cuLaunch cuLaunchGrid cuLaunchGridAsync
+            cuFuncSetSharedMemConfig
             cuMemcpyAtoA_v2 cuMemcpyAtoD_v2 cuMemcpyAtoH_v2 cuMemcpyAtoHAsync_v2 cuMemcpyDtoA_v2 cuMemcpyHtoA_v2 cuMemcpyHtoAAsync_v2
             cuModuleGetSurfRef cuModuleGetTexRef
-            cuParamSetSize cuParamSetf cuParamSeti cuParamSetv cuParamSetTexRef
+            cuParamSetTexRef
             cuProfilerInitialize
             cuSurfRefGetArray cuSurfRefSetArray
             cuTexRefCreate cuTexRefDestroy cuTexRefGetAddressMode cuTexRefGetAddress_v2 cuTexRefGetArray cuTexRefGetFilterMode

@@ -49,6 +49,16 @@ pub(crate) struct Function {
     pub number: u32,
     pub name: CString,
     pub settings: Settings,
+    pub next: NextLaunch,
+}
+
+/// What the launch interface from before `cuLaunchKernel` collects for a function's launches, call by call.
+#[derive(Clone, Default)]
+pub(crate) struct NextLaunch {
+    pub threads: [u32; 3],
+    pub shared: u32,
+    /// The bytes of the arguments, where the kernel's parameters lie.
+    pub arguments: Vec<u8>,
 }
 
 /// What `cuFuncSetAttribute` and its kin change.
@@ -143,7 +153,8 @@ impl Code {
         let functions = &mut self.functions;
         Ok(*module.functions.entry(number).or_insert_with(|| {
             let function = CUfunction(crate::handle::fresh());
-            functions.insert(function, Function { module: handle, number, name, settings: Settings::default() });
+            let (settings, next) = (Settings::default(), NextLaunch::default());
+            functions.insert(function, Function { module: handle, number, name, settings, next });
             function
         }))
     }

@@ -27,6 +27,12 @@ macro_rules! words {
 }
 words! { u8 u16 c_uint c_int u64 usize }
 
+impl Word for f32 {
+    fn word(&self) -> u64 {
+        self.to_bits().into()
+    }
+}
+
 macro_rules! handle_words {
     ($($ty:ty)*) => {$(impl Word for $ty { fn word(&self) -> u64 { self.0 as u64 } })*};
 }

@@ -66,6 +66,40 @@ fn filled(program: &Program, values: &[f32]) -> u64 {
 }
 
 #[test]
+fn a_launch_may_be_put_together_call_by_call() {
+    let program = Program::new();
+    let kernel = function(&program, module(&program, SCALE), c"scale");
+    let device = filled(&program, &[1.0; 100]);
+    let mut address = device;
+    let wrong = CUresult::CUDA_ERROR_INVALID_VALUE;
+    assert_eq!(call!(program, cuLaunch(kernel)), wrong); // no block, no arguments
+    ok!(program, cuFuncSetBlockShape(kernel, 32, 1, 1));
+    assert_eq!(call!(program, cuLaunchGrid(kernel, 4, 1)), wrong); // no arguments
+    ok!(program, cuParamSetv(kernel, 0, (&raw mut address).cast(), 8));
+    ok!(program, cuParamSeti(kernel, 8, 100));
+    ok!(program, cuParamSetSize(kernel, 12));
+    ok!(program, cuFuncSetSharedSize(kernel, 16));
+    ok!(program, cuLaunch(kernel)); // one block
+    ok!(program, cuLaunchGrid(kernel, 2, 1));
+    ok!(program, cuLaunchGridAsync(kernel, 4, 1, CU_STREAM_LEGACY));
+    let result = floats(&program, device, 100);
+    assert!(result.iter().enumerate().all(|(index, value)| *value == [8.0, 4.0, 2.0, 2.0][index / 32]), "{result:?}");
+    ok!(program, cuParamSetf(kernel, 8, f32::from_bits(1)));
+    ok!(program, cuLaunch(kernel));
+    assert_eq!(floats(&program, device, 2), [16.0, 8.0]);
+
+    for block in [[0, 1, 1], [-1, 1, 1], [1025, 1, 1], [32, 64, 1], [1, 1, 65]] {
+        assert_eq!(call!(program, cuFuncSetBlockShape(kernel, block[0], block[1], block[2])), wrong, "{block:?}");
+    }
+    assert_eq!(call!(program, cuLaunchGrid(kernel, 0, 1)), wrong);
+    assert_eq!(call!(program, cuParamSeti(kernel, -4, 1)), wrong);
+    assert_eq!(call!(program, cuParamSeti(kernel, 4093, 1)), wrong);
+    assert_eq!(call!(program, cuParamSetSize(kernel, 4097)), wrong);
+    assert_eq!(call!(program, cuParamSetv(kernel, 0, (&raw mut address).cast(), u32::MAX)), wrong);
+    assert_eq!(call!(program, cuLaunch(CUfunction(5))), CUresult::CUDA_ERROR_INVALID_HANDLE);
+}
+
+#[test]
 fn a_kernel_is_work_of_its_stream() {
     let program = Program::new();
     let module = module(&program, SCALE);

@@ -156,17 +156,17 @@ pub(super) unsafe fn cuFuncLoad(call: &Call<'_>, function: CUfunction) -> Answer
 }
 
 /// How a kernel is launched.
-struct Shape {
-    grid: [c_uint; 3],
-    threads: [c_uint; 3],
-    shared: c_uint,
-    cooperative: bool,
+pub(super) struct Shape {
+    pub grid: [c_uint; 3],
+    pub threads: [c_uint; 3],
+    pub shared: c_uint,
+    pub cooperative: bool,
 }
 
 /// Ends of the lists of `extra`, and what stands in front of its parts.
-const PARAM_END: usize = 0;
-const PARAM_BUFFER_POINTER: usize = 1;
-const PARAM_BUFFER_SIZE: usize = 2;
+pub(super) const PARAM_END: usize = 0;
+pub(super) const PARAM_BUFFER_POINTER: usize = 1;
+pub(super) const PARAM_BUFFER_SIZE: usize = 2;
 
 /// The arguments of a kernel, as words.
 ///
@@ -292,7 +292,10 @@ unsafe fn prepare(
 const MULTIPROCESSORS: u64 = 132;
 
 /// Enqueues a launch, or makes it a node of a capture.
-unsafe fn launch(
+///
+/// # Safety
+/// As for [`arguments`].
+pub(super) unsafe fn launch(
     call: &Call<'_>,
     function: CUfunction,
     shape: &Shape,

@@ -12,6 +12,7 @@ mod context;
 mod device;
 mod event;
 mod execution;
+mod execution_deprecated;
 mod findings;
 mod graph;
 mod graph_exec;
@@ -85,7 +86,14 @@ struct Export {
 const fn waits(group: &str, symbol: &str) -> bool {
     let runs = matches!(
         group.as_bytes(),
-        b"event" | b"execution" | b"graph_exec" | b"memory" | b"pool" | b"stream" | b"transfer"
+        b"event"
+            | b"execution"
+            | b"execution_deprecated"
+            | b"graph_exec"
+            | b"memory"
+            | b"pool"
+            | b"stream"
+            | b"transfer"
     );
     (runs && !contains(symbol, "Get")) || contains(symbol, "CtxSynchronize")
 }
@@ -98,6 +106,7 @@ const fn located(group: &str, symbol: &str) -> bool {
             | b"context"
             | b"event"
             | b"execution"
+            | b"execution_deprecated"
             | b"graph_exec"
             | b"graph_node"
             | b"memory"

@@ -1,0 +1,122 @@
+//! The launch interface from before `cuLaunchKernel`, which old programs use and PyCUDA still begins each launch with.
+//!
+//! Driver API: [execution control, deprecated](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html). A
+//! function keeps a block's shape, the shared memory and the arguments' bytes from call to call; a launch is then made like any other.
+
+use super::execution::{self, PARAM_BUFFER_POINTER, PARAM_BUFFER_SIZE, PARAM_END, Shape};
+use super::*;
+use crate::code::NextLaunch;
+use std::ptr;
+
+const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+/// The bytes of parameters that a kernel may have at most.
+const MOST: usize = 4096;
+
+fn change(call: &Call<'_>, handle: CUfunction, change: impl FnOnce(&mut NextLaunch) -> Answer) -> Answer {
+    let mut state = call.lock();
+    let function = state.code.functions.get_mut(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+    change(&mut function.next)
+}
+
+/// Puts bytes among a function's arguments.
+fn set(call: &Call<'_>, handle: CUfunction, offset: c_int, bytes: &[u8]) -> Answer {
+    let start = usize::try_from(offset).map_err(|_| INVALID_VALUE)?;
+    let end = start.checked_add(bytes.len()).filter(|end| *end <= MOST).ok_or(INVALID_VALUE)?;
+    change(call, handle, |next| {
+        if next.arguments.len() < end {
+            next.arguments.resize(end, 0);
+        }
+        next.arguments[start..end].copy_from_slice(bytes);
+        Ok(())
+    })
+}
+
+pub(super) unsafe fn cuFuncSetBlockShape(call: &Call<'_>, hfunc: CUfunction, x: c_int, y: c_int, z: c_int) -> Answer {
+    let most = call.lock().code.meant(hfunc)?.max_threads();
+    let threads = [x, y, z].map(|extent| u32::try_from(extent).unwrap_or(0));
+    let product = threads.iter().try_fold(1_u32, |product, extent| product.checked_mul(*extent));
+    if product.is_none_or(|product| product == 0 || product > most) || threads[2] > 64 {
+        return Err(INVALID_VALUE);
+    }
+    change(call, hfunc, |next| {
+        next.threads = threads;
+        Ok(())
+    })
+}
+
+pub(super) unsafe fn cuFuncSetSharedSize(call: &Call<'_>, hfunc: CUfunction, bytes: c_uint) -> Answer {
+    change(call, hfunc, |next| {
+        next.shared = bytes;
+        Ok(())
+    })
+}
+
+pub(super) unsafe fn cuParamSetSize(call: &Call<'_>, hfunc: CUfunction, numbytes: c_uint) -> Answer {
+    if numbytes as usize > MOST {
+        return Err(INVALID_VALUE);
+    }
+    change(call, hfunc, |next| {
+        next.arguments.resize(numbytes as usize, 0);
+        Ok(())
+    })
+}
+
+pub(super) unsafe fn cuParamSeti(call: &Call<'_>, hfunc: CUfunction, offset: c_int, value: c_uint) -> Answer {
+    set(call, hfunc, offset, &value.to_ne_bytes())
+}
+
+pub(super) unsafe fn cuParamSetf(call: &Call<'_>, hfunc: CUfunction, offset: c_int, value: f32) -> Answer {
+    set(call, hfunc, offset, &value.to_ne_bytes())
+}
+
+pub(super) unsafe fn cuParamSetv(
+    call: &Call<'_>,
+    hfunc: CUfunction,
+    offset: c_int,
+    ptr: *mut c_void,
+    numbytes: c_uint,
+) -> Answer {
+    present(ptr)?;
+    if numbytes as usize > MOST {
+        return Err(INVALID_VALUE);
+    }
+    let mut bytes = vec![0_u8; numbytes as usize];
+    // SAFETY: the caller's bytes, by the driver's contract; as many are copied as there is room for.
+    unsafe { ptr::copy_nonoverlapping(ptr.cast(), bytes.as_mut_ptr(), bytes.len()) };
+    set(call, hfunc, offset, &bytes)
+}
+
+pub(super) unsafe fn cuLaunch(call: &Call<'_>, f: CUfunction) -> Answer {
+    // SAFETY: the same contract.
+    unsafe { cuLaunchGridAsync(call, f, 1, 1, CUstream::NULL) }
+}
+
+pub(super) unsafe fn cuLaunchGrid(call: &Call<'_>, f: CUfunction, grid_width: c_int, grid_height: c_int) -> Answer {
+    // SAFETY: the same contract.
+    unsafe { cuLaunchGridAsync(call, f, grid_width, grid_height, CUstream::NULL) }
+}
+
+pub(super) unsafe fn cuLaunchGridAsync(
+    call: &Call<'_>,
+    f: CUfunction,
+    grid_width: c_int,
+    grid_height: c_int,
+    stream: CUstream,
+) -> Answer {
+    let next = call.lock().code.functions.get(&f).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.next.clone();
+    let [width, height] = [grid_width, grid_height].map(|extent| u32::try_from(extent).unwrap_or(0));
+    let shape = Shape { grid: [width, height, 1], threads: next.threads, shared: next.shared, cooperative: false };
+    let mut arguments = next.arguments;
+    let mut size = arguments.len();
+    let word = |number: usize| ptr::without_provenance_mut::<c_void>(number);
+    let mut extra = [
+        word(PARAM_BUFFER_POINTER),
+        arguments.as_mut_ptr().cast(),
+        word(PARAM_BUFFER_SIZE),
+        (&raw mut size).cast(),
+        word(PARAM_END),
+    ];
+    // SAFETY: the buffer is of the size that is told, and the list ends in an end.
+    unsafe { execution::launch(call, f, &shape, stream, (ptr::null_mut(), extra.as_mut_ptr())) }
+}
