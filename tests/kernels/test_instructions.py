@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,13 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import cuarray
-
 sys.path.insert(0, str(Path(__file__).parent))
 
-import driver_probe
 from cases import CASES, Case, width
 from exact import BF16, F16, F32, F64, NAN, value
+from running import Module, capability
 
 INTEGER_EDGES = [
     *(0, 1, 2, 3, 5, 7, 8, 15, 16, 24, 31, 32, 33, 63, 64, 100, 127, 128, 255, 256, 32767, 32768, 65535, 65536),
@@ -106,42 +103,16 @@ def kernel(number: int, case: Case) -> str:
 
 
 @pytest.fixture(scope="module")
-def modules(driver_kind: str) -> Iterator[dict[int, ctypes.c_void_p]]:
+def modules(driver_kind: str) -> Iterator[dict[int, Module]]:
     """One module for each compute capability that instructions need, as far as the device has it."""
-    context, device, found = ctypes.c_void_p(), 0, {}
-    driver_probe.call("cuInit", 0)
-    driver_probe.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-    driver_probe.call("cuCtxPushCurrent_v2", context)
-    try:
-        for since in sorted({case.since for case in CASES}):
-            if since <= capability(device):
-                found[since] = load(since)
-        yield found
-        for module in found.values():
-            driver_probe.call("cuModuleUnload", module)
-    finally:
-        driver_probe.call("cuCtxPopCurrent_v2", ctypes.byref(context))
-        driver_probe.call("cuDevicePrimaryCtxRelease_v2", device)
-
-
-def capability(device: int) -> int:
-    parts = []
-    for attribute in (75, 76):  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
-        value = ctypes.c_int()
-        driver_probe.call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
-        parts.append(value.value)
-    return 10 * parts[0] + parts[1]
-
-
-def load(since: int) -> ctypes.c_void_p:
-    kernels = (kernel(number, case) for number, case in enumerate(CASES) if case.since == since)
-    text = "\n".join([".version 8.3", f".target sm_{since}", ".address_size 64", *kernels])
-    module, log = ctypes.c_void_p(), ctypes.create_string_buffer(4096)
-    # CU_JIT_ERROR_LOG_BUFFER and its size, which is passed as the pointer's value
-    options, values = (ctypes.c_uint * 2)(5, 6), (ctypes.c_void_p * 2)(ctypes.addressof(log), len(log))
-    result = driver_probe.library().cuModuleLoadDataEx(ctypes.byref(module), text.encode() + b"\0", 2, options, values)
-    assert result == 0, log.value.decode()
-    return module
+    found = {}
+    for since in sorted({case.since for case in CASES}):
+        if since <= capability():
+            kernels = (kernel(number, case) for number, case in enumerate(CASES) if case.since == since)
+            found[since] = Module("\n".join(kernels), since)
+    yield found
+    for module in found.values():
+        module.unload()
 
 
 def both_no_numbers(ty: str, *bits: int) -> bool:
@@ -156,7 +127,7 @@ def test_there_are_many() -> None:
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[case.text.replace(" ", "_") for case in CASES])
-def test_instruction(driver_kind: str, modules: dict[int, ctypes.c_void_p], number: int) -> None:
+def test_instruction(driver_kind: str, modules: dict[int, Module], number: int) -> None:
     case = CASES[number]
     if case.since not in modules:
         pytest.skip(f"instructions of compute capability {case.since / 10}")
@@ -164,14 +135,7 @@ def test_instruction(driver_kind: str, modules: dict[int, ctypes.c_void_p], numb
     given = np.zeros((4, COUNT), np.uint64)
     for row, source in zip(given, sources, strict=False):
         row[:] = source
-    inputs, outputs = cuarray.to_device(given.reshape(-1)), cuarray.to_device(np.full(COUNT, 0xDEAD, np.uint64))
-    function, stream = ctypes.c_void_p(), ctypes.c_void_p()
-    driver_probe.call("cuModuleGetFunction", ctypes.byref(function), modules[case.since], f"k{number}".encode())
-    places = [ctypes.c_uint64(array.__cuda_array_interface__["data"][0]) for array in (inputs, outputs)]
-    arguments = (ctypes.c_void_p * 2)(*(ctypes.addressof(place) for place in places))
-    driver_probe.call("cuLaunchKernel", function, 1, 1, 1, COUNT, 1, 1, 0, stream, arguments, None)
-    driver_probe.call("cuCtxSynchronize")
-    answers = outputs.copy_to_host()
+    answers = modules[case.since].run(f"k{number}", [given.reshape(-1), np.full(COUNT, 0xDEAD, np.uint64)], COUNT)[1]
     for index, values in enumerate(zip(*sources, strict=True)):
         expected, answer = case.answer(*values), int(answers[index])
         shown = ", ".join(f"{one:#x}" for one in values)

@@ -1,0 +1,55 @@
+"""PTX to the driver, and what its kernels answer."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+
+import driver_probe
+import numpy as np
+
+import cuarray
+
+
+class Module:
+    """A module of kernels that take pointers to arrays of 64-bit words."""
+
+    def __init__(self, kernels: str, since: int = 75) -> None:
+        text = f".version 8.3\n.target sm_{since}\n.address_size 64\n{kernels}"
+        self.handle, log = ctypes.c_void_p(), ctypes.create_string_buffer(4096)
+        # CU_JIT_ERROR_LOG_BUFFER and its size, which is passed as the pointer's value
+        options, values = (ctypes.c_uint * 2)(5, 6), (ctypes.c_void_p * 2)(ctypes.addressof(log), len(log))
+        with driver_probe.primary_context():
+            result = driver_probe.library().cuModuleLoadDataEx(
+                ctypes.byref(self.handle), text.encode() + b"\0", 2, options, values
+            )
+        assert result == 0, log.value.decode()
+
+    def run(self, name: str, arrays: Sequence[np.ndarray], threads: int, blocks: int = 1) -> list[np.ndarray]:
+        """Launches a kernel over copies of the arrays; what is in them afterwards."""
+        on_device = [cuarray.to_device(array) for array in arrays]
+        function, stream = ctypes.c_void_p(), ctypes.c_void_p()
+        places = [ctypes.c_uint64(array.__cuda_array_interface__["data"][0]) for array in on_device]
+        arguments = (ctypes.c_void_p * len(places))(*(ctypes.addressof(place) for place in places))
+        with driver_probe.primary_context():
+            driver_probe.call("cuModuleGetFunction", ctypes.byref(function), self.handle, name.encode())
+            driver_probe.call("cuLaunchKernel", function, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, None)
+            driver_probe.call("cuCtxSynchronize")
+        return [array.copy_to_host() for array in on_device]
+
+    def unload(self) -> None:
+        with driver_probe.primary_context():
+            driver_probe.call("cuModuleUnload", self.handle)
+
+
+@cache
+def capability() -> int:
+    """The device's compute capability, times ten."""
+    parts = []
+    with driver_probe.primary_context():
+        for attribute in (75, 76):  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
+            value = ctypes.c_int()
+            driver_probe.call("cuDeviceGetAttribute", ctypes.byref(value), attribute, 0)
+            parts.append(value.value)
+    return 10 * parts[0] + parts[1]
