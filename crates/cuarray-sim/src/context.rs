@@ -4,6 +4,7 @@
 //! and ends when the last one releases it, and can become active again. Contexts of `cuCtxCreate` live once. What
 //! was made in a context ends with it.
 
+use crate::check::Lane;
 use crate::driver::{Driver, Guard};
 use crate::memory::Allocation;
 use crate::schedule::Point;
@@ -30,6 +31,10 @@ pub(crate) struct Context {
     pub streams: BTreeSet<CUstream>,
     /// Blocking streams with work that the legacy default stream is not yet ordered after.
     pub unordered: BTreeSet<CUstream>,
+    /// What the streams that are gone have done: all, and the blocking ones. A wait for the context, and the legacy default
+    /// stream's next operation, come after that too.
+    pub ended: Option<Lane>,
+    pub ended_blocking: Option<Lane>,
     pub peers: BTreeSet<CUcontext>,
     pub limits: [usize; 7],
     pub cache_config: u32,
@@ -60,6 +65,8 @@ impl State {
             per_thread: HashMap::new(),
             streams: BTreeSet::from([legacy]),
             unordered: BTreeSet::new(),
+            ended: None,
+            ended_blocking: None,
             peers: BTreeSet::new(),
             limits: LIMITS,
             cache_config: 0,

@@ -148,6 +148,7 @@ impl State {
         let Some(stream) = self.streams.get(&handle) else { return };
         if stream.destroyed && stream.pending() == 0 {
             let context = stream.context;
+            self.remember_ended(handle);
             let stream = self.streams.remove(&handle);
             self.lane_ends(stream.as_ref().and_then(|stream| stream.lane.as_ref()));
             if let Some(context) = self.contexts.get_mut(&context) {

@@ -49,6 +49,7 @@ impl State {
             && let Some(context) = self.contexts.get(&stream.context)
         {
             clocks.extend(context.unordered.iter().filter_map(|other| self.clock_of(*other)));
+            clocks.extend(context.ended_blocking.as_ref().map(Lane::clock));
         }
         clocks
     }
@@ -56,7 +57,30 @@ impl State {
     /// The clocks of all streams of a context.
     pub(crate) fn clocks_of_context(&self, context: CUcontext) -> Vec<Clock> {
         let Some(context) = self.contexts.get(&context).filter(|_| self.checks.on) else { return Vec::new() };
-        context.streams.iter().filter_map(|stream| self.clock_of(*stream)).collect()
+        let streams = context.streams.iter().filter_map(|stream| self.clock_of(*stream));
+        streams.chain(context.ended.as_ref().map(Lane::clock)).collect()
+    }
+
+    /// A stream is about to be forgotten, since it is destroyed and drained. Whoever waits for its context later has waited
+    /// for it too: when its work happened to run is the schedule's choice and orders nothing.
+    pub(crate) fn remember_ended(&mut self, handle: CUstream) {
+        let Some(clock) = self.clock_of(handle).filter(|_| self.checks.on) else { return };
+        let State { streams, checks, contexts, .. } = self;
+        let Some(stream) = streams.get(&handle) else { return };
+        let Some(context) = contexts.get_mut(&stream.context) else { return };
+        if checks.everybody_knows(&clock) {
+            return;
+        }
+        let mut ended = vec![&mut context.ended];
+        if stream.blocking() {
+            ended.push(&mut context.ended_blocking);
+        }
+        for ended in ended {
+            let lane = ended.get_or_insert_with(|| checks.new_lane(LaneKind::Internal, 0, None));
+            if lane.learn(&clock, &checks.retired) {
+                lane.advance();
+            }
+        }
     }
 
     /// Puts what an operation knows before the next operation of a stream.
@@ -315,6 +339,11 @@ impl Checks {
     /// A handle that is in use again: a primary context has the same one in all its lives.
     pub(crate) fn revive(&mut self, handle: u64) {
         self.handles.revive(handle);
+    }
+
+    /// Whether whatever the host does from now on comes after an operation.
+    fn everybody_knows(&self, clock: &Clock) -> bool {
+        !self.strict && self.hosts.values().next().is_some_and(|host| host.knows(clock.lane, clock.time, &self.retired))
     }
 
     /// Takes the lanes that have ended out of the vectors, where the host, and so whatever it calls from now on, knows all of them.

@@ -16,7 +16,7 @@ mod progress;
 mod random;
 mod scheduler;
 
-use crate::check::{Ticket, Touched};
+use crate::check::{Lane, Ticket, Touched};
 use crate::copy::{Copy, Fill};
 use crate::driver::{Driver, Guard};
 use crate::launch::Launch;
@@ -109,6 +109,10 @@ impl State {
                     stream.unordered = false;
                     after.push(stream.last(other));
                 }
+            }
+            let ended = self.contexts.get(&context).and_then(|context| context.ended_blocking.as_ref());
+            if let Some(clock) = ended.map(Lane::clock) {
+                self.stream_learns(handle, &clock);
             }
         } else if blocking && let Some(context) = self.contexts.get_mut(&context) {
             let legacy = self.streams.get(&context.legacy).map(|legacy| legacy.last(context.legacy));

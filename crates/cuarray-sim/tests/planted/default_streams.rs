@@ -13,6 +13,12 @@ pairs! {
         p.fill(memory, 1, 64, stream);
         p.fill(memory, 2, 64, CU_STREAM_LEGACY);
     }
+    the_legacy_stream_after_one_that_is_destroyed: DataRace ["cuMemsetD8Async on stream 1", "cuMemsetD8Async on legacy"], |p, right| {
+        let (stream, memory) = (p.stream(if right { 0 } else { NON_BLOCKING }), p.alloc(64));
+        p.fill(memory, 1, 64, stream);
+        ok!(p, cuStreamDestroy_v2(stream));
+        p.fill(memory, 2, 64, CUstream::NULL);
+    }
     a_fill_taken_for_synchronous: DataRace ["cuMemsetD8_v2 on legacy", "cuMemcpyDtoDAsync_v2 on stream 1"], |p, right| {
         let (stream, memory, copy) = (p.stream(NON_BLOCKING), p.written(64), p.alloc(64));
         ok!(p, cuMemsetD8_v2(memory, 1, 64));

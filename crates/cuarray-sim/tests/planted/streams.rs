@@ -27,6 +27,15 @@ pairs! {
         }
         p.fill(memory, 1, 64, two);
     }
+    a_stream_that_is_destroyed_is_not_waited_for: DataRace ["cuMemsetD8Async on stream 1", "cuMemsetD8Async on stream 2"], |p, right| {
+        let (one, two, memory) = (p.stream(NON_BLOCKING), p.stream(NON_BLOCKING), p.alloc(64));
+        p.fill(memory, 1, 64, one);
+        ok!(p, cuStreamDestroy_v2(one));
+        if right {
+            ok!(p, cuCtxSynchronize());
+        }
+        p.fill(memory, 2, 64, two);
+    }
     parts_that_overlap_by_a_byte: DataRace ["cuMemsetD8Async on stream 1", "cuMemsetD8Async on stream 2"], |p, right| {
         let (one, two, memory) = (p.stream(0), p.stream(0), p.alloc(64));
         p.fill(memory, 1, if right { 32 } else { 33 }, one);
