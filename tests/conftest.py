@@ -41,7 +41,7 @@ def driver_kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(autouse=True)
 def settings() -> Iterator[None]:
     """The package's settings hold for the whole process; each test starts from the defaults."""
-    names = ("sync", "export_stream", "export_event", "export_version")
+    names = ("sync", "export_stream", "export_event", "export_version", "protocol")
     before = [getattr(cuarray.config, name) for name in names]
     yield
     for name, value in zip(names, before, strict=True):

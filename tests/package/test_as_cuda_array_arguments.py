@@ -21,6 +21,7 @@ def test_its_signature_can_be_asked_for():
         "mask_format=None",
         "dtype=None",
         "bounds=False",
+        "protocol=None",
     ]
     kinds = [each.kind for each in signature.parameters.values()]
     assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 5

@@ -72,7 +72,9 @@ def test_a_value_that_is_not_understood_is_an_error_on_import(run_python: Run, n
 
 
 def test_repr_and_types() -> None:
-    assert repr(cuarray.config) == "cuarray.config(sync=True, export_stream=True, export_event=False, export_version=3)"
+    assert repr(cuarray.config) == (
+        "cuarray.config(sync=True, export_stream=True, export_event=False, export_version=3, protocol='any')"
+    )
     for value in (0, 1, None, "no"):
         with pytest.raises(TypeError):
             cuarray.config.sync = value  # type: ignore[assignment]
@@ -88,7 +90,9 @@ def test_repr_and_types() -> None:
         cuarray.config.snyc = False  # type: ignore[attr-defined]
     with pytest.raises(AttributeError):
         del cuarray.config.sync  # type: ignore[misc]
-    assert repr(cuarray.config) == "cuarray.config(sync=True, export_stream=True, export_event=False, export_version=3)"
+    assert repr(cuarray.config) == (
+        "cuarray.config(sync=True, export_stream=True, export_event=False, export_version=3, protocol='any')"
+    )
 
 
 @pytest.mark.cuarray_sim(expect="data-race")

@@ -52,6 +52,7 @@
 //! # Ok::<(), cuarray::Error>(())
 //! ```
 
+pub mod c_interface;
 mod descr;
 #[cfg_attr(not(feature = "python"), allow(dead_code))]
 mod dlpack;
@@ -76,6 +77,7 @@ mod typestr;
 mod version;
 mod view;
 
+pub use c_interface::CArray;
 pub use descr::{Descr, Field, FieldType};
 pub use driver::{Context, Device, Driver, Event, Stream};
 pub use element::{Bool8, Complex, Element};

@@ -7,7 +7,7 @@
 
 use crate::{
     Error, Interface, Owner, Result, StreamEntry,
-    driver::{Context, Driver, PointerAttributes, Stream},
+    driver::{Context, Driver, Event, PointerAttributes, Stream},
     interface::DevicePtr,
     order::{Access, Lease, Memory, Ordering, Pending},
 };
@@ -118,6 +118,15 @@ impl RawView {
         Ok(RawView { interface: interface.with_stream(entry), data, mask: None, _owner: owner })
     }
 
+    /// The same, with an event to wait for in place of the stream, and of the mask's (clause X2).
+    pub(crate) fn with_events(self, data: Option<Arc<Event>>, mask: Option<Arc<Event>>) -> RawView {
+        let waiting = |ordering: Ordering, event| match event {
+            Some(event) => ordering.with_event(event),
+            None => ordering,
+        };
+        RawView { data: waiting(self.data, data), mask: self.mask.map(|ordering| waiting(ordering, mask)), ..self }
+    }
+
     /// What the array says of itself.
     pub fn interface(&self) -> &Interface {
         &self.interface
@@ -176,7 +185,7 @@ fn ordering(driver: &Driver, interface: &Interface) -> Result<Ordering> {
 }
 
 /// A context of the device that the memory is on: the current one, if it is of that device.
-fn context_of(driver: &Driver, pointer: DevicePtr) -> Result<Context> {
+pub(crate) fn context_of(driver: &Driver, pointer: DevicePtr) -> Result<Context> {
     let known = PointerAttributes::query(driver, pointer)?.and_then(|known| known.device_ordinal);
     let Some(ordinal) = known else { return driver.default_context() };
     match driver.current_context()? {

@@ -16,6 +16,8 @@ Errors: ``TypeError`` for what is not an array, ``ValueError`` for a wrong inter
 that cannot be taken as asked, ``CudaError`` for the driver.
 """
 
+from pathlib import Path as _Path
+
 from cuarray._core import (
     AutoSynchronize,
     Borrow,
@@ -77,6 +79,7 @@ __all__ = [
     "external_stream",
     "from_cuda_array_interface",
     "from_dlpack",
+    "get_include",
     "interface",
     "is_cuda_array",
     "legacy_default_stream",
@@ -89,3 +92,12 @@ __all__ = [
     "stream",
     "to_device",
 ]
+
+
+def get_include() -> str:
+    """The folder of ``cuarray.h``, for compilers: the C side of the interface.
+
+    >>> cuarray.get_include()  # doctest: +SKIP
+    '/usr/lib/python3/site-packages/cuarray/include'
+    """
+    return str(_Path(__file__).parent / "include")

@@ -10,6 +10,7 @@ from numpy import ndarray as _ndarray
 __all__ = [
     "AutoSynchronize",
     "Borrow",
+    "CArray",
     "Config",
     "CudaError",
     "DLPackTensor",
@@ -56,6 +57,10 @@ class _SupportsCudaArrayInterface(Protocol):
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
 
+class _SupportsCudaArrayCInterface(Protocol):
+    @property
+    def __cuda_array_c_interface__(self) -> object: ...
+
 class _SupportsDLPack(Protocol):
     def __dlpack__(self, *, stream: Any = None) -> object: ...
 
@@ -89,6 +94,10 @@ class Config:
     def export_version(self) -> int: ...
     @export_version.setter
     def export_version(self, value: int) -> None: ...
+    @property
+    def protocol(self) -> Literal["any", "dict", "c", "dlpack"]: ...
+    @protocol.setter
+    def protocol(self, value: Literal["any", "dict", "c", "dlpack"]) -> None: ...
 
 config: Config
 
@@ -138,6 +147,9 @@ class Memory:
     def nbytes(self) -> int: ...
     @property
     def kind(self) -> str: ...
+
+@final
+class CArray: ...
 
 @final
 class DLPackTensor:
@@ -231,6 +243,8 @@ class Interface:
 class DeviceArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    @property
+    def __cuda_array_c_interface__(self) -> object: ...
     __dlpack_c_exchange_api__: ClassVar[object]
     def __dlpack__(
         self,
@@ -309,7 +323,7 @@ class DeviceArray:
     def get_ipc_handle(self) -> IpcHandle: ...
 
 def as_cuda_array(
-    obj: _SupportsCudaArrayInterface,
+    obj: _SupportsCudaArrayInterface | _SupportsCudaArrayCInterface | _SupportsDLPack,
     sync: bool = True,
     *,
     strict: bool = True,
@@ -317,9 +331,10 @@ def as_cuda_array(
     mask_format: Literal["bits"] | None = None,
     dtype: Any = None,
     bounds: bool = False,
+    protocol: Literal["any", "dict", "c", "dlpack"] | None = None,
 ) -> DeviceArray: ...
 def borrow(
-    obj: _SupportsCudaArrayInterface,
+    obj: _SupportsCudaArrayInterface | _SupportsCudaArrayCInterface,
     stream: _StreamLike,
     readonly: bool = False,
     *,
@@ -330,6 +345,7 @@ def borrow(
     mask_format: Literal["bits"] | None = None,
     dtype: Any = None,
     bounds: bool = False,
+    protocol: Literal["any", "dict", "c", "dlpack"] | None = None,
 ) -> Borrow: ...
 def from_cuda_array_interface(
     desc: dict[str, Any],

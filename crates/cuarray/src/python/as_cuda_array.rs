@@ -7,27 +7,34 @@
 
 use super::{
     bounds,
-    create::adopt,
+    c_interface::consume,
+    config,
+    create::{self, adopt},
     device_array::PyDeviceArray,
+    dlpack,
     dtype::Element,
     import, inert,
     mask::{ArrayMask, Policy},
-    options::{self, Options},
+    options::{self, Options, Protocol},
     root,
 };
-use crate::{Result, StreamEntry};
+use crate::{Error, Result, StreamEntry};
 use pyo3::{
     exceptions::PyTypeError,
     ffi, intern,
     panic::PanicException,
     prelude::*,
-    types::{PyCFunction, PyString},
+    types::{PyCFunction, PyInt, PyString},
 };
 use std::{ffi::CStr, panic::catch_unwind};
 
 /// The signature, as Python's `inspect` wants it, and the documentation.
-const DOC: &CStr = c"as_cuda_array(obj, sync=True, *, strict=True, mask=None, mask_format=None, dtype=None, bounds=False)\n--\n
+const DOC: &CStr = c"as_cuda_array(obj, sync=True, *, strict=True, mask=None, mask_format=None, dtype=None, bounds=False, protocol=None)\n--\n
 A DeviceArray of any object with `__cuda_array_interface__`, without copying; it keeps the object alive (clause L2).
+
+Where the object's type offers `__cuda_array_c_interface__`, the same as a structure of C, that is read; and where it has neither, its
+DLPack tensor is taken, as `from_dlpack` does. `protocol='dict'`, 'c' or 'dlpack' reads that alone; 'any' is the default, unless
+`cuarray.config.protocol` says otherwise. `strict=False` and `mask_format` are about dictionaries, and read that.
 
 If the object names a stream, this waits for that stream (`sync=False` does not), and it becomes the array's default
 stream (clause N1). A DeviceArray is returned as it is. `strict=False` also reads what some libraries write although the
@@ -165,7 +172,16 @@ fn as_cuda_array<'py>(
     {
         return Ok(array);
     }
-    let dict = import::attribute(&object)?;
+    let protocol = options.protocol();
+    if (matches!(protocol, Protocol::C | Protocol::DLPack) || protocol == Protocol::Any && consume::is_offered(&object))
+        && let Some(array) = Python::attach(|_| otherwise(&object, sync, protocol, &mut options))?
+    {
+        return Ok(array);
+    }
+    let dict = match import::attribute(&object) {
+        Ok(dict) => dict,
+        Err(error) => return Python::attach(|_| without_interface(&object, sync, options, error)),
+    };
     if options.are_default()
         && let Some(interface) = inert::interface(&dict)
         && (!sync || interface.stream() == StreamEntry::None)
@@ -183,6 +199,56 @@ fn as_cuda_array<'py>(
             if array.get().mask().is_none() { root::returned(&object, array.get().interface())? } else { None };
         Ok(returned.unwrap_or(array))
     })
+}
+
+/// The array of an object that is asked by another protocol than the dictionary; `None` where that is to be read after all.
+fn otherwise<'py>(
+    object: &Bound<'py, PyAny>,
+    sync: bool,
+    protocol: Protocol,
+    options: &mut Options,
+) -> Result<Option<Bound<'py, PyDeviceArray>>> {
+    if protocol == Protocol::DLPack {
+        return of_dlpack(object, sync, options).map(Some);
+    }
+    let imported = consume::import(object, sync, options)?;
+    if imported.is_none() && protocol == Protocol::C {
+        return Err(Error::not_an_array(format!(
+            "a {} has no __cuda_array_c_interface__, and protocol is 'c'",
+            import::type_name(object)
+        )));
+    }
+    Ok(imported.map(|imported| imported.array))
+}
+
+/// The array of an object whose dictionary cannot be read, as `error` says: where it has none, that of its tensor.
+fn without_interface<'py>(
+    object: &Bound<'py, PyAny>,
+    sync: bool,
+    mut options: Options,
+    error: Error,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let py = object.py();
+    // What the attribute raises has a reason, which another protocol must not go round.
+    let has_none = matches!(object.getattr_opt(intern!(py, "__cuda_array_interface__")), Ok(None));
+    if options.protocol() != Protocol::Any || !has_none {
+        return Err(error);
+    }
+    if let Some(imported) = consume::import(object, sync, &mut options)? {
+        return Ok(imported.array);
+    }
+    if dlpack::consume::is_reachable(object)? { of_dlpack(object, sync, &mut options) } else { Err(error) }
+}
+
+/// The array of a tensor, ready on the legacy default stream or on the one that its library names, which with `sync` the host waits for.
+fn of_dlpack<'py>(object: &Bound<'py, PyAny>, sync: bool, options: &mut Options) -> Result<Bound<'py, PyDeviceArray>> {
+    let py = object.py();
+    let unordered = PyInt::new(py, -1).into_any();
+    let array = dlpack::consume::from_dlpack(object, (!config::sync()).then_some(&unordered), None)?;
+    if sync && config::sync() {
+        create::wait(py, array.get().interface(), None)?;
+    }
+    Ok(again(&array, options)?.unwrap_or(array))
 }
 
 /// What an array of ours is taken as; `None` where it has to be read anew, without its mask.

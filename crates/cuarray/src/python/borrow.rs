@@ -6,12 +6,14 @@
 
 use super::{
     as_cuda_array::again,
-    bounds, config,
+    bounds,
+    c_interface::consume::{self, Imported},
+    config,
     create::adopt,
     device_array::PyDeviceArray,
     event, import,
     mask::{ArrayMask, Policy},
-    options::Options,
+    options::{Options, Protocol},
     runtime::{self, context_of},
     stream::{self, PyStream},
 };
@@ -125,7 +127,7 @@ pub struct PyBorrow {
 #[pyfunction]
 #[pyo3(
     signature = (obj, stream, readonly=false, *, sync=true, event=None, **options),
-    text_signature = "(obj, stream, readonly=False, *, sync=True, event=None, strict=True, mask=None, mask_format=None, dtype=None, bounds=False)"
+    text_signature = "(obj, stream, readonly=False, *, sync=True, event=None, strict=True, mask=None, mask_format=None, dtype=None, bounds=False, protocol=None)"
 )]
 pub(super) fn borrow(
     obj: &Bound<'_, PyAny>,
@@ -195,12 +197,23 @@ impl PyBorrow {
     fn import<'py>(
         &self,
         py: Python<'py>,
-        options: Options,
+        mut options: Options,
     ) -> Result<(Bound<'py, PyDeviceArray>, Option<event::Handle>)> {
         let object = self.object.bind(py);
         let given = self.event.as_ref().map(|given| event::argument(given.bind(py))).transpose()?;
         if let Ok(array) = object.cast_exact::<PyDeviceArray>() {
             return Ok((own(array, options)?, given));
+        }
+        let protocol = options.protocol();
+        if protocol == Protocol::DLPack {
+            return Err(Error::unsupported(
+                "protocol is 'dlpack', which has no way back: nothing could be ordered after the borrower's work; take the tensor with \
+                 from_dlpack, and order what its library does next",
+            ));
+        }
+        let is_c = protocol == Protocol::C || protocol == Protocol::Any && consume::is_offered(object);
+        if is_c && let Some(Imported { array, event }) = consume::import(object, false, &mut options)? {
+            return Ok((array, given.or(event)));
         }
         let dict = import::attribute(object)?;
         let array = adopt(&dict, Some(object.clone().unbind()), false, options)?;

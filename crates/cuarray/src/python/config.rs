@@ -6,9 +6,11 @@
 //! | `CUARRAY_EXPORT_STREAM=0` | `export_stream = False` | as a producer, always export `stream: None` |
 //! | `CUARRAY_EXPORT_EVENT=1` | `export_event = True` | as a producer, export an event beside the stream (an extension, clause X2) |
 //! | `CUARRAY_EXPORT_VERSION=2` | `export_version = 2` | export version 2, which has no `stream` |
+//! | `CUARRAY_PROTOCOL=dict` | `protocol = "dict"` | as a consumer, read `__cuda_array_interface__` alone; likewise `c` and `dlpack` |
 //!
 //! The environment is read once, on import; the attributes may change at any time and hold for the whole process.
 
+use super::options::Protocol;
 use crate::{Error, Result};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
@@ -17,6 +19,8 @@ static SYNC: AtomicBool = AtomicBool::new(true);
 static EXPORT_STREAM: AtomicBool = AtomicBool::new(true);
 static EXPORT_EVENT: AtomicBool = AtomicBool::new(false);
 static EXPORT_VERSION: AtomicU8 = AtomicU8::new(3);
+/// An index into [`Protocol::ALL`].
+static PROTOCOL: AtomicU8 = AtomicU8::new(0);
 
 /// Whether a consumer heeds `stream`.
 pub(super) fn sync() -> bool {
@@ -41,6 +45,16 @@ pub(super) fn export_event() -> bool {
 /// The version that is exported: 2 or 3.
 pub(super) fn export_version() -> u8 {
     EXPORT_VERSION.load(Relaxed)
+}
+
+/// The protocol by which an import reads an object.
+#[inline]
+pub(super) fn protocol() -> Protocol {
+    Protocol::ALL[usize::from(PROTOCOL.load(Relaxed)) % Protocol::ALL.len()]
+}
+
+fn set_protocol(protocol: Protocol) {
+    PROTOCOL.store(protocol as u8, Relaxed);
 }
 
 /// The package's settings; `cuarray.config` is the only one.
@@ -74,6 +88,14 @@ impl PyConfig {
             }
         };
         EXPORT_VERSION.store(version, Relaxed);
+        match std::env::var("CUARRAY_PROTOCOL").as_deref() {
+            Err(_) | Ok("") => {}
+            Ok(name) => set_protocol(Protocol::named(name).map_err(|_| {
+                Error::argument(format!(
+                    "the environment variable CUARRAY_PROTOCOL is {name:?}; any, dict, c or dlpack is expected"
+                ))
+            })?),
+        }
         Ok(PyConfig)
     }
 }
@@ -130,14 +152,28 @@ impl PyConfig {
         Ok(())
     }
 
+    /// By which protocol an import reads an object: 'any' (the C structure where the type offers it, else the dictionary, else
+    /// DLPack), or 'dict', 'c' or 'dlpack' for that alone.
+    #[getter]
+    fn get_protocol(&self) -> &'static str {
+        protocol().name()
+    }
+
+    #[setter]
+    fn set_protocol(&self, value: &str) -> Result<()> {
+        set_protocol(Protocol::named(value)?);
+        Ok(())
+    }
+
     fn __repr__(&self) -> String {
         let word = |flag| if flag { "True" } else { "False" };
         format!(
-            "cuarray.config(sync={}, export_stream={}, export_event={}, export_version={})",
+            "cuarray.config(sync={}, export_stream={}, export_event={}, export_version={}, protocol='{}')",
             word(sync()),
             word(export_stream()),
             word(export_event()),
-            export_version()
+            export_version(),
+            protocol().name()
         )
     }
 }

@@ -1,7 +1,9 @@
 //! The functions that make arrays (clauses N1, N4, L2, L3).
 
 use super::{
-    bounds, config,
+    bounds,
+    c_interface::consume,
+    config,
     device_array::PyDeviceArray,
     dtype::Element,
     event,
@@ -78,21 +80,25 @@ pub(super) fn adopt<'py>(
 }
 
 /// Clauses S2 and N1: the host waits for the producer's stream, or for the event that stands in its place (X2).
-fn wait(py: Python<'_>, interface: &Interface, event: Option<event::Handle>) -> Result<()> {
-    let Some(handle) = interface.stream().handle() else { return Ok(()) };
+pub(super) fn wait(py: Python<'_>, interface: &Interface, event: Option<event::Handle>) -> Result<()> {
+    let handle = interface.stream().handle();
+    if handle.is_none() && event.is_none() {
+        return Ok(());
+    }
     py.detach(|| {
         let context = context_of(interface.data())?;
         let _current = context.push()?;
-        let stream = stream::external(handle)?;
-        let Some(event) = event else { return order::synchronize(&stream) };
-        order::may_wait(&stream)?;
+        let stream = handle.map(stream::external).transpose()?;
+        let Some(event) = event else { return stream.as_ref().map_or(Ok(()), order::synchronize) };
+        stream.as_ref().map_or(Ok(()), order::may_wait)?;
         // SAFETY: the handle is the producer's word for a live event, as its stream is.
         unsafe { Event::external(&context, event.0) }.synchronize()
     })
 }
 
 /// Whether `as_cuda_array(obj)` would find an interface: a DeviceArray, or an object whose `__cuda_array_interface__` is
-/// a dictionary. What the attribute raises counts as no.
+/// a dictionary, or whose type has `__cuda_array_c_interface__`. What the attribute raises counts as no, and a DLPack tensor is no
+/// interface.
 ///
 /// >>> cuarray.is_cuda_array([1, 2])
 /// False
@@ -100,7 +106,7 @@ fn wait(py: Python<'_>, interface: &Interface, event: Option<event::Handle>) -> 
 pub(super) fn is_cuda_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
     match import::attribute(obj) {
         Ok(_) => Ok(true),
-        Err(error) if error.is_not_an_array() => Ok(false),
+        Err(error) if error.is_not_an_array() => Ok(consume::is_offered(obj)),
         Err(error) => {
             let error = PyErr::from(error);
             if error.is_instance_of::<PyException>(obj.py()) { Ok(false) } else { Err(error) }

@@ -3,7 +3,7 @@
 use super::{
     assign,
     borrow::Loan,
-    config,
+    c_interface, config,
     dlpack::{
         exchange,
         produce::{self, Request},
@@ -20,8 +20,9 @@ use super::{
     view,
 };
 use crate::{
-    Error, Interface, Result,
-    driver::{PointerAttributes, Stream},
+    Error, Interface, Result, StreamEntry,
+    c_interface::MemorySpace,
+    driver::{MemoryType, PointerAttributes, Stream},
     layout::Tuple,
     order::{Access, Ordering, Pending},
 };
@@ -32,7 +33,10 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyList, PyTuple},
 };
-use std::sync::{Arc, OnceLock};
+use std::{
+    num::NonZeroUsize,
+    sync::{Arc, OnceLock},
+};
 
 /// An array in device memory: what the CUDA Array Interface says of it, and what keeps it alive.
 ///
@@ -58,6 +62,22 @@ pub struct PyDeviceArray {
     /// Where the memory has work; the same for all arrays that were made from one.
     pending: OnceLock<Arc<Pending>>,
     template: Template,
+    place: OnceLock<Place>,
+}
+
+/// Where memory is.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// The device that the memory is on, or that its context is of; `None` where the driver does not say.
+    pub(super) device: Option<i32>,
+    pub(super) space: MemorySpace,
+}
+
+/// What a consumer is told to wait for.
+pub(super) struct Announced {
+    /// `None` where that is the array's own, or streams are not named.
+    pub(super) stream: Option<StreamEntry>,
+    pub(super) event: Option<NonZeroUsize>,
 }
 
 impl PyDeviceArray {
@@ -72,6 +92,7 @@ impl PyDeviceArray {
             mask: None,
             pending: OnceLock::new(),
             template: Template::new(),
+            place: OnceLock::new(),
         }
     }
 
@@ -209,6 +230,48 @@ impl PyDeviceArray {
         PointerAttributes::query(driver()?, self.interface.data())
     }
 
+    /// Where the memory is, which is asked once; `None` where the driver does not know, or there is none to ask.
+    pub(super) fn place(&self) -> Result<Option<Place>> {
+        self.check_loan()?;
+        if let Some(place) = self.place.get() {
+            return Ok(Some(*place));
+        }
+        let attributes = match self.attributes() {
+            // The interface can be written without a driver, so it is no error that there is none to ask.
+            Err(error) if error.is_no_driver() || error.is_driver() => None,
+            attributes => attributes?,
+        };
+        let place = attributes.map(|known| Place {
+            device: known.device_ordinal,
+            space: match known.memory_type {
+                _ if known.is_managed => MemorySpace::Managed,
+                MemoryType::Host => MemorySpace::Host,
+                _ => MemorySpace::Device,
+            },
+        });
+        Ok(place.map(|place| *self.place.get_or_init(|| place)))
+    }
+
+    /// What a consumer is told to wait for: work that the default stream does not remember is joined into it, or into a stream
+    /// made for that (clauses P1 to P4), and an event stands behind all of it where the user wants one (clause X2).
+    pub(super) fn announced(&self, py: Python<'_>) -> Result<Announced> {
+        if !config::names_streams() {
+            return Ok(Announced { stream: None, event: None });
+        }
+        let joins = self.pending.get().is_some_and(|pending| !pending.is_idle());
+        if !(joins || config::export_event()) {
+            return Ok(Announced { stream: Some(self.interface.stream()), event: None });
+        }
+        let (ordering, access) = (self.ordering()?, self.consumers_access());
+        let (stream, event) = py.detach(|| {
+            let Some(stream) = ordering.export(access)? else { return Ok((None, None)) };
+            let event = if config::export_event() { self.pending().announce(&stream)? } else { None };
+            Ok::<_, Error>((Some(stream), event))
+        })?;
+        let entry = stream.map(|stream| StreamEntry::try_from(stream.handle() as i128)).transpose()?;
+        Ok(Announced { stream: entry, event: event.and_then(NonZeroUsize::new) })
+    }
+
     /// The same memory once more, without the mask.
     pub(super) fn share(&self, py: Python<'_>) -> PyDeviceArray {
         self.view_of(py, (*self.interface).clone())
@@ -222,26 +285,23 @@ impl PyDeviceArray {
     fn cuda_array_interface<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
         self.check_loan()?;
         let dict = self.template.dictionary(py, &self.interface)?;
-        // Clauses P1 to P3: work that the default stream does not remember is joined into it, or into a stream made for that.
-        let joins = self.pending.get().is_some_and(|pending| !pending.is_idle());
-        if (joins || config::export_event()) && config::names_streams() {
-            let (ordering, access) = (self.ordering()?, self.consumers_access());
-            let (stream, event) = py.detach(|| {
-                let Some(stream) = ordering.export(access)? else { return Ok((None, None)) };
-                let event = if config::export_event() { self.pending().announce(&stream)? } else { None };
-                Ok::<_, Error>((Some(stream), event))
-            })?;
-            if let Some(stream) = stream {
-                dict.set_item(intern!(py, "stream"), stream.handle())?;
-            }
-            if let Some(event) = event {
-                dict.set_item(intern!(py, "event"), event)?;
-            }
+        let Announced { stream, event } = self.announced(py)?;
+        if let Some(stream) = stream.filter(|stream| *stream != self.interface.stream()) {
+            dict.set_item(intern!(py, "stream"), stream.handle())?;
+        }
+        if let Some(event) = event {
+            dict.set_item(intern!(py, "event"), event.get())?;
         }
         if let Some(mask) = &self.mask {
             dict.set_item(intern!(py, "mask"), mask.array(py)?)?;
         }
         Ok(dict)
+    }
+
+    /// The interface as a structure of C, in a capsule: what the dictionary says, at the speed of C (include/cuarray.h, clause X1).
+    #[getter(__cuda_array_c_interface__)]
+    fn cuda_array_c_interface<'py>(slf: &Bound<'py, Self>) -> Result<Bound<'py, PyAny>> {
+        c_interface::produce::capsule(slf)
     }
 
     /// A DLPack capsule of the array, for another library's `from_dlpack`.

@@ -10,7 +10,14 @@
 //! Reading is strict: what the text does not allow is refused, with the reason. A [`Reading`] that is not strict takes what
 //! real libraries are known to write instead, and lists what it forgave.
 
-use super::{device_array::PyDeviceArray, dtype::Element, inert, mask};
+use super::{
+    c_interface::consume::{self, Imported},
+    config, create,
+    device_array::PyDeviceArray,
+    dtype::Element,
+    inert, mask,
+    options::Options,
+};
 use crate::{Dims, Error, Interface, Kind, Layout, MAX_RANK, Result, StreamEntry, Strides, TypeStr, Version};
 use pyo3::{
     exceptions::PyException,
@@ -212,13 +219,28 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
         return Ok(Some(array.clone()));
     }
     let attribute = value.getattr_opt(intern!(py, "__cuda_array_interface__"));
-    let Some(attribute) = attribute.map_err(|error| raised(value, error))? else { return Ok(None) };
+    let Some(attribute) = attribute.map_err(|error| raised(value, error))? else { return structure(value) };
     let mut reading = Reading::new(true).with_masks(mask::Policy::Keep);
     let interface = interface(&dictionary(value, attribute)?, &mut reading)?;
     refuse_lazy(value, &interface)?;
     let mask = mask::ArrayMask::read(&mut reading, interface.layout(), false)?;
     let array = PyDeviceArray::foreign(interface, Some(value.clone().unbind())).with_mask(mask);
     Ok(Some(Bound::new(py, array)?))
+}
+
+/// The same of an object that offers a structure of C and no dictionary.
+fn structure<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
+    if !consume::is_offered(value) {
+        return Ok(None);
+    }
+    let Some(Imported { array, event }) = consume::import(value, false, &mut Options::default())? else {
+        return Ok(None);
+    };
+    // Of an event that no stream goes with nothing else would remember anything.
+    if array.get().interface().stream() == StreamEntry::None && config::sync() {
+        create::wait(value.py(), array.get().interface(), event)?;
+    }
+    Ok(Some(array))
 }
 
 /// The interface, with the type that a user knows its elements to have.

@@ -67,6 +67,18 @@ impl ArrayMask {
         ArrayMask(Box::new(Content { source, packed, unpacked: PyOnceLock::new() }))
     }
 
+    /// A mask that is an array already, of elements or, if its type says so, of bits.
+    ///
+    /// # Errors
+    /// Key `mask`: it holds fewer bits than `array` has elements.
+    pub(super) fn of_array(source: Py<PyDeviceArray>, array: &Layout) -> Result<ArrayMask> {
+        let packed = source.get().interface().typestr().bits() == Some(1);
+        if packed {
+            check_bits(source.get().interface(), array)?;
+        }
+        Ok(ArrayMask::new(source, packed.then(|| array.clone())))
+    }
+
     /// The mask that `reading` has found of an array of layout `array`, if it has.
     ///
     /// # Errors

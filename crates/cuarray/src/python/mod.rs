@@ -11,6 +11,7 @@ mod as_cuda_array;
 mod assign;
 pub mod borrow;
 mod bounds;
+mod c_interface;
 pub mod config;
 mod copies;
 mod create;
@@ -26,6 +27,7 @@ mod indexing;
 mod inert;
 pub mod interface;
 pub mod ipc;
+mod kept;
 mod mask;
 mod memory;
 mod options;
@@ -46,6 +48,7 @@ use pyo3::prelude::*;
 /// An environment variable of the [configuration](config) holds a value that it cannot have.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<device_array::PyDeviceArray>()?;
+    module.add_class::<c_interface::PyCArray>()?;
     module.add_class::<dlpack::PyDLPackTensor>()?;
     module.add_class::<interface::PyInterface>()?;
     module.add_class::<ipc::PyIpcHandle>()?;

@@ -4,19 +4,56 @@
 //! looked for in each call.
 
 use super::{
+    config,
     dtype::Element,
     import::{shown, type_name},
     mask::{self, Policy},
 };
-use crate::Result;
+use crate::{Error, Result};
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
     types::{PyDict, PyString},
 };
 
+/// By which protocol an object is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protocol {
+    /// The C structure where the type offers it; else the dictionary; else, where there is neither, DLPack.
+    Any,
+    /// `__cuda_array_interface__` alone.
+    Dict,
+    /// `__cuda_array_c_interface__` alone.
+    C,
+    /// `__dlpack__` alone.
+    DLPack,
+}
+
+impl Protocol {
+    /// All of them, as [`config`](super::config) numbers them.
+    pub(super) const ALL: [Protocol; 4] = [Protocol::Any, Protocol::Dict, Protocol::C, Protocol::DLPack];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Protocol::Any => "any",
+            Protocol::Dict => "dict",
+            Protocol::C => "c",
+            Protocol::DLPack => "dlpack",
+        }
+    }
+
+    /// What a name says.
+    pub(super) fn named(name: &str) -> Result<Protocol> {
+        Protocol::ALL
+            .into_iter()
+            .find(|protocol| protocol.name() == name)
+            .ok_or_else(|| Error::argument(format!("protocol is {name:?}; 'any', 'dict', 'c' or 'dlpack' is expected")))
+    }
+}
+
 /// What is asked of an import; its documentation is that of `as_cuda_array`.
 pub(super) struct Options {
+    pub(super) protocol: Option<Protocol>,
     pub(super) strict: bool,
     pub(super) masks: Policy,
     pub(super) bits: bool,
@@ -26,7 +63,7 @@ pub(super) struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { strict: true, masks: Policy::Keep, bits: false, element: None, bounds: false }
+        Options { protocol: None, strict: true, masks: Policy::Keep, bits: false, element: None, bounds: false }
     }
 }
 
@@ -49,6 +86,14 @@ impl Options {
         self.strict && self.masks == Policy::Keep && !self.bits && self.element.is_none() && !self.bounds
     }
 
+    /// The protocol that is asked for, here or in the configuration. What can only be said of a dictionary asks for that.
+    pub(super) fn protocol(&self) -> Protocol {
+        match self.protocol.unwrap_or_else(config::protocol) {
+            Protocol::Any if !self.strict || self.bits => Protocol::Dict,
+            protocol => protocol,
+        }
+    }
+
     /// Takes one keyword of a call of `function`.
     ///
     /// # Errors
@@ -58,6 +103,13 @@ impl Options {
         match &*name.cast::<PyString>().map_err(PyErr::from)?.to_string_lossy() {
             "strict" => self.strict = flag("strict", value)?,
             "bounds" => self.bounds = flag("bounds", value)?,
+            "protocol" if function != "from_cuda_array_interface" => {
+                self.protocol = if value.is_none() {
+                    None
+                } else {
+                    Some(Protocol::named(&text("protocol", value)?.to_string_lossy())?)
+                };
+            }
             "mask" | "mask_format" | "dtype" if value.is_none() => {}
             "mask" => self.masks = Policy::named(text("mask", value)?)?,
             "mask_format" => self.bits = mask::names_bits(text("mask_format", value)?)?,

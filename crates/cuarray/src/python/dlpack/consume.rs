@@ -80,6 +80,14 @@ pub(in crate::python) fn from_dlpack<'py>(
     adopt(py, tensor, ready)
 }
 
+/// Whether an object has a tensor that CUDA devices reach, as far as it says.
+pub(in crate::python) fn is_reachable(obj: &Bound<'_, PyAny>) -> Result<bool> {
+    if obj.getattr_opt(intern!(obj.py(), "__dlpack__"))?.is_none() {
+        return Ok(false);
+    }
+    Ok(device_of(obj)?.is_none_or(|device| tensor::check_device(device).is_ok()))
+}
+
 /// On which stream a tensor is to be ready.
 enum Ready<'py> {
     /// On none: the caller orders.

@@ -1,7 +1,6 @@
 //! Managed tensors of our own: an array, with the numbers that its tensor points to, until a consumer calls the deleter.
 //!
-//! A consumer may do that in any thread, holding the GIL or not, long after the interpreter has gone. The array is a Python object,
-//! so the deleter attaches to let go of it; where there is no interpreter any more, there is nothing to let go of.
+//! A consumer may do that anywhere: see [`KeptArray`].
 
 use super::capsule::Managed;
 use crate::{
@@ -10,28 +9,17 @@ use crate::{
         abi::{DLDevice, DLManagedTensor, DLManagedTensorVersioned, IS_COPIED, READ_ONLY, VERSION},
         tensor::Dimensions,
     },
-    python::device_array::PyDeviceArray,
+    python::{device_array::PyDeviceArray, kept::KeptArray},
 };
 use pyo3::prelude::*;
-use std::{mem::ManuallyDrop, ptr::NonNull};
+use std::ptr::NonNull;
 
 /// What a managed tensor keeps; `manager_ctx` is the box of it.
 struct Kept<T> {
     tensor: T,
     /// The tensor points into it.
     _dimensions: Dimensions,
-    array: ManuallyDrop<Py<PyDeviceArray>>,
-}
-
-impl<T> Drop for Kept<T> {
-    fn drop(&mut self) {
-        // SAFETY: taken once, here, where `self` ends.
-        let array = unsafe { ManuallyDrop::take(&mut self.array) };
-        let mut array = Some(array);
-        Python::try_attach(|_| drop(array.take()));
-        // Without an interpreter its memory is gone, or will never be used again.
-        std::mem::forget(array);
-    }
+    _array: KeptArray,
 }
 
 /// A tensor of version 1, which says all that there is to say.
@@ -72,8 +60,7 @@ pub(super) fn legacy(array: &Bound<'_, PyDeviceArray>, device: DLDevice) -> Resu
 }
 
 fn keep<T>(tensor: T, dimensions: Dimensions, array: &Bound<'_, PyDeviceArray>) -> NonNull<Kept<T>> {
-    let array = ManuallyDrop::new(array.clone().unbind());
-    NonNull::from(Box::leak(Box::new(Kept { tensor, _dimensions: dimensions, array })))
+    NonNull::from(Box::leak(Box::new(Kept { tensor, _dimensions: dimensions, _array: KeptArray::new(array) })))
 }
 
 /// # Safety

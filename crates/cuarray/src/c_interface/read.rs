@@ -1,0 +1,257 @@
+//! Reading somebody else's structure: each member is copied once, and checked before it says how far another may be read.
+
+use super::{
+    Described, MemorySpace,
+    abi::{
+        BINDING, CField, HAS_EVENT, HAS_STREAM, KNOWN, MAJOR, MEMORY_DEVICE, MEMORY_HOST, MEMORY_MANAGED, READ_ONLY,
+        RawCArray, TEXT,
+    },
+};
+use crate::{
+    Descr, Dims, Error, Field, FieldType, Interface, Kind, Layout, MAX_RANK, Mask, NamedType, Result, StreamEntry,
+    Strides, TypeStr,
+};
+use std::{
+    ffi::{CStr, c_char},
+    num::NonZeroUsize,
+};
+
+/// What a structure says.
+///
+/// # Errors
+/// As [`CArray::describe`](super::CArray::describe).
+///
+/// # Safety
+/// `raw` points to a structure that begins as every version does; of a version that is known, its pointers are null or point to as
+/// much as its counts say.
+pub(super) unsafe fn read(raw: *const RawCArray) -> Result<Described> {
+    // SAFETY: this function's contract.
+    let array = unsafe { known(raw) }?;
+    // SAFETY: as above.
+    let (mut interface, event) = unsafe { interface(&array) }?;
+    let mut mask_event = None;
+    if !array.mask.is_null() {
+        // SAFETY: as above.
+        let (mask, event) = unsafe { mask(array.mask, &interface) }.map_err(in_mask)?;
+        interface = interface.with_mask(mask)?;
+        mask_event = event;
+    }
+    Ok(Described { interface, event, mask_event, device: device(array.device)?, memory: memory(array.memory) })
+}
+
+/// A copy of a structure whose members are where they are here.
+///
+/// # Safety
+/// As [`read`].
+unsafe fn known(raw: *const RawCArray) -> Result<RawCArray> {
+    // SAFETY: this function's contract; the versions come first in every version.
+    let (major, minor) =
+        unsafe { ((&raw const (*raw).major).read_unaligned(), (&raw const (*raw).minor).read_unaligned()) };
+    if major != MAJOR {
+        return Err(Error::unsupported(format!("a cuarray of version {major}.{minor}; version {MAJOR}.x is expected")));
+    }
+    // SAFETY: this function's contract, and the version says that it is a structure like ours.
+    let array = unsafe { raw.read_unaligned() };
+    let unknown = array.flags & BINDING & !KNOWN;
+    if unknown != 0 {
+        return Err(Error::unsupported(format!(
+            "a cuarray of version {major}.{minor} with flags {unknown:#x}, which are not known here and must not be overlooked"
+        )));
+    }
+    Ok(array)
+}
+
+/// What the structure says of one array; its mask is left to the caller.
+///
+/// # Safety
+/// As [`read`].
+unsafe fn interface(array: &RawCArray) -> Result<(Interface, Option<NonZeroUsize>)> {
+    let typestr = typestr("typestr", &array.typestr, &array.type_name)?;
+    // SAFETY: this function's contract.
+    let shape: Dims = unsafe { lengths("shape", array.shape, array.ndim) }?;
+    let strides = (!array.strides.is_null()).then(|| {
+        // SAFETY: as above, and `lengths` has found that there are as many as dimensions.
+        let step = |axis| unsafe { array.strides.add(axis).read_unaligned() };
+        (0..shape.len()).map(|axis| step(axis) as isize).collect::<Strides>()
+    });
+    let layout = Layout::from_parts(shape, strides, typestr.itemsize())?;
+    let mut interface = Interface::new(array.data, typestr, layout)?;
+    if array.nfields != 0 || !array.fields.is_null() {
+        // SAFETY: as above.
+        let descr = unsafe { fields(array.fields, array.nfields, 1, &mut 0) }?;
+        if typestr.kind() != Kind::Void {
+            return Err(Error::entry(
+                "descr",
+                format!("there are fields in elements of type '{typestr}'; void is expected"),
+            ));
+        }
+        interface.set_descr(descr)?;
+    }
+    interface.set_read_only(array.flags & READ_ONLY != 0);
+    interface.set_stream(match handle("stream", array.stream, array.flags & HAS_STREAM != 0)? {
+        Some(handle) => StreamEntry::try_from(handle.get() as i128)?,
+        None => StreamEntry::None,
+    });
+    let event = handle("event", array.event, array.flags & HAS_EVENT != 0)?;
+    Ok((interface, event))
+}
+
+/// # Safety
+/// As [`read`].
+unsafe fn mask(raw: *const RawCArray, of: &Interface) -> Result<(Mask, Option<NonZeroUsize>)> {
+    // SAFETY: this function's contract.
+    let mask = unsafe { known(raw) }?;
+    if !mask.mask.is_null() {
+        return Err(Error::entry("mask", "has a mask itself; an array of which all elements are valid is expected"));
+    }
+    // SAFETY: as above.
+    let (interface, event) = unsafe { interface(&mask) }?;
+    Ok((Mask::new(interface, of.layout())?, event))
+}
+
+/// What is wrong with the mask is wrong with that entry.
+fn in_mask(error: Error) -> Error {
+    if error.is_invalid_interface() && error.key() != Some("mask") {
+        Error::entry("mask", error.to_string())
+    } else {
+        error
+    }
+}
+
+/// A stream or an event, whose flag must say so: a null stream that somebody meant to name is no "nothing to wait for".
+fn handle(key: &'static str, value: u64, flagged: bool) -> Result<Option<NonZeroUsize>> {
+    let number = NonZeroUsize::new(value as usize);
+    if number.is_some() != flagged {
+        let says = if flagged { "has" } else { "lacks" };
+        return Err(Error::entry(
+            key,
+            format!(
+                "{value:#x} in a cuarray that {says} the flag of a {key}; the flag and a handle, or neither and 0, are expected"
+            ),
+        ));
+    }
+    Ok(number)
+}
+
+fn device(ordinal: i32) -> Result<Option<i32>> {
+    match ordinal {
+        -1 => Ok(None),
+        0.. => Ok(Some(ordinal)),
+        _ => Err(Error::entry("device", format!("{ordinal} is no device; an ordinal, or -1 for unknown, is expected"))),
+    }
+}
+
+/// A kind that a later version has is not known here, and is the driver's to say.
+fn memory(code: i32) -> Option<MemorySpace> {
+    match code {
+        MEMORY_DEVICE => Some(MemorySpace::Device),
+        MEMORY_HOST => Some(MemorySpace::Host),
+        MEMORY_MANAGED => Some(MemorySpace::Managed),
+        _ => None,
+    }
+}
+
+/// # Safety
+/// `lengths` is null, or points to `count` numbers if that is between 1 and [`MAX_RANK`].
+unsafe fn lengths(key: &'static str, lengths: *const i64, count: i32) -> Result<Dims> {
+    let rank = usize::try_from(count)
+        .ok()
+        .filter(|rank| *rank <= MAX_RANK)
+        .ok_or_else(|| Error::entry(key, format!("a cuarray of {count} dimensions; 0 to {MAX_RANK} are expected")))?;
+    if lengths.is_null() && rank > 0 {
+        return Err(Error::entry(key, format!("null in a cuarray of {rank} dimensions; as many lengths are expected")));
+    }
+    let mut dims = Dims::new();
+    for axis in 0..rank {
+        // SAFETY: there are `rank` numbers (this function's contract); nothing is assumed of how they are aligned.
+        let length = unsafe { lengths.add(axis).read_unaligned() };
+        dims.push(usize::try_from(length).map_err(|_| {
+            Error::entry(key, format!("length {length} of dimension {axis} in a cuarray; at least 0 is expected"))
+        })?);
+    }
+    Ok(dims)
+}
+
+/// A type string, and the name of what void is.
+fn typestr(key: &'static str, text: &[u8; TEXT], name: &[u8; TEXT]) -> Result<TypeStr> {
+    let typestr: TypeStr = inline_text(key, text)?.parse()?;
+    let name = inline_text(key, name)?;
+    if name.is_empty() {
+        return Ok(typestr);
+    }
+    // A name that only a later version knows leaves what the type string says: bytes.
+    let Ok(named) = name.parse::<NamedType>() else { return Ok(typestr) };
+    if typestr.kind() != Kind::Void || typestr.itemsize() != named.itemsize() {
+        return Err(Error::entry(key, format!("'{typestr}' is named {named}; '|V{}' is expected", named.itemsize())));
+    }
+    Ok(TypeStr::named(named))
+}
+
+fn inline_text<'a>(key: &'static str, text: &'a [u8; TEXT]) -> Result<&'a str> {
+    let ends = text.iter().position(|byte| *byte == 0);
+    ends.and_then(|end| std::str::from_utf8(&text[..end]).ok()).ok_or_else(|| {
+        Error::entry(
+            key,
+            format!("{:?} in a cuarray is no text of at most {} bytes", text.escape_ascii().to_string(), TEXT - 1),
+        )
+    })
+}
+
+/// The fields of a structure; `known` counts those of all of them, so that neither a long table nor one that holds itself is
+/// walked to its end.
+///
+/// # Safety
+/// `table` is null, or points to `count` fields, if that is at most [`Descr::MAX_FIELDS`], whose pointers are null or point to as
+/// much as their counts say.
+unsafe fn fields(table: *const CField, count: i32, depth: usize, known: &mut usize) -> Result<Descr> {
+    let wrong = |why: String| Error::entry("descr", why);
+    let count = usize::try_from(count).ok().filter(|count| *count > 0 && !table.is_null());
+    let count = count
+        .ok_or_else(|| wrong("fields and nfields of a cuarray disagree; both or neither is expected".to_owned()))?;
+    *known = known.saturating_add(count);
+    if *known > Descr::MAX_FIELDS || depth > Descr::MAX_DEPTH {
+        return Err(wrong(format!(
+            "{known} fields in {depth} levels of a cuarray; at most {} in {} are expected",
+            Descr::MAX_FIELDS,
+            Descr::MAX_DEPTH
+        )));
+    }
+    let mut made = Vec::with_capacity(count);
+    for index in 0..count {
+        // SAFETY: there are `count` fields (this function's contract).
+        let field = unsafe { table.add(index).read_unaligned() };
+        let typestr = typestr("descr", &field.typestr, &field.type_name).map_err(|error| wrong(error.to_string()))?;
+        let ty = if field.fields.is_null() && field.nfields == 0 {
+            FieldType::TypeStr(typestr)
+        } else {
+            // SAFETY: as above.
+            let structure = unsafe { fields(field.fields, field.nfields, depth + 1, known) }?;
+            if typestr.kind() != Kind::Void || typestr.itemsize() != structure.itemsize() {
+                return Err(wrong(format!(
+                    "a field of type '{typestr}' has fields of {} bytes; '|V{0}' is expected",
+                    structure.itemsize()
+                )));
+            }
+            FieldType::Struct(structure)
+        };
+        // SAFETY: as above.
+        let (name, title, shape) =
+            unsafe { (text(field.name)?, text(field.title)?, lengths("descr", field.shape, field.ndim)?) };
+        made.push(Field { name: name.unwrap_or_default(), title, ty, shape });
+    }
+    Descr::new(made)
+}
+
+/// # Safety
+/// `text` is null, or points to a text that ends in a zero.
+unsafe fn text(text: *const c_char) -> Result<Option<String>> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: this function's contract.
+    let text = unsafe { CStr::from_ptr(text) };
+    match text.to_str() {
+        Ok(text) => Ok(Some(text.to_owned())),
+        Err(_) => Err(Error::entry("descr", format!("the name {text:?} of a field is no UTF-8"))),
+    }
+}

@@ -1,0 +1,243 @@
+//! Writing the structure: one allocation for the structure and what it keeps, and a second where there are fields or a mask.
+//!
+//! Lengths and strides are not copied: the structure points to those of the layout, which is among what it keeps. On the
+//! machines that CUDA runs on they are 64 bits wide, and a layout has none beyond `isize::MAX`.
+
+use super::{
+    CArray, Described, MemorySpace,
+    abi::{
+        CField, HAS_EVENT, HAS_STREAM, MAJOR, MEMORY_DEVICE, MEMORY_HOST, MEMORY_MANAGED, MEMORY_UNKNOWN, MINOR,
+        READ_ONLY, RawCArray, TEXT,
+    },
+};
+use crate::{Descr, Error, Field, FieldType, Interface, Kind, Owner, Result, StreamEntry, TypeStr};
+use std::{
+    ffi::{CString, c_char},
+    io::Write,
+    num::NonZeroUsize,
+    ptr::{NonNull, null, null_mut},
+};
+
+/// A structure with what it keeps; its address is the structure's.
+#[repr(C)]
+struct Exported<K> {
+    raw: RawCArray,
+    extras: Option<Box<Extras>>,
+    kept: K,
+}
+
+/// What the structure points to and no layout holds.
+struct Extras {
+    _fields: Option<Fields>,
+    _mask: Option<Box<Body>>,
+}
+
+/// A structure that nobody keeps yet.
+pub(crate) struct Body {
+    raw: RawCArray,
+    extras: Option<Box<Extras>>,
+}
+
+/// A structure that keeps `kept`, dropped by the release; `fill` says what is in it.
+///
+/// # Safety
+/// The interface that `fill` makes the body of is kept by `kept`, at one address.
+pub(crate) unsafe fn export<K: Send + Sync + 'static>(
+    kept: K,
+    fill: impl FnOnce(&K) -> Result<Body>,
+) -> Result<CArray> {
+    let exported = Box::into_raw(Box::new(Exported { raw: BLANK, extras: None, kept }));
+    // SAFETY: `exported` is a box of ours, which nothing else refers to.
+    let (filled, raw) = unsafe { (fill(&(*exported).kept), &raw mut (*exported).raw) };
+    match filled {
+        Ok(body) => {
+            // SAFETY: as above.
+            unsafe {
+                (*exported).extras = body.extras;
+                *raw = RawCArray { release: Some(release::<K>), owner: exported.cast(), ..body.raw };
+                Ok(CArray(NonNull::new_unchecked(raw)))
+            }
+        }
+        Err(error) => {
+            // SAFETY: as above.
+            drop(unsafe { Box::from_raw(exported) });
+            Err(error)
+        }
+    }
+}
+
+/// # Safety
+/// Called once, with a structure of [`export`], or with null, which is let pass.
+unsafe extern "C" fn release<K>(raw: *mut RawCArray) {
+    if !raw.is_null() {
+        // SAFETY: this function's contract; the owner is the box that the structure is in.
+        drop(unsafe { Box::from_raw((*raw).owner.cast::<Exported<K>>()) });
+    }
+}
+
+/// [`CArray::new`].
+pub(super) fn of_described(described: Described, owner: Option<Owner>) -> Result<CArray> {
+    struct Kept {
+        described: Described,
+        _owner: Option<Owner>,
+    }
+    let fill = |kept: &Kept| {
+        let Described { interface, event, mask_event, device, memory } = &kept.described;
+        let mask = interface.mask().map(|mask| {
+            let mask = mask.interface();
+            Body::of(mask, mask.stream(), *mask_event)
+        });
+        let body = Body::of(interface, interface.stream(), *event)?.at(*device, *memory);
+        Ok(body.masked(mask.transpose()?))
+    };
+    // SAFETY: the interface is in `kept`, which stays where it is.
+    unsafe { export(Kept { described, _owner: owner }, fill) }
+}
+
+const BLANK: RawCArray = RawCArray {
+    major: MAJOR,
+    minor: MINOR,
+    release: None,
+    owner: null_mut(),
+    flags: 0,
+    data: 0,
+    stream: 0,
+    event: 0,
+    shape: null(),
+    strides: null(),
+    fields: null(),
+    mask: null(),
+    ndim: 0,
+    nfields: 0,
+    device: -1,
+    memory: MEMORY_UNKNOWN,
+    typestr: [0; TEXT],
+    type_name: [0; TEXT],
+};
+
+impl Body {
+    /// What an interface says, but for its mask and its stream, which is `stream`. The structure points into the interface.
+    pub(crate) fn of(interface: &Interface, stream: StreamEntry, event: Option<NonZeroUsize>) -> Result<Body> {
+        let layout = interface.layout();
+        let fields = interface.descr().map(Fields::of).transpose()?;
+        let stream = stream.handle().unwrap_or(0) as u64;
+        let event = event.map_or(0, NonZeroUsize::get) as u64;
+        let flag = |is, flag| if is { flag } else { 0 };
+        let raw = RawCArray {
+            flags: flag(interface.is_read_only(), READ_ONLY)
+                | flag(stream != 0, HAS_STREAM)
+                | flag(event != 0, HAS_EVENT),
+            data: interface.export_data(),
+            stream,
+            event,
+            shape: layout.shape().as_ptr().cast(),
+            strides: if layout.is_c_contiguous() { null() } else { layout.strides().as_ptr().cast() },
+            fields: fields.as_ref().map_or(null(), |fields| fields.fields.as_ptr()),
+            ndim: layout.rank() as i32,
+            nfields: fields.as_ref().map_or(0, |fields| fields.fields.len() as i32),
+            typestr: typestr_text(interface.typestr()),
+            type_name: name_text(interface.typestr()),
+            ..BLANK
+        };
+        let extras = fields.map(|fields| Box::new(Extras { _fields: Some(fields), _mask: None }));
+        Ok(Body { raw, extras })
+    }
+
+    /// In that memory of that device.
+    pub(crate) fn at(mut self, device: Option<i32>, memory: Option<MemorySpace>) -> Body {
+        self.raw.device = device.unwrap_or(-1);
+        self.raw.memory = match memory {
+            None => MEMORY_UNKNOWN,
+            Some(MemorySpace::Device) => MEMORY_DEVICE,
+            Some(MemorySpace::Host) => MEMORY_HOST,
+            Some(MemorySpace::Managed) => MEMORY_MANAGED,
+        };
+        self
+    }
+
+    /// With a mask.
+    pub(crate) fn masked(mut self, mask: Option<Body>) -> Body {
+        if let Some(mask) = mask {
+            let mask = Box::new(mask);
+            self.raw.mask = &raw const mask.raw;
+            let fields = self.extras.and_then(|extras| extras._fields);
+            self.extras = Some(Box::new(Extras { _fields: fields, _mask: Some(mask) }));
+        }
+        self
+    }
+}
+
+/// A type string with its zero. None is longer than `<M8[2147483647as]`.
+fn typestr_text(typestr: TypeStr) -> [u8; TEXT] {
+    let mut text = [0; TEXT];
+    let (size, is_number) = (typestr.itemsize(), !matches!(typestr.kind(), Kind::Void | Kind::BitField));
+    // Numbers, and what else is short, without the machinery of formatting: it is part of every export.
+    if size < 10 && is_number && typestr.unit().is_none() && !matches!(typestr.kind(), Kind::Object | Kind::Unicode) {
+        text[0] = typestr.byte_order().symbol() as u8;
+        text[1] = typestr.kind().letter() as u8;
+        text[2] = b'0' + size as u8;
+    } else {
+        let _ = write!(&mut text[..TEXT - 1], "{typestr}");
+    }
+    text
+}
+
+/// What void is called, with its zero.
+fn name_text(typestr: TypeStr) -> [u8; TEXT] {
+    let mut text = [0; TEXT];
+    if let Some(name) = typestr.name() {
+        let _ = (&mut text[..TEXT - 1]).write_all(name.name().as_bytes());
+    }
+    text
+}
+
+/// Fields as C has them, with what they point to.
+struct Fields {
+    fields: Box<[CField]>,
+    _texts: Vec<CString>,
+    _shapes: Vec<Box<[i64]>>,
+    _structures: Vec<Fields>,
+}
+
+// SAFETY: the pointers are to what is kept here, on the heap, and nobody writes there.
+unsafe impl Send for Extras {}
+// SAFETY: as above.
+unsafe impl Sync for Extras {}
+
+impl Fields {
+    /// # Errors
+    /// [`Error::is_unsupported`]: a zero in a name or title.
+    fn of(descr: &Descr) -> Result<Fields> {
+        let (mut texts, mut shapes, mut structures) = (Vec::new(), Vec::new(), Vec::new());
+        let mut text = |text: &str| -> Result<*const c_char> {
+            let text = CString::new(text).map_err(|_| {
+                Error::unsupported(format!("the name {text:?} of a field holds a zero, where a name ends in C"))
+            })?;
+            let pointer = text.as_ptr();
+            texts.push(text);
+            Ok(pointer)
+        };
+        let fields = descr.fields().iter().map(|Field { name, title, ty, shape }| {
+            let lengths: Box<[i64]> = shape.iter().map(|&length| length as i64).collect();
+            let (typestr, structure) = match ty {
+                FieldType::TypeStr(typestr) => (*typestr, None),
+                FieldType::Struct(descr) => (TypeStr::void(descr.itemsize() as u32), Some(Fields::of(descr)?)),
+            };
+            let field = CField {
+                name: text(name)?,
+                title: title.as_deref().map_or(Ok(null()), &mut text)?,
+                fields: structure.as_ref().map_or(null(), |structure| structure.fields.as_ptr()),
+                shape: if lengths.is_empty() { null() } else { lengths.as_ptr() },
+                nfields: structure.as_ref().map_or(0, |structure| structure.fields.len() as i32),
+                ndim: lengths.len() as i32,
+                typestr: typestr_text(typestr),
+                type_name: name_text(typestr),
+            };
+            shapes.push(lengths);
+            structures.extend(structure);
+            Ok(field)
+        });
+        let fields = fields.collect::<Result<_>>()?;
+        Ok(Fields { fields, _texts: texts, _shapes: shapes, _structures: structures })
+    }
+}

@@ -1,0 +1,32 @@
+//! An array of ours that a structure of C keeps, for whoever calls its deleter.
+//!
+//! A consumer may do that in any thread, holding the GIL or not, long after the interpreter has gone. The array is a Python object,
+//! so letting go of it attaches first; where there is no interpreter any more, there is nothing to let go of.
+
+use super::device_array::PyDeviceArray;
+use pyo3::prelude::*;
+use std::mem::ManuallyDrop;
+
+/// A reference to an array that may be dropped anywhere.
+pub(super) struct KeptArray(ManuallyDrop<Py<PyDeviceArray>>);
+
+impl KeptArray {
+    pub(super) fn new(array: &Bound<'_, PyDeviceArray>) -> KeptArray {
+        KeptArray(ManuallyDrop::new(array.clone().unbind()))
+    }
+
+    pub(super) fn array(&self) -> &PyDeviceArray {
+        self.0.get()
+    }
+}
+
+impl Drop for KeptArray {
+    fn drop(&mut self) {
+        // SAFETY: taken once, here, where `self` ends.
+        let array = unsafe { ManuallyDrop::take(&mut self.0) };
+        let mut array = Some(array);
+        Python::try_attach(|_| drop(array.take()));
+        // Without an interpreter its memory is gone, or will never be used again.
+        std::mem::forget(array);
+    }
+}

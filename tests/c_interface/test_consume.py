@@ -1,0 +1,272 @@
+"""`as_cuda_array` of a structure of C: what it makes of it, what it waits for, and that it owes each release one call."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+
+import c_arrays as c
+import driver_probe
+import numpy as np
+import pytest
+from dlpack_tensors import Producer as Tensor
+from dlpack_tensors import capsule_of, name
+
+import cuarray
+
+
+@pytest.fixture
+def memory(driver):
+    return cuarray.to_device(np.arange(12, dtype="float32"))
+
+
+def test_values_shape_and_strides_arrive(memory):
+    producer = c.Producer(memory, data=memory.ptr + 8, shape=c.numbers(3, 2), strides=c.numbers(16, -4), ndim=2)
+    array = cuarray.as_cuda_array(producer)
+    assert (array.shape, array.strides, array.ptr) == ((3, 2), (16, -4), memory.ptr + 8)
+    assert array.copy_to_host().tolist() == [[2, 1], [6, 5], [10, 9]]
+    assert name(producer.capsule) == c.TAKEN
+
+
+def test_the_release_is_called_once_when_the_last_view_goes(memory):
+    producer = c.Producer(memory)
+    view = cuarray.as_cuda_array(producer)[1:]
+    gc.collect()
+    assert producer.released == 0
+    del view
+    gc.collect()
+    assert producer.released == 1
+
+
+def test_a_structure_without_a_release_is_fine(memory):
+    producer = c.Producer(memory, null_release=True)
+    assert cuarray.as_cuda_array(producer).copy_to_host().tolist() == [0, 1]
+    producer.array = None  # nobody will say when
+
+
+def test_flags_names_and_fields(memory):
+    assert cuarray.as_cuda_array(c.Producer(memory, flags=c.READ_ONLY)).readonly
+    bfloat16 = c.Producer(memory, typestr=b"<V2", type_name=b"bfloat16")
+    assert cuarray.as_cuda_array(bfloat16).typestr == "bfloat16"
+    inner = (c.Field * 1)(c.Field(name=b"z", typestr=b"<i2", shape=c.numbers(2), ndim=1))
+    fields = (c.Field * 3)(
+        c.Field(name=b"x", title=b"An x", typestr=b"<f4"),
+        c.Field(name=b"y", typestr=b"|V4", fields=inner, nfields=1),
+        c.Field(name=b"", typestr=b"|V4"),
+    )
+    array = cuarray.as_cuda_array(c.Producer(memory, typestr=b"|V12", fields=fields, nfields=3))
+    descr = [(("An x", "x"), "<f4"), ("y", [("z", "<i2", (2,))]), ("", "|V4")]
+    assert array.__cuda_array_interface__["descr"] == descr
+
+
+def test_a_mask_stays_with_its_array(memory):
+    valid = cuarray.to_device(np.array([True, False]))
+    mask = c.of(valid, typestr=b"|b1")
+    producer = c.Producer(memory, mask=ctypes.pointer(mask))
+    array = cuarray.as_cuda_array(producer)
+    assert array.mask.copy_to_host().tolist() == [True, False]
+    assert cuarray.as_cuda_array(c.Producer(memory, mask=ctypes.pointer(mask)), mask="ignore").mask is None
+    with pytest.raises(BufferError, match="mask"):
+        cuarray.as_cuda_array(c.Producer(memory, mask=ctypes.pointer(mask)), mask="error")
+
+
+@pytest.mark.parametrize("handle", [1, 2, "own"])
+def test_the_host_waits_for_the_stream(memory, handle):
+    stream = cuarray.stream()
+    number = stream.handle if handle == "own" else handle
+    array = cuarray.as_cuda_array(c.Producer(memory, flags=c.HAS_STREAM, stream=number))
+    assert array.__cuda_array_interface__["stream"] == number
+    with driver_probe.held(number) as held:
+        unordered = cuarray.as_cuda_array(c.Producer(memory, flags=c.HAS_STREAM, stream=number), sync=False)
+        assert not driver_probe.is_done(number)
+        held.let_go()
+    cuarray.as_cuda_array(c.Producer(memory, flags=c.HAS_STREAM, stream=number))
+    assert driver_probe.is_done(number)
+    assert unordered.stream is not None
+
+
+def test_an_event_is_waited_for_in_place_of_the_stream(memory):
+    stream, event = cuarray.stream(), cuarray.event()
+    event.record(stream)
+    with driver_probe.held(stream.handle) as held:
+        flags = c.HAS_STREAM | c.HAS_EVENT
+        array = cuarray.as_cuda_array(c.Producer(memory, flags=flags, stream=stream.handle, event=event.handle))
+        assert not driver_probe.is_done(stream.handle)
+        held.let_go()
+    assert array.__cuda_array_interface__["stream"] == stream.handle
+
+
+def test_an_event_without_a_stream_is_waited_for(memory):
+    stream, event = cuarray.stream(), cuarray.event()
+    memory.setitem(slice(None), 7, stream=stream)
+    event.record(stream)
+    array = cuarray.as_cuda_array(c.Producer(memory, flags=c.HAS_EVENT, event=event.handle))
+    assert event.query()
+    assert array.stream is None
+
+
+def test_a_borrow_waits_for_the_event_and_makes_the_stream_wait(memory):
+    theirs, ours, event = cuarray.stream(), cuarray.stream(), cuarray.event()
+    event.record(theirs)
+    producer = c.Producer(memory, flags=c.HAS_STREAM | c.HAS_EVENT, stream=theirs.handle, event=event.handle)
+    with driver_probe.held(theirs.handle) as later:
+        with cuarray.borrow(producer, stream=ours) as array:
+            array[:] = 7
+        ours.synchronize()  # not held: the event stands before what holds their stream
+        later.let_go()
+    assert memory.copy_to_host(stream=theirs).tolist() == [7, 7, *range(2, 12)]
+
+
+def test_a_source_of_a_copy(memory):
+    assert cuarray.to_device(c.Producer(memory)).copy_to_host().tolist() == [0, 1]
+    stream, event = cuarray.stream(), cuarray.event()
+    memory.setitem(slice(None), 5, stream=stream)
+    event.record(stream)
+    copy = cuarray.to_device(c.Producer(memory, flags=c.HAS_EVENT, event=event.handle))
+    assert copy.copy_to_host().tolist() == [5, 5]
+    assert cuarray.is_cuda_array(c.Producer(memory))
+
+
+def test_options(memory):
+    assert cuarray.as_cuda_array(c.Producer(memory, typestr=b"<V2"), dtype="bfloat16").typestr == "bfloat16"
+    with pytest.raises(ValueError, match="expected to lie in one allocation"):
+        cuarray.as_cuda_array(c.Producer(memory, shape=c.numbers(13)), bounds=True)
+
+
+@pytest.mark.parametrize(
+    ("entries", "error", "message"),
+    [
+        ({"major": 99}, BufferError, r"version 99\.0"),
+        ({"flags": 8}, BufferError, "flags 0x8"),
+        ({"ndim": -1}, ValueError, "-1 dimensions"),
+        ({"ndim": 2**31 - 1}, ValueError, "2147483647 dimensions"),
+        ({"shape": None}, ValueError, "null"),
+        ({"shape": c.numbers(-1)}, ValueError, "length -1"),
+        ({"shape": c.numbers(2**62)}, ValueError, "too big"),
+        ({"strides": c.numbers(2**62), "shape": c.numbers(9)}, ValueError, "reach further"),
+        ({"data": 0}, ValueError, "data"),
+        ({"flags": c.HAS_STREAM}, ValueError, "stream"),
+        ({"stream": 1}, ValueError, "stream"),
+        ({"event": 1}, ValueError, "event"),
+        ({"typestr": b"float32"}, ValueError, "typestr"),
+        ({"typestr": b"<" * 24}, ValueError, "no text"),
+        ({"device": -2}, ValueError, "no device"),
+    ],
+)
+def test_what_is_wrong_is_refused_and_released(memory, entries, error, message):
+    producer = c.Producer(memory, **entries)
+    with pytest.raises(error, match=message):
+        cuarray.as_cuda_array(producer)
+    gc.collect()
+    assert producer.released == 1
+
+
+class Raises:
+    @property
+    def __cuda_array_c_interface__(self):
+        raise RuntimeError("not today")
+
+
+def answering(value):
+    return type("Answers", (), {"__cuda_array_c_interface__": value})()
+
+
+def test_what_is_no_capsule_of_that_name(memory):
+    with pytest.raises(TypeError, match="is a int; a PyCapsule"):
+        cuarray.as_cuda_array(answering(7))
+    with pytest.raises(TypeError, match="of another name"):
+        cuarray.as_cuda_array(answering(capsule_of(4096, b"dltensor")))
+    with pytest.raises(RuntimeError, match="not today"):
+        cuarray.as_cuda_array(Raises())
+    producer = c.Producer(memory)
+    twice = answering(producer.capsule_of())
+    cuarray.as_cuda_array(twice)
+    with pytest.raises(ValueError, match="taken already"):
+        cuarray.as_cuda_array(twice)
+    gc.collect()
+    assert producer.released == 1
+
+
+class Both(c.Producer):
+    """Says one thing in C, another in its dictionary, and a third in its tensor."""
+
+    def __init__(self, memory):
+        super().__init__(memory)
+        self.__cuda_array_interface__ = {"shape": (3,), "typestr": "<f4", "data": (memory.ptr, False), "version": 3}
+        self.tensor = Tensor(memory, shape=(4,))
+
+    def _count(self, address):
+        super()._count(address)
+        self.tensor.array = None
+
+    def __dlpack__(self, **asked):
+        return self.tensor.__dlpack__(**asked)
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+
+@pytest.mark.parametrize(("protocol", "size"), [(None, 2), ("any", 2), ("c", 2), ("dict", 3), ("dlpack", 4)])
+def test_the_order_of_preference_and_its_switches(memory, protocol, size):
+    assert cuarray.as_cuda_array(Both(memory), protocol=protocol).size == size
+    if protocol is not None:
+        cuarray.config.protocol = protocol
+        assert cuarray.config.protocol == protocol
+        assert cuarray.as_cuda_array(Both(memory)).size == size
+        # What is asked for in the call goes before.
+        assert cuarray.as_cuda_array(Both(memory), protocol="dict").size == 3
+
+
+def test_what_is_about_dictionaries_reads_the_dictionary(memory):
+    assert cuarray.as_cuda_array(Both(memory), strict=False).size == 3
+    assert cuarray.as_cuda_array(Both(memory), mask_format="bits").size == 3
+
+
+def test_a_protocol_that_there_is_none_of(memory):
+    with pytest.raises(ValueError, match='protocol is "csv"'):
+        cuarray.as_cuda_array(memory, protocol="csv")
+    with pytest.raises(ValueError, match='protocol is "csv"'):
+        cuarray.config.protocol = "csv"
+    with pytest.raises(TypeError, match="no __cuda_array_c_interface__"):
+        cuarray.as_cuda_array(Tensor(memory), protocol="c")
+    with pytest.raises(TypeError, match="protocol"):
+        cuarray.from_cuda_array_interface({}, protocol="c")
+    with pytest.raises(BufferError, match="no way back"):
+        cuarray.borrow(Both(memory), cuarray.stream(), protocol="dlpack").__enter__()
+
+
+def test_a_tensor_is_taken_where_there_is_nothing_else(memory):
+    tensor = Tensor(memory)
+    array = cuarray.as_cuda_array(tensor)
+    assert array.copy_to_host().tolist() == [0, 1]
+    assert array.__cuda_array_interface__["stream"] == 1
+    assert tensor.asked == [{"stream": None, "max_version": (1, 3)}]
+    cuarray.config.sync = False
+    unordered = Tensor(memory)
+    assert cuarray.as_cuda_array(unordered).__cuda_array_interface__["stream"] is None
+    assert unordered.asked == [{"stream": -1, "max_version": (1, 3)}]
+
+
+def test_a_tensor_in_host_memory_is_no_cuda_array(memory):
+    with pytest.raises(TypeError, match="raised AttributeError"):
+        cuarray.as_cuda_array(np.zeros(3))
+
+
+def test_a_property_that_raises_is_not_gone_round(memory):
+    class Refuses(Tensor):
+        @property
+        def __cuda_array_interface__(self):
+            raise RuntimeError("requires grad")
+
+    tensor = Refuses(memory)
+    with pytest.raises(TypeError, match="raised RuntimeError"):
+        cuarray.as_cuda_array(tensor)
+    assert tensor.asked == []
+
+
+def test_a_type_that_goes_leaves_no_mistake_behind(memory):
+    for round_ in range(64):
+        made = type("Made", (c.Producer,), {}) if round_ % 2 else type("Made", (Tensor,), {})
+        assert cuarray.as_cuda_array(made(memory)).size == 2
+        del made
+        gc.collect()
