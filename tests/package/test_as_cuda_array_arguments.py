@@ -24,7 +24,7 @@ def test_its_signature_can_be_asked_for():
         "protocol=None",
     ]
     kinds = [each.kind for each in signature.parameters.values()]
-    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 5
+    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 6
     assert cuarray.as_cuda_array.__module__.startswith("cuarray")
     assert cuarray.as_cuda_array.__doc__.startswith("A DeviceArray of any object")
 

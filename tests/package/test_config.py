@@ -15,31 +15,36 @@ import cuarray
 
 Run = Callable[..., str]
 
-SHOW = "import cuarray; c = cuarray.config; print(c.sync, c.export_stream, c.export_event, c.export_version)"
+SHOW = (
+    "import cuarray; c = cuarray.config; print(c.sync, c.export_stream, c.export_event, c.export_version, c.protocol)"
+)
 VARIABLES = (
     "CUARRAY_SYNC",
     "NUMBA_CUDA_ARRAY_INTERFACE_SYNC",
     "CUARRAY_EXPORT_STREAM",
     "CUARRAY_EXPORT_EVENT",
     "CUARRAY_EXPORT_VERSION",
+    "CUARRAY_PROTOCOL",
 )
 
 
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
-        ({}, "True True False 3"),
-        ({"CUARRAY_SYNC": "0"}, "False True False 3"),
-        ({"NUMBA_CUDA_ARRAY_INTERFACE_SYNC": "0"}, "False True False 3"),
-        ({"CUARRAY_SYNC": "1", "NUMBA_CUDA_ARRAY_INTERFACE_SYNC": "0"}, "False True False 3"),
-        ({"CUARRAY_SYNC": "1"}, "True True False 3"),
-        ({"CUARRAY_SYNC": ""}, "True True False 3"),
-        ({"CUARRAY_EXPORT_STREAM": "0"}, "True False False 3"),
-        ({"CUARRAY_EXPORT_STREAM": "1"}, "True True False 3"),
-        ({"CUARRAY_EXPORT_EVENT": "1"}, "True True True 3"),
-        ({"CUARRAY_EXPORT_EVENT": ""}, "True True False 3"),
-        ({"CUARRAY_EXPORT_VERSION": "2"}, "True True False 2"),
-        ({"CUARRAY_EXPORT_VERSION": "3"}, "True True False 3"),
+        ({}, "True True False 3 any"),
+        ({"CUARRAY_SYNC": "0"}, "False True False 3 any"),
+        ({"NUMBA_CUDA_ARRAY_INTERFACE_SYNC": "0"}, "False True False 3 any"),
+        ({"CUARRAY_SYNC": "1", "NUMBA_CUDA_ARRAY_INTERFACE_SYNC": "0"}, "False True False 3 any"),
+        ({"CUARRAY_SYNC": "1"}, "True True False 3 any"),
+        ({"CUARRAY_SYNC": ""}, "True True False 3 any"),
+        ({"CUARRAY_EXPORT_STREAM": "0"}, "True False False 3 any"),
+        ({"CUARRAY_EXPORT_STREAM": "1"}, "True True False 3 any"),
+        ({"CUARRAY_EXPORT_EVENT": "1"}, "True True True 3 any"),
+        ({"CUARRAY_EXPORT_EVENT": ""}, "True True False 3 any"),
+        ({"CUARRAY_EXPORT_VERSION": "2"}, "True True False 2 any"),
+        ({"CUARRAY_EXPORT_VERSION": "3"}, "True True False 3 any"),
+        ({"CUARRAY_PROTOCOL": "dict"}, "True True False 3 dict"),
+        ({"CUARRAY_PROTOCOL": ""}, "True True False 3 any"),
     ],
     ids=str,
 )
@@ -57,6 +62,7 @@ def test_the_environment(run_python: Run, environment: dict[str, str], expected:
         ("CUARRAY_EXPORT_VERSION", "1"),
         ("CUARRAY_EXPORT_VERSION", "4"),
         ("CUARRAY_EXPORT_VERSION", "three"),
+        ("CUARRAY_PROTOCOL", "1"),
     ],
 )
 def test_a_value_that_is_not_understood_is_an_error_on_import(run_python: Run, name: str, value: str) -> None:
