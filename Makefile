@@ -104,6 +104,21 @@ sweep: install ## leave out each ordering call of cuarray in turn: the simulator
 	$(call say,Edge-removal sweep)
 	CUARRAY_SIM_FREE_SYNCHRONIZES=0 PYTHONPATH=tests $(BIN)/python -m cuarray_sim --devices 2 -m sweep --table docs/sweep.md
 
+# Programs that are not Python find the simulated driver by the loader's search: under both names, as some ask for the one without a version.
+EXAMPLES_DRIVER := target/examples/driver
+
+.PHONY: examples
+examples: install ## build the examples and run their tests on the simulated driver; a finding of it is a failure
+	$(call say,Examples in Rust: form and lints)
+	cargo fmt --manifest-path examples/Cargo.toml --all --check
+	cargo clippy --manifest-path examples/Cargo.toml --target-dir target/examples --all-targets -- -D warnings
+	$(call say,Examples in Rust on the simulated driver)
+	@mkdir -p $(EXAMPLES_DRIVER)
+	@ln -sf "$$($(BIN)/python -c 'import cuarray_sim; print(cuarray_sim.library_path())')" $(EXAMPLES_DRIVER)/libcuda.so.1
+	@ln -sf libcuda.so.1 $(EXAMPLES_DRIVER)/libcuda.so
+	CUARRAY_SIM_EXIT_STATUS=66 LD_LIBRARY_PATH=$(abspath $(EXAMPLES_DRIVER)) \
+	    cargo test --manifest-path examples/Cargo.toml --target-dir target/examples
+
 .PHONY: gpu
 gpu: ## run the Python tests on the real driver, from the wheels in dist/ alone, with $(PYTHON)
 	@ls dist/cuarray-*.whl dist/cuarray_sim-*.whl >/dev/null 2>&1 || \

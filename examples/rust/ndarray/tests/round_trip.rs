@@ -1,0 +1,93 @@
+//! There and back, in any layout.
+
+use cuarray::{
+    Complex, Driver, Element, Interface, Layout, RawView, Stream, TypeStr, driver::Allocation, order::Memory,
+};
+use device_ndarray::{to_device, to_host};
+use ndarray::{Array, Array2, Array3, ArrayD, Axis, IxDyn, array, s};
+use std::sync::Arc;
+
+/// Two streams; at the end of the test all memory is given back, which is done behind the work on it.
+struct Streams {
+    one: Stream,
+    other: Stream,
+}
+
+impl Streams {
+    fn new() -> Streams {
+        let context = Driver::load().unwrap().default_context().unwrap();
+        let [one, other] = [(); 2].map(|()| Stream::non_blocking(&context).unwrap());
+        Streams { one, other }
+    }
+
+    fn there_and_back<T: Element>(&self, array: &ArrayD<T>) -> ArrayD<T> {
+        to_host(&to_device(array, &self.one).unwrap(), &self.other).unwrap()
+    }
+}
+
+impl Drop for Streams {
+    fn drop(&mut self) {
+        self.one.driver().reclaim(true);
+    }
+}
+
+#[test]
+fn any_rank_any_layout_of_the_host() {
+    let streams = Streams::new();
+    let cube = Array3::from_shape_fn((3, 4, 5), |(i, j, k)| (100 * i + 10 * j + k) as f64);
+    for array in [
+        cube.clone().into_dyn(),
+        cube.clone().reversed_axes().into_dyn(),
+        cube.slice(s![..;-1, 1..3, ..;2]).to_owned().into_dyn(),
+        cube.index_axis(Axis(1), 2).to_owned().into_dyn(),
+        Array::from_elem((), 7.0).into_dyn(),
+        Array::zeros((3, 0, 2)).into_dyn(),
+    ] {
+        assert_eq!(streams.there_and_back(&array), array);
+    }
+    let complex = Array::from_elem(IxDyn(&[2, 2]), Complex { re: 1.0f32, im: -1.0 });
+    assert_eq!(streams.there_and_back(&complex), complex);
+}
+
+#[test]
+fn any_layout_of_the_device() {
+    let Streams { one, other } = &Streams::new();
+    let host: Array2<i32> = Array::from_shape_fn((6, 8), |(i, j)| (10 * i + j) as i32);
+    let whole = to_device(&host, one).unwrap();
+    let pointer = whole.interface().data();
+    let part = |start: u64, shape: &[usize], strides: &[isize]| {
+        let layout = Layout::strided(shape, strides, 4).unwrap();
+        let interface = Interface::new(pointer + start, TypeStr::of::<i32>(), layout).unwrap();
+        // SAFETY: the memory lives as long as `whole`.
+        let view = unsafe { RawView::new(one.driver(), interface, None) }.unwrap();
+        to_host::<i32>(&view, other).unwrap()
+    };
+    assert_eq!(part(0, &[8, 6], &[4, 32]), host.t().into_dyn());
+    assert_eq!(part(47 * 4, &[6, 8], &[-32, -4]), host.slice(s![..;-1, ..;-1]).into_dyn());
+    assert_eq!(part(4, &[3, 4], &[64, 8]), host.slice(s![..;2, 1..;2]).into_dyn());
+    assert_eq!(part(0, &[4, 8], &[0, 4]), host.row(0).broadcast((4, 8)).unwrap().into_dyn());
+}
+
+#[test]
+fn another_type_is_refused() {
+    let streams = Streams::new();
+    let view = to_device(&array![1.0f32, 2.0], &streams.one).unwrap();
+    let error = to_host::<f64>(&view, &streams.one).unwrap_err();
+    assert!(error.is_unsupported() && error.to_string().contains("<f4"), "{error}");
+}
+
+#[test]
+fn the_copy_comes_after_what_is_pending() {
+    let Streams { one, other } = &Streams::new();
+    let context = one.context().unwrap().unwrap();
+    let memory = Arc::new(Memory::new(&context, || Allocation::device(&context, 400)).unwrap());
+    let layout = Layout::c_contiguous(&[100], 4).unwrap();
+    let interface = Interface::new(memory.allocation().device_ptr(), TypeStr::of::<i32>(), layout).unwrap();
+    let view = RawView::of_memory(&memory, interface, Some(one)).unwrap();
+    for value in [3i32, 5] {
+        let (pointer, pattern) = (memory.allocation().device_ptr(), value.to_ne_bytes());
+        // SAFETY: the memory has 400 bytes.
+        unsafe { cuarray::driver::fill::fill_bytes(&context, pointer, &pattern, 100, Some(one)) }.unwrap();
+        assert_eq!(to_host::<i32>(&view, other).unwrap(), Array::from_elem(IxDyn(&[100]), value));
+    }
+}
