@@ -1,0 +1,158 @@
+"""The two programs with kernels that the text of the CUDA Array Interface gives, run as it gives them.
+
+Each is a script of its own, as it stands in the text. What has to be changed for it to run at all is done to that text by
+a replacement, so that it can be seen here, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuarray
+
+PRODUCERS_AND_CONSUMER = """\
+import cupy
+from numba import cuda
+
+@cuda.jit
+def add(x, y, out):
+    start = cuda.grid(1)
+    stride = cuda.gridsize(1)
+    for i in range(start, x.shape[0], stride):
+        out[i] = x[i] + y[i]
+
+a = cupy.arange(10)
+b = a * 2
+out = cupy.zeros_like(a)
+
+add[1, 32](a, b, out)
+"""
+
+WITH_CUARRAY = {
+    "import cupy": "import cuarray, numpy",
+    "cupy.arange(10)": "cuarray.to_device(numpy.arange(10))",
+    "a * 2": "cuarray.to_device(a.copy_to_host() * 2)",
+    "cupy.zeros_like(a)": "cuarray.to_device(numpy.zeros_like(a.copy_to_host()))",
+}
+"""cuarray moves arrays, and computes none."""
+
+KERNEL = """\
+from numba import cuda, int32, void
+
+@cuda.jit(void, int32[::1])
+def initialize_array(x):
+    i = cuda.grid(1)
+    if i < len(x):
+        x[i] = i
+"""
+
+NON_DEFAULT_STREAM = (
+    KERNEL.replace("void\n", "void\nimport other_cai_library\n", 1)
+    + """\
+
+array_stream = cuda.stream()
+kernel_stream = cuda.stream()
+
+N = 16384
+x = cuda.device_array(N, stream=array_stream)
+
+nthreads = 256
+nblocks = N // nthreads
+
+initialize_array[nthreads, nblocks, kernel_stream](x)
+
+# Create event
+evt = cuda.event()
+# Record the event after the kernel launch in kernel_stream
+evt.record(kernel_stream)
+# Wait for the event in array_stream
+evt.wait(array_stream)
+
+other_cai_library.consume(x)
+"""
+)
+
+DECORATOR = ("@cuda.jit(void, int32[::1])", "@cuda.jit")
+"""As it stands it gives two signatures, and the array is one of float64: numba compiles what the launch needs."""
+
+pytestmark = pytest.mark.usefixtures("numba")
+
+keeps_the_stream = pytest.mark.cuarray_sim_leaks
+"""numba remembers the last launch configurations, and with them their streams."""
+
+
+Run = Callable[[str], dict[str, Any]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    """Runs a script, and answers its names; they live until the test is done."""
+    made: list[dict[str, Any]] = []
+
+    def run(text: str) -> dict[str, Any]:
+        script = tmp_path / "listing.py"
+        script.write_text(text)
+        made.append({"__name__": "__main__", "__file__": str(script)})
+        exec(compile(text, script, "exec"), made[-1])
+        return made[-1]
+
+    yield run
+    for names in made:
+        names.clear()
+
+
+def test_arrays_of_ours_are_producers_for_a_kernel_of_numba(run: Run) -> None:
+    text = PRODUCERS_AND_CONSUMER
+    for theirs, ours in WITH_CUARRAY.items():
+        assert text.count(theirs) == 1
+        text = text.replace(theirs, ours)
+    names = run(text)
+    assert isinstance(names["out"], cuarray.DeviceArray)
+    np.testing.assert_array_equal(names["out"].copy_to_host(), np.arange(10) * 3)
+
+
+@pytest.fixture
+def other_cai_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The library of the text that has no name: one that reads arrays through cuarray."""
+    (tmp_path / "other_cai_library.py").write_text(
+        "import cuarray\n\ndef consume(x):\n    consumed.append(cuarray.as_cuda_array(x))\n\nconsumed = []\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    sys.modules.pop("other_cai_library").consumed.clear()
+
+
+@keeps_the_stream
+@pytest.mark.usefixtures("other_cai_library")
+def test_an_array_with_a_stream_of_its_own_is_consumed_after_the_kernel(run: Run) -> None:
+    names = run(NON_DEFAULT_STREAM.replace(*DECORATOR))
+    (consumed,) = names["other_cai_library"].consumed
+    assert consumed.stream.handle == int(names["array_stream"])
+    np.testing.assert_array_equal(consumed.copy_to_host(), np.arange(names["N"]))
+
+
+@keeps_the_stream
+@pytest.mark.cuarray_sim(expect="data-race")
+@pytest.mark.usefixtures("other_cai_library", "simulator")
+def test_without_the_texts_wait_the_consumer_races_with_the_kernel(run: Run) -> None:
+    text = NON_DEFAULT_STREAM.replace(*DECORATOR).replace("evt.wait(array_stream)", "")
+    names = run(text)
+    (consumed,) = names["other_cai_library"].consumed
+    assert (consumed.copy_to_host() != np.arange(names["N"])).any()
+
+
+def test_the_texts_decorator_is_refused_by_numba_alone(run: Run) -> None:
+    """Without cuarray, and without an array: the kernel's definition raises. That is why the text is mended above."""
+    with pytest.raises((AttributeError, TypeError)) as raised:
+        run(KERNEL)
+    called = [frame.filename for frame in traceback.extract_tb(raised.tb)]
+    below = called[called.index(next(file for file in called if file.endswith("listing.py"))) + 1 :]
+    assert below
+    assert all("numba" in file for file in below)
