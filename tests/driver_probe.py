@@ -126,6 +126,18 @@ def fill(pointer: int, byte: int, count: int, stream: int) -> None:
         )
 
 
+def copy(target: int, source: int, count: int, stream: int) -> None:
+    """Enqueues the copying of ``count`` bytes of device memory."""
+    with primary_context():
+        call(
+            "cuMemcpyDtoDAsync_v2",
+            ctypes.c_uint64(target),
+            ctypes.c_uint64(source),
+            ctypes.c_size_t(count),
+            ctypes.c_void_p(stream),
+        )
+
+
 class Held:
     """A stream in which nothing more runs until :meth:`let_go`."""
 

@@ -109,6 +109,26 @@ def test_per_thread_default_streams_differ(driver: str) -> None:
         assert hold.is_held
 
 
+def test_one_array_is_borrowed_in_turn_in_each_threads_default_stream(driver: str) -> None:
+    """Threads take turns as a lock lets them, and nobody waits for a stream: edges alone keep their work apart."""
+    array, turn = cuarray.to_device(np.zeros(THREADS, np.uint8)), threading.Lock()
+
+    def work(number: int) -> None:
+        stream = cuarray.per_thread_default_stream()
+        for count in range(ROUNDS):
+            with turn, cuarray.borrow(array, stream) as view:
+                if number:
+                    driver_probe.copy(view.ptr + number, view.ptr, 1, stream.handle)
+                else:
+                    driver_probe.fill(view.ptr, count + 1, 1, stream.handle)
+
+    in_threads(work)
+    with cuarray.borrow(array, cuarray.per_thread_default_stream()) as view:
+        for number in range(1, THREADS):
+            driver_probe.copy(view.ptr + number, view.ptr, 1, view.stream.handle)
+    assert array.copy_to_host().tolist() == [ROUNDS] * THREADS
+
+
 def test_events_pass_between_threads(driver: str) -> None:
     array = cuarray.to_device(np.zeros(4, np.int32))
     turn: list[Any] = [cuarray.event()]
