@@ -9,6 +9,7 @@
 //!
 //! Blocks are spread over the machine's cores (`grid`) if the kernel can not see in which order they ran.
 
+pub(super) mod asynchronous;
 pub(super) mod atomic;
 mod block;
 pub(super) mod collective;
@@ -20,7 +21,9 @@ pub(super) mod memory;
 mod region;
 pub(super) mod services;
 pub(super) mod special;
+pub(super) mod stack;
 mod warp;
+pub(super) mod wide_atomic;
 
 #[cfg(test)]
 pub(crate) use grid::Outcome;

@@ -50,6 +50,8 @@ pub(crate) struct Frame {
     /// Where its local memory begins, in bytes of a thread's.
     pub local_base: u32,
     pub local_end: u32,
+    /// Where each lane's local memory ends, once one of them has asked for more.
+    pub tops: Option<Box<[u32; 32]>>,
     /// How many fragments are in it, or called out of it.
     pub uses: u32,
     /// The function, by its number; and where the operands tell what becomes of its results.
@@ -78,7 +80,7 @@ const TURN: u64 = 20_000;
 /// How deep calls may nest.
 const DEPTH: u32 = 20_000;
 /// How much local memory a thread may have.
-const LOCAL: u32 = 512 << 10;
+pub(crate) const LOCAL: u32 = 512 << 10;
 
 impl Warp {
     /// Makes it new for a block: all lanes but the absent ones are at the start of the kernel.
@@ -110,6 +112,7 @@ impl Warp {
                 depth,
                 local_base: local,
                 local_end: 0,
+                tops: None,
                 uses: 0,
                 function: number,
                 results: 0,
@@ -132,6 +135,7 @@ impl Warp {
         frame.depth = depth;
         frame.local_base = local;
         frame.local_end = local + function.local;
+        frame.tops = None;
         frame.uses = 1;
         frame.function = number;
         frame.results = 0;

@@ -83,7 +83,7 @@ pub(super) fn saturated(format: Format, bits: u64, one: u64) -> u64 {
 }
 
 /// `min` and `max`: a number is preferred to what is none, and +0 is greater than -0.
-fn extreme(format: Format, a: u64, b: u64, greatest: bool, code: i64) -> u64 {
+pub(super) fn extreme(format: Format, a: u64, b: u64, greatest: bool, code: i64) -> u64 {
     let sign = (a ^ b) & format.sign();
     let (a, b) = if code & code::XORSIGN != 0 { (a & !format.sign(), b & !format.sign()) } else { (a, b) };
     let (x, y) = (format.is_nan(a), format.is_nan(b));

@@ -41,6 +41,8 @@ impl<'a> Builder<'_, 'a> {
             "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "discard" | "applypriority" => {
                 self.memory(instruction, words)?;
             }
+            "cp" => self.asynchronous(instruction, words)?,
+            "alloca" | "stacksave" | "stackrestore" => self.stack(instruction, words)?,
             "atom" | "red" => self.atomic(instruction, words)?,
             "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "membar" | "fence"
             | "pmevent" | "setmaxnreg" | "griddepcontrol" => self.control(instruction, words)?,

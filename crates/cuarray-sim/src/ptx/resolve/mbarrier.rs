@@ -10,7 +10,7 @@ use super::super::execute::atomic::atomic;
 use super::super::execute::control::sleep;
 use super::super::execute::lanes::{compare, map1};
 use super::super::execute::memory::load;
-use super::super::program::Exec;
+use super::super::program::{Constant, Exec};
 use super::super::types::{Space, Type, Width};
 use super::Error;
 use super::builder::{Builder, Draft, Operand};
@@ -83,6 +83,27 @@ impl<'a> Builder<'_, 'a> {
         let d = if *target == Written::Nothing { Operand::Nothing } else { self.target(target, Type::B64)? };
         let (c, extra) = (Operand::Number(mode), vec![Operand::Nothing]);
         let draft = Draft { d, a: base, b, c, extra, imm: offset, ..self.draft(exec) };
+        self.push(draft);
+        Ok(())
+    }
+
+    /// `cp.async.mbarrier.arrive`: an arrival when the thread's copies are done, which they are. Without `.noinc` it is one
+    /// more than the phase has waited for until then, which changes nothing.
+    pub(super) fn asynchronous_arrival(
+        &mut self,
+        instruction: &'a Instruction<'a>,
+        words: &mut Modifiers<'a>,
+    ) -> Result<(), Error> {
+        let counts = words.take("noinc");
+        let space = words.space().unwrap_or(Space::Generic);
+        if !words.take("arrive") || words.ty() != Some(Type::B64) {
+            return self.refuse(instruction);
+        }
+        self.count(instruction, &[1])?;
+        let (a, imm, mode) = self.place(&instruction.operands[0], space)?;
+        let b = self.constant(Constant::Bits(u64::from(counts)), Width::W64);
+        let exec = atomic(|old: u64, count, _| if count == 0 { old } else { arrive(old, count) });
+        let draft = Draft { a, b, c: Operand::Number(mode), extra: vec![Operand::Nothing], imm, ..self.draft(exec) };
         self.push(draft);
         Ok(())
     }

@@ -16,6 +16,7 @@ use super::builder::{Builder, Draft, Local, Operand};
 use super::floating::{quiet32, quiet64};
 use super::operand::Modifiers;
 use super::symbols::Symbol;
+use super::wide_atomic::Vectored;
 
 /// An address: a register or constant, an offset, and how it is meant.
 struct Address {
@@ -247,6 +248,18 @@ impl<'a> Builder<'_, 'a> {
         let ty = self.needed(instruction, ty)?;
         let reduces = instruction.opcode == "red";
         let compares = operation == 3;
+        if let Some(count) = words.one_of(&["v2", "v4", "v8"]).map(|index| 2_usize << index) {
+            let what = match operation {
+                5 => Vectored::Add,
+                8 => Vectored::Min,
+                9 => Vectored::Max,
+                _ => return self.refuse(instruction),
+            };
+            return self.atomic_vector(instruction, space, what, count, ty);
+        }
+        if ty == Type::B128 && !reduces && (compares || operation == 4) {
+            return self.atomic128(instruction, space, compares);
+        }
         if reduces && (compares || operation == 4) {
             return self.refuse(instruction);
         }

@@ -5,6 +5,7 @@
 //! `logic`, `floating`, `conversion`, `narrow`, `video`, `movement`, `memory`, `control`, `collective`), and at last through `order` and
 //! `registers`, which give the code its final form.
 
+mod asynchronous;
 mod builder;
 mod collective;
 mod control;
@@ -21,8 +22,10 @@ mod narrow;
 mod operand;
 mod order;
 mod registers;
+mod stack;
 mod symbols;
 mod video;
+mod wide_atomic;
 
 use super::Error;
 use super::ast::Module;

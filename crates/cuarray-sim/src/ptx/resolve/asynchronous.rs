@@ -1,0 +1,71 @@
+//! `cp.async`: copies from global into shared memory, and waiting for them.
+//!
+//! PTX manual: [cp.async](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-cp-async). The
+//! bulk copy engine (`cp.async.bulk`) is not supported.
+
+use super::super::ast::{Instruction, Operand as Written};
+use super::super::execute::{asynchronous, control::nothing};
+use super::super::types::{Space, Type, Width};
+use super::Error;
+use super::builder::{Builder, Draft, Operand};
+use super::operand::Modifiers;
+
+impl<'a> Builder<'_, 'a> {
+    pub(super) fn asynchronous(
+        &mut self,
+        instruction: &'a Instruction<'a>,
+        words: &mut Modifiers<'a>,
+    ) -> Result<(), Error> {
+        if !words.take("async") || words.rest().contains(&"bulk") {
+            return self.refuse(instruction);
+        }
+        if words.take("mbarrier") {
+            return self.asynchronous_arrival(instruction, words);
+        }
+        if words.one_of(&["commit_group", "wait_group", "wait_all"]).is_some() {
+            let draft = self.draft(nothing);
+            self.push(draft);
+            return Ok(());
+        }
+        let cached = words.one_of(&["ca", "cg"]);
+        words.drop_hints(&["L2"]);
+        let (to, from) = (words.space(), words.space());
+        let operands = &instruction.operands;
+        self.count(instruction, &[3, 4, 5])?;
+        let size = match operands[2] {
+            Written::Integer(size @ (4 | 8)) if cached == Some(0) => size,
+            Written::Integer(16) if cached.is_some() => 16,
+            _ => return self.refuse(instruction),
+        };
+        if (to, from) != (Some(Space::Shared), Some(Space::Global)) {
+            return self.refuse(instruction);
+        }
+        let (target, target_offset, mode) = self.place(&operands[0], Space::Shared)?;
+        let (source, source_offset, source_mode) = self.place(&operands[1], Space::Global)?;
+        let narrow = |offset: i64| i32::try_from(offset).ok().map(|offset| Operand::Number(offset as u32));
+        let (Some(from), Some(to), true) = (narrow(source_offset), narrow(target_offset), source_mode & 8 != 0) else {
+            return self.refuse(instruction);
+        };
+        let (mut count, mut ignored) = (Operand::Nothing, Operand::Nothing);
+        match operands.get(3) {
+            Some(Written::Name(name)) => match self.find_register(name) {
+                Some((register, Type::Pred)) => ignored = Operand::Register(register),
+                // A cache policy has 64 bits.
+                Some((_, declared)) if declared.width() == Width::W64 => {}
+                _ => count = self.source(&operands[3], Type::U32)?,
+            },
+            Some(other) => count = self.source(other, Type::U32)?,
+            None => {}
+        }
+        let wide = Operand::Number(u32::from(mode & 8 != 0));
+        let draft = Draft {
+            a: source,
+            b: target,
+            extra: vec![from, wide, to, count, ignored],
+            imm: size as i64,
+            ..self.draft(asynchronous::copy)
+        };
+        self.push(draft);
+        Ok(())
+    }
+}

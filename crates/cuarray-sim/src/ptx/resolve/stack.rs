@@ -1,0 +1,45 @@
+//! The stack: `alloca`, `stacksave`, `stackrestore`.
+//!
+//! PTX manual: [stack manipulation](https://docs.nvidia.com/cuda/parallel-thread-execution/#stack-manipulation-instructions).
+
+use super::super::ast::{Instruction, Operand as Written};
+use super::super::execute::stack;
+use super::super::program::Exec;
+use super::super::types::Type;
+use super::Error;
+use super::builder::{Builder, Draft, Operand};
+use super::operand::Modifiers;
+
+/// What memory is aligned to where nothing is said, and the most that may be asked for.
+const ALIGN: u64 = 8;
+const ALIGNED_MOST: u64 = 1 << 23;
+
+impl<'a> Builder<'_, 'a> {
+    pub(super) fn stack(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
+        let ty = words.ty().filter(|ty| matches!(ty, Type::U32 | Type::U64));
+        let ty = self.needed(instruction, ty)?;
+        let operands = &instruction.operands;
+        let wide = ty == Type::U64;
+        let pick = |narrow: Exec, broad: Exec| if wide { broad } else { narrow };
+        let (exec, targets, sources) = match instruction.opcode {
+            "alloca" => (pick(stack::allocate::<u32>, stack::allocate::<u64>), 1, 1),
+            "stacksave" => (pick(stack::save::<u32>, stack::save::<u64>), 1, 0),
+            _ => (pick(stack::restore::<u32>, stack::restore::<u64>), 0, 1),
+        };
+        let mut align = ALIGN;
+        match operands.get(2) {
+            Some(Written::Integer(asked)) if instruction.opcode == "alloca" => {
+                if !asked.is_power_of_two() || *asked > ALIGNED_MOST {
+                    return Err(self.wrong("alloca", "this is no alignment"));
+                }
+                align = align.max(*asked);
+            }
+            _ => self.count(instruction, &[targets + sources])?,
+        }
+        let d = if targets == 1 { self.target(&operands[0], ty)? } else { Operand::Nothing };
+        let a = if sources == 1 { self.source(&operands[targets], ty)? } else { Operand::Nothing };
+        let draft = Draft { d, a, imm: align as i64, ..self.draft(exec) };
+        self.push(draft);
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! `atom` and `red` of vectors and of 128 bits.
+//!
+//! PTX manual: [atom](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-atom).
+
+use super::super::ast::{Instruction, Operand as Written};
+use super::super::execute::wide_atomic::{atomic128, vector};
+use super::super::float::{self, BF16, F16, Rounding};
+use super::super::program::Exec;
+use super::super::types::{Space, Type};
+use super::Error;
+use super::builder::{Builder, Draft, Operand};
+use super::floating::{extreme, quiet32};
+
+/// The operations that vectors have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Vectored {
+    Add,
+    Min,
+    Max,
+}
+
+/// Whether the operation of vectors has been asked for with elements of a type, and what executes it.
+fn operation(operation: Vectored, ty: Type) -> Option<Exec> {
+    use Vectored::{Add, Max, Min};
+    macro_rules! halves {
+        ($format:ident, $lane:ty, $each:ident) => {
+            match operation {
+                Add => {
+                    vector(|old: $lane, b: $lane| $each(old, b, |old, b| float::add($format, old, b, Rounding::Near)))
+                }
+                Min => vector(|old: $lane, b: $lane| $each(old, b, |old, b| extreme($format, old, b, false, 0))),
+                Max => vector(|old: $lane, b: $lane| $each(old, b, |old, b| extreme($format, old, b, true, 0))),
+            }
+        };
+    }
+    Some(match ty {
+        Type::F32 if operation == Add => vector(|old: f32, b: f32| quiet32(old + b)),
+        Type::F16 => halves!(F16, u16, one),
+        Type::BF16 => halves!(BF16, u16, one),
+        Type::F16x2 => halves!(F16, u32, both),
+        Type::BF16x2 => halves!(BF16, u32, both),
+        _ => return None,
+    })
+}
+
+fn one(a: u16, b: u16, f: impl Fn(u64, u64) -> u64) -> u16 {
+    f(a.into(), b.into()) as u16
+}
+
+fn both(a: u32, b: u32, f: impl Fn(u64, u64) -> u64) -> u32 {
+    let half = |shift: u32| (f(u64::from(a >> shift & 0xffff), u64::from(b >> shift & 0xffff)) as u32) << shift;
+    half(0) | half(16)
+}
+
+impl<'a> Builder<'_, 'a> {
+    /// `atom.global.add.v2.f32 {d, e}, [a], {b, c}`. Each element is atomic for itself.
+    pub(super) fn atomic_vector(
+        &mut self,
+        instruction: &'a Instruction<'a>,
+        space: Space,
+        what: Vectored,
+        count: usize,
+        ty: Type,
+    ) -> Result<(), Error> {
+        let fits = match ty {
+            Type::F32 | Type::F16x2 | Type::BF16x2 => count <= 4,
+            _ => true,
+        };
+        let exec = operation(what, ty).filter(|_| fits && matches!(space, Space::Global | Space::Generic));
+        let exec = self.needed(instruction, exec)?;
+        let reduces = instruction.opcode == "red";
+        let (targets, rest) = match instruction.operands.as_slice() {
+            rest if reduces => (None, rest),
+            [targets, rest @ ..] => (Some(targets), rest),
+            [] => return self.refuse(instruction),
+        };
+        // Behind them there may be a cache policy.
+        let ([address, Written::Vector(sources)] | [address, Written::Vector(sources), _]) = rest else {
+            return self.refuse(instruction);
+        };
+        let nothing = vec![Written::Nothing; count];
+        let targets = match targets {
+            Some(Written::Vector(targets)) => targets,
+            Some(Written::Nothing) | None => &nothing,
+            _ => return self.refuse(instruction),
+        };
+        if sources.len() != count || targets.len() != count {
+            return Err(self.wrong(instruction.opcode, "the vector has not as many elements as the instruction takes"));
+        }
+        let (a, offset, mode) = self.place(address, space)?;
+        let Ok(offset) = i32::try_from(offset) else { return self.refuse(instruction) };
+        let mut extra = vec![Operand::Number(offset as u32)];
+        for target in targets {
+            extra.push(if *target == Written::Nothing { Operand::Nothing } else { self.target(target, ty)? });
+        }
+        for source in sources {
+            extra.push(self.source(source, ty)?);
+        }
+        // The offset comes first; it is no register, and so may count as written.
+        let written = 1 + count;
+        self.built().ordered = true;
+        let draft = Draft { a, c: Operand::Number(mode), extra, written, imm: count as i64, ..self.draft(exec) };
+        self.push(draft);
+        Ok(())
+    }
+
+    /// `atom.exch.b128 d, [a], b` and `atom.cas.b128 d, [a], b, c`.
+    pub(super) fn atomic128(
+        &mut self,
+        instruction: &'a Instruction<'a>,
+        space: Space,
+        compares: bool,
+    ) -> Result<(), Error> {
+        let wanted = 3 + usize::from(compares);
+        self.count(instruction, &[wanted, wanted + 1])?;
+        let operands = &instruction.operands;
+        let d = match &operands[0] {
+            Written::Nothing => Operand::Nothing,
+            target => self.target(target, Type::B128)?,
+        };
+        let (a, imm, mode) = self.place(&operands[1], space)?;
+        let b = self.source(&operands[2], Type::B128)?;
+        let other = if compares { self.source(&operands[3], Type::B128)? } else { Operand::Nothing };
+        self.built().ordered = true;
+        let draft = Draft { d, a, b, c: Operand::Number(mode), extra: vec![other], imm, ..self.draft(atomic128) };
+        self.push(draft);
+        Ok(())
+    }
+}
