@@ -118,6 +118,8 @@ examples: install ## build the examples and run their tests on the simulated dri
 	@ln -sf libcuda.so.1 $(EXAMPLES_DRIVER)/libcuda.so
 	CUARRAY_SIM_EXIT_STATUS=66 LD_LIBRARY_PATH=$(abspath $(EXAMPLES_DRIVER)) \
 	    cargo test --manifest-path examples/Cargo.toml --target-dir target/examples
+	$(call say,Examples in C and Cython, with the address sanitizer too, on the simulated driver)
+	$(BIN)/python -m pytest examples
 
 .PHONY: gpu
 gpu: ## run the Python tests on the real driver, from the wheels in dist/ alone, with $(PYTHON)

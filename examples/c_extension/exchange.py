@@ -1,0 +1,42 @@
+"""Arrays between a library in C and cuarray, both ways; run on a GPU, or with `python -m cuarray_sim exchange.py`."""
+
+import buffers
+
+import cuarray
+
+
+class OnlyADictionary:
+    """Any library that does not know the structure."""
+
+    def __init__(self, array):
+        self.array = array
+
+    @property
+    def __cuda_array_interface__(self):
+        return self.array.__cuda_array_interface__
+
+
+theirs = buffers.Buffer(8)
+array = cuarray.as_cuda_array(theirs)  # the structure
+print(array.typestr, array.shape, array.copy_to_host().tolist())
+same = cuarray.as_cuda_array(theirs, protocol="dict")
+assert (same.ptr, same.stream) == (array.ptr, array.stream)
+
+ours = cuarray.to_device([1, 2, 3], stream=cuarray.stream())
+for any_array in (ours, OnlyADictionary(ours), theirs):
+    buffers.fill(any_array, 255)
+print(ours.copy_to_host().tolist(), array.copy_to_host().tolist())
+
+cuarray.config.export_event = True
+buffers.fill(ours, 0)
+print(ours.copy_to_host().tolist())
+
+for refused in (ours[::2], cuarray.as_cuda_array(OnlyADictionary(ours[::2])), OnlyADictionary(ours[::2])):
+    try:
+        buffers.fill(refused, 1)
+    except BufferError as error:
+        print(error)
+try:
+    buffers.fill([1, 2], 1)
+except AttributeError as error:
+    print(error)

@@ -1,0 +1,48 @@
+"""The program, compiled as C and as C++, plain and with the address sanitizer, on the simulated driver."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from compilers import SANITIZE, WARNINGS, built
+
+import cuarray_sim
+
+HERE = Path(__file__).parent
+EXPECTED = """\
+<f4: 0 1 2 3 4 5 6 7
+sum: 2000, released: 1
+of version 99: -1, released: 2
+"""
+
+
+@pytest.fixture(scope="module")
+def library() -> Path:
+    target = HERE.parents[1] / "target" / "examples"
+    manifest = HERE.parent / "Cargo.toml"
+    command = ["cargo", "build", "--quiet", "--manifest-path", manifest, "--target-dir", target, "--package", "arrays"]
+    subprocess.run(command, check=True)
+    return target / "debug" / "libarrays.so"
+
+
+@pytest.mark.parametrize("sanitize", [(), SANITIZE], ids=["plain", "sanitized"])
+@pytest.mark.parametrize("standard", [("cc", "c", "-std=c99"), ("c++", "c++", "-std=c++17")], ids=["c", "c++"])
+def test_arrays_go_both_ways(tmp_path: Path, library: Path, standard: tuple[str, str, str], sanitize: tuple[str, ...]):
+    compiler, language, version = standard
+    program, driver = tmp_path / "program", Path(cuarray_sim.library_path())
+    sources = ["-x", language, HERE / "program.c", "-x", "none", library, driver]
+    paths = [f"-Wl,-rpath,{library.parent}:{driver.parent}"]
+    built([compiler, version, "-pedantic", *WARNINGS, *sanitize, f"-I{HERE}", *sources, *paths, "-o", program])
+    done = subprocess.run(
+        [program],
+        env={**os.environ, "CUARRAY_SIM_EXIT_STATUS": "66", "ASAN_OPTIONS": "detect_leaks=1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, EXPECTED), done.stderr
+    assert "a cuarray of version 99.0" in done.stderr

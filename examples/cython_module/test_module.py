@@ -1,0 +1,32 @@
+"""The module, as C and as C++, plain and with the address sanitizer, on the simulated driver."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from compilers import SANITIZE, extension, run
+
+HERE = Path(__file__).parent
+EXPECTED = """\
+<i8 (2, 3) on device 0, writable
+[4, 5, 6]
+[3, 6]
+6
+[4, 5, 6]
+a list has no __cuda_array_c_interface__
+a object has no __cuda_array_c_interface__
+an array with such a row, and without a mask, is expected
+"""
+
+
+@pytest.mark.parametrize("sanitize", [(), SANITIZE], ids=["plain", "sanitized"])
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_rows_of_rows(tmp_path: Path, language: str, sanitize: tuple[str, ...]):
+    source = tmp_path / ("rows.c" if language == "c" else "rows.cpp")
+    as_cpp = ["--cplus"] if language == "c++" else []
+    subprocess.run([sys.executable, "-m", "cython", *as_cpp, HERE / "rows.pyx", "-o", source], check=True)
+    extension(source, tmp_path, *(["-x", language]), *sanitize)
+    assert run(HERE / "exchange.py", tmp_path, sanitized=bool(sanitize)) == EXPECTED
