@@ -253,12 +253,22 @@ macro_rules! entry_points {
                 "cuGraphAddEventWaitNode" @ 11010 fn cuGraphAddEventWaitNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, event: CUevent);
                 "cuGraphEventWaitNodeGetEvent" @ 11010 fn cuGraphEventWaitNodeGetEvent(node: CUgraphNode, event_out: *mut CUevent);
                 "cuGraphEventWaitNodeSetEvent" @ 11010 fn cuGraphEventWaitNodeSetEvent(node: CUgraphNode, event: CUevent);
+            }
+            graph_kernel_node {
+                "cuGraphAddKernelNode" @ 10000 fn cuGraphAddKernelNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const CUDA_KERNEL_NODE_PARAMS_v1);
+                "cuGraphAddKernelNode" @ 12000 fn cuGraphAddKernelNode_v2(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const CUDA_KERNEL_NODE_PARAMS);
+                "cuGraphKernelNodeGetParams" @ 10000 fn cuGraphKernelNodeGetParams(node: CUgraphNode, node_params: *mut CUDA_KERNEL_NODE_PARAMS_v1);
+                "cuGraphKernelNodeGetParams" @ 12000 fn cuGraphKernelNodeGetParams_v2(node: CUgraphNode, node_params: *mut CUDA_KERNEL_NODE_PARAMS);
+                "cuGraphKernelNodeSetParams" @ 10000 fn cuGraphKernelNodeSetParams(node: CUgraphNode, node_params: *const CUDA_KERNEL_NODE_PARAMS_v1);
+                "cuGraphKernelNodeSetParams" @ 12000 fn cuGraphKernelNodeSetParams_v2(node: CUgraphNode, node_params: *const CUDA_KERNEL_NODE_PARAMS);
+                "cuGraphExecKernelNodeSetParams" @ 10010 fn cuGraphExecKernelNodeSetParams(exec: CUgraphExec, node: CUgraphNode, node_params: *const CUDA_KERNEL_NODE_PARAMS_v1);
+                "cuGraphExecKernelNodeSetParams" @ 12000 fn cuGraphExecKernelNodeSetParams_v2(exec: CUgraphExec, node: CUgraphNode, node_params: *const CUDA_KERNEL_NODE_PARAMS);
+            }
+            graph_memory {
                 "cuGraphAddMemAllocNode" @ 11040 fn cuGraphAddMemAllocNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *mut CUDA_MEM_ALLOC_NODE_PARAMS);
                 "cuGraphMemAllocNodeGetParams" @ 11040 fn cuGraphMemAllocNodeGetParams(node: CUgraphNode, params_out: *mut CUDA_MEM_ALLOC_NODE_PARAMS);
                 "cuGraphAddMemFreeNode" @ 11040 fn cuGraphAddMemFreeNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, dptr: CUdeviceptr);
                 "cuGraphMemFreeNodeGetParams" @ 11040 fn cuGraphMemFreeNodeGetParams(node: CUgraphNode, dptr_out: *mut CUdeviceptr);
-                "cuGraphAddKernelNode" @ 10000 fn cuGraphAddKernelNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const c_void);
-                "cuGraphAddKernelNode" @ 12000 fn cuGraphAddKernelNode_v2(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const c_void);
                 "cuDeviceGraphMemTrim" @ 11040 fn cuDeviceGraphMemTrim(device: CUdevice);
                 "cuDeviceGetGraphMemAttribute" @ 11040 fn cuDeviceGetGraphMemAttribute(device: CUdevice, attr: CUgraphMem_attribute, value: *mut c_void);
                 "cuDeviceSetGraphMemAttribute" @ 11040 fn cuDeviceSetGraphMemAttribute(device: CUdevice, attr: CUgraphMem_attribute, value: *mut c_void);

@@ -414,6 +414,31 @@ pub struct CUDA_MEM_ALLOC_NODE_PARAMS {
     pub dptr: CUdeviceptr,
 }
 
+/// A kernel node as version 10 of the driver has it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CUDA_KERNEL_NODE_PARAMS_v1 {
+    pub func: CUfunction,
+    pub gridDimX: c_uint,
+    pub gridDimY: c_uint,
+    pub gridDimZ: c_uint,
+    pub blockDimX: c_uint,
+    pub blockDimY: c_uint,
+    pub blockDimZ: c_uint,
+    pub sharedMemBytes: c_uint,
+    pub kernelParams: *mut *mut c_void,
+    pub extra: *mut *mut c_void,
+}
+
+/// A kernel node; also `CUgraphNodeParams.params` of one. `kern` counts where `func` is null, and then runs in `ctx`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CUDA_KERNEL_NODE_PARAMS {
+    pub v1: CUDA_KERNEL_NODE_PARAMS_v1,
+    pub kern: CUkernel,
+    pub ctx: CUcontext,
+}
+
 /// `CUgraphNodeParams.params` of a memcpy node.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -477,6 +502,8 @@ const _: () = {
     assert!(size_of::<CUlaunchConfig>() == 56);
     assert!(size_of::<CUgraphEdgeData>() == 8);
     assert!(size_of::<CUDA_MEMSET_NODE_PARAMS>() == 40);
+    assert!(size_of::<CUDA_KERNEL_NODE_PARAMS_v1>() == 56);
+    assert!(size_of::<CUDA_KERNEL_NODE_PARAMS>() == 72);
     assert!(size_of::<CUDA_MEM_ALLOC_NODE_PARAMS>() == 120);
     assert!(size_of::<CUDA_MEMCPY_NODE_PARAMS>() == 216);
     assert!(size_of::<CUgraphNodeParams>() == 256);

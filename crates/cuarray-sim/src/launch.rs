@@ -12,12 +12,14 @@ use crate::ptx::{self, Fault, FaultKind, Program, Region, Service};
 use crate::state::State;
 use cuarray_abi::*;
 use std::collections::HashMap;
+use std::ffi::c_void;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A kernel with its arguments.
 pub(crate) struct Launch {
     pub context: CUcontext,
+    pub function: CUfunction,
     pub program: Arc<Program>,
     pub constants: Arc<Vec<u64>>,
     pub kernel: u32,
@@ -27,12 +29,24 @@ pub(crate) struct Launch {
     pub parameters: Vec<u64>,
     pub cooperative: bool,
     pub settings: Settings,
+    /// Where each of the parameters lies, once somebody has asked.
+    pub pointers: OnceLock<Box<[usize]>>,
 }
 
 impl Launch {
     /// The kernel's name.
     pub(crate) fn name(&self) -> &str {
         &self.program.functions[self.kernel as usize].name
+    }
+
+    /// A list of pointers to the arguments, as a launch is given one. It lives as long as the launch; it is for reading.
+    pub(crate) fn argument_pointers(&self) -> *mut *mut c_void {
+        let pointers = self.pointers.get_or_init(|| {
+            let start = self.parameters.as_ptr() as usize;
+            let parameters = &self.program.functions[self.kernel as usize].parameters;
+            parameters.iter().map(|parameter| start + parameter.offset as usize).collect()
+        });
+        pointers.as_ptr().cast_mut().cast()
     }
 }
 

@@ -12,7 +12,7 @@ use crate::graph::Action;
 use crate::launch::Launch;
 use crate::schedule::Work;
 use crate::state::State;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
@@ -221,7 +221,7 @@ unsafe fn arguments(meant: &Meant, params: *mut *mut c_void, extra: *mut *mut c_
 ///
 /// # Safety
 /// As for [`arguments`].
-unsafe fn prepare(
+pub(super) unsafe fn prepare(
     call: &Call<'_>,
     state: &mut State,
     context: CUcontext,
@@ -259,8 +259,6 @@ unsafe fn prepare(
     }
     let settings = call.driver.settings();
     if shape.cooperative {
-        let device = state.context(context)?.device;
-        let _ = device;
         let resident =
             u64::from(meant.blocks(threads, shape.shared.into(), settings.compute_capability)) * MULTIPROCESSORS;
         if shape.grid.iter().map(|extent| u64::from(*extent)).product::<u64>() > resident {
@@ -272,6 +270,8 @@ unsafe fn prepare(
     let parameters = unsafe { arguments(&meant, params, extra)? };
     Ok(Arc::new(Launch {
         context,
+        function: handle,
+        pointers: OnceLock::new(),
         constants,
         kernel: meant.number,
         grid: shape.grid,

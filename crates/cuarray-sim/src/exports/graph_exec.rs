@@ -199,11 +199,11 @@ pub(super) unsafe fn cuGraphExecNodeSetParams(
     node_params: *mut CUgraphNodeParams,
 ) -> Answer {
     present(node_params)?;
-    let state = call.lock();
+    let mut state = call.lock();
     // SAFETY: the caller's parameters, by the driver's contract; nothing is said of their alignment.
     let params = unsafe { node_params.read_unaligned() };
     // SAFETY: as above.
-    match unsafe { node_action(&state, call, &params)? } {
+    match unsafe { node_action(&mut state, call, &params)? } {
         Action::Child(child) => {
             drop(state);
             // SAFETY: the same contract.
@@ -288,7 +288,7 @@ pub(super) unsafe fn cuGraphExecEventWaitNodeSetEvent(
 fn switchable(state: &Guard<'_>, exec: CUgraphExec, node: CUgraphNode) -> Result<CUgraphNode, CUresult> {
     let own = state.node_of_exec(exec, node)?;
     match state.node(own)?.action {
-        Action::Copy(_) | Action::Fill(_) => Ok(own),
+        Action::Copy(_) | Action::Fill(_) | Action::Launch(_) => Ok(own),
         _ => Err(INVALID_VALUE),
     }
 }

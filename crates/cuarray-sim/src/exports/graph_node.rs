@@ -1,9 +1,10 @@
-//! The nodes of graphs: adding them, and reading and changing their parameters; and the memory that they allocate.
+//! The nodes of graphs: adding them, and reading and changing their parameters.
 //!
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). For each kind there are
 //! functions of its own, and one general set that takes a union; all come down to an [`Action`].
 
 use super::graph::{check_edge_data, child_of, list};
+use super::graph_kernel_node::{launch_action, launch_params};
 use super::transfer::transfer_of;
 use super::*;
 use crate::graph::{Action, CopyNode, FillNode, Given, Owner};
@@ -13,7 +14,7 @@ use crate::state::State;
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// The context of a handle; where there is none the current one.
-fn context_of(state: &State, call: &Call<'_>, ctx: CUcontext) -> Result<CUcontext, CUresult> {
+pub(super) fn context_of(state: &State, call: &Call<'_>, ctx: CUcontext) -> Result<CUcontext, CUresult> {
     let ctx = if ctx.is_null() { call.top_context().unwrap_or_default() } else { ctx };
     state.context(ctx).map(|_| ctx)
 }
@@ -82,7 +83,7 @@ unsafe fn member<T: Copy>(params: &CUgraphNodeParams) -> T {
 /// # Safety
 /// The parameters are those of their kind.
 pub(super) unsafe fn node_action(
-    state: &State,
+    state: &mut State,
     call: &Call<'_>,
     params: &CUgraphNodeParams,
 ) -> Result<Action, CUresult> {
@@ -114,8 +115,8 @@ pub(super) unsafe fn node_action(
                 Ok(Action::Allocate(Box::new(Given(node))))
             }
             CU_GRAPH_NODE_TYPE_MEM_FREE => Ok(Action::Free(member(params))),
-            CU_GRAPH_NODE_TYPE_KERNEL
-            | CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL..=CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
+            CU_GRAPH_NODE_TYPE_KERNEL => launch_action(state, call, &member(params)),
+            CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL..=CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
             | CU_GRAPH_NODE_TYPE_BATCH_MEM_OP..=CU_GRAPH_NODE_TYPE_CONDITIONAL => {
                 Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
             }
@@ -180,16 +181,16 @@ fn add(state: &mut State, place: Place, action: Action, moves: bool) -> Result<C
 ///
 /// # Safety
 /// `p_node` is null or may be written; `dependencies` is null or the first of `count` nodes.
-unsafe fn add_and_answer(
+pub(super) unsafe fn add_and_answer(
     call: &Call<'_>,
     p_node: *mut CUgraphNode,
     graph: CUgraph,
     (dependencies, count): (*const CUgraphNode, usize),
-    action: impl FnOnce(&State) -> Result<Action, CUresult>,
+    action: impl FnOnce(&mut State) -> Result<Action, CUresult>,
 ) -> Answer {
     present(p_node)?;
     let mut state = call.lock();
-    let action = action(&state)?;
+    let action = action(&mut state)?;
     // SAFETY: by this function's contract.
     unsafe {
         let node = add(&mut state, place(graph, dependencies, count)?, action, false)?;
@@ -227,7 +228,7 @@ pub(super) unsafe fn cuGraphAddNode_v2(
     unsafe {
         let mut params = node_params.read_unaligned();
         check_edge_data(dependency_data, num_dependencies)?;
-        let action = node_action(&state, call, &params)?;
+        let action = node_action(&mut state, call, &params)?;
         let moves = match action {
             Action::Child(_) => match member::<CUDA_CHILD_GRAPH_NODE_PARAMS>(&params).ownership {
                 CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE => false,
@@ -290,18 +291,19 @@ pub(super) unsafe fn cuGraphNodeGetParams(
         Action::Wait(event) | Action::Record(event) => set_member(&mut params, *event),
         Action::Allocate(given) => set_member(&mut params, given.0),
         Action::Free(address) => set_member(&mut params, *address),
-        Action::Launch(_) => return unsupported(),
+        Action::Launch(launch) => set_member(&mut params, launch_params(launch)),
     }
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(node_params, params) }
 }
 
 /// Changes what a node does, if it is of the same kind. Executable graphs that were made from it stay as they are.
-fn change(state: &mut State, node: CUgraphNode, action: Action) -> Answer {
+pub(super) fn change(state: &mut State, node: CUgraphNode, mut action: Action) -> Answer {
     let found = state.graph_nodes.get_mut(&node).ok_or(INVALID_VALUE)?;
     if found.action.kind() != action.kind() {
         return Err(INVALID_VALUE);
     }
+    action.keep_attributes(&found.action);
     (found.action, found.made) = (action, thread::caller());
     Ok(())
 }
@@ -314,7 +316,7 @@ pub(super) unsafe fn cuGraphNodeSetParams(
     present(node_params)?;
     let mut state = call.lock();
     // SAFETY: the caller's parameters, by the driver's contract; nothing is said of their alignment.
-    let action = unsafe { node_action(&state, call, &node_params.read_unaligned())? };
+    let action = unsafe { node_action(&mut state, call, &node_params.read_unaligned())? };
     match action {
         Action::Child(_) | Action::Allocate(_) | Action::Free(_) => unsupported(),
         action => change(&mut state, node, action),
@@ -332,7 +334,7 @@ pub(super) unsafe fn cuGraphAddMemcpyNode(
 ) -> Answer {
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
-        let action = |state: &State| copy_action(state, call, copy_params, ctx);
+        let action = |state: &mut State| copy_action(state, call, copy_params, ctx);
         add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
     }
 }
@@ -372,7 +374,7 @@ pub(super) unsafe fn cuGraphAddMemsetNode(
 ) -> Answer {
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
-        let action = |state: &State| fill_action(state, call, memset_params, ctx);
+        let action = |state: &mut State| fill_action(state, call, memset_params, ctx);
         add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
     }
 }
@@ -411,7 +413,7 @@ pub(super) unsafe fn cuGraphAddHostNode(
 ) -> Answer {
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
-        let action = |_: &State| host_action(node_params);
+        let action = |_: &mut State| host_action(node_params);
         add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
     }
 }
@@ -456,7 +458,7 @@ pub(super) unsafe fn cuGraphAddChildGraphNode(
 ) -> Answer {
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
-        let action = |_: &State| Ok(Action::Child(child_graph));
+        let action = |_: &mut State| Ok(Action::Child(child_graph));
         add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
     }
 }
@@ -492,7 +494,7 @@ pub(super) unsafe fn cuGraphAddEventRecordNode(
 ) -> Answer {
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
-        let action = |state: &State| state.event(event).map(|_| Action::Record(event));
+        let action = |state: &mut State| state.event(event).map(|_| Action::Record(event));
         add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
     }
 }
@@ -536,7 +538,7 @@ pub(super) unsafe fn cuGraphAddEventWaitNode(
 ) -> Answer {
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
-        let action = |state: &State| state.event(event).map(|_| Action::Wait(event));
+        let action = |state: &mut State| state.event(event).map(|_| Action::Wait(event));
         add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
     }
 }
@@ -554,136 +556,4 @@ pub(super) unsafe fn cuGraphEventWaitNodeSetEvent(call: &Call<'_>, node: CUgraph
     let mut state = call.lock();
     state.event(event)?;
     change(&mut state, node, Action::Wait(event))
-}
-
-/// Writes the address into the parameters.
-pub(super) unsafe fn cuGraphAddMemAllocNode(
-    call: &Call<'_>,
-    p_node: *mut CUgraphNode,
-    graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    num_dependencies: usize,
-    node_params: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
-) -> Answer {
-    present(node_params)?;
-    // SAFETY: the caller's parameters, by the driver's contract; nothing is said of their alignment.
-    let params = unsafe { node_params.read_unaligned() };
-    let mut node = CUgraphNode::NULL;
-    // SAFETY: as above, and a place of this function's own.
-    unsafe {
-        let action = |_: &State| Ok(Action::Allocate(Box::new(Given(params))));
-        present(p_node)?;
-        add_and_answer(call, &mut node, graph, (dependencies, num_dependencies), action)?;
-        cuGraphMemAllocNodeGetParams(call, node, node_params)?;
-        put(p_node, node)
-    }
-}
-
-pub(super) unsafe fn cuGraphMemAllocNodeGetParams(
-    call: &Call<'_>,
-    node: CUgraphNode,
-    params_out: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
-) -> Answer {
-    match &call.lock().node(node)?.action {
-        // SAFETY: the caller's pointer, by the driver's contract.
-        Action::Allocate(params) => unsafe { put(params_out, params.0) },
-        _ => Err(INVALID_VALUE),
-    }
-}
-
-pub(super) unsafe fn cuGraphAddMemFreeNode(
-    call: &Call<'_>,
-    p_node: *mut CUgraphNode,
-    graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    num_dependencies: usize,
-    dptr: CUdeviceptr,
-) -> Answer {
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe { add_and_answer(call, p_node, graph, (dependencies, num_dependencies), |_| Ok(Action::Free(dptr))) }
-}
-
-pub(super) unsafe fn cuGraphMemFreeNodeGetParams(
-    call: &Call<'_>,
-    node: CUgraphNode,
-    dptr_out: *mut CUdeviceptr,
-) -> Answer {
-    match call.lock().node(node)?.action {
-        // SAFETY: the caller's pointer, by the driver's contract.
-        Action::Free(address) => unsafe { put(dptr_out, address) },
-        _ => Err(INVALID_VALUE),
-    }
-}
-
-pub(super) unsafe fn cuGraphAddKernelNode(
-    call: &Call<'_>,
-    p_node: *mut CUgraphNode,
-    graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    num_dependencies: usize,
-    node_params: *const c_void,
-) -> Answer {
-    // SAFETY: the same contract.
-    unsafe { cuGraphAddKernelNode_v2(call, p_node, graph, dependencies, num_dependencies, node_params) }
-}
-
-/// No kernel is ever loaded.
-pub(super) unsafe fn cuGraphAddKernelNode_v2(
-    call: &Call<'_>,
-    p_node: *mut CUgraphNode,
-    graph: CUgraph,
-    _dependencies: *const CUgraphNode,
-    _num_dependencies: usize,
-    node_params: *const c_void,
-) -> Answer {
-    present(p_node)?;
-    present(node_params)?;
-    call.lock().graph(graph)?;
-    unsupported()
-}
-
-/// What is not in use goes back at once; what is left is the account.
-pub(super) unsafe fn cuDeviceGraphMemTrim(call: &Call<'_>, device: CUdevice) -> Answer {
-    let mut state = call.lock();
-    state.device_mut(device)?.graph_memory.trim();
-    Ok(())
-}
-
-pub(super) unsafe fn cuDeviceGetGraphMemAttribute(
-    call: &Call<'_>,
-    device: CUdevice,
-    attr: CUgraphMem_attribute,
-    value: *mut c_void,
-) -> Answer {
-    present(value)?;
-    let memory = call.lock().device(device)?.graph_memory;
-    let answer = match attr {
-        CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT => memory.used,
-        CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => memory.used_high,
-        CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT => memory.reserved,
-        CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => memory.reserved_high,
-        _ => return Err(INVALID_VALUE),
-    };
-    // SAFETY: the caller's pointer to 64 bits, by the driver's contract.
-    unsafe { put(value.cast::<u64>(), answer) }
-}
-
-/// The high watermarks can be set back, and to nothing but zero.
-pub(super) unsafe fn cuDeviceSetGraphMemAttribute(
-    call: &Call<'_>,
-    device: CUdevice,
-    attr: CUgraphMem_attribute,
-    value: *mut c_void,
-) -> Answer {
-    present(value)?;
-    // SAFETY: the caller's pointer to 64 bits, by the driver's contract; nothing is said of its alignment.
-    let wanted = unsafe { value.cast::<u64>().read_unaligned() };
-    let mut state = call.lock();
-    let memory = &mut state.device_mut(device)?.graph_memory;
-    match (attr, wanted) {
-        (CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, 0) => memory.used_high = memory.used,
-        (CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, 0) => memory.reserved_high = memory.reserved,
-        _ => return Err(INVALID_VALUE),
-    }
-    Ok(())
 }

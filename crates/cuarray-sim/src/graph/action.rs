@@ -64,6 +64,17 @@ impl Action {
     }
 }
 
+impl Action {
+    /// Takes over what a node's parameters do not say, and so keeps when they change: that its blocks may wait for each other.
+    pub(crate) fn keep_attributes(&mut self, old: &Action) {
+        if let (Action::Launch(new), Action::Launch(old)) = (self, old)
+            && let Some(new) = Arc::get_mut(new)
+        {
+            new.cooperative = old.cooperative;
+        }
+    }
+}
+
 impl CopyNode {
     /// A copy as a call in a stream makes it.
     pub(crate) fn captured(transfer: Transfer, context: CUcontext) -> CopyNode {

@@ -77,11 +77,17 @@ impl State {
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for a node of another kind or graph, and for a change beyond the limits.
-    pub(crate) fn update_node(&mut self, exec: CUgraphExec, node: CUgraphNode, action: Action) -> Result<(), CUresult> {
+    pub(crate) fn update_node(
+        &mut self,
+        exec: CUgraphExec,
+        node: CUgraphNode,
+        mut action: Action,
+    ) -> Result<(), CUresult> {
         let own = self.node_of_exec(exec, node)?;
         let old = &self.node(own)?.action;
         self.may_become(old, &action).map_err(|_| super::INVALID_VALUE)?;
         if let Some(node) = self.graph_nodes.get_mut(&own) {
+            action.keep_attributes(&node.action);
             (node.action, node.made) = (action, thread::caller());
         }
         Ok(())

@@ -1,0 +1,165 @@
+//! Kernel nodes of graphs.
+//!
+//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). The arguments are read
+//! when the node is made or changed, as for a launch in a stream; what is read back are pointers into the node's own copies.
+
+use super::execution::{Shape, prepare};
+use super::graph_node::{add_and_answer, change, context_of};
+use super::*;
+use crate::graph::Action;
+use crate::launch::Launch;
+use crate::state::State;
+
+const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+/// What a kernel node of these parameters does.
+///
+/// # Safety
+/// The lists of arguments are as the driver's manual has them.
+pub(super) unsafe fn launch_action(
+    state: &mut State,
+    call: &Call<'_>,
+    params: &CUDA_KERNEL_NODE_PARAMS,
+) -> Result<Action, CUresult> {
+    let CUDA_KERNEL_NODE_PARAMS { v1, kern, ctx } = *params;
+    let (function, ctx) = if v1.func.is_null() { (CUfunction(kern.0), ctx) } else { (v1.func, CUcontext::NULL) };
+    let own = state.code.functions.get(&function).and_then(|function| state.code.modules.get(&function.module));
+    let context = match own {
+        Some(module) => module.context,
+        None => context_of(state, call, ctx)?,
+    };
+    let shape = Shape {
+        grid: [v1.gridDimX, v1.gridDimY, v1.gridDimZ],
+        threads: [v1.blockDimX, v1.blockDimY, v1.blockDimZ],
+        shared: v1.sharedMemBytes,
+        cooperative: false,
+    };
+    // SAFETY: by this function's contract.
+    unsafe { prepare(call, state, context, function, &shape, (v1.kernelParams, v1.extra)).map(Action::Launch) }
+}
+
+/// The parameters of a kernel node.
+pub(super) fn launch_params(launch: &Launch) -> CUDA_KERNEL_NODE_PARAMS {
+    let v1 = CUDA_KERNEL_NODE_PARAMS_v1 {
+        func: launch.function,
+        gridDimX: launch.grid[0],
+        gridDimY: launch.grid[1],
+        gridDimZ: launch.grid[2],
+        blockDimX: launch.threads[0],
+        blockDimY: launch.threads[1],
+        blockDimZ: launch.threads[2],
+        sharedMemBytes: launch.dynamic_shared,
+        kernelParams: launch.argument_pointers(),
+        extra: std::ptr::null_mut(),
+    };
+    CUDA_KERNEL_NODE_PARAMS { v1, kern: CUkernel::NULL, ctx: launch.context }
+}
+
+/// The parameters of now from those of version 10.
+///
+/// # Safety
+/// `params` is null or may be read.
+unsafe fn of_version_10(params: *const CUDA_KERNEL_NODE_PARAMS_v1) -> Result<CUDA_KERNEL_NODE_PARAMS, CUresult> {
+    present(params)?;
+    // SAFETY: by this function's contract; nothing is said of its alignment.
+    let v1 = unsafe { params.read_unaligned() };
+    Ok(CUDA_KERNEL_NODE_PARAMS { v1, kern: CUkernel::NULL, ctx: CUcontext::NULL })
+}
+
+pub(super) unsafe fn cuGraphAddKernelNode(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+    node_params: *const CUDA_KERNEL_NODE_PARAMS_v1,
+) -> Answer {
+    // SAFETY: the same contract.
+    unsafe {
+        cuGraphAddKernelNode_v2(call, p_node, graph, dependencies, num_dependencies, &of_version_10(node_params)?)
+    }
+}
+
+pub(super) unsafe fn cuGraphAddKernelNode_v2(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+    node_params: *const CUDA_KERNEL_NODE_PARAMS,
+) -> Answer {
+    present(node_params)?;
+    // SAFETY: the caller's pointers, by the driver's contract; nothing is said of their alignment.
+    unsafe {
+        let action = |state: &mut State| launch_action(state, call, &node_params.read_unaligned());
+        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
+    }
+}
+
+pub(super) unsafe fn cuGraphKernelNodeGetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params: *mut CUDA_KERNEL_NODE_PARAMS_v1,
+) -> Answer {
+    match &call.lock().node(node)?.action {
+        // SAFETY: the caller's pointer, by the driver's contract.
+        Action::Launch(launch) => unsafe { put(node_params, launch_params(launch).v1) },
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+pub(super) unsafe fn cuGraphKernelNodeGetParams_v2(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params: *mut CUDA_KERNEL_NODE_PARAMS,
+) -> Answer {
+    match &call.lock().node(node)?.action {
+        // SAFETY: the caller's pointer, by the driver's contract.
+        Action::Launch(launch) => unsafe { put(node_params, launch_params(launch)) },
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+pub(super) unsafe fn cuGraphKernelNodeSetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params: *const CUDA_KERNEL_NODE_PARAMS_v1,
+) -> Answer {
+    // SAFETY: the same contract.
+    unsafe { cuGraphKernelNodeSetParams_v2(call, node, &of_version_10(node_params)?) }
+}
+
+pub(super) unsafe fn cuGraphKernelNodeSetParams_v2(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params: *const CUDA_KERNEL_NODE_PARAMS,
+) -> Answer {
+    present(node_params)?;
+    let mut state = call.lock();
+    // SAFETY: the caller's parameters, by the driver's contract; nothing is said of their alignment.
+    let action = unsafe { launch_action(&mut state, call, &node_params.read_unaligned())? };
+    change(&mut state, node, action)
+}
+
+pub(super) unsafe fn cuGraphExecKernelNodeSetParams(
+    call: &Call<'_>,
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    node_params: *const CUDA_KERNEL_NODE_PARAMS_v1,
+) -> Answer {
+    // SAFETY: the same contract.
+    unsafe { cuGraphExecKernelNodeSetParams_v2(call, exec, node, &of_version_10(node_params)?) }
+}
+
+pub(super) unsafe fn cuGraphExecKernelNodeSetParams_v2(
+    call: &Call<'_>,
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    node_params: *const CUDA_KERNEL_NODE_PARAMS,
+) -> Answer {
+    present(node_params)?;
+    let mut state = call.lock();
+    // SAFETY: the caller's parameters, by the driver's contract; nothing is said of their alignment.
+    let action = unsafe { launch_action(&mut state, call, &node_params.read_unaligned())? };
+    state.update_node(exec, node, action)
+}

@@ -1,0 +1,115 @@
+//! Memory of graphs: the nodes that allocate and free it, and each device's account of it.
+//!
+//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
+
+use super::graph_node::add_and_answer;
+use super::*;
+use crate::graph::{Action, Given};
+use crate::state::State;
+
+const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+/// Writes the address into the parameters.
+pub(super) unsafe fn cuGraphAddMemAllocNode(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+    node_params: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
+) -> Answer {
+    present(node_params)?;
+    // SAFETY: the caller's parameters, by the driver's contract; nothing is said of their alignment.
+    let params = unsafe { node_params.read_unaligned() };
+    let mut node = CUgraphNode::NULL;
+    // SAFETY: as above, and a place of this function's own.
+    unsafe {
+        let action = |_: &mut State| Ok(Action::Allocate(Box::new(Given(params))));
+        present(p_node)?;
+        add_and_answer(call, &mut node, graph, (dependencies, num_dependencies), action)?;
+        cuGraphMemAllocNodeGetParams(call, node, node_params)?;
+        put(p_node, node)
+    }
+}
+
+pub(super) unsafe fn cuGraphMemAllocNodeGetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    params_out: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
+) -> Answer {
+    match &call.lock().node(node)?.action {
+        // SAFETY: the caller's pointer, by the driver's contract.
+        Action::Allocate(params) => unsafe { put(params_out, params.0) },
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+pub(super) unsafe fn cuGraphAddMemFreeNode(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+    dptr: CUdeviceptr,
+) -> Answer {
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe { add_and_answer(call, p_node, graph, (dependencies, num_dependencies), |_| Ok(Action::Free(dptr))) }
+}
+
+pub(super) unsafe fn cuGraphMemFreeNodeGetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    dptr_out: *mut CUdeviceptr,
+) -> Answer {
+    match call.lock().node(node)?.action {
+        // SAFETY: the caller's pointer, by the driver's contract.
+        Action::Free(address) => unsafe { put(dptr_out, address) },
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+/// What is not in use goes back at once; what is left is the account.
+pub(super) unsafe fn cuDeviceGraphMemTrim(call: &Call<'_>, device: CUdevice) -> Answer {
+    let mut state = call.lock();
+    state.device_mut(device)?.graph_memory.trim();
+    Ok(())
+}
+
+pub(super) unsafe fn cuDeviceGetGraphMemAttribute(
+    call: &Call<'_>,
+    device: CUdevice,
+    attr: CUgraphMem_attribute,
+    value: *mut c_void,
+) -> Answer {
+    present(value)?;
+    let memory = call.lock().device(device)?.graph_memory;
+    let answer = match attr {
+        CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT => memory.used,
+        CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => memory.used_high,
+        CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT => memory.reserved,
+        CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => memory.reserved_high,
+        _ => return Err(INVALID_VALUE),
+    };
+    // SAFETY: the caller's pointer to 64 bits, by the driver's contract.
+    unsafe { put(value.cast::<u64>(), answer) }
+}
+
+/// The high watermarks can be set back, and to nothing but zero.
+pub(super) unsafe fn cuDeviceSetGraphMemAttribute(
+    call: &Call<'_>,
+    device: CUdevice,
+    attr: CUgraphMem_attribute,
+    value: *mut c_void,
+) -> Answer {
+    present(value)?;
+    // SAFETY: the caller's pointer to 64 bits, by the driver's contract; nothing is said of its alignment.
+    let wanted = unsafe { value.cast::<u64>().read_unaligned() };
+    let mut state = call.lock();
+    let memory = &mut state.device_mut(device)?.graph_memory;
+    match (attr, wanted) {
+        (CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, 0) => memory.used_high = memory.used,
+        (CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, 0) => memory.reserved_high = memory.reserved,
+        _ => return Err(INVALID_VALUE),
+    }
+    Ok(())
+}
