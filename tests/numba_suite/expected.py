@@ -1,0 +1,136 @@
+"""What is known to pass (``expected.toml``), why the rest does not (``reasons.toml``), and how a run differs from it.
+
+``expected.toml`` is written by a run with ``--update`` and holds only what differs from "passed": it is small, and a change of it says what has
+changed. With other versions of Python or the libraries than those it was made with, tests come and go, so then only one thing is
+asked: that whatever does not pass has one of the reasons.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import sys
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from .outcome import PASSED, SKIPPED, Module, Outcome
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+HERE = Path(__file__).parent
+EXPECTED, REASONS = HERE / "expected.toml", HERE / "reasons.toml"
+LIBRARIES = ("numba-cuda", "numba", "cuda-core", "cuda-bindings", "numpy")
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why tests do not pass."""
+
+    name: str
+    gpu: str
+    """What becomes of them on a machine with a GPU: passed, skipped or failed."""
+    words: str
+    messages: tuple[str, ...]
+    tests: tuple[str, ...] = ()
+
+    def explains(self, name: str, outcome: Outcome) -> bool:
+        """Whether it is the reason of a test; that of a failure has to name the test."""
+        named = any(fnmatch.fnmatchcase(name, pattern) for pattern in self.tests)
+        said = any(re.search(message, outcome.message) for message in self.messages)
+        return said and (named or (outcome.what == SKIPPED and not self.tests))
+
+
+def reasons() -> list[Reason]:
+    read = tomllib.loads(REASONS.read_text(encoding="utf-8"))["reason"]
+    return [
+        Reason(**{key: tuple(value) if isinstance(value, list) else value for key, value in each.items()})
+        for each in read
+    ]
+
+
+def explanation(known: list[Reason], name: str, outcome: Outcome) -> Reason | None:
+    return next((reason for reason in known if reason.explains(name, outcome)), None)
+
+
+def versions() -> dict[str, str]:
+    """Of what the tests run with."""
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return {"python": python, **{library: metadata.version(library) for library in LIBRARIES}}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What ``expected.toml`` says."""
+
+    versions: dict[str, str]
+    passed: dict[str, int]
+    """How many tests pass, by module."""
+    not_passed: dict[str, tuple[str, str]]
+    """Outcome and reason's name of each other test, by its whole name."""
+
+
+def read() -> Expected:
+    if not EXPECTED.exists():
+        return Expected({}, {}, {})
+    text = tomllib.loads(EXPECTED.read_text(encoding="utf-8"))
+    rest = {each["test"]: (each["outcome"], each["reason"]) for each in text.get("not_passed", [])}
+    return Expected(text["versions"], text["passed"], rest)
+
+
+def write(modules: list[Module], known: list[Reason]) -> None:
+    """Make a run what is expected."""
+    lines = [
+        "# What becomes of numba-cuda's own tests on the simulated driver. Written by `make numba-suite UPDATE=1`.",
+        "",
+        "[versions]",
+        *(f'{name} = "{version}"' for name, version in versions().items()),
+        "",
+        "# How many tests of each module pass.",
+        "[passed]",
+        *(f'"{module.name}" = {module.count(PASSED)}' for module in modules),
+        "",
+        "# All others; reasons.toml has the reasons.",
+    ]
+    for name, outcome in not_passed(modules):
+        reason = explanation(known, name, outcome)
+        assert reason is not None, f"{name} is not explained"
+        lines += ["[[not_passed]]", f'test = "{name}"', f'outcome = "{outcome.what}"', f'reason = "{reason.name}"', ""]
+    EXPECTED.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+
+
+def not_passed(modules: list[Module]) -> list[tuple[str, Outcome]]:
+    """Each test that does not pass, by its whole name."""
+    every = ((f"{module.name}:{test}", outcome) for module in modules for test, outcome in module.tests.items())
+    return [(name, outcome) for name, outcome in every if outcome.what != PASSED]
+
+
+def differences(modules: list[Module], expected: Expected, known: list[Reason]) -> list[str]:
+    """What is wrong with a run of these modules; empty if nothing is."""
+    wrong = []
+    same = expected.versions == versions()
+    for name, outcome in not_passed(modules):
+        reason = explanation(known, name, outcome)
+        if reason is None:
+            before = "it passed before" if same and name not in expected.not_passed else "unexplained"
+            wrong.append(f"{name} {outcome.what}, {before}: {outcome.message}")
+        elif same and expected.not_passed.get(name) != (outcome.what, reason.name):
+            before = ", ".join(expected.not_passed.get(name, ("it passed",)))
+            wrong.append(f"{name} {outcome.what} ({reason.name}); before: {before}")
+    if not same:
+        return wrong
+    for module in modules:
+        if (count := expected.passed.get(module.name)) != module.count(PASSED):
+            before = "the module is new" if count is None else f"{count} were expected to"
+            wrong.append(f"{module.name}: {module.count(PASSED)} tests pass, {before}")
+    names = {module.name for module in modules}
+    now = {name for name, _ in not_passed(modules)}
+    wrong += [
+        f"{name} is said to have {outcome} ({reason}), and has not"
+        for name, (outcome, reason) in expected.not_passed.items()
+        if name.partition(":")[0] in names and name not in now
+    ]
+    return wrong

@@ -1,0 +1,149 @@
+"""The runner itself, over small modules of its own. What it says of numba's is `make numba-suite`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from numba_suite import expected, outcome
+from numba_suite.expected import Expected, Reason, differences
+from numba_suite.outcome import FAILED, PASSED, SKIPPED, Module, Outcome
+from numba_suite.table import markdown
+
+MODULES = {
+    "plain": """
+        import unittest
+        class Test(unittest.TestCase):
+            def test_good(self):
+                pass
+            def test_bad(self):
+                with self.subTest(number=1):
+                    self.assertEqual(1, 2)
+            @unittest.skip("not today")
+            def test_skipped(self):
+                pass
+            @unittest.expectedFailure
+            def test_known(self):
+                self.fail("as ever")
+        """,
+    "crashing": """
+        import os, signal, unittest
+        class Test(unittest.TestCase):
+            def test_1(self):
+                pass
+            def test_2(self):
+                os.kill(os.getpid(), signal.SIGSEGV)
+            def test_3(self):
+                pass
+        """,
+    "hanging": """
+        import threading, unittest
+        class Test(unittest.TestCase):
+            def test_1(self):
+                threading.Event().wait()
+        """,
+    "broken": "import no_such_module",
+    "absent": "import pytest; pytest.skip('not here', allow_module_level=True)",
+    "empty": "",
+}
+
+RUN = """
+import sys
+from pathlib import Path
+from numba_suite import pool
+pool.TESTS, pool.FORKED_WITH = "of_numba.test_", ("pytest",)
+for module in pool.run(sys.argv[2:], Path(sys.argv[1]), at_a_time=2, limit=10.0):
+    for name, outcome in sorted(module.tests.items()):
+        print(module.name, name, outcome.what, outcome.message, sep="; ")
+"""
+
+
+def test_what_becomes_of_modules(tmp_path: Path) -> None:
+    """In a process of its own: pytest's has threads, and a driver."""
+    package = tmp_path / "of_numba"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    for name, text in MODULES.items():
+        (package / f"test_{name}.py").write_text(textwrap.dedent(text))
+    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[1])])
+    command = [sys.executable, "-c", RUN, str(tmp_path / "logs"), *MODULES]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True)
+    assert sorted(done.stdout.splitlines()) == [
+        "absent; (the module); skipped; not here",
+        "broken; (the module); failed; ModuleNotFoundError: No module named 'no_such_module'",
+        "crashing; Test.test_1; passed; ",
+        "crashing; Test.test_2; failed; crashed: SIGSEGV",
+        "crashing; Test.test_3; failed; not run: the process ended in Test.test_2 (crashed: SIGSEGV)",
+        "empty; (the module); failed; no tests were found in it",
+        "hanging; Test.test_1; timed out; timed out after 10 s",
+        "plain; Test.test_bad; failed; AssertionError: 1 != 2",
+        "plain; Test.test_good; passed; ",
+        "plain; Test.test_known; passed; ",
+        "plain; Test.test_skipped; skipped; not today",
+    ]
+    assert "wait" in (tmp_path / "logs" / "hanging.log").read_text(), "the log says where it hung"
+
+
+LACKS = Reason("lacks a thing", "passed", "it is not there", ("not there",), ("m:T.lacking",))
+ABSENT = Reason("elsewhere", "skipped", "not for here", ("not today",))
+KNOWN = [LACKS, ABSENT]
+
+
+def results(**tests: tuple[str, str]) -> list[Module]:
+    return [Module("m", {f"T.{name}": Outcome(*each) for name, each in tests.items()})]
+
+
+AS_EXPECTED = results(good=(PASSED, ""), lacking=(FAILED, "Error: not there"), off=(SKIPPED, "not today"))
+
+
+@pytest.fixture
+def before() -> Expected:
+    rest = {"m:T.lacking": (FAILED, LACKS.name), "m:T.off": (SKIPPED, ABSENT.name)}
+    return Expected(expected.versions(), {"m": 1}, rest)
+
+
+def test_a_run_as_expected_differs_in_nothing(before: Expected) -> None:
+    assert differences(AS_EXPECTED, before, KNOWN) == []
+
+
+@pytest.mark.parametrize(
+    ("tests", "said"),
+    [
+        ({"good": (FAILED, "Error: oh")}, "m:T.good failed, it passed before: Error: oh"),
+        ({"good": (SKIPPED, "not today")}, "m:T.good skipped (elsewhere); before: it passed"),
+        ({"lacking": (FAILED, "Error: another")}, "m:T.lacking failed, unexplained: Error: another"),
+        (
+            {"lacking": (outcome.TIMED_OUT, "timed out after 3 s")},
+            "m:T.lacking timed out, unexplained: timed out after 3 s",
+        ),
+        ({"lacking": (PASSED, "")}, "m:T.lacking is said to have failed (lacks a thing), and has not"),
+        ({"more": (PASSED, "")}, "m: 2 tests pass, 1 were expected to"),
+    ],
+)
+def test_every_difference_is_said(before: Expected, tests: dict[str, tuple[str, str]], said: str) -> None:
+    now = {name.removeprefix("T."): (each.what, each.message) for name, each in AS_EXPECTED[0].tests.items()}
+    assert said in differences(results(**{**now, **tests}), before, KNOWN)
+
+
+def test_with_other_versions_every_failure_still_needs_a_reason(before: Expected) -> None:
+    other = Expected({**before.versions, "numba": "0.1"}, before.passed, before.not_passed)
+    assert differences(results(new=(SKIPPED, "not today")), other, KNOWN) == []
+    assert differences(results(new=(FAILED, "Error: oh")), other, KNOWN) == ["m:T.new failed, unexplained: Error: oh"]
+
+
+def test_a_failure_is_explained_only_by_its_name() -> None:
+    assert expected.explanation(KNOWN, "m:T.lacking", Outcome(FAILED, "not there")) is LACKS
+    assert expected.explanation(KNOWN, "m:T.other", Outcome(FAILED, "not there")) is None
+    assert expected.explanation(KNOWN, "m:T.other", Outcome(FAILED, "not today")) is None
+
+
+def test_the_table_counts_what_a_gpu_would_run() -> None:
+    text = markdown(AS_EXPECTED, KNOWN)
+    assert "**1 of 2 tests that a machine with a GPU passes, pass here: 50.0 %.**" in text
+    assert "| `m:T.lacking` | lacks a thing |" in text
+    assert "| m | 1 | 1 | 1 |  |" in text
