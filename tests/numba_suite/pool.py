@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import importlib
 import os
 import signal
@@ -34,6 +35,8 @@ def run(names: list[str], logs: Path, at_a_time: int, limit: float) -> Iterator[
     logs.mkdir(parents=True, exist_ok=True)
     for module in FORKED_WITH:
         importlib.import_module(module)
+    # What was imported need not be looked through by each collection of each process.
+    gc.freeze()
     waiting, running = list(reversed(names)), dict[int, str]()
     try:
         while waiting or running:

@@ -91,7 +91,8 @@ def test_what_becomes_of_modules(tmp_path: Path) -> None:
 
 LACKS = Reason("lacks a thing", "passed", "it is not there", ("not there",), ("m:T.lacking",))
 ABSENT = Reason("elsewhere", "skipped", "not for here", ("not today",))
-KNOWN = [LACKS, ABSENT]
+RIGHTS = Reason("rights", "skipped", "a user may do everything", ("as root",), varies=True)
+KNOWN = [LACKS, ABSENT, RIGHTS]
 
 
 def results(**tests: tuple[str, str]) -> list[Module]:
@@ -121,13 +122,24 @@ def test_a_run_as_expected_differs_in_nothing(before: Expected) -> None:
             {"lacking": (outcome.TIMED_OUT, "timed out after 3 s")},
             "m:T.lacking timed out, unexplained: timed out after 3 s",
         ),
-        ({"lacking": (PASSED, "")}, "m:T.lacking is said to have failed (lacks a thing), and has not"),
+        ({"lacking": (PASSED, "")}, "m:T.lacking passes, or is no more; it is said to have failed (lacks a thing)"),
         ({"more": (PASSED, "")}, "m: 2 tests pass, 1 were expected to"),
     ],
 )
 def test_every_difference_is_said(before: Expected, tests: dict[str, tuple[str, str]], said: str) -> None:
     now = {name.removeprefix("T."): (each.what, each.message) for name, each in AS_EXPECTED[0].tests.items()}
     assert said in differences(results(**{**now, **tests}), before, KNOWN)
+
+
+def test_what_is_a_matter_of_the_machine_may_pass(before: Expected) -> None:
+    root = Expected(before.versions, before.passed, {**before.not_passed, "m:T.rights": (SKIPPED, RIGHTS.name)})
+    now = {name.removeprefix("T."): (each.what, each.message) for name, each in AS_EXPECTED[0].tests.items()}
+    assert differences(results(**now, rights=(SKIPPED, "as root")), root, KNOWN) == []
+    assert differences(results(**now, rights=(PASSED, "")), root, KNOWN) == []
+    assert differences(results(**now, rights=(FAILED, "Error: oh")), root, KNOWN) == [
+        "m:T.rights failed, unexplained: Error: oh"
+    ]
+    assert differences(results(**now), root, KNOWN) == ["m: 1 tests pass, 2 were expected to"]
 
 
 def test_with_other_versions_every_failure_still_needs_a_reason(before: Expected) -> None:
