@@ -11,32 +11,11 @@
 //! contiguous both ways. A zero stride on a longer axis is *not* contiguous, also where one copy would fetch all bytes:
 //! that is what broadcasting makes, and a consumer that is told "C-contiguous" reads on past the single element.
 
-use crate::{Error, Result};
-use smallvec::SmallVec;
+use crate::{Dims, Error, Result, Strides};
 use std::{fmt, ops::Range};
 
 /// The most dimensions that a [`Layout`] can have; NumPy's limit.
 pub const MAX_RANK: usize = 64;
-
-/// Dimensions kept without a heap allocation. Six covers batches of volumes with channels, and leaves a layout at 120 bytes.
-const INLINE: usize = 6;
-
-/// A shape under construction: the length of each dimension.
-///
-/// ```
-/// let mut shape = cuarray::Dims::new();
-/// shape.push(3);
-/// assert_eq!(shape.as_slice(), &[3]);
-/// ```
-pub type Dims = SmallVec<[usize; INLINE]>;
-
-/// Strides under construction: the bytes to step for each dimension.
-///
-/// ```
-/// let strides: cuarray::Strides = [-16, 4].into_iter().collect();
-/// assert_eq!(strides.len(), 2);
-/// ```
-pub type Strides = SmallVec<[isize; INLINE]>;
 
 /// Shape, byte strides and item size of an array (clauses I2 and I8), checked together.
 ///
@@ -321,8 +300,7 @@ fn next_stride(step: &mut isize, length: usize) -> isize {
 #[inline]
 fn c_strides(shape: &[usize], itemsize: usize) -> Strides {
     let rank = shape.len();
-    let mut strides =
-        if rank <= INLINE { Strides::from_buf_and_len([0; INLINE], rank) } else { Strides::from_elem(0, rank) };
+    let mut strides = Strides::repeat(0, rank);
     let mut step = itemsize as isize;
     for (stride, &length) in strides.iter_mut().zip(shape).rev() {
         *stride = next_stride(&mut step, length);

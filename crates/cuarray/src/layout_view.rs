@@ -122,7 +122,7 @@ impl Layout {
             Error::argument(format!("cannot broadcast an array of shape {} to {}", Tuple(self.shape()), Tuple(shape)))
         };
         let added = shape.len().checked_sub(self.rank()).ok_or_else(refused)?;
-        let mut strides: Strides = SmallVec::from_elem(0, added);
+        let mut strides = Strides::repeat(0, added);
         for ((&old, &stride), &new) in self.shape().iter().zip(self.strides()).zip(&shape[added..]) {
             match old {
                 // An axis of length 1 keeps no stride worth having where it is repeated.
@@ -237,7 +237,7 @@ impl Layout {
         }
         let mut axes: Dims = (0..self.rank()).collect();
         axes.sort_by_key(|&axis| std::cmp::Reverse(self.strides()[axis].unsigned_abs()));
-        let mut strides: Strides = SmallVec::from_elem(0, self.rank());
+        let mut strides = Strides::repeat(0, self.rank());
         let mut step = self.itemsize() as isize;
         for &axis in axes.iter().rev() {
             strides[axis] = step;

@@ -52,6 +52,7 @@
 //! # Ok::<(), cuarray::Error>(())
 //! ```
 
+mod axes;
 pub mod c_interface;
 mod descr;
 #[cfg_attr(not(feature = "python"), allow(dead_code))]
@@ -77,13 +78,14 @@ mod typestr;
 mod version;
 mod view;
 
+pub use axes::{Axes, Dims, Strides};
 pub use c_interface::CArray;
 pub use descr::{Descr, Field, FieldType};
 pub use driver::{Context, Device, Driver, Event, Stream};
 pub use element::{Bool8, Complex, Element};
 pub use error::{Error, Result};
 pub use interface::{DevicePtr, Interface};
-pub use layout::{Dims, Layout, MAX_RANK, Strides};
+pub use layout::{Layout, MAX_RANK};
 pub use layout_index::{Index, Slice};
 pub use layout_reshape::Order;
 pub use layout_view::View;

@@ -52,7 +52,7 @@ fn field_type(ty: &Bound<'_, PyAny>, shape: &mut Dims, depth: usize) -> Result<F
     }
     match ty.cast::<PyTuple>() {
         Ok(pair) if pair.len() == 2 => {
-            shape.extend(sub_array(&pair.get_item(1)?)?);
+            shape.extend_from_slice(&sub_array(&pair.get_item(1)?)?);
             field_type(&pair.get_item(0)?, shape, depth + 1)
         }
         _ => Ok(read_nested(ty, depth + 1)?.into()),

@@ -8,13 +8,12 @@
 //! other reads the same.
 
 use super::import::{DATA, DESCR, KEYS, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
-use crate::{Interface, Kind, StreamEntry, Strides, TypeStr, Version};
+use crate::{Axes, Interface, Kind, StreamEntry, Strides, TypeStr, Version};
 use pyo3::{
     ffi,
     prelude::*,
     types::{PyDict, PyString},
 };
-use smallvec::{Array, SmallVec};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The interface that a dictionary describes, where all its entries are inert and right.
@@ -115,13 +114,9 @@ impl<'a, 'py> Entries<'a, 'py> {
 
     /// The items of a tuple of ints, each of which fits.
     #[inline]
-    fn integers<A: Array<Item: Copy + Default + TryFrom<i64>>>(
-        &self,
-        index: usize,
-        numbers: &mut SmallVec<A>,
-    ) -> Option<()> {
+    fn integers<T: Copy + Default + TryFrom<i64>>(&self, index: usize, numbers: &mut Axes<T>) -> Option<()> {
         let tuple = self.values[index]?.as_ptr();
-        numbers.resize(length(tuple)? as usize, A::Item::default());
+        numbers.resize(length(tuple)? as usize, T::default());
         for (item, number) in numbers.iter_mut().enumerate() {
             // SAFETY: `tuple` is a tuple with more than `item` items.
             *number = integer(unsafe { ffi::PyTuple_GetItem(tuple, item as isize) })?.try_into().ok()?;

@@ -1,0 +1,161 @@
+//! [`Axes`]: a few numbers, one for each axis of an array, without a heap allocation.
+//!
+//! Shapes and strides are read, checked and thrown away in every exchange, and nearly all have few axes. They lie inline up to six,
+//! which covers batches of volumes with channels and leaves a [`Layout`](crate::Layout) at 120 bytes. The type is this crate's own,
+//! around another's: whoever uses it depends on no version of that.
+
+use smallvec::SmallVec;
+use std::{
+    fmt,
+    ops::{Deref, DerefMut},
+    slice,
+};
+
+/// How many numbers are kept inline.
+const INLINE: usize = 6;
+
+/// A shape: the length of each axis.
+///
+/// ```
+/// let mut shape = cuarray::Dims::new();
+/// shape.push(3);
+/// assert_eq!(shape.as_slice(), &[3]);
+/// ```
+pub type Dims = Axes<usize>;
+
+/// Strides: the bytes to step along each axis.
+///
+/// ```
+/// let strides: cuarray::Strides = [-16, 4].into_iter().collect();
+/// assert_eq!(strides.len(), 2);
+/// ```
+pub type Strides = Axes<isize>;
+
+/// A number for each axis of an array, to be put together; otherwise a slice.
+///
+/// ```
+/// use cuarray::Dims;
+///
+/// let mut shape = Dims::from_slice(&[2, 3]);
+/// shape.insert(0, 10);
+/// shape.extend([1]);
+/// assert_eq!(shape[..], [10, 2, 3, 1]);
+/// assert_eq!(shape.iter().product::<usize>(), 60);
+/// ```
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub struct Axes<T>(SmallVec<[T; INLINE]>);
+
+impl<T> Axes<T> {
+    /// No axes.
+    #[inline]
+    pub fn new() -> Axes<T> {
+        Axes(SmallVec::new())
+    }
+
+    /// The numbers.
+    #[inline]
+    pub fn as_slice(&self) -> &[T] {
+        &self.0
+    }
+
+    /// Adds an axis behind the others.
+    #[inline]
+    pub fn push(&mut self, number: T) {
+        self.0.push(number);
+    }
+
+    /// Adds an axis in front of the one that is at `index`.
+    ///
+    /// # Panics
+    /// If there are fewer than `index` axes.
+    pub fn insert(&mut self, index: usize, number: T) {
+        self.0.insert(index, number);
+    }
+
+    /// Takes all axes away.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl<T: Copy> Axes<T> {
+    /// These numbers.
+    #[inline]
+    pub fn from_slice(numbers: &[T]) -> Axes<T> {
+        Axes(SmallVec::from_slice(numbers))
+    }
+
+    /// `count` times the same number.
+    #[inline]
+    pub fn repeat(number: T, count: usize) -> Axes<T> {
+        // The one that is nearly always taken writes no number twice.
+        Axes(if count <= INLINE {
+            SmallVec::from_buf_and_len([number; INLINE], count)
+        } else {
+            SmallVec::from_elem(number, count)
+        })
+    }
+
+    /// Adds these numbers behind the others.
+    #[inline]
+    pub fn extend_from_slice(&mut self, numbers: &[T]) {
+        self.0.extend_from_slice(numbers);
+    }
+
+    /// Leaves the first `count` axes, or adds as many of `number` as are missing.
+    #[inline]
+    pub fn resize(&mut self, count: usize, number: T) {
+        self.0.resize(count, number);
+    }
+}
+
+impl<T> Deref for Axes<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Axes<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.0
+    }
+}
+
+impl<T: Copy> From<&[T]> for Axes<T> {
+    fn from(numbers: &[T]) -> Axes<T> {
+        Axes::from_slice(numbers)
+    }
+}
+
+impl<T> FromIterator<T> for Axes<T> {
+    #[inline]
+    fn from_iter<I: IntoIterator<Item = T>>(numbers: I) -> Axes<T> {
+        Axes(numbers.into_iter().collect())
+    }
+}
+
+impl<T> Extend<T> for Axes<T> {
+    #[inline]
+    fn extend<I: IntoIterator<Item = T>>(&mut self, numbers: I) {
+        self.0.extend(numbers);
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Axes<T> {
+    type Item = &'a T;
+    type IntoIter = slice::Iter<'a, T>;
+
+    fn into_iter(self) -> slice::Iter<'a, T> {
+        self.iter()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Axes<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_slice().fmt(f)
+    }
+}
