@@ -148,6 +148,8 @@ lint: install ## check form, lints and types; every warning is an error
 	$(call say,Rust: lints without and with Python)
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
+	$(call say,Rust: documentation)
+	RUSTDOCFLAGS='-D warnings' cargo doc --no-deps -p cuarray -p cuarray-abi -p cuarray-sim --all-features
 	$(call say,fuzz targets: format and lints)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features --all-targets -- -D warnings
@@ -157,6 +159,35 @@ lint: install ## check form, lints and types; every warning is an error
 	$(call say,Python: types and stubs)
 	$(BIN)/mypy python/cuarray/cuarray python/cuarray-sim/cuarray_sim
 	$(BIN)/python -m mypy.stubtest cuarray
+
+# The oldest Rust that builds the crates, as Cargo.toml states it.
+MSRV := $(shell sed -nE 's/^rust-version = "(.*)"/\1/p' Cargo.toml)
+
+.PHONY: msrv
+msrv: $(TOOLS) ## build the crates with the oldest Rust that they are for; rustup fetches it
+	$(call say,Rust $(MSRV))
+	rustup toolchain install $(MSRV) --profile minimal --no-self-update
+	cargo +$(MSRV) check --locked --workspace --all-features --target-dir target/msrv
+
+.PHONY: deny
+deny: ## check licences, duplicates, origins and advisories of what is built in; needs cargo-deny, and the network for the advisories
+	$(call say,dependencies)
+	cargo deny --locked --all-features check
+
+# Public items whose types are another crate's, but for PyO3 and half behind their features, and the driver's ABI.
+FOREIGN := (^|[^a-z_])(smallvec|libloading|libc|loom|proptest)::
+
+.PHONY: api
+api: ## list the crate's public items, which name no other crate's types; needs cargo-public-api and a nightly toolchain
+	$(call say,public items)
+	cargo public-api -p cuarray --features half -sss | tee target/public-api.txt
+	@if grep -E '$(FOREIGN)' target/public-api.txt; then echo 'these name types of crates that are no part of the interface' >&2; exit 1; fi
+
+.PHONY: book
+book: ## build the guide in docs/ into target/book; needs mdBook
+	$(call say,the guide)
+	mdbook build docs
+	@echo 'target/book/index.html'
 
 .PHONY: bench
 bench: install $(MEASURED) ## measure, print the figures, and put them into the documentation

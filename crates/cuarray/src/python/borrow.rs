@@ -1,7 +1,7 @@
 //! `borrow`: another library's array for work in a stream of one's own, ordered before it and after it (clauses S2, S3, X2).
 //!
 //! What is lent is an array of its own, whose default stream is the borrower's. It and every view of it can be used until the
-//! borrow ends, and then no more: [`Loan`] is what they ask. The edges are a [`Lease`]'s; the loan holds it, so
+//! borrow ends, and then no more: a `Loan` is what they ask. The edges are a [`Lease`]'s; the loan holds it, so
 //! that a borrow which nobody ends, ends when the last of those arrays goes.
 
 use super::{

@@ -5,9 +5,9 @@
 //! into the layout, without a collection between. Nothing is trusted meanwhile: no Python code runs while the dictionary is
 //! walked, the entries are owned before any of them is looked at, and every number is checked before it is narrowed.
 //!
-//! The dictionary of a host array, `__array_interface__`, has the same grammar; [`super::host`] reads it here too.
+//! The dictionary of a host array, `__array_interface__`, has the same grammar; `host.rs` reads it here too.
 //!
-//! Reading is strict: what the text does not allow is refused, with the reason. A [`Reading`] that is not strict takes what
+//! Reading is strict: what the text does not allow is refused, with the reason. A `Reading` that is not strict takes what
 //! real libraries are known to write instead, and lists what it forgave.
 
 use super::{

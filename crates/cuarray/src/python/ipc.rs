@@ -44,6 +44,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// >>> with pickle.loads(sent) as array:  # doctest: +SKIP
 /// ...     array.copy_to_host()
 /// array([2, 3, 4])
+// The text is Python's, where brackets are no links.
+#[allow(rustdoc::broken_intra_doc_links)]
 #[pyclass(frozen, weakref, name = "IpcHandle", module = "cuarray")]
 pub struct PyIpcHandle {
     /// `None` for an array that takes no bytes, which nobody needs to share.

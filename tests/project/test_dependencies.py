@@ -1,0 +1,106 @@
+"""What the crates are built from: few packages, under licences that deny.toml names. `make deny` asks more, with cargo-deny."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def metadata() -> dict[str, Any]:
+    if shutil.which("cargo") is None:
+        pytest.skip("there is no cargo here")
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--all-features"]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    return json.loads(found.stdout)
+
+
+def package(metadata: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(package for package in metadata["packages"] if package["name"] == name)
+
+
+def linked(metadata: dict[str, Any]) -> set[str]:
+    """The ids of all packages that a published crate is linked with, or built by."""
+    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
+    found = {package(metadata, name)["id"] for name in ("cuarray", "cuarray-abi", "cuarray-sim")}
+    left = list(found)
+    while left:
+        for dependency in nodes[left.pop()]["deps"]:
+            kinds = {kind["kind"] for kind in dependency["dep_kinds"]}
+            if kinds - {"dev"} and dependency["pkg"] not in found:
+                found.add(dependency["pkg"])
+                left.append(dependency["pkg"])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("crate", "required", "optional"),
+    [
+        ("cuarray", {"cuarray-abi", "libc", "libloading", "smallvec"}, {"half", "pyo3"}),
+        ("cuarray-sim", {"cuarray-abi", "libc"}, set()),
+        ("cuarray-abi", set(), set()),
+    ],
+)
+def test_a_crate_needs_little(metadata: dict[str, Any], crate: str, required: set[str], optional: set[str]) -> None:
+    dependencies = [each for each in package(metadata, crate)["dependencies"] if each["kind"] is None]
+    assert {each["name"] for each in dependencies if not each["optional"]} == required
+    assert {each["name"] for each in dependencies if each["optional"]} == optional
+
+
+def permitted(expression: str, allowed: set[str]) -> bool:
+    """Whether an SPDX expression can be met by allowed licences alone."""
+    while (group := re.search(r"\(([^()]*)\)", expression)) is not None:
+        met = "met" if permitted(group[1], allowed) else "unmet"
+        expression = expression[: group.start()] + met + expression[group.end() :]
+    offers = expression.replace("/", " OR ").split(" OR ")
+    return any({part.strip() for part in offer.split(" AND ")} <= allowed | {"met"} for offer in offers)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("A", True),
+        ("C", False),
+        ("C OR A", True),
+        ("C/A", True),
+        ("A AND C", False),
+        ("(C OR A) AND B", True),
+        ("(C OR D) AND B", False),
+        ("A WITH B", False),
+    ],
+)
+def test_expressions_of_licences(expression: str, expected: bool) -> None:
+    assert permitted(expression, {"A", "B"}) is expected
+
+
+def test_licences_are_those_of_deny_toml(metadata: dict[str, Any]) -> None:
+    allowed = set(tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]["allow"])
+    ids = linked(metadata)
+    assert len(ids) > 10
+    refused = {
+        package["name"]: package["license"]
+        for package in metadata["packages"]
+        if package["id"] in ids and not permitted(package["license"] or "none", allowed)
+    }
+    assert not refused
+
+
+def test_what_is_required_of_rust_is_stated_once(metadata: dict[str, Any]) -> None:
+    for crate in ("cuarray", "cuarray-abi", "cuarray-sim"):
+        assert package(metadata, crate)["rust_version"] == "1.88"
+    assert "Rust 1.88" in (ROOT / "CONTRIBUTING.md").read_text()

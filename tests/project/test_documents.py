@@ -1,0 +1,54 @@
+"""The documents: the guide names each of its pages, and every link within the repository leads somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+DOCUMENTS = sorted(
+    path.relative_to(ROOT)
+    for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "fuzz/*.md", "python/*/*.md")
+    for path in ROOT.glob(pattern)
+    if not {"target", ".venv", "node_modules"} & set(path.relative_to(ROOT).parts)
+)
+CODE = re.compile(r"^ *(```|~~~).*?^ *\1", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(?<!!)\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)")
+
+
+def prose(path: Path) -> str:
+    return re.sub(r"`[^`\n]*`", "", CODE.sub("", path.read_text(encoding="utf-8")))
+
+
+def links(path: Path) -> list[str]:
+    return [link for link in LINK.findall(prose(path)) if not re.match(r"[a-z]+:", link)]
+
+
+def anchors(path: Path) -> set[str]:
+    """As GitHub and mdBook name headings."""
+    headings = re.findall(r"^#+ +(.*?) *$", CODE.sub("", path.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_guide_names_each_page_once() -> None:
+    pages = links(DOCS / "SUMMARY.md")
+    assert len(pages) == len(set(pages))
+    assert set(pages) == {path.name for path in DOCS.glob("*.md")} - {"SUMMARY.md"}
+
+
+def test_there_are_documents() -> None:
+    assert {Path("README.md"), Path("docs/ordering.md"), Path("examples/README.md")} <= set(DOCUMENTS)
+    assert "ordering.md" in links(DOCS / "introduction.md")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=str)
+def test_links_lead_somewhere(document: Path) -> None:
+    for link in links(ROOT / document):
+        target, _, anchor = link.partition("#")
+        path = (ROOT / document).parent / target if target else ROOT / document
+        assert path.exists(), f"{document} has a link to {link}"
+        if anchor and path.suffix == ".md":
+            assert anchor in anchors(path), f"{document} has a link to {link}, and there is no such heading"
