@@ -7,12 +7,18 @@ use super::*;
 use crate::ptx::Image;
 use crate::ptx::load as load_image;
 
-/// What numba-cuda made of a matrix product, of `print` with local memory, of `sin`, `exp` and `pow`, and of a debug build.
-const MODULES: [&str; 4] = [
+/// What numba-cuda made of a matrix product, of `print` with local memory, of `sin`, `exp` and `pow`, and of a debug build; what NVRTC
+/// made of reductions, virtual functions and recursion; and of the differential tests' kernels some of each family.
+const MODULES: [&str; 9] = [
     include_str!("modules/matmul.ptx"),
     include_str!("modules/local.ptx"),
     include_str!("modules/sincos.ptx"),
     include_str!("modules/dbg.ptx"),
+    include_str!("modules/nvrtc.ptx"),
+    include_str!("modules/families.ptx"),
+    include_str!("modules/memory.ptx"),
+    include_str!("modules/threads.ptx"),
+    include_str!("modules/shapes.ptx"),
 ];
 
 /// What is put in where something is taken out.
@@ -121,11 +127,11 @@ fn launch(program: &Program, kernel: u32) {
     });
 }
 
-#[test]
-fn changed_modules_never_crash() {
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
+/// Loads and launches so many changed modules, the same ones for the same seed.
+fn storm(seed: u64, rounds: usize) {
+    let mut random = Random(seed);
     let (mut loaded, mut refused) = (0, 0);
-    for round in 0..1200 {
+    for round in 0..rounds {
         let source = MODULES[round % MODULES.len()];
         let text = mutated(source, &mut random);
         let image = Image { modules: vec![(String::new(), text)], max_registers: 0 };
@@ -144,7 +150,21 @@ fn changed_modules_never_crash() {
         }
     }
     // Both must happen, or the changes test nothing.
-    assert!(loaded > 100 && refused > 100, "{loaded} loaded, {refused} refused");
+    assert!(loaded > rounds / 12 && refused > rounds / 12, "{loaded} loaded, {refused} refused");
+}
+
+#[test]
+fn changed_modules_never_crash() {
+    storm(0x2545_f491_4f6c_dd1d, 1800);
+}
+
+/// Run by hand: `cargo test --release -p cuarray-sim --lib -- --ignored changed_modules`.
+#[test]
+#[ignore = "takes minutes"]
+fn changed_modules_never_crash_for_long() {
+    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64);
+    println!("seed {seed}");
+    storm(seed | 1, 200_000);
 }
 
 #[test]
