@@ -61,6 +61,11 @@ fn layout() {
     run("layout", 40_000, cuarray_fuzz::layout::check);
 }
 
+#[test]
+fn ptx() {
+    run("ptx", 200, cuarray_fuzz::ptx::check);
+}
+
 /// One test, since both halves look at one interpreter: no input breaks a promise, and the same inputs over and over take no
 /// more memory than they took once.
 #[cfg(feature = "python")]

@@ -357,8 +357,44 @@ def stacks() -> Iterator[Access]:
     )
 
 
+def hints() -> Iterator[Access]:
+    """Addresses in other spaces, and what changes nothing that a thread could see."""
+    text = (
+        "mov.u64 u, area; cvta.shared.u64 v, u; isspacep.shared p, v; isspacep.global q, v; selp.u32 x, 1, 0, p;"
+        "selp.u32 y, 2, 0, q; or.b32 x, x, y; isspacep.global p, own; isspacep.local q, own; selp.u32 y, 4, 0, p;"
+        "or.b32 x, x, y; selp.u32 y, 8, 0, q; or.b32 x, x, y; cvta.to.shared.u64 w64, v; sub.u64 w64, w64, u;"
+        "cvt.u64.u32 d, x; add.u64 d, d, w64; st.global.u64 [own], d;"
+    )
+    yield Access("address_spaces", text, each(lambda _: 5), outside=AREA)
+    text = (
+        "ldu.global.u64 d, [own]; prefetch.global.L1 [own]; prefetch.global.L2::evict_last [own]; prefetchu.L1 [own];"
+        "applypriority.global.L2::evict_normal [own], 128; membar.gl; fence.acq_rel.gpu; fence.sc.cta; nanosleep.u32 20;"
+        "pmevent 3; add.u64 d, d, 1; st.global.u64 [own], d;"
+    )
+    yield Access("hints", text, each(lambda word: word + 1))
+    text = (
+        "ld.global.u64 d, [own]; bar.sync 0; setp.ne.u32 p, t, 0; @p bra OTHERS; discard.global.L2 [all], 128; OTHERS:"
+        "bar.sync 0; add.u64 d, d, 2; st.global.u64 [own], d;"
+    )
+    yield Access("discard", text, each(lambda word: word + 2), since=80)
+    text = (
+        "mov.u64 u, area; mapa.shared::cluster.u64 v, u, 0; sub.u64 d, v, u; barrier.sync 0; griddepcontrol.wait;"
+        "griddepcontrol.launch_dependents; st.global.u64 [own], d;"
+    )
+    yield Access("cluster_of_one", text, each(lambda _: 0), since=90, outside=AREA)
+
+
 CASES = [
-    *(*loads(), *integer_atomics(), *floating_atomics(), *vector_atomics(), *wide_atomics(), *copies(), *stacks()),
+    *(
+        *hints(),
+        *loads(),
+        *integer_atomics(),
+        *floating_atomics(),
+        *vector_atomics(),
+        *wide_atomics(),
+        *copies(),
+        *stacks(),
+    ),
 ]
 
 

@@ -1,0 +1,111 @@
+//! PTX: any text as a module, and what it has of kernels launched.
+//!
+//! Through the driver's own interface, on a simulated driver that lives for one input. Nothing crashes or hangs, whatever the text
+//! is: it is refused with a log that names a line, or its kernels run, and end by themselves, by what is wrong with them, or by the
+//! launch's budget.
+
+use crate::assert_readable;
+use cuarray_sim::{Config, Sim};
+use std::ffi::{CStr, c_char, c_void};
+
+use cuarray_abi::{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+use cuarray_abi::{CUcontext, CUdeviceptr, CUfunction, CUmodule, CUresult, CUstream};
+
+/// Calls an entry point of the driver and answers its result.
+macro_rules! call {
+    ($api:expr, $symbol:ident($($arg:expr),* $(,)?)) => {{
+        let function = $api.$symbol.expect("the driver has all entry points");
+        // SAFETY: all pointers are to live variables of the types that the driver's manual asks for.
+        unsafe { function($($arg),*) }
+    }};
+}
+
+/// How a launch may end that did not do what it should.
+const FAILURES: [&str; 10] = [
+    "CUDA_ERROR_ILLEGAL_ADDRESS",
+    "CUDA_ERROR_MISALIGNED_ADDRESS",
+    "CUDA_ERROR_LAUNCH_FAILED",
+    "CUDA_ERROR_ASSERT",
+    "CUDA_ERROR_HARDWARE_STACK_ERROR",
+    "CUDA_ERROR_INVALID_PC",
+    "CUDA_ERROR_ILLEGAL_INSTRUCTION",
+    "CUDA_ERROR_LAUNCH_TIMEOUT",
+    "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+    "CUDA_ERROR_INVALID_VALUE",
+];
+const BYTES: usize = 4096;
+const PARAMETERS: usize = 64;
+
+/// Loads the text, and launches its kernels until one fails, which ends the context.
+pub fn check(data: &[u8]) {
+    let mut text: Vec<u8> = data.iter().copied().filter(|byte| *byte != 0).collect();
+    text.push(0);
+    let sim = Sim::new(Config {
+        quiet: true,
+        findings: false,
+        memory: 64 << 20,
+        launch_budget: 20_000,
+        cores: 1,
+        ..Config::default()
+    });
+    let (api, _entered) = (sim.api(), sim.enter());
+    let mut context = CUcontext::NULL;
+    assert_eq!(call!(api, cuInit(0)), CUresult::CUDA_SUCCESS);
+    assert_eq!(call!(api, cuDevicePrimaryCtxRetain(&mut context, 0)), CUresult::CUDA_SUCCESS);
+    assert_eq!(call!(api, cuCtxSetCurrent(context)), CUresult::CUDA_SUCCESS);
+    let mut module = CUmodule::NULL;
+    let mut log = [0 as c_char; 2048];
+    let mut options = [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len())];
+    let loaded =
+        call!(api, cuModuleLoadDataEx(&mut module, text.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr()));
+    if loaded == CUresult::CUDA_SUCCESS {
+        launch_all(&api, module);
+    } else {
+        let name = loaded.name().unwrap_or_default();
+        // SAFETY: the driver ends the log with a zero byte, inside of the buffer.
+        let log = unsafe { CStr::from_ptr(log.as_ptr()) }.to_string_lossy();
+        match name {
+            "CUDA_ERROR_INVALID_PTX" | "CUDA_ERROR_NOT_SUPPORTED" => {
+                log.lines().for_each(assert_readable);
+                assert!(log.contains("line "), "{log}");
+            }
+            "CUDA_ERROR_INVALID_IMAGE" | "CUDA_ERROR_NO_BINARY_FOR_GPU" | "CUDA_ERROR_OUT_OF_MEMORY" => {}
+            other => panic!("loading answers {other}: {log}"),
+        }
+    }
+    assert_eq!(call!(api, cuDevicePrimaryCtxRelease_v2(0)), CUresult::CUDA_SUCCESS);
+}
+
+/// Launches each kernel over a buffer, to which some of its parameters point.
+fn launch_all(api: &cuarray_abi::Api, module: CUmodule) {
+    let mut address: CUdeviceptr = 0;
+    if call!(api, cuMemAlloc_v2(&mut address, BYTES)) != CUresult::CUDA_SUCCESS {
+        return;
+    }
+    let mut count = 0;
+    assert_eq!(call!(api, cuModuleGetFunctionCount(&mut count, module)), CUresult::CUDA_SUCCESS);
+    let mut functions = vec![CUfunction::NULL; count as usize];
+    assert_eq!(call!(api, cuModuleEnumerateFunctions(functions.as_mut_ptr(), count, module)), CUresult::CUDA_SUCCESS);
+    for function in functions {
+        let mut words = [8_u64; 1 << 13];
+        words.iter_mut().step_by(3).for_each(|word| *word = address);
+        let mut parameters = Vec::new();
+        for index in 0.. {
+            let (mut offset, mut size) = (0, 0);
+            if call!(api, cuFuncGetParamInfo(function, index, &mut offset, &mut size)) != CUresult::CUDA_SUCCESS {
+                break;
+            }
+            let word = if index < PARAMETERS && size <= 8 { index } else { 0 };
+            parameters.push((&raw mut words[word]).cast::<c_void>());
+        }
+        let none = std::ptr::null_mut();
+        let launched =
+            call!(api, cuLaunchKernel(function, 2, 1, 1, 33, 2, 1, 64, CUstream::NULL, parameters.as_mut_ptr(), none));
+        let result = if launched == CUresult::CUDA_SUCCESS { call!(api, cuCtxSynchronize()) } else { launched };
+        if result != CUresult::CUDA_SUCCESS {
+            assert!(FAILURES.contains(&result.name().unwrap_or_default()), "a kernel ended with {result:?}");
+            return;
+        }
+    }
+}

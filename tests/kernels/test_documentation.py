@@ -1,0 +1,60 @@
+"""The list of instructions in ``docs/kernels.md``, against the driver's source, the kernels of these tests, and the driver."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import test_divergence
+import test_instructions
+import test_memory
+import test_threads
+from running import Module
+from shapes import kernel
+
+ROOT = Path(__file__).parents[2]
+# What ends a launch, which tests of the driver's own look at; and a hint that not every device of its generation takes.
+ELSEWHERE = {"trap", "brkpt", "setmaxnreg"}
+
+
+def section(title: str) -> str:
+    text = (ROOT / "docs" / "kernels.md").read_text()
+    return text.split(f"## {title}\n")[1].split("\n## ")[0]
+
+
+def documented() -> set[str]:
+    rows = [line for line in section("Which instructions").splitlines() if line.startswith("|")]
+    # What stands in brackets explains.
+    words = re.findall(r"`([a-z0-9]+)`", " ".join(re.sub(r"\([^)]*\)", "", row) for row in rows))
+    return set(words) - {"f16", "f32", "f64", "bf16"}
+
+
+def refused() -> list[str]:
+    names = section("What is not supported").split(".\n")[0]
+    return re.findall(r"`([a-z0-9]+)`", names)
+
+
+def test_the_list_is_what_the_driver_knows() -> None:
+    source = ROOT / "crates" / "cuarray-sim" / "src" / "ptx" / "resolve" / "instruction.rs"
+    table = source.read_text().split("match instruction.opcode {")[1].split("_ =>")[0]
+    assert documented() == set(re.findall(r'"([a-z0-9]+)"', table))
+
+
+def test_every_instruction_is_in_a_kernel() -> None:
+    kernels = [test_instructions.kernel(number, case) for number, case in enumerate(test_instructions.CASES)]
+    kernels += [test_memory.kernel(case) for case in test_memory.CASES]
+    kernels += [test_threads.kernel(case) + case.outside for case in test_threads.CASES]
+    kernels += [kernel(name, program) for name, program in test_divergence.PROGRAMS.items()]
+    used = set(re.findall(r"(?:^|[;{}:\s])([a-z][a-z0-9]*)[.;\s]", " ".join(kernels)))
+    assert documented() - ELSEWHERE <= used
+
+
+@pytest.mark.parametrize("opcode", refused())
+def test_others_are_refused_by_name(simulator: str, opcode: str) -> None:
+    with pytest.raises(AssertionError, match=f"'{opcode}.sync'"):
+        Module(f".entry k() {{ {opcode}.sync; ret; }}")
