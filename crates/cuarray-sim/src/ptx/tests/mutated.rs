@@ -162,7 +162,8 @@ fn changed_modules_never_crash() {
 #[test]
 #[ignore = "takes minutes"]
 fn changed_modules_never_crash_for_long() {
-    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64);
+    let seed =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64);
     println!("seed {seed}");
     storm(seed | 1, 200_000);
 }
