@@ -26,9 +26,25 @@ use crate::{
 use std::{fmt, ops::Range};
 
 /// An address in device memory, as the driver's `CUdeviceptr` holds it.
+///
+/// ```
+/// let pointer: cuarray::DevicePtr = 0x7f00_0000_0000;
+/// # assert_ne!(pointer, 0);
+/// ```
 pub type DevicePtr = u64;
 
 /// One parsed and validated `__cuda_array_interface__`; see the example at [`Interface::new`].
+///
+/// ```
+/// use cuarray::{Interface, Layout, StreamEntry, TypeStr};
+///
+/// let interface = Interface::new(0x7f00_0000_0000, TypeStr::of::<f64>(), Layout::c_contiguous(&[10, 3], 8)?)?
+///     .with_stream(StreamEntry::PerThreadDefault)
+///     .with_read_only(true);
+/// assert_eq!((interface.shape(), interface.strides()), (&[10, 3][..], &[24, 8][..]));
+/// assert_eq!(interface.byte_range(), 0x7f00_0000_0000..0x7f00_0000_00f0);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Interface {
     layout: Layout,

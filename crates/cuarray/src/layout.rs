@@ -15,6 +15,13 @@ use crate::{Dims, Error, Result, Strides};
 use std::{fmt, ops::Range};
 
 /// The most dimensions that a [`Layout`] can have; NumPy's limit.
+///
+/// ```
+/// use cuarray::{Layout, MAX_RANK};
+///
+/// assert!(Layout::c_contiguous(&[1; MAX_RANK], 4).is_ok());
+/// assert!(Layout::c_contiguous(&[1; MAX_RANK + 1], 4).is_err());
+/// ```
 pub const MAX_RANK: usize = 64;
 
 /// Shape, byte strides and item size of an array (clauses I2 and I8), checked together.

@@ -7,6 +7,15 @@ use crate::{Dims, Error, Layout, Result, Strides, layout::Tuple};
 use smallvec::SmallVec;
 
 /// The order in which a reshape counts elements.
+///
+/// ```
+/// use cuarray::{Layout, Order};
+///
+/// let rows = Layout::c_contiguous(&[2, 3], 4)?;
+/// assert_eq!(rows.reshape(&[6], Order::C)?.map(|flat| flat.strides()[0]), Some(4)); // without a copy
+/// assert_eq!(rows.reshape(&[6], Order::F)?, None); // not without one
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// The last axis is the fastest.

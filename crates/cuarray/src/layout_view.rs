@@ -10,6 +10,15 @@ use crate::{Dims, Error, Layout, Result, Strides, layout::Tuple};
 use smallvec::SmallVec;
 
 /// A layout, and where it begins: bytes from the data pointer of what it is a view of.
+///
+/// ```
+/// use cuarray::{Index, Layout, Slice};
+///
+/// let whole = Layout::c_contiguous(&[10, 4], 4)?;
+/// let part = whole.index(&[Index::Slice(Slice { start: Some(2), stop: None, step: Some(3) })])?;
+/// assert_eq!((part.offset, part.layout.shape()), (32, &[3, 4][..]));
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     /// Bytes to add to the data pointer.

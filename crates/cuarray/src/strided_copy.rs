@@ -7,6 +7,17 @@
 //! are no multiple of each other) are walked by the caller, one box each.
 //!
 //! Pure arithmetic: nothing here knows a driver, so every plan can be tested against element-by-element copying.
+//!
+//! ```
+//! use cuarray::{Layout, strided_copy::CopyPlan};
+//!
+//! // A matrix of 100 x 200 f32 into one whose rows are padded: one box of 100 rows.
+//! let plan = CopyPlan::new(&Layout::strided(&[100, 200], &[1024, 4], 4)?, &Layout::c_contiguous(&[100, 200], 4)?)?
+//!     .expect("there is something to copy");
+//! assert_eq!((plan.width, plan.rows, plan.slices, plan.boxes()), (800, 100, 1, 1));
+//! assert_eq!((plan.dst_pitch, plan.src_pitch), (1024, 800));
+//! # Ok::<(), cuarray::Error>(())
+//! ```
 
 use crate::{Error, Layout, Result, layout::Tuple};
 use smallvec::SmallVec;
@@ -23,6 +34,17 @@ struct Axis {
 }
 
 /// A box of bytes at a fixed distance from both data pointers, and the axes along which it repeats.
+///
+/// ```
+/// use cuarray::{Layout, strided_copy::CopyPlan};
+///
+/// // A reversed source: no box goes backwards in one array and forwards in the other, so each row is one.
+/// let (to, from) = (Layout::c_contiguous(&[3, 8], 1)?, Layout::strided(&[3, 8], &[-8, 1], 1)?);
+/// let plan = CopyPlan::new(&to, &from)?.expect("there is something to copy");
+/// assert!(plan.is_runs());
+/// assert_eq!(plan.starts().collect::<Vec<_>>(), [(0, 0), (8, -8), (16, -16)]);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyPlan {
     /// Bytes from the destination's data pointer to the first box (not zero where axes were turned round).

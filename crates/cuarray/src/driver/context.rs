@@ -24,6 +24,23 @@ use std::{
 ///
 /// One from [`Device::primary_context`] is retained while anybody holds it. One from [`Driver::current_context`] is
 /// borrowed: whoever made it may destroy it, and calls in it then fail with the driver's error.
+///
+/// ```
+/// # use cuarray::Driver;
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.device(0)?.primary_context()?;
+/// assert_eq!(context.device()?.ordinal(), 0);
+/// let (free, total) = context.memory_info()?;
+/// assert!(free <= total);
+/// context.synchronize()?; // waits for all work in all its streams
+/// assert_eq!(driver.default_context()?, context); // device 0's, where the thread has no current one
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Context {
     driver: Driver,
@@ -53,6 +70,18 @@ impl Driver {
     ///
     /// The latter is retained once and for as long as the driver is held, so that it is not made and unmade at each
     /// use.
+    ///
+    /// ```
+    /// # use cuarray::Driver;
+    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
+    /// assert_eq!(driver.default_context()?, driver.device(0)?.primary_context()?);
+    /// # Ok(()) }
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn default_context(&self) -> Result<Context> {
         if let Some(context) = self.current_context()? {
             return Ok(context);
@@ -265,6 +294,22 @@ impl fmt::Debug for Context {
 }
 
 /// A context is current for this thread while this lives; from [`Context::push`].
+///
+/// ```
+/// # use cuarray::Driver;
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.device(0)?.primary_context()?;
+/// let current = context.push()?;
+/// // ... calls of the driver's own that work in the current context ...
+/// drop(current);
+/// assert!(driver.current_context()?.is_none());
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 #[must_use = "the context is popped when this is dropped"]
 pub struct Current<'a> {
     state: &'a ContextState,

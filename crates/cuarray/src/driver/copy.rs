@@ -41,6 +41,21 @@ use std::{ffi::c_void, ptr::null_mut};
 
 /// Copies `len` bytes from the host to the device.
 ///
+/// ```
+/// # use cuarray::{Driver, driver::{Allocation, copy}};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.default_context()?;
+/// let (memory, host) = (Allocation::device(&context, 4)?, [1u8, 2, 3, 4]);
+/// // SAFETY: both have 4 bytes; the call returns when the host's may be used again.
+/// unsafe { copy::copy_host_to_device(&context, memory.device_ptr(), host.as_ptr(), 4, None) }?;
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+///
 /// # Safety
 /// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
 /// writes `src` at the same time. `stream` belongs to `context`.
@@ -68,6 +83,27 @@ pub unsafe fn copy_host_to_device(
 
 /// Copies `len` bytes from the device to the host.
 ///
+/// ```
+/// # use cuarray::{Driver, Stream, driver::{Allocation, copy, fill}};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.default_context()?;
+/// let stream = Stream::new(&context)?;
+/// let (memory, mut host) = (Allocation::device(&context, 4)?, [0u8; 4]);
+/// // SAFETY: both have 4 bytes, and nothing looks at the host's before the stream is synchronized.
+/// unsafe {
+///     fill::fill_bytes(&context, memory.device_ptr(), &[7], 4, Some(&stream))?;
+///     copy::copy_device_to_host(&context, host.as_mut_ptr(), memory.device_ptr(), 4, Some(&stream))?;
+/// }
+/// stream.synchronize()?;
+/// assert_eq!(host, [7; 4]);
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+///
 /// # Safety
 /// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
 /// writes `src` at the same time. `stream` belongs to `context`.
@@ -94,6 +130,25 @@ pub unsafe fn copy_device_to_host(
 }
 
 /// Copies `len` bytes within the device. The two ranges do not overlap. Between devices, [`copy_peer`] does.
+///
+/// ```
+/// # use cuarray::{Driver, driver::{Allocation, copy, fill}};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.default_context()?;
+/// let memory = Allocation::device(&context, 8)?;
+/// let (first, second) = (memory.device_ptr(), memory.device_ptr() + 4);
+/// // SAFETY: the two halves of the memory have 4 bytes each.
+/// unsafe {
+///     fill::fill_bytes(&context, first, &[7], 4, None)?;
+///     copy::copy_device_to_device(&context, second, first, 4, None)?;
+/// }
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 ///
 /// # Safety
 /// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
@@ -124,6 +179,24 @@ pub unsafe fn copy_device_to_device(
 ///
 /// Without a stream, the copy comes after all earlier and before all later work of both contexts; the host does not wait.
 ///
+/// ```
+/// # use cuarray::{Driver, driver::{Allocation, copy, fill}};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let (one, other) = (driver.device(0)?.primary_context()?, driver.device(1)?.primary_context()?);
+/// let (from, to) = (Allocation::device(&one, 4)?, Allocation::device(&other, 4)?);
+/// // SAFETY: both have 4 bytes.
+/// unsafe {
+///     fill::fill_bytes(&one, from.device_ptr(), &[7], 4, None)?;
+///     copy::copy_peer((&other, to.device_ptr()), (&one, from.device_ptr()), 4, None)?;
+/// }
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config { devices: 2, ..Default::default() });
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+///
 /// # Safety
 /// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
 /// writes `src` at the same time. Each context is of the device that its address is on.
@@ -149,6 +222,13 @@ pub unsafe fn copy_peer(
 }
 
 /// Where one side of a [`Copy3d`] begins.
+///
+/// ```
+/// use cuarray::driver::copy::CopyAddress;
+///
+/// let mut host = [0u8; 4];
+/// assert_ne!(CopyAddress::Host(host.as_mut_ptr()), CopyAddress::Device(0x7f00_0000_0000));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyAddress {
     /// In the host's memory.
@@ -158,6 +238,14 @@ pub enum CopyAddress {
 }
 
 /// One side of a [`Copy3d`].
+///
+/// ```
+/// use cuarray::driver::copy::{CopyAddress, CopySide};
+///
+/// // Every second row of a matrix whose rows take 512 bytes; it is one slice, so its pitch is never used.
+/// let side = CopySide { address: CopyAddress::Device(0x7f00_0000_0000), pitch: 1024, slice_pitch: 1024 * 100 };
+/// # assert_eq!(side.pitch, 1024);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopySide {
     /// The first byte.
@@ -169,6 +257,29 @@ pub struct CopySide {
 }
 
 /// A box of bytes to copy: `depth` slices of `height` rows of `width` bytes.
+///
+/// ```
+/// # use cuarray::{Driver, driver::{Allocation, copy::{Copy3d, CopyAddress, CopySide}}};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.default_context()?;
+/// let (memory, mut host) = (Allocation::device(&context, 16)?, [0u8; 4]);
+/// let corner = Copy3d {
+///     // Two rows of two bytes from a matrix of 4 x 4 ...
+///     src: CopySide { address: CopyAddress::Device(memory.device_ptr()), pitch: 4, slice_pitch: 16 },
+///     // ... one behind the other.
+///     dst: CopySide { address: CopyAddress::Host(host.as_mut_ptr()), pitch: 2, slice_pitch: 4 },
+///     width: 2,
+///     height: 2,
+///     depth: 1,
+/// };
+/// assert_eq!(corner.width * corner.height * corner.depth, host.len());
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy3d {
     /// Where it comes from.
@@ -188,6 +299,34 @@ pub struct Copy3d {
 /// The driver counts the distance of slices in rows. Where it is no whole number of rows, the slices are copied one by
 /// one.
 ///
+/// ```
+/// # use cuarray::{Driver, driver::{Allocation, copy::{Copy3d, CopyAddress, CopySide, copy_3d}, fill}};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.default_context()?;
+/// let (memory, mut host) = (Allocation::device(&context, 16)?, [0u8; 4]);
+/// let corner = Copy3d {
+///     // Two rows of two bytes from a matrix of 4 x 4 ...
+///     src: CopySide { address: CopyAddress::Device(memory.device_ptr()), pitch: 4, slice_pitch: 16 },
+///     // ... one behind the other.
+///     dst: CopySide { address: CopyAddress::Host(host.as_mut_ptr()), pitch: 2, slice_pitch: 4 },
+///     width: 2,
+///     height: 2,
+///     depth: 1,
+/// };
+/// // SAFETY: the rows of both sides lie within memory that has them; the call returns when the host's may be used.
+/// unsafe {
+///     fill::fill_bytes(&context, memory.device_ptr(), &[7], 16, None)?;
+///     copy_3d(&context, &corner, None)?;
+/// }
+/// assert_eq!(host, [7; 4]);
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::is_unsupported`] where rows or slices overlap (a pitch below the width, or a slice pitch below the rows'
 /// extent) or the box exceeds the address space.
@@ -203,6 +342,31 @@ pub unsafe fn copy_3d(context: &Context, copy: &Copy3d, stream: Option<&Stream>)
 }
 
 /// Copies a box of bytes whose rows and slices lie apart from the memory of one device to that of another.
+///
+/// ```
+/// # use cuarray::{Driver, driver::{Allocation, copy::{Copy3d, CopyAddress, CopySide, copy_3d_peer}, fill}};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let (one, other) = (driver.device(0)?.primary_context()?, driver.device(1)?.primary_context()?);
+/// let (from, to) = (Allocation::device(&one, 16)?, Allocation::device(&other, 4)?);
+/// let corner = Copy3d {
+///     src: CopySide { address: CopyAddress::Device(from.device_ptr()), pitch: 4, slice_pitch: 16 },
+///     dst: CopySide { address: CopyAddress::Device(to.device_ptr()), pitch: 2, slice_pitch: 4 },
+///     width: 2,
+///     height: 2,
+///     depth: 1,
+/// };
+/// // SAFETY: the rows of both sides lie within memory that has them.
+/// unsafe {
+///     fill::fill_bytes(&one, from.device_ptr(), &[7], 16, None)?;
+///     copy_3d_peer(&other, &one, &corner, None)?;
+/// }
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config { devices: 2, ..Default::default() });
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`copy_3d`].

@@ -42,6 +42,24 @@ impl Driver {
 }
 
 /// A GPU. A clone is the same device.
+///
+/// ```
+/// # use cuarray::Driver;
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// for device in driver.devices()? {
+///     let (major, minor) = device.compute_capability()?;
+///     println!("{}: {}, {major}.{minor}, {} bytes", device.ordinal(), device.name()?, device.total_memory()?);
+/// }
+/// assert_eq!(driver.devices()?.len(), driver.device_count()?);
+/// let first = driver.device(0)?;
+/// assert_eq!((first.ordinal(), first.uuid()?.len()), (0, 16));
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
     driver: Driver,

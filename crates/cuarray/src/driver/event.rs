@@ -14,6 +14,25 @@ use std::{
 ///
 /// An event that was never recorded counts as done. One can be recorded again at once: who waits for it waits for what
 /// it stood for when they asked.
+///
+/// ```
+/// # use cuarray::{Driver, Event, Stream};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.default_context()?;
+/// let (first, second) = (Stream::new(&context)?, Stream::new(&context)?);
+/// let (start, end) = (Event::new(&context, true)?, Event::new(&context, true)?);
+/// start.record(&first)?;
+/// end.record(&first)?;
+/// second.wait(&end)?; // work in the second stream waits here, and the host does not
+/// end.synchronize()?; // now it does
+/// assert!(end.is_done()? && start.elapsed_time(&end)? >= 0.0);
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 pub struct Event {
     context: Context,
     raw: CUevent,

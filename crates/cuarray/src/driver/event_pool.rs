@@ -57,6 +57,24 @@ impl EventPool<'_> {
 }
 
 /// An [`Event`] that goes back to its pool when it is dropped.
+///
+/// ```
+/// # use cuarray::{Driver, Stream};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.default_context()?;
+/// let (stream, pool) = (Stream::new(&context)?, context.event_pool());
+/// let event = pool.take()?;
+/// event.record(&stream)?;
+/// event.synchronize()?;
+/// drop(event); // it lies in the pool, for whoever takes one next
+/// assert_eq!(pool.idle(), 1);
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 pub struct PooledEvent(Event);
 
 impl Deref for PooledEvent {

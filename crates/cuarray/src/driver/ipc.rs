@@ -93,6 +93,16 @@ impl fmt::Debug for IpcMemHandle {
 }
 
 /// An allocation of another process, open in this one; closed when dropped.
+///
+/// ```no_run
+/// use cuarray::{Driver, driver::IpcMemHandle};
+///
+/// # fn received() -> [u8; 64] { [0; 64] }
+/// let context = Driver::load()?.default_context()?;
+/// let memory = IpcMemHandle::from_bytes(received()).open(&context)?; // what another process sent
+/// println!("{:#x}", memory.device_ptr()); // closed when it is dropped
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 pub struct IpcMemory {
     context: Context,
     device_ptr: CUdeviceptr,

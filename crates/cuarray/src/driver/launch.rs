@@ -125,6 +125,19 @@ pub trait Argument: sealed::Argument {}
 impl<A: sealed::Argument> Argument for A {}
 
 /// The arguments of a kernel, in the order of its parameters: a tuple of up to sixteen [`Argument`]s; `()` for none.
+///
+/// ```
+/// # use cuarray::{Acquired, AcquiredMut, Result, driver::{Function, LaunchConfig}};
+/// /// A call of `saxpy(float a, const float *x, float *y, unsigned n)`.
+/// ///
+/// /// # Safety
+/// /// `kernel` is that.
+/// unsafe fn saxpy(kernel: &Function, a: f32, x: &Acquired<'_>, y: &mut AcquiredMut<'_>, n: u32) -> Result<()> {
+///     let stream = y.stream().clone();
+///     // SAFETY: this function's contract.
+///     unsafe { kernel.launch(&stream, LaunchConfig::for_elements(n as usize, 256)?, (a, x, y, n)) }
+/// }
+/// ```
 pub trait Arguments: sealed::Arguments {}
 
 impl<A: sealed::Arguments> Arguments for A {}

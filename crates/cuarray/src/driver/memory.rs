@@ -23,6 +23,25 @@ use std::{
 };
 
 /// Where an [`Allocation`] lives and who reaches it.
+///
+/// ```
+/// # use cuarray::{Driver, Stream, driver::{Allocation, MemoryKind}};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.default_context()?;
+/// assert_eq!(Allocation::device(&context, 64)?.kind(), MemoryKind::Device);
+/// let pinned = Allocation::pinned(&context, 64)?;
+/// assert!(pinned.kind() == MemoryKind::Pinned && pinned.host_ptr().is_some());
+/// assert!(Allocation::mapped(&context, 64)?.host_ptr().is_some());
+/// assert!(Allocation::managed(&context, 64)?.host_ptr().is_some());
+/// let stream = Stream::new(&context)?;
+/// assert_eq!(Allocation::stream_ordered(&stream, 64)?.stream(), Some(&stream));
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryKind {
     /// The device's memory.

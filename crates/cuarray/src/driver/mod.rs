@@ -18,6 +18,23 @@
 //! `CUDA_ERROR_DEINITIALIZED`, and what belonged to a destroyed context is gone already: both are as good as success.
 //! Any other failure of a drop is kept, and [`Driver::take_drop_error`] gives the first.
 //!
+//! ```
+//! use cuarray::{Driver, Stream, driver::Allocation};
+//!
+//! # fn work(driver: &Driver) -> cuarray::Result<()> {
+//! let context = driver.default_context()?; // the thread's current one, or the first device's
+//! let stream = Stream::non_blocking(&context)?;
+//! let memory = Allocation::device(&context, 1 << 20)?;
+//! assert!(stream.is_done()? && memory.device_ptr() != 0);
+//! // All of them go when they are dropped, and the thread has the context it had.
+//! # Ok(()) }
+//! # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+//! # let _entered = sim.enter();
+//! # // SAFETY: the simulator is a driver.
+//! # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+//! # Ok::<(), cuarray::Error>(())
+//! ```
+//!
 //! Driver API: [the manual](https://docs.nvidia.com/cuda/cuda-driver-api/index.html).
 
 mod context;
@@ -185,6 +202,22 @@ impl Driver {
     }
 
     /// The table of entry points, for calls that this crate does not wrap.
+    ///
+    /// ```
+    /// # use cuarray::Driver;
+    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
+    /// let mut major = 0;
+    /// let query = driver.api().cuDeviceGetAttribute.expect("every driver has it");
+    /// // SAFETY: the driver writes one int.
+    /// let answer = unsafe { query(&mut major, 75, driver.device(0)?.ordinal()) };
+    /// assert!(answer.is_success() && major > 0);
+    /// # Ok(()) }
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn api(&self) -> &Api {
         &self.0.table.api
     }
@@ -205,6 +238,19 @@ impl Driver {
     }
 
     /// The first error that a drop met and could not return, if there was one; it is then forgotten.
+    ///
+    /// ```
+    /// # use cuarray::Driver;
+    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
+    /// // ... everything has been dropped ...
+    /// assert!(driver.take_drop_error().is_none(), "and nothing failed");
+    /// # Ok(()) }
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn take_drop_error(&self) -> Option<Error> {
         lock(&self.0.table.drop_error).take()
     }

@@ -136,6 +136,21 @@ impl Module {
 
     /// The names of all kernels of the module.
     ///
+    /// ```
+    /// # use cuarray::{Driver, driver::Module};
+    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
+    /// let ptx = ".version 8.0 .target sm_80 .address_size 64 .visible .entry f() { ret; } .visible .entry g() { ret; }";
+    /// let mut names = Module::load_ptx(&driver.default_context()?, ptx)?.function_names()?;
+    /// names.sort();
+    /// assert_eq!(names, ["f", "g"]);
+    /// # Ok(()) }
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A missing entry point, before CUDA 12.4.
     ///

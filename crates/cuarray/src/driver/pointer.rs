@@ -21,6 +21,20 @@ use std::{
 };
 
 /// Where the memory of an address physically is; managed memory counts as the device's.
+///
+/// ```
+/// # use cuarray::{Driver, driver::{Allocation, MemoryType, PointerAttributes}};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let memory = Allocation::pinned(&driver.default_context()?, 64)?;
+/// let known = PointerAttributes::query(driver, memory.device_ptr())?.expect("it is the driver's");
+/// assert_eq!(known.memory_type, MemoryType::Host);
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryType {
     /// The host's memory.

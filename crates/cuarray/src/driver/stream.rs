@@ -62,6 +62,20 @@ enum Keep {
 }
 
 /// What a stream does with what it is given; from [`Stream::capture_status`].
+///
+/// ```
+/// # use cuarray::{Driver, Stream, driver::CaptureStatus};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let stream = Stream::new(&driver.default_context()?)?;
+/// assert_eq!(stream.capture_status()?, CaptureStatus::None); // what it is given runs
+/// assert_eq!(stream.capture_id()?, None);
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureStatus {
     /// It runs it.
@@ -118,6 +132,22 @@ impl Stream {
     /// is.
     ///
     /// The handle 0 is taken as the legacy default stream, whose handle here is 1.
+    ///
+    /// ```
+    /// # use cuarray::{Driver, Stream};
+    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
+    /// let theirs = Stream::new(&driver.default_context()?)?; // stands for a stream of another library
+    /// // SAFETY: `theirs` outlives it.
+    /// let stream = unsafe { Stream::external(driver, theirs.handle(), None) };
+    /// assert!(!stream.is_owned());
+    /// stream.synchronize()?;
+    /// # Ok(()) }
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     ///
     /// # Safety
     /// `handle` is 0, 1, 2 or a stream of that driver's, and it lives for as long as this does: on its own or because

@@ -23,9 +23,33 @@ use cuarray_abi::CUresult;
 use std::{borrow::Cow, fmt};
 
 /// What every fallible function of this crate returns.
+///
+/// ```
+/// fn rows(layout: &cuarray::Layout) -> cuarray::Result<usize> {
+///     layout.shape().first().copied().ok_or_else(|| cuarray::Error::unsupported("a 0-d array has no rows"))
+/// }
+/// assert_eq!(rows(&cuarray::Layout::c_contiguous(&[3, 4], 4)?)?, 3);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong; see the [module](self).
+///
+/// ```
+/// use cuarray::{Driver, Error, Layout};
+///
+/// fn refused() -> Error {
+///     Layout::strided(&[3, 4], &[16], 4).unwrap_err()
+/// }
+/// assert!(refused().is_invalid_interface());
+/// assert_eq!(refused().key(), Some("strides"));
+///
+/// // Whoever acts on it asks what it is; whoever shows it has a message that says what to do.
+/// if let Err(error) = Driver::load() {
+///     assert!(error.is_driver());
+///     eprintln!("{error}");
+/// }
+/// ```
 pub struct Error(Box<ErrorKind>);
 
 #[derive(Debug)]
