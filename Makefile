@@ -30,6 +30,7 @@ MEASURED := $(VENV)/.measured
 INSTALLED := $(VENV)/.wheels
 SIM_WHEEL := dist/.cuarray-sim
 WHEEL := dist/.cuarray
+EXTENSIONS := build/extensions/.built
 
 # cargo and PyO3 take the environment's interpreter, whatever else is on the search path.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
@@ -96,9 +97,12 @@ test-rust: install ## run the Rust tests
 	    echo 'interface_dict left out: $(BIN)/python has no libpython to link against' >&2)
 
 .PHONY: test-python
-test-python: install ## run the Python tests on the simulated driver
+test-python: install $(EXTENSIONS) ## run the Python tests on the simulated driver
 	$(call say,Python tests on the simulated driver)
-	$(BIN)/python -m pytest tests --cuarray-sim --spec-coverage docs/spec-coverage.md
+	PYTHONPATH=build/extensions $(BIN)/python -m pytest tests --cuarray-sim --spec-coverage docs/spec-coverage.md
+
+.PHONY: extensions
+extensions: $(EXTENSIONS) ## build the extension modules of tests/extensions into build/extensions
 
 .PHONY: sweep
 sweep: install ## leave out each ordering call of cuarray in turn: the simulator must show it; writes docs/sweep.md
@@ -153,6 +157,9 @@ lint: install ## check form, lints and types; every warning is an error
 	$(call say,fuzz targets: format and lints)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features --all-targets -- -D warnings
+	$(call say,extension modules: format and lints)
+	cargo fmt --manifest-path examples/Cargo.toml --all --check
+	cargo clippy --manifest-path examples/Cargo.toml --target-dir target/examples --workspace --all-targets -- -D warnings
 	$(call say,Python: lints and format)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -247,6 +254,16 @@ $(WHEEL): $(SOURCES) | $(TOOLS)
 	$(call say,cuarray: extension and wheel)
 	@mkdir -p dist && rm -f dist/cuarray-*.whl
 	$(BIN)/maturin build --release --manifest-path python/cuarray/Cargo.toml --interpreter $(BIN)/python --out dist
+	@touch $@
+
+# Extension modules as others would write them: cargo builds all of them, and gives each the name by which Python imports it.
+$(EXTENSIONS): $(SOURCES) $(call sources,examples tests/extensions) $(ENVIRONMENT)
+	$(call say,extension modules)
+	cargo build --release --manifest-path examples/Cargo.toml --target-dir target/examples --workspace
+	@mkdir -p build/extensions
+	@for library in target/examples/release/lib*.so; do \
+	    name=$${library##*/lib}; cp $$library build/extensions/$${name%.so}.abi3.so; \
+	done
 	@touch $@
 
 $(INSTALLED): $(SIM_WHEEL) $(WHEEL) $(TOOLS)

@@ -54,12 +54,15 @@
 
 mod axes;
 pub mod c_interface;
+mod contiguity;
 mod descr;
 #[cfg_attr(not(feature = "python"), allow(dead_code))]
 mod dlpack;
 pub mod driver;
 mod element;
 pub mod error;
+mod guard;
+mod host_copy;
 mod interface;
 mod layout;
 mod layout_index;
@@ -70,6 +73,7 @@ pub mod order;
 mod owner;
 #[cfg(feature = "python")]
 pub mod python;
+mod rank;
 #[cfg_attr(not(feature = "python"), allow(dead_code))]
 mod repeat;
 mod stream_entry;
@@ -80,10 +84,12 @@ mod view;
 
 pub use axes::{Axes, Dims, Strides};
 pub use c_interface::CArray;
+pub use contiguity::{AnyLayout, CContiguous, FContiguous, LayoutPolicy};
 pub use descr::{Descr, Field, FieldType};
 pub use driver::{Context, Device, Driver, Event, Stream};
 pub use element::{Bool8, Complex, Element};
 pub use error::{Error, Result};
+pub use guard::{Acquired, AcquiredMut, Anywhere, Scope, Untyped};
 pub use interface::{DevicePtr, Interface};
 pub use layout::{Layout, MAX_RANK};
 pub use layout_index::{Index, Slice};
@@ -91,10 +97,11 @@ pub use layout_reshape::Order;
 pub use layout_view::View;
 pub use mask::Mask;
 pub use owner::Owner;
+pub use rank::{Ix, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn, Rank};
 pub use stream_entry::StreamEntry;
 pub use typestr::{ByteOrder, Kind, NamedType, TimeUnit, TypeStr};
 pub use version::Version;
-pub use view::{Acquired, AcquiredMut, RawView};
+pub use view::{RawView, TypedView};
 
 /// What [`element!`] expands to; not for use.
 #[doc(hidden)]

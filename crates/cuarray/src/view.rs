@@ -1,18 +1,29 @@
-//! [`RawView`]: an array that another library made, and the only way to its address: a guard that orders.
+//! [`RawView`] and [`TypedView`]: an array that another library made, and the only way to its address: a guard that orders.
 //!
-//! A view is an interface, what keeps its memory alive, and what orders work on it; the memory is *not yet ordered*, so the view
-//! does not give its address away. [`RawView::acquire`] does, through [`Acquired`]: work that is enqueued in the guard's stream
-//! while it lives comes after the producer's, and the producer's next comes after it (clauses S2 and S3). Types and ranks are
-//! for whoever wraps a view.
+//! A view is an interface, what keeps its memory alive, and what orders work on it; the memory is *not yet ordered*, so a view
+//! does not give its address away. `acquire` does, through [`Acquired`]: work that is enqueued in the guard's stream while it lives
+//! comes after the producer's, and the producer's next comes after it (clauses S2 and S3).
+//!
+//! A [`RawView`] is of any type and rank. A [`TypedView`] has been found to be of one element type, of one rank, of one layout:
+//! what its guards give needs no more checks.
+//!
+//! Where the interface names no stream, its producer has nothing pending (clause S1), and there is no stream that could be told what we
+//! do. The first stream that the view is acquired in takes that part: the view's later guards are ordered after what was
+//! done there.
 
 use crate::{
-    Error, Interface, Owner, Result, StreamEntry,
+    AnyLayout, Element, Error, Interface, IxDyn, Kind, Layout, LayoutPolicy, Owner, Rank, Result, StreamEntry,
     driver::{Context, Driver, Event, PointerAttributes, Stream},
+    guard::{Acquired, AcquiredMut, Anywhere, Visit},
     interface::DevicePtr,
-    order::{Access, Lease, Memory, Ordering, Pending},
+    layout::Tuple,
+    order::{Access, Memory, Ordering, Pending},
 };
-use smallvec::SmallVec;
-use std::sync::Arc;
+use std::{
+    fmt,
+    marker::PhantomData,
+    sync::{Arc, OnceLock},
+};
 
 /// Another library's array, kept alive, and not yet ordered.
 ///
@@ -42,10 +53,10 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug)]
 pub struct RawView {
-    interface: Interface,
-    data: Ordering,
-    mask: Option<Ordering>,
-    _owner: Option<Owner>,
+    interface: Box<Interface>,
+    data: OnceLock<Ordering>,
+    mask: OnceLock<Ordering>,
+    owner: Option<Owner>,
 }
 
 impl RawView {
@@ -55,12 +66,43 @@ impl RawView {
     /// The driver's, where the interface names a default stream and the device cannot be found whose it is.
     ///
     /// # Safety
-    /// The memory and the streams that the interface and its mask name are live for as long as the view, on their own or because
-    /// of `owner`.
+    /// The memory and the streams that the interface and its mask name are the driver's, and live for as long as the view, on
+    /// their own or because of `owner`.
     pub unsafe fn new(driver: &Driver, interface: Interface, owner: Option<Owner>) -> Result<RawView> {
-        let data = ordering(driver, &interface)?;
-        let mask = interface.mask().map(|mask| ordering(driver, mask.interface())).transpose()?;
-        Ok(RawView { interface, data, mask, _owner: owner })
+        // SAFETY: this function's contract.
+        let view = unsafe { RawView::of_boxed(Some(driver), Box::new(interface), owner) };
+        // SAFETY: as above.
+        let home = |interface: &Interface| unsafe { home(driver, interface) };
+        if let Some(home) = home(&view.interface)? {
+            view.data.get_or_init(|| Ordering::in_home(home));
+        }
+        if let Some(mask) = view.interface.mask()
+            && let Some(home) = home(mask.interface())?
+        {
+            view.mask.get_or_init(|| Ordering::in_home(home));
+        }
+        Ok(view)
+    }
+
+    /// The same, of a driver that need not be loaded yet.
+    ///
+    /// # Safety
+    /// As [`RawView::new`]; the driver is that of the streams that the view is acquired in.
+    pub(crate) unsafe fn of_boxed(driver: Option<&Driver>, interface: Box<Interface>, owner: Option<Owner>) -> RawView {
+        // What is made now, without asking the driver, need not be made when the view is acquired.
+        let data = match (driver, interface.stream().handle()) {
+            (Some(driver), Some(handle)) if handle > 2 => {
+                // SAFETY: the stream is live by this function's contract.
+                OnceLock::from(Ordering::in_home(unsafe { Stream::external(driver, handle, None) }))
+            }
+            _ => OnceLock::new(),
+        };
+        RawView { interface, data, mask: OnceLock::new(), owner }
+    }
+
+    /// The array of which somebody else knows how its work is ordered.
+    pub(crate) fn ordered(interface: Box<Interface>, data: Ordering, owner: Option<Owner>) -> RawView {
+        RawView { interface, data: OnceLock::from(data), mask: OnceLock::new(), owner }
     }
 
     /// An array over memory of ours, which it keeps: the one that `interface` describes, with `home` as its default stream. What is done
@@ -115,16 +157,19 @@ impl RawView {
             None => {}
         }
         let owner = Some(Owner::new(memory.clone()));
-        Ok(RawView { interface: interface.with_stream(entry), data, mask: None, _owner: owner })
+        Ok(RawView::ordered(Box::new(interface.with_stream(entry)), data, owner))
     }
 
     /// The same, with an event to wait for in place of the stream, and of the mask's (clause X2).
     pub(crate) fn with_events(self, data: Option<Arc<Event>>, mask: Option<Arc<Event>>) -> RawView {
-        let waiting = |ordering: Ordering, event| match event {
-            Some(event) => ordering.with_event(event),
-            None => ordering,
+        let waiting = |known: OnceLock<Ordering>, event| match event {
+            Some(event) => {
+                let known = known.into_inner().unwrap_or_else(|| Ordering::new(None, Arc::new(Pending::default())));
+                OnceLock::from(known.with_event(event))
+            }
+            None => known,
         };
-        RawView { data: waiting(self.data, data), mask: self.mask.map(|ordering| waiting(ordering, mask)), ..self }
+        RawView { data: waiting(self.data, data), mask: waiting(self.mask, mask), ..self }
     }
 
     /// What the array says of itself.
@@ -138,21 +183,16 @@ impl RawView {
     /// # Errors
     /// [`Error::is_unsupported`] where one stream captures and the other does not take part; the capture is not harmed. Whatever the
     /// driver refuses.
-    pub fn acquire(&self, stream: &Stream) -> Result<Acquired<'_>> {
-        let lease = self.lease(stream, Access::Read)?;
-        Ok(Acquired { view: self, lease })
+    pub fn acquire<'v>(&'v self, stream: &'v Stream) -> Result<Acquired<'v>> {
+        Ok(Acquired::new(Visit::begin(self, stream, Access::Read, Anywhere)?))
     }
 
     /// The same for work that writes.
     ///
     /// # Errors
     /// Also where the array is read-only.
-    pub fn acquire_mut(&mut self, stream: &Stream) -> Result<AcquiredMut<'_>> {
-        if self.interface.is_read_only() {
-            return Err(Error::unsupported("the array is read-only, and was to be written"));
-        }
-        let lease = self.lease(stream, Access::Write)?;
-        Ok(AcquiredMut { view: self, lease })
+    pub fn acquire_mut<'v>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v>> {
+        Ok(AcquiredMut::new(Visit::begin(self, stream, Access::Write, Anywhere)?))
     }
 
     /// The address, in no order with anything.
@@ -163,25 +203,106 @@ impl RawView {
         self.interface.data()
     }
 
-    fn lease(&self, stream: &Stream, access: Access) -> Result<Lease> {
-        let mut data: SmallVec<[(Ordering, Access); 2]> = SmallVec::new();
-        data.push((self.data.clone(), access));
-        data.extend(self.mask.iter().map(|mask| (mask.clone(), Access::Read)));
-        Lease::begin(data, stream)
+    /// The array as one of that element type, rank and layout, once they are found to be so.
+    ///
+    /// Elements are of the type if their type string, byte order and fields are. What the interface leaves open is taken as the
+    /// type: void without fields, of the same size, as which bfloat16 travels.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`]: they are not, or the array has a mask. The message says what is expected and what there is.
+    ///
+    /// ```
+    /// # use cuarray::{CContiguous, Driver, Interface, Ix1, Layout, RawView, Stream, TypeStr, driver::Allocation};
+    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
+    /// # let context = driver.default_context()?;
+    /// # let memory = Allocation::device(&context, 16)?;
+    /// # let layout = Layout::c_contiguous(&[4], 4)?;
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), layout)?;
+    /// # // SAFETY: the memory lives as long as the views.
+    /// # let raw = || unsafe { RawView::new(driver, interface.clone(), None) };
+    /// let view = raw()?.typed::<f32, Ix1, CContiguous>()?;
+    /// let [length] = view.shape();
+    /// assert_eq!(length, 4);
+    /// let error = raw()?.typed::<f64, Ix1, CContiguous>().unwrap_err();
+    /// assert_eq!(error.to_string(), "the elements are '<f4'; '<f8' is expected");
+    /// # Ok(()) }
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn typed<T: Element, D: Rank, L: LayoutPolicy>(mut self) -> Result<TypedView<T, D, L>> {
+        if self.interface.mask().is_some() {
+            return Err(Error::unsupported(
+                "the array has a mask, and one of which all elements are valid is expected",
+            ));
+        }
+        expect::<T, D, L>(&mut self.interface)?;
+        Ok(TypedView { raw: self, kind: PhantomData })
+    }
+
+    /// What each part of the array is ordered by, for work in `stream`.
+    pub(crate) fn orderings(&self, stream: &Stream, access: Access) -> Result<(&Ordering, Access, Option<&Ordering>)> {
+        let data = ordering(&self.data, &self.interface, stream)?;
+        let mask = self.interface.mask().map(|mask| ordering(&self.mask, mask.interface(), stream)).transpose()?;
+        Ok((data, access, mask))
+    }
+
+    /// The orderings that [`RawView::orderings`] has found.
+    pub(crate) fn known_orderings(&self, access: Access) -> impl Iterator<Item = (&Ordering, Access)> + Clone {
+        let mask = self.mask.get().map(|mask| (mask, Access::Read));
+        self.data.get().map(|data| (data, access)).into_iter().chain(mask)
+    }
+
+    /// Whether work in `stream` is in order as it is: it is the array's own stream, and nothing is pending elsewhere.
+    pub(crate) fn is_at_home(&self, stream: &Stream) -> bool {
+        self.interface.mask().is_none()
+            && match self.data.get() {
+                Some(data) => data.is_at_home(stream),
+                None => false,
+            }
+    }
+
+    #[cfg(feature = "python")]
+    pub(crate) fn with_owner(self, owner: Owner) -> RawView {
+        RawView { owner: Some(owner), ..self }
+    }
+
+    #[cfg(feature = "python")]
+    pub(crate) fn interface_mut(&mut self) -> &mut Interface {
+        &mut self.interface
+    }
+
+    /// What keeps the memory alive, where that is this view's to do.
+    pub fn owner(&self) -> Option<&Owner> {
+        self.owner.as_ref()
     }
 }
 
-/// What orders the work on what an interface describes.
-fn ordering(driver: &Driver, interface: &Interface) -> Result<Ordering> {
-    let home = match interface.stream().handle() {
-        None => None,
+/// What orders the work on what an interface describes, found out when it is first needed.
+fn ordering<'a>(known: &'a OnceLock<Ordering>, interface: &Interface, stream: &Stream) -> Result<&'a Ordering> {
+    if let Some(known) = known.get() {
+        return Ok(known);
+    }
+    // SAFETY: the contract of `RawView::new`.
+    let home = unsafe { home(stream.driver(), interface) }?.unwrap_or_else(|| stream.clone());
+    Ok(known.get_or_init(|| Ordering::in_home(home)))
+}
+
+/// The stream that an interface names.
+///
+/// # Safety
+/// It lives for as long as the answer is used.
+unsafe fn home(driver: &Driver, interface: &Interface) -> Result<Option<Stream>> {
+    Ok(Some(match interface.stream().handle() {
+        None => return Ok(None),
         // Every device has default streams; these are those of the device that the memory is on.
-        Some(1) => Some(Stream::legacy_default(&context_of(driver, interface.data())?)),
-        Some(2) => Some(Stream::per_thread_default(&context_of(driver, interface.data())?)),
-        // SAFETY: the stream is live by the contract of `RawView::new`.
-        Some(handle) => Some(unsafe { Stream::external(driver, handle, None) }),
-    };
-    Ok(Ordering::new(home, Arc::new(Pending::default())))
+        Some(1) => Stream::legacy_default(&context_of(driver, interface.data())?),
+        Some(2) => Stream::per_thread_default(&context_of(driver, interface.data())?),
+        // SAFETY: this function's contract.
+        Some(handle) => unsafe { Stream::external(driver, handle, None) },
+    }))
 }
 
 /// A context of the device that the memory is on: the current one, if it is of that device.
@@ -194,56 +315,136 @@ pub(crate) fn context_of(driver: &Driver, pointer: DevicePtr) -> Result<Context>
     }
 }
 
-macro_rules! guard {
-    ($(#[$doc:meta])* $name:ident, $view:ty) => {
-        $(#[$doc])*
-        ///
-        /// It is released when dropped; [`release`](Self::release) does the same and says what went wrong.
-        #[derive(Debug)]
-        #[must_use = "a guard that is dropped at once orders nothing"]
-        pub struct $name<'v> {
-            view: $view,
-            lease: Lease,
-        }
-
-        impl $name<'_> {
-            /// The address of the first element, for work in the guard's [stream](Self::stream).
-            pub fn as_device_ptr(&self) -> DevicePtr {
-                self.view.interface.data()
-            }
-
-            /// What the array says of itself.
-            pub fn interface(&self) -> &Interface {
-                &self.view.interface
-            }
-
-            /// The stream that the work goes to.
-            pub fn stream(&self) -> &Stream {
-                self.lease.stream()
-            }
-
-            /// Lets the producer's next work wait for what is in the stream now.
-            ///
-            /// # Errors
-            /// As [`Lease::end`].
-            pub fn release(self) -> Result<()> {
-                self.lease.end()
-            }
-        }
-    };
+/// Checks that an array is of that element type, rank and layout; see [`RawView::typed`].
+#[inline]
+pub(crate) fn expect<T: Element, D: Rank, L: LayoutPolicy>(interface: &mut Interface) -> Result<()> {
+    let same = interface.typestr() == T::TYPESTR
+        && (T::TYPESTR.kind() != Kind::Void || interface.descr() == T::descr().as_ref());
+    if !same {
+        retype::<T>(interface)?;
+    }
+    if D::NDIM.is_some_and(|expected| expected != interface.layout().rank()) {
+        return Err(wrong_rank(interface.layout(), D::NDIM.unwrap_or_default()));
+    }
+    if !L::allows(interface.layout()) {
+        return Err(wrong_layout(interface.layout(), L::NAME));
+    }
+    Ok(())
 }
 
-guard! {
-    /// An array that may be read in a stream; from [`RawView::acquire`].
-    Acquired, &'v RawView
+/// Takes the elements as `T` where their interface leaves open what they are.
+#[cold]
+fn retype<T: Element>(interface: &mut Interface) -> Result<()> {
+    match interface.clone().with_type(T::TYPESTR, T::descr()) {
+        Ok(retyped) => *interface = retyped,
+        Err(_) => {
+            let expected = match T::descr() {
+                Some(descr) => descr.to_string(),
+                None => format!("'{}'", T::TYPESTR.label()),
+            };
+            return Err(Error::unsupported(format!(
+                "the elements are {}; {expected} is expected",
+                interface.type_label()
+            )));
+        }
+    }
+    Ok(())
 }
-guard! {
-    /// An array that may be read and written in a stream; from [`RawView::acquire_mut`].
-    AcquiredMut, &'v mut RawView
+
+#[cold]
+fn wrong_rank(layout: &Layout, expected: usize) -> Error {
+    Error::unsupported(format!(
+        "the array is {}-dimensional, of shape {}; a {expected}-dimensional one is expected",
+        layout.rank(),
+        Tuple(layout.shape())
+    ))
+}
+
+#[cold]
+fn wrong_layout(layout: &Layout, expected: &str) -> Error {
+    Error::unsupported(format!(
+        "the array of shape {} and strides {} is not {expected}; a {expected} one is expected (a copy is)",
+        Tuple(layout.shape()),
+        Tuple(layout.strides())
+    ))
+}
+
+/// The types that a view is of; it holds nothing of them.
+pub(crate) type Kinds<T, D, L> = PhantomData<fn() -> (T, D, L)>;
+
+/// Another library's array of elements `T`, in as many dimensions as `D` says and laid out as `L` allows; kept alive, and not yet
+/// ordered. From [`RawView::typed`], or from a Python argument.
+pub struct TypedView<T, D: Rank = IxDyn, L: LayoutPolicy = AnyLayout> {
+    raw: RawView,
+    kind: Kinds<T, D, L>,
+}
+
+impl<T: Element, D: Rank, L: LayoutPolicy> TypedView<T, D, L> {
+    /// A view of which everything is known to be as the type says.
+    #[cfg(feature = "python")]
+    pub(crate) fn of_checked(raw: RawView) -> Self {
+        TypedView { raw, kind: PhantomData }
+    }
+
+    /// As [`RawView::acquire`], with a guard of that type.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn acquire<'v>(&'v self, stream: &'v Stream) -> Result<Acquired<'v, T, D>> {
+        Ok(Acquired::new(Visit::begin(&self.raw, stream, Access::Read, Anywhere)?))
+    }
+
+    /// As [`RawView::acquire_mut`], with a guard of that type.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn acquire_mut<'v>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v, T, D>> {
+        Ok(AcquiredMut::new(Visit::begin(&self.raw, stream, Access::Write, Anywhere)?))
+    }
+
+    /// The address, in no order with anything.
+    ///
+    /// # Safety
+    /// As [`RawView::acquire_unordered`].
+    pub unsafe fn acquire_unordered(&self) -> DevicePtr {
+        self.raw.interface.data()
+    }
+
+    /// What the array says of itself.
+    pub fn interface(&self) -> &Interface {
+        &self.raw.interface
+    }
+
+    /// The length of each dimension.
+    pub fn shape(&self) -> D::Shape {
+        D::shape(self.raw.interface.layout())
+    }
+
+    /// The bytes to step in each dimension.
+    pub fn strides(&self) -> D::Strides {
+        D::strides(self.raw.interface.strides())
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.raw.interface.layout().len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.raw.interface.layout().is_empty()
+    }
+}
+
+impl<T, D: Rank, L: LayoutPolicy> fmt::Debug for TypedView<T, D, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.raw.fmt(f)
+    }
 }
 
 const _: () = {
     const fn shareable<T: Send + Sync>() {}
     shareable::<RawView>();
+    shareable::<TypedView<f32>>();
     shareable::<Acquired<'_>>();
 };

@@ -16,7 +16,7 @@
 //! Driver API: [execution control](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
 
 use super::{Function, Stream, call};
-use crate::{Acquired, AcquiredMut, Element, Error, Result, interface::DevicePtr};
+use crate::{Acquired, AcquiredMut, Element, Error, Rank, Result, Scope, interface::DevicePtr};
 use smallvec::SmallVec;
 use std::{ffi::c_void, mem, ptr};
 
@@ -191,7 +191,7 @@ impl<T: Element> sealed::Argument for T {
     }
 }
 
-impl sealed::Argument for &Acquired<'_> {
+impl<T, D: Rank, S: Scope> sealed::Argument for &Acquired<'_, T, D, S> {
     type Value = DevicePtr;
 
     fn value(&self) -> DevicePtr {
@@ -203,7 +203,7 @@ impl sealed::Argument for &Acquired<'_> {
     }
 }
 
-impl sealed::Argument for &mut AcquiredMut<'_> {
+impl<T, D: Rank, S: Scope> sealed::Argument for &mut AcquiredMut<'_, T, D, S> {
     type Value = DevicePtr;
 
     fn value(&self) -> DevicePtr {

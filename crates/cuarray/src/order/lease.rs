@@ -46,15 +46,7 @@ impl Lease {
     /// capture is not harmed. Whatever the driver refuses.
     pub fn begin(data: impl IntoIterator<Item = (Ordering, Access)>, stream: &Stream) -> Result<Lease> {
         let data: SmallVec<[(Ordering, Access); 2]> = data.into_iter().collect();
-        for (index, (data_of_one, access)) in data.iter().enumerate() {
-            match data[..index].iter().any(|(earlier, _)| has_same_home(earlier, data_of_one)) {
-                true => data_of_one.pending.before_and_behind(stream, *access, data_of_one.home())?,
-                false => data_of_one.before(stream, *access)?,
-            }
-        }
-        let per_thread = |stream: &Stream| stream.is_per_thread_default();
-        let involved = per_thread(stream) || data.iter().any(|(data, _)| data.home.as_ref().is_some_and(per_thread));
-        let thread = involved.then(|| thread::current().id());
+        let thread = begin(each(&data), stream)?;
         Ok(Lease { data, stream: stream.clone(), thread, ended: false })
     }
 
@@ -66,7 +58,7 @@ impl Lease {
     /// Lets what comes next on the data wait for what is in the stream now.
     ///
     /// # Errors
-    /// As [`Lease::begin`]. What can be ordered is ordered also where something else cannot.
+    /// As [`Lease::begin`]. What can be ordered is ordered also where something else cannot; for that, the host has waited.
     pub fn end(mut self) -> Result<()> {
         self.finish()
     }
@@ -81,22 +73,58 @@ impl Lease {
         if std::mem::replace(&mut self.ended, true) {
             return Ok(());
         }
-        if self.thread.is_some_and(|thread| thread != thread::current().id()) {
-            // Clause S3's other way: nobody gets on before our work is done.
-            return match self.stream.is_per_thread_default() {
-                true => self.stream.work_context()?.synchronize(),
-                false => super::synchronize(&self.stream),
-            };
-        }
-        let mark = Mark::new(&self.stream);
-        let mut finished = Ok(());
-        for (index, (data, access)) in self.data.iter().enumerate() {
-            if !self.data[..index].iter().any(|(earlier, _)| has_same_home(earlier, data)) {
-                finished = finished.and(data.after(&mark, *access));
-            }
-        }
-        finished
+        end(each(&self.data), &self.stream, self.thread)
     }
+}
+
+fn each(data: &[(Ordering, Access)]) -> impl Iterator<Item = (&Ordering, Access)> + Clone {
+    data.iter().map(|(data, access)| (data, *access))
+}
+
+/// The first half of a [`Lease`], for whoever holds the data: what is enqueued in `stream` from now on waits for what it has to. The
+/// answer is for [`end`].
+pub(crate) fn begin<'a>(
+    data: impl Iterator<Item = (&'a Ordering, Access)> + Clone,
+    stream: &Stream,
+) -> Result<Option<ThreadId>> {
+    let per_thread = |stream: &Stream| stream.is_per_thread_default();
+    let mut involved = per_thread(stream);
+    for (index, (data_of_one, access)) in data.clone().enumerate() {
+        match data.clone().take(index).any(|(earlier, _)| has_same_home(earlier, data_of_one)) {
+            true => data_of_one.before_behind_home(stream, access)?,
+            false => data_of_one.before(stream, access)?,
+        }
+        involved |= data_of_one.home.as_ref().is_some_and(per_thread);
+    }
+    Ok(involved.then(|| thread::current().id()))
+}
+
+/// The second half: what comes next on the data waits for what is in `stream` now. Where that cannot be said to the driver, the host
+/// waits for the stream, so that it is true all the same; the error is the answer.
+pub(crate) fn end<'a>(
+    data: impl Iterator<Item = (&'a Ordering, Access)> + Clone,
+    stream: &Stream,
+    thread: Option<ThreadId>,
+) -> Result<()> {
+    if thread.is_some_and(|thread| thread != thread::current().id()) {
+        // Clause S3's other way: nobody gets on before our work is done.
+        return match stream.is_per_thread_default() {
+            true => stream.work_context()?.synchronize(),
+            false => super::synchronize(stream),
+        };
+    }
+    let mark = Mark::new(stream);
+    let mut ended = Ok(());
+    for (index, (data_of_one, access)) in data.clone().enumerate() {
+        if !data.clone().take(index).any(|(earlier, _)| has_same_home(earlier, data_of_one)) {
+            ended = ended.and(data_of_one.after(&mark, access));
+        }
+    }
+    if ended.is_err() {
+        // What this answers is no news: it says the same, or that the stream captures and its work does not run.
+        let _ = super::synchronize(stream);
+    }
+    ended
 }
 
 /// Whether an edge to the home of the one is an edge to the home of the other.

@@ -5,18 +5,44 @@ use crate::{
     Error, Result,
     driver::{Event, PooledEvent, Stream},
 };
-use std::{cell::OnceCell, sync::Arc};
+use std::{
+    cell::{OnceCell, RefCell},
+    sync::Arc,
+};
 
 /// Where a stream's work ends. An event is recorded there when somebody first waits for it, and never if nobody has to.
 pub(super) struct Mark<'a> {
     stream: &'a Stream,
     capture: OnceCell<Option<u64>>,
-    event: OnceCell<Arc<PooledEvent>>,
+    event: RefCell<Option<Recorded>>,
+}
+
+/// The event where the work ends. It is put into an `Arc` only for somebody who keeps it: most are done with at once, and an exchange
+/// of arrays allocates nothing.
+enum Recorded {
+    Alone(PooledEvent),
+    Shared(Arc<PooledEvent>),
+}
+
+impl Recorded {
+    fn event(&self) -> &PooledEvent {
+        match self {
+            Recorded::Alone(event) => event,
+            Recorded::Shared(event) => event,
+        }
+    }
+
+    fn share(self) -> Arc<PooledEvent> {
+        match self {
+            Recorded::Alone(event) => Arc::new(event),
+            Recorded::Shared(event) => event,
+        }
+    }
 }
 
 impl<'a> Mark<'a> {
     pub(super) fn new(stream: &'a Stream) -> Mark<'a> {
-        Mark { stream, capture: OnceCell::new(), event: OnceCell::new() }
+        Mark { stream, capture: OnceCell::new(), event: RefCell::new(None) }
     }
 
     pub(super) fn stream(&self) -> &'a Stream {
@@ -32,14 +58,21 @@ impl<'a> Mark<'a> {
         Ok(*self.capture.get_or_init(|| capture))
     }
 
-    /// The event, recorded by now.
-    pub(super) fn event(&self) -> Result<&Arc<PooledEvent>> {
-        if let Some(event) = self.event.get() {
-            return Ok(event);
+    /// The event, recorded by now, for somebody who keeps it.
+    pub(super) fn event(&self) -> Result<Arc<PooledEvent>> {
+        let shared = self.recorded()?.share();
+        *self.event.borrow_mut() = Some(Recorded::Shared(shared.clone()));
+        Ok(shared)
+    }
+
+    /// Takes the event out, recorded by now.
+    fn recorded(&self) -> Result<Recorded> {
+        if let Some(recorded) = self.event.borrow_mut().take() {
+            return Ok(recorded);
         }
         let event = self.stream.work_context()?.event_pool().take()?;
         event.record(self.stream)?;
-        Ok(self.event.get_or_init(|| Arc::new(event)))
+        Ok(Recorded::Alone(event))
     }
 
     /// Lets what is enqueued in `then` from now on wait, if it would not anyway.
@@ -51,7 +84,10 @@ impl<'a> Mark<'a> {
         if lane::is_ordered(self.stream, then)? {
             return Ok(());
         }
-        then.wait(self.event()?)
+        let recorded = self.recorded()?;
+        let waited = then.wait(recorded.event());
+        *self.event.borrow_mut() = Some(recorded);
+        waited
     }
 }
 

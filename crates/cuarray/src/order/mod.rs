@@ -34,6 +34,7 @@ mod pending;
 mod release;
 
 pub use lease::Lease;
+pub(crate) use lease::{begin, end};
 pub use memory::Memory;
 pub use pending::Pending;
 pub(crate) use release::{Deferred, PutBy, Resource};
@@ -104,7 +105,8 @@ pub(crate) fn may_wait(stream: &Stream) -> Result<()> {
 #[derive(Clone, Debug)]
 pub struct Ordering {
     home: Option<Stream>,
-    pending: Arc<Pending>,
+    /// `None` where the home stream alone orders the work, and nobody else knows of it.
+    pending: Option<Arc<Pending>>,
     /// What to wait for in place of the home stream (clause X2).
     event: Option<Arc<Event>>,
     /// Whether work in the home stream is to be remembered as well, for the time when the stream may be gone.
@@ -116,7 +118,12 @@ pub struct Ordering {
 impl Ordering {
     /// Data whose work is ordered in `home`, or that has no such stream. All arrays over the same memory share `pending`.
     pub fn new(home: Option<Stream>, pending: Arc<Pending>) -> Ordering {
-        Ordering { home, pending, event: None, outlives_home: false, forgotten: false }
+        Ordering { home, pending: Some(pending), event: None, outlives_home: false, forgotten: false }
+    }
+
+    /// Somebody else's data, all of whose work is ordered in `home`: nothing of it is remembered here.
+    pub(crate) fn in_home(home: Stream) -> Ordering {
+        Ordering { home: Some(home), pending: None, event: None, outlives_home: false, forgotten: true }
     }
 
     /// The same data, of which `event` stands behind all the work that has to be waited for (clause X2). Work that comes
@@ -145,17 +152,33 @@ impl Ordering {
         self.home.as_ref()
     }
 
+    /// Whether work in `stream` is in order as it is, and nobody has to remember it: known without asking the driver.
+    pub(crate) fn is_at_home(&self, stream: &Stream) -> bool {
+        // The default streams' handles mean another stream in each context.
+        stream.handle() > 2
+            && self.event.is_none()
+            && !self.outlives_home
+            && self.home.as_ref().is_some_and(|home| home.handle() == stream.handle())
+            && self.pending.as_ref().is_none_or(|pending| pending.is_idle())
+    }
+
     /// Lets what is enqueued in `stream` from now on, which does `access` to the data, wait for what it has to.
     pub fn before(&self, stream: &Stream, access: Access) -> Result<()> {
         match (&self.event, &self.home) {
             (Some(event), home) => mark::wait_for(event, home.as_ref(), stream)?,
             (None, Some(home)) => {
                 edge(home, stream)?;
-                return self.pending.before_and_behind(stream, access, Some(home));
+                return self.before_behind_home(stream, access);
             }
             (None, None) => {}
         }
-        self.pending.before(stream, access)
+        self.pending.as_ref().map_or(Ok(()), |pending| pending.before(stream, access))
+    }
+
+    /// As [`Ordering::before`], where `stream` waits already for what is in the home stream.
+    fn before_behind_home(&self, stream: &Stream, access: Access) -> Result<()> {
+        let Some(pending) = &self.pending else { return Ok(()) };
+        pending.before_and_behind(stream, access, self.home.as_ref())
     }
 
     /// Waits on the host for all that is enqueued on the data and that `access` has to come after.
@@ -165,15 +188,16 @@ impl Ordering {
             (None, Some(home)) => synchronize(home)?,
             (None, None) => {}
         }
-        self.pending.synchronize(access)
+        self.pending.as_ref().map_or(Ok(()), |pending| pending.synchronize(access))
     }
 
     /// The stream to name to a consumer, in which all work is ordered that it has to wait for; `None` if there is none
     /// (clauses P1 to P3).
     pub fn export(&self, access: Access) -> Result<Option<Stream>> {
-        match &self.home {
-            Some(home) => self.pending.before(home, access).map(|()| Some(home.clone())),
-            None => self.pending.join(access),
+        match (&self.home, &self.pending) {
+            (Some(home), Some(pending)) => pending.before(home, access).map(|()| Some(home.clone())),
+            (None, Some(pending)) => pending.join(access),
+            (home, None) => Ok(home.clone()),
         }
     }
 
@@ -184,20 +208,18 @@ impl Ordering {
 
     /// What comes next comes after the work that `mark` stands behind.
     fn after(&self, mark: &Mark<'_>, access: Access) -> Result<()> {
-        let Some(home) = &self.home else {
-            return if self.forgotten { Ok(()) } else { self.pending.remember(mark, access) };
-        };
-        mark.wait_in(home)?;
-        if self.forgotten {
-            return Ok(());
+        if let Some(home) = &self.home {
+            mark.wait_in(home)?;
         }
+        let Some(pending) = self.pending.as_ref().filter(|_| !self.forgotten) else { return Ok(()) };
+        let Some(home) = &self.home else { return pending.remember(mark, access) };
         // Another thread means another stream by the number of the per-thread default stream.
         if !self.outlives_home && !home.is_per_thread_default() {
             return Ok(());
         }
         match lane::is_same(mark.stream(), home)? {
-            true => self.pending.remember(mark, access),
-            false => self.pending.remember(&Mark::new(home), access),
+            true => pending.remember(mark, access),
+            false => pending.remember(&Mark::new(home), access),
         }
     }
 }

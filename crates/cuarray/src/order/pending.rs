@@ -88,7 +88,7 @@ impl Pending {
     /// new event stands behind too.
     pub(super) fn remember(&self, mark: &Mark<'_>, access: Access) -> Result<()> {
         let (lane, capture) = (Lane::of(mark.stream())?, mark.capture()?);
-        let event = mark.event()?.clone();
+        let event = mark.event()?;
         let mut work = self.lock();
         let mut entry = Entry { lane, event, access, capture, waiting: SmallVec::new(), followed: false };
         work.entries.retain_mut(|known| {

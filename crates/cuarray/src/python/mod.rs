@@ -17,6 +17,7 @@ mod copies;
 mod create;
 mod descr;
 pub mod device_array;
+pub mod device_view;
 mod dlpack;
 mod dtype;
 pub mod event;
@@ -39,6 +40,12 @@ mod runtime;
 pub mod stream;
 mod transfer;
 mod view;
+
+pub use device_view::{
+    Attached, DeviceView, DeviceView0, DeviceView1, DeviceView2, DeviceView3, DeviceView4, DeviceView5, DeviceView6,
+    DeviceViewDyn, DeviceViewMut, DeviceViewMut0, DeviceViewMut1, DeviceViewMut2, DeviceViewMut3, DeviceViewMut4,
+    DeviceViewMut5, DeviceViewMut6, DeviceViewMutDyn, MaskedView,
+};
 
 use pyo3::prelude::*;
 

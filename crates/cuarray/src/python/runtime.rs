@@ -19,6 +19,11 @@ pub(super) fn driver() -> Result<&'static Driver> {
     Ok(DRIVER.get_or_init(|| driver))
 }
 
+/// The process's driver, if it is loaded.
+pub(super) fn loaded() -> Option<&'static Driver> {
+    DRIVER.get()
+}
+
 /// A context of the device whose memory `pointer` is in: the current one if it is of that device, else the primary one; the
 /// default one where the driver does not know the memory (clauses I6 and A1: the pointer decides on the device).
 pub(super) fn context_of(pointer: u64) -> Result<Context> {

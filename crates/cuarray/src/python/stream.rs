@@ -1,7 +1,7 @@
 //! Streams as Python sees them: our own, the default ones, and anybody else's.
 
 use super::{event::PyEvent, import::type_name, runtime};
-use crate::{Error, Result, driver::Stream};
+use crate::{Error, Owner, Result, driver::Stream};
 use pyo3::{
     PyTraverseError, PyVisit, intern,
     prelude::*,
@@ -148,6 +148,22 @@ pub(super) fn argument(value: &Bound<'_, PyAny>) -> Result<Stream> {
         "a {} is no stream; a cuarray stream, an object with __cuda_stream__, or a handle (int) is expected",
         type_name(value)
     )))
+}
+
+/// A stream as an argument: one of this package's, an object with `__cuda_stream__` (of cuda.core, say), or a handle as an int. The
+/// stream keeps the object (clause L4), so it may be kept itself.
+impl<'py> FromPyObject<'_, 'py> for Stream {
+    type Error = Error;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Stream> {
+        let stream = argument(&object)?;
+        if stream.is_owned() {
+            return Ok(stream);
+        }
+        let owner = Owner::python(object.to_owned().unbind());
+        // SAFETY: the object is the caller's word for a live stream, and is kept.
+        Ok(unsafe { Stream::external(stream.driver(), stream.handle(), Some(owner)) })
+    }
 }
 
 fn handle(value: &Bound<'_, PyAny>) -> Result<usize> {

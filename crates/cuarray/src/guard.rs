@@ -1,0 +1,307 @@
+//! [`Acquired`] and [`AcquiredMut`]: an array's address, for as long as work on it is in order.
+//!
+//! A guard is taken for a stream. What is enqueued there while it lives comes after the producer's work (the edge before), and what the
+//! producer is given after its release comes after ours (the edge back). That is all it does: it waits for nothing on the host, and it
+//! does not know what is enqueued. So the rules are the borrow checker's: a guard borrows the view and the stream, a writing one
+//! borrows the view for itself, and the address is to be had from a guard only.
+//!
+//! Edges go through pooled events, and a guard lives where it is put: taking and releasing one allocates nothing. In the array's own
+//! stream it makes no driver call at all.
+//!
+//! # When something goes wrong
+//!
+//! Where the edge back cannot be made (the driver refuses to record an event, say), the host waits until the guard's stream is done, so
+//! that what the producer does next still comes after it. [`release`](Acquired::release) answers the error. A guard that is dropped,
+//! also by a panic, has nobody to tell: [`Driver::take_drop_error`](crate::Driver::take_drop_error) gives the first such error, and
+//! where the guard is of a Python argument, Python's `sys.unraisablehook` is called with it. Nothing panics.
+
+use crate::{
+    Element, Error, Interface, IxDyn, Layout, Rank, RawView, Result, Strides,
+    driver::Stream,
+    host_copy::{fetch, send},
+    interface::DevicePtr,
+    layout::Tuple,
+    order::{self, Access},
+};
+use std::{fmt, marker::PhantomData, ops::Range, thread::ThreadId};
+
+/// Elements of a type that is not known to the compiler: what the guards of a [`RawView`] are of.
+#[derive(Clone, Copy, Debug)]
+pub enum Untyped {}
+
+/// Where a guard lives: [`Anywhere`], or, of a Python argument, while the thread is attached to the interpreter, which is let go
+/// of around driver calls.
+pub trait Scope: sealed::Sealed + Copy {
+    /// Runs `work`, which calls the driver.
+    #[doc(hidden)]
+    fn outside<R: Send>(self, work: impl FnOnce() -> R + Send) -> R;
+
+    /// Says what a drop has met.
+    #[doc(hidden)]
+    fn report(self, stream: &Stream, met: Error);
+}
+
+/// In any thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Anywhere;
+
+impl Scope for Anywhere {
+    fn outside<R: Send>(self, work: impl FnOnce() -> R + Send) -> R {
+        work()
+    }
+
+    fn report(self, stream: &Stream, met: Error) {
+        stream.driver().dropped(Err(met));
+    }
+}
+
+pub(crate) mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Anywhere {}
+}
+
+/// What both guards are: a visit to a view in a stream, which ends when it is dropped.
+pub(crate) struct Visit<'v, S: Scope> {
+    view: &'v RawView,
+    stream: &'v Stream,
+    thread: Option<ThreadId>,
+    access: Access,
+    /// Nothing is to be ordered at the end: it is done, or the stream is the array's own.
+    ended: bool,
+    scope: S,
+}
+
+impl<'v, S: Scope> Visit<'v, S> {
+    #[inline]
+    pub(crate) fn begin(view: &'v RawView, stream: &'v Stream, access: Access, scope: S) -> Result<Visit<'v, S>> {
+        if access == Access::Write && view.interface().is_read_only() {
+            return Err(read_only());
+        }
+        let mut visit = Visit { view, stream, thread: None, access, ended: true, scope };
+        if !view.is_at_home(stream) {
+            visit.thread = scope.outside(|| {
+                let (data, access, mask) = view.orderings(stream, access)?;
+                let mask = mask.map(|mask| (mask, Access::Read));
+                order::begin(std::iter::once((data, access)).chain(mask), stream)
+            })?;
+            visit.ended = false;
+        }
+        Ok(visit)
+    }
+
+    #[inline]
+    fn end(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.ended, true) {
+            return Ok(());
+        }
+        let Visit { view, stream, thread, access, scope, .. } = *self;
+        scope.outside(|| order::end(view.known_orderings(access), stream, thread))
+    }
+}
+
+#[cold]
+pub(crate) fn read_only() -> Error {
+    Error::unsupported("the array is read-only, and is to be written; a writable one is expected")
+}
+
+impl<S: Scope> Drop for Visit<'_, S> {
+    fn drop(&mut self) {
+        if let Err(error) = self.end() {
+            self.scope.report(self.stream, error);
+        }
+    }
+}
+
+macro_rules! guard {
+    ($(#[$doc:meta])* $name:ident, $method:literal) => {
+        $(#[$doc])*
+        ///
+        /// It is released when dropped, also by a panic; [`release`](Self::release) does the same and says what went wrong. It borrows
+        /// the view and the stream:
+        ///
+        /// ```compile_fail,E0597
+        /// # use cuarray::{Driver, RawView, Stream};
+        /// # fn work(context: &cuarray::Context, mut view: RawView) -> cuarray::Result<()> {
+        #[doc = concat!("let _array: cuarray::", stringify!($name), ";")]
+        /// {
+        ///     let stream = Stream::new(context)?;
+        #[doc = concat!("    _array = view.", $method, "(&stream)?;")]
+        /// }
+        /// # Ok(()) }
+        /// ```
+        #[must_use = "a guard that is dropped at once orders nothing"]
+        pub struct $name<'v, T = Untyped, D: Rank = IxDyn, S: Scope = Anywhere> {
+            visit: Visit<'v, S>,
+            marker: PhantomData<fn() -> (T, D)>,
+        }
+
+        impl<'v, T, D: Rank, S: Scope> $name<'v, T, D, S> {
+            pub(crate) fn new(visit: Visit<'v, S>) -> Self {
+                $name { visit, marker: PhantomData }
+            }
+
+            /// The address of the first element, for work in the guard's [stream](Self::stream).
+            pub fn as_device_ptr(&self) -> DevicePtr {
+                self.interface().data()
+            }
+
+            /// The bytes that the elements take.
+            pub fn byte_range(&self) -> Range<DevicePtr> {
+                self.interface().byte_range()
+            }
+
+            /// What the array says of itself.
+            pub fn interface(&self) -> &'v Interface {
+                self.visit.view.interface()
+            }
+
+            /// Shape, strides and item size.
+            pub fn layout(&self) -> &'v Layout {
+                self.interface().layout()
+            }
+
+            /// The length of each dimension.
+            pub fn shape(&self) -> D::Shape {
+                D::shape(self.layout())
+            }
+
+            /// The *bytes* to step in each dimension; for kernels that count in elements, [`element_strides`](Self::element_strides).
+            pub fn strides(&self) -> D::Strides {
+                D::strides(self.layout().strides())
+            }
+
+            /// The elements to step in each dimension, as most kernels take them.
+            ///
+            /// # Errors
+            /// [`Error::is_unsupported`]: some stride is no multiple of the item size, as of a field of a structure.
+            pub fn element_strides(&self) -> Result<D::Strides> {
+                element_strides(self.layout()).map(|strides| D::strides(&strides))
+            }
+
+            /// The number of elements.
+            pub fn len(&self) -> usize {
+                self.layout().len()
+            }
+
+            /// Whether there are no elements.
+            pub fn is_empty(&self) -> bool {
+                self.layout().is_empty()
+            }
+
+            /// The address of one element.
+            ///
+            /// # Errors
+            /// [`Error::is_out_of_bounds`]: there is no such element; [`Error::is_unsupported`]: another number of indices than of
+            /// dimensions, which only [`IxDyn`] admits.
+            pub fn device_ptr_at(&self, index: &D::Index) -> Result<DevicePtr> {
+                Ok(self.as_device_ptr().wrapping_add_signed(self.byte_offset(index)? as i64))
+            }
+
+            /// The bytes from the first element to that one.
+            ///
+            /// # Errors
+            /// As [`device_ptr_at`](Self::device_ptr_at).
+            pub fn byte_offset(&self, index: &D::Index) -> Result<isize> {
+                byte_offset(self.layout(), index.as_ref())
+            }
+
+            /// The stream that the work goes to.
+            pub fn stream(&self) -> &'v Stream {
+                self.visit.stream
+            }
+
+            /// Lets the producer's next work wait for what is in the stream now.
+            ///
+            /// # Errors
+            /// [`Error::is_unsupported`] where one stream captures and the other does not take part. Whatever the driver refuses; the
+            /// host has waited for the stream then, so the memory may be used by the producer all the same.
+            pub fn release(mut self) -> Result<()> {
+                self.visit.end()
+            }
+        }
+
+        impl<T: Element, D: Rank, S: Scope> $name<'_, T, D, S> {
+            /// The elements in C order, copied to the host in the guard's stream, which the host waits for.
+            ///
+            /// # Errors
+            /// Whatever the driver refuses; [`Error::is_unsupported`] where the stream captures.
+            pub fn copy_to_host(&self) -> Result<Vec<T>> {
+                let (interface, stream) = (self.interface(), self.stream());
+                self.visit.scope.outside(|| fetch(interface, stream))
+            }
+        }
+
+        impl<T, D: Rank, S: Scope> fmt::Debug for $name<'_, T, D, S> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name))
+                    .field("interface", self.interface())
+                    .field("stream", self.stream())
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+guard! {
+    /// An array that may be read in a stream; from `acquire` of a view.
+    Acquired, "acquire"
+}
+guard! {
+    /// An array that may be read and written in a stream; from `acquire_mut` of a view, which gives one at a time:
+    ///
+    /// ```compile_fail,E0499
+    /// # fn work(stream: &cuarray::Stream, mut view: cuarray::RawView) -> cuarray::Result<()> {
+    /// let first = view.acquire_mut(stream)?;
+    /// let second = view.acquire_mut(stream)?;
+    /// # drop((first, second)); Ok(()) }
+    /// ```
+    AcquiredMut, "acquire_mut"
+}
+
+impl<T: Element, D: Rank, S: Scope> AcquiredMut<'_, T, D, S> {
+    /// Writes elements that are in C order on the host, in the guard's stream, which the host waits for.
+    ///
+    /// # Errors
+    /// Another number of elements; a broadcast array, of which several elements share one place. Whatever the driver refuses;
+    /// [`Error::is_unsupported`] where the stream captures.
+    pub fn copy_from_host(&mut self, elements: &[T]) -> Result<()> {
+        let (interface, stream) = (self.interface(), self.stream());
+        self.visit.scope.outside(|| send(interface, stream, elements))
+    }
+}
+
+fn element_strides(layout: &Layout) -> Result<Strides> {
+    let itemsize = layout.itemsize().max(1) as isize;
+    if layout.strides().iter().any(|step| step % itemsize != 0) {
+        return Err(Error::unsupported(format!(
+            "the strides {} are no multiples of the item size, {itemsize} bytes; an array of whole elements is expected",
+            Tuple(layout.strides())
+        )));
+    }
+    Ok(layout.strides().iter().map(|step| step / itemsize).collect())
+}
+
+fn byte_offset(layout: &Layout, index: &[usize]) -> Result<isize> {
+    if index.len() != layout.rank() {
+        return Err(Error::unsupported(format!(
+            "the index {} has {} entries, and the array {} dimensions; one for each is expected",
+            Tuple(index),
+            index.len(),
+            layout.rank()
+        )));
+    }
+    if index.iter().zip(layout.shape()).any(|(index, length)| index >= length) {
+        return Err(Error::out_of_bounds(format!(
+            "the index {} is outside of the shape {}",
+            Tuple(index),
+            Tuple(layout.shape())
+        )));
+    }
+    // Nothing overflows within the extent, which a layout has checked.
+    Ok(index.iter().zip(layout.strides()).map(|(&index, &step)| (index as isize).wrapping_mul(step)).sum())
+}
+
+const _: () = {
+    assert!(size_of::<Acquired<'_>>() <= 64);
+    assert!(size_of::<AcquiredMut<'_>>() <= 64);
+};

@@ -1,0 +1,231 @@
+//! Typed arguments.
+
+use cuarray::{
+    AnyLayout, Bool8, CContiguous, Complex, FContiguous, Ix2, Stream, TypedView,
+    driver::fill::fill_bytes,
+    python::{
+        DeviceView, DeviceView0, DeviceView1, DeviceView2, DeviceView6, DeviceViewDyn, DeviceViewMut1,
+        DeviceViewMutDyn, MaskedView,
+    },
+};
+use half::{bf16, f16};
+use pyo3::{exceptions::PyValueError, prelude::*};
+use std::sync::Mutex;
+
+type Shape = Vec<usize>;
+
+#[pyfunction]
+pub fn scalar(x: DeviceView0<'_, f32>) -> usize {
+    let [] = x.shape();
+    x.len()
+}
+
+#[pyfunction]
+pub fn vector(x: DeviceView1<'_, f32>) -> usize {
+    let [length] = x.shape();
+    length
+}
+
+#[pyfunction]
+pub fn matrix(x: DeviceView2<'_, f32>) -> ([usize; 2], [isize; 2]) {
+    (x.shape(), x.strides())
+}
+
+#[pyfunction]
+pub fn six(x: DeviceView6<'_, f32>) -> [usize; 6] {
+    x.shape()
+}
+
+#[pyfunction]
+pub fn any_rank(x: DeviceViewDyn<'_, f32>) -> Shape {
+    x.shape().to_vec()
+}
+
+#[pyfunction]
+pub fn c_contiguous(x: DeviceView<'_, f32, Ix2, CContiguous>) -> Shape {
+    x.shape().to_vec()
+}
+
+#[pyfunction]
+pub fn f_contiguous(x: DeviceView<'_, f32, Ix2, FContiguous>) -> Shape {
+    x.shape().to_vec()
+}
+
+#[pyfunction]
+pub fn writable(x: DeviceViewMut1<'_, f32>) -> usize {
+    x.len()
+}
+
+#[pyfunction]
+#[pyo3(signature = (x=None))]
+pub fn optional(x: Option<DeviceView1<'_, f32>>) -> Option<usize> {
+    x.map(|x| x.len())
+}
+
+#[derive(FromPyObject)]
+pub enum Number<'py> {
+    F32(DeviceView1<'py, f32>),
+    F64(DeviceView1<'py, f64>),
+}
+
+#[pyfunction]
+pub fn either(x: Number<'_>) -> (&'static str, usize) {
+    match x {
+        Number::F32(x) => ("f32", x.len()),
+        Number::F64(x) => ("f64", x.len()),
+    }
+}
+
+cuarray::element! {
+    /// What flies through the detector.
+    #[derive(Debug, PartialEq)]
+    pub struct Particle {
+        pub charge: i8,
+        pub position: [f32; 3],
+        pub energy: f64,
+    }
+}
+
+/// The energies, copied to the host.
+#[pyfunction]
+pub fn particles(x: DeviceView1<'_, Particle>) -> PyResult<Vec<(i8, [f32; 3], f64)>> {
+    let stream = x.stream()?;
+    let particles = x.acquire(&stream)?.copy_to_host()?;
+    Ok(particles.iter().map(|particle| (particle.charge, particle.position, particle.energy)).collect())
+}
+
+/// The elements of a masked array, and which of them are valid.
+#[pyfunction]
+pub fn masked(x: MaskedView<'_, f32, Ix2>) -> PyResult<(Vec<f32>, Option<Vec<bool>>)> {
+    let stream = x.data.stream()?;
+    let elements = x.data.acquire(&stream)?.copy_to_host()?;
+    let valid = match &x.mask {
+        None => None,
+        Some(mask) => Some(mask.acquire(&stream)?.copy_to_host()?.into_iter().map(Bool8::get).collect()),
+    };
+    Ok((elements, valid))
+}
+
+/// Takes any array of that type, with a mask or without.
+#[pyfunction]
+pub fn masked_any(x: MaskedView<'_, f32>) -> (usize, bool) {
+    (x.data.len(), x.mask.is_some())
+}
+
+/// Takes an array of that element type, and does nothing else.
+#[pyfunction]
+pub fn element(name: &str, x: &Bound<'_, PyAny>) -> PyResult<usize> {
+    macro_rules! of {
+        ($($name:literal: $type:ty),* $(,)?) => {
+            match name {
+                $($name => Ok(x.extract::<DeviceViewDyn<'_, $type>>()?.len()),)*
+                _ => Err(PyValueError::new_err(name.to_owned())),
+            }
+        };
+    }
+    of! {
+        "i8": i8, "i16": i16, "i32": i32, "i64": i64, "u8": u8, "u16": u16, "u32": u32, "u64": u64,
+        "f16": f16, "bf16": bf16, "f32": f32, "f64": f64, "c8": Complex<f32>, "c16": Complex<f64>, "bool": Bool8,
+        "particle": Particle,
+    }
+}
+
+/// The places of elements, as bytes from the first.
+#[pyfunction]
+pub fn places(x: DeviceView<'_, f32, Ix2, AnyLayout>, indices: Vec<[usize; 2]>) -> PyResult<Vec<i64>> {
+    let stream = x.stream()?;
+    let x = x.acquire(&stream)?;
+    let place = |index: [usize; 2]| Ok(x.device_ptr_at(&index)?.wrapping_sub(x.as_device_ptr()) as i64);
+    indices.into_iter().map(place).collect()
+}
+
+#[pyfunction]
+pub fn steps(x: DeviceView2<'_, f32>) -> PyResult<[isize; 2]> {
+    let stream = x.stream()?;
+    Ok(x.acquire(&stream)?.element_strides()?)
+}
+
+/// Multiplies in place. The host waits, since it is the host that multiplies.
+#[pyfunction]
+#[pyo3(signature = (x, factor, stream=None))]
+pub fn scale(mut x: DeviceViewMutDyn<'_, f32>, factor: f32, stream: Option<Stream>) -> PyResult<()> {
+    let stream = stream.map_or_else(|| x.stream(), Ok)?;
+    let mut x = x.acquire_mut(&stream)?;
+    let mut elements = x.copy_to_host()?;
+    elements.iter_mut().for_each(|element| *element *= factor);
+    x.copy_from_host(&elements)?;
+    x.release()?;
+    Ok(())
+}
+
+/// Enqueues the setting of every byte in `stream`, and does not wait.
+#[pyfunction]
+#[pyo3(signature = (x, byte, stream, release=true))]
+pub fn fill(mut x: DeviceViewMut1<'_, u8>, byte: u8, stream: Stream, release: bool) -> PyResult<()> {
+    let x = x.acquire_mut(&stream)?;
+    enqueue(&stream, x.as_device_ptr(), x.len(), byte)?;
+    if release {
+        x.release()?;
+    }
+    Ok(())
+}
+
+fn enqueue(stream: &Stream, at: u64, length: usize, byte: u8) -> PyResult<()> {
+    let context = stream.context()?.ok_or_else(|| PyValueError::new_err("no context"))?;
+    // SAFETY: a guard holds the memory, in order with the stream, or a test sees to it.
+    unsafe { fill_bytes(&context, at, &[byte], length, Some(stream)) }?;
+    Ok(())
+}
+
+/// The same by somebody who orders nothing.
+#[pyfunction]
+pub fn fill_unordered(x: DeviceViewMut1<'_, u8>, byte: u8, stream: Stream) -> PyResult<()> {
+    // SAFETY: it is not in order, which is what the test wants to see.
+    enqueue(&stream, unsafe { x.acquire_unordered() }, x.len(), byte)
+}
+
+/// As `fill`, ended by a panic.
+#[pyfunction]
+pub fn panics(mut x: DeviceViewMut1<'_, u8>, byte: u8, stream: Stream) -> PyResult<()> {
+    let x = x.acquire_mut(&stream)?;
+    enqueue(&stream, x.as_device_ptr(), x.len(), byte)?;
+    panic!("in the middle of it");
+}
+
+/// Extracts a view, and no more.
+#[pyfunction]
+pub fn nothing(x: DeviceView1<'_, f32>) {
+    drop(x);
+}
+
+/// Acquires in `stream` and releases, and no more.
+#[pyfunction]
+#[pyo3(signature = (x, stream=None))]
+pub fn visit(x: DeviceView1<'_, u8>, stream: Option<Stream>) -> PyResult<usize> {
+    let Some(stream) = stream else { return Ok(x.len()) };
+    let x = x.acquire(&stream)?;
+    let length = x.len();
+    x.release()?;
+    Ok(length)
+}
+
+/// Keeps somebody's array for as long as it lives, and reads it in whatever thread.
+#[pyclass(frozen)]
+pub struct Keeper {
+    view: Mutex<TypedView<f32>>,
+}
+
+#[pymethods]
+impl Keeper {
+    #[new]
+    fn new(x: DeviceViewDyn<'_, f32>) -> Keeper {
+        Keeper { view: Mutex::new(x.unbind()) }
+    }
+
+    fn sum(&self, py: Python<'_>, stream: Stream) -> PyResult<f32> {
+        py.detach(|| {
+            let view = self.view.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            Ok(view.acquire(&stream)?.copy_to_host()?.iter().sum())
+        })
+    }
+}
