@@ -116,7 +116,7 @@ EXAMPLES_DRIVER := target/examples/driver
 examples: install ## build the examples and run their tests on the simulated driver; a finding of it is a failure
 	$(call say,Examples in Rust: form and lints)
 	cargo fmt --manifest-path examples/Cargo.toml --all --check
-	cargo clippy --manifest-path examples/Cargo.toml --target-dir target/examples --all-targets -- -D warnings
+	cargo clippy --manifest-path examples/Cargo.toml --target-dir target/examples --workspace --all-targets -- -D warnings
 	$(call say,Examples in Rust on the simulated driver)
 	@mkdir -p $(EXAMPLES_DRIVER)
 	@ln -sf "$$($(BIN)/python -c 'import cuarray_sim; print(cuarray_sim.library_path())')" $(EXAMPLES_DRIVER)/libcuda.so.1
@@ -157,9 +157,6 @@ lint: install ## check form, lints and types; every warning is an error
 	$(call say,fuzz targets: format and lints)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features --all-targets -- -D warnings
-	$(call say,extension modules: format and lints)
-	cargo fmt --manifest-path examples/Cargo.toml --all --check
-	cargo clippy --manifest-path examples/Cargo.toml --target-dir target/examples --workspace --all-targets -- -D warnings
 	$(call say,Python: lints and format)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
