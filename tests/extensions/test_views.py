@@ -242,17 +242,6 @@ def test_work_in_place() -> None:
         typed_views.scale(array, 0, "stream")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def idle_event(driver_kind: str) -> None:
-    """The one event that the extension module keeps for its next exchange, so that no test makes it."""
-    first, second = ForeignStream(), ForeignStream()
-    memory = cuarray.to_device(np.zeros(4, np.uint8))
-    typed_views.fill(foreign(memory, stream=first.handle), 0, second)
-    for stream in (first, second):
-        driver_probe.synchronize(stream.handle)
-        stream.destroy()
-
-
 @pytest.fixture
 def theirs() -> Iterator[ForeignStream]:
     stream = ForeignStream()

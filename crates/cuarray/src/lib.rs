@@ -56,6 +56,7 @@ mod axes;
 pub mod c_interface;
 mod contiguity;
 mod descr;
+mod device_array;
 #[cfg_attr(not(feature = "python"), allow(dead_code))]
 mod dlpack;
 pub mod driver;
@@ -86,6 +87,7 @@ pub use axes::{Axes, Dims, Strides};
 pub use c_interface::CArray;
 pub use contiguity::{AnyLayout, CContiguous, FContiguous, LayoutPolicy};
 pub use descr::{Descr, Field, FieldType};
+pub use device_array::DeviceArray;
 pub use driver::{Context, Device, Driver, Event, Stream};
 pub use element::{Bool8, Complex, Element};
 pub use error::{Error, Result};

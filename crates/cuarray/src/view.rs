@@ -318,11 +318,20 @@ pub(crate) fn context_of(driver: &Driver, pointer: DevicePtr) -> Result<Context>
 /// Checks that an array is of that element type, rank and layout; see [`RawView::typed`].
 #[inline]
 pub(crate) fn expect<T: Element, D: Rank, L: LayoutPolicy>(interface: &mut Interface) -> Result<()> {
-    let same = interface.typestr() == T::TYPESTR
-        && (T::TYPESTR.kind() != Kind::Void || interface.descr() == T::descr().as_ref());
-    if !same {
+    if !is_of::<T>(interface) {
         retype::<T>(interface)?;
     }
+    expect_shape::<D, L>(interface)
+}
+
+/// Whether the elements are said to be `T`.
+#[inline]
+pub(crate) fn is_of<T: Element>(interface: &Interface) -> bool {
+    interface.typestr() == T::TYPESTR && (T::TYPESTR.kind() != Kind::Void || interface.descr() == T::descr().as_ref())
+}
+
+#[inline]
+pub(crate) fn expect_shape<D: Rank, L: LayoutPolicy>(interface: &Interface) -> Result<()> {
     if D::NDIM.is_some_and(|expected| expected != interface.layout().rank()) {
         return Err(wrong_rank(interface.layout(), D::NDIM.unwrap_or_default()));
     }
@@ -337,18 +346,18 @@ pub(crate) fn expect<T: Element, D: Rank, L: LayoutPolicy>(interface: &mut Inter
 fn retype<T: Element>(interface: &mut Interface) -> Result<()> {
     match interface.clone().with_type(T::TYPESTR, T::descr()) {
         Ok(retyped) => *interface = retyped,
-        Err(_) => {
-            let expected = match T::descr() {
-                Some(descr) => descr.to_string(),
-                None => format!("'{}'", T::TYPESTR.label()),
-            };
-            return Err(Error::unsupported(format!(
-                "the elements are {}; {expected} is expected",
-                interface.type_label()
-            )));
-        }
+        Err(_) => return Err(wrong_type::<T>(interface)),
     }
     Ok(())
+}
+
+#[cold]
+pub(crate) fn wrong_type<T: Element>(interface: &Interface) -> Error {
+    let expected = match T::descr() {
+        Some(descr) => descr.to_string(),
+        None => format!("'{}'", T::TYPESTR.label()),
+    };
+    Error::unsupported(format!("the elements are {}; {expected} is expected", interface.type_label()))
 }
 
 #[cold]

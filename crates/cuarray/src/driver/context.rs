@@ -10,9 +10,9 @@
 //! Driver API: [context management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html),
 //! [primary contexts](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
 
-use super::{Device, Driver, Table, call, idle_events::IdleEvents, lock};
+use super::{Device, Driver, Table, call, lock, shared_pool::Idle};
 use crate::Result;
-use cuarray_abi::{CUcontext, CUdevice, CUevent};
+use cuarray_abi::{CUcontext, CUdevice};
 use std::{
     fmt,
     hash::{Hash, Hasher},
@@ -54,7 +54,7 @@ pub(super) struct ContextState {
     device: OnceLock<CUdevice>,
     /// Whether this is the device's primary context and one retain of it is ours.
     retained: bool,
-    idle_events: IdleEvents<CUevent>,
+    idle_events: Idle,
 }
 
 impl Driver {
@@ -220,19 +220,20 @@ impl Context {
         Ok((free, total))
     }
 
-    pub(super) fn idle_events(&self) -> &IdleEvents<CUevent> {
+    pub(super) fn idle_events(&self) -> &Idle {
         &self.state.idle_events
     }
 }
 
 impl ContextState {
     fn new(table: Arc<Table>, raw: CUcontext, retained_of: Option<CUdevice>) -> Arc<ContextState> {
+        let idle_events = Idle::of(table.pools.get(), raw);
         Arc::new(ContextState {
             table,
             raw,
             device: retained_of.map_or_else(OnceLock::new, OnceLock::from),
             retained: retained_of.is_some(),
-            idle_events: IdleEvents::default(),
+            idle_events,
         })
     }
 

@@ -52,6 +52,7 @@ mod memory;
 mod module;
 mod pointer;
 mod relaxed;
+mod shared_pool;
 mod stream;
 
 pub use context::{Context, Current};
@@ -65,6 +66,7 @@ pub use launch::{Argument, Arguments, LaunchConfig};
 pub use memory::{Allocation, MemoryKind};
 pub use module::Module;
 pub use pointer::{MemoryType, PointerAttributes};
+pub(crate) use shared_pool::SharedPools;
 pub use stream::{CaptureStatus, Stream};
 
 use crate::{Error, Result, order::PutBy};
@@ -73,7 +75,7 @@ use std::{
     fmt, mem,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
@@ -164,6 +166,8 @@ struct Table {
     api: Api,
     path: Option<PathBuf>,
     drop_error: Mutex<Option<Error>>,
+    /// Somebody else's pools of events, where they are used.
+    pools: OnceLock<SharedPools>,
 }
 
 impl Table {
@@ -191,7 +195,7 @@ impl Table {
 
 impl Driver {
     fn new(api: Api, path: Option<PathBuf>) -> Driver {
-        let table = Arc::new(Table { api, path, drop_error: Mutex::new(None) });
+        let table = Arc::new(Table { api, path, drop_error: Mutex::new(None), pools: OnceLock::new() });
         Driver(Arc::new(Inner {
             table,
             contexts: Mutex::default(),

@@ -332,8 +332,12 @@ impl Stream {
         }
     }
 
-    /// The context that a call on the stream works in; see the [module](self).
-    pub(crate) fn work_context(&self) -> Result<Context> {
+    /// The context that work in the stream goes to: its own; for a default stream that came without one, as by its handle, the
+    /// current context or else the [default](Driver::default_context).
+    ///
+    /// # Errors
+    /// Whatever the driver answers.
+    pub fn work_context(&self) -> Result<Context> {
         match self.context()? {
             Some(context) => Ok(context),
             None => self.driver().default_context(),

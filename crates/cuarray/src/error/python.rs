@@ -53,14 +53,20 @@ impl From<Error> for PyErr {
 }
 
 fn cuda_error(error: &Error) -> PyErr {
-    let raised = CudaError::new_err(error.to_string());
+    let message = error.to_string();
     Python::attach(|py| {
+        // The class that all extension modules of the process raise; where it cannot be had, our own.
+        let shared = crate::python::cuda_error_class(py).and_then(|class| class.call1((&message,)));
+        let raised = match shared {
+            Ok(value) => PyErr::from_value(value),
+            Err(_) => CudaError::new_err(message.clone()),
+        };
         let value = raised.value(py);
         let code = error.driver_code();
         // An exception's own dictionary takes any attribute; if it did not, the message would still say it all.
         let _ = value.setattr("name", code.and_then(|code| code.name()));
         let _ = value.setattr("code", code.map(|code| code.0));
         let _ = value.setattr("call", error.driver_call());
-    });
-    raised
+        raised
+    })
 }

@@ -20,7 +20,7 @@ use super::{
     view,
 };
 use crate::{
-    Error, Interface, Result, StreamEntry,
+    DeviceArray, Error, Interface, Result, StreamEntry,
     c_interface::MemorySpace,
     driver::{MemoryType, PointerAttributes, Stream},
     layout::Tuple,
@@ -108,6 +108,13 @@ impl PyDeviceArray {
         }
         let pending = OnceLock::from(memory.get().pending().clone());
         PyDeviceArray { pending, ..PyDeviceArray::with_stream(interface, memory.into_any(), stream) }
+    }
+
+    /// An array that an extension returns.
+    pub(super) fn returned(py: Python<'_>, array: &DeviceArray) -> PyResult<PyDeviceArray> {
+        let stream = array.home().map(|home| Py::new(py, PyStream::new(home.clone(), None))).transpose()?;
+        let memory = Py::new(py, PyMemory::holding(array.held().clone()))?;
+        Ok(PyDeviceArray::over(array.interface().clone(), memory, stream))
     }
 
     /// An array that is borrowed for work in `stream`. What is enqueued on it elsewhere is ordered there, so that nothing but its

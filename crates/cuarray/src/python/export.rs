@@ -39,6 +39,24 @@ impl Template {
     }
 }
 
+/// An entry for extensions alone: the name of a type that the interface has no letter for.
+pub(super) const NAMED: &str = "cuarray_named_type";
+
+/// The dictionary of `interface` in version 3, with its stream, whatever the configuration says: not for other libraries.
+pub(super) fn complete<'py>(py: Python<'py>, interface: &Interface) -> Result<Bound<'py, PyDict>> {
+    let dict = constant(py, interface)?.into_bound(py);
+    if let Some(descr) = interface.descr() {
+        dict.set_item(intern!(py, "descr"), super::descr::write(py, descr)?)?;
+    }
+    if let Some(handle) = interface.stream().handle() {
+        dict.set_item(intern!(py, "stream"), handle)?;
+    }
+    if interface.typestr().name().is_some() {
+        dict.set_item(NAMED, interface.typestr().label())?;
+    }
+    Ok(dict)
+}
+
 fn constant(py: Python<'_>, interface: &Interface) -> Result<Py<PyDict>> {
     let dict = blank(py)?.copy()?;
     dict.set_item(intern!(py, "shape"), shape(py, interface)?)?;

@@ -4,21 +4,27 @@
 use super::runtime;
 use crate::{
     Stream,
+    device_array::Held,
     driver::MemoryKind,
     order::{Memory, Pending},
 };
 use pyo3::prelude::*;
 use std::{mem::ManuallyDrop, sync::Arc};
 
-/// Memory that cuarray allocated; freed when the last array that uses it goes, after the work that is pending on it.
+/// Memory that cuarray allocated, or that an extension's object has; freed when the last array that uses it goes, after the work that
+/// is pending on it.
 #[pyclass(frozen, weakref, name = "Memory", module = "cuarray")]
 pub struct PyMemory {
-    memory: ManuallyDrop<Memory>,
+    memory: ManuallyDrop<Held>,
 }
 
 impl PyMemory {
     pub(super) fn new(memory: Memory) -> PyMemory {
-        PyMemory { memory: ManuallyDrop::new(memory) }
+        PyMemory::holding(Held::Memory(Arc::new(memory)))
+    }
+
+    pub(super) fn holding(held: Held) -> PyMemory {
+        PyMemory { memory: ManuallyDrop::new(held) }
     }
 
     /// The work that is pending on the memory.
@@ -50,19 +56,20 @@ impl PyMemory {
     /// The address, as the device sees it.
     #[getter]
     fn ptr(&self) -> u64 {
-        self.memory.allocation().device_ptr()
+        self.memory.bytes().start
     }
 
     /// Bytes.
     #[getter]
-    fn nbytes(&self) -> usize {
-        self.memory.allocation().len()
+    fn nbytes(&self) -> u64 {
+        self.memory.bytes().end - self.memory.bytes().start
     }
 
-    /// 'device', 'pinned', 'mapped', 'managed' or 'stream-ordered'.
+    /// 'device', 'pinned', 'mapped', 'managed' or 'stream-ordered'; 'foreign' if it is an extension's.
     #[getter]
     fn kind(&self) -> &'static str {
-        match self.memory.allocation().kind() {
+        let Held::Memory(memory) = &*self.memory else { return "foreign" };
+        match memory.allocation().kind() {
             MemoryKind::Device => "device",
             MemoryKind::Pinned => "pinned",
             MemoryKind::Mapped => "mapped",

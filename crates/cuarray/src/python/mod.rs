@@ -37,9 +37,12 @@ mod reach;
 mod rearrange;
 mod root;
 mod runtime;
+mod rust_api;
 pub mod stream;
 mod transfer;
 mod view;
+
+pub(crate) use rust_api::cuda_error_class;
 
 pub use device_view::{
     Attached, DeviceView, DeviceView0, DeviceView1, DeviceView2, DeviceView3, DeviceView4, DeviceView5, DeviceView6,
@@ -95,5 +98,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     ] {
         module.add_function(function)?;
     }
-    runtime::reclaim_at_exit(module)
+    rust_api::publish(module.py())?;
+    runtime::reclaim_at_exit(&module.getattr("reclaim")?)
 }

@@ -1,6 +1,6 @@
 //! The one driver of a Python process, loaded when something first needs it.
 
-use super::reach;
+use super::{reach, rust_api};
 use crate::{
     Error, Result,
     driver::{Context, Device, Driver},
@@ -16,6 +16,8 @@ pub(super) fn driver() -> Result<&'static Driver> {
         return Ok(driver);
     }
     let driver = Driver::load()?;
+    // Before it is used; where it cannot be, as the interpreter is ending, the driver has events of its own.
+    let _ = Python::try_attach(|py| rust_api::share_events(py, &driver));
     Ok(DRIVER.get_or_init(|| driver))
 }
 
@@ -96,9 +98,9 @@ pub(super) fn reclaim(py: Python<'_>, wait: bool) {
     }
 }
 
-/// Has [`reclaim`] called when the interpreter ends.
-pub(super) fn reclaim_at_exit(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.py().import("atexit")?.call_method1("register", (module.getattr("reclaim")?,))?;
+/// Has `reclaim`, a function of this name, called when the interpreter ends.
+pub(super) fn reclaim_at_exit(reclaim: &Bound<'_, PyAny>) -> PyResult<()> {
+    reclaim.py().import("atexit")?.call_method1("register", (reclaim,))?;
     Ok(())
 }
 

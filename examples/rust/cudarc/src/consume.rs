@@ -59,7 +59,8 @@ impl Scaler {
         if n == 0 {
             return Ok(());
         }
-        let array = view.acquire_mut(&stream(&self.driver, &self.stream))?; // our stream waits for the producer
+        let stream = stream(&self.driver, &self.stream);
+        let array = view.acquire_mut(&stream)?; // our stream waits for the producer
         let data = array.as_device_ptr();
         let mut launch = self.stream.launch_builder(&self.kernel);
         launch.arg(&data).arg(&n).arg(&factor);

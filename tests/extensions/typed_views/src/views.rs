@@ -171,7 +171,7 @@ pub fn fill(mut x: DeviceViewMut1<'_, u8>, byte: u8, stream: Stream, release: bo
 }
 
 fn enqueue(stream: &Stream, at: u64, length: usize, byte: u8) -> PyResult<()> {
-    let context = stream.context()?.ok_or_else(|| PyValueError::new_err("no context"))?;
+    let context = stream.work_context()?;
     // SAFETY: a guard holds the memory, in order with the stream, or a test sees to it.
     unsafe { fill_bytes(&context, at, &[byte], length, Some(stream)) }?;
     Ok(())

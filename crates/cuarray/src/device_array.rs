@@ -1,0 +1,266 @@
+//! [`DeviceArray`]: device memory of one's own, to be worked on here and handed to anybody.
+//!
+//! What it holds is memory that was allocated here, or any Rust object that somebody else's memory belongs to. Either way that goes
+//! when the last array over it is gone *and* the work on it is done, whoever enqueued it; nobody waits for that
+//! (see [`order::Memory`](crate::order::Memory)).
+//!
+//! It has a home stream, in which its work is ordered: its producer's kernels, or another stream that these are ordered into. With the
+//! feature `python` it is returned from functions, as a Python object that every library takes.
+
+use crate::{
+    AnyLayout, DevicePtr, Element, Error, Interface, Layout, Owner, Rank, RawView, Result, StreamEntry, TypeStr,
+    driver::{Allocation, Context, Stream},
+    guard::{Acquired, AcquiredMut, Anywhere, Visit},
+    order::{Access, Deferred, Memory, Ordering, Pending, Resource},
+    view::{expect_shape, is_of, wrong_type},
+};
+use std::{fmt, ops::Range, sync::Arc};
+
+/// An array in device memory, which it holds. A clone is the same array.
+///
+/// ```
+/// use cuarray::{DeviceArray, Driver, Ix1, Stream, order::Access};
+///
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.default_context()?;
+/// let stream = Stream::non_blocking(&context)?;
+/// let mut array = DeviceArray::from_host(&[1.0f32, 2.0, 3.0], &[3], &stream)?;
+/// let mut elements = array.acquire_mut::<f32, Ix1>(&stream)?;
+/// // ... launch kernels in `stream` ...
+/// elements.copy_from_host(&[2.0, 4.0, 6.0])?;
+/// elements.release()?;
+/// assert_eq!(array.acquire::<f32, Ix1>(&stream)?.copy_to_host()?, [2.0, 4.0, 6.0]);
+///
+/// // Work that others have enqueued elsewhere: what comes next comes after it.
+/// let elsewhere = Stream::non_blocking(&context)?;
+/// array.record_stream(&elsewhere, Access::Read)?;
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct DeviceArray {
+    // Dropped first: what orders the work uses what is behind it.
+    view: Arc<RawView>,
+    held: Held,
+    home: Option<Stream>,
+}
+
+/// What an array's memory belongs to, with the work that is pending on it.
+#[derive(Clone, Debug)]
+pub(crate) enum Held {
+    Memory(Arc<Memory>),
+    Owner(Arc<Deferred<Kept>>),
+}
+
+/// Memory of somebody else's, and the object that it belongs to.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    context: Context,
+    bytes: Range<DevicePtr>,
+    owner: Option<Owner>,
+}
+
+impl Resource for Kept {
+    fn context(&self) -> &Context {
+        &self.context
+    }
+
+    fn is_gone(&self) -> bool {
+        self.owner.is_none()
+    }
+
+    fn give_back(&mut self) -> Result<()> {
+        self.owner = None;
+        Ok(())
+    }
+}
+
+impl Held {
+    pub(crate) fn owner(context: &Context, bytes: Range<DevicePtr>, owner: Owner) -> Held {
+        Held::Owner(Arc::new(Deferred::new(Kept { context: context.clone(), bytes, owner: Some(owner) })))
+    }
+
+    pub(crate) fn pending(&self) -> &Arc<Pending> {
+        match self {
+            Held::Memory(memory) => memory.pending(),
+            Held::Owner(kept) => kept.pending(),
+        }
+    }
+
+    pub(crate) fn add_home(&self, home: &Stream) {
+        match self {
+            Held::Memory(memory) => memory.add_home(home),
+            Held::Owner(kept) => kept.add_home(home),
+        }
+    }
+
+    #[cfg(feature = "python")]
+    pub(crate) fn bytes(&self) -> Range<DevicePtr> {
+        match self {
+            Held::Memory(memory) => {
+                let start = memory.allocation().device_ptr();
+                start..start.saturating_add(memory.allocation().len() as u64)
+            }
+            Held::Owner(kept) => kept.resource().bytes.clone(),
+        }
+    }
+}
+
+impl DeviceArray {
+    /// A new array in C order, of the device of `stream`, which becomes its home. Its elements have no values yet.
+    ///
+    /// # Errors
+    /// A shape that is too big; whatever the driver refuses.
+    ///
+    /// Driver API: [`cuMemAlloc`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+    pub fn empty<T: Element>(shape: &[usize], stream: &Stream) -> Result<DeviceArray> {
+        let layout = Layout::c_contiguous(shape, size_of::<T>())?;
+        let context = stream.work_context()?;
+        let memory = Memory::new(&context, || Allocation::device(&context, layout.nbytes()))?;
+        let interface = Interface::new(memory.allocation().device_ptr(), TypeStr::of::<T>(), layout)?;
+        let interface = match T::descr() {
+            Some(descr) => interface.with_descr(descr)?,
+            None => interface,
+        };
+        DeviceArray::of_memory(Arc::new(memory), interface, Some(stream))
+    }
+
+    /// A new array with these elements, in C order. The host waits for the copy.
+    ///
+    /// # Errors
+    /// Another number of elements than the shape has; as [`DeviceArray::empty`].
+    pub fn from_host<T: Element>(elements: &[T], shape: &[usize], stream: &Stream) -> Result<DeviceArray> {
+        let mut array = DeviceArray::empty::<T>(shape, stream)?;
+        array.acquire_mut::<T, crate::IxDyn>(stream)?.copy_from_host(elements)?;
+        Ok(array)
+    }
+
+    /// The array that `interface` describes within `memory`, with `home` as the stream that its work is ordered in; without one, what is
+    /// pending is remembered wherever it was enqueued.
+    ///
+    /// # Errors
+    /// As [`RawView::of_memory`].
+    pub fn of_memory(memory: Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<DeviceArray> {
+        let view = Arc::new(RawView::of_memory(&memory, interface, home)?);
+        Ok(DeviceArray { view, held: Held::Memory(memory), home: home.cloned() })
+    }
+
+    /// The array that `interface` describes, in memory of `context`'s that `owner` keeps: a pool's block, another crate's slice. The
+    /// owner is dropped when the last array over the memory is gone and the work on it is done, in any thread.
+    ///
+    /// # Errors
+    /// A wrong argument: the interface has a mask, or a home that is not a stream of `context`.
+    ///
+    /// # Safety
+    /// The memory is the driver's, and lives until the owner is dropped.
+    pub unsafe fn from_owner(
+        context: &Context,
+        interface: Interface,
+        owner: Owner,
+        home: Option<&Stream>,
+    ) -> Result<DeviceArray> {
+        if interface.mask().is_some() {
+            return Err(Error::argument("an array of one owner's memory cannot have a mask, which is another array"));
+        }
+        let held = Held::owner(context, interface.byte_range(), owner);
+        let entry = home.map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
+        let mut ordering = Ordering::new(home.cloned(), held.pending().clone());
+        match home {
+            Some(home) if home.is_owned() => held.add_home(home),
+            // It may be gone before the memory is; so its work is remembered by events.
+            Some(_) => ordering = ordering.outliving_home(),
+            None => {}
+        }
+        let view = RawView::ordered(Box::new(interface.with_stream(entry)), ordering, None);
+        Ok(DeviceArray { view: Arc::new(view), held, home: home.cloned() })
+    }
+
+    /// Orders work in `stream` that reads the array: after what is enqueued on it, and before what comes next.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`] where the elements are no `T`, or the dimensions not as many as `D` says, or one stream captures and the
+    /// other does not take part. Whatever the driver refuses.
+    pub fn acquire<'v, T: Element, D: Rank>(&'v self, stream: &'v Stream) -> Result<Acquired<'v, T, D>> {
+        self.expect::<T, D>()?;
+        Ok(Acquired::new(Visit::begin(&self.view, stream, Access::Read, Anywhere)?))
+    }
+
+    /// The same for work that writes.
+    ///
+    /// # Errors
+    /// As [`DeviceArray::acquire`]; also where the array is read-only.
+    pub fn acquire_mut<'v, T: Element, D: Rank>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v, T, D>> {
+        self.expect::<T, D>()?;
+        Ok(AcquiredMut::new(Visit::begin(&self.view, stream, Access::Write, Anywhere)?))
+    }
+
+    fn expect<T: Element, D: Rank>(&self) -> Result<()> {
+        let interface = self.view.interface();
+        if !is_of::<T>(interface) {
+            return Err(wrong_type::<T>(interface));
+        }
+        expect_shape::<D, AnyLayout>(interface)
+    }
+
+    /// Says that work on the array has been enqueued in `stream` by others: a kernel of another library, a launch without a guard.
+    /// What comes next on the array comes after it; its memory is freed after it.
+    ///
+    /// # Errors
+    /// Whatever the driver refuses.
+    pub fn record_stream(&self, stream: &Stream, access: Access) -> Result<()> {
+        match self.view.known_orderings(access).next() {
+            Some((ordering, access)) => ordering.record(stream, access),
+            None => Ok(()),
+        }
+    }
+
+    /// What the array says of itself.
+    pub fn interface(&self) -> &Interface {
+        self.view.interface()
+    }
+
+    /// The length of each dimension.
+    pub fn shape(&self) -> &[usize] {
+        self.view.interface().shape()
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.view.interface().layout().len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.view.interface().layout().is_empty()
+    }
+
+    /// The stream that the work on the array is ordered in.
+    pub fn home(&self) -> Option<&Stream> {
+        self.home.as_ref()
+    }
+
+    #[cfg(feature = "python")]
+    pub(crate) fn held(&self) -> &Held {
+        &self.held
+    }
+
+    #[cfg(feature = "python")]
+    pub(crate) fn ordering(&self) -> Option<&Ordering> {
+        self.view.known_orderings(Access::Write).next().map(|(ordering, _)| ordering)
+    }
+}
+
+impl fmt::Debug for DeviceArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceArray({:?})", self.view.interface())
+    }
+}
+
+const _: () = {
+    const fn shareable<T: Send + Sync + 'static>() {}
+    shareable::<DeviceArray>();
+};

@@ -1,0 +1,46 @@
+//! A function that takes any library's GPU array, and works on it in place.
+
+use pyo3::prelude::*;
+
+/// A module of one function.
+#[pymodule]
+mod take_an_array {
+    use cuarray::{
+        CContiguous, IxDyn, Stream,
+        driver::{Function, LaunchConfig, Module},
+        python::DeviceViewMut,
+    };
+    use pyo3::{exceptions::PyValueError, prelude::*};
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    /// Multiplies every element of `x` by `factor`, in place, and does not wait.
+    ///
+    /// The argument's type is the check: elements `f32`, any number of dimensions, C-contiguous since the kernel knows no strides,
+    /// and writable. Whatever else comes is a TypeError, ValueError or BufferError that says why.
+    #[pyfunction]
+    fn scale(mut x: DeviceViewMut<'_, f32, IxDyn, CContiguous>, factor: f32) -> PyResult<()> {
+        // Its own stream: nobody has to wait for anybody.
+        let stream = x.stream()?;
+        let kernel = kernel(&stream)?;
+        let n = u32::try_from(x.len()).map_err(|_| PyValueError::new_err("more than 2**32 elements"))?;
+
+        let mut x = x.acquire_mut(&stream)?;
+        // SAFETY: the kernel reads and writes the first `n` numbers from `x` on, and `x` has as many, one behind the other.
+        unsafe { kernel.launch(&stream, LaunchConfig::for_elements(x.len(), 256)?, (&mut x, factor, n)) }?;
+        x.release()?;
+        Ok(())
+    }
+
+    /// The kernel, loaded once for each context.
+    fn kernel(stream: &Stream) -> PyResult<Arc<Function>> {
+        static LOADED: Mutex<Vec<Arc<Function>>> = Mutex::new(Vec::new());
+        let context = stream.work_context()?;
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = loaded.iter().find(|kernel| *kernel.module().context() == context) {
+            return Ok(kernel.clone());
+        }
+        let kernel = Arc::new(Module::load_ptx(&context, include_str!("scale.ptx"))?.function("scale")?);
+        loaded.push(kernel.clone());
+        Ok(kernel)
+    }
+}
