@@ -31,6 +31,7 @@ INSTALLED := $(VENV)/.wheels
 SIM_WHEEL := dist/.cuarray-sim
 WHEEL := dist/.cuarray
 EXTENSIONS := build/extensions/.built
+EXTENSION_CRATES = $(shell sed -nE 's/^name = "(.*-.*)"/\1/p' examples/0*/Cargo.toml tests/extensions/*/Cargo.toml)
 
 # cargo and PyO3 take the environment's interpreter, whatever else is on the search path.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
@@ -113,7 +114,7 @@ sweep: install ## leave out each ordering call of cuarray in turn: the simulator
 EXAMPLES_DRIVER := target/examples/driver
 
 .PHONY: examples
-examples: install ## build the examples and run their tests on the simulated driver; a finding of it is a failure
+examples: install $(EXTENSIONS) ## build the examples and run their tests on the simulated driver; a finding of it is a failure
 	$(call say,Examples in Rust: form and lints)
 	cargo fmt --manifest-path examples/Cargo.toml --all --check
 	cargo clippy --manifest-path examples/Cargo.toml --target-dir target/examples --workspace --all-targets -- -D warnings
@@ -124,7 +125,9 @@ examples: install ## build the examples and run their tests on the simulated dri
 	CUARRAY_SIM_EXIT_STATUS=66 LD_LIBRARY_PATH=$(abspath $(EXAMPLES_DRIVER)) \
 	    cargo test --manifest-path examples/Cargo.toml --target-dir target/examples
 	$(call say,Examples in C and Cython, with the address sanitizer too, on the simulated driver)
-	$(BIN)/python -m pytest examples
+	$(BIN)/python -m pytest examples --ignore-glob='examples/0*'
+	$(call say,Extension modules in Rust, with numba-cuda and cuda.core on the other side, on the simulated driver)
+	PYTHONPATH=build/extensions $(BIN)/python -m pytest examples/0* --cuarray-sim
 
 # No findings: numba-cuda's own tests are not written for them. Two devices: some tests want more than one. Little memory: one test
 # writes a tenth of it.
@@ -256,7 +259,7 @@ $(WHEEL): $(SOURCES) | $(TOOLS)
 # Extension modules as others would write them: cargo builds all of them, and gives each the name by which Python imports it.
 $(EXTENSIONS): $(SOURCES) $(call sources,examples tests/extensions) $(ENVIRONMENT)
 	$(call say,extension modules)
-	cargo build --release --manifest-path examples/Cargo.toml --target-dir target/examples --workspace
+	cargo build --release --manifest-path examples/Cargo.toml --target-dir target/examples $(foreach crate,$(EXTENSION_CRATES),-p $(crate))
 	@mkdir -p build/extensions
 	@for library in target/examples/release/lib*.so; do \
 	    name=$${library##*/lib}; cp $$library build/extensions/$${name%.so}.abi3.so; \
