@@ -125,6 +125,12 @@ impl<T> DerefMut for Axes<T> {
     }
 }
 
+impl<T> AsRef<[T]> for Axes<T> {
+    fn as_ref(&self) -> &[T] {
+        &self.0
+    }
+}
+
 impl<T: Copy> From<&[T]> for Axes<T> {
     fn from(numbers: &[T]) -> Axes<T> {
         Axes::from_slice(numbers)
