@@ -4,13 +4,40 @@
 //! pointer, a shape, a type, strides and a stream. This crate reads it, checks it, writes it, and does the work around it
 //! that makes an exchange right: ordering streams, keeping owners alive, finding the device, copying any layout.
 //!
-//! It comes in three layers, each usable without those above it:
+//! An array on a GPU is not what an array on the host is. Its memory may be written *later*, by work that is already enqueued in
+//! somebody's stream, and it may still be read after everybody has let go of it; the host cannot look at a byte of it; and the library that
+//! made it speaks no Rust. So nothing here is a slice, and no borrow checker knows who is at the data. What a reference is on the host is here a
+//! **guard**: it stands for the right to enqueue work on an array in one stream, after all work before it and before all that
+//! comes next, and the array's address is not to be had without it. What is checked once is a type: a [`Layout`] cannot overflow, a
+//! [`StreamEntry`] cannot be 0, a view is kept alive by what it holds.
+//!
+//! It comes in layers, each usable without those above it:
 //!
 //! | layer | what | needs |
 //! |---|---|---|
 //! | protocol | [`TypeStr`], [`NamedType`], [`Descr`], [`Layout`], [`StreamEntry`], [`Interface`], [`strided_copy`] | nothing: plain data |
-//! | driver | [`Driver`], [`Device`], [`Context`], [`Stream`], [`Event`], [`driver::Allocation`], [`order`] | a CUDA driver, found at run time |
+//! | driver | [`Driver`], [`Device`], [`Context`], [`Stream`], [`Event`], [`driver::Allocation`], [`driver::Module`] | a CUDA driver, found at run time |
+//! | arrays | [`RawView`], [`Acquired`], [`AcquiredMut`], [`order`], [`CArray`] | the same |
 //! | `python` (a feature) | the classes and functions of the Python package | Python, through PyO3 |
+//!
+//! # What on the host is what here
+//!
+//! | with ndarray and rust-numpy | here | and the difference |
+//! |---|---|---|
+//! | `numpy.ndarray`, `__array_interface__` | a DeviceArray, `__cuda_array_interface__` | [`Interface`] is all that the latter says: plain data, no owner |
+//! | `ArrayView`: a pointer, a shape, strides | [`RawView`] | strides are bytes, of any sign, and no multiple of the item size is needed ([`Layout`]) |
+//! | `&array`, `array.view()` | [`RawView::acquire`], an [`Acquired`] | for one stream; several may read |
+//! | `&mut array`, `PyReadwriteArray` | [`RawView::acquire_mut`], an [`AcquiredMut`] | what is read-only is refused when it is asked for |
+//! | the end of a borrow | [`Acquired::release`], or the drop | an edge back into the producer's stream; nobody waits |
+//! | `numpy::Element`, `f32`, `Complex<f32>` | [`Element`], `f32`, [`Complex`] | `bool` is [`Bool8`]: a device may have written any byte |
+//! | a structured type | [`element!`] | with the padding of C, named to every reader |
+//! | `Array::zeros`, `Vec` | [`order::Memory`], [`RawView::of_memory`] | not written yet; freed after the work on it, not when it is dropped |
+//! | `slice!`, `t()`, `broadcast`, `into_shape` | [`Layout::index`], [`Layout::transpose`], [`Layout::broadcast_to`], [`Layout::reshape`] | of layouts: no element moves |
+//! | `to_owned()`, `assign()` | [`driver::copy`], planned by [`strided_copy`] | any layout into any other, in few driver calls |
+//! | `mapv`, a loop, `rayon` | [`driver::Module`], [`Function::launch`](driver::Function::launch) | a kernel from PTX; arrays go in as guards |
+//! | a thread, `join()` | [`Stream`], [`Event`], [`Stream::synchronize`] | one stream waits for another without the host ([`order::edge`]) |
+//! | `Arc<dyn Any>` behind a capsule | [`Owner`] | whatever keeps the memory |
+//! | `NonNull`, a dangling pointer | [`DevicePtr`], a `u64` | never a Rust pointer, and never read on the host |
 //!
 //! # The protocol
 //!
@@ -51,6 +78,69 @@
 //! # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 //! # Ok::<(), cuarray::Error>(())
 //! ```
+//!
+//! # An array and a kernel
+//!
+//! ```
+//! use cuarray::{
+//!     Driver, Interface, Layout, RawView, Stream, TypeStr,
+//!     driver::{Allocation, LaunchConfig, Module},
+//!     order::Memory,
+//! };
+//! use std::sync::Arc;
+//!
+//! # fn work(driver: &Driver) -> cuarray::Result<()> {
+//! let context = driver.default_context()?;
+//! let (home, work) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+//!
+//! // An array of our own. One of another library's comes as an `Interface` and its owner: `RawView::new`.
+//! let memory = Arc::new(Memory::new(&context, || Allocation::device(&context, 4 * 32))?);
+//! let layout = Layout::c_contiguous(&[32], 4)?;
+//! let interface = Interface::new(memory.allocation().device_ptr(), TypeStr::of::<u32>(), layout)?;
+//! let mut view = RawView::of_memory(&memory, interface, Some(&home))?;
+//!
+//! let kernel = Module::load_ptx(
+//!     &context,
+//!     ".version 8.0
+//!      .target sm_80
+//!      .address_size 64
+//!      .visible .entry count(.param .u64 to)
+//!      {
+//!          .reg .b32 %r; .reg .b64 %rd<3>;
+//!          ld.param.u64 %rd1, [to];
+//!          mov.u32 %r, %tid.x;
+//!          mul.wide.u32 %rd2, %r, 4;
+//!          add.u64 %rd1, %rd1, %rd2;
+//!          st.global.u32 [%rd1], %r;
+//!          ret;
+//!      }",
+//! )?
+//! .function("count")?;
+//!
+//! let mut array = view.acquire_mut(&work)?; // `work` waits for `home`
+//! // SAFETY: the kernel writes 32 numbers, and the array has as many.
+//! unsafe { kernel.launch(&work, LaunchConfig::new([1, 1, 1], [32, 1, 1]), (&mut array,)) }?;
+//! array.release()?; // `home` waits for `work`
+//! # home.synchronize()?;
+//! # let mut host = [0u32; 32];
+//! # // SAFETY: both have 128 bytes.
+//! # unsafe { cuarray::driver::copy::copy_device_to_host(&context, host.as_mut_ptr().cast(), memory.allocation().device_ptr(), 128, None) }?;
+//! # assert!(host.iter().zip(0..).all(|(found, expected)| *found == expected));
+//! # Ok(()) }
+//! # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+//! # let _entered = sim.enter();
+//! # // SAFETY: the simulator is a driver.
+//! # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+//! # Ok::<(), cuarray::Error>(())
+//! ```
+//!
+//! # What is promised
+//!
+//! - Nothing from outside panics, overflows or reads out of bounds: an [`Error`] says what was wrong, where, with which value, and what to do.
+//! - A function is `unsafe` where, and only where, what it needs cannot be checked: that a foreign address or stream is alive, what a kernel does.
+//! - Contexts are pushed and popped, never left set. A driver is loaded once and never unloaded. No destructor panics.
+//! - The public items name no other crate's types, but PyO3's and `half`'s behind the features `python` and `half`.
+//! - Rust 1.88 or later; a later release may need a later one, which is then a change of the minor version.
 
 mod axes;
 pub mod c_interface;
