@@ -38,6 +38,8 @@ def run(names: list[str], logs: Path, at_a_time: int, limit: float) -> Iterator[
     # What was imported need not be looked through by each collection of each process.
     gc.freeze()
     waiting, running = list(reversed(names)), dict[int, str]()
+    # Whoever stops the run stops the processes, too: an exception here ends them.
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         while waiting or running:
             while waiting and len(running) < at_a_time:
@@ -54,6 +56,7 @@ def run(names: list[str], logs: Path, at_a_time: int, limit: float) -> Iterator[
     finally:
         for pid in running:
             _kill_group(pid)
+        signal.signal(signal.SIGTERM, before)
 
 
 def _start(name: str, logs: Path, limit: float) -> int:
@@ -65,6 +68,7 @@ def _start(name: str, logs: Path, limit: float) -> int:
     status = 2
     try:
         os.setpgid(0, 0)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         log = os.open(logs / f"{name}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         for descriptor in (1, 2):
             os.dup2(log, descriptor)
