@@ -45,6 +45,8 @@ use std::{fmt, ops::Range, sync::Arc};
 pub struct DeviceArray {
     // Dropped first: what orders the work uses what is behind it.
     view: Arc<RawView>,
+    /// Held; only the Python object asks for it.
+    #[cfg_attr(not(feature = "python"), allow(dead_code))]
     held: Held,
     home: Option<Stream>,
 }
@@ -60,6 +62,8 @@ pub(crate) enum Held {
 #[derive(Debug)]
 pub(crate) struct Kept {
     context: Context,
+    /// Where it lies; only the Python object asks for it.
+    #[cfg_attr(not(feature = "python"), allow(dead_code))]
     bytes: Range<DevicePtr>,
     owner: Option<Owner>,
 }
