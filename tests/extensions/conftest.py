@@ -4,7 +4,5 @@ from __future__ import annotations
 
 import importlib.util
 
-import pytest
-
-if importlib.util.find_spec("typed_views") is None:
-    pytest.skip("the extension modules are not built (`make extensions` builds them)", allow_module_level=True)
+# `make extensions` builds them; where there is no cargo, as beside a GPU, these tests are left out.
+collect_ignore_glob = [] if importlib.util.find_spec("typed_views") else ["test_*.py"]

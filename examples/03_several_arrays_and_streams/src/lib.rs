@@ -1,0 +1,71 @@
+//! A function of several arrays, each of another producer, in a stream of the caller's.
+
+use pyo3::prelude::*;
+
+/// A module of one function.
+#[pymodule]
+mod several_arrays {
+    use cuarray::{
+        Context, Stream,
+        driver::{Function, LaunchConfig, Module},
+        python::{DeviceView1, DeviceViewMut1},
+    };
+    use pyo3::{exceptions::PyValueError, prelude::*};
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    /// `out = a * x + y` in `stream`, for arrays of any strides. Without `y`, `out = a * x + out`. Does not wait.
+    ///
+    /// `stream` is any library's stream object, or a handle. It waits for the producers of all arrays, and what they do next
+    /// waits for it. The arrays may be views of one memory, as long as each element of `out` stands on none of another element's.
+    #[pyfunction]
+    #[pyo3(signature = (a, x, out, stream, y=None))]
+    fn axpy(
+        a: f32,
+        x: DeviceView1<'_, f32>,
+        mut out: DeviceViewMut1<'_, f32>,
+        stream: Stream,
+        y: Option<DeviceView1<'_, f32>>,
+    ) -> PyResult<()> {
+        let [n] = x.shape();
+        if out.shape() != [n] || y.as_ref().is_some_and(|y| y.shape() != [n]) {
+            return Err(PyValueError::new_err(format!("the arrays are of different lengths; {n} is expected")));
+        }
+        let threads = u32::try_from(n).map_err(|_| PyValueError::new_err("more than 2**32 elements"))?;
+        let kernel = kernel(&stream.work_context()?)?;
+        let config = LaunchConfig::for_elements(n, 256)?;
+
+        let x = x.acquire(&stream)?;
+        let y = y.as_ref().map(|y| y.acquire(&stream)).transpose()?;
+        let mut out = out.acquire_mut(&stream)?;
+        let ([x_step], [out_step]) = (x.element_strides()?, out.element_strides()?);
+        let (x_step, out_step) = (x_step as i64, out_step as i64);
+        match &y {
+            Some(y) => {
+                let [y_step] = y.element_strides()?;
+                let arguments = (a, &x, x_step, y, y_step as i64, &mut out, out_step, threads);
+                // SAFETY: the kernel reads `n` elements of `x` and `y` and writes `n` of `out`, each at the array's own steps.
+                unsafe { kernel.launch(&stream, config, arguments) }?;
+            }
+            None => {
+                let itself = out.as_device_ptr();
+                let arguments = (a, &x, x_step, itself, out_step, &mut out, out_step, threads);
+                // SAFETY: as above; each thread reads the element that it writes.
+                unsafe { kernel.launch(&stream, config, arguments) }?;
+            }
+        }
+        // Here the guards are dropped, which puts the edges back into the producers' streams.
+        Ok(())
+    }
+
+    /// The kernel, loaded once for each context.
+    fn kernel(context: &Context) -> PyResult<Arc<Function>> {
+        static LOADED: Mutex<Vec<Arc<Function>>> = Mutex::new(Vec::new());
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = loaded.iter().find(|kernel| kernel.module().context() == context) {
+            return Ok(kernel.clone());
+        }
+        let kernel = Arc::new(Module::load_ptx(context, include_str!("axpy.ptx"))?.function("axpy")?);
+        loaded.push(kernel.clone());
+        Ok(kernel)
+    }
+}

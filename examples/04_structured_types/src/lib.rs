@@ -1,0 +1,65 @@
+//! Arrays of structures, as NumPy's and numba's record arrays are.
+
+use pyo3::prelude::*;
+
+cuarray::element! {
+    /// One particle. In NumPy: `np.dtype([("id", "u4"), ("position", "f4", 3), ("velocity", "f4", 3), ("alive", "?")], align=True)`.
+    #[derive(Debug, PartialEq)]
+    pub struct Particle {
+        /// A number of its own.
+        pub id: u32,
+        /// In metres.
+        pub position: [f32; 3],
+        /// In metres per second.
+        pub velocity: [f32; 3],
+        /// Whether it is still there. Device memory holds any bytes, so a Rust `bool` will not do.
+        pub alive: cuarray::Bool8,
+    }
+}
+
+/// A module of two functions.
+#[pymodule]
+mod structured_types {
+    use super::Particle;
+    use cuarray::{
+        CContiguous, Context, DeviceArray, Ix1, Stream,
+        driver::{Function, LaunchConfig, Module},
+        python::DeviceViewMut,
+    };
+    use pyo3::{exceptions::PyValueError, prelude::*};
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    /// Particles at rest in the origin, with ids from 0 on.
+    #[pyfunction]
+    fn particles(count: u32, stream: Stream) -> PyResult<DeviceArray> {
+        let one = |id| Particle { id, position: [0.0; 3], velocity: [0.0; 3], alive: true.into() };
+        let host: Vec<Particle> = (0..count).map(one).collect();
+        Ok(DeviceArray::from_host(&host, &[host.len()], &stream)?)
+    }
+
+    /// Moves each particle by `dt` times its velocity, in the array's own stream.
+    #[pyfunction]
+    fn advance(mut particles: DeviceViewMut<'_, Particle, Ix1, CContiguous>, dt: f32) -> PyResult<()> {
+        let stream = particles.stream()?;
+        let kernel = kernel(&stream.work_context()?)?;
+        let count = particles.len();
+        let n = u32::try_from(count).map_err(|_| PyValueError::new_err("more than 2**32 particles"))?;
+        let mut particles = particles.acquire_mut(&stream)?;
+        // SAFETY: the kernel knows particles as they are declared above, and touches `n` of them, as many as there are.
+        unsafe { kernel.launch(&stream, LaunchConfig::for_elements(count, 256)?, (&mut particles, dt, n)) }?;
+        particles.release()?;
+        Ok(())
+    }
+
+    /// The kernel, loaded once for each context.
+    fn kernel(context: &Context) -> PyResult<Arc<Function>> {
+        static LOADED: Mutex<Vec<Arc<Function>>> = Mutex::new(Vec::new());
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = loaded.iter().find(|kernel| kernel.module().context() == context) {
+            return Ok(kernel.clone());
+        }
+        let kernel = Arc::new(Module::load_ptx(context, include_str!("advance.ptx"))?.function("advance")?);
+        loaded.push(kernel.clone());
+        Ok(kernel)
+    }
+}

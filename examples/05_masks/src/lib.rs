@@ -1,0 +1,55 @@
+//! Arrays of which some elements are not valid.
+
+use pyo3::prelude::*;
+
+/// A module of three functions.
+#[pymodule]
+mod masked_arrays {
+    use cuarray::{
+        DeviceArray, Ix1,
+        python::{DeviceView1, MaskedView},
+    };
+    use pyo3::prelude::*;
+
+    /// The mean of the valid elements, `None` if there are none. Waits.
+    ///
+    /// The mask comes as a view of its own, with an element for each of the array's: also if its producer's is a single row
+    /// that stands for all.
+    #[pyfunction]
+    fn mean(x: MaskedView<'_, f32, Ix1>) -> PyResult<Option<f64>> {
+        let stream = x.data.stream()?;
+        let elements = x.data.acquire(&stream)?.copy_to_host()?;
+        let valid = match &x.mask {
+            Some(mask) => mask.acquire(&stream)?.copy_to_host()?,
+            None => vec![true.into(); elements.len()],
+        };
+        let valid: Vec<f64> = elements
+            .iter()
+            .zip(&valid)
+            .filter(|(_, valid)| valid.get())
+            .map(|(element, _)| f64::from(*element))
+            .collect();
+        Ok((!valid.is_empty()).then(|| valid.iter().sum::<f64>() / valid.len() as f64))
+    }
+
+    /// The same array with `value` in place of what is not valid, as an array without a mask. Waits.
+    #[pyfunction]
+    fn filled(x: MaskedView<'_, f32, Ix1>, value: f32) -> PyResult<DeviceArray> {
+        let stream = x.data.stream()?;
+        let mut elements = x.data.acquire(&stream)?.copy_to_host()?;
+        if let Some(mask) = &x.mask {
+            let valid = mask.acquire(&stream)?.copy_to_host()?;
+            elements.iter_mut().zip(valid).filter(|(_, valid)| !valid.get()).for_each(|(element, _)| *element = value);
+        }
+        Ok(DeviceArray::from_host(&elements, &[elements.len()], &stream)?)
+    }
+
+    /// The sum of all elements. Waits.
+    ///
+    /// Whoever does not ask for masks gets none: an array with one is refused, for its elements are not all meant.
+    #[pyfunction]
+    fn sum(x: DeviceView1<'_, f32>) -> PyResult<f64> {
+        let stream = x.stream()?;
+        Ok(x.acquire(&stream)?.copy_to_host()?.into_iter().map(f64::from).sum())
+    }
+}

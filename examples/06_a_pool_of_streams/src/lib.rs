@@ -1,0 +1,75 @@
+//! A library with streams of its own, among which it divides its work.
+
+use pyo3::prelude::*;
+
+/// A module of one class.
+#[pymodule]
+mod stream_pool {
+    use cuarray::{
+        CContiguous, Context, DeviceArray, Driver, Ix2, Stream,
+        driver::{Function, LaunchConfig, Module},
+        order::Access,
+        python::DeviceView,
+    };
+    use pyo3::{exceptions::PyValueError, prelude::*};
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    /// Doubles matrices, some rows in each of several streams at once.
+    #[pyclass(frozen)]
+    struct Doubler {
+        context: Context,
+        workers: Vec<Stream>,
+    }
+
+    #[pymethods]
+    impl Doubler {
+        #[new]
+        fn new(streams: usize) -> PyResult<Doubler> {
+            if streams == 0 {
+                return Err(PyValueError::new_err("at least one stream is needed"));
+            }
+            let context = Driver::load()?.default_context()?;
+            let workers = (0..streams).map(|_| Stream::non_blocking(&context)).collect::<cuarray::Result<_>>()?;
+            Ok(Doubler { context, workers })
+        }
+
+        /// `2 * x`, in a new array. Does not wait.
+        ///
+        /// Every worker acquires `x`, so each waits for its producer, and the producer's next work waits for each. The result is written
+        /// by all of them: it records each worker's stream, and whoever takes it is behind all.
+        fn double(&self, x: DeviceView<'_, f32, Ix2, CContiguous>) -> PyResult<DeviceArray> {
+            let [rows, columns] = x.shape();
+            let kernel = kernel(&self.context)?;
+            let result = DeviceArray::empty::<f32>(&[rows, columns], &self.workers[0])?;
+            let start = result.interface().data();
+            let each = rows.div_ceil(self.workers.len()).max(1);
+            for (worker, first) in self.workers.iter().zip((0..rows).step_by(each)) {
+                let count = each.min(rows - first) * columns;
+                let n = u32::try_from(count).map_err(|_| PyValueError::new_err("more than 2**32 elements"))?;
+                if n == 0 {
+                    break;
+                }
+                let x = x.acquire(worker)?;
+                let arguments = (x.device_ptr_at(&[first, 0])?, start + 4 * (first * columns) as u64, n);
+                // SAFETY: `count` elements from row `first` on are in both arrays, and no other worker has these rows of the result. The
+                // result is new, so there is nothing to wait for, and its use is recorded in the next line.
+                unsafe { kernel.launch(worker, LaunchConfig::for_elements(count, 256)?, arguments) }?;
+                result.record_stream(worker, Access::Write)?;
+                x.release()?;
+            }
+            Ok(result)
+        }
+    }
+
+    /// The kernel, loaded once for each context.
+    fn kernel(context: &Context) -> PyResult<Arc<Function>> {
+        static LOADED: Mutex<Vec<Arc<Function>>> = Mutex::new(Vec::new());
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = loaded.iter().find(|kernel| kernel.module().context() == context) {
+            return Ok(kernel.clone());
+        }
+        let kernel = Arc::new(Module::load_ptx(context, include_str!("double.ptx"))?.function("double")?);
+        loaded.push(kernel.clone());
+        Ok(kernel)
+    }
+}

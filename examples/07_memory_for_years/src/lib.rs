@@ -1,0 +1,86 @@
+//! A class that holds device memory for as long as it lives, keeps arrays of others, and lets others look.
+
+use pyo3::prelude::*;
+
+/// A module of two classes.
+#[pymodule]
+mod memory_for_years {
+    use cuarray::{
+        CContiguous, DeviceArray, Ix1, Ix2, Stream, TypedView,
+        driver::copy::copy_device_to_device,
+        python::{DeviceView, DeviceView1},
+    };
+    use pyo3::{exceptions::PyValueError, prelude::*};
+    use std::sync::{Mutex, PoisonError};
+
+    /// The last rows that were pushed, the oldest overwritten first.
+    #[pyclass]
+    struct History {
+        rows: DeviceArray,
+        next: usize,
+        stream: Stream,
+    }
+
+    #[pymethods]
+    impl History {
+        #[new]
+        fn new(rows: usize, columns: usize, stream: Stream) -> PyResult<History> {
+            if rows == 0 {
+                return Err(PyValueError::new_err("at least one row is needed"));
+            }
+            let rows = DeviceArray::from_host(&vec![0f32; rows * columns], &[rows, columns], &stream)?;
+            Ok(History { rows, next: 0, stream })
+        }
+
+        /// Copies a row in, and does not wait.
+        fn push(&mut self, row: DeviceView<'_, f32, Ix1, CContiguous>) -> PyResult<()> {
+            let [columns] = row.shape();
+            let rows = self.rows.acquire_mut::<f32, Ix2>(&self.stream)?;
+            let [count, expected] = rows.shape();
+            if columns != expected {
+                return Err(PyValueError::new_err(format!("a row of {columns} elements; {expected} are expected")));
+            }
+            if columns > 0 {
+                let row = row.acquire(&self.stream)?;
+                let to = rows.device_ptr_at(&[self.next, 0])?;
+                let context = self.stream.work_context()?;
+                // SAFETY: both have a row, and both guards are for the stream that the copy goes to.
+                unsafe { copy_device_to_device(&context, to, row.as_device_ptr(), 4 * columns, Some(&self.stream)) }?;
+                row.release()?;
+            }
+            rows.release()?;
+            self.next = (self.next + 1) % count;
+            Ok(())
+        }
+
+        /// All rows: the memory itself, not a copy. It stays when the history goes, for as long as somebody has it.
+        #[getter]
+        fn rows(&self) -> DeviceArray {
+            self.rows.clone()
+        }
+    }
+
+    /// Somebody else's array, kept to be read again and again, in any thread.
+    #[pyclass(frozen)]
+    struct Table {
+        view: Mutex<TypedView<f32, Ix1>>,
+    }
+
+    #[pymethods]
+    impl Table {
+        #[new]
+        fn new(x: DeviceView1<'_, f32>) -> Table {
+            // A view is bound to the call that it came by; unbound, it keeps the object, and may go where it likes.
+            Table { view: Mutex::new(x.unbind()) }
+        }
+
+        /// The sum as the memory is now, by way of `stream`. Waits, without the interpreter.
+        fn sum(&self, py: Python<'_>, stream: Stream) -> PyResult<f64> {
+            py.detach(|| {
+                let view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+                let elements = view.acquire(&stream)?.copy_to_host()?;
+                Ok(elements.into_iter().map(f64::from).sum())
+            })
+        }
+    }
+}
