@@ -117,6 +117,18 @@ impl Code {
         self.heaps.remove(&context);
     }
 
+    /// The variable of a module that lies at an address, and how far behind its start.
+    pub(crate) fn global_at(&self, address: u64) -> Option<(String, u64)> {
+        let variables = |module: &'_ Module| {
+            let places = module.program.variables.iter().zip(&module.addresses);
+            let mut held = places.filter(|(variable, start)| {
+                variable.space == Space::Global && (**start..*start + variable.size).contains(&address)
+            });
+            held.next().map(|(variable, start)| (variable.name.clone(), address - start))
+        };
+        self.modules.values().find_map(variables)
+    }
+
     /// What is known of a function or kernel without a context.
     pub(crate) fn meant(&self, handle: CUfunction) -> Result<Meant, CUresult> {
         if let Some(function) = self.functions.get(&handle) {

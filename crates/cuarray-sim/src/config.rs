@@ -143,6 +143,8 @@ pub struct Config {
     /// Whether the host's own reads and writes of pinned, registered and managed memory are looked at too
     /// (`CUARRAY_SIM_HOST_ACCESSES`).
     pub host_accesses: bool,
+    /// Whether races between the threads of a launch are looked for (`CUARRAY_SIM_KERNEL_RACES`).
+    pub kernel_races: bool,
     /// How many instructions a launch may execute, each counted once for a warp, before it ends with
     /// `CUDA_ERROR_LAUNCH_TIMEOUT` (`CUARRAY_SIM_LAUNCH_BUDGET`).
     pub launch_budget: u64,
@@ -172,6 +174,7 @@ impl Default for Config {
             host_order: HostOrder::Calls,
             free_synchronizes: true,
             host_accesses: true,
+            kernel_races: true,
             launch_budget: 20_000_000_000,
             cores: 0,
         }
@@ -214,6 +217,7 @@ impl Config {
         read("CUARRAY_SIM_QUIET", "0 or 1", &mut |value| switch(value, &mut config.quiet))?;
         read("CUARRAY_SIM_FINDINGS", "0 or 1", &mut |value| switch(value, &mut config.findings))?;
         read("CUARRAY_SIM_HOST_ACCESSES", "0 or 1", &mut |value| switch(value, &mut config.host_accesses))?;
+        read("CUARRAY_SIM_KERNEL_RACES", "0 or 1", &mut |value| switch(value, &mut config.kernel_races))?;
         read("CUARRAY_SIM_LAUNCH_BUDGET", "a number of instructions, at least 1", &mut |value| {
             config.launch_budget = value.parse().ok().filter(|budget| *budget > 0)?;
             Some(())
@@ -379,6 +383,7 @@ mod tests {
             ("CUARRAY_SIM_HOST_READABLE", "1"),
             ("CUARRAY_SIM_FINDINGS", "0"),
             ("CUARRAY_SIM_HOST_ACCESSES", "0"),
+            ("CUARRAY_SIM_KERNEL_RACES", "0"),
             ("CUARRAY_SIM_MEMORY", "1073741824"),
             ("CUARRAY_SIM_SCHEDULE", "eager"),
             ("CUARRAY_SIM_COMPUTE_CAPABILITY", "7.5"),
@@ -387,7 +392,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!((config.devices, config.host_readable, config.memory), (8, true, 1 << 30));
-        assert!(!config.findings && !config.host_accesses);
+        assert!(!config.findings && !config.host_accesses && !config.kernel_races);
         assert_eq!((config.schedule, config.compute_capability), (Schedule::Eager, (7, 5)));
         let result = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         assert_eq!(config.faults[0], Fault { symbol: "cuMemAlloc_v2".into(), call: 3, result });
@@ -427,6 +432,7 @@ mod tests {
             ("CUARRAY_SIM_HOST_READABLE", "yes"),
             ("CUARRAY_SIM_FINDINGS", "all"),
             ("CUARRAY_SIM_HOST_ACCESSES", "reads"),
+            ("CUARRAY_SIM_KERNEL_RACES", "shared"),
             ("CUARRAY_SIM_MEMORY", "1"),
             ("CUARRAY_SIM_SCHEDULE", "late"),
             ("CUARRAY_SIM_SCHEDULE", "random:-1"),

@@ -6,6 +6,7 @@
 //! JSON that [`Report::json`] writes.
 
 use crate::site::Site;
+use std::fmt;
 use std::sync::Arc;
 
 /// What is wrong.
@@ -13,6 +14,8 @@ use std::sync::Arc;
 pub enum Kind {
     /// Two accesses to the same bytes, at least one of them a write, that nothing orders.
     DataRace,
+    /// The same between two threads of one launch of a kernel.
+    KernelRace,
     /// An access to memory after its release.
     UseAfterFree,
     /// An access to stream-ordered memory that is not ordered after its allocation.
@@ -35,8 +38,9 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 11] = [
         Kind::DataRace,
+        Kind::KernelRace,
         Kind::UseAfterFree,
         Kind::UseBeforeAllocation,
         Kind::FreeBeforePendingWork,
@@ -56,6 +60,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Kind::DataRace => "data-race",
+            Kind::KernelRace => "kernel-race",
             Kind::UseAfterFree => "use-after-free",
             Kind::UseBeforeAllocation => "use-before-allocation",
             Kind::FreeBeforePendingWork => "free-before-pending-work",
@@ -183,6 +188,56 @@ pub struct Object {
     pub handle: u64,
 }
 
+/// A variable of a kernel's module in which a finding's bytes lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name in the PTX; `None` for dynamic shared memory.
+    pub name: Option<String>,
+    /// `shared` or `global`.
+    pub space: &'static str,
+    /// The first of the bytes, counted from its start.
+    pub offset: u64,
+}
+
+/// Where in a kernel an access was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelPlace {
+    /// The index of the block in the grid, and of the thread in the block.
+    pub block: [u32; 3],
+    /// See `block`.
+    pub thread: [u32; 3],
+    /// Whether it was an atomic operation.
+    pub atomic: bool,
+    /// The line of the source, if the PTX tells it (`.loc`).
+    pub source: Option<SourceLine>,
+    /// The line of the PTX, counted from 1; `None` where it is not known.
+    pub ptx_line: Option<u32>,
+}
+
+/// A line of a kernel's source.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SourceLine {
+    /// The file as the PTX names it.
+    pub file: String,
+    /// Counted from 1.
+    pub line: u32,
+}
+
+/// `thread (3, 0, 0) of block (0, 0, 0), at kernel.cu:12, line 40 of the PTX`.
+impl fmt::Display for KernelPlace {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([x, y, z], [i, j, k]) = (self.block, self.thread);
+        write!(out, "thread ({i}, {j}, {k}) of block ({x}, {y}, {z})")?;
+        if let Some(SourceLine { file, line }) = &self.source {
+            write!(out, ", at {file}:{line}")?;
+        }
+        if let Some(line) = self.ptx_line {
+            write!(out, ", line {line} of the PTX")?;
+        }
+        Ok(())
+    }
+}
+
 /// One of the operations that a finding is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
@@ -198,6 +253,8 @@ pub struct Side {
     pub bytes: Option<Range>,
     /// Where the call came from.
     pub site: Arc<Site>,
+    /// For an access of a kernel that is known alone: where in the kernel.
+    pub place: Option<KernelPlace>,
     /// Its place in the history.
     pub ordinal: u64,
 }
@@ -215,6 +272,8 @@ pub struct Finding {
     pub offset: Option<u64>,
     /// Where the bytes lie.
     pub allocation: Option<Allocation>,
+    /// The variable of a kernel's module in question.
+    pub variable: Option<Variable>,
     /// The handle in question.
     pub object: Option<Object>,
     /// One or two operations; of two, the earlier call first.

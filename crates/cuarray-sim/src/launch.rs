@@ -4,16 +4,15 @@
 //! fails leaves its context failed, as on a GPU: every later call answers the same code, until the context ends.
 
 use crate::allocator::FreeRanges;
-use crate::check::{Ticket, Touched};
+use crate::check::{KernelRace, Ticket, Touched};
 use crate::code::Meant;
-use crate::finding::{Deed, Range};
+use crate::finding::{Deed, KernelPlace, Range, SourceLine, Variable};
 use crate::memory::Kind;
 use crate::ptx::{self, Fault, FaultKind, Program, Region, Service};
 use crate::state::State;
 use cuarray_abi::*;
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A kernel with its arguments.
@@ -56,6 +55,8 @@ pub(crate) struct Settings {
     pub budget: u64,
     pub cores: usize,
     pub quiet: bool,
+    /// Whether races between threads are looked for.
+    pub races: bool,
 }
 
 /// Memory for `malloc` in kernels.
@@ -118,6 +119,7 @@ impl State {
             parameters: &launch.parameters,
             regions: &regions,
             record: ticket.is_some(),
+            races: launch.settings.races && ticket.is_some(),
             budget: launch.settings.budget,
             cooperative: launch.cooperative,
             workers: workers(launch.settings.cores),
@@ -129,7 +131,11 @@ impl State {
         }
         self.code.executed_instructions += outcome.lanes;
         if let Some(fault) = &outcome.fault {
-            self.fail_launch(launch, ticket, fault, &regions);
+            self.fail_launch(launch, ticket, fault);
+        }
+        if let Some(ticket) = ticket {
+            let races = outcome.races.iter().map(|race| self.kernel_race(launch, race)).collect();
+            self.checks.threads_raced(ticket, races);
         }
         let mut touched = Vec::new();
         for range in first_read(&outcome.touched) {
@@ -150,10 +156,12 @@ impl State {
     }
 
     /// A kernel has failed: its context has, too.
-    fn fail_launch(&mut self, launch: &Launch, ticket: Option<&Ticket>, fault: &Fault, regions: &[Region]) {
-        let (what, place) = described(launch, fault, regions);
+    fn fail_launch(&mut self, launch: &Launch, ticket: Option<&Ticket>, fault: &Fault) {
+        let (what, place) = described(launch, fault);
+        let illegal = fault.kind == FaultKind::IllegalAddress && fault.address >> 56 == 0;
+        let more = illegal.then(|| self.nearest_to(fault.address)).flatten().unwrap_or_default();
         if !launch.settings.quiet {
-            eprintln!("cuarray-sim: kernel {}: {what}; {place}", launch.name());
+            eprintln!("cuarray-sim: kernel {}: {what}; {place}{more}", launch.name());
         }
         if let Some(context) = self.contexts.get_mut(&launch.context) {
             context.failed = Some(code(fault.kind));
@@ -164,8 +172,52 @@ impl State {
         if let Some(ticket) = ticket.filter(|_| access && fault.address >> 56 == 0) {
             let deed = if fault.write { Deed::Write } else { Deed::Read };
             let bytes = Range { address: fault.address, length: fault.size.into() };
-            self.launch_failed(ticket, deed, bytes, fault.kind != FaultKind::Misaligned, &place);
+            self.launch_failed(ticket, (deed, bytes), fault.kind != FaultKind::Misaligned, place, &more);
         }
+    }
+
+    /// Which of the program's allocations is nearest to an address, in words.
+    fn nearest_to(&self, address: u64) -> Option<String> {
+        let own = self.memory.iter().filter(|allocation| !matches!(allocation.kind, Kind::Code { .. }));
+        let distance = |start: u64, size: u64| {
+            if address < start { start - address } else { address.saturating_sub(start + size) }
+        };
+        let nearest = own.min_by_key(|allocation| distance(allocation.address, allocation.size))?;
+        let (start, size) = (nearest.address, nearest.size);
+        let (away, side) = (distance(start, size), if address < start { "before" } else { "behind" });
+        Some(format!("; the nearest allocation is {size} bytes at {start:#x}, {away} bytes {side} it"))
+    }
+
+    /// A race between threads of a launch, as findings tell it.
+    fn kernel_race(&self, launch: &Launch, race: &ptx::Race) -> KernelRace {
+        let [one, other] = &race.accesses;
+        let address = if race.shared { ptx::SHARED_WINDOW + race.address } else { race.address };
+        let variable = if race.shared {
+            let number = ptx::shared_variable(&launch.program, race.address);
+            let variable = number.map(|number| &launch.program.variables[number]);
+            let start = variable.map_or(launch.program.shared, |variable| variable.offset);
+            let offset = race.address.saturating_sub(start);
+            Some(Variable { name: variable.map(|variable| variable.name.clone()), space: "shared", offset })
+        } else {
+            self.code.global_at(address).map(|(name, offset)| Variable { name: Some(name), space: "global", offset })
+        };
+        let side = |access: &ptx::Access| {
+            let deed = if access.writes { Deed::Write } else { Deed::Read };
+            let block = index_in(launch.grid, access.block);
+            let thread = index_in(launch.threads, access.thread.into());
+            (deed, place(&launch.program, access.pc, block, thread, access.atomic))
+        };
+        let missing = if one.block != other.block {
+            "let each block have memory of its own, use atomic operations, or let the grid synchronize in a cooperative launch"
+        } else if one.atomic != other.atomic {
+            "make both atomic, or put a barrier (__syncthreads, cuda.syncthreads) between the two"
+        } else if one.thread / 32 == other.thread / 32 {
+            "put __syncwarp (cuda.syncwarp) between the two: threads of a warp are in no order without it"
+        } else {
+            "put a barrier (__syncthreads, cuda.syncthreads) between the two, which all threads of the block come to"
+        };
+        let bytes = Range { address, length: race.size.into() };
+        KernelRace { bytes, variable, sides: [side(one), side(other)], missing: missing.to_owned() }
     }
 
     /// Every piece of memory that a kernel can reach, in ascending order.
@@ -259,12 +311,27 @@ fn code(kind: FaultKind) -> CUresult {
     }
 }
 
-/// A failure in words: what, with the memory that is near; and where: which thread, and which line of the code.
-fn described(launch: &Launch, fault: &Fault, regions: &[Region]) -> (String, String) {
-    let ([x, y, z], [i, j, k]) = (fault.block, fault.thread);
+/// The index of a block or thread from its number.
+fn index_in([x, y, _]: [u32; 3], number: u64) -> [u32; 3] {
+    let (x, y) = (u64::from(x.max(1)), u64::from(y.max(1)));
+    [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32]
+}
+
+/// Where in a kernel an instruction was executed.
+fn place(program: &Program, pc: Option<u32>, block: [u32; 3], thread: [u32; 3], atomic: bool) -> KernelPlace {
+    let location = pc.and_then(|pc| program.locations.get(pc as usize));
+    let source = location.filter(|location| location.source_line > 0).and_then(|location| {
+        let file = program.files.get(&location.file)?.clone();
+        Some(SourceLine { file, line: location.source_line })
+    });
+    KernelPlace { block, thread, atomic, source, ptx_line: location.map(|location| location.line) }
+}
+
+/// A failure in words, and where it was.
+fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
     let access =
         format!("{} of {} bytes at {:#x}", if fault.write { "write" } else { "read" }, fault.size, fault.address);
-    let mut what = match fault.kind {
+    let what = match fault.kind {
         FaultKind::IllegalAddress => format!("{access}, where nothing is allocated"),
         FaultKind::Misaligned => format!("{access}, which is not aligned to its size"),
         FaultKind::ReadOnly => format!("{access}, in constant memory"),
@@ -280,25 +347,8 @@ fn described(launch: &Launch, fault: &Fault, regions: &[Region]) -> (String, Str
         }
         FaultKind::IllegalInstruction => "an instruction that cannot be executed".to_owned(),
     };
-    let mut text = format!("block ({x}, {y}, {z}), thread ({i}, {j}, {k})");
-    if let Some(location) = launch.program.locations.get(fault.pc as usize) {
-        if let Some(file) = launch.program.files.get(&location.file).filter(|_| location.source_line > 0) {
-            let _ = write!(text, ", {file}:{}", location.source_line);
-        }
-        let _ = write!(text, ", line {} of the PTX", location.line);
-    }
-    if fault.kind == FaultKind::IllegalAddress
-        && let Some(region) = regions.iter().min_by_key(|region| distance(region, fault.address))
-    {
-        let (size, away) = (region.end - region.start, distance(region, fault.address));
-        let side = if fault.address < region.start { "before" } else { "behind" };
-        let _ = write!(what, "; the nearest allocation is {size} bytes at {:#x}, {away} bytes {side} it", region.start);
-    }
-    (what, text)
-}
-
-fn distance(region: &Region, address: u64) -> u64 {
-    if address < region.start { region.start - address } else { address.saturating_sub(region.end) }
+    let place = place(&launch.program, Some(fault.pc), fault.block, fault.thread, false);
+    (what, place)
 }
 
 /// Where a link or load writes what it has to say.

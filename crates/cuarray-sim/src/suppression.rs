@@ -217,7 +217,7 @@ mod tests {
     fn a_malformed_line_is_named() {
         for (text, expected) in [
             ("data-race", "line 1: nothing says which findings"),
-            ("\nrace library=x", "line 2: race is no kind of finding: expected *, data-race, use-after-free"),
+            ("\nrace library=x", "line 2: race is no kind of finding: expected *, data-race, kernel-race"),
             ("data-race numba", "line 1: numba is no condition: expected key=pattern"),
             ("data-race lib=numba", "line 1: lib is no key: expected library, file, function or call"),
             ("data-race library=", "line 1: library has no pattern"),

@@ -37,6 +37,7 @@ _LEAKS = 4
 
 KINDS = (
     "data-race",
+    "kernel-race",
     "use-after-free",
     "use-before-allocation",
     "free-before-pending-work",
@@ -84,6 +85,23 @@ class Range(TypedDict):
     length: int
 
 
+class SourceLine(TypedDict):
+    """A line of a kernel's source."""
+
+    file: str
+    line: int
+
+
+class KernelPlace(TypedDict):
+    """Where in a kernel an access was made."""
+
+    block: list[int]
+    thread: list[int]
+    atomic: bool
+    source: SourceLine | None
+    ptx_line: int | None
+
+
 class Side(TypedDict):
     """One of the operations that a finding is about."""
 
@@ -93,6 +111,8 @@ class Side(TypedDict):
     lane: int
     bytes: Range | None
     site: Site
+    place: KernelPlace | None
+    """For an access of a kernel that is known alone: where in the kernel."""
     ordinal: int
 
 
@@ -106,6 +126,7 @@ class Finding(TypedDict):
     bytes: Range | None
     offset: int | None
     allocation: dict[str, object] | None
+    variable: dict[str, object] | None
     object: dict[str, object] | None
     sides: list[Side]
     missing: str | None

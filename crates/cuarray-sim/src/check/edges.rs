@@ -6,7 +6,7 @@
 use super::operation::boxes;
 use super::{Block, Caller, Checks, Clock, DYING, Doing, Entry, Kind, Lane, Operation, Party, Region, Ticket, Touched};
 use crate::copy::{Copy, Fill, Source};
-use crate::finding::{Deed, LaneKind, Object, Range};
+use crate::finding::{Deed, KernelPlace, LaneKind, Object, Range};
 use crate::memory;
 use crate::schedule::{Point, Work};
 use crate::state::State;
@@ -253,7 +253,7 @@ impl State {
             return;
         }
         let ticket = self.checks.host_operation(caller, Vec::new(), Doing::Touches(Vec::new()));
-        self.checks.stray(&ticket.operation, deed, Range { address, length }, None);
+        self.checks.stray(Party::of(&ticket.operation, deed, Some(Range { address, length })), "");
     }
 
     /// A release that the driver refuses: a finding if the memory was released before.
@@ -262,27 +262,34 @@ impl State {
         let gone = self.checks.blocks.gone_at(address, 1).map(|(block, _)| block);
         let Some(size) = gone.filter(|block| block.address == address).map(|block| block.size) else { return };
         let ticket = self.checks.host_operation(caller, Vec::new(), Doing::Touches(Vec::new()));
-        self.checks.stray(&ticket.operation, Deed::Release, Range { address, length: size }, None);
+        self.checks.stray(Party::of(&ticket.operation, Deed::Release, Some(Range { address, length: size })), "");
     }
 
     /// An access that the driver refuses because of its alignment to `size` bytes.
     pub(crate) fn misaligned(&mut self, deed: Deed, address: u64, length: u64, size: u64) {
         let Some(caller) = thread::caller().filter(|_| self.checks.on) else { return };
         let ticket = self.checks.host_operation(caller, Vec::new(), Doing::Touches(Vec::new()));
-        let party = Party { operation: ticket.operation, deed, bytes: Some(Range { address, length }) };
+        let party = Party::of(&ticket.operation, deed, Some(Range { address, length }));
         let missing = format!("use an address, and a pitch, that {size} divides");
         let range = Some((address, address.saturating_add(length)));
         self.checks.find(Kind::MisalignedAccess, range, None, vec![party], Some(missing));
     }
 
-    /// An access of a launch that has failed; `place` says where in the kernel.
-    pub(crate) fn launch_failed(&mut self, ticket: &Ticket, deed: Deed, bytes: Range, aligned: bool, place: &str) {
+    /// An access of a launch that has failed: where in the kernel, and what more there is to say.
+    pub(crate) fn launch_failed(
+        &mut self,
+        ticket: &Ticket,
+        (deed, bytes): (Deed, Range),
+        aligned: bool,
+        place: KernelPlace,
+        more: &str,
+    ) {
+        let party = Party { place: Some(place), ..Party::of(&ticket.operation, deed, Some(bytes)) };
         if aligned {
-            return self.checks.stray(&ticket.operation, deed, bytes, Some(place));
+            return self.checks.stray(party, more);
         }
-        let party = Party { operation: ticket.operation.clone(), deed, bytes: Some(bytes) };
         let range = Some((bytes.address, bytes.address.saturating_add(bytes.length)));
-        let missing = format!("use an address that {} divides ({place})", bytes.length);
+        let missing = format!("use an address that {} divides", bytes.length);
         self.checks.find(Kind::MisalignedAccess, range, None, vec![party], Some(missing));
     }
 

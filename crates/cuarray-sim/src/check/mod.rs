@@ -26,7 +26,7 @@ pub(crate) use host::Running;
 pub(crate) use operation::{Operation, Region, Touched};
 pub(crate) use queue::Doing;
 
-use crate::finding::{Access, Deed, Kind, LaneKind, Object, Range};
+use crate::finding::{Access, Deed, KernelPlace, Kind, LaneKind, Object, Range, Variable};
 use crate::handle::Table;
 use crate::site::Site;
 use block::{Blocks, Handles};
@@ -63,6 +63,14 @@ pub(crate) struct LaneInfo {
     pub label: u32,
 }
 
+/// Two accesses of threads of one launch.
+pub(crate) struct KernelRace {
+    pub bytes: Range,
+    pub variable: Option<Variable>,
+    pub sides: [(Deed, KernelPlace); 2],
+    pub missing: String,
+}
+
 /// What an operation is, and what it knows, for those who learn later what it touches.
 pub(crate) struct Ticket {
     pub operation: Arc<Operation>,
@@ -90,6 +98,8 @@ pub(crate) struct Checks {
     blocks: Blocks,
     handles: Handles,
     findings: Findings,
+    /// What was found among the threads of launches, by their operations.
+    races: HashMap<u64, Vec<KernelRace>>,
     /// What was handed over between host threads by hand.
     handed: HashMap<u64, Lane>,
 }
@@ -111,6 +121,7 @@ impl Checks {
             blocks: Blocks::default(),
             handles: Handles::default(),
             findings: Findings::default(),
+            races: HashMap::new(),
             handed: HashMap::new(),
         }
     }
@@ -274,7 +285,10 @@ impl Checks {
             self.find(Kind::UninitializedRead, Some((start, end)), None, vec![party], Some(missing.to_owned()));
         }
         for (region, deed) in stray {
-            self.stray(&operation, deed, region.hull(), None);
+            self.stray(Party::of(&operation, deed, Some(region.hull())), "");
+        }
+        for race in self.races.remove(&operation.ordinal).unwrap_or_default() {
+            self.kernel_race(&operation, race);
         }
     }
 
@@ -289,10 +303,10 @@ impl Checks {
 
     /// An access to memory that is nobody's: that was given back, or never given out.
     ///
-    /// `place` tells more of where it was made.
-    fn stray(&mut self, operation: &Arc<Operation>, deed: Deed, bytes: Range, place: Option<&str>) {
-        let more = place.map(|place| format!(" ({place})")).unwrap_or_default();
-        let party = Party { operation: operation.clone(), deed, bytes: Some(bytes) };
+    /// `more` is said behind what is missing.
+    fn stray(&mut self, party: Party, more: &str) {
+        let Some(bytes) = party.bytes else { return };
+        let operation = party.operation.clone();
         let range = Some((bytes.address, bytes.address.saturating_add(bytes.length)));
         let gone = match self.blocks.at(bytes.address) {
             Some(_) => None,
@@ -301,17 +315,14 @@ impl Checks {
         match gone {
             // The schedule has put a release in front of work that was called before it: nothing orders the two.
             Some((block, by)) if by.ordinal > operation.ordinal => {
-                let missing = advice::missing(self, operation, &by) + &more;
+                let missing = advice::missing(self, &operation, &by) + more;
                 let bytes = Some(Range { address: block.address, length: block.size });
-                let freed = Party { operation: by, deed: Deed::Release, bytes };
+                let freed = Party::of(&by, Deed::Release, bytes);
                 self.find(Kind::FreeBeforePendingWork, range, None, vec![party, freed], Some(missing));
             }
             Some((block, by)) => {
-                let freed = Party {
-                    operation: by,
-                    deed: Deed::Release,
-                    bytes: Some(Range { address: block.address, length: block.size }),
-                };
+                let bytes = Some(Range { address: block.address, length: block.size });
+                let freed = Party::of(&by, Deed::Release, bytes);
                 let missing = format!("release the memory after its last use, or do not use it any more{more}");
                 self.find(Kind::UseAfterFree, range, None, vec![freed, party], Some(missing));
             }
@@ -323,8 +334,33 @@ impl Checks {
                     ),
                     None => "name memory that the driver has given out and not taken back".to_owned(),
                 };
-                self.find(Kind::OutOfBounds, range, None, vec![party], Some(missing + &more));
+                self.find(Kind::OutOfBounds, range, None, vec![party], Some(missing + more));
             }
+        }
+    }
+
+    /// Two threads of a launch that nothing orders.
+    fn kernel_race(&mut self, operation: &Arc<Operation>, race: KernelRace) {
+        let KernelRace { bytes, variable, sides, missing } = race;
+        let parties =
+            sides.map(|(deed, place)| Party { place: Some(place), ..Party::of(operation, deed, Some(bytes)) });
+        let block = self.blocks.at(bytes.address).cloned();
+        self.findings.add(Kind::KernelRace, variable.clone().as_ref(), parties.into(), |parties| Found {
+            kind: Kind::KernelRace,
+            bytes: Some(bytes),
+            block,
+            variable,
+            object: None,
+            parties,
+            missing: Some(missing),
+            count: 1,
+        });
+    }
+
+    /// Keeps what was found among the threads of a launch until the launch is looked at in its place.
+    pub(crate) fn threads_raced(&mut self, ticket: &Ticket, races: Vec<KernelRace>) {
+        if !races.is_empty() {
+            self.races.insert(ticket.operation.ordinal, races);
         }
     }
 
@@ -341,7 +377,16 @@ impl Checks {
             live.or_else(|| self.blocks.gone_at(start, end - start).map(|(block, _)| block)).cloned()
         });
         let bytes = range.map(|(start, end)| Range { address: start, length: end - start });
-        self.findings.add(kind, parties, |parties| Found { kind, bytes, block, object, parties, missing, count: 1 });
+        self.findings.add(kind, None, parties, |parties| Found {
+            kind,
+            bytes,
+            block,
+            variable: None,
+            object,
+            parties,
+            missing,
+            count: 1,
+        });
     }
 
     /// Whether nothing waits for work to say what it touches.

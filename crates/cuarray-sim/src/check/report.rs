@@ -64,6 +64,7 @@ impl Checks {
             lane: lanes.number(self, &party.operation),
             bytes: party.bytes,
             site: party.operation.site.clone(),
+            place: party.place.clone(),
             ordinal: party.operation.ordinal,
         };
         let findings = found().zip(1..).map(|(found, number)| Finding {
@@ -72,6 +73,7 @@ impl Checks {
             bytes: found.bytes,
             offset: offset(found),
             allocation: found.block.as_deref().and_then(allocation),
+            variable: found.variable.clone(),
             object: found.object.clone(),
             sides: found.parties.iter().map(|party| side(&mut lanes, party)).collect(),
             missing: found.missing.clone(),
@@ -95,11 +97,12 @@ impl Checks {
         for block in self.blocks.live() {
             let Some(made) = block.made() else { continue };
             let bytes = Range { address: block.address, length: block.size };
-            let party = Party { operation: made.clone(), deed: Deed::Create, bytes: Some(bytes) };
-            leaks.add(Kind::Leak, vec![party], |parties| Found {
+            let party = Party::of(made, Deed::Create, Some(bytes));
+            leaks.add(Kind::Leak, None, vec![party], |parties| Found {
                 kind: Kind::Leak,
                 bytes: Some(bytes),
                 block: Some(block.clone()),
+                variable: None,
                 object: None,
                 parties,
                 missing: Some("release the memory before the program ends".to_owned()),
@@ -107,10 +110,11 @@ impl Checks {
             });
         }
         for (handle, kind, made) in self.handles.live() {
-            leaks.add(Kind::Leak, vec![Party::naming(made, Deed::Create)], |parties| Found {
+            leaks.add(Kind::Leak, None, vec![Party::naming(made, Deed::Create)], |parties| Found {
                 kind: Kind::Leak,
                 bytes: None,
                 block: None,
+                variable: None,
                 object: Some(Object { kind, handle }),
                 parties,
                 missing: Some(format!("destroy the {kind} before the program ends")),

@@ -283,6 +283,7 @@ pub(super) unsafe fn prepare(
             budget: settings.launch_budget,
             cores: settings.cores,
             quiet: settings.quiet,
+            races: settings.findings && settings.kernel_races,
         },
         program: meant.program,
     }))

@@ -20,7 +20,7 @@ mod resolve;
 mod types;
 
 pub(crate) use execute::memory::SHARED_WINDOW;
-pub(crate) use execute::{Fault, FaultKind, Launch, Region, Service, execute};
+pub(crate) use execute::{Access, Fault, FaultKind, Launch, Race, Region, Service, execute, shared_variable};
 pub(crate) use image::{Image, Refusal};
 pub(crate) use program::{Constant, Program};
 pub(crate) use types::Space;

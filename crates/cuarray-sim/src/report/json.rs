@@ -1,6 +1,6 @@
 //! The report as JSON: one object, described in `docs/findings-json.md`.
 
-use crate::finding::{Allocation, Finding, Lane, Operation, Range, Report, Side};
+use crate::finding::{Allocation, Finding, KernelPlace, Lane, Operation, Range, Report, Side};
 use crate::site::{Frame, Site};
 use std::fmt::Write as _;
 
@@ -121,6 +121,12 @@ fn finding(text: &mut String, finding: &Finding) {
     object.optional("bytes", finding.bytes, |text, value| range(text, &value));
     object.optional("offset", finding.offset, decimal);
     object.optional("allocation", finding.allocation.as_ref(), allocation);
+    object.optional("variable", finding.variable.as_ref(), |text, value| {
+        let mut object = Writer::object(text);
+        object.optional("name", value.name.as_deref(), quote);
+        object.string("space", value.space);
+        object.number("offset", value.offset);
+    });
     object.optional("object", finding.object.as_ref(), |text, value| {
         let mut object = Writer::object(text);
         object.string("kind", value.kind);
@@ -155,7 +161,21 @@ fn side(text: &mut String, side: &Side) {
     object.number("lane", side.lane);
     object.optional("bytes", side.bytes, |text, value| range(text, &value));
     object.optional("site", Some(&*side.site), site);
+    object.optional("place", side.place.as_ref(), place);
     object.number("ordinal", side.ordinal);
+}
+
+fn place(text: &mut String, place: &KernelPlace) {
+    let mut object = Writer::object(text);
+    object.list("block", &place.block, |text, index| decimal(text, *index));
+    object.list("thread", &place.thread, |text, index| decimal(text, *index));
+    object.key("atomic").push_str(if place.atomic { "true" } else { "false" });
+    object.optional("source", place.source.as_ref(), |text, value| {
+        let mut object = Writer::object(text);
+        object.string("file", &value.file);
+        object.number("line", value.line);
+    });
+    object.optional("ptx_line", place.ptx_line, decimal);
 }
 
 /// Appends a site.
@@ -229,6 +249,7 @@ mod tests {
             lane: 1,
             bytes,
             site: site.clone(),
+            place: None,
             ordinal,
         };
         let finding = Finding {
@@ -237,6 +258,7 @@ mod tests {
             bytes,
             offset: None,
             allocation: None,
+            variable: None,
             object: None,
             sides: vec![side(Deed::Write, 1), side(Deed::Read, 2)],
             missing: Some("wait".into()),
@@ -244,12 +266,12 @@ mod tests {
         };
         let report = Report { findings: vec![finding], ..Report::default() };
         let (before, site) = (
-            r#"{"version":1,"findings":[{"number":1,"kind":"data-race","count":2,"bytes":{"address":16,"length":4},"offset":null,"allocation":null,"object":null,"sides":["#,
+            r#"{"version":1,"findings":[{"number":1,"kind":"data-race","count":2,"bytes":{"address":16,"length":4},"offset":null,"allocation":null,"variable":null,"object":null,"sides":["#,
             r#""site":{"user":{"file":"a.py","line":3,"function":"f"},"innermost":null,"native":null,"library":null}"#,
         );
         let side = |deed, ordinal| {
             format!(
-                r#"{{"call":"cuMemsetD8Async","detail":null,"deed":"{deed}","lane":1,"bytes":{{"address":16,"length":4}},{site},"ordinal":{ordinal}}}"#
+                r#"{{"call":"cuMemsetD8Async","detail":null,"deed":"{deed}","lane":1,"bytes":{{"address":16,"length":4}},{site},"place":null,"ordinal":{ordinal}}}"#
             )
         };
         let (first, second) = (side("write", 1), side("read", 2));

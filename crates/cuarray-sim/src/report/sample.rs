@@ -52,6 +52,7 @@ pub(crate) fn report(file: &str) -> Report {
         lane: operations[index].lane,
         bytes: Some(bytes),
         site: operations[index].site.clone(),
+        place: None,
         ordinal: operations[index].ordinal,
     };
     let allocation = Allocation {
@@ -69,6 +70,7 @@ pub(crate) fn report(file: &str) -> Report {
         bytes: Some(part),
         offset: Some(1024),
         allocation: Some(allocation),
+        variable: None,
         object: None,
         sides: vec![side(3, Deed::Write, bytes), side(5, Deed::Read, part)],
         missing: Some(

@@ -51,12 +51,13 @@ impl Report {
             let lane = self.lanes.iter().find(|lane| lane.number == side.lane).map_or("?", |lane| &lane.name);
             let (name, remark) = match words::detail(side.detail.as_deref()) {
                 Detail::None => (String::new(), None),
-                Detail::Name(name) => (format!(" {}", printable(name)), None),
+                Detail::Name(name) => (format!(" {}", printable(&words::kernel(name))), None),
                 Detail::Remark(remark) => (String::new(), Some(printable(remark))),
             };
             let (call, deed) = (words::call(call), words::deed(side, finding));
             let _ =
                 writeln!(text, "  {red}{letter}{off} {bold}{call}{name}{off} {deed} on {lane}, operation {ordinal}");
+            in_kernel(text, side, sources, colours);
             place(text, &side.site, sources, colours);
             if let Some(remark) = remark {
                 let _ = writeln!(text, "      {remark}");
@@ -64,6 +65,15 @@ impl Report {
         }
         if let Some(missing) = &finding.missing {
             let _ = writeln!(text, "  {green}missing:{off} {}", printable(missing));
+        }
+        if let (Some(variable), Some(bytes)) = (&finding.variable, finding.bytes) {
+            let last = variable.offset.saturating_add(bytes.length).saturating_sub(1);
+            let _ = writeln!(
+                text,
+                "  {dim}memory:{off} bytes {} to {last} of {}",
+                variable.offset,
+                printable(&words::variable(variable))
+            );
         }
         if let Some(object) = &finding.object {
             let _ = writeln!(text, "  {dim}{}{off} {:#x}", object.kind, object.handle);
@@ -84,6 +94,18 @@ impl Report {
             place(text, &allocation.site, sources, colours);
         }
         text.push('\n');
+    }
+}
+
+/// Which thread of a kernel made an access, with the line of the kernel's source.
+fn in_kernel(text: &mut String, side: &Side, sources: &mut Sources, colours: &Colours) {
+    let Some(place) = &side.place else { return };
+    let atomic = if place.atomic { ", atomically" } else { "" };
+    let _ = writeln!(text, "      in {}{atomic}", printable(&place.to_string()));
+    if let Some(excerpt) = place.source.as_ref().and_then(|source| sources.excerpt(&source.file, source.line, 0)) {
+        for line in excerpt.lines {
+            let _ = writeln!(text, "          {}{}{}", colours.bold, printable(&line), colours.off);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What reports call things: one wording for all formats that people read.
 
-use crate::finding::{Deed, Finding, Kind, Lane, Operation, Side};
+use crate::finding::{Deed, Finding, Kind, Lane, Operation, Side, Variable};
 use crate::site::{Frame, Site};
 
 /// The documented name of an exported symbol: without the suffixes of its version and its default stream.
@@ -64,6 +64,14 @@ pub(crate) enum Detail<'a> {
     Remark(&'a str),
 }
 
+/// What a variable of a kernel's module is called.
+pub(crate) fn variable(variable: &Variable) -> String {
+    match &variable.name {
+        Some(name) => format!("the {} variable {name}", variable.space),
+        None => format!("dynamic {} memory", variable.space),
+    }
+}
+
 /// What kind of detail a text is.
 pub(crate) fn detail(text: Option<&str>) -> Detail<'_> {
     match text {
@@ -94,6 +102,25 @@ fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
+/// The name of a kernel as its author wrote it, where it was made into a symbol: `_ZN3abc1kEi` is `abc::k`.
+pub(crate) fn kernel(symbol: &str) -> String {
+    let nested = symbol.strip_prefix("_ZN");
+    let Some(mut rest) = nested.or_else(|| symbol.strip_prefix("_Z")) else { return symbol.to_owned() };
+    let mut parts = Vec::new();
+    while let Some(end) = rest.find(|character: char| !character.is_ascii_digit()).filter(|end| *end > 0) {
+        let Some(part) = rest[..end].parse().ok().and_then(|length: usize| rest.get(end..end.checked_add(length)?))
+        else {
+            break;
+        };
+        parts.push(part);
+        rest = &rest[end + part.len()..];
+        if nested.is_none() {
+            break;
+        }
+    }
+    if parts.is_empty() { symbol.to_owned() } else { parts.join("::") }
+}
+
 /// How a lane is called, without what kind of stream it is: `stream 2`.
 pub(crate) fn lane(lanes: &[Lane], number: u32) -> String {
     match lanes.iter().find(|lane| lane.number == number) {
@@ -114,6 +141,15 @@ pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
         Kind::DataRace => {
             let (one, other) = (who(first), who(last));
             format!("{other} {} {how_many} that {one} {}, and nothing orders the two", deed(last), deed(first))
+        }
+        Kind::KernelRace => {
+            let kernel = kernel(first.and_then(|side| side.detail.as_deref()).unwrap_or("a kernel"));
+            let blocks = |side: Option<&Side>| side.and_then(|side| side.place.as_ref()).map(|place| place.block);
+            let where_ = if blocks(first) == blocks(last) { "one block" } else { "different blocks" };
+            let (one, other) = (deed(first), deed(last));
+            format!(
+                "threads of {where_} of {kernel} race: one {one} {how_many} that another {other}, and nothing orders the two"
+            )
         }
         Kind::UseAfterFree => format!("{} {} memory after its release", who(last), deed(last)),
         Kind::UseBeforeAllocation => format!("{} {} memory that may not be allocated yet", who(last), deed(last)),
@@ -174,6 +210,19 @@ mod tests {
             ("a_very_odd_name", "a_very_odd_name"),
         ] {
             assert_eq!(call(symbol), name);
+        }
+    }
+
+    #[test]
+    fn kernels_are_named_as_they_were_written() {
+        for (symbol, name) in [
+            ("_ZN8__main__5totalB2v1B106cw51E5ArrayIdLi1E", "__main__::total"),
+            ("_Z4axpyIfEvT_PKS0_PS0_m", "axpy"),
+            ("smooth", "smooth"),
+            ("_ZN99abc", "_ZN99abc"),
+            ("_Z", "_Z"),
+        ] {
+            assert_eq!(kernel(symbol), name);
         }
     }
 

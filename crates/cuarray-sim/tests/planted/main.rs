@@ -17,6 +17,7 @@ mod graphs;
 mod handles;
 mod host_functions;
 mod host_memory;
+mod kernel_races;
 mod kernels;
 mod leaks;
 mod pools;
@@ -57,7 +58,7 @@ macro_rules! pairs {
 }
 use pairs;
 
-const ALL: [&[Pair]; 15] = [
+const ALL: [&[Pair]; 16] = [
     bounds::PAIRS,
     default_streams::PAIRS,
     devices::PAIRS,
@@ -67,6 +68,7 @@ const ALL: [&[Pair]; 15] = [
     handles::PAIRS,
     host_functions::PAIRS,
     host_memory::PAIRS,
+    kernel_races::PAIRS,
     kernels::PAIRS,
     leaks::PAIRS,
     pools::PAIRS,
@@ -174,7 +176,7 @@ macro_rules! themes {
     )*};
 }
 themes! {
-    bounds default_streams devices events frees graphs handles host_functions host_memory kernels leaks pools streams threads
+    bounds default_streams devices events frees graphs handles host_functions host_memory kernel_races kernels leaks pools streams threads
     uninitialized
 }
 

@@ -1,7 +1,7 @@
 //! Asynchronous copies into shared memory: `cp.async`.
 //!
 //! The manual lets a copy be done at any time until somebody waits for it; here it is done at once. So waiting has nothing left to
-//! do, and a kernel that forgets to wait is not found out.
+//! do, and a kernel that forgets to wait is not found out; nor is it looked for races with such copies.
 
 use super::memory::{LEFT_OUT, SHARED_WINDOW};
 use super::{Flow, Machine};

@@ -79,6 +79,9 @@ unsafe fn body<T: Stored, F: Fn(T, T, T) -> T + Copy>(machine: &mut Machine<'_>,
         if machine.locate(instruction, T::Word::SIZE, true) == Flow::Stop {
             return Flow::Stop;
         }
+        if machine.races.on {
+            machine.watch_atomic(instruction, T::Word::SIZE);
+        }
         let other = machine.extra(instruction, 0);
         let (b, c) = (
             machine.slots::<T::Slot>(instruction.b),

@@ -1,6 +1,7 @@
 //! A block: its warps, its shared memory, its barriers.
 
 use super::machine::{FaultKind, Machine};
+use super::race::Watched;
 use super::warp::{Pause, Warp};
 use std::mem::swap;
 
@@ -72,6 +73,8 @@ pub(crate) struct Block {
     /// What the machine had executed when the block began.
     pub started: u64,
     pub printed: Vec<u8>,
+    /// What is known of the order of its threads, if races are looked for.
+    pub watched: Option<Box<Watched>>,
 }
 
 impl Block {
@@ -83,14 +86,19 @@ impl Block {
         self.shared.as_mut_ptr().cast()
     }
 
-    /// Threads of a warp come to a barrier. `expected`: how many threads it is for, all if `None`. Answers whether they were the last.
+    /// Threads of a warp come to a barrier, and wait there if `waits`. `expected`: how many threads it is for, all if `None`. Answers
+    /// whether they were the last.
     pub(crate) fn arrive(
         &mut self,
         number: usize,
         expected: Option<u32>,
         (warp, mask, dead): (u32, u32, u32),
         held: u32,
+        waits: bool,
     ) -> bool {
+        if let Some(watched) = self.watched.as_mut() {
+            watched.order.arrive(number, warp, mask, waits);
+        }
         let barrier = &mut self.barriers[number];
         if barrier.came.len() <= warp as usize {
             barrier.came.resize(warp as usize + 1, 0);
@@ -106,15 +114,33 @@ impl Block {
         barrier.arrived += weight(*came) - before;
         barrier.held += held.count_ones();
         barrier.expected = expected;
-        barrier.complete_if_all(self.live)
+        let all = barrier.complete_if_all(self.live);
+        if all {
+            self.completed(number, expected.is_none(), (warp, dead));
+        }
+        all
     }
 
-    pub(crate) fn threads_ended(&mut self, threads: u32) {
+    /// Threads of a warp have exited.
+    pub(crate) fn threads_ended(&mut self, threads: u32, (warp, dead): (u32, u32)) {
         self.live -= threads;
-        for barrier in &mut self.barriers {
-            if barrier.expected.is_none() {
-                barrier.complete_if_all(self.live);
+        if let Some(watched) = self.watched.as_mut() {
+            watched.order.exit(warp);
+        }
+        for number in 0..BARRIERS {
+            let barrier = &mut self.barriers[number];
+            if barrier.expected.is_none() && barrier.complete_if_all(self.live) {
+                self.completed(number, true, (warp, dead));
             }
+        }
+    }
+
+    /// A barrier was completed, by a warp that is being executed and so is not among the others.
+    fn completed(&mut self, number: usize, whole: bool, (warp, dead): (u32, u32)) {
+        if let Some(watched) = self.watched.as_mut() {
+            let warps = &self.warps;
+            let dead = |other: usize| if other == warp as usize { dead } else { warps[other].dead };
+            watched.order.complete(number, whole, dead);
         }
     }
 }
@@ -159,6 +185,10 @@ impl Machine<'_> {
         self.block.shared.clear();
         self.block.shared.resize(bytes.div_ceil(16) as usize, u128::MAX);
         self.block.printed.clear();
+        if self.races.on {
+            let watched = self.block.watched.get_or_insert_default();
+            watched.start(threads.div_ceil(32) as usize, self.grid.turn);
+        }
         let function = &self.program.functions[self.launch.kernel as usize];
         self.block.warps.resize_with(threads.div_ceil(32) as usize, Warp::default);
         for (index, warp) in self.block.warps.iter_mut().enumerate() {

@@ -10,12 +10,17 @@ impl Machine<'_> {
     /// Whether all members are here. If not, the fragment waits.
     ///
     /// # Safety
-    /// `members` is a register or constant of 32 bits of the instruction being executed.
-    unsafe fn gathered(&mut self, members: u32) -> bool {
+    /// `operand` is a register or constant of 32 bits of the instruction being executed: the members.
+    unsafe fn gathered(&mut self, operand: u32) -> bool {
         // SAFETY: this function's contract.
-        let members = unsafe { self.slots::<[u32; 32]>(members).read() };
+        let members = unsafe { self.slots::<[u32; 32]>(operand).read() };
         let wanted = (0..32).filter(|lane| self.mask >> lane & 1 == 1).fold(0, |all, lane| all | members[lane]);
         if wanted & !self.mask & !self.warp.dead == 0 || std::mem::take(&mut self.forced) {
+            if self.races.on {
+                // SAFETY: this function's contract.
+                let groups = unsafe { self.groups(operand) };
+                self.lanes_met(groups);
+            }
             return true;
         }
         let rest = self.active & !self.mask;

@@ -175,7 +175,15 @@ pub(crate) unsafe fn breakpoint(machine: &mut Machine<'_>, _: &Instruction) -> F
     machine.fail(FaultKind::IllegalInstruction, Machine::first(machine.mask), 0, 0, false)
 }
 
-/// What orders memory or passes time: nothing here, where a thread sees its block's memory in program order.
+/// `membar` and `fence`: nothing for memory, which is written in the order of the program; but they order threads.
+pub(crate) unsafe fn fence(machine: &mut Machine<'_>, _: &Instruction) -> Flow {
+    if machine.races.on {
+        machine.release_known();
+    }
+    Flow::Next
+}
+
+/// Hints, which do nothing here.
 pub(crate) unsafe fn nothing(_: &mut Machine<'_>, _: &Instruction) -> Flow {
     Flow::Next
 }
@@ -225,7 +233,7 @@ pub(crate) unsafe fn barrier(machine: &mut Machine<'_>, instruction: &Instructio
     let held = held & machine.mask;
     let warp = (machine.warp.number, machine.mask, machine.warp.dead);
     let turn = machine.block.barriers[number].turn;
-    if machine.block.arrive(number, expected, warp, held) {
+    if machine.block.arrive(number, expected, warp, held, kind != BarrierKind::Arrive) {
         return if result { reduced(machine, instruction, kind, number) } else { Flow::Next };
     }
     if kind == BarrierKind::Arrive {

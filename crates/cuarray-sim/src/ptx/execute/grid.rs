@@ -7,6 +7,7 @@
 
 use super::block::{Block, BlockPause, GridBarrier};
 use super::machine::{Fault, FaultKind, Machine};
+use super::race::{Race, Races};
 use super::region::{Recorder, Region};
 use super::services::Service;
 use super::warp::Warp;
@@ -34,6 +35,8 @@ pub(crate) struct Launch<'a> {
     pub regions: &'a [Region],
     /// Whether what is touched is noted.
     pub record: bool,
+    /// Whether races between its threads are looked for.
+    pub races: bool,
     /// How many instructions may be executed, counted once for a warp.
     pub budget: u64,
     /// Whether all blocks are there at once.
@@ -50,6 +53,7 @@ pub(crate) struct Outcome {
     /// Instructions, counted for each thread.
     pub lanes: u64,
     pub touched: Vec<Touched>,
+    pub races: Vec<Race>,
     /// What `printf` has written, in the order of the blocks.
     pub printed: Vec<u8>,
 }
@@ -96,6 +100,7 @@ impl<'a> Machine<'a> {
             pointers: [std::ptr::null_mut(); 32],
             local_lanes: 0,
             recorder: Recorder::new(launch.record, launch.regions.len()),
+            races: Races::new(launch.races),
             launch,
             program: launch.program,
         }
@@ -120,6 +125,7 @@ struct Sum {
     fault: Option<(u64, Fault)>,
     lanes: u64,
     recorder: Option<Recorder>,
+    races: Option<Races>,
     printed: Vec<(u64, Vec<u8>)>,
 }
 
@@ -142,7 +148,9 @@ fn spread(launch: &Launch<'_>) -> Outcome {
     });
     let mut sum = shared.sum.into_inner().unwrap_or_else(PoisonError::into_inner);
     sum.printed.sort_by_key(|(block, _)| *block);
+    let failed = sum.fault.as_ref().map(|(block, _)| *block);
     Outcome {
+        races: sum.races.map(|races| races.finish(launch, failed)).unwrap_or_default(),
         fault: sum.fault.map(|(_, fault)| fault),
         lanes: sum.lanes,
         touched: sum.recorder.map(|recorder| recorder.touched(launch.regions)).unwrap_or_default(),
@@ -201,6 +209,10 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
         Some(recorder) => recorder.merge(machine.recorder),
         None => sum.recorder = Some(machine.recorder),
     }
+    match sum.races.as_mut() {
+        Some(races) => races.merge(machine.races),
+        None => sum.races = Some(machine.races),
+    }
 }
 
 fn in_turns(launch: &Launch<'_>) -> Outcome {
@@ -245,6 +257,7 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
     printed.sort_by_key(|(block, _)| *block);
     Outcome {
         fault: machine.fault.take().map(|fault| *fault),
+        races: machine.races.finish(launch, None),
         lanes: machine.lanes,
         touched: machine.recorder.touched(launch.regions),
         printed: printed.into_iter().flat_map(|(_, text)| text).collect(),

@@ -2,6 +2,7 @@
 
 use super::block::{Block, GridBarrier};
 use super::grid::Launch;
+use super::race::Races;
 use super::region::Recorder;
 use super::warp::Warp;
 use super::{Flow, lanes};
@@ -86,6 +87,7 @@ pub(crate) struct Machine<'p> {
     /// Which of the pointers lead into local memory.
     pub local_lanes: u32,
     pub recorder: Recorder,
+    pub races: Races,
     pub launch: &'p Launch<'p>,
     pub program: &'p Program,
 }

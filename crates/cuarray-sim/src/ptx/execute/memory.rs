@@ -31,9 +31,26 @@ pub(crate) struct Mode {
     pub wide: bool,
     /// How many elements.
     pub count: u32,
+    /// Whether it is there to synchronize, and whether it hands on what its thread has done.
+    pub strong: bool,
+    pub releases: bool,
+}
+
+/// In the code of a mode: the access is strong.
+pub(crate) const STRONG: u32 = 1 << 16;
+/// In the code of a mode: the access releases.
+pub(crate) const RELEASES: u32 = 1 << 17;
+/// How many elements the code of a mode says.
+fn elements(code: u32) -> u32 {
+    code >> 4 & 0xf
 }
 
 impl Mode {
+    /// Of one element, in no particular order.
+    pub(crate) fn new(space: Space, wide: bool) -> Mode {
+        Mode { space, wide, count: 1, strong: false, releases: false }
+    }
+
     pub(crate) fn code(self) -> u32 {
         let space = match self.space {
             Space::Generic => 0,
@@ -42,7 +59,8 @@ impl Mode {
             Space::Local => 3,
             Space::Param => 4,
         };
-        space | u32::from(self.wide) << 3 | self.count << 4
+        let order = if self.strong { STRONG } else { 0 } | if self.releases { RELEASES } else { 0 };
+        space | u32::from(self.wide) << 3 | self.count << 4 | order
     }
 }
 
@@ -323,12 +341,36 @@ impl Slot for u64 {
     }
 }
 
+/// What a register's slot leaves in memory, as [`stored`] reads it.
+fn stored_value<M, S: Slot>(slot: S) -> u64 {
+    slot.value() & (u64::MAX >> (64 - 8 * size_of::<M>()))
+}
+
+/// What memory holds at an address: an integer of 1, 2, 4 or 8 bytes.
+///
+/// # Safety
+/// The pointer is good for so many bytes and aligned for them.
+pub(crate) unsafe fn stored(pointer: *mut u8, size: u32) -> u64 {
+    // SAFETY: this function's contract.
+    unsafe {
+        match size {
+            1 => u8::get(pointer),
+            2 => u16::get(pointer),
+            4 => u32::get(pointer),
+            _ => u64::get(pointer),
+        }
+    }
+}
+
 #[inline(always)]
 unsafe fn load_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the resolver made the operands fit; `locate` made the pointers of the mask's lanes good.
     unsafe {
         if machine.locate(instruction, size_of::<M>() as u32, false) == Flow::Stop {
             return Flow::Stop;
+        }
+        if machine.races.on {
+            machine.watch_read(instruction, size_of::<M>() as u32);
         }
         let target = machine.slots::<S>(instruction.d);
         if machine.mask == u32::MAX {
@@ -355,6 +397,10 @@ unsafe fn store_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &
             return Flow::Stop;
         }
         let source = machine.slots::<S>(instruction.b);
+        if machine.races.on {
+            let value = |lane: usize| stored_value::<M, S>(source.add(lane).read());
+            machine.watch_write(instruction, size_of::<M>() as u32, 0, &value);
+        }
         if machine.mask == u32::MAX {
             for lane in 0..32 {
                 M::set(machine.pointers[lane], source.add(lane).read().value());
@@ -376,11 +422,14 @@ pub(crate) const LEFT_OUT: u32 = u32::MAX;
 
 #[inline(always)]
 unsafe fn load_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
-    let (count, bytes) = (instruction.c >> 4, size_of::<M>() as u32);
+    let (count, bytes) = (elements(instruction.c), size_of::<M>() as u32);
     // SAFETY: as above; the further operands are as many as elements.
     unsafe {
         if machine.locate(instruction, bytes * count, false) == Flow::Stop {
             return Flow::Stop;
+        }
+        if machine.races.on {
+            machine.watch_read(instruction, bytes * count);
         }
         for index in 0..count {
             let operand = machine.extra(instruction, index as usize);
@@ -402,7 +451,7 @@ unsafe fn load_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruct
 
 #[inline(always)]
 unsafe fn store_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
-    let (count, bytes) = (instruction.c >> 4, size_of::<M>() as u32);
+    let (count, bytes) = (elements(instruction.c), size_of::<M>() as u32);
     // SAFETY: as above.
     unsafe {
         if machine.locate(instruction, bytes * count, true) == Flow::Stop {
@@ -410,6 +459,10 @@ unsafe fn store_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruc
         }
         for index in 0..count {
             let source = machine.slots::<S>(machine.extra(instruction, index as usize));
+            if machine.races.on {
+                let value = |lane: usize| stored_value::<M, S>(source.add(lane).read());
+                machine.watch_write(instruction, bytes, index * bytes, &value);
+            }
             let mut rest = machine.mask;
             while rest != 0 {
                 let lane = rest.trailing_zeros() as usize;

@@ -18,6 +18,7 @@ mod grid;
 pub(super) mod lanes;
 mod machine;
 pub(super) mod memory;
+mod race;
 mod region;
 pub(super) mod services;
 pub(super) mod special;
@@ -29,6 +30,7 @@ pub(super) mod wide_atomic;
 pub(crate) use grid::Outcome;
 pub(crate) use grid::{Launch, execute};
 pub(crate) use machine::{Fault, FaultKind, Machine};
+pub(crate) use race::{Access, Race, shared_variable};
 pub(crate) use region::Region;
 pub(crate) use services::Service;
 

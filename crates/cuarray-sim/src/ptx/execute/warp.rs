@@ -424,7 +424,7 @@ impl Machine<'_> {
             }
         }
         self.find_limit();
-        self.block.threads_ended(ended);
+        self.block.threads_ended(ended, (self.warp.number, self.warp.dead));
         self.grid.threads_ended(ended);
     }
 }

@@ -21,6 +21,9 @@ unsafe fn vector_body<T: Stored, F: Fn(T, T) -> T + Copy>(
         if machine.locate(&address, (size * count) as u32, true) == Flow::Stop {
             return Flow::Stop;
         }
+        if machine.races.on {
+            machine.watch_atomic(instruction, (size * count) as u32);
+        }
         for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
             for index in 0..count {
                 let source = machine.slots::<T::Slot>(machine.extra(instruction, 1 + count + index));
@@ -50,6 +53,9 @@ pub(crate) unsafe fn atomic128(machine: &mut Machine<'_>, instruction: &Instruct
     unsafe {
         if machine.locate(instruction, 16, true) == Flow::Stop {
             return Flow::Stop;
+        }
+        if machine.races.on {
+            machine.watch_atomic(instruction, 16);
         }
         for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
             let value = |operand: u32| [0, 32].map(|row| machine.slots::<u64>(operand).add(lane + row).read());

@@ -88,10 +88,11 @@ impl<'a> Builder<'_, 'a> {
                 let draft = self.draft(control::sleep);
                 self.push(draft);
             }
-            _ => {
-                // Fences: what a thread has written, all see; scopes, kinds and hints make no difference.
+            opcode => {
+                // Of fences, scopes and kinds make no difference.
                 words.drop_hints(&[""]);
-                let draft = self.draft(control::nothing);
+                let fence = matches!(opcode, "membar" | "fence");
+                let draft = self.draft(if fence { control::fence } else { control::nothing });
                 self.push(draft);
             }
         }

@@ -9,7 +9,7 @@ use super::super::ast::{Instruction, Operand as Written};
 use super::super::execute::atomic::atomic;
 use super::super::execute::control::sleep;
 use super::super::execute::lanes::{compare, map1};
-use super::super::execute::memory::load;
+use super::super::execute::memory::{RELEASES, STRONG, load};
 use super::super::program::{Constant, Exec};
 use super::super::types::{Space, Type, Width};
 use super::Error;
@@ -81,7 +81,7 @@ impl<'a> Builder<'_, 'a> {
             _ => atomic(|old: u64, count, _| arrive(old, count)),
         };
         let d = if *target == Written::Nothing { Operand::Nothing } else { self.target(target, Type::B64)? };
-        let (c, extra) = (Operand::Number(mode), vec![Operand::Nothing]);
+        let (c, extra) = (Operand::Number(mode | RELEASES), vec![Operand::Nothing]);
         let draft = Draft { d, a: base, b, c, extra, imm: offset, ..self.draft(exec) };
         self.push(draft);
         Ok(())
@@ -121,7 +121,8 @@ impl<'a> Builder<'_, 'a> {
         // A hint may follow how long to try.
         let ([state] | [state, _]) = values else { return self.refuse(instruction) };
         let now = Operand::Register(self.register(Width::W64));
-        let draft = Draft { d: now, a: base, c: Operand::Number(mode), imm: offset, ..self.draft(load::<u64, u64>()) };
+        let draft =
+            Draft { d: now, a: base, c: Operand::Number(mode | STRONG), imm: offset, ..self.draft(load::<u64, u64>()) };
         self.push(draft);
         let Written::Name(name) = target else { return Err(self.wrong("mbarrier", "the target is no predicate")) };
         let d = self.predicate_target(name)?;

@@ -35,7 +35,7 @@ impl<'a> Builder<'_, 'a> {
         let offset = *offset;
         // Registers hold parameters' addresses as generic ones.
         let by_register = if space == Space::Param { Space::Generic } else { space };
-        let mode = |space, wide| Mode { space, wide, count: 1 };
+        let mode = |space, wide| Mode::new(space, wide);
         let Some(name) = base else {
             let base = self.constant(Constant::Bits(0), Width::W64);
             return Ok(Address { base, offset, mode: mode(by_register, true), parameter: None });
@@ -89,20 +89,20 @@ impl<'a> Builder<'_, 'a> {
         let base = self.constant(constant, Width::W64);
         // Without a space, a shared variable's name is still its address in shared memory.
         let space = if own == Space::Shared { Space::Shared } else { space };
-        Address { base, offset, mode: Mode { space, wide: true, count: 1 }, parameter: None }
+        Address { base, offset, mode: Mode::new(space, true), parameter: None }
     }
 
-    /// The order and scope of an access; whether it can show the order of blocks.
-    fn ordering(&mut self, words: &mut Modifiers<'a>) -> bool {
-        let strong =
-            words.one_of(&["volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "seq_cst"]).is_some();
+    /// The order and scope of an access: whether it is strong, and so can show the order of blocks, and whether it releases.
+    fn ordering(&mut self, words: &mut Modifiers<'a>) -> (bool, bool) {
+        let releases = words.one_of(&["release", "acq_rel", "seq_cst"]).is_some();
+        let strong = words.one_of(&["volatile", "relaxed", "acquire", "mmio"]).is_some() || releases;
         words.take("weak");
         words.take("sys");
         words.take("gpu");
         words.take("cluster");
         words.take("cta");
         words.take("mmio");
-        strong
+        (strong, releases)
     }
 
     pub(super) fn memory(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
@@ -115,7 +115,7 @@ impl<'a> Builder<'_, 'a> {
             self.push(draft);
             return Ok(());
         }
-        let strong = self.ordering(words);
+        let (strong, releases) = self.ordering(words);
         words.take("nc");
         for hint in ["ca", "cg", "cs", "lu", "cv", "wb", "wt"] {
             words.take(hint);
@@ -134,6 +134,7 @@ impl<'a> Builder<'_, 'a> {
         let stores = opcode == "st";
         let (value, address) = if stores { (&operands[1], &operands[0]) } else { (&operands[0], &operands[1]) };
         let mut address = self.address(address, space)?;
+        (address.mode.strong, address.mode.releases) = (strong, releases);
         if strong && matches!(address.mode.space, Space::Global | Space::Generic) {
             self.built().ordered = true;
         }
@@ -239,7 +240,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     pub(super) fn atomic(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
-        self.ordering(words);
+        let (_, releases) = self.ordering(words);
         words.drop_hints(&["L1", "L2", "level", "noftz"]);
         let space = words.space().unwrap_or(Space::Generic);
         let operation = words.one_of(&["and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max"]);
@@ -277,7 +278,8 @@ impl<'a> Builder<'_, 'a> {
             d = self.target(target, ty)?;
         }
         let (Some(address), Some(value)) = (rest.next(), rest.next()) else { return self.refuse(instruction) };
-        let address = self.address(address, space)?;
+        let mut address = self.address(address, space)?;
+        address.mode.releases = releases;
         if !matches!(address.mode.space, Space::Global | Space::Generic | Space::Shared) {
             return self.refuse(instruction);
         }
@@ -301,7 +303,7 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn load_local(&mut self, register: u32, ty: Type, place: u32) {
         let exec = cell(ty, ty.width() == Width::W64, LOAD);
         let a = Operand::Register(self.frame_base());
-        let c = Operand::Number(Mode { space: Space::Local, wide: true, count: 1 }.code());
+        let c = Operand::Number(Mode::new(Space::Local, true).code());
         let draft = Draft { d: Operand::Register(register), a, c, imm: place.into(), ..self.draft(exec) };
         self.push(draft);
     }
@@ -310,7 +312,7 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn store_local(&mut self, source: Operand, ty: Type, place: u32) {
         let exec = cell(ty, ty.width() == Width::W64, STORE);
         let a = Operand::Register(self.frame_base());
-        let c = Operand::Number(Mode { space: Space::Local, wide: true, count: 1 }.code());
+        let c = Operand::Number(Mode::new(Space::Local, true).code());
         let draft = Draft { a, b: source, c, imm: place.into(), ..self.draft(exec) };
         self.push(draft);
     }

@@ -4,6 +4,7 @@ mod arithmetic;
 mod control;
 mod memory;
 mod mutated;
+mod races;
 
 use super::Error;
 use super::execute::{FaultKind, Launch, Outcome, Region, Service, execute};
@@ -108,6 +109,7 @@ impl Run<'_> {
             parameters: &parameters,
             regions: &regions,
             record: true,
+            races: true,
             budget: self.budget,
             cooperative: self.cooperative,
             workers: self.workers,

@@ -119,6 +119,7 @@ fn launch(program: &Program, kernel: u32) {
         dynamic_shared: 64,
         parameters: &parameters,
         regions: &regions,
+        races: true,
         record: true,
         budget: 20_000,
         cooperative: false,

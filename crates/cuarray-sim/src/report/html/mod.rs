@@ -127,6 +127,9 @@ impl Report {
             self.side(page, finding, side, letter, sources);
         }
         page.push_str("</div>\n");
+        if let Some(variable) = &finding.variable {
+            let _ = writeln!(page, "<p>Memory: byte {} of {}</p>", variable.offset, escape(&words::variable(variable)));
+        }
         if let Some(allocation) = &finding.allocation {
             memory_of(page, finding, allocation, sources);
         }
@@ -150,8 +153,16 @@ impl Report {
             escape(&lane),
             side.ordinal
         );
+        if let Some(place) = &side.place {
+            let atomic = if place.atomic { ", atomically" } else { "" };
+            let _ = writeln!(page, "<p>in {}{atomic}</p>", escape(&place.to_string()));
+        }
         origin(page, &side.site);
         page.push_str("</div>\n");
+        if let Some(source) = side.place.as_ref().and_then(|place| place.source.as_ref()) {
+            let frame = Frame { file: source.file.clone(), line: source.line, function: String::new() };
+            quote(page, &frame, sources, 2);
+        }
         if let Some(frame) = words::frame(&side.site) {
             quote(page, frame, sources, 2);
         }

@@ -1,0 +1,381 @@
+//! Who touched what in a whole grid, as far as threads of different blocks are concerned.
+//!
+//! Blocks are in no order, so nothing depends on who came first: of each piece of memory it is kept in which ways it was touched,
+//! and two blocks that touched it, those with the least numbers of which at least one wrote. Cores keep shadows of their own, and what
+//! comes out when they are joined is the same however the blocks were spread.
+//!
+//! The cost is bounded. Of a launch that touches more than [`BUDGET`] pages a part is watched, chosen by the numbers of
+//! pages alone, which halves as often as needed.
+
+use super::cell::{NONE, PAGE, Way, Who, hash};
+use std::collections::HashMap;
+
+/// How many pages are watched at most.
+const BUDGET: usize = 32 << 10;
+
+/// A block's access; nobody's at first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Slot {
+    pub block: u32,
+    pub who: Who,
+}
+
+impl Slot {
+    /// The lower comes first: those that write before those that read, then by block, then plain accesses.
+    fn order(self) -> u64 {
+        u64::from(self.who.way() == Way::Read) << 34 | u64::from(self.block) << 2 | self.who.way() as u64
+    }
+
+    /// The lower is the better counterpart of an access: those that conflict with it in any case come first.
+    fn against(self, way: Way) -> u64 {
+        let rank = match (way, self.who.way()) {
+            (Way::Write, Way::Write) => 1,
+            (one, other) if one == other => 2,
+            _ => 0,
+        };
+        rank << 34 | u64::from(self.block) << 2 | self.who.way() as u64
+    }
+}
+
+const READ: u32 = 1;
+const WRITE: u32 = 2;
+const ATOMIC: u32 = 4;
+/// Not all that was written is the same.
+const VARIES: u32 = 8;
+
+/// A piece of memory.
+#[derive(Clone, Copy, Default)]
+struct Cell {
+    /// An access that writes, if there is one.
+    one: Slot,
+    /// The ways in which it was touched, and above them 28 bits of what was written.
+    state: u32,
+}
+
+impl Cell {
+    /// Takes in an access, where another block's is kept already or none.
+    #[cold]
+    fn insert(&mut self, kept: &mut Slot, slot: Slot) {
+        let all = [self.one, *kept, slot];
+        let there = || all.iter().copied().filter(|slot| !slot.who.nobody());
+        let one = there().min_by_key(|slot| slot.order()).unwrap_or_default();
+        let others = there().filter(|slot| slot.block != one.block);
+        *kept = others.min_by_key(|slot| slot.against(one.who.way())).unwrap_or_default();
+        self.one = one;
+    }
+
+    /// An access; of a write, `value` is what was written, or a number made of it. Whether it is of another block, or of another
+    /// kind, than what is kept.
+    #[inline(always)]
+    fn touch(&mut self, slot: Slot, value: u32) -> bool {
+        let way = slot.who.way();
+        match way {
+            Way::Read => self.state |= READ,
+            Way::Atomic => self.state |= ATOMIC,
+            Way::Write if self.state & WRITE == 0 => self.state |= WRITE | value << 4,
+            Way::Write => self.state |= if self.state >> 4 == value & 0x0fff_ffff { 0 } else { VARIES },
+        }
+        if self.one.who.nobody() {
+            self.one = slot;
+        }
+        self.one.block != slot.block || self.one.who.way() != way
+    }
+
+    fn merge(&mut self, other: &Cell) {
+        let both = self.state & other.state & WRITE != 0;
+        let varies = both && self.state >> 4 != other.state >> 4;
+        let value = if self.state & WRITE != 0 { self.state >> 4 } else { other.state >> 4 };
+        self.state = (self.state | other.state) & 15 | value << 4 | if varies { VARIES } else { 0 };
+    }
+
+    /// Whether blocks conflict, if there are several. Two that only write the same do not.
+    fn races(&self) -> bool {
+        let has = |flags: u32| self.state & flags != 0;
+        has(WRITE) && has(READ | ATOMIC | VARIES) || has(ATOMIC) && has(READ)
+    }
+}
+
+/// A page in pieces of `1 << shift` bytes each; none if it is watched no more.
+struct Page {
+    number: u64,
+    shift: u32,
+    cells: Vec<Cell>,
+    /// For each piece an access of another block; empty while there is none.
+    others: Vec<Slot>,
+}
+
+impl Page {
+    fn new(number: u64, shift: u32) -> Page {
+        let cells = vec![Cell::default(); (PAGE >> shift) as usize];
+        Page { number, shift, cells, others: Vec::new() }
+    }
+
+    fn fit(&mut self, shift: u32) {
+        if shift < self.shift && !self.cells.is_empty() {
+            let times = 1 << (self.shift - shift);
+            self.cells = self.cells.iter().flat_map(|cell| std::iter::repeat_n(*cell, times)).collect();
+            self.others = self.others.iter().flat_map(|slot| std::iter::repeat_n(*slot, times)).collect();
+            self.shift = shift;
+        }
+    }
+
+    /// An access to some of its pieces.
+    #[inline(always)]
+    fn touch(&mut self, pieces: std::ops::Range<usize>, slot: Slot, value: u32) {
+        for index in pieces {
+            let Some(cell) = self.cells.get_mut(index) else { return };
+            if cell.touch(slot, value) {
+                self.touch_too(index, slot);
+            }
+        }
+    }
+
+    fn touch_too(&mut self, index: usize, slot: Slot) {
+        if self.others.is_empty() {
+            self.others.resize(self.cells.len(), Slot::default());
+        }
+        let (cell, other) = (&mut self.cells[index], &mut self.others[index]);
+        // Seldom better than what is kept.
+        let way = cell.one.who.way();
+        let worse = slot.order() >= cell.one.order()
+            && (slot.block == cell.one.block || !other.who.nobody() && slot.against(way) >= other.against(way));
+        if !worse {
+            cell.insert(other, slot);
+        }
+    }
+
+    /// Adds what another core has seen; both are of pieces of one size.
+    fn merge(&mut self, page: &Page) {
+        for (index, cell) in page.cells.iter().enumerate() {
+            self.cells[index].merge(cell);
+            for slot in [Some(&cell.one), page.others.get(index)].into_iter().flatten() {
+                if self.cells[index].one.who.nobody() {
+                    self.cells[index].one = *slot;
+                } else if !slot.who.nobody() {
+                    self.touch_too(index, *slot);
+                }
+            }
+        }
+    }
+}
+
+/// Two accesses of different blocks to a piece of memory.
+pub(crate) struct Conflict {
+    pub address: u64,
+    pub size: u32,
+    pub slots: [Slot; 2],
+}
+
+/// The shadow of a launch's memory.
+#[derive(Default)]
+pub(crate) struct Grid {
+    pages: Vec<Page>,
+    places: HashMap<u64, usize>,
+    /// How often the watched part was halved.
+    level: u32,
+}
+
+/// How often the watched part may be halved before a page is no longer in it.
+pub(crate) fn rank(number: u64) -> u32 {
+    hash(number ^ 0x5bd1_e995).trailing_zeros()
+}
+
+impl Grid {
+    /// The place of a page, which may be new; [`NONE`] if it is not watched.
+    pub(crate) fn place(&mut self, number: u64, size: u32) -> usize {
+        if rank(number) < self.level {
+            return NONE;
+        }
+        if let Some(place) = self.places.get(&number) {
+            return *place;
+        }
+        if self.places.len() >= BUDGET {
+            self.halve();
+            return self.place(number, size);
+        }
+        let shift = size.trailing_zeros().min(3);
+        let place = self.pages.len();
+        self.pages.push(Page::new(number, shift));
+        self.places.insert(number, place);
+        place
+    }
+
+    #[cold]
+    fn halve(&mut self) {
+        self.level += 1;
+        let Grid { pages, places, level } = self;
+        places.retain(|number, place| {
+            let stays = rank(*number) >= *level;
+            if !stays {
+                // Blocks that are being executed know its place.
+                pages[*place].cells = Vec::new();
+            }
+            stays
+        });
+    }
+
+    /// An access to a page.
+    #[inline(always)]
+    pub(crate) fn touch(&mut self, place: usize, address: u64, size: u32, slot: Slot, value: u32) {
+        let page = &mut self.pages[place];
+        let shift = size.trailing_zeros().min(3);
+        if shift < page.shift {
+            page.fit(shift);
+        }
+        let offset = (address % PAGE) as usize;
+        let pieces = offset >> page.shift..((offset + size as usize - 1) >> page.shift) + 1;
+        page.touch(pieces, slot, value);
+    }
+
+    /// Adds what another core has seen.
+    pub(crate) fn merge(&mut self, other: Grid) {
+        self.level = self.level.max(other.level);
+        for page in other.pages.into_iter().filter(|page| !page.cells.is_empty()) {
+            let place = self.place(page.number, 1 << page.shift);
+            if place == NONE {
+                continue;
+            }
+            let own = &mut self.pages[place];
+            let mut page = page;
+            own.fit(page.shift);
+            page.fit(own.shift);
+            own.merge(&page);
+        }
+        self.level = self.level.max(other.level);
+        let Grid { pages, level, .. } = self;
+        pages.iter_mut().filter(|page| rank(page.number) < *level).for_each(|page| page.cells = Vec::new());
+    }
+
+    /// Where blocks conflict: one place for each run of pieces that the same two threads touched.
+    pub(crate) fn conflicts(&self) -> Vec<Conflict> {
+        let mut conflicts = Vec::new();
+        for page in &self.pages {
+            for (index, (cell, other)) in page.cells.iter().zip(&page.others).enumerate() {
+                if cell.races() && !other.who.nobody() {
+                    let address = page.number * PAGE + ((index as u64) << page.shift);
+                    conflicts.push(Conflict { address, size: 1 << page.shift, slots: [cell.one, *other] });
+                }
+            }
+        }
+        conflicts
+    }
+
+    /// How often the watched part was halved.
+    pub(crate) fn level(&self) -> u32 {
+        self.level
+    }
+
+    /// Forgets all accesses.
+    pub(crate) fn clear(&mut self) {
+        for page in &mut self.pages {
+            page.cells.fill(Cell::default());
+            page.others.clear();
+        }
+    }
+
+    /// Forgets accesses to memory that has become somebody else's.
+    pub(crate) fn forget(&mut self, address: u64, size: u64) {
+        for number in address / PAGE..=(address + size - 1) / PAGE {
+            let Some(place) = self.places.get(&number) else { continue };
+            let page = &mut self.pages[*place];
+            for (index, cell) in page.cells.iter_mut().enumerate() {
+                let start = number * PAGE + ((index as u64) << page.shift);
+                if start < address + size && start + (1 << page.shift) > address {
+                    *cell = Cell::default();
+                    if let Some(other) = page.others.get_mut(index) {
+                        *other = Slot::default();
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slot(block: u32, way: Way) -> Slot {
+        Slot { block, who: Who::new(1, 2, way) }
+    }
+
+    /// All accesses in one shadow, and in two that are joined, in both orders.
+    fn outcomes(accesses: &[(u32, Way, u32)]) -> Vec<(bool, Slot, Slot)> {
+        let mut outcomes = Vec::new();
+        for spread in 0..1 << accesses.len() {
+            for swapped in [0, 1] {
+                let mut cores = [Page::new(0, 3), Page::new(0, 3)];
+                for (index, (block, way, value)) in accesses.iter().enumerate() {
+                    cores[(spread >> index & 1) ^ swapped].touch(0..1, slot(*block, *way), *value);
+                }
+                let [mut page, other] = cores;
+                page.merge(&other);
+                let other = page.others.first().copied().unwrap_or_default();
+                outcomes.push((page.cells[0].races() && !other.who.nobody(), page.cells[0].one, other));
+            }
+        }
+        outcomes
+    }
+
+    #[test]
+    fn what_is_found_does_not_depend_on_the_cores() {
+        use Way::{Atomic, Read, Write};
+        for (accesses, races) in [
+            (&[(0, Read, 0), (1, Read, 0), (2, Read, 0)][..], false),
+            (&[(3, Read, 0), (1, Read, 0), (2, Write, 5)], true),
+            (&[(3, Write, 5), (1, Write, 5), (2, Write, 5)], false),
+            (&[(3, Write, 5), (1, Write, 5), (2, Write, 6)], true),
+            (&[(3, Write, 5), (4, Write, 5), (2, Read, 0)], true),
+            (&[(3, Atomic, 0), (4, Atomic, 0), (2, Atomic, 0)], false),
+            (&[(3, Atomic, 0), (4, Atomic, 0), (2, Read, 0)], true),
+            (&[(3, Atomic, 0), (4, Write, 1), (2, Atomic, 0)], true),
+        ] {
+            let outcomes = outcomes(accesses);
+            assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]), "{accesses:?}: {outcomes:?}");
+            assert_eq!(outcomes[0].0, races, "{accesses:?}");
+        }
+        // A block may do what it likes with what is its own.
+        let mut page = Page::new(0, 2);
+        [Read, Write, Atomic].into_iter().for_each(|way| page.touch(0..1, slot(7, way), 1));
+        assert!(page.others[0].who.nobody());
+    }
+
+    #[test]
+    fn the_pair_that_is_told_conflicts() {
+        use Way::{Atomic, Read, Write};
+        for accesses in [
+            &[(1, Atomic, 0), (2, Atomic, 0), (9, Read, 0)][..],
+            &[(4, Write, 1), (5, Write, 1), (3, Read, 0)],
+            &[(4, Read, 1), (5, Read, 1), (6, Write, 0)],
+        ] {
+            let (_, one, other) = outcomes(accesses)[0];
+            assert_ne!(one.block, other.block);
+            assert_ne!(one.who.way(), other.who.way(), "{accesses:?}");
+        }
+    }
+
+    #[test]
+    fn too_many_pages_are_halved_the_same_way_on_all_cores() {
+        let (mut whole, mut parts) = (Grid::default(), [Grid::default(), Grid::default()]);
+        let pages = BUDGET as u64 * 3;
+        for number in 0..pages {
+            for grid in [&mut whole, &mut parts[number as usize % 2]] {
+                let place = grid.place(number, 8);
+                if place != NONE {
+                    grid.touch(place, number * PAGE, 8, slot(number as u32, Way::Write), 0);
+                }
+            }
+        }
+        let [mut one, other] = parts;
+        one.merge(other);
+        let watched = |grid: &Grid| {
+            let mut numbers: Vec<u64> = grid.places.keys().copied().collect();
+            numbers.retain(|number| rank(*number) >= grid.level);
+            numbers.sort_unstable();
+            numbers
+        };
+        assert_eq!(one.level, whole.level);
+        assert_eq!(watched(&one), watched(&whole));
+        assert!(watched(&whole).len() <= BUDGET && watched(&whole).len() > BUDGET / 8);
+    }
+}

@@ -1,0 +1,166 @@
+//! Races between the threads of one launch: accesses to the same bytes, at least one of them a write, that nothing orders.
+//!
+//! Three shadows. [`order`] knows what comes before what among the threads of a block; [`cell`] who touched
+//! what in the block that is being executed, in shared and in global memory; [`grid`] which blocks touched what in global memory.
+//! `watch` tells them about each access and synchronization. `docs/kernels.md` is the model.
+//!
+//! Of several races between the same lines of code in the same variable or allocation one is kept, and which one does not
+//! depend on the number of cores: that of the block with the least number.
+
+pub(super) mod cell;
+pub(super) mod grid;
+pub(super) mod order;
+mod watch;
+
+use super::Launch;
+use super::region;
+use crate::ptx::program::Program;
+use crate::ptx::types::Space;
+use cell::{PAGE, Shadow, Way, Who};
+use grid::{Grid, Slot};
+use order::Order;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// One of the two accesses of a race.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Access {
+    /// The block's number in the grid, and the thread's in the block.
+    pub block: u64,
+    pub thread: u32,
+    /// The place of the instruction; `None` in code that is too long to tell.
+    pub pc: Option<u32>,
+    pub writes: bool,
+    pub atomic: bool,
+}
+
+/// Two accesses that nothing orders.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Race {
+    /// Whether it is about shared memory; `address` is counted from its start then.
+    pub shared: bool,
+    pub address: u64,
+    pub size: u32,
+    /// In the order of their execution, if they are of one block.
+    pub accesses: [Access; 2],
+}
+
+/// What a block keeps for this.
+#[derive(Default)]
+pub(crate) struct Watched {
+    pub order: Order,
+    pub shadow: Shadow,
+    /// Whether the block has taken over what other blocks have handed on: with whom it races is not known any more.
+    exempt: bool,
+}
+
+impl Watched {
+    /// Begins with a new block of so many warps.
+    pub(crate) fn start(&mut self, warps: usize, grid_turn: u32) {
+        if !self.order.start(warps, grid_turn) {
+            self.shadow.clear();
+        }
+        self.shadow.start();
+        self.exempt = false;
+    }
+}
+
+/// A variable of shared memory or a region of global memory, and the lines of the source of both accesses.
+type Key = (bool, usize, [u64; 2]);
+/// What decides which race of a key is kept: the least.
+type Preference = (bool, Reverse<u32>, u64);
+
+/// What one core has found.
+#[derive(Default)]
+pub(crate) struct Races {
+    /// Whether anything is watched at all.
+    pub on: bool,
+    grid: Grid,
+    found: BTreeMap<Key, (Preference, Race)>,
+    /// The turn of the grid's barrier that the shadow of the grid begins with.
+    grid_turn: u32,
+    /// The first block that has handed something on, and whether there were more.
+    releaser: Option<u64>,
+    releasers: bool,
+}
+
+impl Races {
+    pub(crate) fn new(on: bool) -> Races {
+        Races { on, ..Races::default() }
+    }
+
+    /// A race that was found; `between` blocks, or in one.
+    fn add(&mut self, launch: &Launch<'_>, race: Race, between: bool) {
+        let object = if race.shared {
+            shared_variable(launch.program, race.address).unwrap_or(usize::MAX)
+        } else {
+            region::find(launch.regions, race.address, race.address + 1).unwrap_or(usize::MAX)
+        };
+        let mut lines = race.accesses.map(|access| line(launch.program, access.pc));
+        lines.sort_unstable();
+        let rank = if race.shared { u32::MAX } else { grid::rank(race.address / PAGE) };
+        let last = if between { race.address } else { race.accesses[1].block };
+        let preference = (between, Reverse(rank), last);
+        let known = self.found.entry((race.shared, object, lines)).or_insert((preference, race));
+        if preference < known.0 {
+            *known = (preference, race);
+        }
+    }
+
+    /// Looks at what blocks have done in the same memory since the grid's barrier was completed last.
+    fn compare_blocks(&mut self, launch: &Launch<'_>) {
+        for conflict in self.grid.conflicts() {
+            let access = |slot: Slot| access(slot.block.into(), slot.who);
+            let [mut one, mut other] = conflict.slots.map(access);
+            if other.block < one.block {
+                std::mem::swap(&mut one, &mut other);
+            }
+            let accesses = [one, other];
+            let race = Race { shared: false, address: conflict.address, size: conflict.size, accesses };
+            self.add(launch, race, true);
+        }
+    }
+
+    /// Adds what another core has found.
+    pub(crate) fn merge(&mut self, other: Races) {
+        self.grid.merge(other.grid);
+        for (key, (preference, race)) in other.found {
+            let known = self.found.entry(key).or_insert((preference, race));
+            if preference < known.0 {
+                *known = (preference, race);
+            }
+        }
+    }
+
+    /// All that was found. Of a launch that ended before its time only what blocks in front of that of the failure have done: which
+    /// others were executed depends on the cores.
+    pub(crate) fn finish(mut self, launch: &Launch<'_>, failed: Option<u64>) -> Vec<Race> {
+        if failed.is_none() {
+            self.compare_blocks(launch);
+        }
+        let level = self.grid.level();
+        let watched = |race: &Race| race.shared || grid::rank(race.address / PAGE) >= level;
+        let sure = |race: &Race| failed.is_none_or(|failed| race.accesses[1].block <= failed);
+        let races = self.found.into_values().map(|(_, race)| race);
+        races.filter(|race| watched(race) && sure(race)).collect()
+    }
+}
+
+fn access(block: u64, who: Who) -> Access {
+    let way = who.way();
+    Access { block, thread: who.thread(), pc: who.pc(), writes: way != Way::Read, atomic: way == Way::Atomic }
+}
+
+/// The line of the source that an instruction is of; 0 if that is not known.
+fn line(program: &Program, pc: Option<u32>) -> u64 {
+    let location = pc.and_then(|pc| program.locations.get(pc as usize));
+    location.map_or(0, |location| u64::from(location.file) << 32 | u64::from(location.source_line))
+}
+
+/// The variable that lies at a place of shared memory; `None` in dynamic shared memory.
+pub(crate) fn shared_variable(program: &Program, offset: u64) -> Option<usize> {
+    let holds = |variable: &crate::ptx::program::Variable| {
+        variable.space == Space::Shared && (variable.offset..variable.offset + variable.size).contains(&offset)
+    };
+    program.variables.iter().position(holds)
+}

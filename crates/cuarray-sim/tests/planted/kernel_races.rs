@@ -1,0 +1,320 @@
+//! Races between the threads of one launch: in shared and global memory, with everything that orders threads.
+
+use crate::*;
+use std::ffi::CString;
+
+/// What all kernels here begin with: `%t` is the thread, `%n` how many there are in a block, `%b` the block, `%g` the thread in the
+/// grid; `%mine` its word of the shared array `s`, `%out` the global memory and `%own` the thread's word of it.
+const HEAD: &str = "
+.version 8.0
+.target sm_90
+.address_size 64
+.global .align 4 .u32 count;
+.extern .func (.param .b32 result) cudaCGSynchronize(.param .b64 handle, .param .b32 flags);
+.visible .entry k(.param .u64 out)
+{
+    .reg .pred %p, %q, %h; .reg .b32 %t, %n, %b, %g, %v, %w, %x; .reg .b64 %mine, %s, %out, %own, %a, %c, %z;
+    .shared .align 16 .u32 s[1024];
+    .shared .align 8 .u64 object;
+    ld.param.u64 %out, [out];
+    mov.u32 %t, %tid.x;
+    mov.u32 %n, %ntid.x;
+    mov.u32 %b, %ctaid.x;
+    mad.lo.u32 %g, %b, %n, %t;
+    mul.wide.u32 %own, %g, 4;
+    add.u64 %own, %out, %own;
+    mov.u64 %s, s;
+    mul.wide.u32 %mine, %t, 4;
+    add.u64 %mine, %s, %mine;
+";
+
+/// Launches a kernel of this body over memory of zeros.
+fn run_in(p: &Program, body: &str, grid: u32, threads: u32, together: bool) {
+    let text = CString::new(format!("{HEAD}{body}\n    ret;\n}}\n")).unwrap();
+    let (mut module, mut function, stream) = (CUmodule::NULL, CUfunction::NULL, p.stream(0));
+    ok!(p, cuModuleLoadData(&mut module, text.as_ptr().cast()));
+    ok!(p, cuModuleGetFunction(&mut function, module, c"k".as_ptr()));
+    let mut memory = p.alloc(1 << 16);
+    p.fill(memory, 0, 1 << 16, stream);
+    let mut parameters = [(&raw mut memory).cast::<c_void>()];
+    let (none, parameters) = (std::ptr::null_mut(), parameters.as_mut_ptr());
+    if together {
+        ok!(p, cuLaunchCooperativeKernel(function, grid, 1, 1, threads, 1, 1, 0, stream, parameters));
+    } else {
+        ok!(p, cuLaunchKernel(function, grid, 1, 1, threads, 1, 1, 0, stream, parameters, none));
+    }
+}
+
+fn run(p: &Program, body: &str, grid: u32, threads: u32) {
+    run_in(p, body, grid, threads, false);
+}
+
+/// One of two pieces of code.
+fn pick<'a>(right: bool, this: &'a str, else_that: &'a str) -> &'a str {
+    if right { this } else { else_that }
+}
+
+const BARRIER: &str = "bar.sync 0;";
+
+pairs! {
+    a_reduction_lacks_a_barrier: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let barrier = pick(right, BARRIER, "");
+        run(p, &format!("
+            st.shared.u32 [%mine], %t;
+            bar.sync 0;
+            setp.lt.u32 %p, %t, 64;
+            @%p ld.shared.u32 %v, [%mine + 256];
+            @%p ld.shared.u32 %w, [%mine];
+            @%p add.u32 %w, %w, %v;
+            @%p st.shared.u32 [%mine], %w;
+            {barrier}
+            setp.lt.u32 %p, %t, 32;
+            @%p ld.shared.u32 %v, [%mine + 128];
+            @%p add.u32 %w, %w, %v;
+            @%p st.global.u32 [%own], %w;"), 2, 128);
+    }
+    a_barrier_in_the_wrong_place: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let (before, after) = if right { ("", BARRIER) } else { (BARRIER, "") };
+        run(p, &format!("
+            xor.b32 %x, %t, 32;
+            mul.wide.u32 %a, %x, 4;
+            add.u64 %a, %s, %a;
+            {before}
+            st.shared.u32 [%mine], %t;
+            {after}
+            ld.shared.u32 %v, [%a];
+            st.global.u32 [%own], %v;"), 1, 64);
+    }
+    a_tile_is_written_again_too_early: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        // Right: the two halves of the array are used in turn.
+        let flip = pick(right, "xor.b64 %mine, %mine, 0; xor.b64 %z, %z, 2048;", "");
+        run(p, &format!("
+            mov.u32 %x, 0;
+            mov.u64 %z, 0;
+            add.u32 %w, %t, 32;
+            rem.u32 %w, %w, %n;
+            mul.wide.u32 %c, %w, 4;
+            add.u64 %c, %s, %c;
+        L:  add.u64 %a, %mine, %z;
+            st.shared.u32 [%a], %x;
+            bar.sync 0;
+            add.u64 %a, %c, %z;
+            ld.shared.u32 %v, [%a];
+            {flip}
+            add.u32 %x, %x, 1;
+            setp.lt.u32 %p, %x, 5;
+            @%p bra L;
+            st.global.u32 [%own], %v;"), 2, 96);
+    }
+    neighbouring_blocks_overlap: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let width = pick(right, "64", "63");
+        run(p, &format!("
+            mad.lo.u32 %x, %b, {width}, %t;
+            mul.wide.u32 %a, %x, 4;
+            add.u64 %a, %out, %a;
+            st.global.u32 [%a], %g;"), 8, 64);
+    }
+    a_block_reads_its_neighbours_part: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let from = pick(right, "%own + 8192", "%own + 4");
+        run(p, &format!("
+            ld.global.u32 %v, [{from}];
+            st.global.u32 [%own], %g;"), 4, 32);
+    }
+    a_histogram_without_atomics: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let count = pick(right, "red.shared.add.u32 [%a], 1;", "ld.shared.u32 %v, [%a]; add.u32 %v, %v, 1; st.shared.u32 [%a], %v;");
+        run(p, &format!("
+            mov.u32 %x, 0;
+            st.shared.u32 [%mine], %x;
+            bar.sync 0;
+            and.b32 %x, %t, 7;
+            mul.wide.u32 %a, %x, 4;
+            add.u64 %a, %s, %a;
+            {count}"), 1, 64);
+    }
+    blocks_add_up_without_atomics: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let add = pick(right, "@%p red.global.add.u32 [%out], %b;",
+            "@%p ld.global.u32 %v, [%out]; add.u32 %v, %v, %b; @%p st.global.u32 [%out], %v;");
+        run(p, &format!("setp.eq.u32 %p, %t, 0; {add}"), 8, 64);
+    }
+    a_variable_of_the_module_counts_without_atomics: KernelRace
+        ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let add = pick(right, "red.global.add.u32 [count], 1;", "ld.global.u32 %v, [count]; add.u32 %v, %v, 1; st.global.u32 [count], %v;");
+        run(p, add, 2, 32);
+    }
+    all_threads_write_one_word: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        // That all write the same is allowed.
+        let what = pick(right, "%n", "%t");
+        run(p, &format!("st.shared.u32 [%s], {what}; st.shared.u32 [%s], {what};"), 2, 64);
+    }
+    all_blocks_write_one_word: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let what = pick(right, "%n", "%b");
+        run(p, &format!("st.global.u32 [%out], {what};"), 4, 64);
+    }
+    a_named_barrier_for_too_few: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        // The third warp writes what the first two read.
+        let (who, how_many) = if right { ("96", "96") } else { ("64", "64") };
+        run(p, &format!("
+            st.shared.u32 [%mine], %t;
+            setp.lt.u32 %p, %t, {who};
+            @%p barrier.cta.sync 1, {how_many};
+            setp.lt.u32 %p, %t, 64;
+            @%p ld.shared.u32 %v, [%mine + 128];
+            @%p st.global.u32 [%own], %v;"), 1, 96);
+    }
+    a_producer_arrives_before_it_has_written: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let (before, after) = if right { ("", "@%p bar.arrive 2, 64;") } else { ("@%p bar.arrive 2, 64;", "") };
+        run(p, &format!("
+            setp.lt.u32 %p, %t, 32;
+            {before}
+            @%p st.shared.u32 [%mine], %t;
+            {after}
+            @!%p bar.sync 2, 64;
+            @!%p ld.shared.u32 %v, [%mine + -128];
+            @!%p st.global.u32 [%own], %v;"), 1, 64);
+    }
+    lanes_of_a_warp_without_a_barrier: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let barrier = pick(right, "bar.warp.sync -1;", "");
+        run(p, &format!("
+            st.shared.u32 [%mine], %t;
+            {barrier}
+            setp.lt.u32 %p, %t, 31;
+            @%p ld.shared.u32 %v, [%mine + 4];
+            @%p st.global.u32 [%own], %v;"), 2, 32);
+    }
+    halves_of_a_warp_that_synchronize_apart: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let (low, high) = if right { ("-1", "-1") } else { ("65535", "-65536") };
+        run(p, &format!("
+            st.shared.u32 [%mine], %t;
+            setp.lt.u32 %p, %t, 16;
+            selp.b32 %x, {low}, {high}, %p;
+            bar.warp.sync %x;
+            @%p ld.shared.u32 %v, [%mine + 64];
+            @%p st.global.u32 [%own], %v;"), 1, 32);
+    }
+    the_grid_does_not_synchronize: KernelRace
+        ["cuLaunchCooperativeKernel on stream 1", "cuLaunchCooperativeKernel on stream 1"], |p, right| {
+        let barrier = pick(right, "{ .param .b32 r; .param .b64 h; .param .b32 f; st.param.b64 [h], 1; st.param.b32 [f], 0; \
+            call (r), cudaCGSynchronize, (h, f); }", BARRIER);
+        run_in(p, &format!("
+            st.global.u32 [%own], %g;
+            {barrier}
+            mov.u32 %x, %nctaid.x;
+            mul.lo.u32 %x, %x, %n;
+            sub.u32 %x, %x, %g;
+            mul.wide.u32 %a, %x, 4;
+            add.u64 %a, %out, %a;
+            ld.global.u32 %v, [%a + -4];
+            st.global.u32 [%own + 4096], %v;"), 4, 32, true);
+    }
+    a_plain_read_of_what_is_counted_atomically: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let barrier = pick(right, BARRIER, "");
+        run(p, &format!("
+            mov.u32 %x, 0;
+            setp.eq.u32 %p, %t, 0;
+            @%p st.shared.u32 [%s], %x;
+            bar.sync 0;
+            red.shared.add.u32 [%s], 1;
+            {barrier}
+            @%p ld.shared.u32 %v, [%s];
+            @%p st.global.u32 [%own], %v;"), 2, 64);
+    }
+    a_block_reads_what_others_count: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let read = pick(right, "@%p atom.global.add.u32 %v, [%out], 0;", "@%p ld.global.u32 %v, [%out];");
+        run(p, &format!("
+            setp.eq.u32 %p, %t, 0;
+            setp.ne.u32 %q, %b, 0;
+            and.pred %q, %p, %q;
+            @%q red.global.add.u32 [%out], 1;
+            setp.eq.u32 %h, %b, 0;
+            and.pred %p, %p, %h;
+            {read}"), 4, 32);
+    }
+    the_last_block_adds_up_without_a_fence: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let fence = pick(right, "membar.gl;", "");
+        run(p, &format!("
+            setp.eq.u32 %p, %t, 0;
+            mul.wide.u32 %a, %b, 4;
+            add.u64 %a, %out, %a;
+            @%p st.global.u32 [%a + 64], %b;
+            {fence}
+            @%p atom.global.inc.u32 %v, [%out], 100;
+            @%p st.shared.u32 [%s], %v;
+            bar.sync 0;
+            ld.shared.u32 %v, [%s];
+            setp.eq.u32 %q, %v, 7;
+            setp.lt.u32 %h, %t, 8;
+            and.pred %q, %q, %h;
+            mul.wide.u32 %a, %t, 4;
+            add.u64 %a, %out, %a;
+            @%q ld.global.u32 %w, [%a + 64];
+            @%q st.global.u32 [%a + 1024], %w;"), 8, 32);
+    }
+    a_flag_without_a_fence: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let fence = pick(right, "membar.cta;", "");
+        run(p, &format!("
+            mov.u32 %x, 0;
+            st.shared.u32 [%mine], %x;
+            bar.sync 0;
+            setp.lt.u32 %p, %t, 32;
+            @%p bra WAIT;
+            setp.eq.u32 %q, %t, 32;
+            @%q st.shared.u32 [%s + 512], %t;
+            {fence}
+            @%q st.volatile.shared.u32 [%s + 640], %t;
+            bra END;
+        WAIT:
+            ld.volatile.shared.u32 %v, [%s + 640];
+            setp.eq.u32 %q, %v, 0;
+            @%q bra WAIT;
+            ld.shared.u32 %v, [%s + 512];
+            st.global.u32 [%own], %v;
+        END:"), 1, 256);
+    }
+    nobody_waits_for_the_object: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let wait = pick(right, "W: mbarrier.try_wait.shared.b64 %h, [object], %c; @!%h bra W;", "");
+        run(p, &format!("
+            setp.eq.u32 %p, %t, 0;
+            @%p mbarrier.init.shared.b64 [object], 64;
+            bar.sync 0;
+            st.shared.u32 [%mine], %t;
+            mbarrier.arrive.shared.b64 %c, [object];
+            {wait}
+            xor.b32 %x, %t, 32;
+            mul.wide.u32 %a, %x, 4;
+            add.u64 %a, %s, %a;
+            ld.shared.u32 %v, [%a];
+            st.global.u32 [%own], %v;"), 2, 64);
+    }
+    a_wide_write_reaches_the_next_threads_word: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let far = pick(right, "8", "4");
+        run(p, &format!("
+            mul.wide.u32 %a, %t, {far};
+            and.b64 %a, %a, -8;
+            add.u64 %a, %out, %a;
+            cvt.u64.u32 %c, %t;
+            st.global.u64 [%a], %c;"), 1, 32);
+    }
+    bytes_of_one_word: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let read = pick(right, "ld.shared.u8 %v, [%a];", "ld.shared.u8 %v, [%a + 1];");
+        run(p, &format!("
+            cvt.u64.u32 %a, %t;
+            add.u64 %a, %s, %a;
+            st.shared.u8 [%a], %t;
+            {read}
+            st.global.u32 [%own], %v;"), 1, 32);
+    }
+    a_tile_is_transposed_without_a_barrier: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let barrier = pick(right, BARRIER, "");
+        run(p, &format!("
+            ld.global.u32 %v, [%own];
+            st.shared.u32 [%mine], %v;
+            {barrier}
+            and.b32 %x, %t, 15;
+            shr.u32 %w, %t, 4;
+            mad.lo.u32 %x, %x, 16, %w;
+            mul.wide.u32 %a, %x, 4;
+            add.u64 %a, %s, %a;
+            ld.shared.u32 %v, [%a];
+            st.global.u32 [%own], %v;"), 4, 256);
+    }
+}
