@@ -23,6 +23,9 @@ from .table import markdown
 PACKAGES = ("nocuda", "core", "cudadrv", "nrt", "cudapy", "doc_examples")
 """Of ``numba.cuda.tests``: all but those of numba's own simulator, and benchmarks."""
 
+NEEDED = ("numba_cuda", "filecheck", "cffi", "psutil")
+"""What the tests import. Where a version of Python has one of these not, there is nothing to say of it."""
+
 LONGEST = (
     *("cudapy.test_ufuncs", "cudapy.test_array_alignment", "cudapy.test_cache_hints", "cudapy.test_array_reductions"),
     *(
@@ -56,8 +59,8 @@ def modules(parts: list[str]) -> list[str]:
 
 def main() -> int:
     options = _options()
-    if importlib.util.find_spec("numba_cuda") is None:
-        print("numba-cuda is not installed: there is nothing to run")
+    if missing := [package for package in NEEDED if importlib.util.find_spec(package) is None]:
+        print(f"nothing is run: {', '.join(missing)} not installed; `make install` installs requirements/peers.txt")
         return 0
     started = time.monotonic()
     names = modules(options.names)
