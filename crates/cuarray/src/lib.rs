@@ -17,26 +17,29 @@
 //! |---|---|---|
 //! | protocol | [`TypeStr`], [`NamedType`], [`Descr`], [`Layout`], [`StreamEntry`], [`Interface`], [`strided_copy`] | nothing: plain data |
 //! | driver | [`Driver`], [`Device`], [`Context`], [`Stream`], [`Event`], [`driver::Allocation`], [`driver::Module`] | a CUDA driver, found at run time |
-//! | arrays | [`RawView`], [`Acquired`], [`AcquiredMut`], [`order`], [`CArray`] | the same |
-//! | `python` (a feature) | the classes and functions of the Python package | Python, through PyO3 |
+//! | arrays | [`RawView`], [`TypedView`], [`Acquired`], [`AcquiredMut`], [`DeviceArray`], [`order`], [`CArray`] | the same |
+//! | `python` (a feature) | arguments and results of extensions; the classes and functions of the Python package | Python, through PyO3 |
 //!
 //! # What on the host is what here
 //!
 //! | with ndarray and rust-numpy | here | and the difference |
 //! |---|---|---|
-//! | `numpy.ndarray`, `__array_interface__` | a DeviceArray, `__cuda_array_interface__` | [`Interface`] is all that the latter says: plain data, no owner |
-//! | `ArrayView`: a pointer, a shape, strides | [`RawView`] | strides are bytes, of any sign, and no multiple of the item size is needed ([`Layout`]) |
-//! | `&array`, `array.view()` | [`RawView::acquire`], an [`Acquired`] | for one stream; several may read |
-//! | `&mut array`, `PyReadwriteArray` | [`RawView::acquire_mut`], an [`AcquiredMut`] | what is read-only is refused when it is asked for |
+//! | `numpy.ndarray`, `__array_interface__` | any library's array, `__cuda_array_interface__` | [`Interface`] is all that the latter says: plain data, no owner |
+//! | `PyReadonlyArray2<f32>`, an argument | `python::DeviceView2<f32>` | checked and kept alive, and *not yet ordered*: no pointer yet |
+//! | `PyReadwriteArray2<f32>` | `python::DeviceViewMut2<f32>` | what is read-only is refused as an argument |
+//! | `ArrayView2<f32>`: a pointer, a shape, strides | [`TypedView<f32, Ix2>`](TypedView), or untyped [`RawView`] | strides are bytes, of any sign, and no multiple of the item size is needed ([`Layout`]) |
+//! | `&array`, `array.as_array()` | [`TypedView::acquire`], an [`Acquired`] | for one stream; several may read |
+//! | `&mut array`, `array.as_array_mut()` | [`TypedView::acquire_mut`], an [`AcquiredMut`] | one at a time, by the borrow checker |
+//! | `Ix1`, `Ix2`, `IxDyn` | [`Ix1`], [`Ix2`], [`IxDyn`] | and the layout as a type: [`CContiguous`], [`FContiguous`], [`AnyLayout`] |
 //! | the end of a borrow | [`Acquired::release`], or the drop | an edge back into the producer's stream; nobody waits |
 //! | `numpy::Element`, `f32`, `Complex<f32>` | [`Element`], `f32`, [`Complex`] | `bool` is [`Bool8`]: a device may have written any byte |
 //! | a structured type | [`element!`] | with the padding of C, named to every reader |
-//! | `Array::zeros`, `Vec` | [`order::Memory`], [`RawView::of_memory`] | not written yet; freed after the work on it, not when it is dropped |
+//! | `Array`, `Array::uninit`, `PyArray::from_vec` | [`DeviceArray`], [`DeviceArray::empty`], [`DeviceArray::from_host`] | freed after the work on it, not when it is dropped ([`order::Memory`]) |
 //! | `slice!`, `t()`, `broadcast`, `into_shape` | [`Layout::index`], [`Layout::transpose`], [`Layout::broadcast_to`], [`Layout::reshape`] | of layouts: no element moves |
 //! | `to_owned()`, `assign()` | [`driver::copy`], planned by [`strided_copy`] | any layout into any other, in few driver calls |
 //! | `mapv`, a loop, `rayon` | [`driver::Module`], [`Function::launch`](driver::Function::launch) | a kernel from PTX; arrays go in as guards |
 //! | a thread, `join()` | [`Stream`], [`Event`], [`Stream::synchronize`] | one stream waits for another without the host ([`order::edge`]) |
-//! | `Arc<dyn Any>` behind a capsule | [`Owner`] | whatever keeps the memory |
+//! | the base object of an array | [`Owner`], [`DeviceArray::from_owner`] | whatever keeps the memory |
 //! | `NonNull`, a dangling pointer | [`DevicePtr`], a `u64` | never a Rust pointer, and never read on the host |
 //!
 //! # The protocol
@@ -83,21 +86,16 @@
 //!
 //! ```
 //! use cuarray::{
-//!     Driver, Interface, Layout, RawView, Stream, TypeStr,
-//!     driver::{Allocation, LaunchConfig, Module},
-//!     order::Memory,
+//!     DeviceArray, Driver, Ix1, Stream,
+//!     driver::{LaunchConfig, Module},
 //! };
-//! use std::sync::Arc;
 //!
 //! # fn work(driver: &Driver) -> cuarray::Result<()> {
 //! let context = driver.default_context()?;
 //! let (home, work) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
 //!
-//! // An array of our own. One of another library's comes as an `Interface` and its owner: `RawView::new`.
-//! let memory = Arc::new(Memory::new(&context, || Allocation::device(&context, 4 * 32))?);
-//! let layout = Layout::c_contiguous(&[32], 4)?;
-//! let interface = Interface::new(memory.allocation().device_ptr(), TypeStr::of::<u32>(), layout)?;
-//! let mut view = RawView::of_memory(&memory, interface, Some(&home))?;
+//! // An array of our own. One of another library's comes as an `Interface` and its owner (`RawView::new`), or as a Python argument.
+//! let mut numbers = DeviceArray::empty::<u32>(&[32], &home)?;
 //!
 //! let kernel = Module::load_ptx(
 //!     &context,
@@ -117,15 +115,11 @@
 //! )?
 //! .function("count")?;
 //!
-//! let mut array = view.acquire_mut(&work)?; // `work` waits for `home`
+//! let mut array = numbers.acquire_mut::<u32, Ix1>(&work)?; // `work` waits for `home`
 //! // SAFETY: the kernel writes 32 numbers, and the array has as many.
 //! unsafe { kernel.launch(&work, LaunchConfig::new([1, 1, 1], [32, 1, 1]), (&mut array,)) }?;
 //! array.release()?; // `home` waits for `work`
-//! # home.synchronize()?;
-//! # let mut host = [0u32; 32];
-//! # // SAFETY: both have 128 bytes.
-//! # unsafe { cuarray::driver::copy::copy_device_to_host(&context, host.as_mut_ptr().cast(), memory.allocation().device_ptr(), 128, None) }?;
-//! # assert!(host.iter().zip(0..).all(|(found, expected)| *found == expected));
+//! assert_eq!(numbers.acquire::<u32, Ix1>(&home)?.copy_to_host()?, (0..32).collect::<Vec<u32>>());
 //! # Ok(()) }
 //! # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
 //! # let _entered = sim.enter();

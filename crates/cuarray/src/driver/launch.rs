@@ -253,11 +253,9 @@ impl Function {
     ///
     /// ```
     /// use cuarray::{
-    ///     Driver, Interface, Layout, RawView, Stream, TypeStr,
-    ///     driver::{Allocation, LaunchConfig, Module},
-    ///     order::Memory,
+    ///     DeviceArray, Driver, Ix1, Stream,
+    ///     driver::{LaunchConfig, Module},
     /// };
-    /// use std::sync::Arc;
     ///
     /// const PTX: &str = "
     ///     .version 8.0
@@ -289,19 +287,12 @@ impl Function {
     /// let fill = Module::load_ptx(&context, PTX)?.function("fill")?;
     ///
     /// let n = 1000;
-    /// let memory = Arc::new(Memory::new(&context, || Allocation::device(&context, 4 * n))?);
-    /// let interface = Interface::new(memory.allocation().device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[n], 4)?)?;
-    /// let mut view = RawView::of_memory(&memory, interface, None)?;
-    ///
-    /// let mut array = view.acquire_mut(&stream)?;
+    /// let mut array = DeviceArray::empty::<f32>(&[n], &stream)?;
+    /// let mut elements = array.acquire_mut::<f32, Ix1>(&stream)?;
     /// // SAFETY: the kernel writes `n` elements of four bytes, as many as the array has.
-    /// unsafe { fill.launch(&stream, LaunchConfig::for_elements(n, 128)?, (&mut array, 1.5f32, n as u64)) }?;
-    /// array.release()?;
-    /// # stream.synchronize()?;
-    /// # let mut host = vec![0f32; n];
-    /// # // SAFETY: both have 4 * n bytes.
-    /// # unsafe { cuarray::driver::copy::copy_device_to_host(&context, host.as_mut_ptr().cast(), memory.allocation().device_ptr(), 4 * n, None) }?;
-    /// # assert!(host.iter().all(|value| *value == 1.5));
+    /// unsafe { fill.launch(&stream, LaunchConfig::for_elements(n, 128)?, (&mut elements, 1.5f32, n as u64)) }?;
+    /// elements.release()?;
+    /// assert_eq!(array.acquire::<f32, Ix1>(&stream)?.copy_to_host()?, [1.5; 1000]);
     /// # Ok(()) }
     /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
     /// # let _entered = sim.enter();

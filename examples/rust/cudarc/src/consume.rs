@@ -1,7 +1,7 @@
 //! Anybody's array in a kernel of cudarc's.
 
 use crate::{Result, stream};
-use cuarray::{Driver, RawView, TypeStr};
+use cuarray::{CContiguous, Driver, IxDyn, TypedView};
 use cudarc::{
     driver::{CudaContext, CudaFunction, CudaStream, LaunchConfig, PushKernelArg},
     nvrtc::Ptx,
@@ -49,13 +49,9 @@ impl Scaler {
         Ok(Scaler { driver: driver.clone(), stream: context.new_stream()?, kernel })
     }
 
-    /// Multiplies a contiguous array of `f32` in place. The host waits for nothing.
-    pub fn scale(&self, view: &mut RawView, factor: f32) -> Result<()> {
-        let layout = view.interface().layout();
-        if view.interface().typestr() != TypeStr::of::<f32>() || !layout.is_c_contiguous() {
-            return Err(format!("a contiguous array of f32 was expected, and {:?} came", view.interface()).into());
-        }
-        let n = layout.len() as u64;
+    /// Multiplies an array in place: of any shape, but in C order, as the type says. The host waits for nothing.
+    pub fn scale(&self, view: &mut TypedView<f32, IxDyn, CContiguous>, factor: f32) -> Result<()> {
+        let n = view.len() as u64;
         if n == 0 {
             return Ok(());
         }

@@ -1,14 +1,16 @@
 //! A `CudaSlice` as an array for anybody.
 
 use crate::Result;
-use cuarray::{Driver, Element, Interface, Layout, Owner, RawView, StreamEntry, TypeStr};
+use cuarray::{
+    CContiguous, Driver, Element, Interface, IxDyn, Layout, Owner, RawView, StreamEntry, TypeStr, TypedView,
+};
 use cudarc::driver::{CudaSlice, DevicePtrMut};
 use std::sync::Arc;
 
 /// A slice that is lent, and the array that others see. Whoever holds the array holds the slice.
-pub struct Lent<T> {
+pub struct Lent<T: Element> {
     slice: Arc<CudaSlice<T>>,
-    array: RawView,
+    array: TypedView<T, IxDyn, CContiguous>,
 }
 
 /// Lends a slice as an array of that shape, with the slice's stream as its default stream.
@@ -27,12 +29,12 @@ pub fn lend<T: Element>(driver: &Driver, mut slice: CudaSlice<T>, shape: &[usize
     let slice = Arc::new(slice);
     // SAFETY: memory and stream belong to the slice, which the view keeps.
     let array = unsafe { RawView::new(driver, interface, Some(Owner::new(slice.clone()))) }?;
-    Ok(Lent { slice, array })
+    Ok(Lent { slice, array: array.typed()? })
 }
 
 impl<T: Element> Lent<T> {
     /// The array, for consumers.
-    pub fn array(&mut self) -> &mut RawView {
+    pub fn array(&mut self) -> &mut TypedView<T, IxDyn, CContiguous> {
         &mut self.array
     }
 

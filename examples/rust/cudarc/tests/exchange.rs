@@ -1,8 +1,8 @@
 //! Both ways, with work pending on every side.
 
 use cuarray::{
-    Driver, Interface, Layout, RawView, Stream, StreamEntry, TypeStr,
-    driver::{Allocation, copy, fill},
+    CContiguous, Driver, Interface, IxDyn, Layout, RawView, Result, Stream, StreamEntry, TypeStr, TypedView,
+    driver::{Allocation, fill},
 };
 use cudarc::driver::CudaContext;
 use cudarc_arrays::{consume::Scaler, produce::lend};
@@ -21,19 +21,14 @@ fn cudarc_launches_on_an_array_of_anybodys() {
         .unwrap()
         .with_stream(StreamEntry::try_from(theirs.handle() as i128).unwrap());
     // SAFETY: memory and stream live as long as the view.
-    let mut view = unsafe { RawView::new(&driver, interface, None) }.unwrap();
+    let view = unsafe { RawView::new(&driver, interface, None) }.unwrap();
+    let mut view = view.typed::<f32, IxDyn, CContiguous>().unwrap();
 
-    let mut host = vec![0f32; N];
-    // SAFETY: everything has 4 * N bytes, and the host's are read when the stream is done.
-    unsafe {
-        fill::fill_bytes(&context, memory.device_ptr(), &1.5f32.to_ne_bytes(), N, Some(&theirs)).unwrap();
-        scaler.scale(&mut view, 2.0).unwrap();
-        scaler.scale(&mut view, 4.0).unwrap();
-        let (to, bytes) = (host.as_mut_ptr().cast(), 4 * N);
-        copy::copy_device_to_host(&context, to, memory.device_ptr(), bytes, Some(&theirs)).unwrap();
-    }
-    theirs.synchronize().unwrap();
-    assert!(host.iter().all(|value| *value == 12.0));
+    // SAFETY: the memory has N numbers.
+    unsafe { fill::fill_bytes(&context, memory.device_ptr(), &1.5f32.to_ne_bytes(), N, Some(&theirs)) }.unwrap();
+    scaler.scale(&mut view, 2.0).unwrap();
+    scaler.scale(&mut view, 4.0).unwrap();
+    assert_eq!(view.acquire(&theirs).unwrap().copy_to_host().unwrap(), [12.0; N]);
 }
 
 #[test]
@@ -42,14 +37,15 @@ fn what_the_kernel_cannot_take_is_refused() {
     let scaler = Scaler::new(&driver).unwrap();
     let context = driver.default_context().unwrap();
     let memory = Allocation::device(&context, 4096).unwrap();
-    let of = |typestr: &str, layout: Layout| {
-        let interface = Interface::new(memory.device_ptr(), typestr.parse().unwrap(), layout).unwrap();
+    let of = |typestr: &str, layout: Layout| -> Result<TypedView<f32, IxDyn, CContiguous>> {
+        let interface = Interface::new(memory.device_ptr(), typestr.parse()?, layout)?;
         // SAFETY: the memory lives as long as the view.
-        unsafe { RawView::new(&driver, interface, None) }.unwrap()
+        unsafe { RawView::new(&driver, interface, None) }?.typed()
     };
-    assert!(scaler.scale(&mut of("<f4", Layout::strided(&[8, 8], &[64, 4], 4).unwrap()), 1.0).is_err());
-    assert!(scaler.scale(&mut of("<i4", Layout::c_contiguous(&[8, 8], 4).unwrap()), 1.0).is_err());
-    assert!(scaler.scale(&mut of("<f4", Layout::c_contiguous(&[0, 8], 4).unwrap()), 1.0).is_ok());
+    assert!(of("<f4", Layout::strided(&[8, 8], &[64, 4], 4).unwrap()).is_err());
+    assert!(of("<i4", Layout::c_contiguous(&[8, 8], 4).unwrap()).is_err());
+    let mut empty = of("<f4", Layout::c_contiguous(&[0, 8], 4).unwrap()).unwrap();
+    assert!(scaler.scale(&mut empty, 1.0).is_ok());
 }
 
 #[test]
@@ -67,17 +63,10 @@ fn a_slice_of_cudarcs_is_an_array_and_comes_back() {
     let slice = other.clone_dtod(&slice).unwrap();
     let mut lent = lend(&driver, slice, &[N / 10, 10]).unwrap();
     scaler.scale(lent.array(), 3.0).unwrap();
-    let mut seen = vec![0f32; N];
-    let array = lent.array().acquire(&ours).unwrap();
-    // SAFETY: both have 4 * N bytes, and the host's are read when the stream is done.
-    unsafe {
-        let (to, from) = (seen.as_mut_ptr().cast(), array.as_device_ptr());
-        copy::copy_device_to_host(&context, to, from, 4 * N, Some(&ours)).unwrap();
-    }
-    ours.synchronize().unwrap();
-    array.release().unwrap();
     let expected: Vec<f32> = values.iter().map(|value| 3.0 * value).collect();
-    assert_eq!(seen, expected);
+    let array = lent.array().acquire(&ours).unwrap();
+    assert_eq!(array.copy_to_host().unwrap(), expected);
+    array.release().unwrap();
 
     scaler.scale(lent.array(), 2.0).unwrap();
     // And back: a third stream of cudarc's, which knows of the slice what cudarc's events say.

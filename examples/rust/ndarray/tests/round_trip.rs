@@ -1,11 +1,10 @@
 //! There and back, in any layout.
 
 use cuarray::{
-    Complex, Driver, Element, Interface, Layout, RawView, Stream, TypeStr, driver::Allocation, order::Memory,
+    AnyLayout, Complex, DeviceArray, Driver, Element, Interface, IxDyn as AnyRank, Layout, RawView, Stream, TypeStr,
 };
 use device_ndarray::{to_device, to_host};
 use ndarray::{Array, Array2, Array3, ArrayD, Axis, IxDyn, array, s};
-use std::sync::Arc;
 
 /// Two streams; at the end of the test all memory is given back, which is done behind the work on it.
 struct Streams {
@@ -21,7 +20,7 @@ impl Streams {
     }
 
     fn there_and_back<T: Element>(&self, array: &ArrayD<T>) -> ArrayD<T> {
-        to_host(&to_device(array, &self.one).unwrap(), &self.other).unwrap()
+        to_host(&to_device(array, &self.one).unwrap().acquire::<T, AnyRank>(&self.other).unwrap()).unwrap()
     }
 }
 
@@ -60,7 +59,7 @@ fn any_layout_of_the_device() {
         let interface = Interface::new(pointer + start, TypeStr::of::<i32>(), layout).unwrap();
         // SAFETY: the memory lives as long as `whole`.
         let view = unsafe { RawView::new(one.driver(), interface, None) }.unwrap();
-        to_host::<i32>(&view, other).unwrap()
+        to_host(&view.typed::<i32, AnyRank, AnyLayout>().unwrap().acquire(other).unwrap()).unwrap()
     };
     assert_eq!(part(0, &[8, 6], &[4, 32]), host.t().into_dyn());
     assert_eq!(part(47 * 4, &[6, 8], &[-32, -4]), host.slice(s![..;-1, ..;-1]).into_dyn());
@@ -72,7 +71,7 @@ fn any_layout_of_the_device() {
 fn another_type_is_refused() {
     let streams = Streams::new();
     let view = to_device(&array![1.0f32, 2.0], &streams.one).unwrap();
-    let error = to_host::<f64>(&view, &streams.one).unwrap_err();
+    let error = view.acquire::<f64, AnyRank>(&streams.one).unwrap_err();
     assert!(error.is_unsupported() && error.to_string().contains("<f4"), "{error}");
 }
 
@@ -80,14 +79,12 @@ fn another_type_is_refused() {
 fn the_copy_comes_after_what_is_pending() {
     let Streams { one, other } = &Streams::new();
     let context = one.context().unwrap().unwrap();
-    let memory = Arc::new(Memory::new(&context, || Allocation::device(&context, 400)).unwrap());
-    let layout = Layout::c_contiguous(&[100], 4).unwrap();
-    let interface = Interface::new(memory.allocation().device_ptr(), TypeStr::of::<i32>(), layout).unwrap();
-    let view = RawView::of_memory(&memory, interface, Some(one)).unwrap();
+    let array = DeviceArray::empty::<i32>(&[100], one).unwrap();
     for value in [3i32, 5] {
-        let (pointer, pattern) = (memory.allocation().device_ptr(), value.to_ne_bytes());
+        let (pointer, pattern) = (array.interface().data(), value.to_ne_bytes());
         // SAFETY: the memory has 400 bytes.
         unsafe { cuarray::driver::fill::fill_bytes(&context, pointer, &pattern, 100, Some(one)) }.unwrap();
-        assert_eq!(to_host::<i32>(&view, other).unwrap(), Array::from_elem(IxDyn(&[100]), value));
+        let seen = to_host(&array.acquire::<i32, AnyRank>(other).unwrap()).unwrap();
+        assert_eq!(seen, Array::from_elem(IxDyn(&[100]), value));
     }
 }

@@ -1,37 +1,9 @@
-//! `y = a·x + y` on a GPU, with cuarray alone: memory, a stream, a kernel from PTX, and the result on the host.
+//! `y = a·x + y` on a GPU, with cuarray alone: arrays, a stream, a kernel from PTX, and the result on the host.
 
 use cuarray::{
-    Context, Driver, Interface, Layout, RawView, Result, Stream, TypeStr,
-    driver::{Allocation, LaunchConfig, Module, copy},
-    order::Memory,
+    DeviceArray, Driver, Ix1, Result, Stream,
+    driver::{LaunchConfig, Module},
 };
-use std::sync::Arc;
-
-/// An array of device memory with these values, which its view keeps; ready in `stream`.
-fn to_device(context: &Context, values: &[f32], stream: &Stream) -> Result<RawView> {
-    let bytes = size_of_val(values);
-    let memory = Arc::new(Memory::new(context, || Allocation::device(context, bytes))?);
-    let pointer = memory.allocation().device_ptr();
-    // SAFETY: both have that many bytes, and the host's are there until the copy is done, which the next line sees to.
-    unsafe { copy::copy_host_to_device(context, pointer, values.as_ptr().cast(), bytes, Some(stream)) }?;
-    stream.synchronize()?;
-    let layout = Layout::c_contiguous(&[values.len()], size_of::<f32>())?;
-    RawView::of_memory(&memory, Interface::new(pointer, TypeStr::of::<f32>(), layout)?, Some(stream))
-}
-
-/// The values of an array, as they are behind all work on it.
-fn to_host(context: &Context, view: &RawView, stream: &Stream) -> Result<Vec<f32>> {
-    let mut values = vec![0.0; view.interface().layout().len()];
-    let array = view.acquire(stream)?;
-    // SAFETY: both have that many bytes, and the host's are there until the copy is done, which the next line sees to.
-    unsafe {
-        let (to, bytes) = (values.as_mut_ptr().cast(), size_of_val(&values[..]));
-        copy::copy_device_to_host(context, to, array.as_device_ptr(), bytes, Some(stream))
-    }?;
-    stream.synchronize()?;
-    array.release()?;
-    Ok(values)
-}
 
 fn saxpy(driver: &Driver, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>> {
     assert_eq!(x.len(), y.len());
@@ -41,15 +13,17 @@ fn saxpy(driver: &Driver, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>> {
     let (data, work) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
     let kernel = Module::load_ptx(&context, include_str!("saxpy.ptx"))?.function("saxpy")?;
 
-    let (x, mut y) = (to_device(&context, x, &data)?, to_device(&context, y, &data)?);
+    let (x, mut y) = (DeviceArray::from_host(x, &[n], &data)?, DeviceArray::from_host(y, &[n], &data)?);
     {
-        let (x, mut y) = (x.acquire(&work)?, y.acquire_mut(&work)?);
+        // `work` waits for `data` here ...
+        let (x, mut y) = (x.acquire::<f32, Ix1>(&work)?, y.acquire_mut::<f32, Ix1>(&work)?);
         let config = LaunchConfig::for_elements(n, 256)?;
         // SAFETY: the kernel reads n numbers of x, and reads and writes n of y, and both have as many.
         unsafe { kernel.launch(&work, config, (a, &x, &mut y, n as u32)) }?;
-        y.release()?; // `data` waits for the kernel from here on
+        y.release()?;
+        x.release()?; // ... and `data` for the kernel from here on.
     }
-    to_host(&context, &y, &data)
+    y.acquire::<f32, Ix1>(&data)?.copy_to_host()
 }
 
 fn main() -> Result<()> {
@@ -68,4 +42,5 @@ fn it_is_what_the_host_computes() {
         let expected: Vec<f32> = x.iter().zip(&y).map(|(x, y)| 2.5f32.mul_add(*x, *y)).collect();
         assert_eq!(saxpy(&driver, 2.5, &x, &y).unwrap(), expected);
     }
+    driver.reclaim(true); // what was dropped while work was pending on it
 }
