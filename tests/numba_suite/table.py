@@ -16,8 +16,8 @@ otherwise than stands here. CI runs it. Left out are `cudasim`, the tests of num
 
 With {versions}, and without `nvidia-nvjitlink`, so that numba-cuda hands PTX to the driver.
 
-**{passed} of {run} tests that a machine with a GPU passes, pass here: {percent:.1f} %.** That is all but those that are skipped there, too ({skipped}), or
-fail there, too ({failed}).
+**{passed} of the {run} tests that a machine with a GPU would pass, pass here: {percent:.1f} %.** Those are all but {skipped} that are skipped there, too, and {failed}
+that fail there, too; which, was read from the tests, and not tried on a GPU.
 """
 
 

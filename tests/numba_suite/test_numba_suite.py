@@ -156,6 +156,6 @@ def test_a_failure_is_explained_only_by_its_name() -> None:
 
 def test_the_table_counts_what_a_gpu_would_run() -> None:
     text = markdown(AS_EXPECTED, KNOWN)
-    assert "**1 of 2 tests that a machine with a GPU passes, pass here: 50.0 %.**" in text
+    assert "**1 of the 2 tests that a machine with a GPU would pass, pass here: 50.0 %.**" in text
     assert "| `m:T.lacking` | lacks a thing |" in text
     assert "| m | 1 | 1 | 1 |  |" in text
