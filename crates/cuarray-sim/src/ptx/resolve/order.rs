@@ -18,6 +18,11 @@ pub(super) fn order(next: &[Vec<usize>]) -> Vec<usize> {
         }
     }
     let members: Vec<usize> = (0..next.len()).filter(|block| reached[*block]).collect();
+    let mut previous = vec![Vec::new(); next.len()];
+    for (block, successors) in next.iter().enumerate() {
+        successors.iter().for_each(|target| previous[*target].push(block));
+    }
+    let mut search = Search::new(next);
     let mut result = Vec::with_capacity(members.len());
     // Pieces that are still to be put into order; the last one is the first to come.
     let mut pieces = vec![Piece { members, head: None, depth: 0, whole: false }];
@@ -31,7 +36,7 @@ pub(super) fn order(next: &[Vec<usize>]) -> Vec<usize> {
         }
         number += 1;
         piece.members.iter().for_each(|block| inside[*block] = number);
-        let parts = components(next, &piece, |block| inside[block] == number);
+        let parts = search.components(&piece, |block| inside[block] == number);
         // The components come in reverse topological order, which is how they are to be pushed.
         for mut part in parts {
             part.sort_unstable();
@@ -39,7 +44,7 @@ pub(super) fn order(next: &[Vec<usize>]) -> Vec<usize> {
                 pieces.push(Piece { members: part, head: None, depth: 0, whole: true });
                 continue;
             }
-            let head = head_of(next, &part, piece.head);
+            let head = head_of(&previous, &part, piece.head);
             pieces.push(Piece { members: part, head: Some(head), depth: piece.depth + 1, whole: false });
         }
     }
@@ -56,71 +61,82 @@ struct Piece {
 }
 
 /// Where a loop is entered: the member that comes first in the text among those with an edge from outside.
-fn head_of(next: &[Vec<usize>], part: &[usize], outer: Option<usize>) -> usize {
-    let mut entered: Vec<usize> = Vec::new();
-    for (block, successors) in next.iter().enumerate() {
-        if part.binary_search(&block).is_err() {
-            entered.extend(successors.iter().filter(|target| part.binary_search(target).is_ok()));
-        }
-    }
-    entered.retain(|block| Some(*block) != outer);
-    entered.into_iter().min().unwrap_or(part[0])
+fn head_of(previous: &[Vec<usize>], part: &[usize], outer: Option<usize>) -> usize {
+    let from_outside = |block: &usize| previous[*block].iter().any(|source| part.binary_search(source).is_err());
+    let entered = part.iter().copied().filter(|block| Some(*block) != outer).find(from_outside);
+    entered.unwrap_or(part[0])
 }
 
-/// Tarjan's algorithm without recursion: the strongly connected components in reverse topological order.
-fn components(next: &[Vec<usize>], piece: &Piece, inside: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
-    const UNSEEN: usize = usize::MAX;
-    let edges = |block: usize| {
-        let head = piece.head;
-        next[block].iter().copied().filter(|target| inside(*target) && Some(*target) != head).collect::<Vec<_>>()
-    };
-    let mut index = vec![UNSEEN; next.len()];
-    let mut low = vec![0; next.len()];
-    let mut on_stack = vec![false; next.len()];
-    let (mut stack, mut found, mut count) = (Vec::new(), Vec::new(), 0);
-    // The head first, then the rest as the text has it.
-    for root in piece.head.into_iter().chain(piece.members.iter().copied()) {
-        if index[root] != UNSEEN {
-            continue;
-        }
-        let mut work = vec![(root, edges(root), 0)];
-        (index[root], low[root]) = (count, count);
-        count += 1;
-        stack.push(root);
-        on_stack[root] = true;
-        while let Some((block, targets, at)) = work.last_mut() {
-            let block = *block;
-            if let Some(target) = targets.get(*at).copied() {
-                *at += 1;
-                if index[target] == UNSEEN {
-                    (index[target], low[target]) = (count, count);
-                    count += 1;
-                    stack.push(target);
-                    on_stack[target] = true;
-                    work.push((target, edges(target), 0));
-                } else if on_stack[target] {
-                    low[block] = low[block].min(index[target]);
-                }
+const UNSEEN: usize = usize::MAX;
+
+/// Tarjan's algorithm without recursion. What it knows of a block is kept for all blocks and made new for those of a piece, so that a
+/// function of many loops takes no longer than its length.
+struct Search<'n> {
+    next: &'n [Vec<usize>],
+    index: Vec<usize>,
+    low: Vec<usize>,
+    on_stack: Vec<bool>,
+}
+
+impl<'n> Search<'n> {
+    fn new(next: &'n [Vec<usize>]) -> Search<'n> {
+        let count = next.len();
+        Search { next, index: vec![UNSEEN; count], low: vec![0; count], on_stack: vec![false; count] }
+    }
+
+    /// The strongly connected components of a piece in reverse topological order.
+    fn components(&mut self, piece: &Piece, inside: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
+        let Search { next, index, low, on_stack } = self;
+        piece.members.iter().for_each(|member| index[*member] = UNSEEN);
+        let edges = |block: usize| {
+            let head = piece.head;
+            next[block].iter().copied().filter(|target| inside(*target) && Some(*target) != head).collect::<Vec<_>>()
+        };
+        let (mut stack, mut found, mut count) = (Vec::new(), Vec::new(), 0);
+        // The head first, then the rest as the text has it.
+        for root in piece.head.into_iter().chain(piece.members.iter().copied()) {
+            if index[root] != UNSEEN {
                 continue;
             }
-            work.pop();
-            if let Some((parent, ..)) = work.last() {
-                low[*parent] = low[*parent].min(low[block]);
-            }
-            if low[block] == index[block] {
-                let mut part = Vec::new();
-                while let Some(member) = stack.pop() {
-                    on_stack[member] = false;
-                    part.push(member);
-                    if member == block {
-                        break;
+            let mut work = vec![(root, edges(root), 0)];
+            (index[root], low[root]) = (count, count);
+            count += 1;
+            stack.push(root);
+            on_stack[root] = true;
+            while let Some((block, targets, at)) = work.last_mut() {
+                let block = *block;
+                if let Some(target) = targets.get(*at).copied() {
+                    *at += 1;
+                    if index[target] == UNSEEN {
+                        (index[target], low[target]) = (count, count);
+                        count += 1;
+                        stack.push(target);
+                        on_stack[target] = true;
+                        work.push((target, edges(target), 0));
+                    } else if on_stack[target] {
+                        low[block] = low[block].min(index[target]);
                     }
+                    continue;
                 }
-                found.push(part);
+                work.pop();
+                if let Some((parent, ..)) = work.last() {
+                    low[*parent] = low[*parent].min(low[block]);
+                }
+                if low[block] == index[block] {
+                    let mut part = Vec::new();
+                    while let Some(member) = stack.pop() {
+                        on_stack[member] = false;
+                        part.push(member);
+                        if member == block {
+                            break;
+                        }
+                    }
+                    found.push(part);
+                }
             }
         }
+        found
     }
-    found
 }
 
 #[cfg(test)]
@@ -148,5 +164,17 @@ mod tests {
         // Entered at two places.
         let order = of(&[&[1, 2], &[2, 3], &[1], &[]]);
         assert_eq!((order[0], order[3], order.len()), (0, 3, 4));
+    }
+
+    #[test]
+    fn many_loops_take_no_longer_than_their_length() {
+        // Loops of two blocks, one behind the other: with a look at all blocks for each of them, this took minutes.
+        let count = 100_000;
+        let next: Vec<Vec<usize>> = (0..2 * count)
+            .map(|block| if block % 2 == 0 { vec![block + 1, block + 2] } else { vec![block - 1] })
+            .chain([Vec::new()])
+            .collect();
+        let expected: Vec<usize> = (0..=2 * count).collect();
+        assert_eq!(order(&next), expected);
     }
 }
