@@ -246,3 +246,26 @@ def of_bytes() -> Iterator[Case]:
                 lambda a, f=widened: f(a >> 8) << 16 | f(a & 255),
                 since=89,
             )
+    for mode, relu, finite in itertools.product(("rna", "rn", "rz"), (False, True), (False, True)):
+        if mode == "rna" and (relu or finite):
+            continue
+        flags = (".relu" if relu else "") + (".satfinite" if finite else "")
+
+        def tf32(a: int, mode: str = mode, relu: bool = relu, finite: bool = finite) -> int:
+            form = Format(19, 10, 0x3FFFF)
+            of = value(F32, a)
+            if of == NAN:
+                return F32.nan
+            if relu and a & F32.sign:
+                return 0
+            # Half of the last place away from zero is what the cut leaves of the bits with that half added.
+            bits = (
+                (a + (1 << 12)) >> 13
+                if mode == "rna" and isinstance(of, Fraction)
+                else rounded(form, of, mode.removesuffix("a"))
+            )
+            if finite and bits & (form.sign - 1) == form.infinity:
+                bits -= 1
+            return bits << 13
+
+        yield Case(f"cvt.{mode}{flags}.tf32.f32", "b32", ("f32",), tf32, since=80 if mode == "rna" else 90)

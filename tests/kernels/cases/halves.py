@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 
-from exact import BF16, F16, F32, F64, NAN, Format, add, flushed, multiply, negated, rounded, saturated, value
+from exact import BF16, F16, F32, F64, NAN, Format, add, flushed, multiply, negated, of_type, rounded, saturated, value
 
 from .case import HALVES, Case
 from .comparisons import ORDERED, order
@@ -126,3 +126,43 @@ def halves() -> Iterator[Case]:
     yield from extremes()
     yield from arithmetic()
     yield from compared()
+    yield from pairs()
+
+
+def pairs() -> Iterator[Case]:
+    """``set`` of pairs, and integers of 16 bits in pairs."""
+    for (ty, form), test, unordered in itertools.product(HALVES.items(), ("lt", "ne", "ge"), (False, True)):
+
+        def holds(a: int, b: int, form: Format = form, test: str = test, unordered: bool = unordered) -> bool:
+            if NAN in (value(form, a), value(form, b)):
+                return unordered
+            return ORDERED[test](order(form, a), order(form, b))
+
+        name = test + ("u" if unordered else "")
+        since = 90 if ty == "bf16" else 75
+        one = form.bias << form.fraction
+        for to, yes in (("u32", 0xFFFF), (f"{ty}x2", one)):
+            yield Case(
+                f"set.{name}.{to}.{ty}x2",
+                "u32",
+                (f"{ty}x2",) * 2,
+                in_pairs(lambda a, b, f=holds, yes=yes: yes if f(a, b) else 0),
+                since=since,
+            )
+        yield Case(
+            f"setp.lt.u32 p, c, 50; set.{name}.xor.u32.{ty}x2 d, a, b, p",
+            "u32",
+            (f"{ty}x2", f"{ty}x2", "u32"),
+            lambda a, b, c, f=holds: in_pairs(lambda a, b: 0xFFFF if f(a, b) != (c < 50) else 0)(a, b),
+            since=since,
+        )
+    operations: dict[str, Callable[[int, int], int]] = {"add": lambda a, b: a + b, "min": min, "max": max}
+    for (name, f), ty, relu in itertools.product(operations.items(), ("u16", "s16"), (False, True)):
+        if relu and (name == "add" or ty == "u16"):
+            continue
+
+        def both(a: int, b: int, f: Callable[[int, int], int] = f, ty: str = ty, relu: bool = relu) -> int:
+            number = f(of_type(ty, a), of_type(ty, b))
+            return (max(number, 0) if relu else number) & 0xFFFF
+
+        yield Case(f"{name}{'.relu' if relu else ''}.{ty}x2", "u32", ("u32", "u32"), in_pairs(both), since=90)

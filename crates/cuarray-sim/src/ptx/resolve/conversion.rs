@@ -143,6 +143,9 @@ impl<'a> Builder<'_, 'a> {
         if words.rest().iter().any(|word| matches!(*word, "e4m3x2" | "e5m2x2")) {
             return self.convert_narrow(instruction, words);
         }
+        if words.rest().contains(&"tf32") {
+            return self.convert_tf32(instruction, words);
+        }
         let flush = words.take("ftz");
         let sat = words.take("sat");
         let relu = words.take("relu");

@@ -39,6 +39,12 @@ impl<'a> Builder<'_, 'a> {
         let ty = words.ty();
         let ty = self.needed(instruction, ty)?;
         use Type::{B32, B64, S16, S32, S64, U16, U32, U64};
+        if matches!(ty, Type::U16x2 | Type::S16x2) {
+            if saturates || half.is_some() || wide {
+                return self.refuse(instruction);
+            }
+            return self.integer_pairs(instruction, ty, relu);
+        }
         let mut target_type = ty;
         let mut types = vec![ty];
         let exec: Option<Exec> = match opcode {
@@ -277,6 +283,22 @@ impl<'a> Builder<'_, 'a> {
         self.plain(instruction, exec, target_type, &types, 0)
     }
 
+    /// `add`, `min` and `max` of pairs of 16 bits.
+    fn integer_pairs(&mut self, instruction: &'a Instruction<'a>, ty: Type, relu: bool) -> Result<(), Error> {
+        let signed = ty == Type::S16x2;
+        let exec: Exec = match (instruction.opcode, signed, relu) {
+            ("add", _, false) => map2(|a: u32, b: u32| in_pairs(a, b, u16::wrapping_add)),
+            ("min", false, false) => map2(|a: u32, b: u32| in_pairs(a, b, u16::min)),
+            ("max", false, false) => map2(|a: u32, b: u32| in_pairs(a, b, u16::max)),
+            ("min", true, false) => map2(|a: u32, b: u32| in_pairs(a, b, |a, b| (a as i16).min(b as i16) as u16)),
+            ("max", true, false) => map2(|a: u32, b: u32| in_pairs(a, b, |a, b| (a as i16).max(b as i16) as u16)),
+            ("min", true, true) => map2(|a: u32, b: u32| in_pairs(a, b, |a, b| (a as i16).min(b as i16).max(0) as u16)),
+            ("max", true, true) => map2(|a: u32, b: u32| in_pairs(a, b, |a, b| (a as i16).max(b as i16).max(0) as u16)),
+            _ => return self.refuse(instruction),
+        };
+        self.plain(instruction, exec, ty, &[ty; 2], 0)
+    }
+
     /// An instruction with one target, and sources of these types.
     pub(super) fn plain(
         &mut self,
@@ -436,6 +458,10 @@ macro_rules! carry {
 }
 carry!(carry32, u32);
 carry!(carry64, u64);
+
+fn in_pairs(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
+    u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
+}
 
 fn doubled(ty: Type) -> Type {
     match ty {

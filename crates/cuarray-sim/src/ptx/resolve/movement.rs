@@ -295,6 +295,10 @@ impl<'a> Builder<'_, 'a> {
         self.count(instruction, &[if joined.is_some() { 4 } else { 3 }])?;
         let operands = &instruction.operands;
         let (a, b) = (self.source(&operands[1], ty)?, self.source(&operands[2], ty)?);
+        if matches!(ty, Type::F16x2 | Type::BF16x2) {
+            let joined = joined.map(|joined| self.predicate(&operands[3]).map(|c| (joined, c))).transpose()?;
+            return self.set_pair(instruction, (to, ty), test, (a, b), joined);
+        }
         let exec = comparison(test, ty, flush);
         let exec = self.needed(instruction, exec)?;
         let mut holds = Operand::Register(self.register(Width::Predicate));
@@ -317,6 +321,52 @@ impl<'a> Builder<'_, 'a> {
         let (yes, no) = (self.bits(to, yes), self.bits(to, 0));
         let d = self.target(&operands[0], to)?;
         self.emit(select::<u32>(), d, [yes, no, holds]);
+        Ok(())
+    }
+}
+
+impl<'a> Builder<'_, 'a> {
+    /// `set.lt.u32.f16x2 d, a, b`: all ones, or 1.0, in each half where the comparison holds.
+    fn set_pair(
+        &mut self,
+        instruction: &'a Instruction<'a>,
+        (to, ty): (Type, Type),
+        test: usize,
+        (a, b): (Operand, Operand),
+        joined: Option<(usize, Operand)>,
+    ) -> Result<(), Error> {
+        let yes = match to {
+            Type::U32 | Type::S32 => 0xffff,
+            Type::F16x2 if ty == to => 0x3c00,
+            Type::BF16x2 if ty == to => 0x3f80,
+            _ => return self.refuse(instruction),
+        };
+        let exec = comparison(test, if ty == Type::F16x2 { Type::F16 } else { Type::BF16 }, false);
+        let exec = self.needed(instruction, exec)?;
+        let no = self.bits(Type::B32, 0);
+        let mut halves = Vec::new();
+        for shift in [0, 16] {
+            let by = self.bits(Type::U32, shift);
+            let mut parts = [a, b];
+            for part in &mut parts {
+                let half = Operand::Register(self.register(Width::W32));
+                self.emit_always(map2(|a: u32, by: u32| a >> by & 0xffff), half, [*part, by, NOTHING]);
+                *part = half;
+            }
+            let mut holds = Operand::Register(self.register(Width::Predicate));
+            self.emit_always(exec, holds, [parts[0], parts[1], NOTHING]);
+            if let Some((joined, c)) = joined {
+                let exec = [masks(|a, c| a & c), masks(|a, c| a | c), masks(|a, c| a ^ c)][joined];
+                let both = Operand::Register(self.register(Width::Predicate));
+                self.emit_always(exec, both, [holds, c, NOTHING]);
+                holds = both;
+            }
+            let (yes, half) = (self.bits(Type::B32, yes << shift), Operand::Register(self.register(Width::W32)));
+            self.emit_always(select::<u32>(), half, [yes, no, holds]);
+            halves.push(half);
+        }
+        let d = self.target(&instruction.operands[0], Type::B32)?;
+        self.emit(map2(|a: u32, b: u32| a | b), d, [halves[0], halves[1], NOTHING]);
         Ok(())
     }
 }

@@ -1,4 +1,5 @@
-//! Conversions to and from floating-point formats of 8 bits, which come in pairs: `e4m3x2` and `e5m2x2`.
+//! Conversions to and from floating-point formats that registers hold as bits: `e4m3x2` and `e5m2x2`, pairs of 8 bits, and `tf32`, which is
+//! `f32` with the fraction of `f16`.
 //!
 //! PTX manual: [alternate floating-point data formats](https://docs.nvidia.com/cuda/parallel-thread-execution/#alternate-floating-point-data-formats).
 //! `e5m2` is made like any other format. `e4m3` has no infinity: its greatest exponent holds numbers too. Divided by 2⁸, its
@@ -10,6 +11,7 @@ use super::super::float::{self, F16, F32, F64, Format, Rounding};
 use super::super::types::Type;
 use super::Error;
 use super::builder::{Builder, Draft};
+use super::floating::direction;
 use super::operand::Modifiers;
 
 const E5M2: Format = Format { fraction: 2, exponent: 5, nan: 0x7f };
@@ -18,10 +20,16 @@ const E5M3: Format = Format { fraction: 3, exponent: 5, nan: 0xff };
 /// How far apart the two are.
 const SCALE: f64 = 256.0;
 const NAN: u64 = 0x7f;
+/// `tf32` without the places below it.
+const TF32: Format = Format { fraction: 10, exponent: 8, nan: 0x3ffff };
+const PLACES: u32 = 13;
 
 /// Bits of the code of a conversion.
 const E4M3: i64 = 1;
 const RELU: i64 = 2;
+const FINITE: i64 = 4;
+/// Where the direction of rounding begins.
+const DIRECTION: u32 = 4;
 
 /// A number, saturated to what is finite.
 fn narrowed(from: Format, bits: u64, code: i64) -> u32 {
@@ -57,7 +65,40 @@ fn widened(bits: u64, code: i64) -> u32 {
     float::convert(F64, F16, value.to_bits(), Rounding::Near) as u32 | (sign as u32) << 8
 }
 
+/// A number in `tf32`, with zeros below its places; what is no number has ones.
+fn to_tf32(bits: u32, code: i64) -> u32 {
+    let bits = u64::from(bits);
+    if F32.is_nan(bits) {
+        return F32.nan as u32;
+    }
+    if code & RELU != 0 && bits & F32.sign() != 0 {
+        return 0;
+    }
+    let rounded = float::convert(F32, TF32, bits, direction(code >> DIRECTION));
+    let infinite = rounded & !TF32.sign() == TF32.infinity();
+    ((rounded - u64::from(infinite && code & FINITE != 0)) as u32) << PLACES
+}
+
 impl<'a> Builder<'_, 'a> {
+    /// `cvt.rna.tf32.f32 d, a`.
+    pub(super) fn convert_tf32(
+        &mut self,
+        instruction: &'a Instruction<'a>,
+        words: &mut Modifiers<'a>,
+    ) -> Result<(), Error> {
+        let code = if words.take("relu") { RELU } else { 0 } | if words.take("satfinite") { FINITE } else { 0 };
+        let rounding = match words.one_of(&["rn", "rz", "rna"]) {
+            Some(2) => 4,
+            Some(mode) => mode as i64,
+            None => return self.refuse(instruction),
+        };
+        if !words.take("tf32") || words.ty() != Some(Type::F32) {
+            return self.refuse(instruction);
+        }
+        let exec = map_coded(|a: u32, _: u32, _: u32, code: i64| to_tf32(a, code));
+        self.plain(instruction, exec, Type::B32, &[Type::F32], code | rounding << DIRECTION)
+    }
+
     /// `cvt.rn.satfinite.e4m3x2.f32 d, a, b`, `cvt.rn.satfinite.e4m3x2.f16x2 d, a`, `cvt.rn.f16x2.e4m3x2 d, a`.
     pub(super) fn convert_narrow(
         &mut self,
