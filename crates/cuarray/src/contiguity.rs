@@ -8,6 +8,16 @@ use crate::Layout;
 use std::fmt;
 
 /// Which layouts are taken: [`AnyLayout`], [`CContiguous`] or [`FContiguous`].
+///
+/// ```
+/// use cuarray::{AnyLayout, CContiguous, FContiguous, Layout, LayoutPolicy};
+///
+/// let (rows, columns) = (Layout::c_contiguous(&[3, 4], 4)?, Layout::f_contiguous(&[3, 4], 4)?);
+/// assert!(CContiguous::allows(&rows) && !CContiguous::allows(&columns));
+/// assert!(FContiguous::allows(&columns) && !FContiguous::allows(&rows));
+/// assert!(AnyLayout::allows(&rows.transpose(None)?));
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 pub trait LayoutPolicy: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     /// What is expected, for messages; empty where anything is taken.
     const NAME: &'static str;

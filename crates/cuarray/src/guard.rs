@@ -244,10 +244,48 @@ macro_rules! guard {
 
 guard! {
     /// An array that may be read in a stream; from `acquire` of a view.
+    ///
+    /// ```
+    /// # use cuarray::{DeviceArray, Driver, Ix2, Stream};
+    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
+    /// let stream = Stream::new(&driver.default_context()?)?;
+    /// let array = DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+    /// let elements = array.acquire::<f32, Ix2>(&stream)?;
+    /// assert_eq!((elements.shape(), elements.strides(), elements.element_strides()?), ([2, 3], [12, 4], [3, 1]));
+    /// assert_eq!(elements.device_ptr_at(&[1, 2])?, elements.as_device_ptr() + 20);
+    /// assert!(elements.device_ptr_at(&[2, 0]).unwrap_err().is_out_of_bounds());
+    /// assert_eq!(elements.copy_to_host()?, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    /// elements.release()?;
+    /// # Ok(()) }
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     Acquired, "acquire"
 }
 guard! {
-    /// An array that may be read and written in a stream; from `acquire_mut` of a view, which gives one at a time:
+    /// An array that may be read and written in a stream; from `acquire_mut` of a view.
+    ///
+    /// ```
+    /// # use cuarray::{DeviceArray, Driver, Ix2, Stream};
+    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
+    /// let stream = Stream::new(&driver.default_context()?)?;
+    /// let mut array = DeviceArray::empty::<i16>(&[2, 2], &stream)?;
+    /// let mut elements = array.acquire_mut::<i16, Ix2>(&stream)?;
+    /// elements.copy_from_host(&[1, 2, 3, 4])?;
+    /// assert!(elements.copy_from_host(&[1, 2, 3]).is_err());
+    /// elements.release()?;
+    /// # Ok(()) }
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// A view gives one at a time:
     ///
     /// ```compile_fail,E0499
     /// # fn work(stream: &cuarray::Stream, mut view: cuarray::RawView) -> cuarray::Result<()> {

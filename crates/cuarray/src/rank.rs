@@ -38,10 +38,28 @@ pub trait Rank: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static {
 }
 
 /// `N` dimensions.
+///
+/// ```
+/// use cuarray::{Acquired, Ix2};
+///
+/// /// How many bytes a row takes, where the type says that there are rows.
+/// fn row<T>(array: &Acquired<'_, T, Ix2>) -> isize {
+///     let [row, _column] = array.strides();
+///     row
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ix<const N: usize>;
 
 /// Any number of dimensions, known at run time.
+///
+/// ```
+/// use cuarray::{Acquired, IxDyn};
+///
+/// fn is_matrix<T>(array: &Acquired<'_, T, IxDyn>) -> bool {
+///     array.layout().rank() == 2
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IxDyn;
 

@@ -383,6 +383,33 @@ pub(crate) type Kinds<T, D, L> = PhantomData<fn() -> (T, D, L)>;
 
 /// Another library's array of elements `T`, in as many dimensions as `D` says and laid out as `L` allows; kept alive, and not yet
 /// ordered. From [`RawView::typed`], or from a Python argument.
+///
+/// ```
+/// # use cuarray::{Driver, Interface, Layout, Owner, RawView, StreamEntry, TypeStr, driver::Allocation};
+/// # use std::sync::Arc;
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// use cuarray::{CContiguous, Ix2, Stream, TypedView};
+///
+/// # let context = driver.default_context()?;
+/// # let theirs = Stream::new(&context)?;
+/// # let memory = Arc::new(Allocation::device(&context, 4 * 6)?);
+/// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+/// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+/// # // SAFETY: the memory and the stream live as long as the view.
+/// # let raw = unsafe { RawView::new(driver, interface, Some(Owner::new(memory))) }?;
+/// let mut view: TypedView<f32, Ix2, CContiguous> = raw.typed()?; // any library's array
+/// let ours = Stream::non_blocking(&context)?;
+/// let mut array = view.acquire_mut(&ours)?; // our stream waits for theirs
+/// let [rows, columns] = array.shape();
+/// array.copy_from_host(&vec![1.0; rows * columns])?;
+/// array.release()?; // their stream waits for ours
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 pub struct TypedView<T, D: Rank = IxDyn, L: LayoutPolicy = AnyLayout> {
     raw: RawView,
     kind: Kinds<T, D, L>,

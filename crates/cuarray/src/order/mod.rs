@@ -24,6 +24,25 @@
 //! | several edges from one stream | one `cuEventRecord`, a `cuStreamWaitEvent` each |
 //! | a host wait | `cuStreamIsCapturing`, `cuStreamSynchronize` |
 //! | work pending without a home | one `cuEventRecord`; later one `cuEventQuery`, and if it is not done, `cuStreamWaitEvent` |
+//!
+//! ```
+//! # use cuarray::Driver;
+//! # fn work(driver: &Driver) -> cuarray::Result<()> {
+//! use cuarray::{DeviceArray, Ix1, Stream, order};
+//!
+//! let context = driver.default_context()?;
+//! let [one, two, three] = [(); 3].map(|()| Stream::non_blocking(&context).unwrap());
+//! let mut array = DeviceArray::empty::<f32>(&[100], &one)?; // its home is the first
+//! array.acquire_mut::<f32, Ix1>(&two)?.copy_from_host(&[1.0; 100])?; // a visit: an edge there, and one back
+//! order::edge(&one, &three)?; // whatever is enqueued in the third comes after all of that
+//! order::synchronize(&three)?;
+//! # Ok(()) }
+//! # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+//! # let _entered = sim.enter();
+//! # // SAFETY: the simulator is a driver.
+//! # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+//! # Ok::<(), cuarray::Error>(())
+//! ```
 
 mod capture;
 mod lane;
@@ -47,6 +66,24 @@ use mark::Mark;
 use std::sync::Arc;
 
 /// What work does to data.
+///
+/// ```
+/// # use cuarray::Driver;
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// use cuarray::{DeviceArray, Stream, order::Access};
+///
+/// let context = driver.default_context()?;
+/// let (home, elsewhere) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+/// let array = DeviceArray::empty::<f32>(&[100], &home)?;
+/// // ... somebody's kernel, enqueued in `elsewhere`, that writes the array ...
+/// array.record_stream(&elsewhere, Access::Write)?;
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// It reads: it comes after what was written, and before what is written next.
@@ -83,6 +120,20 @@ pub fn edge(first: &Stream, then: &Stream) -> Result<()> {
 
 /// Waits until all work in `stream` is done (clauses S2 and N1).
 ///
+/// ```
+/// # use cuarray::{Driver, Stream, order};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let stream = Stream::new(&driver.default_context()?)?;
+/// order::synchronize(&stream)?;
+/// assert!(stream.is_done()?);
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::is_unsupported`](crate::Error::is_unsupported) where the stream captures, or where it is the legacy default stream
 /// and one that waits for it does; the capture is not harmed.
@@ -102,6 +153,25 @@ pub(crate) fn may_wait(stream: &Stream) -> Result<()> {
 
 /// What orders work on one array's data: its home stream where it has one, and what is pending elsewhere. A clone means the
 /// same data.
+///
+/// ```
+/// # use cuarray::{Driver, Stream, order::{Access, Ordering, Pending}};
+/// # use std::sync::Arc;
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.default_context()?;
+/// let [home, other] = [(); 2].map(|()| Stream::non_blocking(&context).unwrap());
+/// let data = Ordering::new(Some(home.clone()), Arc::new(Pending::default()));
+/// data.before(&other, Access::Write)?; // `other` waits for `home`
+/// // ... enqueue work on the data in `other` ...
+/// data.record(&other, Access::Write)?; // `home` waits for `other`
+/// assert_eq!(data.export(Access::Read)?, Some(home)); // the stream to name to a consumer
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Ordering {
     home: Option<Stream>,

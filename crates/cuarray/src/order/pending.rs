@@ -12,6 +12,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 ///
 /// Events, and not the streams themselves, for a stream may be gone when somebody asks: its maker may destroy it as soon as
 /// its work is done. Of an event that is done nothing is kept, and nobody waits for it.
+///
+/// ```
+/// # use cuarray::{Driver, Stream, order::{Access, Ordering, Pending}};
+/// # use std::sync::Arc;
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.default_context()?;
+/// let [one, two, three] = [(); 3].map(|()| Stream::non_blocking(&context).unwrap());
+/// let pending = Arc::new(Pending::default());
+/// let data = Ordering::new(None, pending.clone()); // of no home stream
+/// data.record(&one, Access::Write)?;
+/// data.record(&two, Access::Read)?;
+/// pending.before(&three, Access::Write)?; // the third waits for both
+/// pending.synchronize(Access::Write)?; // and so does the host
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Pending(Mutex<Work>);
 
