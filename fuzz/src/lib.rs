@@ -12,6 +12,8 @@ pub mod layout;
 pub mod ptx;
 #[cfg(feature = "python")]
 mod python_value;
+#[cfg(feature = "python")]
+pub mod structures;
 pub mod typestr;
 
 /// A message from the library: for people, on one line, and of a length that they read.

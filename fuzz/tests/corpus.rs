@@ -66,14 +66,15 @@ fn ptx() {
     run("ptx", 200, cuarray_fuzz::ptx::check);
 }
 
-/// One test, since both halves look at one interpreter: no input breaks a promise, and the same inputs over and over take no
+/// One test, since all of it looks at one interpreter: no input breaks a promise, and the same inputs over and over take no
 /// more memory than they took once.
 #[cfg(feature = "python")]
 #[test]
-fn interface_dict() {
+fn interface_dict_and_structures() {
     use cuarray_fuzz::interface_dict::check;
     use pyo3::prelude::*;
 
+    run("structures", 20_000, cuarray_fuzz::structures::check);
     run("interface_dict", 20_000, check);
 
     let blocks = || -> i64 {

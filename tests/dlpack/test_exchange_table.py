@@ -43,7 +43,7 @@ def table(driver):
 
 def test_its_header_says_which_it_is(table):
     assert (table.version.major, table.version.minor, table.previous) == (1, 3, None)
-    assert all((table.allocate, table.from_object, table.to_object, table.work_stream))
+    assert all((table.allocate, table.from_object, table.to_object, table.borrow, table.work_stream))
 
 
 def test_an_array_goes_out_and_comes_back(table):
@@ -65,6 +65,64 @@ def test_an_array_goes_out_and_comes_back(table):
     del array
     gc.collect()
     assert memory() is None
+
+
+BORROW = ctypes.PYFUNCTYPE(ctypes.c_int, OBJECT, ctypes.POINTER(tensors.Tensor))
+
+
+def test_a_tensor_that_borrows(table):
+    array = cuarray.to_device(np.arange(12, dtype="int16").reshape(3, 4))[:, ::2]
+    memory, borrowed = weakref.ref(array.owner), tensors.Tensor()
+    for _ in range(3):
+        assert BORROW(table.borrow)(array, ctypes.byref(borrowed)) == 0
+        assert (borrowed.data, borrowed.ndim, borrowed.byte_offset) == (array.ptr, 2, 0)
+        assert (borrowed.shape[:2], borrowed.strides[:2]) == ([3, 2], [4, 2])
+        assert (borrowed.device.device_type, borrowed.device.device_id) == (tensors.CUDA, 0)
+        assert (borrowed.dtype.code, borrowed.dtype.bits, borrowed.dtype.lanes) == (tensors.INT, 16, 1)
+    del array
+    gc.collect()
+    assert memory() is None  # it keeps nothing
+
+
+def test_what_is_borrowed_is_ready_on_the_stream_that_is_named(table):
+    home = cuarray.stream()
+    array, borrowed = cuarray.device_array(2, "int8", stream=home), tensors.Tensor()
+    with driver_probe.held(home.handle) as held:
+        assert BORROW(table.borrow)(array, ctypes.byref(borrowed)) == 0
+        assert not driver_probe.is_done(1)
+        held.let_go()
+    driver_probe.synchronize(1)
+
+
+def test_pending_work_is_waited_for_each_time(table):
+    array, borrowed, stream = cuarray.device_array(2, "int8"), tensors.Tensor(), cuarray.stream()
+    assert BORROW(table.borrow)(array, ctypes.byref(borrowed)) == 0
+    out = ctypes.c_void_p()
+    for take in (
+        lambda: BORROW(table.borrow)(array, ctypes.byref(borrowed)),
+        lambda: FROM_OBJECT(table.from_object)(array, ctypes.byref(out)),
+    ):
+        with driver_probe.held(stream.handle) as held:
+            array.record_stream(stream)
+            assert take() == 0
+            assert not driver_probe.is_done(1)
+            held.let_go()
+        driver_probe.synchronize(1)
+    DELETE(tensors.ManagedVersioned.from_address(out.value).deleter)(out)
+
+
+def test_what_cannot_be_borrowed(table):
+    masked = cuarray.to_device(np.ma.MaskedArray([1, 2], mask=[True, False]))
+    borrowed = tensors.Tensor()
+    with pytest.raises(BufferError, match="mask"):
+        BORROW(table.borrow)(masked, ctypes.byref(borrowed))
+    with pytest.raises(TypeError):
+        BORROW(table.borrow)([1, 2], ctypes.byref(borrowed))
+    with cuarray.borrow(cuarray.device_array(3), stream=cuarray.stream()) as array:
+        assert BORROW(table.borrow)(array, ctypes.byref(borrowed)) == 0
+    for take, out in ((BORROW(table.borrow), borrowed), (FROM_OBJECT(table.from_object), ctypes.c_void_p())):
+        with pytest.raises(BufferError, match="given back"):
+            take(array, ctypes.byref(out))
 
 
 def test_what_it_cannot_say_is_an_error_of_python(table):

@@ -55,9 +55,11 @@ def test_the_tensor_is_the_array(array):
 
 
 def test_an_array_of_no_dimensions_and_one_without_elements(driver):
-    tensor, shape, strides = described(cuarray.device_array((), "int8").__dlpack__())
+    capsule = cuarray.device_array((), "int8").__dlpack__()
+    tensor, shape, strides = described(capsule)
     assert (tensor.ndim, shape, strides) == (0, [], [])
-    tensor, shape, _ = described(cuarray.device_array((3, 0), "int8").__dlpack__())
+    capsule = cuarray.device_array((3, 0), "int8").__dlpack__()
+    tensor, shape, _ = described(capsule)
     assert (tensor.data, shape) == (None, [3, 0])
 
 

@@ -333,12 +333,6 @@ impl Interface {
         Ok(self)
     }
 
-    /// The same array with all its elements valid.
-    #[cfg(feature = "python")]
-    pub(crate) fn without_mask(self) -> Interface {
-        Interface { mask: None, ..self }
-    }
-
     /// The version (clause I7).
     ///
     /// ```

@@ -14,6 +14,7 @@ mod read;
 mod write;
 
 pub use abi::RawCArray;
+pub(crate) use read::Read;
 #[cfg(feature = "python")]
 pub(crate) use write::{Body, export};
 
@@ -133,6 +134,10 @@ impl CArray {
     /// * [`Error::is_unsupported`]: a major version or a flag that is not known;
     /// * [`Error::is_invalid_interface`]: an entry is wrong, with its key.
     pub fn describe(&self) -> Result<Described> {
+        self.read()?.described()
+    }
+
+    pub(crate) fn read(&self) -> Result<Read> {
         // SAFETY: the structure lives until it is released, and its pointers by the contract of `from_raw`.
         unsafe { read::read(self.0.as_ptr()) }
     }

@@ -16,6 +16,28 @@ use std::{
     num::NonZeroUsize,
 };
 
+/// What a structure says, the mask apart.
+pub(crate) struct Read {
+    pub(crate) interface: Box<Interface>,
+    pub(crate) mask: Option<Mask>,
+    pub(crate) event: Option<NonZeroUsize>,
+    pub(crate) mask_event: Option<NonZeroUsize>,
+    pub(crate) device: Option<i32>,
+    pub(crate) memory: Option<MemorySpace>,
+}
+
+impl Read {
+    /// The same with the mask in its place.
+    pub(super) fn described(self) -> Result<Described> {
+        let Read { interface, mask, event, mask_event, device, memory } = self;
+        let interface = match mask {
+            None => *interface,
+            Some(mask) => interface.with_mask(mask)?,
+        };
+        Ok(Described { interface, event, mask_event, device, memory })
+    }
+}
+
 /// What a structure says.
 ///
 /// # Errors
@@ -24,19 +46,26 @@ use std::{
 /// # Safety
 /// `raw` points to a structure that begins as every version does; of a version that is known, its pointers are null or point to as
 /// much as its counts say.
-pub(super) unsafe fn read(raw: *const RawCArray) -> Result<Described> {
+pub(crate) unsafe fn read(raw: *const RawCArray) -> Result<Read> {
     // SAFETY: this function's contract.
     let array = unsafe { known(raw) }?;
     // SAFETY: as above.
-    let (mut interface, event) = unsafe { interface(&array) }?;
-    let mut mask_event = None;
+    let (interface, event) = unsafe { interface(&array) }?;
+    let (mut mask_event, mut found_mask) = (None, None);
     if !array.mask.is_null() {
         // SAFETY: as above.
         let (mask, event) = unsafe { mask(array.mask, &interface) }.map_err(in_mask)?;
-        interface = interface.with_mask(mask)?;
         mask_event = event;
+        found_mask = Some(mask);
     }
-    Ok(Described { interface, event, mask_event, device: device(array.device)?, memory: memory(array.memory) })
+    Ok(Read {
+        interface,
+        mask: found_mask,
+        event,
+        mask_event,
+        device: device(array.device)?,
+        memory: memory(array.memory),
+    })
 }
 
 /// A copy of a structure whose members are where they are here.
@@ -65,7 +94,7 @@ unsafe fn known(raw: *const RawCArray) -> Result<RawCArray> {
 ///
 /// # Safety
 /// As [`read`].
-unsafe fn interface(array: &RawCArray) -> Result<(Interface, Option<NonZeroUsize>)> {
+unsafe fn interface(array: &RawCArray) -> Result<(Box<Interface>, Option<NonZeroUsize>)> {
     let typestr = typestr("typestr", &array.typestr, &array.type_name)?;
     // SAFETY: this function's contract.
     let shape: Dims = unsafe { lengths("shape", array.shape, array.ndim) }?;
@@ -75,7 +104,8 @@ unsafe fn interface(array: &RawCArray) -> Result<(Interface, Option<NonZeroUsize
         (0..shape.len()).map(|axis| step(axis) as isize).collect::<Strides>()
     });
     let layout = Layout::from_parts(shape, strides, typestr.itemsize())?;
-    let mut interface = Interface::new(array.data, typestr, layout)?;
+    // Boxed where it is made: an import moves it no more.
+    let mut interface = Box::write(Box::new_uninit(), Interface::new(array.data, typestr, layout)?);
     if array.nfields != 0 || !array.fields.is_null() {
         // SAFETY: as above.
         let descr = unsafe { fields(array.fields, array.nfields, 1, &mut 0) }?;
@@ -106,7 +136,7 @@ unsafe fn mask(raw: *const RawCArray, of: &Interface) -> Result<(Mask, Option<No
     }
     // SAFETY: as above.
     let (interface, event) = unsafe { interface(&mask) }?;
-    Ok((Mask::new(interface, of.layout())?, event))
+    Ok((Mask::new(*interface, of.layout())?, event))
 }
 
 /// What is wrong with the mask is wrong with that entry.

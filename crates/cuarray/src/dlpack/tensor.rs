@@ -26,7 +26,7 @@ pub(crate) const CUDA_MANAGED: i32 = 13;
 ///
 /// # Safety
 /// `shape` and, unless null, `strides` point to as many numbers as `ndim` says, if it is between 1 and [`MAX_RANK`].
-pub(crate) unsafe fn read(tensor: &DLTensor) -> Result<Interface> {
+pub(crate) unsafe fn read(tensor: &DLTensor) -> Result<Box<Interface>> {
     check_device(tensor.device)?;
     let typestr = dtype::read(tensor.dtype)?;
     // SAFETY: this function's contract.
@@ -58,7 +58,8 @@ pub(crate) unsafe fn read(tensor: &DLTensor) -> Result<Interface> {
     })?;
     // An offset into nothing is nothing, too.
     let address = if tensor.data.is_null() { 0 } else { address };
-    Interface::new(address, typestr, layout)
+    // Boxed where it is made: an import moves it no more.
+    Ok(Box::write(Box::new_uninit(), Interface::new(address, typestr, layout)?))
 }
 
 /// The lengths of a tensor's dimensions.
@@ -116,15 +117,42 @@ pub(crate) fn check_device(device: DLDevice) -> Result<()> {
     )))
 }
 
-/// The numbers that a tensor points to; to be kept for as long as it is used.
-pub(crate) struct Dimensions(Box<[i64]>);
+/// A tensor of ours, with the numbers that it points to.
+pub(crate) struct Prepared {
+    tensor: DLTensor,
+    _dimensions: Dimensions,
+}
+
+// SAFETY: the tensor points to the numbers, which stay where they are and are not written, and to memory that nobody reads here.
+unsafe impl Send for Prepared {}
+// SAFETY: as above.
+unsafe impl Sync for Prepared {}
+
+impl Prepared {
+    /// The tensor of an array.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`]: a mask, fields, times, swapped bytes, or strides that are no multiple of the item size.
+    pub(crate) fn new(interface: &Interface, device: DLDevice) -> Result<Prepared> {
+        let mut dimensions = Dimensions::of(interface)?;
+        Ok(Prepared { tensor: dimensions.tensor(interface, device)?, _dimensions: dimensions })
+    }
+
+    /// The tensor, which is to be used no longer than this lives.
+    pub(crate) fn tensor(&self) -> DLTensor {
+        self.tensor
+    }
+}
+
+/// The numbers that a tensor points to.
+struct Dimensions(Box<[i64]>);
 
 impl Dimensions {
     /// Shape and strides of an array, in elements.
     ///
     /// # Errors
     /// [`Error::is_unsupported`]: a mask, fields, or strides that are no multiple of the item size cannot be said.
-    pub(crate) fn of(interface: &Interface) -> Result<Dimensions> {
+    fn of(interface: &Interface) -> Result<Dimensions> {
         if interface.mask().is_some() {
             return Err(Error::unsupported(
                 "the array has a mask, which DLPack cannot say; the CUDA Array Interface can",
@@ -149,7 +177,7 @@ impl Dimensions {
     ///
     /// # Errors
     /// [`Error::is_unsupported`]: DLPack has no code for the elements.
-    pub(crate) fn tensor(&mut self, interface: &Interface, device: DLDevice) -> Result<DLTensor> {
+    fn tensor(&mut self, interface: &Interface, device: DLDevice) -> Result<DLTensor> {
         let rank = self.0.len() / 2;
         let (shape, strides) = self.0.split_at_mut(rank);
         Ok(DLTensor {

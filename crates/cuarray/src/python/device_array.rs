@@ -22,6 +22,7 @@ use super::{
 use crate::{
     DeviceArray, Error, Interface, Result, StreamEntry,
     c_interface::MemorySpace,
+    dlpack::{abi::DLTensor, tensor::Prepared},
     driver::{MemoryType, PointerAttributes, Stream},
     layout::Tuple,
     order::{Access, Ordering, Pending},
@@ -62,7 +63,14 @@ pub struct PyDeviceArray {
     /// Where the memory has work; the same for all arrays that were made from one.
     pending: OnceLock<Arc<Pending>>,
     template: Template,
+    exchanged: OnceLock<Box<Exchanged>>,
+}
+
+/// What is found out when an array first goes out by a structure of C.
+#[derive(Default)]
+struct Exchanged {
     place: OnceLock<Place>,
+    tensor: OnceLock<Prepared>,
 }
 
 /// Where memory is.
@@ -92,12 +100,16 @@ impl PyDeviceArray {
             mask: None,
             pending: OnceLock::new(),
             template: Template::new(),
-            place: OnceLock::new(),
+            exchanged: OnceLock::new(),
         }
     }
 
     /// An array whose default stream is `stream`.
-    pub(super) fn with_stream(interface: Interface, owner: Py<PyAny>, stream: Option<Py<PyStream>>) -> PyDeviceArray {
+    pub(super) fn with_stream(
+        interface: impl Into<Box<Interface>>,
+        owner: Py<PyAny>,
+        stream: Option<Py<PyStream>>,
+    ) -> PyDeviceArray {
         PyDeviceArray { stream, ..PyDeviceArray::foreign(interface, Some(owner)) }
     }
 
@@ -240,7 +252,8 @@ impl PyDeviceArray {
     /// Where the memory is, which is asked once; `None` where the driver does not know, or there is none to ask.
     pub(super) fn place(&self) -> Result<Option<Place>> {
         self.check_loan()?;
-        if let Some(place) = self.place.get() {
+        let exchanged = self.exchanged();
+        if let Some(place) = exchanged.place.get() {
             return Ok(Some(*place));
         }
         let attributes = match self.attributes() {
@@ -256,7 +269,47 @@ impl PyDeviceArray {
                 _ => MemorySpace::Device,
             },
         });
-        Ok(place.map(|place| *self.place.get_or_init(|| place)))
+        Ok(place.map(|place| *exchanged.place.get_or_init(|| place)))
+    }
+
+    fn exchanged(&self) -> &Exchanged {
+        self.exchanged.get_or_init(Box::default)
+    }
+
+    /// The array as DLPack says it; what the tensor points to lives as long as the array.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`]: DLPack cannot say it, or the array was borrowed and given back.
+    pub(super) fn tensor(&self) -> Result<DLTensor> {
+        if let Some(tensor) = self.prepared_tensor() {
+            return Ok(tensor);
+        }
+        self.check_loan()?;
+        produce::refuse_mask(self)?;
+        let tensor = Prepared::new(&self.interface, produce::device(self)?)?;
+        Ok(self.exchanged().tensor.get_or_init(|| tensor).tensor())
+    }
+
+    /// The same where nothing has to be found out and nothing is wrong.
+    #[inline]
+    pub(super) fn prepared_tensor(&self) -> Option<DLTensor> {
+        let prepared = self.exchanged.get()?.tensor.get()?;
+        self.check_loan().is_ok().then(|| prepared.tensor())
+    }
+
+    /// Whether work that comes next in the legacy default stream comes after all work on the array by itself.
+    #[inline]
+    pub(super) fn is_ready_on_legacy(&self) -> bool {
+        matches!(self.interface.stream(), StreamEntry::None | StreamEntry::LegacyDefault)
+            && self.pending.get().is_none_or(|pending| pending.is_idle())
+    }
+
+    /// Lets the legacy default stream wait for all work on the memory.
+    pub(super) fn ready_on_legacy(&self, py: Python<'_>) -> Result<()> {
+        if self.is_ready_on_legacy() {
+            return Ok(());
+        }
+        self.ready_on(py, &Stream::legacy_default(&context_of(self.interface.data())?))
     }
 
     /// What a consumer is told to wait for: work that the default stream does not remember is joined into it, or into a stream

@@ -5,8 +5,8 @@
 
 use super::{PyCArray, TAKEN, UNTAKEN};
 use crate::{
-    CArray, Error, Interface, Layout, Result,
-    c_interface::{Described, RawCArray},
+    CArray, Error, Layout, Mask, Result,
+    c_interface::{RawCArray, Read},
     python::{
         bounds, config, create,
         device_array::PyDeviceArray,
@@ -112,17 +112,18 @@ fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>) -> Result<CArray>
 /// The array over a structure.
 fn array<'py>(owner: &Bound<'py, PyCArray>, sync: bool, options: &mut Options) -> Result<Imported<'py>> {
     let py = owner.py();
-    let Described { interface, event, mask_event, .. } = owner.get().describe()?;
-    let interface = known(interface, options.element.take())?;
+    let Read { mut interface, mask, event, mask_event, .. } = owner.get().read()?;
+    if options.element.is_some() {
+        *interface = known(*interface, options.element.take())?;
+    }
     let mask = match options.masks {
         Policy::Ignore => None,
-        Policy::Keep => mask(owner, &interface)?,
-        Policy::Refuse if interface.mask().is_none() => None,
+        Policy::Keep => mask.map(|mask| array_mask(owner, &mask, interface.layout())).transpose()?,
+        Policy::Refuse if mask.is_none() => None,
         Policy::Refuse => {
             return Err(Error::unsupported("the array has a mask, and masked arrays are not taken here"));
         }
     };
-    let interface = interface.without_mask();
     if options.bounds {
         bounds::verify(py, &interface, mask.as_ref().map(ArrayMask::interface))?;
     }
@@ -137,9 +138,7 @@ fn array<'py>(owner: &Bound<'py, PyCArray>, sync: bool, options: &mut Options) -
     Ok(Imported { array: Bound::new(py, array)?, event: event.map(handle) })
 }
 
-fn mask(owner: &Bound<'_, PyCArray>, interface: &Interface) -> Result<Option<ArrayMask>> {
-    let Some(mask) = interface.mask() else { return Ok(None) };
-    let layout: &Layout = interface.layout();
+fn array_mask(owner: &Bound<'_, PyCArray>, mask: &Mask, layout: &Layout) -> Result<ArrayMask> {
     let source = PyDeviceArray::foreign(mask.interface().clone(), Some(owner.clone().into_any().unbind()));
-    ArrayMask::of_array(Py::new(owner.py(), source)?, layout).map(Some)
+    ArrayMask::of_array(Py::new(owner.py(), source)?, layout)
 }

@@ -1,6 +1,6 @@
 //! What keeps an imported structure: the owner of the array over it.
 
-use crate::{CArray, Result, c_interface::Described};
+use crate::{CArray, Result, c_interface::Read};
 use pyo3::prelude::*;
 use std::mem::ManuallyDrop;
 
@@ -19,8 +19,8 @@ impl PyCArray {
     ///
     /// # Errors
     /// As [`CArray::describe`].
-    pub(super) fn describe(&self) -> Result<Described> {
-        self.array.describe()
+    pub(super) fn read(&self) -> Result<Read> {
+        self.array.read()
     }
 }
 

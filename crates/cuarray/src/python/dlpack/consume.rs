@@ -33,6 +33,7 @@ use pyo3::{
     exceptions::{PyAttributeError, PyTypeError},
     intern,
     prelude::*,
+    sync::PyOnceLock,
     types::PyDict,
 };
 
@@ -62,6 +63,14 @@ pub(in crate::python) fn from_dlpack<'py>(
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = obj.py();
     let ready = Ready::of(stream)?;
+    if matches!(ready, Ready::Default) && copy.is_none() {
+        // Where the memory is, is asked of the tensor, which is quicker than asking the object first.
+        if let Some(table) = exchange::of_type(&obj.get_type())? {
+            return table.import(obj);
+        }
+        let tensor = PyDLPackTensor::new(Managed::take(&ask(obj, &ready, copy)?)?);
+        return adopt(py, tensor, ready);
+    }
     if let Some(device) = device_of(obj)?
         && device.device_type == tensor::CPU
     {
@@ -69,12 +78,6 @@ pub(in crate::python) fn from_dlpack<'py>(
             tensor::check_device(device)?;
         }
         return create::copy_of(HostArray::of(&host_array(obj)?, None)?, ready.argument().as_ref(), None);
-    }
-    if copy != Some(true)
-        && matches!(ready, Ready::Default)
-        && let Some(table) = exchange::of_type(&obj.get_type())?
-    {
-        return table.import(obj);
     }
     let tensor = PyDLPackTensor::new(Managed::take(&ask(obj, &ready, copy)?)?);
     adopt(py, tensor, ready)
@@ -134,9 +137,10 @@ fn ask<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, copy: Option<bool>) -> 
             error.into()
         }
     })?;
-    let keywords = PyDict::new(py);
-    keywords.set_item(intern!(py, "stream"), ready.number())?;
-    keywords.set_item(intern!(py, "max_version"), (VERSION.major, VERSION.minor))?;
+    let keywords = usual(py)?.copy()?;
+    if let Some(number) = ready.number() {
+        keywords.set_item(intern!(py, "stream"), number)?;
+    }
     if let Some(copy) = copy {
         keywords.set_item(intern!(py, "copy"), copy)?;
     }
@@ -152,16 +156,29 @@ fn ask<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, copy: Option<bool>) -> 
     }
 }
 
+/// The keywords of nearly every call, to be copied.
+fn usual(py: Python<'_>) -> PyResult<&Bound<'_, PyDict>> {
+    static USUAL: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    let make = || -> PyResult<_> {
+        let keywords = PyDict::new(py);
+        keywords.set_item(intern!(py, "stream"), py.None())?;
+        keywords.set_item(intern!(py, "max_version"), (VERSION.major, VERSION.minor))?;
+        Ok(keywords.unbind())
+    };
+    Ok(USUAL.get_or_try_init(py, make)?.bind(py))
+}
+
 /// The array over a tensor that was taken.
 fn adopt<'py>(py: Python<'py>, tensor: PyDLPackTensor, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
     let owner = Bound::new(py, tensor)?;
-    let interface = owner.get().interface()?;
+    let mut interface = owner.get().interface()?;
     let (entry, stream) = match ready {
         Ready::Never => (StreamEntry::None, None),
         Ready::Default => (StreamEntry::LegacyDefault, None),
         Ready::On(stream) => (StreamEntry::try_from(stream.get().stream.handle() as i128)?, Some(stream.unbind())),
     };
-    let array = PyDeviceArray::with_stream(interface.with_stream(entry), owner.into_any().unbind(), stream);
+    interface.set_stream(entry);
+    let array = PyDeviceArray::with_stream(interface, owner.into_any().unbind(), stream);
     Ok(Bound::new(py, array)?)
 }
 

@@ -5,15 +5,15 @@
 //! library like PyTorch has such a current stream for each device. An array here has its own; so what this table hands out
 //! is made ready on the legacy default stream first, and that is the stream it names.
 
-use super::{capsule::Managed, managed, owner::PyDLPackTensor, produce};
+use super::{capsule::Managed, managed, owner::PyDLPackTensor};
 use crate::{
     Dims, Error, Layout, Result, StreamEntry,
     dlpack::{
         abi::{DLManagedTensorVersioned, DLPackExchangeAPI, DLPackExchangeAPIHeader, DLTensor, SetError, VERSION},
         dtype, tensor,
     },
-    driver::{MemoryKind, Stream},
-    python::{create, device_array::PyDeviceArray, dtype::Element, runtime},
+    driver::MemoryKind,
+    python::{create, device_array::PyDeviceArray, dtype::Element},
 };
 use pyo3::{
     ffi, intern,
@@ -25,6 +25,7 @@ use std::{
     ffi::{CStr, CString, c_int, c_void},
     panic::{AssertUnwindSafe, catch_unwind},
     ptr::NonNull,
+    sync::Mutex,
 };
 
 const NAME: &CStr = c"dlpack_exchange_api";
@@ -35,7 +36,7 @@ static TABLE: DLPackExchangeAPI = DLPackExchangeAPI {
     managed_tensor_allocator: Some(allocate),
     managed_tensor_from_py_object_no_sync: Some(from_object),
     managed_tensor_to_py_object_no_sync: Some(to_object),
-    dltensor_from_py_object_no_sync: None,
+    dltensor_from_py_object_no_sync: Some(borrow),
     current_work_stream: Some(work_stream),
 };
 
@@ -52,8 +53,38 @@ pub(in crate::python) fn capsule(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 #[derive(Clone, Copy)]
 pub(super) struct Table(NonNull<DLPackExchangeAPI>);
 
+// SAFETY: a table is constant, and its functions may be called in any thread that holds the GIL.
+unsafe impl Send for Table {}
+
+/// The type that was asked last, and what it offers: nearly every import is of the same type as the last.
+struct Latest {
+    /// Its address, for which the weak reference stands as long as the type lives.
+    address: usize,
+    kind: Py<PyWeakrefReference>,
+    table: Option<Table>,
+}
+
 /// The table that a type offers, in a version that is known here; each type is asked once.
-pub(super) fn of_type<'py>(kind: &Bound<'py, PyType>) -> Result<Option<Table>> {
+pub(super) fn of_type(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
+    static LATEST: Mutex<Option<Latest>> = Mutex::new(None);
+    let (py, address) = (kind.py(), kind.as_ptr() as usize);
+    // Whoever finds it locked goes on without.
+    if let Ok(latest) = LATEST.try_lock()
+        && let Some(latest) = latest.as_ref().filter(|latest| latest.address == address)
+        && latest.kind.bind(py).upgrade().is_some_and(|of| of.is(kind))
+    {
+        return Ok(latest.table);
+    }
+    let table = remembered(kind)?;
+    let latest = Latest { address, kind: PyWeakrefReference::new(kind)?.unbind(), table };
+    // What it replaces is dropped outside the lock.
+    let replaced = LATEST.try_lock().ok().and_then(|mut known| known.replace(latest));
+    drop(replaced);
+    Ok(table)
+}
+
+/// The table of a type that has not just been asked.
+fn remembered<'py>(kind: &Bound<'py, PyType>) -> Result<Option<Table>> {
     static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     let py = kind.py();
     // By identity, with a weak reference to tell whether the type is still the same.
@@ -116,7 +147,7 @@ impl Table {
         let managed =
             NonNull::new(managed).ok_or_else(|| Error::unsupported("the exchange table answered a null tensor"))?;
         let owner = Bound::new(py, PyDLPackTensor::new(Managed::Versioned(managed)))?;
-        let interface = owner.get().interface()?;
+        let mut interface = owner.get().interface()?;
         let device = owner.get().device()?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: as above.
@@ -128,7 +159,8 @@ impl Table {
             0 => StreamEntry::LegacyDefault,
             handle => StreamEntry::try_from(handle as i128)?,
         };
-        Ok(Bound::new(py, PyDeviceArray::foreign(interface.with_stream(entry), Some(owner.into_any().unbind())))?)
+        interface.set_stream(entry);
+        Ok(Bound::new(py, PyDeviceArray::foreign(interface, Some(owner.into_any().unbind())))?)
     }
 }
 
@@ -148,18 +180,57 @@ unsafe fn answer(body: impl FnOnce(Python<'_>) -> Result<()>) -> c_int {
     })
 }
 
+/// An array that can go out as it is: nothing is to be found out or ordered, and nothing is wrong. Nothing here drops a Python
+/// object, so that it is done without telling PyO3 that this thread is attached, which would be half of the cost.
+///
+/// # Safety
+/// Called with the GIL held, with an object that the caller holds.
+#[inline]
+unsafe fn at_hand<'a>(object: *mut c_void) -> Option<Borrowed<'a, 'a, PyDeviceArray>> {
+    // SAFETY: this function's contract.
+    let object = unsafe { Borrowed::from_ptr(Python::assume_attached(), object.cast()) };
+    let array = object.cast_exact::<PyDeviceArray>().ok()?;
+    array.get().is_ready_on_legacy().then_some(array)
+}
+
+/// # Safety
+/// `object` is a `DeviceArray`, `out` may be written.
+unsafe extern "C" fn borrow(object: *mut c_void, out: *mut DLTensor) -> c_int {
+    // SAFETY: the contract of this function.
+    unsafe {
+        if let Some(tensor) = at_hand(object).and_then(|array| array.get().prepared_tensor()) {
+            *out = tensor;
+            return 0;
+        }
+        answer(|py| {
+            let object = Bound::from_borrowed_ptr(py, object.cast());
+            let array = object.cast::<PyDeviceArray>().map_err(PyErr::from)?.get();
+            let tensor = array.tensor()?;
+            array.ready_on_legacy(py)?;
+            *out = tensor;
+            Ok(())
+        })
+    }
+}
+
 /// # Safety
 /// `object` is a `DeviceArray`, `out` may be written.
 unsafe extern "C" fn from_object(object: *mut c_void, out: *mut *mut DLManagedTensorVersioned) -> c_int {
     // SAFETY: the contract of this function.
     unsafe {
+        if let Some(array) = at_hand(object)
+            && array.get().prepared_tensor().is_some()
+            && let Ok(Managed::Versioned(tensor)) =
+                managed::versioned(&array, false).map(std::mem::ManuallyDrop::new).as_deref()
+        {
+            *out = tensor.as_ptr();
+            return 0;
+        }
         answer(|py| {
             let object = Bound::from_borrowed_ptr(py, object.cast());
             let array = object.cast::<PyDeviceArray>().map_err(PyErr::from)?;
-            produce::refuse_mask(array.get())?;
-            let managed = managed::versioned(array, produce::device(array.get())?, false)?;
-            let legacy = Stream::legacy_default(&runtime::context_of(array.get().interface().data())?);
-            array.get().ready_on(py, &legacy)?;
+            let managed = managed::versioned(array, false)?;
+            array.get().ready_on_legacy(py)?;
             *out = managed.into_versioned().map_or(std::ptr::null_mut(), NonNull::as_ptr);
             Ok(())
         })
@@ -198,7 +269,7 @@ unsafe extern "C" fn allocate(
             // SAFETY: as above; strides are not looked at.
             let shape = unsafe { tensor::shape(&prototype) }?;
             let array = empty(py, shape, &prototype)?;
-            let managed = managed::versioned(&array, produce::device(array.get())?, false)?;
+            let managed = managed::versioned(&array, false)?;
             Ok(managed.into_versioned().map_or(std::ptr::null_mut(), NonNull::as_ptr))
         })
     }));

@@ -1,14 +1,11 @@
-//! Managed tensors of our own: an array, with the numbers that its tensor points to, until a consumer calls the deleter.
+//! Managed tensors of our own: an array, until a consumer calls the deleter.
 //!
-//! A consumer may do that anywhere: see [`KeptArray`].
+//! A consumer may do that anywhere: see [`KeptArray`]. The numbers that a tensor points to are the array's.
 
 use super::capsule::Managed;
 use crate::{
     Result,
-    dlpack::{
-        abi::{DLDevice, DLManagedTensor, DLManagedTensorVersioned, IS_COPIED, READ_ONLY, VERSION},
-        tensor::Dimensions,
-    },
+    dlpack::abi::{DLManagedTensor, DLManagedTensorVersioned, IS_COPIED, READ_ONLY, VERSION},
     python::{device_array::PyDeviceArray, kept::KeptArray},
 };
 use pyo3::prelude::*;
@@ -17,25 +14,24 @@ use std::ptr::NonNull;
 /// What a managed tensor keeps; `manager_ctx` is the box of it.
 struct Kept<T> {
     tensor: T,
-    /// The tensor points into it.
-    _dimensions: Dimensions,
     _array: KeptArray,
 }
 
 /// A tensor of version 1, which says all that there is to say.
-pub(super) fn versioned(array: &Bound<'_, PyDeviceArray>, device: DLDevice, is_copy: bool) -> Result<Managed> {
-    let interface = array.get().interface();
-    let mut dimensions = Dimensions::of(interface)?;
-    let dl_tensor = dimensions.tensor(interface, device)?;
-    let flags = if interface.is_read_only() { READ_ONLY } else { 0 } | if is_copy { IS_COPIED } else { 0 };
+///
+/// # Errors
+/// As [`PyDeviceArray::tensor`].
+pub(super) fn versioned(array: &Bound<'_, PyDeviceArray>, is_copy: bool) -> Result<Managed> {
+    let flags =
+        if array.get().interface().is_read_only() { READ_ONLY } else { 0 } | if is_copy { IS_COPIED } else { 0 };
     let tensor = DLManagedTensorVersioned {
         version: VERSION,
         manager_ctx: std::ptr::null_mut(),
         deleter: Some(delete_versioned),
         flags,
-        dl_tensor,
+        dl_tensor: array.get().tensor()?,
     };
-    let kept = keep(tensor, dimensions, array);
+    let kept = keep(tensor, array);
     // SAFETY: `kept` is a box of ours; the tensor is in it.
     unsafe {
         let tensor = &raw mut (*kept.as_ptr()).tensor;
@@ -45,12 +41,13 @@ pub(super) fn versioned(array: &Bound<'_, PyDeviceArray>, device: DLDevice, is_c
 }
 
 /// A tensor as it was before version 1, for a consumer that names no version. It cannot say that it is read-only, or a copy.
-pub(super) fn legacy(array: &Bound<'_, PyDeviceArray>, device: DLDevice) -> Result<Managed> {
-    let interface = array.get().interface();
-    let mut dimensions = Dimensions::of(interface)?;
-    let dl_tensor = dimensions.tensor(interface, device)?;
+///
+/// # Errors
+/// As [`PyDeviceArray::tensor`].
+pub(super) fn legacy(array: &Bound<'_, PyDeviceArray>) -> Result<Managed> {
+    let dl_tensor = array.get().tensor()?;
     let tensor = DLManagedTensor { dl_tensor, manager_ctx: std::ptr::null_mut(), deleter: Some(delete_legacy) };
-    let kept = keep(tensor, dimensions, array);
+    let kept = keep(tensor, array);
     // SAFETY: `kept` is a box of ours; the tensor is in it.
     unsafe {
         let tensor = &raw mut (*kept.as_ptr()).tensor;
@@ -59,8 +56,8 @@ pub(super) fn legacy(array: &Bound<'_, PyDeviceArray>, device: DLDevice) -> Resu
     }
 }
 
-fn keep<T>(tensor: T, dimensions: Dimensions, array: &Bound<'_, PyDeviceArray>) -> NonNull<Kept<T>> {
-    NonNull::from(Box::leak(Box::new(Kept { tensor, _dimensions: dimensions, _array: KeptArray::new(array) })))
+fn keep<T>(tensor: T, array: &Bound<'_, PyDeviceArray>) -> NonNull<Kept<T>> {
+    NonNull::from(Box::leak(Box::new(Kept { tensor, _array: KeptArray::new(array) })))
 }
 
 /// # Safety

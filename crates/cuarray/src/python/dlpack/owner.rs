@@ -31,10 +31,12 @@ impl PyDLPackTensor {
     ///
     /// # Errors
     /// As [`tensor::read`], and of a version that is not known.
-    pub(super) fn interface(&self) -> Result<Interface> {
+    pub(super) fn interface(&self) -> Result<Box<Interface>> {
         let (tensor, flags) = self.tensor.tensor()?;
         // SAFETY: whoever hands out a tensor gives it as many lengths and strides as it has dimensions.
-        Ok(unsafe { tensor::read(&tensor) }?.with_read_only(flags & READ_ONLY != 0))
+        let mut interface = unsafe { tensor::read(&tensor) }?;
+        interface.set_read_only(flags & READ_ONLY != 0);
+        Ok(interface)
     }
 }
 

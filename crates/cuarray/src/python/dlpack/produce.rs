@@ -7,18 +7,12 @@
 use super::managed;
 use crate::{
     Error, Result,
+    c_interface::MemorySpace,
     dlpack::{
         abi::{DLDevice, VERSION},
         tensor::{CPU, CUDA, CUDA_HOST, CUDA_MANAGED},
     },
-    driver::{MemoryType, Stream},
-    python::{
-        allocate,
-        device_array::PyDeviceArray,
-        import::shown,
-        runtime::{context_of, driver},
-        stream,
-    },
+    python::{allocate, device_array::PyDeviceArray, import::shown, runtime::driver, stream},
 };
 use pyo3::{intern, prelude::*, types::PyDict};
 
@@ -55,18 +49,20 @@ pub(in crate::python) fn capsule<'py>(
     }
     let copied = if request.copy == Some(true) { Some(copy_of(array, request.stream, own)?) } else { None };
     let given = copied.as_ref().unwrap_or(array);
-    let own = if copied.is_some() { device(given.get())? } else { own };
-    let managed =
-        if versioned { managed::versioned(given, own, copied.is_some()) } else { managed::legacy(given, own) }?;
-    let consumer = consumer(given.get(), request.stream)?;
-    if let Some(consumer) = consumer {
-        given.get().ready_on(py, &consumer)?;
+    let managed = if versioned { managed::versioned(given, copied.is_some()) } else { managed::legacy(given) }?;
+    match request.stream {
+        None => given.get().ready_on_legacy(py)?,
+        Some(argument) => {
+            if let Number::Stream = number(argument)? {
+                given.get().ready_on(py, &stream::argument(argument)?)?;
+            }
+        }
     }
     Ok(managed.into_capsule(py)?)
 }
 
 /// What DLPack cannot say must not be lost on the way.
-pub(super) fn refuse_mask(array: &PyDeviceArray) -> Result<()> {
+pub(in crate::python) fn refuse_mask(array: &PyDeviceArray) -> Result<()> {
     match array.mask() {
         None => Ok(()),
         Some(_) => {
@@ -110,17 +106,6 @@ fn elsewhere<'py>(
     Ok(host.call_method(intern!(py, "__dlpack__"), (), Some(&keywords))?)
 }
 
-/// The stream that the argument `stream` of `__dlpack__` names; `None` for no ordering.
-fn consumer(array: &PyDeviceArray, argument: Option<&Bound<'_, PyAny>>) -> Result<Option<Stream>> {
-    let Some(argument) = argument else {
-        return Ok(Some(Stream::legacy_default(&context_of(array.interface().data())?)));
-    };
-    match number(argument)? {
-        Number::NoOrdering => Ok(None),
-        Number::Stream => stream::argument(argument).map(Some),
-    }
-}
-
 /// What an argument `stream` of DLPack's says, where it is not `None`.
 pub(super) enum Number {
     /// -1.
@@ -148,7 +133,7 @@ pub(super) fn number(argument: &Bound<'_, PyAny>) -> Result<Number> {
 /// [`Error::is_unsupported`]: the driver does not know the memory.
 pub(in crate::python) fn device(array: &PyDeviceArray) -> Result<DLDevice> {
     let of = |device_type, device_id| DLDevice { device_type, device_id };
-    let Some(known) = array.attributes()? else {
+    let Some(known) = array.place()? else {
         if !array.interface().layout().is_empty() {
             return Err(Error::unsupported(format!(
                 "the driver does not know the memory at {:#x}, so DLPack cannot be told which device it is on",
@@ -162,18 +147,18 @@ pub(in crate::python) fn device(array: &PyDeviceArray) -> Result<DLDevice> {
         };
         return Ok(of(CUDA, ordinal));
     };
-    Ok(if known.is_managed {
-        of(CUDA_MANAGED, 0)
-    } else if known.memory_type == MemoryType::Host {
-        of(CUDA_HOST, 0)
-    } else {
-        let ordinal = known.device_ordinal.ok_or_else(|| {
-            Error::unsupported(format!(
-                "the driver does not say which device the memory at {:#x} is on",
-                known.device_ptr
-            ))
-        })?;
-        of(CUDA, ordinal)
+    Ok(match known.space {
+        MemorySpace::Managed => of(CUDA_MANAGED, 0),
+        MemorySpace::Host => of(CUDA_HOST, 0),
+        MemorySpace::Device => {
+            let ordinal = known.device.ok_or_else(|| {
+                Error::unsupported(format!(
+                    "the driver does not say which device the memory at {:#x} is on",
+                    array.interface().data()
+                ))
+            })?;
+            of(CUDA, ordinal)
+        }
     })
 }
 

@@ -1,0 +1,86 @@
+"""Exchanging: what each protocol costs in each direction, from C, as a library in C sees it.
+
+The loops are in `exchange.c`, which is compiled for the occasion. An import is of a source in C that has all it says ready; an export
+is of a `DeviceArray`. Each call lets go of what it made, so what is measured is an exchange with its end.
+"""
+
+import importlib.util
+import subprocess
+import sysconfig
+import tempfile
+from pathlib import Path
+
+import peers
+from measure import Call
+
+import cuarray
+
+LOOP = 1000
+EMPTY, ATTRIBUTE = "an empty call of C", "reading an attribute of C"
+OURS = "cuarray.from_dlpack(tensor)"
+CORE = "cuda.core StridedMemoryView.from_dlpack(tensor, -1)"
+
+
+def compiled():
+    """The extension with the loops. Raises what the compiler says."""
+    source = Path(__file__).with_name("exchange.c")
+    with tempfile.TemporaryDirectory() as folder:
+        module = Path(folder) / ("exchange_calls" + sysconfig.get_config_var("EXT_SUFFIX"))
+        command = ["cc", "-O2", "-shared", "-fPIC", f"-I{cuarray.get_include()}"]
+        command += [f"-I{sysconfig.get_paths()['include']}", source, "-o", module]
+        subprocess.run(command, check=True, capture_output=True, text=True)
+        spec = importlib.util.spec_from_file_location("exchange_calls", module)
+        calls = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(calls)
+    return calls
+
+
+def loop(function, *arguments):
+    names = {f"_{index}": argument for index, argument in enumerate(arguments)}
+    given = "".join(f"{name}, " for name in names)
+    return Call(f"call({given}{LOOP})", {"call": function, **names}, calls=LOOP)
+
+
+def sources(calls):
+    """An object for each protocol, and the array behind them."""
+    shape = (10, 10, 10)
+    array = cuarray.device_array(shape, "float32")
+    made = [calls.OfDictionary, calls.OfStructure, calls.OfCapsules, calls.OfTable]
+    return array, [kind(array.ptr, dict(array.__cuda_array_interface__), shape) for kind in made]
+
+
+def exports(calls, array, source):
+    """By the name of the row; two floors first."""
+    return {
+        EMPTY: loop(calls.call_empty),
+        ATTRIBUTE: loop(calls.read_dictionary, source),
+        "dictionary: `__cuda_array_interface__`": loop(calls.read_dictionary, array),
+        "DLPack: `__dlpack__()`": loop(calls.call_dlpack, array),
+        "structure: `__cuda_array_c_interface__`": loop(calls.read_structure, array),
+        "exchange table: a tensor that owns": loop(calls.table_export, array),
+        "exchange table: a tensor that borrows": loop(calls.table_borrow, array),
+    }
+
+
+def imports(calls, array, made):
+    """The same of imports; each row is a call with one argument, but the last."""
+    dictionary, structure, capsules, table = made
+    return {
+        EMPTY: loop(calls.call_empty),
+        ATTRIBUTE: loop(calls.read_dictionary, dictionary),
+        "dictionary: `as_cuda_array(obj)`": loop(calls.call_import, cuarray.as_cuda_array, dictionary),
+        "DLPack: `from_dlpack(obj)`": loop(calls.call_import, cuarray.from_dlpack, capsules),
+        "DLPack, table: `from_dlpack(obj)`": loop(calls.call_import, cuarray.from_dlpack, table),
+        "structure: `as_cuda_array(obj)`": loop(calls.call_import, cuarray.as_cuda_array, structure),
+        "exchange table: an array of a tensor": loop(calls.table_import, array),
+    }
+
+
+def beside(capsules):
+    """`from_dlpack` beside cuda.core's, of one producer of capsules, from Python."""
+    found = {OURS: Call("take(tensor)", {"take": cuarray.from_dlpack, "tensor": capsules})}
+    present, _ = peers.load()
+    if "cuda.core" in present:
+        take = present["cuda.core"].from_dlpack
+        found[CORE] = Call("take(tensor, -1)", {"take": take, "tensor": capsules})
+    return found
