@@ -1,7 +1,7 @@
 """Measures what cuarray costs, beside what other libraries cost in the same run; prints medians and ratios.
 
     python benches/run.py                                  # everything
-    python benches/run.py importing copying                # some of: importing, ranks, exporting, copying
+    python benches/run.py importing copying                # some of: importing, ranks, exporting, exchange-out, exchange-in, from-dlpack, copying
     python benches/run.py --update docs/performance.md     # also puts the tables into a page
 
 Without a CUDA driver it runs on the simulated one, and says so. That changes little for imports and exports: an import asks
@@ -128,6 +128,45 @@ def exporting():
     return table
 
 
+def exchange_out():
+    """Exports by each protocol, from C."""
+    import exchanging as work
+    from measure import side_by_side
+
+    if (calls := work.compiled()) is None:
+        return None
+    print("exporting by each protocol, from C ...", file=sys.stderr, flush=True)
+    array, (source, *_) = work.sources(calls)
+    times = side_by_side(work.exports(calls, array, source))
+    return Table.of_times("exchange-out", "Exporting from C, by each protocol", {"3-d": times}, work.DICTIONARY_OUT)
+
+
+def exchange_in():
+    """Imports by each protocol, from C."""
+    import exchanging as work
+    from measure import side_by_side
+
+    if (calls := work.compiled()) is None:
+        return None
+    print("importing by each protocol, from C ...", file=sys.stderr, flush=True)
+    array, made = work.sources(calls)
+    times = side_by_side(work.imports(calls, array, made))
+    return Table.of_times("exchange-in", "Importing from C, by each protocol", {"3-d": times}, work.DICTIONARY_IN)
+
+
+def from_dlpack():
+    """One producer of capsules, read by cuarray and by cuda.core."""
+    import exchanging as work
+    from measure import side_by_side
+
+    if (calls := work.compiled()) is None:
+        return None
+    print("from_dlpack ...", file=sys.stderr, flush=True)
+    _, (_, _, capsules, _) = work.sources(calls)
+    times = side_by_side(work.beside(capsules))
+    return Table.of_times("from-dlpack", "Importing a DLPack capsule, from Python", {"3-d": times}, work.OURS)
+
+
 def copying():
     """Copies of strided arrays: how fast beside one driver copy of the same bytes."""
     import copying as work
@@ -155,7 +194,15 @@ def copying():
     return table
 
 
-SECTIONS = {"importing": importing, "ranks": ranks, "exporting": exporting, "copying": copying}
+SECTIONS = {
+    "importing": importing,
+    "ranks": ranks,
+    "exporting": exporting,
+    "exchange-out": exchange_out,
+    "exchange-in": exchange_in,
+    "from-dlpack": from_dlpack,
+    "copying": copying,
+}
 
 
 def main():
@@ -175,8 +222,12 @@ def main():
     tables = []
     for name, section in SECTIONS.items():
         if not options.sections or name in options.sections:
-            tables.append(section())
-            print("\n" + tables[-1].as_text(), flush=True)
+            table = section()
+            if table is None:
+                print(f"\n{name} left out: there is no C compiler", flush=True)
+                continue
+            tables.append(table)
+            print("\n" + table.as_text(), flush=True)
     tables += [summary(table) for table in tables if table.name == "importing"]
     for page in options.update:
         text = replaced(page.read_text(), {"setting": setting, **{table.name: table.as_markdown() for table in tables}})
