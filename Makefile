@@ -198,7 +198,11 @@ book: ## build the guide in docs/ into target/book; needs mdBook
 
 .PHONY: bench
 bench: install $(MEASURED) ## measure, print the figures, and put them into the documentation
-	$(BIN)/python benches/run.py --update docs/performance.md --update README.md
+	$(call say,functions in Rust to be called)
+	CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 \
+	    cargo build --release --manifest-path examples/Cargo.toml --target-dir target/bench -p arguments-bench
+	@mkdir -p build/bench && cp target/bench/release/libarguments_bench.so build/bench/arguments_bench.abi3.so
+	PYTHONPATH=build/bench $(BIN)/python benches/run.py --update docs/performance.md --update README.md
 	$(call say,the simulated driver: cost per operation)
 	cargo run --release --quiet -p cuarray-sim --example cost
 

@@ -1,7 +1,7 @@
 """Measures what cuarray costs, beside what other libraries cost in the same run; prints medians and ratios.
 
     python benches/run.py                                  # everything
-    python benches/run.py importing copying                # some of: importing, ranks, exporting, exchange-out, exchange-in, from-dlpack, copying
+    python benches/run.py importing copying                # some of: importing, ranks, exporting, exchange-out, exchange-in, from-dlpack, copying, arguments
     python benches/run.py --update docs/performance.md     # also puts the tables into a page
 
 Without a CUDA driver it runs on the simulated one, and says so. That changes little for imports and exports: an import asks
@@ -194,6 +194,20 @@ def copying():
     return table
 
 
+def arguments():
+    """Typed arguments of Rust functions, side by side with rust-numpy's."""
+    import arguments as work
+    from measure import side_by_side
+
+    print("arguments ...", file=sys.stderr, flush=True)
+    times = side_by_side(work.calls())
+    table = Table.of_times("arguments", "Arguments of Rust functions", {"1-d": times}, work.OURS)
+    above = times[work.OURS].median - times[work.FLOOR].median - times[work.ATTRIBUTE].median
+    table.notes.append(f"Above an empty function and the reading of the attribute, a view takes {above:.0f} ns.")
+    table.notes.append(f"It takes {times[work.OURS].ratio_to(times[work.THEIRS]):.2f} times what rust-numpy's array does.")
+    return table
+
+
 SECTIONS = {
     "importing": importing,
     "ranks": ranks,
@@ -202,6 +216,7 @@ SECTIONS = {
     "exchange-in": exchange_in,
     "from-dlpack": from_dlpack,
     "copying": copying,
+    "arguments": arguments,
 }
 
 

@@ -116,11 +116,21 @@ impl PyAutoSynchronize {
 /// # Errors
 /// `TypeError` where it is none of these.
 pub(super) fn argument(value: &Bound<'_, PyAny>) -> Result<Stream> {
-    if let Ok(stream) = value.cast::<PyStream>() {
-        return Ok(stream.get().stream.clone());
+    match value.cast::<PyStream>() {
+        Ok(stream) => Ok(stream.get().stream.clone()),
+        Err(_) => external(foreign_handle(value)?),
     }
-    if value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>() {
-        return external(handle(value)?);
+}
+
+/// Whether it is a handle, which keeps nothing.
+fn is_number(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>()
+}
+
+/// The handle of somebody else's stream.
+fn foreign_handle(value: &Bound<'_, PyAny>) -> Result<usize> {
+    if is_number(value) {
+        return handle(value);
     }
     let py = value.py();
     if let Some(method) = value.getattr_opt(intern!(py, "__cuda_stream__"))? {
@@ -142,7 +152,7 @@ pub(super) fn argument(value: &Bound<'_, PyAny>) -> Result<Stream> {
                 type_name(value)
             )));
         }
-        return external(handle(&number)?);
+        return handle(&number);
     }
     Err(Error::not_an_array(format!(
         "a {} is no stream; a cuarray stream, an object with __cuda_stream__, or a handle (int) is expected",
@@ -156,13 +166,14 @@ impl<'py> FromPyObject<'_, 'py> for Stream {
     type Error = Error;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Stream> {
-        let stream = argument(&object)?;
-        if stream.is_owned() {
-            return Ok(stream);
-        }
-        let owner = Owner::python(object.to_owned().unbind());
+        let handle = match object.cast::<PyStream>() {
+            Ok(stream) if stream.get().owner.is_none() => return Ok(stream.get().stream.clone()),
+            Ok(stream) => stream.get().stream.handle(),
+            Err(_) => foreign_handle(&object)?,
+        };
+        let owner = (!is_number(&object)).then(|| Owner::python(object.to_owned().unbind()));
         // SAFETY: the object is the caller's word for a live stream, and is kept.
-        Ok(unsafe { Stream::external(stream.driver(), stream.handle(), Some(owner)) })
+        Ok(unsafe { Stream::external(runtime::driver()?, handle, owner) })
     }
 }
 
