@@ -204,7 +204,9 @@ def arguments():
     table = Table.of_times("arguments", "Arguments of Rust functions", {"1-d": times}, work.OURS)
     above = times[work.OURS].median - times[work.FLOOR].median - times[work.ATTRIBUTE].median
     table.notes.append(f"Above an empty function and the reading of the attribute, a view takes {above:.0f} ns.")
-    table.notes.append(f"It takes {times[work.OURS].ratio_to(times[work.THEIRS]):.2f} times what rust-numpy's array does.")
+    table.notes.append(
+        f"It takes {times[work.OURS].ratio_to(times[work.THEIRS]):.2f} times what rust-numpy's array does."
+    )
     return table
 
 
