@@ -17,6 +17,7 @@ from exact import BF16, F16, F32, F64, Format, add, of_type, rounded, value
 from running import Module, capability
 
 THREADS, ONES = 64, 0xFFFFFFFF
+AREA = ".shared .align 16 .b8 area[2048];"
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def loads() -> Iterator[Access]:
         text = f"ld.global.v{parts}.u{n} {{{vector}}}, [own]; st.global.v{parts}.u{n} [own], {{{turned}}};"
         yield Access(f"ld_v{parts}_u{n}", text, each(reversed_parts))
     spaces = {
-        "shared": ".shared .align 16 .b8 area[1024];",
+        "shared": AREA,
         "local": "",
         "generic": "",
     }
@@ -159,12 +160,12 @@ def integer_atomics() -> Iterator[Access]:
         text = f"ld.global.u{n} {a}, [own]; or.b{n} {a}, {a}, 1; atom.global.cas.b{n} {a}, [own], {a}, 77;"
         yield Access(f"atom_cas_b{n}", text, each(swapped))
     text = (
-        "ld.global.b16 h, [own+2]; mov.u64 u, own; atom.global.cas.b16 h, [u+2], h, 3; ld.global.u16 h, [own+4];"
-        "atom.global.exch.b16 h, [own+6], h;"
+        ".reg .b16 seven, three; mov.b16 seven, 7; mov.b16 three, 3; ld.global.b16 h, [own+2]; mov.u64 u, own;"
+        "atom.global.cas.b16 h, [u+2], h, three; st.global.b16 [own+4], h; atom.global.cas.b16 h, [own+6], three, seven;"
     )
 
     def halves(word: int) -> int:
-        return word & 0x0000FFFF0000FFFF | 3 << 16 | (word >> 32 & 0xFFFF) << 48
+        return word & 0xFFFF00000000FFFF | 3 << 16 | (word >> 16 & 0xFFFF) << 32
 
     yield Access("atom_b16", text, each(halves), since=90)
     # All threads on one word, of which the sum is known whatever the order.
@@ -172,7 +173,6 @@ def integer_atomics() -> Iterator[Access]:
     yield Access("atom_add_contended", text, lambda words: [(words[0] & ONES) + sum(range(THREADS)) & ONES] * THREADS)
 
 
-AREA = ".shared .align 16 .b8 area[2048];"
 FORMATS = {"f32": F32, "f64": F64, "f16": F16, "bf16": BF16}
 
 
@@ -371,7 +371,7 @@ def hints() -> Iterator[Access]:
         "applypriority.global.L2::evict_normal [own], 128; membar.gl; fence.acq_rel.gpu; fence.sc.cta; nanosleep.u32 20;"
         "pmevent 3; add.u64 d, d, 1; st.global.u64 [own], d;"
     )
-    yield Access("hints", text, each(lambda word: word + 1))
+    yield Access("hints", text, each(lambda word: word + 1), since=80)
     text = (
         "ld.global.u64 d, [own]; bar.sync 0; setp.ne.u32 p, t, 0; @p bra OTHERS; discard.global.L2 [all], 128; OTHERS:"
         "bar.sync 0; add.u64 d, d, 2; st.global.u64 [own], d;"

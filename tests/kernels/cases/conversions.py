@@ -29,6 +29,12 @@ from .case import ALL_INTEGERS, FORMATS, HALVES, INTEGERS, MODES, Case, mask, wi
 
 def conversions() -> Iterator[Case]:
     for to, source, sat in itertools.product(ALL_INTEGERS, ALL_INTEGERS, (False, True)):
+        if (
+            sat
+            and clamp(to, clamp(source, -(1 << 80))) == clamp(source, -(1 << 80))
+            and clamp(to, clamp(source, 1 << 80)) == clamp(source, 1 << 80)
+        ):
+            continue  # there is nothing to saturate
         # Registers of 8 bits are held in wider ones.
         target, register = (ty.replace("8", "32") if width(ty) == 8 else ty for ty in (to, source))
 
@@ -246,12 +252,11 @@ def of_bytes() -> Iterator[Case]:
                 lambda a, f=widened: f(a >> 8) << 16 | f(a & 255),
                 since=89,
             )
-    for mode, relu, finite in itertools.product(("rna", "rn", "rz"), (False, True), (False, True)):
-        if mode == "rna" and (relu or finite):
+    for mode, relu in itertools.product(("rna", "rn", "rz"), (False, True)):
+        if mode == "rna" and relu:
             continue
-        flags = (".relu" if relu else "") + (".satfinite" if finite else "")
 
-        def tf32(a: int, mode: str = mode, relu: bool = relu, finite: bool = finite) -> int:
+        def tf32(a: int, mode: str = mode, relu: bool = relu) -> int:
             form = Format(19, 10, 0x3FFFF)
             of = value(F32, a)
             if of == NAN:
@@ -264,8 +269,8 @@ def of_bytes() -> Iterator[Case]:
                 if mode == "rna" and isinstance(of, Fraction)
                 else rounded(form, of, mode.removesuffix("a"))
             )
-            if finite and bits & (form.sign - 1) == form.infinity:
-                bits -= 1
             return bits << 13
 
-        yield Case(f"cvt.{mode}{flags}.tf32.f32", "b32", ("f32",), tf32, since=80 if mode == "rna" else 90)
+        yield Case(
+            f"cvt.{mode}{'.relu' if relu else ''}.tf32.f32", "b32", ("f32",), tf32, since=80 if mode == "rna" else 90
+        )

@@ -366,7 +366,6 @@ fn operations(operation: usize, ty: Type) -> Option<Exec> {
         (3, B16) => atomic(|old: u16, b, c| if old == b { c } else { old }),
         (3, B32 | U32 | S32) => atomic(|old: u32, b, c| if old == b { c } else { old }),
         (3, B64 | U64 | S64) => atomic(|old: u64, b, c| if old == b { c } else { old }),
-        (4, B16) => atomic(|_: u16, b, _| b),
         (4, B32 | U32 | S32) => atomic(|_: u32, b, _| b),
         (4, B64 | U64 | S64) => atomic(|_: u64, b, _| b),
         (5, U32 | S32) => atomic(|old: u32, b, _| old.wrapping_add(b)),

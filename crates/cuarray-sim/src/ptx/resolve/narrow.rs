@@ -27,7 +27,6 @@ const PLACES: u32 = 13;
 /// Bits of the code of a conversion.
 const E4M3: i64 = 1;
 const RELU: i64 = 2;
-const FINITE: i64 = 4;
 /// Where the direction of rounding begins.
 const DIRECTION: u32 = 4;
 
@@ -74,9 +73,7 @@ fn to_tf32(bits: u32, code: i64) -> u32 {
     if code & RELU != 0 && bits & F32.sign() != 0 {
         return 0;
     }
-    let rounded = float::convert(F32, TF32, bits, direction(code >> DIRECTION));
-    let infinite = rounded & !TF32.sign() == TF32.infinity();
-    ((rounded - u64::from(infinite && code & FINITE != 0)) as u32) << PLACES
+    (float::convert(F32, TF32, bits, direction(code >> DIRECTION)) as u32) << PLACES
 }
 
 impl<'a> Builder<'_, 'a> {
@@ -86,7 +83,7 @@ impl<'a> Builder<'_, 'a> {
         instruction: &'a Instruction<'a>,
         words: &mut Modifiers<'a>,
     ) -> Result<(), Error> {
-        let code = if words.take("relu") { RELU } else { 0 } | if words.take("satfinite") { FINITE } else { 0 };
+        let code = if words.take("relu") { RELU } else { 0 };
         let rounding = match words.one_of(&["rn", "rz", "rna"]) {
             Some(2) => 4,
             Some(mode) => mode as i64,

@@ -79,7 +79,10 @@ impl<'a> Symbols<'a> {
         }
         let number = self.variables.len() as u32;
         if variable.linkage == Linkage::Private || variable.linkage == Linkage::Extern {
-            self.private[module].insert(variable.name, Symbol::Variable(number));
+            let before = self.private[module].insert(variable.name, Symbol::Variable(number));
+            if variable.linkage == Linkage::Private && before.is_some() {
+                return Err(Error::new(variable.line, variable.name, "this variable is defined twice"));
+            }
         } else if let Some(Symbol::Variable(other)) = self.visible.get(variable.name) {
             let (_, first) = self.declared[*other as usize];
             let other = &mut self.variables[*other as usize];
