@@ -202,7 +202,7 @@ bench: install $(MEASURED) ## measure, print the figures, and put them into the 
 	CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 \
 	    cargo build --release --manifest-path examples/Cargo.toml --target-dir target/bench -p arguments-bench
 	@mkdir -p build/bench && cp target/bench/release/libarguments_bench.so build/bench/arguments_bench.abi3.so
-	PYTHONPATH=build/bench $(BIN)/python benches/run.py --update docs/performance.md --update README.md
+	PYTHONPATH=build/bench $(BIN)/python benches/run.py --update docs/performance.md --update docs/kernels.md --update README.md
 	$(call say,the simulated driver: cost per operation)
 	cargo run --release --quiet -p cuarray-sim --example cost
 

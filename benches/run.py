@@ -1,7 +1,7 @@
 """Measures what cuarray costs, beside what other libraries cost in the same run; prints medians and ratios.
 
     python benches/run.py                                  # everything
-    python benches/run.py importing copying                # some of: importing, ranks, exporting, exchange-out, exchange-in, from-dlpack, copying, arguments
+    python benches/run.py importing copying                # some of: importing, ranks, exporting, exchange-out, exchange-in, from-dlpack, copying, arguments, kernels, instructions
     python benches/run.py --update docs/performance.md     # also puts the tables into a page
 
 Without a CUDA driver it runs on the simulated one, and says so. That changes little for imports and exports: an import asks
@@ -210,6 +210,51 @@ def arguments():
     return table
 
 
+def kernels():
+    """Kernels on the simulated driver, and on numba's own simulator."""
+    import kernels as work
+
+    columns = work.measured()
+    rows = []
+    for name in columns[work.OURS]:
+        seconds, sums = zip(*(columns[simulator][name] for simulator in columns), strict=True)
+        if max(sums) - min(sums) > 1e-4 * max(sums):
+            raise RuntimeError(f"{name}: the simulators do not agree: {sums}")
+        ours, off, numbas = seconds
+        rows.append(
+            (
+                name,
+                f"{ours * 1e3:.2f} ms",
+                f"{off * 1e3:.2f} ms",
+                f"{numbas * 1e3:,.0f} ms",
+                f"{numbas / ours:,.0f}",
+                f"{numbas / off:,.0f}",
+            )
+        )
+    heads = ["", *columns, "ratio", "ratio, findings off"]
+    table = Table("kernels", "Kernels of numba-cuda on the simulated driver, beside numba's own simulator", heads, rows)
+    table.notes.append(
+        "Launch and wait, compiled before; the same functions, grids and arrays, and results that agree. Of cuarray-sim "
+        f"medians; numba's simulator runs each once. All {os.cpu_count()} cores."
+    )
+    return table
+
+
+def instructions():
+    """What one core executes."""
+    import kernels as work
+
+    print("instructions ...", file=sys.stderr, flush=True)
+    rates = work.instructions()
+    rows = [(name, f"{rate:,.0f}") for name, rate in rates.items()]
+    heads = ["", "million PTX instructions a second"]
+    table = Table("instructions", "What one core of the host executes on the simulated driver", heads, rows)
+    table.notes.append(
+        "Each thread's instructions counted by themselves; 64 of a kind in a loop, 8 blocks of 256 threads."
+    )
+    return table
+
+
 SECTIONS = {
     "importing": importing,
     "ranks": ranks,
@@ -219,6 +264,8 @@ SECTIONS = {
     "from-dlpack": from_dlpack,
     "copying": copying,
     "arguments": arguments,
+    "kernels": kernels,
+    "instructions": instructions,
 }
 
 
@@ -238,6 +285,8 @@ def main():
         print(f"without {name}: {reason}", flush=True)
     tables = []
     for name, section in SECTIONS.items():
+        if name == "kernels" and "numba-cuda" in absent:
+            continue
         if not options.sections or name in options.sections:
             table = section()
             if table is None:

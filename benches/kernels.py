@@ -1,0 +1,117 @@
+"""Kernels of numba-cuda on the simulated driver, beside the same kernels on numba's own simulator.
+
+Both are simulators, and both run the same Python functions over the same arrays with the same grid: cuarray-sim what
+numba-cuda compiles of them, `NUMBA_ENABLE_CUDASIM=1` the functions themselves, with a thread of Python for each thread. Which of
+the two numba is, is settled when it is imported, so each is a process of its own: `numba_kernels.py`.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+OURS, FINDINGS_OFF, NUMBA = "cuarray-sim", "cuarray-sim, findings off", "numba's simulator"
+_VARIABLES = {
+    OURS: {"CUARRAY_SIM_FINDINGS": "1"},
+    FINDINGS_OFF: {"CUARRAY_SIM_FINDINGS": "0"},
+    NUMBA: {"NUMBA_ENABLE_CUDASIM": "1"},
+}
+_ROUNDS = 7
+
+
+def measured():
+    """By simulator and kernel: seconds, and a number made of what was computed, to compare."""
+    return {name: _in_process(["numba_kernels.py"], variables) for name, variables in _VARIABLES.items()}
+
+
+def instructions():
+    """By kind of arithmetic: millions of PTX instructions a second, of one core."""
+    return _in_process(["kernels.py"], {"CUARRAY_SIM_FINDINGS": "0", "CUARRAY_SIM_CORES": "1"})
+
+
+def _in_process(program, variables):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("CUARRAY_", "LD_PRELOAD"))}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", *program],
+        env={**environment, **variables},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parent,
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+_REPEATED = {
+    "f32 fma": ("f32", "fma.rn.f32 %v{i}, %v{i}, %a, %b;"),
+    "f64 fma": ("f64", "fma.rn.f64 %v{i}, %v{i}, %a, %b;"),
+    "s32 mad": ("s32", "mad.lo.s32 %v{i}, %v{i}, %a, %b;"),
+    "s64 add": ("s64", "add.s64 %v{i}, %v{i}, %a;"),
+    "f32 mul, add": ("f32", "mul.rn.f32 %v{i}, %v{i}, %a; add.rn.f32 %v{i}, %v{i}, %b;"),
+}
+
+
+def _run_instructions():
+    """Runs loops of one instruction over registers; counts as the driver does, each thread's instructions by themselves."""
+    import ctypes
+
+    import cuarray_sim
+
+    cuarray_sim.install()
+    cuda = ctypes.CDLL("libcuda.so.1")
+
+    def call(name, *arguments):
+        result = getattr(cuda, name)(*arguments)
+        if result != 0:
+            raise RuntimeError(f"{name} answered {result}")
+
+    context, memory = ctypes.c_void_p(), ctypes.c_uint64()
+    call("cuInit", 0)
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+    call("cuCtxSetCurrent", context)
+    call("cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(1 << 20))
+    results = {}
+    for name, (ty, instruction) in _REPEATED.items():
+        body = "\n".join(instruction.format(i=i % 4) for i in range(64))
+        width = ty[1:]
+        one = {"f32": 0x3F800000, "f64": 0x3FF0000000000000}.get(ty, 1)
+        text = f"""
+            .version 8.0
+            .target sm_90
+            .address_size 64
+            .visible .entry k(.param .u64 out) {{
+                .reg .pred %p; .reg .b32 %n, %t; .reg .b64 %out, %at; .reg .{ty} %a, %b, %v<4>;
+                ld.param.u64 %out, [out];
+                mov.u32 %n, 0;
+                mov.u32 %t, %tid.x;
+                mul.wide.u32 %at, %t, 8;
+                add.u64 %out, %out, %at;
+                mov.b{width} %a, {one}; mov.b{width} %b, {one};
+                mov.b{width} %v0, {one}; mov.b{width} %v1, {one}; mov.b{width} %v2, {one}; mov.b{width} %v3, {one};
+            L:  {body}
+                add.u32 %n, %n, 1;
+                setp.lt.u32 %p, %n, 500;
+                @%p bra L;
+                {"st.global." + ty} [%out], %v0;
+                ret;
+            }}"""
+        module, function = ctypes.c_void_p(), ctypes.c_void_p()
+        call("cuModuleLoadData", ctypes.byref(module), text.encode())
+        call("cuModuleGetFunction", ctypes.byref(function), module, b"k")
+        parameters = (ctypes.c_void_p * 1)(ctypes.addressof(memory))
+        rates = []
+        for _ in range(_ROUNDS):
+            before, start = cuarray_sim.statistics()["instructions"], time.perf_counter()
+            call("cuLaunchKernel", function, *(8, 1, 1), *(256, 1, 1), 0, None, parameters, None)
+            call("cuCtxSynchronize")
+            seconds = time.perf_counter() - start
+            rates.append((cuarray_sim.statistics()["instructions"] - before) / seconds / 1e6)
+        results[name] = statistics.median(rates)
+    return results
+
+
+if __name__ == "__main__":
+    print(json.dumps(_run_instructions()))
