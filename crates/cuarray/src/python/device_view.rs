@@ -34,7 +34,53 @@
 //!
 //! ```compile_fail,E0277
 //! fn sent(view: cuarray::python::DeviceView1<'_, f32>) {
-//!     std::thread::scope(|scope| scope.spawn(|| drop(view)));
+//!     std::thread::scope(|scope| {
+//!         scope.spawn(move || drop(view));
+//!     });
+//! }
+//! ```
+//!
+//! A guard of one stays where it is for the same reason, and does not outlive the view; a view has no address, and one that only reads
+//! has no guard to write with:
+//!
+//! ```compile_fail,E0277
+//! # use cuarray::{Stream, python::DeviceView1};
+//! fn sent(view: &DeviceView1<'_, f32>, stream: &Stream) {
+//!     let guard = view.acquire(stream).unwrap();
+//!     std::thread::scope(|scope| {
+//!         scope.spawn(|| guard.len());
+//!     });
+//! }
+//! ```
+//!
+//! ```compile_fail,E0515
+//! # use cuarray::{Stream, python::{Attached, DeviceView1}};
+//! # use cuarray::{Acquired, Ix1};
+//! fn outlives<'a, 'py>(view: DeviceView1<'py, f32>, stream: &'a Stream) -> Acquired<'a, f32, Ix1, Attached<'py>> {
+//!     view.acquire(stream).unwrap()
+//! }
+//! ```
+//!
+//! ```compile_fail,E0599
+//! # use cuarray::python::DeviceView1;
+//! fn no_address(view: &DeviceView1<'_, f32>) -> u64 {
+//!     view.as_device_ptr()
+//! }
+//! ```
+//!
+//! ```compile_fail,E0599
+//! # use cuarray::{Stream, python::DeviceView1};
+//! fn writes(view: &mut DeviceView1<'_, f32>, stream: &Stream) {
+//!     let _guard = view.acquire_mut(stream);
+//! }
+//! ```
+//!
+//! ```compile_fail,E0499
+//! # use cuarray::{Stream, python::DeviceViewMut1};
+//! fn twice(view: &mut DeviceViewMut1<'_, f32>, stream: &Stream) {
+//!     let first = view.acquire_mut(stream);
+//!     let second = view.acquire_mut(stream);
+//!     drop((first, second));
 //! }
 //! ```
 
