@@ -104,7 +104,7 @@ test-rust: install ## run the Rust tests
 .PHONY: test-python
 test-python: install $(EXTENSIONS) ## run the Python tests on the simulated driver
 	$(call say,Python tests on the simulated driver)
-	PYTHONPATH=build/extensions $(BIN)/python -m pytest tests --cuarray-sim --spec-coverage docs/spec-coverage.md
+	PYTHONPATH=$(abspath build/extensions) $(BIN)/python -m pytest tests --cuarray-sim --spec-coverage docs/spec-coverage.md
 
 .PHONY: extensions
 extensions: $(EXTENSIONS) ## build the extension modules of tests/extensions into build/extensions
@@ -131,7 +131,7 @@ examples: install $(EXTENSIONS) ## build the examples and run their tests on the
 	$(call say,Examples in C and Cython, with the address sanitizer too, on the simulated driver)
 	$(BIN)/python -m pytest examples --ignore-glob='examples/0*'
 	$(call say,Extension modules in Rust, with numba-cuda and cuda.core on the other side, on the simulated driver)
-	PYTHONPATH=build/extensions $(BIN)/python -m pytest examples/0* --cuarray-sim
+	PYTHONPATH=$(abspath build/extensions) $(BIN)/python -m pytest examples/0* --cuarray-sim
 
 # No findings: numba-cuda's own tests are not written for them. Two devices: some tests want more than one. Little memory: one test
 # writes a tenth of it.

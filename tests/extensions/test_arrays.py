@@ -134,6 +134,26 @@ def test_without_the_package_the_first_one_makes_the_class(simulator: str) -> No
     assert printed == ["True cuarray True", repr(b"\x09" * 4), repr(b"\x09" * 4)]
 
 
+def test_events_are_the_packages(simulator: str) -> None:
+    program = """
+import cuarray_sim
+cuarray_sim.install()
+import cuarray, driver_probe, typed_views
+import numpy as np
+from producers import foreign
+
+theirs, ours = driver_probe.ForeignStream(), driver_probe.ForeignStream()
+memory = cuarray.to_device(np.zeros(4, np.uint8))
+before = cuarray._core.idle_events()
+typed_views.visit(foreign(memory, stream=theirs.handle), ours)
+print(before, cuarray._core.idle_events())
+with cuarray.borrow(foreign(memory, stream=theirs.handle), ours):
+    pass
+print(cuarray._core.idle_events(), cuarray_sim.statistics()["calls"]["cuEventCreate"])
+"""
+    assert run_python(program).splitlines() == ["0 1", "1 1"]
+
+
 def test_a_version_that_nobody_knows_is_left_alone(simulator: str) -> None:
     # What another version has published lies under another key; here is one under a name of its own.
     hide = """
