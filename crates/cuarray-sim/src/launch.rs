@@ -6,7 +6,7 @@
 use crate::allocator::FreeRanges;
 use crate::check::{KernelRace, Ticket, Touched};
 use crate::code::Meant;
-use crate::finding::{Deed, KernelPlace, Range, SourceLine, Variable};
+use crate::finding::{self, Deed, KernelPlace, Range, SourceLine, Variable};
 use crate::memory::Kind;
 use crate::ptx::{self, Fault, FaultKind, Program, Region, Service};
 use crate::state::State;
@@ -172,7 +172,17 @@ impl State {
         if let Some(ticket) = ticket.filter(|_| access && fault.address >> 56 == 0) {
             let deed = if fault.write { Deed::Write } else { Deed::Read };
             let bytes = Range { address: fault.address, length: fault.size.into() };
-            self.launch_failed(ticket, (deed, bytes), fault.kind != FaultKind::Misaligned, place, &more);
+            let wrong = match fault.kind {
+                FaultKind::Misaligned => {
+                    Some((finding::Kind::MisalignedAccess, format!("use an address that {} divides", fault.size)))
+                }
+                FaultKind::ReadOnly => {
+                    let missing = "do not write constant memory in a kernel: it is the host's to set";
+                    Some((finding::Kind::OutOfBounds, missing.to_owned()))
+                }
+                _ => None,
+            };
+            self.launch_failed(ticket, (deed, bytes), wrong, place, &more);
         }
     }
 

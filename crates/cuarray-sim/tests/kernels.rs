@@ -269,3 +269,83 @@ fn a_captured_launch_runs_with_its_graph() {
     ok!(program, cuStreamSynchronize(stream));
     assert_eq!(floats(&program, device, 4), [8.0; 4]);
 }
+
+/// Thread 5 of block 2 writes (or reads) four bytes at `data + n`; the line of the source is 77 of `bad.cu`.
+const BAD: &CStr = c"
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .const .align 4 .u32 fixed;
+.file 1 \"bad.cu\"
+.visible .entry touch(.param .u64 data, .param .u32 n)
+{
+    .reg .pred %p, %q; .reg .b32 %r<4>; .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [data];
+    ld.param.u32 %r1, [n];
+    cvt.s64.s32 %rd2, %r1;
+    add.s64 %rd1, %rd1, %rd2;
+    mov.u32 %r2, %tid.x;
+    mov.u32 %r3, %ctaid.x;
+    setp.eq.u32 %p, %r2, 5;
+    setp.eq.u32 %q, %r3, 2;
+    and.pred %p, %p, %q;
+    .loc 1 77 3
+    @%p st.global.u32 [%rd1], %r2;
+    ret;
+}
+";
+
+#[test]
+fn a_bad_access_is_an_error_of_the_launch_and_a_finding_that_names_its_place() {
+    use cuarray_sim::finding::{Deed, Kind};
+    for (what, kind, code) in [
+        ("behind", Kind::OutOfBounds, "CUDA_ERROR_ILLEGAL_ADDRESS"),
+        ("before", Kind::OutOfBounds, "CUDA_ERROR_ILLEGAL_ADDRESS"),
+        ("misaligned", Kind::MisalignedAccess, "CUDA_ERROR_MISALIGNED_ADDRESS"),
+        ("freed", Kind::UseAfterFree, "CUDA_ERROR_ILLEGAL_ADDRESS"),
+        ("constant", Kind::OutOfBounds, "CUDA_ERROR_ILLEGAL_ADDRESS"),
+    ] {
+        let program = Program::new();
+        let module = module(&program, BAD);
+        let kernel = function(&program, module, c"touch");
+        let mut data = program.alloc(1000);
+        ok!(program, cuMemsetD8_v2(data, 0, 1000));
+        let mut offset = 0;
+        match what {
+            "behind" => offset = 1024,
+            "before" => offset = -(1 << 20),
+            "misaligned" => offset = 2,
+            "freed" => ok!(program, cuMemFree_v2(data)),
+            _ => {
+                let mut size = 0;
+                ok!(program, cuModuleGetGlobal_v2(&mut data, &mut size, module, c"fixed".as_ptr()));
+            }
+        }
+        assert!(launch(&program, kernel, 4, 32, data, offset as u32).is_success());
+        for _ in 0..2 {
+            assert_eq!(call!(program, cuCtxSynchronize()).name(), Some(code), "{what}");
+        }
+        let report = program.sim.report();
+        let [finding] = &report.findings[..] else { panic!("{what}: {}", report.text(false)) };
+        let side = finding.sides.last().unwrap();
+        let place = side.place.as_ref().unwrap();
+        assert_eq!((finding.kind, side.deed), (kind, Deed::Write), "{what}");
+        assert_eq!((side.call, side.detail.as_deref()), ("cuLaunchKernel", Some("touch")));
+        assert_eq!((place.block, place.thread), ([2, 0, 0], [5, 0, 0]));
+        let source = place.source.as_ref().unwrap();
+        assert_eq!((source.file.as_str(), source.line, place.ptx_line), ("bad.cu", 77, Some(20)));
+        assert_eq!(finding.bytes.unwrap().address, data.wrapping_add_signed(offset.into()));
+        let missing = finding.missing.as_ref().unwrap();
+        match what {
+            "behind" => assert!(
+                missing.contains("allocation is 1000 bytes at") && missing.ends_with("24 bytes behind it"),
+                "{missing}"
+            ),
+            "before" => assert!(missing.ends_with("1048576 bytes before it"), "{missing}"),
+            "constant" => assert!(missing.contains("constant memory"), "{missing}"),
+            _ => assert_eq!(finding.allocation.as_ref().unwrap().size, 1000, "{what}"),
+        }
+        let text = report.text(false);
+        assert!(text.contains("in thread (5, 0, 0) of block (2, 0, 0), at bad.cu:77, line 20 of the PTX"), "{text}");
+    }
+}

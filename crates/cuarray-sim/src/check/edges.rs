@@ -275,22 +275,20 @@ impl State {
         self.checks.find(Kind::MisalignedAccess, range, None, vec![party], Some(missing));
     }
 
-    /// An access of a launch that has failed: where in the kernel, and what more there is to say.
+    /// An access of a launch that has failed: where in the kernel, and what more there is to say. `wrong` says what is wrong with an
+    /// access to memory that is there, and what would have made it right.
     pub(crate) fn launch_failed(
         &mut self,
         ticket: &Ticket,
         (deed, bytes): (Deed, Range),
-        aligned: bool,
+        wrong: Option<(Kind, String)>,
         place: KernelPlace,
         more: &str,
     ) {
         let party = Party { place: Some(place), ..Party::of(&ticket.operation, deed, Some(bytes)) };
-        if aligned {
-            return self.checks.stray(party, more);
-        }
+        let Some((kind, missing)) = wrong else { return self.checks.stray(party, more) };
         let range = Some((bytes.address, bytes.address.saturating_add(bytes.length)));
-        let missing = format!("use an address that {} divides", bytes.length);
-        self.checks.find(Kind::MisalignedAccess, range, None, vec![party], Some(missing));
+        self.checks.find(kind, range, None, vec![party], Some(missing));
     }
 
     /// A stream, an event or a context that the calling thread makes.
