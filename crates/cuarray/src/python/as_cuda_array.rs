@@ -228,16 +228,30 @@ fn without_interface<'py>(
     mut options: Options,
     error: Error,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    let py = object.py();
-    // What the attribute raises has a reason, which another protocol must not go round.
-    let has_none = matches!(object.getattr_opt(intern!(py, "__cuda_array_interface__")), Ok(None));
-    if options.protocol() != Protocol::Any || !has_none {
+    if options.protocol() != Protocol::Any || has_dictionary(object) {
         return Err(error);
     }
     if let Some(imported) = consume::import(object, sync, &mut options)? {
         return Ok(imported.array);
     }
     if dlpack::consume::is_reachable(object)? { of_dlpack(object, sync, &mut options) } else { Err(error) }
+}
+
+/// The array of an object whose dictionary cannot be read, as `error` says, for work that is yet to be ordered: where it has none, that
+/// of its structure or its tensor.
+pub(super) fn without_dictionary<'py>(object: &Bound<'py, PyAny>, error: Error) -> Result<Bound<'py, PyDeviceArray>> {
+    if has_dictionary(object) {
+        return Err(error);
+    }
+    if let Some(array) = import::structure(object)? {
+        return Ok(array);
+    }
+    if dlpack::consume::is_reachable(object)? { dlpack::consume::from_dlpack(object, None, None) } else { Err(error) }
+}
+
+/// Whether an object has a dictionary, or a reason for not giving it, which another protocol must not go round.
+fn has_dictionary(object: &Bound<'_, PyAny>) -> bool {
+    !matches!(object.getattr_opt(intern!(object.py(), "__cuda_array_interface__")), Ok(None))
 }
 
 /// The array of a tensor, ready on the legacy default stream or on the one that its library names, which with `sync` the host waits for.

@@ -6,7 +6,10 @@
 //! `ValueError` for an interface that is wrong, `BufferError` for an array of another kind. To each PyO3 adds the argument's name, as a
 //! note (from Python 3.11 on, where exceptions have notes).
 //!
-//! Extraction makes no driver call and waits for nothing: the array is *not ordered yet*, and has no pointer. `acquire` gives both.
+//! An object is read by its dictionary; where it has none, by its structure of C (`__cuda_array_c_interface__`); where it has neither, as a
+//! DLPack tensor. The dictionary comes first, as one of cuarray's own arrays writes it more quickly than the structure.
+//!
+//! Of a dictionary, extraction makes no driver call and waits for nothing: the array is *not ordered yet*, and has no pointer. `acquire` gives both.
 //!
 //! ```no_run
 //! use cuarray::{Stream, python::{DeviceView2, DeviceViewMut1}};
@@ -85,6 +88,7 @@
 //! ```
 
 use super::{
+    as_cuda_array,
     device_array::PyDeviceArray,
     import::{self, Reading},
     inert,
@@ -256,9 +260,9 @@ impl<'py, T: Element, D: Rank, L: LayoutPolicy> FromPyObject<'_, 'py> for Device
     type Error = Error;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Self> {
-        let (mut raw, _) = read(&object, Policy::Refuse)?;
+        let Source { mut raw, object, .. } = Source::of(&object, Policy::Refuse)?;
         expect::<T, D, L>(raw.interface_mut())?;
-        Ok(DeviceView { raw, object: object.to_owned(), kind: PhantomData })
+        Ok(DeviceView { raw, object, kind: PhantomData })
     }
 }
 
@@ -278,52 +282,67 @@ impl<'py, T: Element, D: Rank, L: LayoutPolicy> FromPyObject<'_, 'py> for Masked
     type Error = Error;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Self> {
-        let (mut raw, mask) = read(&object, Policy::Keep)?;
+        let Source { mut raw, mask, object } = Source::of(&object, Policy::Keep)?;
         expect::<T, D, L>(raw.interface_mut())?;
         let mask = mask.map(|mask| view_of_mask(mask, raw.interface())).transpose()?;
-        let data = DeviceView { raw, object: object.to_owned(), kind: PhantomData };
+        let data = DeviceView { raw, object, kind: PhantomData };
         Ok(MaskedView { data, mask })
     }
 }
 
-/// The array that an object is, and the object under `mask` where masks are kept.
-#[inline]
-fn read<'py>(object: &Bound<'py, PyAny>, masks: Policy) -> Result<(RawView, Option<Bound<'py, PyAny>>)> {
-    if let Ok(array) = object.cast_exact::<PyDeviceArray>() {
-        return own(array, masks);
-    }
-    let dict = import::attribute(object)?;
-    let (interface, mask) = match inert::interface(&dict) {
-        Some(interface) => (interface, None),
-        None => {
-            let mut reading = Reading::new(true).with_masks(masks);
-            let interface = import::interface(&dict, &mut reading)?;
-            (interface, reading.mask)
-        }
-    };
-    import::refuse_lazy(object, &interface)?;
-    // SAFETY: the object keeps the memory and the stream (clauses L2 and L4), and the view keeps the object.
-    Ok((unsafe { RawView::of_boxed(runtime::loaded(), interface, None) }, mask))
+/// The array that an object is.
+struct Source<'py> {
+    raw: RawView,
+    /// The object under `mask`, where masks are kept.
+    mask: Option<Bound<'py, PyAny>>,
+    /// What keeps the array: the object, or an array of ours that was made of its structure or tensor.
+    object: Bound<'py, PyAny>,
 }
 
-/// One of this module's own arrays: it knows more than its interface says.
-fn own<'py>(array: &Bound<'py, PyDeviceArray>, masks: Policy) -> Result<(RawView, Option<Bound<'py, PyAny>>)> {
-    let (py, array) = (array.py(), array.get());
-    let mask = match array.mask() {
-        Some(_) if masks == Policy::Refuse => {
-            return Err(Error::unsupported("the array has a mask, and masked arrays are not taken here"));
+impl<'py> Source<'py> {
+    #[inline]
+    fn of(object: &Bound<'py, PyAny>, masks: Policy) -> Result<Source<'py>> {
+        if let Ok(array) = object.cast_exact::<PyDeviceArray>() {
+            return Source::of_ours(array, masks);
         }
-        Some(mask) => Some(mask.array(py)?.bind(py).clone().into_any()),
-        None => None,
-    };
-    let raw = RawView::ordered(Box::new(array.interface().clone()), array.ordering()?, None);
-    Ok((raw, mask))
+        let dict = match import::attribute(object) {
+            Ok(dict) => dict,
+            Err(error) => return Source::of_ours(&as_cuda_array::without_dictionary(object, error)?, masks),
+        };
+        let (interface, mask) = match inert::interface(&dict) {
+            Some(interface) => (interface, None),
+            None => {
+                let mut reading = Reading::new(true).with_masks(masks);
+                let interface = import::interface(&dict, &mut reading)?;
+                (interface, reading.mask)
+            }
+        };
+        import::refuse_lazy(object, &interface)?;
+        // SAFETY: the object keeps the memory and the stream (clauses L2 and L4), and the view keeps the object.
+        let raw = unsafe { RawView::of_boxed(runtime::loaded(), interface, None) };
+        Ok(Source { raw, mask, object: object.clone() })
+    }
+
+    /// One of this module's own arrays: it knows more than its interface says.
+    fn of_ours(array: &Bound<'py, PyDeviceArray>, masks: Policy) -> Result<Source<'py>> {
+        let (py, object) = (array.py(), array.clone().into_any());
+        let array = array.get();
+        let mask = match array.mask() {
+            Some(_) if masks == Policy::Refuse => {
+                return Err(Error::unsupported("the array has a mask, and masked arrays are not taken here"));
+            }
+            Some(mask) => Some(mask.array(py)?.bind(py).clone().into_any()),
+            None => None,
+        };
+        let raw = RawView::ordered(Box::new(array.interface().clone()), array.ordering()?, None);
+        Ok(Source { raw, mask, object })
+    }
 }
 
 /// A mask as a view that has an element for each of the array's.
 fn view_of_mask<'py, D: Rank>(mask: Bound<'py, PyAny>, array: &Interface) -> Result<DeviceView<'py, Bool8, D>> {
     let refused = |error: Error| Error::entry("mask", error.to_string());
-    let (mut raw, _) = read(&mask, Policy::Refuse).map_err(refused)?;
+    let Source { mut raw, object, .. } = Source::of(&mask, Policy::Refuse).map_err(refused)?;
     let flags = raw.interface();
     let is_byte = flags.layout().itemsize() == 1
         && flags.typestr().bits() != Some(1)
@@ -340,7 +359,7 @@ fn view_of_mask<'py, D: Rank>(mask: Bound<'py, PyAny>, array: &Interface) -> Res
         .with_read_only(true)
         .with_stream(flags.stream());
     *raw.interface_mut() = broadcast;
-    Ok(DeviceView { raw, object: mask, kind: PhantomData })
+    Ok(DeviceView { raw, object, kind: PhantomData })
 }
 
 impl<T, D: Rank, L: LayoutPolicy> fmt::Debug for DeviceView<'_, T, D, L> {

@@ -229,7 +229,7 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
 }
 
 /// The same of an object that offers a structure of C and no dictionary.
-fn structure<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
+pub(super) fn structure<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
     if !consume::is_offered(value) {
         return Ok(None);
     }

@@ -1,0 +1,57 @@
+"""Typed arguments of what has no dictionary: structures of C and DLPack tensors."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+
+import c_arrays as c
+import numpy as np
+import pytest
+import typed_views
+from dlpack_tensors import CPU, FLOAT, UINT, Producer
+from driver_probe import held
+
+import cuarray
+
+
+def test_a_structure(driver: str) -> None:
+    memory = cuarray.to_device(np.arange(12, dtype="float32"))
+    producer = c.Producer(memory, shape=c.numbers(3, 4), ndim=2)
+    assert typed_views.matrix(producer) == ([3, 4], [16, 4])
+    gc.collect()
+    assert producer.released == 1
+    with pytest.raises(BufferError, match="is expected"):
+        typed_views.vector(c.Producer(memory, typestr=b"<f8"))
+    mask = c.of(cuarray.to_device(np.array([True, False])), typestr=b"|b1")
+    with pytest.raises(BufferError, match="mask"):
+        typed_views.vector(c.Producer(memory, mask=ctypes.pointer(mask)))
+    with pytest.raises(BufferError, match="read-only"):
+        typed_views.writable(c.Producer(memory, flags=c.READ_ONLY))
+
+
+def test_work_on_a_structure_is_ordered(driver: str) -> None:
+    memory, theirs, ours = cuarray.to_device(np.zeros(2, "u1")), cuarray.stream(), cuarray.stream()
+    producer = c.Producer(memory, typestr=b"|u1", flags=c.HAS_STREAM, stream=theirs.handle)
+    with held(theirs.handle) as later:
+        memory.setitem(slice(None), 3, stream=theirs)
+        typed_views.fill(producer, 7, ours, True)
+        assert not ours.query()
+        later.let_go()
+    assert memory.copy_to_host(stream=theirs).tolist() == [7, 7]
+
+
+def test_a_tensor(driver: str) -> None:
+    memory = cuarray.to_device(np.zeros(2, "u1"))
+    tensor = Producer(memory, dtype=(UINT, 8, 1))
+    typed_views.fill(tensor, 7, cuarray.stream(), True)
+    assert tensor.asked == [{"stream": None, "max_version": (1, 3)}]
+    gc.collect()
+    assert tensor.deleted == 1
+    assert memory.copy_to_host().tolist() == [7, 7]
+
+
+def test_what_is_no_array(driver: str) -> None:
+    for value in (np.zeros(3, "float32"), [1, 2], Producer(device=(CPU, 0), dtype=(FLOAT, 32, 1))):
+        with pytest.raises(TypeError):
+            typed_views.vector(value)
