@@ -23,7 +23,7 @@ use pyo3::{
 };
 use std::{
     ffi::{CStr, CString, c_int, c_void},
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     ptr::NonNull,
     sync::Mutex,
 };
@@ -240,17 +240,26 @@ unsafe extern "C" fn from_object(object: *mut c_void, out: *mut *mut DLManagedTe
 /// # Safety
 /// `tensor` is the caller's to give away, `out` may be written.
 unsafe extern "C" fn to_object(tensor: *mut DLManagedTensorVersioned, out: *mut *mut c_void) -> c_int {
-    // SAFETY: the contract of this function.
-    unsafe {
-        answer(|py| {
-            let tensor =
-                NonNull::new(tensor).ok_or_else(|| Error::argument("the tensor is null; one to take is expected"))?;
-            let owner = Bound::new(py, PyDLPackTensor::new(Managed::Versioned(tensor)))?;
-            let interface = owner.get().interface()?;
-            let array = Bound::new(py, PyDeviceArray::foreign(interface, Some(owner.into_any().unbind())))?;
-            *out = array.into_ptr().cast();
-            Ok(())
-        })
+    let made = catch_unwind(|| {
+        // SAFETY: consumers call with the GIL held. PyO3 need not count that for what is only made here.
+        let py = unsafe { Python::assume_attached() };
+        let tensor =
+            NonNull::new(tensor).ok_or_else(|| Error::argument("the tensor is null; one to take is expected"))?;
+        let owner = Bound::new(py, PyDLPackTensor::new(Managed::Versioned(tensor)))?;
+        let interface = owner.get().interface()?;
+        let array = Bound::new(py, PyDeviceArray::foreign(interface, Some(owner.into_any().unbind())))?;
+        Ok::<_, Error>(array.into_ptr())
+    });
+    match made {
+        Ok(Ok(array)) => {
+            // SAFETY: the contract of this function.
+            unsafe { *out = array.cast() };
+            0
+        }
+        // SAFETY: the GIL is held.
+        Ok(Err(error)) => unsafe { answer(|_| Err(error)) },
+        // SAFETY: as above; it panics once more, for `answer` to tell.
+        Err(panic) => unsafe { answer(|_| resume_unwind(panic)) },
     }
 }
 
