@@ -14,6 +14,8 @@
 //! that what the producer does next still comes after it. [`release`](Acquired::release) answers the error. A guard that is dropped,
 //! also by a panic, has nobody to tell: [`Driver::take_drop_error`](crate::Driver::take_drop_error) gives the first such error, and
 //! where the guard is of a Python argument, Python's `sys.unraisablehook` is called with it. Nothing panics.
+//!
+//! A guard that is leaked ([`std::mem::forget`]) puts no edge back: nothing orders the producer's next work after ours.
 
 use crate::{
     Element, Error, Interface, IxDyn, Layout, Rank, RawView, Result, Strides,
