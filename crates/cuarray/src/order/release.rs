@@ -97,12 +97,17 @@ impl<R: Resource> Release<R> {
     /// Whether it is done.
     fn give_back(&mut self, wait: bool) -> Result<bool> {
         let homes = self.homes.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut busy = false;
         while let Some(home) = homes.last() {
             // An event would not be done yet, even where there is nothing in front of it.
             if capture::of(home)?.is_some() || !home.is_done()? {
                 self.pending.remember(&Mark::new(home), Access::Write)?;
+                busy = true;
             }
             homes.pop();
+        }
+        if busy && !wait {
+            return Ok(false);
         }
         let others = Stream::legacy_default(self.resource.context());
         capture::of(&others)?;
