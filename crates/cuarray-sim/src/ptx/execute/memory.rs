@@ -341,25 +341,9 @@ impl Slot for u64 {
     }
 }
 
-/// What a register's slot leaves in memory, as [`stored`] reads it.
+/// What a register's slot leaves in memory.
 fn stored_value<M, S: Slot>(slot: S) -> u64 {
     slot.value() & (u64::MAX >> (64 - 8 * size_of::<M>()))
-}
-
-/// What memory holds at an address: an integer of 1, 2, 4 or 8 bytes.
-///
-/// # Safety
-/// The pointer is good for so many bytes and aligned for them.
-pub(crate) unsafe fn stored(pointer: *mut u8, size: u32) -> u64 {
-    // SAFETY: this function's contract.
-    unsafe {
-        match size {
-            1 => u8::get(pointer),
-            2 => u16::get(pointer),
-            4 => u32::get(pointer),
-            _ => u64::get(pointer),
-        }
-    }
 }
 
 #[inline(always)]

@@ -79,4 +79,12 @@ fn blocks_that_write_the_same_do_not_race() {
     let body = "and.b32 %v, %g, 31; mul.wide.u32 %a, %v, 1024; add.u64 %a, %out, %a; st.global.u32 [%a], %v; st.global.u32 [%a], %v;";
     assert_eq!(races(body, 16, 64, 2).0, []);
     assert_eq!(races(&format!("{body} st.global.u32 [%a], %g;"), 16, 64, 2).0.len(), 1);
+    // Warps of one block write the same, and blocks do not: whatever other cores do meanwhile, no block races in itself.
+    for value in ["cvt.u64.u32 %a, %b;", "add.u32 %v, %b, 1023; cvt.u64.u32 %a, %v; shl.b64 %a, %a, 52;"] {
+        for workers in [1, 4] {
+            let (races, _) = races(&format!("{value} st.global.u64 [%out], %a;"), 500, 64, workers);
+            let blocks: Vec<_> = races.iter().map(|race| race.accesses.map(|access| access.block)).collect();
+            assert_eq!(blocks, [[0, 1]]);
+        }
+    }
 }

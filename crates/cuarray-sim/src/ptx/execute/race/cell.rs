@@ -92,6 +92,8 @@ impl Mark {
 pub(crate) struct Cell {
     write: Mark,
     reads: [Mark; 2],
+    /// A number made of what was written: memory itself may hold another block's by now.
+    value: u32,
 }
 
 /// An access as it is compared with others.
@@ -111,8 +113,6 @@ pub(crate) struct Now {
 pub(crate) struct Met {
     /// The access that it conflicts with, and that nothing orders with it.
     pub with: Option<Who>,
-    /// Whether that one was made by the same instruction at the same time.
-    pub at_once: bool,
     /// Whether the block has not touched the piece in this way before, as far as the cell tells.
     pub first: bool,
 }
@@ -131,7 +131,7 @@ impl Cell {
         } else {
             self.read_too(now, order);
         }
-        Met { with, at_once: false, first }
+        Met { with, first }
     }
 
     /// A read where another warp's is kept, or one of another time.
@@ -146,33 +146,29 @@ impl Cell {
         }
     }
 
-    /// A write, or an atomic operation, which does not conflict with another one.
+    /// A write, which does not conflict with one of the same value: whoever comes last leaves the same. Or an atomic operation, which
+    /// does not conflict with another one.
     #[inline(always)]
-    pub(crate) fn write(&mut self, now: &Now, order: &Order) -> Met {
+    pub(crate) fn write(&mut self, now: &Now, order: &Order, value: u32) -> Met {
         let old = self.write;
-        let mut met =
-            Met { with: None, at_once: false, first: old.stamp < now.first || old.who.way() != now.who.way() };
+        let mut met = Met { with: None, first: old.stamp < now.first || old.who.way() != now.who.way() };
         if old.stamp.max(self.reads[0].stamp).max(self.reads[1].stamp) > now.settled {
-            self.meet(now, order, &mut met);
+            met.with = self.meet(now, order, value);
         }
+        self.value = value;
         self.write = Mark::of(now);
         self.reads = [Mark::default(); 2];
         met
     }
 
-    fn meet(&self, now: &Now, order: &Order, met: &mut Met) {
+    fn meet(&self, now: &Now, order: &Order, value: u32) -> Option<Who> {
         let old = self.write;
-        let both_atomic = now.who.way() == Way::Atomic && old.who.way() == Way::Atomic;
-        if old.stamp > now.settled && !both_atomic {
-            met.with = old.unordered(now, order);
-            met.at_once =
-                old.stamp >> 5 == now.clock && old.who.pc() == now.who.pc() && old.who.thread() >> 5 == now.warp;
-        }
-        for read in self.reads.into_iter().filter(|read| read.stamp > now.settled) {
-            if let Some(who) = read.unordered(now, order) {
-                (met.with, met.at_once) = (Some(who), false);
-            }
-        }
+        let harmless = match now.who.way() {
+            Way::Write => old.who.way() == Way::Write && value == self.value,
+            way => old.who.way() == way,
+        };
+        let mut marks = self.reads.into_iter().chain((!harmless).then_some(old));
+        marks.find_map(|mark| if mark.stamp > now.settled { mark.unordered(now, order) } else { None })
     }
 }
 
@@ -332,6 +328,11 @@ impl Shadow {
             }
         }
     }
+}
+
+/// A number made of a value that was written: others have others, as good as always.
+pub(crate) fn digest(value: u64) -> u32 {
+    ((value ^ value >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
 }
 
 /// Spreads numbers.

@@ -246,18 +246,16 @@ impl Grid {
         pages.iter_mut().filter(|page| rank(page.number) < *level).for_each(|page| page.cells = Vec::new());
     }
 
-    /// Where blocks conflict: one place for each run of pieces that the same two threads touched.
-    pub(crate) fn conflicts(&self) -> Vec<Conflict> {
-        let mut conflicts = Vec::new();
+    /// Tells each piece of memory in which blocks conflict.
+    pub(crate) fn conflicts(&self, mut told: impl FnMut(Conflict)) {
         for page in &self.pages {
             for (index, (cell, other)) in page.cells.iter().zip(&page.others).enumerate() {
                 if cell.races() && !other.who.nobody() {
                     let address = page.number * PAGE + ((index as u64) << page.shift);
-                    conflicts.push(Conflict { address, size: 1 << page.shift, slots: [cell.one, *other] });
+                    told(Conflict { address, size: 1 << page.shift, slots: [cell.one, *other] });
                 }
             }
         }
-        conflicts
     }
 
     /// How often the watched part was halved.

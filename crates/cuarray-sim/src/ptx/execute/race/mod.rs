@@ -69,6 +69,8 @@ impl Watched {
 type Key = (bool, usize, [u64; 2]);
 /// What decides which race of a key is kept: the least.
 type Preference = (bool, Reverse<u32>, u64);
+/// The race of a key that is told if all of the memory is watched, and the one that is told if only a part is.
+type Kept = [(Preference, Race); 2];
 
 /// What one core has found.
 #[derive(Default)]
@@ -76,7 +78,7 @@ pub(crate) struct Races {
     /// Whether anything is watched at all.
     pub on: bool,
     grid: Grid,
-    found: BTreeMap<Key, (Preference, Race)>,
+    found: BTreeMap<Key, Kept>,
     /// The turn of the grid's barrier that the shadow of the grid begins with.
     grid_turn: u32,
     /// The first block that has handed something on, and whether there were more.
@@ -100,16 +102,23 @@ impl Races {
         lines.sort_unstable();
         let rank = if race.shared { u32::MAX } else { grid::rank(race.address / PAGE) };
         let last = if between { race.address } else { race.accesses[1].block };
-        let preference = (between, Reverse(rank), last);
-        let known = self.found.entry((race.shared, object, lines)).or_insert((preference, race));
-        if preference < known.0 {
-            *known = (preference, race);
+        let kept = [0, rank].map(|rank| ((between, Reverse(rank), last), race));
+        self.keep((race.shared, object, lines), kept);
+    }
+
+    fn keep(&mut self, key: Key, races: Kept) {
+        let known = self.found.entry(key).or_insert(races);
+        for (known, race) in known.iter_mut().zip(races) {
+            if race.0 < known.0 {
+                *known = race;
+            }
         }
     }
 
     /// Looks at what blocks have done in the same memory since the grid's barrier was completed last.
     fn compare_blocks(&mut self, launch: &Launch<'_>) {
-        for conflict in self.grid.conflicts() {
+        let grid = std::mem::take(&mut self.grid);
+        grid.conflicts(|conflict| {
             let access = |slot: Slot| access(slot.block.into(), slot.who);
             let [mut one, mut other] = conflict.slots.map(access);
             if other.block < one.block {
@@ -118,18 +127,14 @@ impl Races {
             let accesses = [one, other];
             let race = Race { shared: false, address: conflict.address, size: conflict.size, accesses };
             self.add(launch, race, true);
-        }
+        });
+        self.grid = grid;
     }
 
     /// Adds what another core has found.
     pub(crate) fn merge(&mut self, other: Races) {
         self.grid.merge(other.grid);
-        for (key, (preference, race)) in other.found {
-            let known = self.found.entry(key).or_insert((preference, race));
-            if preference < known.0 {
-                *known = (preference, race);
-            }
-        }
+        other.found.into_iter().for_each(|(key, races)| self.keep(key, races));
     }
 
     /// All that was found. Of a launch that ended before its time only what blocks in front of that of the failure have done: which
@@ -141,7 +146,7 @@ impl Races {
         let level = self.grid.level();
         let watched = |race: &Race| race.shared || grid::rank(race.address / PAGE) >= level;
         let sure = |race: &Race| failed.is_none_or(|failed| race.accesses[1].block <= failed);
-        let races = self.found.into_values().map(|(_, race)| race);
+        let races = self.found.into_values().map(|kept| kept[usize::from(level > 0)].1);
         races.filter(|race| watched(race) && sure(race)).collect()
     }
 }

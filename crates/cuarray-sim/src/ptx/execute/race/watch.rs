@@ -5,8 +5,8 @@
 //! what was handed on. Which address they are about makes no difference: rather a race is missed than one reported that is none.
 
 use super::super::Machine;
-use super::super::memory::{LEFT_OUT, RELEASES, SHARED_WINDOW, STRONG, stored};
-use super::cell::{NONE, Now, PAGE, Page, Way, Who, hash};
+use super::super::memory::{LEFT_OUT, RELEASES, SHARED_WINDOW, STRONG};
+use super::cell::{NONE, Now, PAGE, Page, Way, Who, digest};
 use super::grid::Slot;
 use super::{Race, Watched, access};
 use crate::ptx::program::Instruction;
@@ -173,26 +173,15 @@ impl Machine<'_> {
             now.who = Who(who.0 + lane);
             let mut first = way == Way::Write;
             let pieces = page.pieces(address, size);
+            let value = if way == Way::Write { digest(values(lane as usize)) } else { 0 };
             for cell in &mut page.cells[pieces] {
-                let met = if way == Way::Read { cell.read(&now, order) } else { cell.write(&now, order) };
+                let met = if way == Way::Read { cell.read(&now, order) } else { cell.write(&now, order, value) };
                 first |= met.first;
                 let Some(with) = met.with else { continue };
-                // Two writes of the same value leave the same, whoever comes last.
-                if way == Way::Write && with.way() == Way::Write {
-                    let there = match met.at_once {
-                        true => values((with.thread() & 31) as usize),
-                        // SAFETY: `locate` made the pointers of the mask's lanes good for all that is accessed.
-                        false => unsafe { stored(self.pointers[lane as usize].add(at as usize), size) },
-                    };
-                    if there == values(lane as usize) {
-                        continue;
-                    }
-                }
                 let accesses = [access(block, with), access(block, now.who)];
                 found.get_or_insert(Race { shared: SHARED, address, size, accesses });
             }
             if first && !SHARED && !*exempt {
-                let value = if way == Way::Write { hash(values(lane as usize)) as u32 } else { 0 };
                 let slot = Slot { block: block as u32, who: now.who };
                 self.races.grid.touch(page.grid, address, size, slot, value);
             }
