@@ -12,8 +12,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from cases import CASES, Case, width
 from exact import BF16, F16, F32, F64, NAN, value
+from instruction_cases import CASES, Case, width
 from running import Module, capability
 
 INTEGER_EDGES = [
