@@ -102,12 +102,17 @@ pub(super) fn extreme(format: Format, a: u64, b: u64, greatest: bool, code: i64)
 }
 
 /// What `f32` operations answer instead of any number that is none.
+///
+/// Told by the bits, and chosen as bits: to the compiler one such number is as good as another, so it may take the choice
+/// between two of them away, and does behind a square root.
 pub(super) fn quiet32(value: f32) -> f32 {
-    if value.is_nan() { f32::from_bits(0x7fff_ffff) } else { value }
+    let bits = value.to_bits();
+    f32::from_bits(if bits & 0x7fff_ffff > 0x7f80_0000 { 0x7fff_ffff } else { bits })
 }
 
 pub(super) fn quiet64(value: f64) -> f64 {
-    if value.is_nan() { f64::from_bits(F64.nan) } else { value }
+    let bits = value.to_bits();
+    f64::from_bits(if bits & (u64::MAX >> 1) > 0x7ff0_0000_0000_0000 { F64.nan } else { bits })
 }
 
 /// Zero instead of a subnormal number.
@@ -237,14 +242,14 @@ impl<'a> Builder<'_, 'a> {
             ("sqrt", Type::F32) if fast => {
                 sources = 1;
                 Some(if flush32s {
-                    map1(|a: f32| quiet32(flush32(a).sqrt()))
+                    map1(|a: f32| quiet32(flush32(a).sqrt()).to_bits())
                 } else {
-                    map1(|a: f32| quiet32(a.sqrt()))
+                    map1(|a: f32| quiet32(a.sqrt()).to_bits())
                 })
             }
             ("sqrt", Type::F64) if fast => {
                 sources = 1;
-                Some(map1(|a: f64| quiet64(a.sqrt())))
+                Some(map1(|a: f64| quiet64(a.sqrt()).to_bits()))
             }
             ("sqrt", Type::F32 | Type::F64) => {
                 sources = 1;
