@@ -55,7 +55,13 @@ def suite(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
-def test_a_test_with_a_finding_fails_and_the_report_is_its_failure_text(suite: pytest.Pytester) -> None:
+@pytest.mark.parametrize("ci", ["", "true"], ids=["by-hand", "CI"])
+def test_a_test_with_a_finding_fails_and_the_report_is_its_failure_text(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ci: str
+) -> None:
+    # pytest shortens no line of its list of failures where this is set.
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.delenv("BUILD_NUMBER", raising=False)
     suite.makepyfile("""
         def test_clean_before(api):
             api.fill(0); api.synchronize(0); api.fill(1); api.synchronize(1)
@@ -77,6 +83,7 @@ def test_a_test_with_a_finding_fails_and_the_report_is_its_failure_text(suite: p
             "  missing: record an event on stream *",
             "  memory: bytes 0 to 63 of 64 bytes of device memory *",
             "cuarray-sim: 1 finding in 1 test (1 data-race)",
+            "FAILED *::test_races" + " - found by the simulated CUDA driver: data-race" * bool(ci),
         ]
     )
     # Only the one test's, and no line of the plugin's own.

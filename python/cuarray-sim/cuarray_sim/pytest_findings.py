@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -70,6 +70,8 @@ class FindingCheck:
         self.marks = _Marks()
         # What was found in the phase of a test that is about to be reported.
         self.tally: dict[str, dict[str, int]] = {}
+        # What is said of it where pytest lists the failures, if that phase failed for it.
+        self.headline = ""
         # Of the whole session, of all its processes.
         self.total: dict[str, Counter[str]] = {}
         self.tests_with_findings: set[str] = set()
@@ -121,13 +123,16 @@ class FindingCheck:
         if self.tally:
             clear_findings()
         if unexpected:
-            pytest.fail(f"found by the simulated CUDA driver:\n\n{text}", pytrace=False)
+            self._fail("found by the simulated CUDA driver:", f"\n\n{text}", " and ".join(sorted(unexpected)))
         if missing:
-            instead = f"this instead:\n\n{text}" if text else "nothing"
-            pytest.fail(
-                f"expected {' and '.join(sorted(missing))}, and the simulated CUDA driver found {instead}",
-                pytrace=False,
+            expected = f"expected {' and '.join(sorted(missing))}, and the simulated CUDA driver found"
+            self._fail(
+                expected, f" this instead:\n\n{text}" if text else " nothing", " and ".join(sorted(kinds)) or "nothing"
             )
+
+    def _fail(self, message: str, report: str, short: str) -> NoReturn:
+        self.headline = f"{message} {short}"
+        pytest.fail(message + report, pytrace=False)
 
     def _count(self, found: Report) -> set[str]:
         """Note what was found for the test's report, and give its kinds."""
@@ -155,6 +160,10 @@ class FindingCheck:
             # An attribute of a report is sent along where tests run in other processes.
             setattr(result, _ATTRIBUTE, self.tally)
             self.tally = {}
+        # Where CI is set, the list of failures has the whole of each message, and the report is in the output already.
+        if self.headline and (crash := getattr(result.longrepr, "reprcrash", None)):
+            crash.message = self.headline
+        self.headline = ""
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
