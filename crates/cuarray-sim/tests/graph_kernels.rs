@@ -6,39 +6,35 @@ use cuarray_sim::finding::Kind;
 use program::*;
 use std::ffi::CStr;
 
+/// A kernel that changes the element of a thread, `%r3`, by the value, `%r1`.
+macro_rules! kernel {
+    ($name:literal, $change:literal) => {
+        concat!(
+            ".visible .entry ",
+            $name,
+            "(.param .u64 data, .param .u32 value)
+            {
+                .reg .b32 %r<4>; .reg .b64 %rd<4>;
+                ld.param.u64 %rd1, [data];
+                ld.param.u32 %r1, [value];
+                mov.u32 %r2, %tid.x;
+                mul.wide.u32 %rd2, %r2, 4;
+                add.s64 %rd1, %rd1, %rd2;
+                ld.global.u32 %r3, [%rd1];
+                ",
+            $change,
+            " st.global.u32 [%rd1], %r3; ret; }\n"
+        )
+    };
+}
+
 /// `add(data, value)` adds a value to the elements of a block; `twice` has the same parameters and adds it twice.
-const ADD: &CStr = c"
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry add(.param .u64 data, .param .u32 value)
-{
-    .reg .b32 %r<4>; .reg .b64 %rd<4>;
-    ld.param.u64 %rd1, [data];
-    ld.param.u32 %r1, [value];
-    mov.u32 %r2, %tid.x;
-    mul.wide.u32 %rd2, %r2, 4;
-    add.s64 %rd1, %rd1, %rd2;
-    ld.global.u32 %r3, [%rd1];
-    add.u32 %r3, %r3, %r1;
-    st.global.u32 [%rd1], %r3;
-    ret;
-}
-.visible .entry twice(.param .u64 data, .param .u32 value)
-{
-    .reg .b32 %r<4>; .reg .b64 %rd<4>;
-    ld.param.u64 %rd1, [data];
-    ld.param.u32 %r1, [value];
-    mov.u32 %r2, %tid.x;
-    mul.wide.u32 %rd2, %r2, 4;
-    add.s64 %rd1, %rd1, %rd2;
-    ld.global.u32 %r3, [%rd1];
-    add.u32 %r3, %r3, %r1;
-    add.u32 %r3, %r3, %r1;
-    st.global.u32 [%rd1], %r3;
-    ret;
-}
-";
+const ADD: &str = concat!(
+    ".version 8.0\n.target sm_90\n.address_size 64\n",
+    kernel!("add", "add.u32 %r3, %r3, %r1;"),
+    kernel!("twice", "add.u32 %r3, %r3, %r1; add.u32 %r3, %r3, %r1;"),
+    "\0"
+);
 
 const THREADS: usize = 8;
 
@@ -243,4 +239,5 @@ fn kernels_that_no_edge_orders_race() {
     let races: Vec<_> = report.findings.iter().filter(|finding| finding.kind == Kind::DataRace).collect();
     assert_eq!(races.len(), 1, "{}", report.text(false));
     assert!(races[0].sides.iter().all(|side| side.call.starts_with("cuGraphAddKernelNode")), "{:?}", races[0]);
+    assert!(races[0].sides.iter().all(|side| side.site.native.is_some()), "where the nodes were made");
 }

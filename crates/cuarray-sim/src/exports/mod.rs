@@ -110,6 +110,8 @@ const fn located(group: &str, symbol: &str) -> bool {
             | b"execution"
             | b"execution_deprecated"
             | b"graph_exec"
+            | b"graph_kernel_node"
+            | b"graph_memory"
             | b"graph_node"
             | b"memory"
             | b"pool"
