@@ -12,6 +12,7 @@ use cuarray_abi::*;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Everything loaded.
 #[derive(Default)]
@@ -24,8 +25,8 @@ pub(crate) struct Code {
     pub heaps: HashMap<CUcontext, Arc<Heap>>,
     /// Instructions that kernels have executed, counted for each thread.
     pub executed_instructions: u64,
-    /// Whether a kernel has failed in some context.
-    pub failed: bool,
+    /// Whether a kernel has failed in some context; the driver has it too, for those who do not hold its lock.
+    pub failed: Arc<AtomicBool>,
 }
 
 /// A program in a context.

@@ -35,6 +35,8 @@ pub(crate) struct Driver {
     state: Mutex<State>,
     /// Whether pages are to be closed to the host, or opened, when the call that is being answered ends.
     pub host_access_changed: Arc<AtomicBool>,
+    /// Whether a kernel has failed in some context.
+    kernel_failed: Arc<AtomicBool>,
     /// A host function has returned.
     pub finished: Condvar,
     /// The generation of the process (see [`fork`]) in which `cuInit` succeeded; 0 before.
@@ -79,10 +81,12 @@ impl Driver {
         let watched = config.as_ref().is_ok_and(|config| config.findings && config.host_accesses);
         let host_access_changed = Arc::new(AtomicBool::new(false));
         let host_access = HostAccess::new(watched.then_some(number), host_access_changed.clone());
+        let state = State::new(Mode::of(&schedule), checks, host_access);
         Arc::new(Driver {
             number,
             config,
-            state: Mutex::new(State::new(Mode::of(&schedule), checks, host_access)),
+            kernel_failed: state.code.failed.clone(),
+            state: Mutex::new(state),
             host_access_changed,
             finished: Condvar::new(),
             initialized: AtomicU64::new(0),
@@ -266,10 +270,10 @@ impl<'a> Call<'a> {
     /// # Errors
     /// What the kernel has left.
     pub(crate) fn healthy(&self) -> Answer {
-        let state = self.lock();
-        if !state.code.failed {
+        if !self.driver.kernel_failed.load(Ordering::Relaxed) {
             return Ok(());
         }
+        let state = self.lock();
         let context = self.top_context().and_then(|handle| state.contexts.get(&handle));
         context.and_then(|context| context.failed).map_or(Ok(()), Err)
     }

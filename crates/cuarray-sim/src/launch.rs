@@ -13,6 +13,7 @@ use crate::state::State;
 use cuarray_abi::*;
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A kernel with its arguments.
@@ -165,7 +166,7 @@ impl State {
         }
         if let Some(context) = self.contexts.get_mut(&launch.context) {
             context.failed = Some(code(fault.kind));
-            self.code.failed = true;
+            self.code.failed.store(true, Ordering::Relaxed);
         }
         let access = matches!(fault.kind, FaultKind::IllegalAddress | FaultKind::Misaligned | FaultKind::ReadOnly);
         // Addresses of shared and local memory are no memory of the program's.
