@@ -100,31 +100,31 @@ impl<'a> Builder<'_, 'a> {
         Err(self.wrong(name, &message))
     }
 
+    /// The name of an operand that is a register, that register, and its type.
+    fn named_register(&mut self, operand: &Written<'a>) -> Option<(&'a str, u32, Type)> {
+        let (name, found) = match operand {
+            Written::Name(name) => (*name, self.find_register(name)),
+            Written::Component(name, component) => (*name, self.find_component(name, component)),
+            _ => return None,
+        };
+        found.map(|(register, declared)| (name, register, declared))
+    }
+
     /// A register that is written.
     pub(super) fn target(&mut self, operand: &Written<'a>, ty: Type) -> Result<Operand, Error> {
-        let found = match operand {
-            Written::Name(name) => self.find_register(name).map(|found| (*name, found)),
-            Written::Component(name, component) => self.find_component(name, component).map(|found| (*name, found)),
-            _ => None,
-        };
-        match found {
-            Some((name, (register, declared))) => self.fits(name, register, declared, ty),
+        match self.named_register(operand) {
+            Some((name, register, declared)) => self.fits(name, register, declared, ty),
             None => Err(self.wrong(&text(operand), "this is no register that could be written")),
         }
     }
 
     /// A register that is written, which may be wider than the type; answers its width, too.
     pub(super) fn wide_target(&mut self, operand: &Written<'a>, ty: Type) -> Result<(Operand, Type), Error> {
-        let declared = match operand {
-            Written::Name(name) => self.find_register(name),
-            Written::Component(name, component) => self.find_component(name, component),
-            _ => None,
-        };
-        match declared {
-            Some((register, declared)) if declared.bits() >= ty.bits() && declared != Type::Pred => {
+        match self.named_register(operand) {
+            Some((_, register, declared)) if declared.bits() >= ty.bits() && declared != Type::Pred => {
                 Ok((Operand::Register(register), declared))
             }
-            Some((_, declared)) => {
+            Some((_, _, declared)) => {
                 let message =
                     format!("this register has {} bits, and the instruction needs {}", bits(declared), bits(ty));
                 Err(self.wrong(&text(operand), &message))
@@ -135,13 +135,8 @@ impl<'a> Builder<'_, 'a> {
 
     /// A value that may come from a register wider than the type.
     pub(super) fn wide_source(&mut self, operand: &Written<'a>, ty: Type) -> Result<(Operand, Type), Error> {
-        let declared = match operand {
-            Written::Name(name) => self.find_register(name),
-            Written::Component(name, component) => self.find_component(name, component),
-            _ => None,
-        };
-        match declared {
-            Some((register, declared)) if declared.bits() >= ty.bits() && declared != Type::Pred => {
+        match self.named_register(operand) {
+            Some((_, register, declared)) if declared.bits() >= ty.bits() && declared != Type::Pred => {
                 Ok((Operand::Register(register), declared))
             }
             _ => Ok((self.source(operand, ty)?, ty)),
