@@ -55,6 +55,14 @@ pub(super) fn launch_params(launch: &Launch) -> CUDA_KERNEL_NODE_PARAMS {
     CUDA_KERNEL_NODE_PARAMS { v1, kern: CUkernel::NULL, ctx: launch.context }
 }
 
+/// The parameters of a node, if it is a kernel's.
+fn params_of(state: &State, node: CUgraphNode) -> Result<CUDA_KERNEL_NODE_PARAMS, CUresult> {
+    match &state.node(node)?.action {
+        Action::Launch(launch) => Ok(launch_params(launch)),
+        _ => Err(INVALID_VALUE),
+    }
+}
+
 /// The parameters of now from those of version 10.
 ///
 /// # Safety
@@ -101,11 +109,8 @@ pub(super) unsafe fn cuGraphKernelNodeGetParams(
     node: CUgraphNode,
     node_params: *mut CUDA_KERNEL_NODE_PARAMS_v1,
 ) -> Answer {
-    match &call.lock().node(node)?.action {
-        // SAFETY: the caller's pointer, by the driver's contract.
-        Action::Launch(launch) => unsafe { put(node_params, launch_params(launch).v1) },
-        _ => Err(INVALID_VALUE),
-    }
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(node_params, params_of(&call.lock(), node)?.v1) }
 }
 
 pub(super) unsafe fn cuGraphKernelNodeGetParams_v2(
@@ -113,11 +118,8 @@ pub(super) unsafe fn cuGraphKernelNodeGetParams_v2(
     node: CUgraphNode,
     node_params: *mut CUDA_KERNEL_NODE_PARAMS,
 ) -> Answer {
-    match &call.lock().node(node)?.action {
-        // SAFETY: the caller's pointer, by the driver's contract.
-        Action::Launch(launch) => unsafe { put(node_params, launch_params(launch)) },
-        _ => Err(INVALID_VALUE),
-    }
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(node_params, params_of(&call.lock(), node)?) }
 }
 
 pub(super) unsafe fn cuGraphKernelNodeSetParams(
