@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 
 import driver_probe
 import pytest
@@ -62,6 +64,25 @@ def simulator(driver_kind: str) -> str:
     if driver_kind != "simulated":
         pytest.skip("only the simulated driver leaves work undone, fails on demand and says what is alive")
     return driver_kind
+
+
+@pytest.fixture
+def driver_calls(driver: str) -> Callable[[], contextlib.AbstractContextManager[Counter[str]]]:
+    """Counts the driver calls of a ``with`` block; only the simulated driver keeps such an account."""
+    if driver != "simulated":
+        pytest.skip("only the simulated driver counts its calls")
+    from cuarray_sim import statistics
+
+    @contextlib.contextmanager
+    def counted() -> Iterator[Counter[str]]:
+        calls: Counter[str] = Counter()
+        before = statistics()["calls"]
+        yield calls
+        calls.update({name: count - before.get(name, 0) for name, count in statistics()["calls"].items()})
+        for name in [name for name, count in calls.items() if not count]:
+            del calls[name]
+
+    return counted
 
 
 @pytest.fixture

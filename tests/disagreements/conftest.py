@@ -6,34 +6,13 @@ is gone says so: the peers have fixed versions (``requirements/peers.txt``), and
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import importlib.util
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import driver_probe
 import pytest
-
-
-@pytest.fixture
-def driver_calls(driver: str) -> Callable[[], contextlib.AbstractContextManager[Counter[str]]]:
-    """Counts the driver calls of a ``with`` block; only the simulated driver keeps such an account."""
-    if driver != "simulated":
-        pytest.skip("only the simulated driver counts its calls")
-    from cuarray_sim import statistics
-
-    @contextlib.contextmanager
-    def counted() -> Iterator[Counter[str]]:
-        calls: Counter[str] = Counter()
-        before = statistics()["calls"]
-        yield calls
-        calls.update({name: count - before.get(name, 0) for name, count in statistics()["calls"].items()})
-        for name in [name for name, count in calls.items() if not count]:
-            del calls[name]
-
-    return counted
 
 
 def peer(package: str, module: str) -> Any:

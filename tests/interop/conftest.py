@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,6 +54,22 @@ def numba(driver: demo_driver.Driver) -> Library:
 @pytest.fixture(scope="session")
 def cuda_core(driver: demo_driver.Driver) -> Library:
     return _peer("cuda.core")
+
+
+@pytest.fixture
+def device(cuda_core: Library) -> Any:
+    from cuda.core import Device
+
+    device = Device(0)
+    device.set_current()
+    return device
+
+
+@pytest.fixture
+def stream(device: Any) -> Iterator[Any]:
+    stream = device.create_stream()
+    yield stream
+    stream.sync()
 
 
 def _peer(name: str) -> Library:

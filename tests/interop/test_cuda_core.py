@@ -31,15 +31,6 @@ def view(cuda_core: Library):
     return StridedMemoryView.from_cuda_array_interface
 
 
-@pytest.fixture
-def device(cuda_core: Library):
-    from cuda.core import Device
-
-    device = Device(0)
-    device.set_current()
-    return device
-
-
 def test_a_view_keeps_the_array(view) -> None:
     array = cuarray.to_device(np.arange(3))
     assert view(array, -1).exporting_obj is array

@@ -5,12 +5,10 @@ A kernel takes an address, so an array is borrowed for the launch: the edges bef
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from library import Library
 
 import cuarray
 
@@ -47,22 +45,6 @@ extern "C" __global__ void mirror(Point *points, float x, float y) {
     p = Point{2 * x - p.x, 2 * y - p.y};
 }
 """
-
-
-@pytest.fixture
-def device(cuda_core: Library) -> Any:
-    from cuda.core import Device
-
-    device = Device(0)
-    device.set_current()
-    return device
-
-
-@pytest.fixture
-def stream(device: Any) -> Iterator[Any]:
-    stream = device.create_stream()
-    yield stream
-    stream.sync()
 
 
 @pytest.fixture

@@ -8,33 +8,16 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from library import Library
 
 import cuarray
 
 BYTES = 64
-
-
-@pytest.fixture
-def device(cuda_core: Library) -> Any:
-    from cuda.core import Device
-
-    device = Device(0)
-    device.set_current()
-    return device
-
-
-@pytest.fixture
-def stream(device: Any) -> Iterator[Any]:
-    stream = device.create_stream()
-    yield stream
-    stream.sync()
 
 
 @pytest.fixture

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 import driver_probe
@@ -53,3 +54,25 @@ def capability() -> int:
             driver_probe.call("cuDeviceGetAttribute", ctypes.byref(value), attribute, 0)
             parts.append(value.value)
     return 10 * parts[0] + parts[1]
+
+
+def by_capability(pieces: Iterable[tuple[int, str]]) -> dict[int, str]:
+    """What of PTX needs which compute capability, as one text for each; what is there twice is taken once."""
+    found: dict[int, dict[str, None]] = {}
+    for since, piece in pieces:
+        found.setdefault(since, {})[piece] = None
+    return {since: "\n".join(found[since]) for since in sorted(found)}
+
+
+@contextlib.contextmanager
+def loaded(texts: dict[int, str]) -> Iterator[dict[int, Module]]:
+    """A module of each text whose compute capability the device has."""
+    found = {since: Module(text, since) for since, text in texts.items() if since <= capability()}
+    yield found
+    for module in found.values():
+        module.unload()
+
+
+def mixed_words(count: int) -> list[int]:
+    """Words of 64 bits in which all bits differ from one to the next."""
+    return [(index * 0x9E3779B97F4A7C15 + 0x1234567) * (index + 1) & (1 << 64) - 1 for index in range(count)]

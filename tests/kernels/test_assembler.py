@@ -23,15 +23,9 @@ ASSEMBLER = shutil.which("ptxas")
 def modules() -> dict[str, tuple[int, str]]:
     """Each of the tests' modules: the compute capability that it needs, and its kernels."""
     found = {"shapes": (75, "\n".join(kernel(*program) for program in test_divergence.PROGRAMS.items()))}
-    numbered = list(enumerate(test_instructions.CASES))
-    for since in sorted({case.since for _, case in numbered}):
-        kernels = [test_instructions.kernel(*pair) for pair in numbered if pair[1].since == since]
-        found[f"instructions_{since}"] = (since, "\n".join(kernels))
-    for tests in (test_memory, test_threads):
-        for since in sorted({case.since for case in tests.CASES}):
-            cases = [case for case in tests.CASES if case.since == since]
-            text = "\n".join([*dict.fromkeys(case.outside for case in cases), *map(tests.kernel, cases)])
-            found[f"{tests.__name__}_{since}"] = (since, text)
+    for tests in (test_instructions, test_memory, test_threads):
+        name = tests.__name__.removeprefix("test_")
+        found |= {f"{name}_{since}": (since, text) for since, text in tests.TEXTS.items()}
     return found
 
 

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from exact import BF16, F16, F32, F64, NAN, value
 from instruction_cases import CASES, Case, width
-from running import Module, capability
+from running import Module, by_capability, loaded
 
 INTEGER_EDGES = [
     *(0, 1, 2, 3, 5, 7, 8, 15, 16, 24, 31, 32, 33, 63, 64, 100, 127, 128, 255, 256, 32767, 32768, 65535, 65536),
@@ -104,17 +104,13 @@ def kernel(number: int, case: Case) -> str:
     return f".visible .entry k{number}(.param .u64 pin, .param .u64 pout) {{ {' '.join(lines)} }}"
 
 
+TEXTS = by_capability((case.since, kernel(number, case)) for number, case in enumerate(CASES))
+
+
 @pytest.fixture(scope="module")
 def modules(driver_kind: str) -> Iterator[dict[int, Module]]:
-    """One module for each compute capability that instructions need, as far as the device has it."""
-    found = {}
-    for since in sorted({case.since for case in CASES}):
-        if since <= capability():
-            kernels = (kernel(number, case) for number, case in enumerate(CASES) if case.since == since)
-            found[since] = Module("\n".join(kernels), since)
-    yield found
-    for module in found.values():
-        module.unload()
+    with loaded(TEXTS) as found:
+        yield found
 
 
 def both_no_numbers(ty: str, *bits: int) -> bool:

@@ -14,7 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from exact import BF16, F16, F32, F64, Format, add, of_type, rounded, value
-from running import Module, capability
+from running import Module, by_capability, loaded, mixed_words
 
 THREADS, ONES = 64, 0xFFFFFFFF
 AREA = ".shared .align 16 .b8 area[2048];"
@@ -406,17 +406,13 @@ def kernel(case: Access) -> str:
     )
 
 
+TEXTS = by_capability((case.since, text) for case in CASES for text in (case.outside, kernel(case)))
+
+
 @pytest.fixture(scope="module")
 def modules(driver_kind: str) -> Iterator[dict[int, Module]]:
-    found = {}
-    for since in sorted({case.since for case in CASES}):
-        cases = [case for case in CASES if case.since == since]
-        if since <= capability():
-            outside = dict.fromkeys(case.outside for case in cases)
-            found[since] = Module("\n".join([*outside, *map(kernel, cases)]), since)
-    yield found
-    for module in found.values():
-        module.unload()
+    with loaded(TEXTS) as found:
+        yield found
 
 
 @pytest.mark.parametrize("family", sorted({case.name.split("_")[0] for case in CASES}))
@@ -430,7 +426,7 @@ def test_access(modules: dict[int, Module], family: str) -> None:
 
 def disagreements(module: Module, case: Access) -> list[str]:
     """The words of which a kernel's answer is wrong."""
-    words = [(index * 0x9E3779B97F4A7C15 + 0x1234567) * (index + 1) & (1 << 64) - 1 for index in range(THREADS)]
+    words = mixed_words(THREADS)
     answered = module.run(case.name, [np.array(words, np.uint64)], THREADS)[0]
     expected = case.answer(words)
     differing = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -170,9 +169,9 @@ def test_it_is_entered_once(memory: cuarray.DeviceArray) -> None:
     borrow.__exit__(None, None, None)
 
 
-def test_what_is_not_entered_does_nothing(memory: cuarray.DeviceArray, counted: Any) -> None:
+def test_what_is_not_entered_does_nothing(memory: cuarray.DeviceArray, driver_calls: Any) -> None:
     stream = cuarray.stream()
-    with counted() as calls:
+    with driver_calls() as calls:
         cuarray.borrow(memory.bind(stream), stream)
     assert not ORDERING & calls.keys()
 
@@ -191,7 +190,7 @@ def test_read_only_goes_both_ways(memory: cuarray.DeviceArray) -> None:
         assert array.readonly
 
 
-def test_the_writer_waits_for_readers_and_readers_for_no_reader(simulator: str, counted: Any) -> None:
+def test_the_writer_waits_for_readers_and_readers_for_no_reader(simulator: str, driver_calls: Any) -> None:
     memory, first, second, third = cuarray.to_device(np.zeros(4, np.uint8)), *(ForeignStream() for _ in range(3))
     with contextlib.ExitStack() as stack:
         for stream in (first, second, third):
@@ -199,7 +198,7 @@ def test_the_writer_waits_for_readers_and_readers_for_no_reader(simulator: str, 
         hold = stack.enter_context(held(first.handle))
         with cuarray.borrow(memory, first, readonly=True):
             pass
-        with counted() as calls, cuarray.borrow(memory, second, readonly=True):
+        with driver_calls() as calls, cuarray.borrow(memory, second, readonly=True):
             pass
         assert calls["cuStreamWaitEvent"] == 0
         driver_probe.synchronize(second.handle)
@@ -214,42 +213,23 @@ def test_the_writer_waits_for_readers_and_readers_for_no_reader(simulator: str, 
 ORDERING = {"cuEventRecord", "cuStreamWaitEvent", "cuStreamSynchronize", "cuEventSynchronize", "cuStreamIsCapturing"}
 
 
-@pytest.fixture
-def counted(driver: str) -> Callable[[], contextlib.AbstractContextManager[Counter[str]]]:
-    """Counts the driver calls of a ``with`` block."""
-    if driver != "simulated":
-        pytest.skip("only the simulated driver counts its calls")
-    from cuarray_sim import statistics
-
-    @contextlib.contextmanager
-    def counting() -> Iterator[Counter[str]]:
-        calls: Counter[str] = Counter()
-        before = statistics()["calls"]
-        yield calls
-        calls.update({name: count - before.get(name, 0) for name, count in statistics()["calls"].items()})
-        for name in [name for name, count in calls.items() if not count]:
-            del calls[name]
-
-    return counting
-
-
 def test_a_borrow_is_four_calls_and_none_in_the_same_stream(
-    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, counted: Any
+    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, driver_calls: Any
 ) -> None:
     producer = foreign(memory, stream=theirs.handle)
     for stream, each in ((ours, 2), (theirs, 0)):
-        with counted() as calls, cuarray.borrow(producer, stream):
+        with driver_calls() as calls, cuarray.borrow(producer, stream):
             pass
         assert (calls["cuEventRecord"], calls["cuStreamWaitEvent"]) == (each, each)
         assert calls["cuStreamSynchronize"] == calls["cuEventSynchronize"] == calls["cuCtxSynchronize"] == 0
 
 
 def test_an_array_and_its_mask_in_one_stream_take_one_edge(
-    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, counted: Any
+    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, driver_calls: Any
 ) -> None:
     valid = cuarray.to_device(np.array([True, False, True, True]))
     together = foreign(memory, stream=theirs.handle, mask=foreign(valid, stream=theirs.handle))
-    with counted() as calls, cuarray.borrow(together, ours) as array:
+    with driver_calls() as calls, cuarray.borrow(together, ours) as array:
         assert array.mask.__cuda_array_interface__["stream"] == ours.handle
     assert (calls["cuEventRecord"], calls["cuStreamWaitEvent"]) == (2, 2)
     with pytest.raises(BufferError, match="given back"):
@@ -260,7 +240,7 @@ def test_an_array_and_its_mask_in_one_stream_take_one_edge(
     with contextlib.ExitStack() as stack:
         stack.callback(other.destroy)
         hold = stack.enter_context(held(other.handle))
-        with counted() as calls, cuarray.borrow(apart, ours):
+        with driver_calls() as calls, cuarray.borrow(apart, ours):
             assert not driver_probe.is_done(ours.handle)
         assert (calls["cuEventRecord"], calls["cuStreamWaitEvent"]) == (3, 4)
         hold.let_go()
@@ -268,13 +248,13 @@ def test_an_array_and_its_mask_in_one_stream_take_one_edge(
 
 @pytest.mark.parametrize("how", ["argument", "setting"])
 def test_the_switches_turn_off_all_of_it(
-    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, counted: Any, how: str
+    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, driver_calls: Any, how: str
 ) -> None:
     cuarray.config.sync = how != "setting"
     options = {"sync": False} if how == "argument" else {}
     for producer in producers(memory, theirs).values():  # none of them waits, so the stream can be held for each
         with held(theirs.handle) as hold:
-            with counted() as calls, cuarray.borrow(producer, ours, **options) as array:
+            with driver_calls() as calls, cuarray.borrow(producer, ours, **options) as array:
                 assert array.ptr == memory.ptr
             assert not ORDERING & calls.keys()
             assert hold.is_held
@@ -283,7 +263,7 @@ def test_the_switches_turn_off_all_of_it(
 
 
 def test_an_event_stands_in_the_place_of_the_stream(
-    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, counted: Any
+    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, driver_calls: Any
 ) -> None:
     event = cuarray.event(timing=False)
     driver_probe.fill(memory.ptr, NEW, 4, theirs.handle)
@@ -294,7 +274,7 @@ def test_an_event_stands_in_the_place_of_the_stream(
         with held(theirs.handle) as hold:
             with cuarray.borrow(foreign(memory, stream=theirs.handle), ours, event=given) as array:
                 target.copy_to_device(array, stream=ours)
-            with counted() as calls, cuarray.borrow(foreign(memory, stream=theirs.handle), ours, event=given):
+            with driver_calls() as calls, cuarray.borrow(foreign(memory, stream=theirs.handle), ours, event=given):
                 pass
             # On entry only a wait; on exit an event in our stream, which theirs waits for.
             assert (calls["cuEventRecord"], calls["cuStreamWaitEvent"]) == (1, 2)
