@@ -6,6 +6,9 @@
 //!
 //! What was found is printed on standard error, written to the file that `CUARRAY_SIM_REPORT` names, and turned into the exit
 //! status of `CUARRAY_SIM_EXIT_STATUS` where the program would have ended well.
+//!
+//! The driver is over then: calls that come later, from functions that were to run at exit and were registered before the driver
+//! was first used, or from threads that go on, are answered `CUDA_ERROR_DEINITIALIZED`, as the real one answers them.
 
 use crate::config::Schedule;
 use crate::driver::Driver;
@@ -15,10 +18,11 @@ use std::ffi::{c_int, c_void};
 use std::io::{IsTerminal as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// The process in which the driver was made; its children by `fork` inherit its handlers and its settings.
 static MADE_IN: AtomicU32 = AtomicU32::new(0);
+static OVER: AtomicBool = AtomicBool::new(false);
 
 unsafe extern "C" {
     /// As `atexit`, for a function that learns the exit status; from the GNU C library.
@@ -33,6 +37,11 @@ pub(crate) fn watch() {
     unsafe { on_exit(at_exit, std::ptr::null_mut()) };
 }
 
+/// Whether the driver has come to its end, and the process is about to.
+pub(crate) fn is_over() -> bool {
+    OVER.load(Ordering::Relaxed)
+}
+
 extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     let guarded = AssertUnwindSafe(|| {
         let driver = Driver::of_the_process_if_any()?;
@@ -44,6 +53,7 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     });
     // A process that is about to end has nobody to tell of a panic.
     let new = catch_unwind(guarded).unwrap_or(None);
+    OVER.store(true, Ordering::Relaxed);
     if let Some(new) = new.filter(|_| status == 0) {
         // SAFETY: the C library allows `exit` in a handler: it goes on with the handlers that are left, flushes its streams, and
         // ends with the new status.

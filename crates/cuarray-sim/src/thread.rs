@@ -1,16 +1,21 @@
 //! What belongs to one host thread: its contexts, its number, and whether it is inside a host function.
 //!
-//! The driver's manual gives every host thread a stack of contexts and a default stream of its own. Late in a thread's
-//! end, and at the process's exit, its thread-local storage is gone while some finalizer still calls; [`with`] then
-//! answers `None`, and the call ends with `CUDA_ERROR_DEINITIALIZED` instead of a crash.
+//! The driver's manual gives every host thread a stack of contexts and a default stream of its own. They are there until the very
+//! end of the thread: what other libraries keep in a thread's own storage may call the driver when it goes, and that is in no
+//! order that anybody chooses. So they are let go of by a key of the system's, whose turn comes after all destructors of the
+//! languages; in the main thread, by nobody. Where something calls later still, [`with`] answers `None`, and the call ends with
+//! `CUDA_ERROR_DEINITIALIZED`.
 
 use crate::check::Caller;
 use crate::driver::Driver;
 use cuarray_abi::{CUcontext, CUstreamCaptureMode};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::panic::catch_unwind;
+use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// One host thread.
 pub(crate) struct Thread {
@@ -49,19 +54,55 @@ fn new_number() -> u64 {
 }
 
 thread_local! {
-    static THREAD: Thread = Thread {
+    /// The thread's own, once it has called; no destructor of Rust's has to do with it.
+    static OWN: Cell<*const Thread> = const { Cell::new(ptr::null()) };
+}
+
+/// In the place of a thread that is at its end.
+const OVER: *const Thread = ptr::without_provenance(usize::MAX);
+
+/// Begins with the calling thread.
+fn begin() -> *const Thread {
+    static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
+    let thread = Box::into_raw(Box::new(Thread {
         number: new_number(),
         entered: RefCell::default(),
         in_host_function: Cell::new(false),
         capture_mode: Cell::new(cuarray_abi::CU_STREAM_CAPTURE_MODE_GLOBAL),
         caller: RefCell::default(),
         stacks: RefCell::default(),
+    }));
+    OWN.set(thread);
+    let new_key = || {
+        let mut key = 0;
+        // SAFETY: the key is written; the function is one of this library, which stays loaded.
+        (unsafe { libc::pthread_key_create(&mut key, Some(end)) } == 0).then_some(key)
     };
+    if let Some(key) = KEY.get_or_init(new_key) {
+        // SAFETY: the key is one that was made. Where there is no room for the value, the thread is never let go of.
+        unsafe { libc::pthread_setspecific(*key, thread.cast()) };
+    }
+    thread
 }
 
-/// Calls `f` with the calling thread; `None` where the thread's storage is gone already.
+/// Lets go of the calling thread, at its end.
+extern "C" fn end(thread: *mut c_void) {
+    OWN.set(OVER);
+    // What goes with the thread may be a driver that a test has entered; nothing unwinds into the system.
+    // SAFETY: the pointer is what `begin` has made, and nobody has it any more.
+    let _ = catch_unwind(|| drop(unsafe { Box::from_raw(thread.cast::<Thread>()) }));
+}
+
+/// Calls `f` with the calling thread; `None` where it is at its end.
 pub(crate) fn with<R>(f: impl FnOnce(&Thread) -> R) -> Option<R> {
-    THREAD.try_with(f).ok()
+    let mut own = OWN.get();
+    if own.is_null() {
+        own = begin();
+    } else if own == OVER {
+        return None;
+    }
+    // SAFETY: it lives until `end`, which no call of this thread's is in the middle of.
+    Some(f(unsafe { &*own }))
 }
 
 /// The call that this thread is in; `None` outside of any, and while findings are off.

@@ -7,7 +7,7 @@
 //! [1] cuMemAlloc_v2(dptr=0x7ffd0c0, bytesize=0x400) = CUDA_SUCCESS 3us from train.py:7 in load, called by numba.cuda
 //! ```
 
-use crate::driver::Call;
+use crate::site::Site;
 use cuarray_abi::*;
 use std::ffi::{c_char, c_int, c_uint};
 use std::fmt::Write as _;
@@ -91,10 +91,10 @@ impl Trace {
         symbol: &str,
         arguments: &[(&str, u64)],
         result: CUresult,
-        call: &Call<'_>,
+        thread: u64,
+        site: &Site,
         took: Duration,
     ) {
-        let Call { thread, site, .. } = call;
         let mut line = format!("[{thread}] {symbol}(");
         for (index, (name, word)) in arguments.iter().enumerate() {
             let comma = if index == 0 { "" } else { ", " };

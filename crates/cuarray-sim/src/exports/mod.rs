@@ -36,6 +36,7 @@ mod transfer;
 
 use crate::check::Caller;
 use crate::driver::{Answer, Call, Driver};
+use crate::exit;
 use crate::host_access;
 use crate::site::{self, Entry, ReturnPlace};
 use crate::thread;
@@ -46,7 +47,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Checks that an output pointer is there.
 fn present<T>(pointer: *const T) -> Answer {
@@ -147,9 +148,11 @@ fn shield<const N: usize>(
     body: impl FnOnce(&Call<'_>) -> Answer,
 ) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
-        let Some(driver) = Driver::of_this_thread() else { return CUresult::CUDA_ERROR_DEINITIALIZED };
+        let Some(driver) = Driver::of_this_thread().filter(|_| !exit::is_over()) else {
+            return too_late(export.symbol, &arguments());
+        };
         let Some((number, inside)) = thread::with(|thread| (thread.number, thread.in_host_function.get())) else {
-            return CUresult::CUDA_ERROR_DEINITIALIZED;
+            return too_late(export.symbol, &arguments());
         };
         let started = driver.trace.as_ref().map(|trace| (trace, arguments(), Instant::now()));
         driver.calls.fetch_add(1, Ordering::Relaxed);
@@ -210,11 +213,22 @@ fn shield<const N: usize>(
             }
         };
         if let Some((trace, arguments, started)) = started {
-            trace.write(export.symbol, &arguments, result, &call, started.elapsed());
+            trace.write(export.symbol, &arguments, result, number, &call.site, started.elapsed());
         }
         result
     });
     catch_unwind(guarded).unwrap_or(CUresult::CUDA_ERROR_UNKNOWN)
+}
+
+/// Answers a call that comes when the driver is over, or its thread is.
+fn too_late(symbol: &str, arguments: &[(&'static str, u64)]) -> CUresult {
+    let result = CUresult::CUDA_ERROR_DEINITIALIZED;
+    if let Some(trace) = Driver::of_the_process_if_any().and_then(|driver| driver.trace.as_ref()) {
+        // SAFETY: the call has no preconditions.
+        let thread = thread::number_of(unsafe { libc::gettid() });
+        trace.write(symbol, arguments, result, thread, &site::unknown(), Duration::ZERO);
+    }
+    result
 }
 
 /// Looks whether a call was refused for something that is wrong with the program: it names, or its thread's current context is,

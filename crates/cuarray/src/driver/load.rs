@@ -10,7 +10,7 @@
 //! have it through the same handle, and memory it handed out is mapped by it: unloading it under any of them is a
 //! crash.
 
-use super::{Driver, call};
+use super::{Driver, call, process_end};
 use crate::{Error, Result};
 use cuarray_abi::{Api, CUresult};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
@@ -154,6 +154,7 @@ fn reason(error: &libloading::Error) -> String {
 fn initialize(driver: Driver) -> Result<Driver> {
     // SAFETY: cuInit takes no pointers; its only defined flags are 0.
     unsafe { call!(driver, cuInit(0)) }?;
+    process_end::watch();
     Ok(driver)
 }
 

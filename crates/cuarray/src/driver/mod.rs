@@ -14,9 +14,12 @@
 //! code. An entry point that the driver lacks is an error of its own, unless an older call does the same. Nothing
 //! panics.
 //!
-//! **Drops.** A destructor cannot return an error. While a process ends, the driver answers
-//! `CUDA_ERROR_DEINITIALIZED`, and what belonged to a destroyed context is gone already: both are as good as success.
-//! Any other failure of a drop is kept, and [`Driver::take_drop_error`] gives the first.
+//! **Drops.** A destructor cannot return an error. What belonged to a destroyed context is gone already, and once the driver has
+//! gone, everything is: both are as good as success. Any other failure of a drop is kept, and [`Driver::take_drop_error`]
+//! gives the first.
+//!
+//! **The end.** When a process exits, the driver goes, and what is dropped later makes no call: each is answered
+//! `CUDA_ERROR_DEINITIALIZED` here.
 //!
 //! ```
 //! use cuarray::{Driver, Stream, driver::Allocation};
@@ -51,6 +54,7 @@ mod load;
 mod memory;
 mod module;
 mod pointer;
+mod process_end;
 mod relaxed;
 mod shared_pool;
 mod stream;
@@ -95,7 +99,11 @@ macro_rules! call {
         match $driver.api().$symbol {
             Some(function) => $crate::driver::check(
                 const { $crate::driver::manual_name(stringify!($symbol)) },
-                function($($argument),*),
+                if $crate::driver::process_end::has_come() {
+                    $crate::driver::CUresult::CUDA_ERROR_DEINITIALIZED
+                } else {
+                    function($($argument),*)
+                },
             ),
             None => Err($crate::Error::missing_symbol(stringify!($symbol))),
         }

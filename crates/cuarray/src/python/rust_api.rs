@@ -102,7 +102,8 @@ fn shared(py: Python<'_>) -> PyResult<NonNull<RustApi>> {
     let find = || {
         // Absent, or of a version that cannot be imported here: then there is no class that users know.
         let _ = py.import(intern!(py, "cuarray"));
-        runtime::reclaim_at_exit(wrap_pyfunction!(runtime::reclaim, py)?.as_any())?;
+        // It cannot be said to an interpreter that is ending, where nothing can be imported; arrays are made there all the same.
+        let _ = runtime::reclaim_at_exit(wrap_pyfunction!(runtime::reclaim, py)?.as_any());
         published(py).map(Published)
     };
     Ok(SHARED.get_or_try_init(py, find)?.0)

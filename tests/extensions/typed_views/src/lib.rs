@@ -2,6 +2,7 @@
 //! work enqueued on them.
 
 mod arrays;
+mod ends;
 mod views;
 
 use pyo3::prelude::*;
@@ -11,6 +12,11 @@ use pyo3::prelude::*;
 mod typed_views {
     #[pymodule_export]
     use super::arrays::{Block, drops, make, make_bfloat16, of_object, pending};
+    #[pymodule_export]
+    use super::ends::{
+        come_first_in_thread, keep_in_a_thread_that_ends, keep_in_process, keep_in_thread, let_go_at_exit,
+        work_on_and_on,
+    };
     #[pymodule_export]
     use super::views::{
         Keeper, any_rank, c_contiguous, either, element, f_contiguous, fill, fill_unordered, masked, masked_any,
