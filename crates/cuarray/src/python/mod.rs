@@ -22,6 +22,7 @@ mod dlpack;
 mod dtype;
 pub mod event;
 mod export;
+mod extensions;
 mod host;
 pub mod import;
 mod indexing;
@@ -99,5 +100,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_function(function)?;
     }
     rust_api::publish(module.py())?;
-    runtime::reclaim_at_exit(&module.getattr("reclaim")?)
+    extensions::join(module.py())?;
+    runtime::reclaim_at_exit(module.py())
 }

@@ -1,6 +1,6 @@
 //! The one driver of a Python process, loaded when something first needs it.
 
-use super::{reach, rust_api};
+use super::{extensions, reach, rust_api};
 use crate::{
     Error, Result,
     driver::{Context, Device, Driver},
@@ -86,21 +86,28 @@ pub(super) fn reclaim_what_is_done() {
 ///
 /// Nothing is freed under pending work, and dropping an array waits for nothing; so its memory may stay a while. cuarray frees
 /// it when it allocates next, when a stream or an event is synchronized, and at the end; if there is no room, it waits for it.
-/// Call this before another library needs the room.
+/// Call this before another library needs the room. What Rust extensions with cuarray have is freed too.
 ///
 /// >>> cuarray.reclaim()
 #[pyfunction]
 #[pyo3(signature = (wait=true))]
-pub(super) fn reclaim(py: Python<'_>, wait: bool) {
+pub(super) fn reclaim(py: Python<'_>, wait: bool) -> PyResult<()> {
+    reclaim_own(py, wait);
+    extensions::reclaim_others(py, wait)
+}
+
+/// `reclaim`, of this module alone.
+#[pyfunction]
+pub(super) fn reclaim_own(py: Python<'_>, wait: bool) {
     if let Some(driver) = DRIVER.get() {
         py.detach(|| driver.reclaim(wait));
         report_drops(py);
     }
 }
 
-/// Has `reclaim`, a function of this name, called when the interpreter ends.
-pub(super) fn reclaim_at_exit(reclaim: &Bound<'_, PyAny>) -> PyResult<()> {
-    reclaim.py().import("atexit")?.call_method1("register", (reclaim,))?;
+/// Has this module's `reclaim_own` called when the interpreter ends.
+pub(super) fn reclaim_at_exit(py: Python<'_>) -> PyResult<()> {
+    py.import("atexit")?.call_method1("register", (wrap_pyfunction!(reclaim_own, py)?, true))?;
     Ok(())
 }
 
@@ -115,11 +122,17 @@ pub(super) fn driver_path() -> Result<Option<String>> {
     Ok(driver()?.path().map(|path| path.to_string_lossy().into_owned()))
 }
 
-/// How many events the package keeps for its next exchange; what counts events takes these for no leak.
+/// How many events the package and Rust extensions keep for their next exchanges; what counts events takes these for no leak.
 ///
 /// >>> cuarray._core.idle_events() >= 0
 /// True
 #[pyfunction]
-pub(super) fn idle_events() -> usize {
+pub(super) fn idle_events(py: Python<'_>) -> PyResult<usize> {
+    Ok(idle_events_own() + extensions::idle_events_of_others(py)?)
+}
+
+/// `idle_events`, of this module alone.
+#[pyfunction]
+pub(super) fn idle_events_own() -> usize {
     DRIVER.get().map_or(0, Driver::idle_events)
 }

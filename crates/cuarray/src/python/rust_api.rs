@@ -19,7 +19,7 @@
 use super::{
     device_array::PyDeviceArray,
     dtype::Element,
-    export,
+    export, extensions,
     import::{self, Reading},
     memory::PyMemory,
     runtime::{self, context_of},
@@ -77,14 +77,18 @@ pub(super) fn publish(py: Python<'_>) -> PyResult<()> {
     published(py).map(|_| ())
 }
 
-/// The table in use: what the interpreter's dictionary has, or ours from now on.
-fn published(py: Python<'_>) -> PyResult<NonNull<RustApi>> {
+/// The interpreter's own dictionary.
+pub(super) fn interpreter_dict(py: Python<'_>) -> Option<Bound<'_, PyDict>> {
     // SAFETY: this thread is attached, so there is an interpreter.
     let dict = unsafe { ffi::PyInterpreterState_GetDict(ffi::PyInterpreterState_Get()) };
-    let own = NonNull::from(&OWN);
     // SAFETY: a borrowed reference, or null where there is no room for such a dictionary.
-    let Some(dict) = (unsafe { Bound::from_borrowed_ptr_or_opt(py, dict) }) else { return Ok(own) };
-    let dict = dict.cast_into::<PyDict>()?;
+    unsafe { Bound::from_borrowed_ptr_or_opt(py, dict) }?.cast_into::<PyDict>().ok()
+}
+
+/// The table in use: what the interpreter's dictionary has, or ours from now on.
+fn published(py: Python<'_>) -> PyResult<NonNull<RustApi>> {
+    let own = NonNull::from(&OWN);
+    let Some(dict) = interpreter_dict(py) else { return Ok(own) };
     let key = KEY.to_string_lossy();
     if let Some(found) = dict.get_item(&*key)? {
         let capsule = found.cast_into::<PyCapsule>()?;
@@ -103,7 +107,8 @@ fn shared(py: Python<'_>) -> PyResult<NonNull<RustApi>> {
         // Absent, or of a version that cannot be imported here: then there is no class that users know.
         let _ = py.import(intern!(py, "cuarray"));
         // It cannot be said to an interpreter that is ending, where nothing can be imported; arrays are made there all the same.
-        let _ = runtime::reclaim_at_exit(wrap_pyfunction!(runtime::reclaim, py)?.as_any());
+        let _ = runtime::reclaim_at_exit(py);
+        extensions::join(py)?;
         published(py).map(Published)
     };
     Ok(SHARED.get_or_try_init(py, find)?.0)
