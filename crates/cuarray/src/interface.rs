@@ -94,14 +94,16 @@ impl Interface {
     }
 
     /// [`Interface::new`] in a box, with a layout that is [filled](Layout::fill) in its place, for items of the type's
-    /// size; `None` where anything is wrong.
-    #[cfg(feature = "python")]
+    /// size.
+    ///
+    /// # Errors
+    /// Those of `fill`, and of [`Interface::new`].
     #[inline(always)]
-    pub(crate) fn in_place(
+    pub(crate) fn in_place<E: From<Error>>(
         data: DevicePtr,
         typestr: TypeStr,
-        fill: impl FnOnce(&mut Layout) -> Option<bool>,
-    ) -> Option<Box<Interface>> {
+        fill: impl FnOnce(&mut Layout) -> Result<Option<Range<isize>>, E>,
+    ) -> Result<Box<Interface>, E> {
         let blank = Interface {
             layout: Layout::blank(),
             data,
@@ -113,14 +115,18 @@ impl Interface {
             read_only: false,
         };
         let mut interface = Box::write(Box::new_uninit(), blank);
-        let in_c_order = fill(&mut interface.layout)?;
-        // What check_memory finds out is plain then: a layout in C order has at most isize::MAX bytes, and two numbers of 63
-        // bits add up to less than 2^64.
+        let strided = fill(&mut interface.layout)?;
+        // What check_memory finds out is plain for nearly all: a layout in C order has at most isize::MAX bytes, and two numbers of
+        // 63 bits add up to less than 2^64.
+        let fits = match strided {
+            None => data <= i64::MAX as u64,
+            Some(extent) => [extent.start, extent.end].iter().all(|end| data.checked_add_signed(*end as i64).is_some()),
+        };
         let is_number = matches!(typestr.kind(), Kind::Float | Kind::Int | Kind::UInt | Kind::Complex | Kind::Bool);
-        if !(in_c_order && is_number && data > 0 && data <= i64::MAX as u64) {
-            check_memory(data, typestr, &interface.layout).ok()?;
+        if !(fits && is_number && data > 0) {
+            check_memory(data, typestr, &interface.layout)?;
         }
-        Some(interface)
+        Ok(interface)
     }
 
     /// Of the given version. Entries that the version does not have are dropped: the stream below 3 (clause V2), and the

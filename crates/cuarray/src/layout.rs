@@ -126,36 +126,33 @@ impl Layout {
     }
 
     /// What [`Layout::fill`] begins with.
-    #[cfg(feature = "python")]
     #[inline(always)]
     pub(crate) fn blank() -> Layout {
         Layout { shape: Dims::new(), strides: Strides::new(), itemsize: 0 }
     }
 
     /// [`Layout::from_parts`] in the place of a blank one, as moving a layout costs an import more than checking it: `shape` and
-    /// `strides` append the entries. The answer is whether it is in C order, as without strides; where it is `None`, something
-    /// is wrong and the layout is of no use.
-    #[cfg(feature = "python")]
+    /// `strides` append the entries. The answer is the [extent](Layout::byte_extent), or `None` where the elements lie in C order;
+    /// after an error the layout is of no use.
     #[inline(always)]
-    pub(crate) fn fill(
+    pub(crate) fn fill<E: From<Error>>(
         &mut self,
         itemsize: usize,
-        shape: impl FnOnce(&mut Dims) -> Option<()>,
-        strides: Option<impl FnOnce(&mut Strides) -> Option<()>>,
-    ) -> Option<bool> {
+        shape: impl FnOnce(&mut Dims) -> Result<(), E>,
+        strides: Option<impl FnOnce(&mut Strides, &Dims) -> Result<(), E>>,
+    ) -> Result<Option<Range<isize>>, E> {
         shape(&mut self.shape)?;
-        self.itemsize = check_shape(&self.shape, itemsize).ok()?;
-        match strides {
-            Some(strides) => {
-                strides(&mut self.strides)?;
-                check_strides(&self.shape, &self.strides, itemsize).ok()?;
-            }
-            None => {
-                self.strides = c_strides(&self.shape, itemsize);
-                return Some(true);
-            }
+        self.itemsize = check_shape(&self.shape, itemsize)?;
+        let Some(strides) = strides else {
+            self.strides = c_strides(&self.shape, itemsize);
+            return Ok(None);
+        };
+        strides(&mut self.strides, &self.shape)?;
+        // What is in C order spans no more bytes than the shape has.
+        if self.strides.len() == self.shape.len() && is_dense(self.axes().rev(), itemsize) {
+            return Ok(None);
         }
-        Some(false)
+        Ok(Some(check_strides(&self.shape, &self.strides, itemsize)?))
     }
 
     /// The length of each dimension; empty for a 0-d array, which has one element.
@@ -356,7 +353,8 @@ fn too_big(shape: &[usize], itemsize: usize) -> Error {
     Error::entry("shape", why)
 }
 
-fn check_strides(shape: &[usize], strides: &[isize], itemsize: usize) -> Result<()> {
+/// The extent that the strides give the array, which has to be representable.
+fn check_strides(shape: &[usize], strides: &[isize], itemsize: usize) -> Result<Range<isize>> {
     if shape.len() != strides.len() {
         return Err(Error::entry(
             "strides",
@@ -369,27 +367,31 @@ fn check_strides(shape: &[usize], strides: &[isize], itemsize: usize) -> Result<
             ),
         ));
     }
-    let representable = shape.contains(&0) || {
-        let extent = shape.iter().zip(strides).try_fold((0isize, 0isize), |(low, high), (&length, &stride)| {
+    let reach = || {
+        let (mut low, mut high) = (0isize, 0isize);
+        for (&length, &stride) in shape.iter().zip(strides) {
+            if length == 0 {
+                return Some(0..0);
+            }
             let last = (length as isize - 1).checked_mul(stride)?;
-            if last < 0 { Some((low.checked_add(last)?, high)) } else { Some((low, high.checked_add(last)?)) }
-        });
-        extent.is_some_and(|(low, high)| {
-            high.checked_add(itemsize as isize).is_some_and(|end| end.checked_sub(low).is_some())
-        })
+            low = low.checked_add(last.min(0))?;
+            high = high.checked_add(last.max(0))?;
+        }
+        let end = high.checked_add(itemsize as isize)?;
+        end.checked_sub(low).map(|_| low..end)
     };
-    if !representable {
-        return Err(Error::entry(
-            "strides",
-            format!(
-                "{} reach further than {} bytes from one end of the shape {} to the other",
-                Tuple(strides),
-                isize::MAX,
-                Tuple(shape)
-            ),
-        ));
-    }
-    Ok(())
+    reach().or_else(|| shape.contains(&0).then_some(0..0)).ok_or_else(|| too_far(shape, strides))
+}
+
+#[cold]
+fn too_far(shape: &[usize], strides: &[isize]) -> Error {
+    let why = format!(
+        "{} reach further than {} bytes from one end of the shape {} to the other",
+        Tuple(strides),
+        isize::MAX,
+        Tuple(shape)
+    );
+    Error::entry("strides", why)
 }
 
 /// Numbers as Python writes a tuple: `()`, `(3,)`, `(3, 4)`.

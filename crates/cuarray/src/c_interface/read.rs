@@ -8,8 +8,8 @@ use super::{
     },
 };
 use crate::{
-    Descr, Dims, Error, Field, FieldType, Interface, Kind, Layout, MAX_RANK, Mask, NamedType, Result, StreamEntry,
-    Strides, TypeStr,
+    Descr, Dims, Error, Field, FieldType, Interface, Kind, MAX_RANK, Mask, NamedType, Result, StreamEntry, Strides,
+    TypeStr,
 };
 use std::{
     ffi::{CStr, c_char},
@@ -96,16 +96,19 @@ unsafe fn known(raw: *const RawCArray) -> Result<RawCArray> {
 /// As [`read`].
 unsafe fn interface(array: &RawCArray) -> Result<(Box<Interface>, Option<NonZeroUsize>)> {
     let typestr = typestr("typestr", &array.typestr, &array.type_name)?;
-    // SAFETY: this function's contract.
-    let shape: Dims = unsafe { lengths("shape", array.shape, array.ndim) }?;
-    let strides = (!array.strides.is_null()).then(|| {
-        // SAFETY: as above, and `lengths` has found that there are as many as dimensions.
-        let step = |axis| unsafe { array.strides.add(axis).read_unaligned() };
-        (0..shape.len()).map(|axis| step(axis) as isize).collect::<Strides>()
-    });
-    let layout = Layout::from_parts(shape, strides, typestr.itemsize())?;
-    // Boxed where it is made: an import moves it no more.
-    let mut interface = Box::write(Box::new_uninit(), Interface::new(array.data, typestr, layout)?);
+    let mut interface = Interface::in_place(array.data, typestr, |layout| {
+        // SAFETY: this function's contract.
+        let shape = |into: &mut Dims| unsafe { lengths("shape", array.shape, array.ndim, into) };
+        let strides = |into: &mut Strides, shape: &Dims| {
+            *into = Strides::repeat(0, shape.len());
+            for (axis, into) in into.iter_mut().enumerate() {
+                // SAFETY: as above, and there are as many as dimensions.
+                *into = unsafe { array.strides.add(axis).read_unaligned() } as isize;
+            }
+            Ok(())
+        };
+        layout.fill(typestr.itemsize(), shape, (!array.strides.is_null()).then_some(strides))
+    })?;
     if array.nfields != 0 || !array.fields.is_null() {
         // SAFETY: as above.
         let descr = unsafe { fields(array.fields, array.nfields, 1, &mut 0) }?;
@@ -183,7 +186,7 @@ fn memory(code: i32) -> Option<MemorySpace> {
 
 /// # Safety
 /// `lengths` is null, or points to `count` numbers if that is between 1 and [`MAX_RANK`].
-unsafe fn lengths(key: &'static str, lengths: *const i64, count: i32) -> Result<Dims> {
+unsafe fn lengths(key: &'static str, lengths: *const i64, count: i32, into: &mut Dims) -> Result<()> {
     let rank = usize::try_from(count)
         .ok()
         .filter(|rank| *rank <= MAX_RANK)
@@ -191,15 +194,15 @@ unsafe fn lengths(key: &'static str, lengths: *const i64, count: i32) -> Result<
     if lengths.is_null() && rank > 0 {
         return Err(Error::entry(key, format!("null in a cuarray of {rank} dimensions; as many lengths are expected")));
     }
-    let mut dims = Dims::new();
-    for axis in 0..rank {
+    *into = Dims::repeat(0, rank);
+    for (axis, into) in into.iter_mut().enumerate() {
         // SAFETY: there are `rank` numbers (this function's contract); nothing is assumed of how they are aligned.
         let length = unsafe { lengths.add(axis).read_unaligned() };
-        dims.push(usize::try_from(length).map_err(|_| {
+        *into = usize::try_from(length).map_err(|_| {
             Error::entry(key, format!("length {length} of dimension {axis} in a cuarray; at least 0 is expected"))
-        })?);
+        })?;
     }
-    Ok(dims)
+    Ok(())
 }
 
 /// A type string, and the name of what void is.
@@ -264,9 +267,10 @@ unsafe fn fields(table: *const CField, count: i32, depth: usize, known: &mut usi
             }
             FieldType::Struct(structure)
         };
+        let mut shape = Dims::new();
         // SAFETY: as above.
-        let (name, title, shape) =
-            unsafe { (text(field.name)?, text(field.title)?, lengths("descr", field.shape, field.ndim)?) };
+        let (name, title, ()) =
+            unsafe { (text(field.name)?, text(field.title)?, lengths("descr", field.shape, field.ndim, &mut shape)?) };
         made.push(Field { name: name.unwrap_or_default(), title, ty, shape });
     }
     Descr::new(made)

@@ -42,18 +42,16 @@ pub(crate) fn read(dtype: DLDataType) -> Result<TypeStr> {
             "the DLPack elements are vectors of {lanes} lanes; an array of the lanes, with one more dimension, is expected"
         )));
     }
-    if let Some((_, name)) = NAMED.iter().find(|(known, _)| *known == code)
-        && usize::from(bits) == name.itemsize() * 8
-    {
-        return Ok(TypeStr::named(*name));
-    }
     let kind = match code {
         INT => Kind::Int,
         UINT => Kind::UInt,
         FLOAT => Kind::Float,
         COMPLEX => Kind::Complex,
         BOOL => Kind::Bool,
-        _ => return Err(refused(dtype)),
+        _ => {
+            let named = NAMED.iter().find(|(known, name)| *known == code && usize::from(bits) == name.itemsize() * 8);
+            return named.map(|(_, name)| TypeStr::named(*name)).ok_or_else(|| refused(dtype));
+        }
     };
     if bits % 8 != 0 {
         return Err(refused(dtype));

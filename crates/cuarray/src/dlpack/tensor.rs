@@ -9,7 +9,7 @@ use super::{
     abi::{DLDevice, DLTensor},
     dtype,
 };
-use crate::{Dims, Error, Interface, Layout, MAX_RANK, Result, Strides};
+use crate::{Dims, Error, Interface, MAX_RANK, Result, Strides};
 
 /// The kinds of memory that a CUDA device reaches, and the one that it does not, as DLPack numbers them.
 pub(crate) const CPU: i32 = 1;
@@ -29,24 +29,6 @@ pub(crate) const CUDA_MANAGED: i32 = 13;
 pub(crate) unsafe fn read(tensor: &DLTensor) -> Result<Box<Interface>> {
     check_device(tensor.device)?;
     let typestr = dtype::read(tensor.dtype)?;
-    // SAFETY: this function's contract.
-    let shape = unsafe { shape(tensor) }?;
-    let rank = shape.len();
-    let mut strides = (!tensor.strides.is_null()).then(Strides::new);
-    if let Some(strides) = &mut strides {
-        for index in 0..rank {
-            // SAFETY: as above.
-            let step = unsafe { tensor.strides.add(index).read_unaligned() };
-            let bytes = isize::try_from(step).ok().and_then(|step| step.checked_mul(typestr.itemsize() as isize));
-            strides.push(bytes.ok_or_else(|| {
-                Error::entry(
-                    "strides",
-                    format!("{step} elements of {} bytes do not fit the address space", typestr.itemsize()),
-                )
-            })?);
-        }
-    }
-    let layout = Layout::from_parts(shape, strides, typestr.itemsize())?;
     let address = (tensor.data as u64).checked_add(tensor.byte_offset).ok_or_else(|| {
         Error::entry(
             "data",
@@ -58,18 +40,24 @@ pub(crate) unsafe fn read(tensor: &DLTensor) -> Result<Box<Interface>> {
     })?;
     // An offset into nothing is nothing, too.
     let address = if tensor.data.is_null() { 0 } else { address };
-    // Boxed where it is made: an import moves it no more.
-    Ok(Box::write(Box::new_uninit(), Interface::new(address, typestr, layout)?))
+    Interface::in_place(address, typestr, |layout| {
+        // SAFETY: this function's contract.
+        let shape = |into: &mut Dims| unsafe { shape(tensor, into) };
+        // SAFETY: as above; the shape has been read.
+        let steps =
+            |into: &mut Strides, shape: &Dims| unsafe { strides(tensor, shape.len(), typestr.itemsize(), into) };
+        layout.fill(typestr.itemsize(), shape, (!tensor.strides.is_null()).then_some(steps))
+    })
 }
 
-/// The lengths of a tensor's dimensions.
+/// The lengths of a tensor's dimensions, into an empty `into`.
 ///
 /// # Errors
 /// As [`read`], key `shape`.
 ///
 /// # Safety
 /// As [`read`], of `shape`.
-pub(crate) unsafe fn shape(tensor: &DLTensor) -> Result<Dims> {
+pub(crate) unsafe fn shape(tensor: &DLTensor, into: &mut Dims) -> Result<()> {
     let rank = usize::try_from(tensor.ndim).ok().filter(|rank| *rank <= MAX_RANK).ok_or_else(|| {
         Error::entry("shape", format!("a DLPack tensor of {} dimensions; 0 to {MAX_RANK} are expected", tensor.ndim))
     })?;
@@ -79,18 +67,38 @@ pub(crate) unsafe fn shape(tensor: &DLTensor) -> Result<Dims> {
             format!("null in a DLPack tensor of {rank} dimensions; as many lengths are expected"),
         ));
     }
-    let mut shape = Dims::new();
-    for index in 0..rank {
+    *into = Dims::repeat(0, rank);
+    for (index, into) in into.iter_mut().enumerate() {
         // SAFETY: there are `rank` numbers (this function's contract); nothing is assumed of how they are aligned.
         let length = unsafe { tensor.shape.add(index).read_unaligned() };
-        shape.push(usize::try_from(length).map_err(|_| {
+        *into = usize::try_from(length).map_err(|_| {
             Error::entry(
                 "shape",
                 format!("length {length} of dimension {index} in a DLPack tensor; at least 0 is expected"),
             )
-        })?);
+        })?;
     }
-    Ok(shape)
+    Ok(())
+}
+
+/// The bytes to step in each of `rank` dimensions.
+///
+/// # Errors
+/// As [`read`], key `strides`.
+///
+/// # Safety
+/// As [`read`], of `strides`, which is not null.
+unsafe fn strides(tensor: &DLTensor, rank: usize, itemsize: usize, into: &mut Strides) -> Result<()> {
+    *into = Strides::repeat(0, rank);
+    for (index, into) in into.iter_mut().enumerate() {
+        // SAFETY: this function's contract.
+        let step = unsafe { tensor.strides.add(index).read_unaligned() };
+        let bytes = isize::try_from(step).ok().and_then(|step| step.checked_mul(itemsize as isize));
+        *into = bytes.ok_or_else(|| {
+            Error::entry("strides", format!("{step} elements of {itemsize} bytes do not fit the address space"))
+        })?;
+    }
+    Ok(())
 }
 
 /// Whether a CUDA device reaches the memory.

@@ -8,7 +8,7 @@
 //! other reads the same.
 
 use super::import::{DATA, DESCR, KEYS, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
-use crate::{Axes, Interface, Kind, StreamEntry, Strides, TypeStr, Version};
+use crate::{Axes, Dims, Error, Interface, Kind, StreamEntry, Strides, TypeStr, Version};
 use pyo3::{
     ffi,
     prelude::*,
@@ -31,16 +31,27 @@ pub(super) fn interface(dict: &Bound<'_, PyDict>) -> Option<Box<Interface>> {
         return None;
     }
     let (data, read_only) = entries.data()?;
-    let mut interface = Interface::in_place(data, typestr, |layout| {
-        let strides = entries.has(STRIDES).then_some(|strides: &mut Strides| entries.integers(STRIDES, strides));
-        layout.fill(typestr.itemsize(), |shape| entries.integers(SHAPE, shape), strides)
-    })?;
+    let interface = Interface::in_place(data, typestr, |layout| {
+        let shape = |into: &mut Dims| entries.integers(SHAPE, into).ok_or(Unread);
+        let strides = |into: &mut Strides, _: &Dims| entries.integers(STRIDES, into).ok_or(Unread);
+        layout.fill(typestr.itemsize(), shape, entries.has(STRIDES).then_some(strides))
+    });
+    let mut interface = interface.ok()?;
     interface.set_read_only(read_only);
     interface.set_version(version);
     if version >= Version::V3 && entries.has(STREAM) {
         interface.set_stream(StreamEntry::try_from(i128::from(entries.integer(STREAM)?)).ok()?);
     }
     Some(interface)
+}
+
+/// What is not handled here; no sentence says why.
+struct Unread;
+
+impl From<Error> for Unread {
+    fn from(_: Error) -> Unread {
+        Unread
+    }
 }
 
 /// The values found under [`KEYS`], which the dictionary owns.
@@ -116,7 +127,7 @@ impl<'a, 'py> Entries<'a, 'py> {
     #[inline]
     fn integers<T: Copy + Default + TryFrom<i64>>(&self, index: usize, numbers: &mut Axes<T>) -> Option<()> {
         let tuple = self.values[index]?.as_ptr();
-        numbers.resize(length(tuple)? as usize, T::default());
+        *numbers = Axes::repeat(T::default(), length(tuple)? as usize);
         for (item, number) in numbers.iter_mut().enumerate() {
             // SAFETY: `tuple` is a tuple with more than `item` items.
             *number = integer(unsafe { ffi::PyTuple_GetItem(tuple, item as isize) })?.try_into().ok()?;

@@ -12,6 +12,7 @@ use super::{
 use crate::{Error, Result};
 use pyo3::{
     exceptions::PyTypeError,
+    ffi,
     prelude::*,
     types::{PyDict, PyString},
 };
@@ -123,7 +124,19 @@ impl Options {
     }
 }
 
+#[inline]
 pub(super) fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    // SAFETY: both objects exist as long as the interpreter.
+    let (no, yes) = unsafe { (ffi::Py_False(), ffi::Py_True()) };
+    if value.as_ptr() == no || value.as_ptr() == yes {
+        return Ok(value.as_ptr() == yes);
+    }
+    other_flag(name, value)
+}
+
+/// NumPy's bools are taken too.
+#[cold]
+fn other_flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     value.extract().map_err(|_| wrong_type(name, value, "bool"))
 }
 
