@@ -38,6 +38,21 @@ def test_the_release_is_called_once_when_the_last_view_goes(memory):
     assert producer.released == 1
 
 
+def test_the_release_is_called_once_without_a_view_too(memory):
+    producer = c.Producer(memory)
+    array = cuarray.as_cuda_array(producer)
+    owner = array.owner
+    assert owner is array.owner is array[1:].owner
+    del array
+    gc.collect()
+    assert producer.released == 0
+    del owner
+    assert producer.released == 1
+    unseen = c.Producer(memory)
+    cuarray.as_cuda_array(unseen)
+    assert unseen.released == 1
+
+
 def test_a_structure_without_a_release_is_fine(memory):
     producer = c.Producer(memory, null_release=True)
     assert cuarray.as_cuda_array(producer).copy_to_host().tolist() == [0, 1]

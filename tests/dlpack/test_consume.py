@@ -40,6 +40,26 @@ def test_the_deleter_is_called_once_when_the_last_view_goes(memory, legacy):
     assert producer.deleted == 1
 
 
+@pytest.mark.parametrize("looked_at", [False, True])
+def test_the_deleter_is_called_once_without_a_view_too(memory, looked_at):
+    producer = Producer(memory)
+    array = cuarray.from_dlpack(producer)
+    owner = array.owner if looked_at else None
+    del array
+    gc.collect()
+    assert producer.deleted == (not looked_at)
+    del owner
+    gc.collect()
+    assert producer.deleted == 1
+
+
+def test_the_owner_is_one_object(memory):
+    array = cuarray.from_dlpack(Producer(memory))
+    view = array[1:]
+    assert array.owner is array.owner is view.owner is view.reshape(1, -1).owner
+    assert repr(array.owner) == "<cuarray.DLPackTensor>"
+
+
 def test_a_producer_without_a_deleter_is_fine(memory):
     producer = Producer(memory, null_deleter=True)
     assert cuarray.from_dlpack(producer).copy_to_host().tolist() == [0, 1]

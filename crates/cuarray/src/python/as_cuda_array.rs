@@ -281,7 +281,7 @@ pub(super) fn again<'py>(
     let known = import::known(array.get().interface().clone(), options.element.take())?;
     if keeps_all {
         let unchanged = known == *array.get().interface();
-        let array = if unchanged { array.clone() } else { Bound::new(py, array.get().retyped(py, known))? };
+        let array = if unchanged { array.clone() } else { Bound::new(py, array.get().retyped(py, known)?)? };
         return Ok(Some(array));
     }
     // Its dictionary cannot say all that the array knows of its type.

@@ -260,7 +260,7 @@ impl PyBorrow {
         let interface = array.interface().clone().with_version(Version::V3).with_stream(entry);
         let readonly = readonly || interface.is_read_only();
         let interface = interface.with_read_only(readonly);
-        Ok(PyDeviceArray::lent(interface, array.owner(py), self.stream.clone_ref(py), loan.clone()))
+        Ok(PyDeviceArray::lent(interface, array.owner(py)?, self.stream.clone_ref(py), loan.clone()))
     }
 }
 
@@ -277,5 +277,5 @@ fn own<'py>(array: &Bound<'py, PyDeviceArray>, mut options: Options) -> Result<B
         bounds::verify(py, array.interface(), None)?;
     }
     let known = import::known(array.interface().clone(), options.element.take())?;
-    Ok(Bound::new(py, array.view_of(py, known))?)
+    Ok(Bound::new(py, array.view_of(py, known)?)?)
 }

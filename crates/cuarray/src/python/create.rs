@@ -195,14 +195,14 @@ fn copied<'py>(
     stream: Option<&Bound<'py, PyAny>>,
     device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    let source = Bound::new(py, array.share(py))?;
+    let source = Bound::new(py, array.share(py)?)?;
     filled(py, array.interface(), source.as_any(), stream, device)
 }
 
 /// `data` with `mask`.
 fn masked<'py>(data: Bound<'py, PyDeviceArray>, mask: Bound<'py, PyDeviceArray>) -> Result<Bound<'py, PyDeviceArray>> {
     let mask = ArrayMask::of_elements(mask.unbind());
-    Ok(Bound::new(data.py(), data.get().share(data.py()).with_mask(Some(mask)))?)
+    Ok(Bound::new(data.py(), data.get().share(data.py())?.with_mask(Some(mask)))?)
 }
 
 /// A new contiguous array of the shape and type of `described`, with the elements of `source`.

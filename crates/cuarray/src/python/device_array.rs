@@ -1,6 +1,7 @@
 //! `DeviceArray`: an interface, what keeps its memory alive, and its default stream.
 
 use super::{
+    array_owner::ArrayOwner,
     assign,
     borrow::Loan,
     c_interface, config,
@@ -55,7 +56,7 @@ pub struct PyDeviceArray {
     loan: Option<Arc<Loan>>,
     /// Boxed: an import moves the array several times on its way here.
     interface: Box<Interface>,
-    owner: Option<Py<PyAny>>,
+    owner: Option<ArrayOwner>,
     /// The default stream, where it is one that was given to us as an object; else the interface may name a foreign one,
     /// which the owner keeps alive (clause L4).
     stream: Option<Py<PyStream>>,
@@ -91,10 +92,14 @@ pub(super) struct Announced {
 impl PyDeviceArray {
     /// An array whose memory, and whose stream, `owner` keeps alive.
     pub(super) fn foreign(interface: impl Into<Box<Interface>>, owner: Option<Py<PyAny>>) -> PyDeviceArray {
-        let interface = interface.into();
+        PyDeviceArray::owned(interface, owner.map(ArrayOwner::from))
+    }
+
+    #[inline]
+    fn owned(interface: impl Into<Box<Interface>>, owner: Option<ArrayOwner>) -> PyDeviceArray {
         PyDeviceArray {
             loan: None,
-            interface,
+            interface: interface.into(),
             owner,
             stream: None,
             mask: None,
@@ -107,10 +112,10 @@ impl PyDeviceArray {
     /// An array whose default stream is `stream`.
     pub(super) fn with_stream(
         interface: impl Into<Box<Interface>>,
-        owner: Py<PyAny>,
+        owner: impl Into<ArrayOwner>,
         stream: Option<Py<PyStream>>,
     ) -> PyDeviceArray {
-        PyDeviceArray { stream, ..PyDeviceArray::foreign(interface, Some(owner)) }
+        PyDeviceArray { stream, ..PyDeviceArray::owned(interface, Some(owner.into())) }
     }
 
     /// An array over memory of the package's own, whose default stream is `stream`.
@@ -161,27 +166,41 @@ impl PyDeviceArray {
 
     /// Another array over the same memory, which the same owner keeps (never this array: chains of views do not grow), with
     /// the same default stream and no mask.
-    pub(super) fn view_of(&self, py: Python<'_>, interface: Interface) -> PyDeviceArray {
+    ///
+    /// # Errors
+    /// As [`PyDeviceArray::owner`].
+    pub(super) fn view_of(&self, py: Python<'_>, interface: Interface) -> PyResult<PyDeviceArray> {
         let interface = Box::new(interface);
         let stream = self.stream.as_ref().map(|stream| stream.clone_ref(py));
         let pending = OnceLock::from(self.pending().clone());
         let loan = self.loan.clone();
-        PyDeviceArray { loan, stream, pending, ..PyDeviceArray::foreign(interface, self.owner(py)) }
+        Ok(PyDeviceArray { loan, stream, pending, ..PyDeviceArray::foreign(interface, self.owner(py)?) })
     }
 
     /// The same array, mask included, with another default stream, which is what `interface` names.
-    pub(super) fn bound_to(&self, py: Python<'_>, interface: Interface, stream: Option<Py<PyStream>>) -> PyDeviceArray {
+    ///
+    /// # Errors
+    /// As [`PyDeviceArray::owner`].
+    pub(super) fn bound_to(
+        &self,
+        py: Python<'_>,
+        interface: Interface,
+        stream: Option<Py<PyStream>>,
+    ) -> PyResult<PyDeviceArray> {
         if let Some(stream) = &stream
-            && let Some(memory) = self.owner.as_ref().and_then(|owner| owner.bind(py).cast_exact::<PyMemory>().ok())
+            && let Some(memory) = self.owner.as_ref().and_then(|owner| owner.memory(py))
         {
             memory.get().used_in(&stream.get().stream);
         }
         let mask = self.mask.as_ref().map(|mask| mask.clone_ref(py));
-        PyDeviceArray { stream, mask, ..self.view_of(py, interface) }
+        Ok(PyDeviceArray { stream, mask, ..self.view_of(py, interface)? })
     }
 
     /// The same array, mask included, with its elements taken as what `interface` says.
-    pub(super) fn retyped(&self, py: Python<'_>, interface: Interface) -> PyDeviceArray {
+    ///
+    /// # Errors
+    /// As [`PyDeviceArray::owner`].
+    pub(super) fn retyped(&self, py: Python<'_>, interface: Interface) -> PyResult<PyDeviceArray> {
         self.bound_to(py, interface, self.stream.as_ref().map(|stream| stream.clone_ref(py)))
     }
 
@@ -333,7 +352,10 @@ impl PyDeviceArray {
     }
 
     /// The same memory once more, without the mask.
-    pub(super) fn share(&self, py: Python<'_>) -> PyDeviceArray {
+    ///
+    /// # Errors
+    /// As [`PyDeviceArray::owner`].
+    pub(super) fn share(&self, py: Python<'_>) -> PyResult<PyDeviceArray> {
         self.view_of(py, (*self.interface).clone())
     }
 }
@@ -493,7 +515,7 @@ impl PyDeviceArray {
             return Ok(Some(stream.clone_ref(py)));
         }
         let stream = self.default_stream()?;
-        Ok(stream.map(|stream| Py::new(py, PyStream::new(stream, self.owner(py)))).transpose()?)
+        Ok(stream.map(|stream| Py::new(py, PyStream::new(stream, self.owner(py)?))).transpose()?)
     }
 
     /// Which elements are valid, as an array of anything that has a truth value and broadcasts to this one's shape (clause
@@ -510,7 +532,7 @@ impl PyDeviceArray {
         if array.mask.is_none() {
             return Ok(slf.clone().unbind());
         }
-        Py::new(py, array.share(py))
+        Py::new(py, array.share(py)?)
     }
 
     /// A new array of the elements, with `value` (default: as `numpy.ma` has it for the type) where they are not valid.
@@ -537,8 +559,8 @@ impl PyDeviceArray {
 
     /// What keeps the memory alive; None for an array that was made without an owner.
     #[getter]
-    pub(super) fn owner(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.owner.as_ref().map(|owner| owner.clone_ref(py))
+    pub(super) fn owner(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.owner.as_ref().map(|owner| owner.object(py)).transpose()
     }
 
     /// The ordinal of the device whose memory it is (clause A1); None for a zero-size array, or memory that the driver does not know.
@@ -807,7 +829,9 @@ impl PyDeviceArray {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.owner)?;
+        if let Some(owner) = &self.owner {
+            owner.traverse(&visit)?;
+        }
         if let Some(mask) = &self.mask {
             mask.traverse(&visit)?;
         }

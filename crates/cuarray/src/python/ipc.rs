@@ -78,7 +78,7 @@ pub(super) fn handle_of(array: &PyDeviceArray, py: Python<'_>) -> Result<PyIpcHa
         ));
     }
     let interface = array.interface();
-    let owner = array.owner(py);
+    let owner = array.owner(py)?;
     let enqueued = array.ordering()?;
     let imported = owner.as_ref().and_then(|owner| owner.bind(py).cast::<PyIpcMemory>().ok().map(Bound::get));
     let place = py.detach(|| {
@@ -240,7 +240,7 @@ impl PyIpcHandle {
             let interface = self.interface(0)?.with_stream(entry(stream.as_ref())?);
             return Ok(Bound::new(
                 py,
-                PyDeviceArray::foreign(interface.clone(), None).bound_to(py, interface, stream),
+                PyDeviceArray::foreign(interface.clone(), None).bound_to(py, interface, stream)?,
             )?);
         };
         self.array(memory, stream)

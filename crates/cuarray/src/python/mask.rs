@@ -179,7 +179,7 @@ fn unpack(py: Python<'_>, source: &PyDeviceArray, array: &Layout) -> Result<Py<P
     let bytes = Interface::new(source.interface().data(), TypeStr::of::<u8>(), bytes)?
         .with_version(source.interface().version())
         .with_stream(source.interface().stream());
-    let bytes = PyDeviceArray::foreign(bytes, source.owner(py)).fetch(py, None)?;
+    let bytes = PyDeviceArray::foreign(bytes, source.owner(py)?).fetch(py, None)?;
     let numpy = host::numpy(py)?;
     let arguments = pyo3::types::PyDict::new(py);
     arguments.set_item(intern!(py, "count"), array.len())?;

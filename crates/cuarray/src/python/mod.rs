@@ -7,6 +7,7 @@
 //! printing interfaces works on any machine.
 
 mod allocate;
+mod array_owner;
 mod as_cuda_array;
 mod assign;
 pub mod borrow;
@@ -41,6 +42,7 @@ mod runtime;
 mod rust_api;
 pub mod stream;
 mod transfer;
+mod vectorcall;
 mod view;
 
 pub(crate) use rust_api::cuda_error_class;

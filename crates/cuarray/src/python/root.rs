@@ -81,5 +81,5 @@ fn view<'py>(root: &Bound<'py, PyDeviceArray>, interface: &Interface) -> PyResul
     let read_only = interface.is_read_only() || array.interface().is_read_only();
     let interface = interface.clone().with_read_only(read_only);
     let home = if its_own { array.own_stream(py) } else { None };
-    Bound::new(py, array.bound_to(py, interface, home).with_mask(None)).map(Some)
+    Bound::new(py, array.bound_to(py, interface, home)?.with_mask(None)).map(Some)
 }

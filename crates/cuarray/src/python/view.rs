@@ -23,9 +23,9 @@ pub(super) fn derive(
     at: impl Fn(&Layout) -> Result<View>,
 ) -> Result<PyDeviceArray> {
     let interface = array.interface();
-    let view = array.view_of(py, part(interface, at(interface.layout())?)?);
+    let view = array.view_of(py, part(interface, at(interface.layout())?)?)?;
     let Some(mask) = wide_mask(array, py)? else { return Ok(view) };
-    let mask = mask.view_of(py, part(mask.interface(), at(mask.interface().layout())?)?);
+    let mask = mask.view_of(py, part(mask.interface(), at(mask.interface().layout())?)?)?;
     masked(py, view, mask)
 }
 
@@ -34,7 +34,7 @@ fn wide_mask(array: &PyDeviceArray, py: Python<'_>) -> Result<Option<PyDeviceArr
     let Some(mask) = array.mask() else { return Ok(None) };
     let mask = mask.array(py)?.get();
     let wide = mask.interface().layout().broadcast_to(array.interface().shape())?;
-    Ok(Some(mask.view_of(py, part(mask.interface(), at_start(wide))?)))
+    Ok(Some(mask.view_of(py, part(mask.interface(), at_start(wide))?)?))
 }
 
 fn masked(py: Python<'_>, array: PyDeviceArray, mask: PyDeviceArray) -> Result<PyDeviceArray> {
@@ -104,12 +104,12 @@ pub(super) fn field(array: &PyDeviceArray, py: Python<'_>, name: &str) -> Result
     if let Some(descr) = descr {
         selected = selected.with_descr(descr)?;
     }
-    let view = array.view_of(py, selected);
+    let view = array.view_of(py, selected)?;
     let Some(mask) = wide_mask(array, py)? else { return Ok(view) };
     // One truth value for all places of a sub-array.
     let valid = mask.interface().layout();
     let wide = with_sub_array(valid, &vec![0; sub_array.rank()], valid.itemsize())?;
-    let mask = mask.view_of(py, part(mask.interface(), at_start(wide))?);
+    let mask = mask.view_of(py, part(mask.interface(), at_start(wide))?)?;
     masked(py, view, mask)
 }
 
@@ -157,7 +157,7 @@ fn reshaped(
     let interface = array.interface();
     let possible = interface.layout().reshape(shape, order)?;
     let reshaped_array = match (possible, copy) {
-        (Some(layout), None | Some(false)) => array.view_of(py, part(interface, at_start(layout))?),
+        (Some(layout), None | Some(false)) => array.view_of(py, part(interface, at_start(layout))?)?,
         (None, Some(false)) => {
             return Err(Error::argument(format!(
                 "no view of shape {} with strides {} has the shape {}, and copy=False forbids a copy",
@@ -176,8 +176,8 @@ fn reshaped(
             let element = Element::of_interface(interface);
             let stream = array.stream(py)?.map(|stream| stream.into_bound(py).into_any());
             let copied = create::allocate(py, MemoryKind::Device, element, packed, stream.as_ref(), array.device()?)?;
-            assign::copy(py, copied.get(), &array.share(py))?;
-            copied.get().view_of(py, part(copied.get().interface(), at_start(fit))?)
+            assign::copy(py, copied.get(), &array.share(py)?)?;
+            copied.get().view_of(py, part(copied.get().interface(), at_start(fit))?)?
         }
     };
     match wide_mask(array, py)? {
@@ -224,7 +224,7 @@ pub(super) fn view<'py>(array: &PyDeviceArray, dtype: &Bound<'py, PyAny>) -> Res
         viewed = viewed.with_descr(descr)?;
     }
     let mask = array.mask().map(|mask| mask.clone_ref(py));
-    Ok(Bound::new(py, array.view_of(py, viewed).with_mask(mask))?)
+    Ok(Bound::new(py, array.view_of(py, viewed)?.with_mask(mask))?)
 }
 
 pub(super) fn split<'py>(
@@ -253,14 +253,14 @@ pub(super) fn bind<'py>(
     let interface = array.interface().clone();
     let Some(stream) = stream else {
         py.detach(|| old.synchronize(Access::Write))?;
-        return Ok(Bound::new(py, array.bound_to(py, interface.with_stream(StreamEntry::None), None))?);
+        return Ok(Bound::new(py, array.bound_to(py, interface.with_stream(StreamEntry::None), None)?)?);
     };
     let new = stream::kept(stream)?;
     let stream = &new.get().stream;
     py.detach(|| old.before(stream, Access::Write))?;
     let entry = StreamEntry::try_from(stream.handle() as i128)?;
     let interface = interface.with_version(Version::V3).with_stream(entry);
-    Ok(Bound::new(py, array.bound_to(py, interface, Some(new.clone().unbind())))?)
+    Ok(Bound::new(py, array.bound_to(py, interface, Some(new.clone().unbind()))?)?)
 }
 
 pub(super) fn host_view<'py>(array: &PyDeviceArray, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
@@ -278,5 +278,5 @@ pub(super) fn host_view<'py>(array: &PyDeviceArray, py: Python<'py>) -> Result<B
     }
     let ordering = array.ordering()?;
     py.detach(|| ordering.synchronize(Access::Write))?;
-    HostMemory::array(py, address, interface, array.owner(py))
+    HostMemory::array(py, address, interface, array.owner(py)?)
 }

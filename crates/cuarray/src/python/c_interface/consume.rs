@@ -3,11 +3,12 @@
 //! The attribute is one of the type, so a type is asked once whether it has it, and objects of all other types, which are nearly
 //! all, pay nothing for it.
 
-use super::{PyCArray, TAKEN, UNTAKEN};
+use super::{TAKEN, UNTAKEN};
 use crate::{
     CArray, Error, Layout, Mask, Result,
     c_interface::{RawCArray, Read},
     python::{
+        array_owner::{ArrayOwner, LetGo},
         bounds, config, create,
         device_array::PyDeviceArray,
         event,
@@ -76,8 +77,7 @@ pub(in crate::python) fn import<'py>(
         Err(error) if error.is_instance_of::<PyAttributeError>(py) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let owner = Bound::new(py, PyCArray::new(take(object, &capsule)?))?;
-    array(&owner, sync, options).map(Some)
+    array(py, LetGo::new(take(object, &capsule)?), sync, options).map(Some)
 }
 
 fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>) -> Result<CArray> {
@@ -110,15 +110,15 @@ fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>) -> Result<CArray>
 }
 
 /// The array over a structure.
-fn array<'py>(owner: &Bound<'py, PyCArray>, sync: bool, options: &mut Options) -> Result<Imported<'py>> {
-    let py = owner.py();
-    let Read { mut interface, mask, event, mask_event, .. } = owner.get().read()?;
+fn array<'py>(py: Python<'py>, taken: LetGo<CArray>, sync: bool, options: &mut Options) -> Result<Imported<'py>> {
+    let Read { mut interface, mask, event, mask_event, .. } = taken.read()?;
+    let owner = ArrayOwner::from(taken);
     if options.element.is_some() {
         *interface = known(*interface, options.element.take())?;
     }
     let mask = match options.masks {
         Policy::Ignore => None,
-        Policy::Keep => mask.map(|mask| array_mask(owner, &mask, interface.layout())).transpose()?,
+        Policy::Keep => mask.map(|mask| array_mask(py, &owner, &mask, interface.layout())).transpose()?,
         Policy::Refuse if mask.is_none() => None,
         Policy::Refuse => {
             return Err(Error::unsupported("the array has a mask, and masked arrays are not taken here"));
@@ -134,11 +134,11 @@ fn array<'py>(owner: &Bound<'py, PyCArray>, sync: bool, options: &mut Options) -
             create::wait(py, mask.interface(), mask_event.map(handle))?;
         }
     }
-    let array = PyDeviceArray::foreign(interface, Some(owner.clone().into_any().unbind())).with_mask(mask);
+    let array = PyDeviceArray::with_stream(interface, owner, None).with_mask(mask);
     Ok(Imported { array: Bound::new(py, array)?, event: event.map(handle) })
 }
 
-fn array_mask(owner: &Bound<'_, PyCArray>, mask: &Mask, layout: &Layout) -> Result<ArrayMask> {
-    let source = PyDeviceArray::foreign(mask.interface().clone(), Some(owner.clone().into_any().unbind()));
-    ArrayMask::of_array(Py::new(owner.py(), source)?, layout)
+fn array_mask(py: Python<'_>, owner: &ArrayOwner, mask: &Mask, layout: &Layout) -> Result<ArrayMask> {
+    let source = PyDeviceArray::foreign(mask.interface().clone(), Some(owner.object(py)?));
+    ArrayMask::of_array(Py::new(py, source)?, layout)
 }

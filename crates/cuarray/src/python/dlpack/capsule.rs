@@ -5,8 +5,11 @@
 //! tensor has one owner at every moment, and its deleter is called once.
 
 use crate::{
-    Error, Result,
-    dlpack::abi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor, VERSION},
+    Error, Interface, Result,
+    dlpack::{
+        abi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor, READ_ONLY, VERSION},
+        tensor,
+    },
 };
 use pyo3::{ffi, prelude::*, types::PyCapsule};
 use std::{ffi::CStr, ptr::NonNull};
@@ -17,7 +20,7 @@ const VERSIONED: &CStr = c"dltensor_versioned";
 const VERSIONED_USED: &CStr = c"used_dltensor_versioned";
 
 /// A managed tensor that is ours to delete.
-pub(super) enum Managed {
+pub(in crate::python) enum Managed {
     Legacy(NonNull<DLManagedTensor>),
     Versioned(NonNull<DLManagedTensorVersioned>),
 }
@@ -76,6 +79,19 @@ impl Managed {
         let Managed::Versioned(tensor) = self else { return None };
         std::mem::forget(self);
         Some(tensor)
+    }
+
+    /// What the tensor describes, without a stream.
+    ///
+    /// # Errors
+    /// As [`tensor::read`], and of a version that is not known.
+    #[inline]
+    pub(super) fn interface(&self) -> Result<Box<Interface>> {
+        let (tensor, flags) = self.tensor()?;
+        // SAFETY: whoever hands out a tensor gives it as many lengths and strides as it has dimensions.
+        let mut interface = unsafe { tensor::read(&tensor) }?;
+        interface.set_read_only(flags & READ_ONLY != 0);
+        Ok(interface)
     }
 
     /// The tensor and its flags.

@@ -12,7 +12,6 @@
 use super::{
     capsule::Managed,
     exchange,
-    owner::PyDLPackTensor,
     produce::{self, Number},
 };
 use crate::{
@@ -22,11 +21,13 @@ use crate::{
         tensor,
     },
     python::{
+        array_owner::LetGo,
         create,
         device_array::PyDeviceArray,
         host::HostArray,
         import::{shown, type_name},
         stream::{self, PyStream},
+        vectorcall,
     },
 };
 use pyo3::{
@@ -34,7 +35,7 @@ use pyo3::{
     intern,
     prelude::*,
     sync::PyOnceLock,
-    types::PyDict,
+    types::{PyBool, PyString, PyTuple},
 };
 
 /// A DeviceArray of any object with `__dlpack__`, without copying; it keeps the tensor until the last view of it goes.
@@ -68,8 +69,7 @@ pub(in crate::python) fn from_dlpack<'py>(
         if let Some(table) = exchange::of_type(&obj.get_type())? {
             return table.import(obj);
         }
-        let tensor = PyDLPackTensor::new(Managed::take(&ask(obj, &ready, copy)?)?);
-        return adopt(py, tensor, ready);
+        return adopt(py, LetGo::new(Managed::take(&ask(obj, &ready, copy)?)?), ready);
     }
     if let Some(device) = device_of(obj)?
         && device.device_type == tensor::CPU
@@ -79,8 +79,7 @@ pub(in crate::python) fn from_dlpack<'py>(
         }
         return create::copy_of(HostArray::of(&host_array(obj)?, None)?, ready.argument().as_ref(), None);
     }
-    let tensor = PyDLPackTensor::new(Managed::take(&ask(obj, &ready, copy)?)?);
-    adopt(py, tensor, ready)
+    adopt(py, LetGo::new(Managed::take(&ask(obj, &ready, copy)?)?), ready)
 }
 
 /// Whether an object has a tensor that CUDA devices reach, as far as it says.
@@ -130,56 +129,67 @@ impl<'py> Ready<'py> {
 /// Asks an object for a capsule, in the newest way that it understands.
 fn ask<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, copy: Option<bool>) -> Result<Bound<'py, PyAny>> {
     let py = obj.py();
-    let method = obj.getattr(intern!(py, "__dlpack__")).map_err(|error| {
-        if error.is_instance_of::<PyAttributeError>(py) {
-            Error::not_an_array(format!("a {} has no __dlpack__, and is no DLPack tensor", type_name(obj)))
-        } else {
-            error.into()
+    let name = intern!(py, "__dlpack__");
+    let stream = ready.number().into_pyobject(py).map_err(PyErr::from)?;
+    let Asking { version, plain, copying, oldest } = Asking::get(py)?;
+    let answer = match copy {
+        None => vectorcall::call_method(obj, name, plain.bind(py), [&stream, version.bind(py)]),
+        Some(copy) => {
+            let copy = PyBool::new(py, copy);
+            vectorcall::call_method(obj, name, copying.bind(py), [&stream, version.bind(py), copy.as_any()])
         }
-    })?;
-    let keywords = usual(py)?.copy()?;
-    if let Some(number) = ready.number() {
-        keywords.set_item(intern!(py, "stream"), number)?;
+    };
+    let error = match answer {
+        Ok(capsule) => return Ok(capsule),
+        Err(error) => error,
+    };
+    if error.is_instance_of::<PyAttributeError>(py) && !obj.hasattr(name)? {
+        return Err(Error::not_an_array(format!("a {} has no __dlpack__, and is no DLPack tensor", type_name(obj))));
     }
-    if let Some(copy) = copy {
-        keywords.set_item(intern!(py, "copy"), copy)?;
+    // Producers from before version 1 know no other keyword than `stream`.
+    if error.is_instance_of::<PyTypeError>(py) && copy != Some(true) {
+        return Ok(vectorcall::call_method(obj, name, oldest.bind(py), [&stream])?);
     }
-    match method.call((), Some(&keywords)) {
-        Ok(capsule) => Ok(capsule),
-        // Producers from before version 1 know no other keyword than `stream`.
-        Err(error) if error.is_instance_of::<PyTypeError>(py) && copy != Some(true) => {
-            let stream = PyDict::new(py);
-            stream.set_item(intern!(py, "stream"), ready.number())?;
-            Ok(method.call((), Some(&stream))?)
-        }
-        Err(error) => Err(error.into()),
-    }
+    Err(error.into())
 }
 
-/// The keywords of nearly every call, to be copied.
-fn usual(py: Python<'_>) -> PyResult<&Bound<'_, PyDict>> {
-    static USUAL: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
-    let make = || -> PyResult<_> {
-        let keywords = PyDict::new(py);
-        keywords.set_item(intern!(py, "stream"), py.None())?;
-        keywords.set_item(intern!(py, "max_version"), (VERSION.major, VERSION.minor))?;
-        Ok(keywords.unbind())
-    };
-    Ok(USUAL.get_or_try_init(py, make)?.bind(py))
+/// What is the same in every call.
+struct Asking {
+    version: Py<PyAny>,
+    /// The keywords: of nearly every call, with `copy`, and of producers from before version 1.
+    plain: Py<PyTuple>,
+    copying: Py<PyTuple>,
+    oldest: Py<PyTuple>,
+}
+
+impl Asking {
+    fn get(py: Python<'_>) -> PyResult<&Asking> {
+        static ASKING: PyOnceLock<Asking> = PyOnceLock::new();
+        let keywords = |names: &[&str]| {
+            let names = names.iter().map(|name| PyString::intern(py, name));
+            PyTuple::new(py, names.collect::<Vec<_>>()).map(Bound::unbind)
+        };
+        ASKING.get_or_try_init(py, || {
+            Ok(Asking {
+                version: (VERSION.major, VERSION.minor).into_pyobject(py)?.into_any().unbind(),
+                plain: keywords(&["stream", "max_version"])?,
+                copying: keywords(&["stream", "max_version", "copy"])?,
+                oldest: keywords(&["stream"])?,
+            })
+        })
+    }
 }
 
 /// The array over a tensor that was taken.
-fn adopt<'py>(py: Python<'py>, tensor: PyDLPackTensor, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
-    let owner = Bound::new(py, tensor)?;
-    let mut interface = owner.get().interface()?;
+fn adopt<'py>(py: Python<'py>, tensor: LetGo<Managed>, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
+    let mut interface = tensor.interface()?;
     let (entry, stream) = match ready {
         Ready::Never => (StreamEntry::None, None),
         Ready::Default => (StreamEntry::LegacyDefault, None),
         Ready::On(stream) => (StreamEntry::try_from(stream.get().stream.handle() as i128)?, Some(stream.unbind())),
     };
     interface.set_stream(entry);
-    let array = PyDeviceArray::with_stream(interface, owner.into_any().unbind(), stream);
-    Ok(Bound::new(py, array)?)
+    Ok(Bound::new(py, PyDeviceArray::with_stream(interface, tensor, stream))?)
 }
 
 /// Where an object says that its memory is; `None` where it does not say.

@@ -5,7 +5,7 @@
 //! library like PyTorch has such a current stream for each device. An array here has its own; so what this table hands out
 //! is made ready on the legacy default stream first, and that is the stream it names.
 
-use super::{capsule::Managed, managed, owner::PyDLPackTensor};
+use super::{capsule::Managed, managed};
 use crate::{
     Dims, Error, Layout, Result, StreamEntry,
     dlpack::{
@@ -13,7 +13,7 @@ use crate::{
         dtype, tensor,
     },
     driver::MemoryKind,
-    python::{create, device_array::PyDeviceArray, dtype::Element},
+    python::{array_owner::LetGo, create, device_array::PyDeviceArray, dtype::Element},
 };
 use pyo3::{
     ffi, intern,
@@ -127,7 +127,7 @@ impl Table {
     /// An array over what `object` holds, whose default stream is the one on which its library works.
     ///
     /// # Errors
-    /// What the library raises; otherwise as [`PyDLPackTensor::interface`].
+    /// What the library raises; otherwise as [`Managed::interface`].
     pub(super) fn import<'py>(self, object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDeviceArray>> {
         let py = object.py();
         // SAFETY: the table lives as long as the process, and its version is one whose layout is ours.
@@ -146,9 +146,9 @@ impl Table {
         }
         let managed =
             NonNull::new(managed).ok_or_else(|| Error::unsupported("the exchange table answered a null tensor"))?;
-        let owner = Bound::new(py, PyDLPackTensor::new(Managed::Versioned(managed)))?;
-        let mut interface = owner.get().interface()?;
-        let device = owner.get().device()?;
+        let managed = LetGo::new(Managed::Versioned(managed));
+        let mut interface = managed.interface()?;
+        let device = managed.tensor()?.0.device;
         let mut raw = std::ptr::null_mut();
         // SAFETY: as above.
         if unsafe { stream(device.device_type, device.device_id, &mut raw) } != 0 {
@@ -160,7 +160,7 @@ impl Table {
             handle => StreamEntry::try_from(handle as i128)?,
         };
         interface.set_stream(entry);
-        Ok(Bound::new(py, PyDeviceArray::foreign(interface, Some(owner.into_any().unbind())))?)
+        Ok(Bound::new(py, PyDeviceArray::with_stream(interface, managed, None))?)
     }
 }
 
@@ -245,9 +245,9 @@ unsafe extern "C" fn to_object(tensor: *mut DLManagedTensorVersioned, out: *mut 
         let py = unsafe { Python::assume_attached() };
         let tensor =
             NonNull::new(tensor).ok_or_else(|| Error::argument("the tensor is null; one to take is expected"))?;
-        let owner = Bound::new(py, PyDLPackTensor::new(Managed::Versioned(tensor)))?;
-        let interface = owner.get().interface()?;
-        let array = Bound::new(py, PyDeviceArray::foreign(interface, Some(owner.into_any().unbind())))?;
+        let managed = LetGo::new(Managed::Versioned(tensor));
+        let interface = managed.interface()?;
+        let array = Bound::new(py, PyDeviceArray::with_stream(interface, managed, None))?;
         Ok::<_, Error>(array.into_ptr())
     });
     match made {
@@ -275,8 +275,9 @@ unsafe extern "C" fn allocate(
         Python::attach(|py| {
             // SAFETY: the contract of this function.
             let prototype = unsafe { prototype.read_unaligned() };
+            let mut shape = Dims::new();
             // SAFETY: as above; strides are not looked at.
-            let shape = unsafe { tensor::shape(&prototype) }?;
+            unsafe { tensor::shape(&prototype, &mut shape) }?;
             let array = empty(py, shape, &prototype)?;
             let managed = managed::versioned(&array, false)?;
             Ok(managed.into_versioned().map_or(std::ptr::null_mut(), NonNull::as_ptr))

@@ -10,4 +10,5 @@ mod managed;
 mod owner;
 pub(super) mod produce;
 
+pub(super) use capsule::Managed;
 pub(super) use owner::PyDLPackTensor;
