@@ -35,6 +35,22 @@ fn contexts_are_a_stack_of_their_thread() {
 }
 
 #[test]
+fn an_event_brings_its_context() {
+    let program = Program::new();
+    let (stream, event) = (program.stream(0), program.event());
+    ok!(program, cuEventRecord(event, stream));
+    let mut popped = CUcontext::NULL;
+    ok!(program, cuCtxPopCurrent_v2(&mut popped));
+    fails!(program, INVALID_CONTEXT, cuEventRecord(event, CUstream::NULL));
+    ok!(program, cuEventSynchronize(event));
+    ok!(program, cuEventQuery(event));
+    ok!(program, cuEventDestroy_v2(event));
+    fails!(program, INVALID_HANDLE, cuEventSynchronize(event));
+    ok!(program, cuCtxPushCurrent_v2(popped));
+    ok!(program, cuStreamDestroy_v2(stream));
+}
+
+#[test]
 fn a_primary_context_is_counted_and_ends_with_the_last_release() {
     let program = Program::new();
     let address = program.alloc(8);

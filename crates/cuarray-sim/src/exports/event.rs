@@ -4,6 +4,7 @@
 
 use super::transfer::submit;
 use super::*;
+use crate::driver::Guard;
 use crate::event::Event;
 use crate::graph::Action;
 use crate::schedule::Work;
@@ -69,8 +70,21 @@ pub(super) unsafe fn cuEventRecordWithFlags(
     unsafe { cuEventRecord(call, event, stream) }
 }
 
+/// Locks the driver for a call that means the context of an event, whatever is current.
+fn with_event<'a>(call: &Call<'a>, event: CUevent) -> Result<Guard<'a>, CUresult> {
+    if call.top_context().is_some_and(|current| !current.is_null()) {
+        return call.current().map(|(state, _)| state);
+    }
+    let state = call.lock();
+    let owner = state.event(event)?.context;
+    match state.context(owner)?.failed {
+        Some(failed) => Err(failed),
+        None => Ok(state),
+    }
+}
+
 pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Answer {
-    let (mut state, _) = call.current()?;
+    let mut state = with_event(call, event)?;
     state.forbid_captured(event)?;
     let event = state.event(event)?;
     let (recorded, clock) = (event.recorded, event.clock.clone());
@@ -78,7 +92,7 @@ pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Answer {
 }
 
 pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Answer {
-    let (mut state, _) = call.current()?;
+    let mut state = with_event(call, event)?;
     state.forbid_captured(event)?;
     let (recorded, clock) = (state.event(event)?.recorded, state.event(event)?.clock.clone());
     let device = state.event(event).ok().and_then(|event| state.context(event.context).ok()).map(|owner| owner.device);
@@ -92,7 +106,7 @@ pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Answ
 
 /// Who waits for it goes on waiting for the point that it meant.
 pub(super) unsafe fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Answer {
-    let (mut state, _) = call.current()?;
+    let mut state = with_event(call, event)?;
     state.events.remove(&event).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
     state.destroyed("event", event.0 as u64);
     Ok(())

@@ -1,0 +1,71 @@
+//! Both ways, with work pending on either side. No kernel of burn's runs, so nothing has to be compiled.
+
+use burn_cuda::{Cuda, CudaDevice};
+use burn_tensor::Tensor;
+use burn_tensors::{copied, lend};
+use cuarray::{CContiguous, DeviceArray, Driver, IxDyn, RawView, Stream, driver::fill};
+
+const ROWS: [[f32; 3]; 2] = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
+
+fn values<const D: usize>(tensor: &Tensor<Cuda, D>) -> Vec<f32> {
+    tensor.to_data().to_vec().unwrap()
+}
+
+#[test]
+fn a_tensor_is_an_array_where_it_lies() {
+    let (driver, device) = (Driver::load().unwrap(), CudaDevice::default());
+    let mut lent = lend(&driver, Tensor::<Cuda, 2>::from_data(ROWS, &device)).unwrap();
+    let array = lent.array();
+    assert_eq!(array.shape()[..], [2, 3]);
+    assert!(!array.interface().is_read_only());
+
+    let ours = Stream::non_blocking(&driver.default_context().unwrap()).unwrap();
+    let mut guard = array.acquire_mut(&ours).unwrap();
+    assert_eq!(guard.copy_to_host().unwrap(), ROWS.as_flattened());
+    guard.copy_from_host(&[0.0; 6]).unwrap();
+    // The second row, wherever burn has it, by work that is pending when the guard goes.
+    let row = guard.device_ptr_at(&[1, 0]).unwrap();
+    let context = ours.work_context().unwrap();
+    // SAFETY: the row has three elements, and the guard holds it in order with our stream.
+    unsafe { fill::fill_bytes(&context, row, &1.5f32.to_ne_bytes(), 3, Some(&ours)) }.unwrap();
+    guard.release().unwrap();
+    assert_eq!(values(&lent.take_back().unwrap()), [0.0, 0.0, 0.0, 1.5, 1.5, 1.5]);
+}
+
+#[test]
+fn strides_go_along() {
+    let (driver, device) = (Driver::load().unwrap(), CudaDevice::default());
+    let tensor = Tensor::<Cuda, 2>::from_data(ROWS, &device).transpose();
+    let mut lent = lend(&driver, tensor).unwrap();
+    let ours = Stream::non_blocking(&driver.default_context().unwrap()).unwrap();
+    let array = lent.array().acquire(&ours).unwrap();
+    assert_eq!(array.shape()[..], [3, 2]);
+    assert_eq!(array.copy_to_host().unwrap(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+}
+
+#[test]
+fn memory_that_tensors_share_is_read_only() {
+    let (driver, device) = (Driver::load().unwrap(), CudaDevice::default());
+    let tensor = Tensor::<Cuda, 2>::from_data(ROWS, &device);
+    let mut lent = lend(&driver, tensor.clone()).unwrap();
+    let ours = Stream::non_blocking(&driver.default_context().unwrap()).unwrap();
+    assert!(lent.array().acquire_mut(&ours).unwrap_err().is_unsupported());
+    assert_eq!(lent.array().acquire(&ours).unwrap().copy_to_host().unwrap(), ROWS.as_flattened());
+    assert_eq!(values(&tensor), ROWS.as_flattened());
+}
+
+#[test]
+fn an_array_of_anybodys_becomes_a_tensor() {
+    let (driver, device) = (Driver::load().unwrap(), CudaDevice::default());
+    let context = driver.default_context().unwrap();
+    let (theirs, ours) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());
+    let array = DeviceArray::empty::<f32>(&[2, 3], &theirs).unwrap();
+    // SAFETY: the memory has six elements, and its home is that stream.
+    unsafe { fill::fill_bytes(&context, array.interface().data(), &2.5f32.to_ne_bytes(), 6, Some(&theirs)) }.unwrap();
+    // SAFETY: the array is alive, and so is its stream.
+    let view = unsafe { RawView::new(&driver, array.interface().clone(), None) }.unwrap();
+    let view = view.typed::<f32, IxDyn, CContiguous>().unwrap();
+    let tensor = copied::<2>(&view, &device, &ours).unwrap();
+    assert_eq!((tensor.dims(), values(&tensor)), ([2, 3], vec![2.5; 6]));
+    assert!(copied::<1>(&view, &device, &ours).is_err());
+}
