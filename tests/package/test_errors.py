@@ -80,14 +80,19 @@ PROGRAMS = {
     "copy to the host": (
         "a = cuarray.to_device(numpy.zeros(4, 'u1'))",
         "a.copy_to_host()",
-        ["cuMemcpyDtoH_v2", "cuPointerGetAttributes", "cuCtxPushCurrent_v2"],
+        ["cuMemcpyDtoH_v2", "cuStreamIsCapturing", "cuCtxPushCurrent_v2", "cuCtxGetCurrent"],
+    ),
+    "copy from another library's memory": (
+        "o = cuarray.to_device([1, 2]); a = cuarray.from_cuda_array_interface(o.__cuda_array_interface__, owner=o)",
+        "a.copy_to_host()",
+        ["cuPointerGetAttributes"],
     ),
     "copy to the device": (
         "a = cuarray.device_array(4, 'u1')",
         "a.copy_to_device([1, 2, 3, 4])",
-        ["cuMemcpyHtoD_v2", "cuPointerGetAttributes"],
+        ["cuMemcpyHtoD_v2", "cuStreamIsCapturing"],
     ),
-    "to_device": ("", "cuarray.to_device([1, 2])", ["cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuPointerGetAttributes"]),
+    "to_device": ("", "cuarray.to_device([1, 2])", ["cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuStreamIsCapturing"]),
     "copy of boxes": (
         "a = cuarray.device_array((4, 4), 'u1', strides=(16, 1))",
         "a.copy_to_device(numpy.zeros((4, 4), 'u1'))",

@@ -18,6 +18,7 @@ use crate::thread;
 use crate::trace::Trace;
 use cuarray_abi::*;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
@@ -41,8 +42,6 @@ pub(crate) struct Driver {
     pub finished: Condvar,
     /// The generation of the process (see [`fork`]) in which `cuInit` succeeded; 0 before.
     initialized: AtomicU64,
-    /// How many calls were made.
-    pub calls: AtomicU64,
     /// How many calls were made of each entry point, by its place in the list.
     pub calls_of: Vec<AtomicU64>,
     /// Names that were asked for or called and that this driver does not implement, and how often.
@@ -54,6 +53,23 @@ pub(crate) struct Driver {
     pub trace: Option<Trace>,
     explained: AtomicBool,
     pub ordering_calls: OrderingCalls,
+}
+
+/// The driver that a call means. The process's own stays, so that none of its calls has to hold it.
+pub(crate) enum Meant {
+    OfTheProcess(&'static Arc<Driver>),
+    Entered(Arc<Driver>),
+}
+
+impl Deref for Meant {
+    type Target = Arc<Driver>;
+
+    fn deref(&self) -> &Arc<Driver> {
+        match self {
+            Meant::OfTheProcess(driver) => driver,
+            Meant::Entered(driver) => driver,
+        }
+    }
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -90,7 +106,6 @@ impl Driver {
             host_access_changed,
             finished: Condvar::new(),
             initialized: AtomicU64::new(0),
-            calls: AtomicU64::new(0),
             calls_of: ENTRY_POINTS.iter().map(|_| AtomicU64::new(0)).collect(),
             refused: Mutex::default(),
             chooses: AtomicBool::new(!matches!(schedule, Schedule::Lazy | Schedule::Eager)),
@@ -103,9 +118,10 @@ impl Driver {
     }
 
     /// The driver that the calling thread's calls mean; `None` where the thread is past its end.
-    pub(crate) fn of_this_thread() -> Option<Arc<Driver>> {
+    pub(crate) fn of_this_thread() -> Option<Meant> {
         let entered = thread::with(|thread| thread.entered.borrow().last().cloned())?;
-        Some(entered.unwrap_or_else(|| OF_THE_PROCESS.get_or_init(Driver::of_the_process).clone()))
+        let process = || Meant::OfTheProcess(OF_THE_PROCESS.get_or_init(Driver::of_the_process));
+        Some(entered.map_or_else(process, Meant::Entered))
     }
 
     /// The process's own driver, as its environment sets it up.
@@ -222,6 +238,11 @@ impl Driver {
         self.config.as_ref().cloned().unwrap_or_default()
     }
 
+    /// How many calls were made.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls_of.iter().map(|calls| calls.load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
+    }
+
     /// Counts a name that is not implemented.
     pub(crate) fn count_refused(&self, name: &str) {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
@@ -253,7 +274,7 @@ impl Driver {
 pub(crate) struct Call<'a> {
     pub driver: &'a Arc<Driver>,
     /// Where it came from; unknown for calls that only ask, and where nothing is looked for.
-    pub site: Arc<Site>,
+    pub site: &'a Arc<Site>,
     /// The number of the calling thread.
     pub thread: u64,
     /// Whether a null stream means the per-thread default stream.

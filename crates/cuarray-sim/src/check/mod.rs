@@ -444,7 +444,7 @@ mod tests {
     use crate::site;
 
     fn caller() -> Caller {
-        Caller { thread: 1, call: "", detail: None, launch: None, site: site::unknown() }
+        Caller { thread: 1, call: "", detail: None, launch: None, site: site::unknown().clone() }
     }
 
     /// Enqueues an operation in a stream.

@@ -483,7 +483,7 @@ mod tests {
             call: "",
             detail: None,
             launch: None,
-            site: site::unknown(),
+            site: site::unknown().clone(),
             after: Box::default(),
             accesses: OnceLock::new(),
         })

@@ -155,7 +155,6 @@ fn shield<const N: usize>(
             return too_late(export.symbol, &arguments());
         };
         let started = driver.trace.as_ref().map(|trace| (trace, arguments(), Instant::now()));
-        driver.calls.fetch_add(1, Ordering::Relaxed);
         let count = driver.calls_of[export.index].fetch_add(1, Ordering::Relaxed) + 1;
         let allowed = if export.always {
             Ok(())
@@ -167,8 +166,8 @@ fn shield<const N: usize>(
             driver.ready()
         };
         let fault = driver.fault(export.symbol, count).map_or(Ok(()), Err);
-        let site =
-            if export.located && allowed.is_ok() && driver.finds() { site::capture(entry) } else { site::unknown() };
+        let captured = (export.located && allowed.is_ok() && driver.finds()).then(|| site::capture(entry));
+        let site = captured.as_ref().unwrap_or_else(|| site::unknown());
         let call = Call { driver: &driver, site, thread: number, per_thread: export.per_thread };
         let caller = driver.finds().then(|| Caller {
             thread: number,
@@ -183,7 +182,7 @@ fn shield<const N: usize>(
             false => Ok(()),
         };
         // A call that is left out has no effect at all.
-        let left_out = driver.ordering_calls.leaves_out(export.symbol, &call.site);
+        let left_out = driver.ordering_calls.leaves_out(export.symbol, call.site);
         let body = |call: &Call<'_>| {
             if host_access::any_logged() {
                 driver.lock().take_host_accesses();
@@ -213,7 +212,7 @@ fn shield<const N: usize>(
             }
         };
         if let Some((trace, arguments, started)) = started {
-            trace.write(export.symbol, &arguments, result, number, &call.site, started.elapsed());
+            trace.write(export.symbol, &arguments, result, number, call.site, started.elapsed());
         }
         result
     });
@@ -226,7 +225,7 @@ fn too_late(symbol: &str, arguments: &[(&'static str, u64)]) -> CUresult {
     if let Some(trace) = Driver::of_the_process_if_any().and_then(|driver| driver.trace.as_ref()) {
         // SAFETY: the call has no preconditions.
         let thread = thread::number_of(unsafe { libc::gettid() });
-        trace.write(symbol, arguments, result, thread, &site::unknown(), Duration::ZERO);
+        trace.write(symbol, arguments, result, thread, site::unknown(), Duration::ZERO);
     }
     result
 }

@@ -282,7 +282,7 @@ mod tests {
 
     /// The first operation of a lane.
     fn operation(lane: u32) -> (Arc<Operation>, Clock) {
-        let (call, site, accesses) = ("cuMemsetD8Async", crate::site::unknown(), Default::default());
+        let (call, site, accesses) = ("cuMemsetD8Async", crate::site::unknown().clone(), Default::default());
         let (ordinal, thread, detail, after) = (1, 1, None, Box::default());
         (
             Arc::new(Operation { ordinal, lane, thread, call, detail, launch: None, site, after, accesses }),

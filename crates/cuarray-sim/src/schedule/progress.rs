@@ -8,7 +8,6 @@
 
 use super::Point;
 use crate::driver::{Driver, Guard};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -33,7 +32,7 @@ fn watch(driver: &Weak<Driver>) {
     loop {
         std::thread::sleep(SILENCE);
         let Some(driver) = driver.upgrade() else { return };
-        let calls = Some(driver.calls.load(Ordering::Relaxed));
+        let calls = Some(driver.calls());
         let silent = seen == calls;
         seen = calls;
         waited += 1;

@@ -10,13 +10,17 @@
 //! Driver API: [context management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html),
 //! [primary contexts](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
 
-use super::{Device, Driver, Table, call, lock, shared_pool::Idle};
+use super::{
+    Device, Driver, Table, call,
+    current::{self, Current},
+    lock,
+    shared_pool::Idle,
+};
 use crate::Result;
 use cuarray_abi::{CUcontext, CUdevice};
 use std::{
     fmt,
     hash::{Hash, Hasher},
-    marker::PhantomData,
     sync::{Arc, OnceLock, Weak},
 };
 
@@ -62,7 +66,7 @@ impl Driver {
     ///
     /// Driver API: [`cuCtxGetCurrent`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
     pub fn current_context(&self) -> Result<Option<Context>> {
-        let raw = current(self.table())?;
+        let raw = current::current(self.table())?;
         Ok((!raw.is_null()).then(|| self.borrow_context(raw)))
     }
 
@@ -161,17 +165,25 @@ impl Context {
     ///
     /// Driver API: [`cuCtxGetDevice`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
     pub fn device(&self) -> Result<Device> {
-        let raw = match self.state.device.get() {
-            Some(raw) => *raw,
-            None => {
-                let _current = self.push()?;
-                let mut raw = 0;
-                // SAFETY: the driver writes one int, which outlives the call.
-                unsafe { call!(self.driver, cuCtxGetDevice(&mut raw)) }?;
-                *self.state.device.get_or_init(|| raw)
-            }
-        };
-        Ok(Device::known(self.driver.clone(), raw))
+        Ok(Device::known(self.driver.clone(), self.ordinal()?))
+    }
+
+    /// The device's number.
+    pub(crate) fn ordinal(&self) -> Result<i32> {
+        if let Some(raw) = self.state.device.get() {
+            return Ok(*raw);
+        }
+        let _current = self.push()?;
+        let mut raw = 0;
+        // SAFETY: the driver writes one int, which outlives the call.
+        unsafe { call!(self.driver, cuCtxGetDevice(&mut raw)) }?;
+        Ok(*self.state.device.get_or_init(|| raw))
+    }
+
+    /// Whether it is current for this thread.
+    #[cfg(feature = "python")]
+    pub(crate) fn is_current(&self) -> Result<bool> {
+        Ok(current::current(self.driver.table())? == self.raw())
     }
 
     /// Makes the context current for this thread until the guard is dropped. Guards go in the reverse order of their
@@ -197,7 +209,7 @@ impl Context {
     /// Driver API: [`cuCtxPushCurrent`,
     /// `cuCtxPopCurrent`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
     pub fn push(&self) -> Result<Current<'_>> {
-        self.state.push()
+        current::push(&self.state)
     }
 
     /// Waits until all work that was enqueued in the context is done.
@@ -237,28 +249,20 @@ impl ContextState {
         })
     }
 
-    fn push(&self) -> Result<Current<'_>> {
-        let pushed = current(&self.table)? != self.raw;
-        if pushed {
-            // SAFETY: the handle is a context's that we retained or that the driver named; a destroyed one is refused.
-            unsafe { call!(self.table, cuCtxPushCurrent_v2(self.raw)) }?;
-        }
-        Ok(Current { state: self, pushed, of_this_thread: PhantomData })
+    pub(super) fn table(&self) -> &Table {
+        &self.table
     }
-}
 
-fn current(table: &Table) -> Result<CUcontext> {
-    let mut raw = CUcontext::NULL;
-    // SAFETY: the driver writes one handle, which outlives the call.
-    unsafe { call!(table, cuCtxGetCurrent(&mut raw)) }?;
-    Ok(raw)
+    pub(super) fn raw(&self) -> CUcontext {
+        self.raw
+    }
 }
 
 impl Drop for ContextState {
     fn drop(&mut self) {
         let events = self.idle_events.drain();
         if !events.is_empty() {
-            match self.push() {
+            match current::push(self) {
                 Ok(_current) => events.into_iter().for_each(|event| {
                     // SAFETY: the event came from cuEventCreate, was given back to the pool, and is in no other hands.
                     self.table.dropped(unsafe { call!(self.table, cuEventDestroy_v2(event)) });
@@ -291,46 +295,5 @@ impl Hash for Context {
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Context({:#x}{})", self.raw().0, if self.state.retained { ", retained" } else { "" })
-    }
-}
-
-/// A context is current for this thread while this lives; from [`Context::push`].
-///
-/// ```
-/// # use cuarray::Driver;
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
-/// let context = driver.device(0)?.primary_context()?;
-/// let current = context.push()?;
-/// // ... calls of the driver's own that work in the current context ...
-/// drop(current);
-/// assert!(driver.current_context()?.is_none());
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-/// # Ok::<(), cuarray::Error>(())
-/// ```
-#[must_use = "the context is popped when this is dropped"]
-pub struct Current<'a> {
-    state: &'a ContextState,
-    pushed: bool,
-    /// A thread's context stack is its own: the guard must be dropped where it was made.
-    of_this_thread: PhantomData<*const ()>,
-}
-
-impl Drop for Current<'_> {
-    fn drop(&mut self) {
-        if self.pushed {
-            let mut popped = CUcontext::NULL;
-            // SAFETY: the driver writes one handle, which outlives the call.
-            self.state.table.dropped(unsafe { call!(self.state.table, cuCtxPopCurrent_v2(&mut popped)) });
-        }
-    }
-}
-
-impl fmt::Debug for Current<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Current({:#x})", self.state.raw.0)
     }
 }

@@ -35,6 +35,12 @@ impl Driver {
         Ok(Device { driver: self.clone(), raw })
     }
 
+    /// The device whose number the driver itself has named, of an address or of a context, and so one that it has.
+    #[cfg(feature = "python")]
+    pub(crate) fn named_device(&self, ordinal: i32) -> Device {
+        Device::known(self.clone(), ordinal)
+    }
+
     /// All devices, in the order of their ordinals.
     pub fn devices(&self) -> Result<Vec<Device>> {
         (0..).take(self.device_count()?).map(|ordinal| self.device(ordinal)).collect()

@@ -42,6 +42,7 @@
 
 mod context;
 pub mod copy;
+mod current;
 mod device;
 mod event;
 mod event_pool;
@@ -50,6 +51,8 @@ mod function;
 mod idle_events;
 mod ipc;
 pub(crate) mod launch;
+#[cfg(feature = "python")]
+mod legacy;
 mod load;
 mod memory;
 mod module;
@@ -59,8 +62,9 @@ mod relaxed;
 mod shared_pool;
 mod stream;
 
-pub use context::{Context, Current};
+pub use context::Context;
 pub use cuarray_abi::{Api, CUcontext, CUdevice_attribute, CUresult, CUuuid};
+pub use current::Current;
 pub use device::Device;
 pub use event::Event;
 pub use event_pool::{EventPool, PooledEvent};

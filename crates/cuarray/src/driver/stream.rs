@@ -205,18 +205,8 @@ impl Stream {
     ///
     /// Driver API: [`cuStreamIsCapturing`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn capture_status(&self) -> Result<CaptureStatus> {
-        if self.driver().api().cuStreamIsCapturing.is_none() {
-            // The query came with captures, in CUDA 10.0: before it, nothing captures.
-            return Ok(CaptureStatus::None);
-        }
-        let mut status = CU_STREAM_CAPTURE_STATUS_NONE;
-        // SAFETY: the stream is alive by this type's invariant; the driver writes one int, which outlives the call.
-        self.in_context(|| unsafe { call!(self.driver(), cuStreamIsCapturing(self.raw(), &mut status)) })?;
-        Ok(match status {
-            CU_STREAM_CAPTURE_STATUS_NONE => CaptureStatus::None,
-            CU_STREAM_CAPTURE_STATUS_ACTIVE => CaptureStatus::Active,
-            _ => CaptureStatus::Invalidated,
-        })
+        // SAFETY: the stream is alive by this type's invariant.
+        self.in_context(|| unsafe { capture_status(self.driver(), self.raw()) })
     }
 
     /// The number of the capture that the stream takes part in, different for all captures of the process; `None` if it takes
@@ -345,10 +335,18 @@ impl Stream {
     }
 
     /// Runs `work` with the stream's context current; see the [module](self).
-    fn in_context(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
-        let context = self.work_context()?;
-        let _current = context.push()?;
-        work()
+    fn in_context<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        match self.0.context.get() {
+            Some(context) => {
+                let _current = context.push()?;
+                work()
+            }
+            None => {
+                let context = self.work_context()?;
+                let _current = context.push()?;
+                work()
+            }
+        }
     }
 
     /// Runs `work` with the stream's context current, or `context` as long as the stream's is not known.
@@ -356,6 +354,25 @@ impl Stream {
         let _current = self.0.context.get().unwrap_or(context).push()?;
         work()
     }
+}
+
+/// What [`Stream::capture_status`] asks, in the current context.
+///
+/// # Safety
+/// The stream is alive.
+pub(super) unsafe fn capture_status(driver: &Driver, raw: CUstream) -> Result<CaptureStatus> {
+    if driver.api().cuStreamIsCapturing.is_none() {
+        // The query came with captures, in CUDA 10.0: before it, nothing captures.
+        return Ok(CaptureStatus::None);
+    }
+    let mut status = CU_STREAM_CAPTURE_STATUS_NONE;
+    // SAFETY: this function's contract; the driver writes one int, which outlives the call.
+    unsafe { call!(driver, cuStreamIsCapturing(raw, &mut status)) }?;
+    Ok(match status {
+        CU_STREAM_CAPTURE_STATUS_NONE => CaptureStatus::None,
+        CU_STREAM_CAPTURE_STATUS_ACTIVE => CaptureStatus::Active,
+        _ => CaptureStatus::Invalidated,
+    })
 }
 
 impl Drop for Inner {

@@ -17,18 +17,38 @@ pub(super) fn of(stream: &Stream) -> Result<Option<u64>> {
         Ok(CaptureStatus::None) => Ok(None),
         // A driver that has captures but no numbers for them has one capture, as far as anybody can tell.
         Ok(CaptureStatus::Active) => Ok(Some(stream.capture_id()?.unwrap_or(0))),
-        Ok(CaptureStatus::Invalidated) => Err(Error::unsupported(format!(
+        spoiled => Err(unusable(stream.handle(), spoiled)),
+    }
+}
+
+/// Whether the legacy default stream of a context can be used.
+///
+/// # Errors
+/// Unsupported: not while another stream captures.
+#[cfg(feature = "python")]
+pub(super) fn of_legacy(context: &crate::driver::Context) -> Result<()> {
+    match context.legacy_capture_status() {
+        Ok(CaptureStatus::None) => Ok(()),
+        spoiled => Err(unusable(1, spoiled)),
+    }
+}
+
+/// What a stream is refused for that answered neither that it captures nor that it does not.
+#[cold]
+fn unusable(handle: usize, answer: Result<CaptureStatus>) -> Error {
+    match answer {
+        Ok(_) => Error::unsupported(format!(
             "{} is capturing a graph, and the capture has failed; end it, and capture anew",
-            name(stream)
-        ))),
+            name(handle)
+        )),
         Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) => {
-            Err(Error::unsupported(format!(
+            Error::unsupported(format!(
                 "{} cannot be used while a stream of its context that waits for it is capturing a graph; capture in a \
                  non-blocking stream, or order the work in another stream than this (nothing was done to the capture)",
-                name(stream)
-            )))
+                name(handle)
+            ))
         }
-        Err(error) => Err(error),
+        Err(error) => error,
     }
 }
 
@@ -42,16 +62,16 @@ pub(super) fn agree(first: (&Stream, Option<u64>), then: (&Stream, Option<u64>))
             return Err(Error::unsupported(format!(
                 "{} and {} are capturing two graphs, whose work nothing can order; use streams of one capture (nothing was done \
                  to the captures)",
-                name(first.0),
-                name(then.0)
+                name(first.0.handle()),
+                name(then.0.handle())
             )));
         }
     };
     Err(Error::unsupported(format!(
         "{} is capturing a graph and {} is not, so their work cannot be ordered; let both take part in the capture, or work on \
          the array before it begins, or say sync=False and order the work yourself (nothing was done to the capture)",
-        name(capturing),
-        name(running)
+        name(capturing.handle()),
+        name(running.handle())
     )))
 }
 
@@ -61,7 +81,7 @@ pub(super) fn still_pending(stream: &Stream) -> Error {
     Error::unsupported(format!(
         "{} is capturing a graph, and work on the array that was enqueued outside of it is not done; wait for that before the \
          capture begins (nothing was done to the capture)",
-        name(stream)
+        name(stream.handle())
     ))
 }
 
@@ -71,12 +91,12 @@ pub(super) fn cannot_wait(stream: &Stream) -> Error {
     Error::unsupported(format!(
         "{} is capturing a graph: its work does not run, and cannot be waited for; order yours in a stream of the capture, or \
          say sync=False (nothing was done to the capture)",
-        name(stream)
+        name(stream.handle())
     ))
 }
 
-fn name(stream: &Stream) -> String {
-    match stream.handle() {
+fn name(handle: usize) -> String {
+    match handle {
         1 => "the legacy default stream".to_owned(),
         2 => "the per-thread default stream".to_owned(),
         handle => format!("stream {handle:#x}"),

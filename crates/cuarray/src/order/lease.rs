@@ -87,6 +87,7 @@ pub(crate) fn begin<'a>(
     data: impl Iterator<Item = (&'a Ordering, Access)> + Clone,
     stream: &Stream,
 ) -> Result<Option<ThreadId>> {
+    let _remembered = stream.driver().remember_current();
     let per_thread = |stream: &Stream| stream.is_per_thread_default();
     let mut involved = per_thread(stream);
     for (index, (data_of_one, access)) in data.clone().enumerate() {
@@ -106,6 +107,7 @@ pub(crate) fn end<'a>(
     stream: &Stream,
     thread: Option<ThreadId>,
 ) -> Result<()> {
+    let _remembered = stream.driver().remember_current();
     if thread.is_some_and(|thread| thread != thread::current().id()) {
         // Clause S3's other way: nobody gets on before our work is done.
         return match stream.is_per_thread_default() {

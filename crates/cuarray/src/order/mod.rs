@@ -151,6 +151,12 @@ pub(crate) fn may_wait(stream: &Stream) -> Result<()> {
     }
 }
 
+/// The same of work in no stream, which goes to the legacy default stream of `context`.
+#[cfg(feature = "python")]
+pub(crate) fn may_wait_in_no_stream(context: &crate::driver::Context) -> Result<()> {
+    capture::of_legacy(context)
+}
+
 /// What orders work on one array's data: its home stream where it has one, and what is pending elsewhere. A clone means the
 /// same data.
 ///

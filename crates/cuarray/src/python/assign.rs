@@ -11,7 +11,7 @@ use super::{
     dtype,
     host::{self, HostArray},
     import, indexing,
-    reach::reach,
+    reach::Reached,
     rearrange::{Work, arranged},
     runtime::driver,
     transfer::{self, Side},
@@ -94,9 +94,10 @@ fn from_device(
     if dst.byte_range().is_empty() || (dst.data() == src.data() && *dst.layout() == wide) {
         return Ok(());
     }
-    target.ordered(py, stream, Access::Write, source.source_ordering()?, false, |context, on| {
+    let theirs = source.pointer(py);
+    target.ordered(py, stream, Access::Write, source.source_ordering()?, false, |context, on, ours| {
         let work = Work { context, on };
-        work.rearrange((dst.data(), dst.layout()), (src.data(), &wide))?;
+        work.rearrange((ours, dst.layout()), (theirs.find()?.reach(context, on)?, &wide))?;
         work.settle()
     })
 }
@@ -120,9 +121,9 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
         let waits = stream.is_none() && target.default_stream()?.is_none();
         let small = dst.layout().nbytes() <= BYTES_TO_BROADCAST_ON_HOST;
         if let Some(fill) = Fill::of(dst.data(), dst.layout(), bytes, &wide, waits && small)? {
-            return target.ordered(py, stream, Access::Write, None, false, |context, on| {
+            return target.ordered(py, stream, Access::Write, None, false, |context, on, ours| {
                 let work = Work { context, on };
-                work.fill(dst.data(), &fill, bytes)?;
+                work.fill(ours, &fill, bytes)?;
                 work.settle()
             });
         }
@@ -149,7 +150,7 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
     }
     // The driver has read pageable memory when the copy returns, but page-locked memory only when the copy is done.
     let wait = staged.is_none() && PointerAttributes::query(driver()?, start)?.is_some();
-    target.ordered(py, stream, Access::Write, None, wait, |context, on| {
+    target.ordered(py, stream, Access::Write, None, wait, |context, on, ours| {
         let work = Work { context, on };
         if work.is_capturing()? {
             return Err(Error::unsupported(
@@ -159,9 +160,9 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
         }
         // SAFETY: the destination is the target's, whose owner keeps it; the host array is held beyond this call, and until
         // the copy is done where the driver reads it later, by the wait above, or by the caller, as documented.
-        unsafe { transfer::copy(context, &plan, (dst.data(), Side::Device), (start, Side::Host), on) }?;
+        unsafe { transfer::copy(context, &plan, Side::Device(ours), Side::Host(start), on) }?;
         if let Some(steps) = &repetition {
-            work.double(dst.data(), steps)?;
+            work.double(ours, steps)?;
         }
         work.settle()
     })
@@ -209,14 +210,13 @@ impl Fill {
 }
 
 impl Work<'_> {
-    fn fill(&self, dst: u64, fill: &Fill, element: &[u8]) -> Result<()> {
-        let dst = reach(self.context, dst, self.on)?.address;
+    fn fill(&self, dst: Reached, fill: &Fill, element: &[u8]) -> Result<()> {
         match fill {
-            Fill::Boxes(plan) => self.fill_boxes(dst, plan, element),
+            Fill::Boxes(plan) => self.fill_boxes(dst.address, plan, element),
             Fill::Doubled(steps) => {
                 let mut done = 0;
                 while done < element.len() {
-                    let at = dst.wrapping_add(done as u64);
+                    let at = dst.address.wrapping_add(done as u64);
                     let fits = |unit: usize| at.is_multiple_of(unit as u64) && element.len() - done >= unit;
                     let unit = [4, 2].into_iter().find(|&unit| fits(unit)).unwrap_or(1);
                     // SAFETY: one element lies at `dst`, within the target, whose owner keeps it.

@@ -9,19 +9,21 @@ use super::{
     dtype,
     host::{self, HostArray},
     import,
+    reach::Reached,
     rearrange::{self, Work},
-    runtime::context_of,
+    runtime::driver,
     stream,
     transfer::{self, Side},
 };
 use crate::{
-    Error, Interface, Result, TypeStr,
+    Error, Interface, Result,
     driver::{Context, Stream},
     order::{self, Access, Lease, Ordering},
     strided_copy::CopyPlan,
 };
 use pyo3::{intern, prelude::*};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 
 impl PyDeviceArray {
     /// Copies `src` into this array; see [`PyDeviceArray::copy_to_device`].
@@ -59,8 +61,11 @@ impl PyDeviceArray {
             };
             plan = better;
         }
-        let source = &source.interface;
-        self.transfer(py, stream, &plan, (self.interface(), Side::Device), (source, Side::Host), None)
+        let source = Side::Host(source.interface.data());
+        self.ordered(py, stream, Access::Write, None, true, |context, on, ours| {
+            // SAFETY: the owner of `self` keeps its memory, and our caller the host array, also until an asynchronous copy is done.
+            unsafe { transfer::copy(context, &plan, Side::Device(ours), source, on) }
+        })
     }
 
     fn fill_from_device(&self, py: Python<'_>, src: &PyDeviceArray, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
@@ -72,35 +77,37 @@ impl PyDeviceArray {
         if CopyPlan::new(dst.layout(), src_layout)?.is_none() {
             return Ok(());
         }
-        self.ordered(py, stream, Access::Write, src.source_ordering()?, true, |context, on| {
+        let theirs = src.pointer(py);
+        self.ordered(py, stream, Access::Write, src.source_ordering()?, true, |context, on, ours| {
             let work = Work { context, on };
-            work.rearrange((dst.data(), dst.layout()), (src.interface().data(), src_layout))?;
+            work.rearrange((ours, dst.layout()), (theirs.find()?.reach(context, on)?, src_layout))?;
             work.settle()
         })
     }
 
-    /// Carries out `plan` in `stream` if one is given, else in the default stream and waiting for it, else blocking.
-    pub(super) fn transfer(
+    /// Carries out `plan`, from `offset` bytes behind this array's data pointer to a host array, in `stream` if one is given, else in the
+    /// default stream and waiting for it, else blocking.
+    fn copy_out(
         &self,
         py: Python<'_>,
         stream: Option<&Bound<'_, PyAny>>,
         plan: &CopyPlan,
-        dst: (&Interface, Side),
-        src: (&Interface, Side),
-        source: Option<Ordering>,
+        target: &Interface,
+        offset: isize,
     ) -> Result<()> {
-        let access = if dst.1 == Side::Host { Access::Read } else { Access::Write };
-        self.ordered(py, stream, access, source, true, |context, on| {
-            // SAFETY: the memory of `self` is its owner's to keep, the other side's array is held by our caller; a host
-            // array that the copy still reads after an asynchronous return is the caller's to keep, as documented.
-            unsafe { transfer::copy(context, plan, (dst.0.data(), dst.1), (src.0.data(), src.1), on) }
+        let target = Side::Host(target.data());
+        self.ordered(py, stream, Access::Read, None, true, |context, on, ours| {
+            // SAFETY: the owner of `self` keeps its memory, and our caller the host array, also until an asynchronous copy is done.
+            unsafe { transfer::copy(context, plan, target, Side::Device(ours.at(offset)), on) }
         })
     }
 
-    /// Runs `work` on this array's memory, and on that of `source` where it uses another's, without the GIL: in `stream` if one
-    /// is given, else in this array's default stream, else in the source's, else in none. It is ordered after all that is
-    /// enqueued on both, and before what comes next. Without a given stream the host waits, unless `wait` is not set and this
+    /// Runs `work` on this array's memory, which it is given, and on that of `source` where it uses another's, without the GIL: in
+    /// `stream` if one is given, else in this array's default stream, else in the source's, else in none. It is ordered after all that
+    /// is enqueued on both, and before what comes next. Without a given stream the host waits, unless `wait` is not set and this
     /// array has a default stream that remembers the work.
+    ///
+    /// The context is current for `work`, which makes driver calls and runs no code of others.
     pub(super) fn ordered(
         &self,
         py: Python<'_>,
@@ -108,30 +115,33 @@ impl PyDeviceArray {
         access: Access,
         source: Option<Ordering>,
         wait: bool,
-        work: impl FnOnce(&Context, Option<&Stream>) -> Result<()> + Send,
+        work: impl FnOnce(&Context, Option<&Stream>, Reached) -> Result<()> + Send,
     ) -> Result<()> {
         let given = stream.map(stream::argument).transpose()?;
-        let source = source.map(|source| (source, Access::Read));
-        let data: SmallVec<[(Ordering, Access); 2]> = [(self.ordering()?, access)].into_iter().chain(source).collect();
+        let mut data: SmallVec<[(Ordering, Access); 2]> = SmallVec::new();
+        data.push((self.ordering()?, access));
+        data.extend(source.map(|source| (source, Access::Read)));
+        let memory = self.pointer(py);
         py.detach(|| {
-            let context = context_of(self.interface().data())?;
-            let run = |on: Option<&Stream>| {
-                let of_stream = on.map(Stream::context).transpose()?.flatten();
-                work(of_stream.as_ref().unwrap_or(&context), on)
-            };
+            let _remembered = driver()?.remember_current();
+            let found = memory.find()?;
             let home = || data.iter().find_map(|(data, _)| data.home());
             let Some(on) = given.as_ref().or_else(home).cloned() else {
-                order::may_wait(&Stream::legacy_default(&context))?;
+                let context = found.context()?;
+                let _current = context.push()?;
+                order::may_wait_in_no_stream(&context)?;
                 data.iter().try_for_each(|(data, access)| data.synchronize(*access))?;
                 let _relaxed = context.driver().relaxed();
-                return run(None);
+                return work(&context, None, found.reach(&context, None)?);
             };
+            let context = on.context()?.map_or_else(|| found.context(), |context| Ok(Cow::Owned(context)))?;
+            let _current = context.push()?;
             let remembered = given.is_some() || (data[0].0.home().is_some() && !wait);
             if !remembered {
                 order::may_wait(&on)?;
             }
             let lease = Lease::begin(data, &on)?;
-            let done = run(Some(&on));
+            let done = found.reach(&context, Some(&on)).and_then(|reached| work(&context, Some(&on), reached));
             // Left also where the work failed, for part of it may have been enqueued.
             done.and(if remembered { lease.end() } else { lease.wait() })
         })
@@ -190,7 +200,7 @@ impl PyDeviceArray {
         if plan.boxes() > 1 && extent / BYTES_WORTH_A_CALL < plan.boxes() {
             self.gather(py, &target.array, extent, stream)?;
         } else {
-            self.transfer(py, stream, &plan, (&target.interface, Side::Host), (self.interface(), Side::Device), None)?;
+            self.copy_out(py, stream, &plan, &target.interface, 0)?;
         }
         Ok(target.array)
     }
@@ -205,12 +215,10 @@ impl PyDeviceArray {
     ) -> Result<()> {
         let layout = self.interface().layout();
         let bytes = crate::Layout::c_contiguous(&[extent], 1)?;
-        let start = self.interface().data().wrapping_add_signed(layout.byte_extent().start as i64);
-        let source = Interface::new(start, TypeStr::of::<u8>(), bytes)?;
         let numpy = host::numpy(py)?;
         let fetched = HostArray::empty((extent,).into_pyobject(py)?.as_any(), intern!(py, "u1").as_any(), "C")?;
-        if let Some(plan) = CopyPlan::new(fetched.interface.layout(), source.layout())? {
-            self.transfer(py, stream, &plan, (&fetched.interface, Side::Host), (&source, Side::Device), None)?;
+        if let Some(plan) = CopyPlan::new(fetched.interface.layout(), &bytes)? {
+            self.copy_out(py, stream, &plan, &fetched.interface, layout.byte_extent().start)?;
         }
         let view = numpy.getattr(intern!(py, "ndarray"))?.call1((
             self.shape(py)?,

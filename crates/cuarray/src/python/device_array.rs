@@ -16,6 +16,7 @@ use super::{
     ipc::{self, PyIpcHandle},
     mask::ArrayMask,
     memory::PyMemory,
+    reach::Pointer,
     runtime::{context_of, driver},
     stream::{self, PyStream},
     view,
@@ -225,6 +226,13 @@ impl PyDeviceArray {
     /// Where the memory has work that no default stream remembers.
     pub(super) fn pending(&self) -> &Arc<Pending> {
         self.pending.get_or_init(Arc::default)
+    }
+
+    /// The data pointer, and what is known of the memory without asking the driver.
+    pub(super) fn pointer<'a>(&'a self, py: Python<'a>) -> Pointer<'a> {
+        let address = self.interface.data();
+        let memory = self.owner.as_ref().and_then(|owner| owner.memory(py));
+        Pointer { address, allocated_in: memory.and_then(|memory| memory.get().context_of(address)) }
     }
 
     /// What orders work on the memory.

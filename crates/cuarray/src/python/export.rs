@@ -1,7 +1,7 @@
 //! Writing `__cuda_array_interface__` (clauses I1 to I11, N2, P3, P4).
 
 use super::config;
-use crate::{Interface, Result};
+use crate::{ByteOrder, Interface, Kind, Result, TypeStr};
 use pyo3::{
     intern,
     prelude::*,
@@ -60,7 +60,7 @@ pub(super) fn complete<'py>(py: Python<'py>, interface: &Interface) -> Result<Bo
 fn constant(py: Python<'_>, interface: &Interface) -> Result<Py<PyDict>> {
     let dict = blank(py)?.copy()?;
     dict.set_item(intern!(py, "shape"), shape(py, interface)?)?;
-    dict.set_item(intern!(py, "typestr"), interface.typestr().to_string())?;
+    dict.set_item(intern!(py, "typestr"), typestr(py, interface.typestr()))?;
     dict.set_item(intern!(py, "data"), (interface.export_data(), interface.is_read_only()))?;
     if !interface.layout().is_c_contiguous() {
         dict.set_item(intern!(py, "strides"), strides(py, interface)?)?;
@@ -80,6 +80,25 @@ fn blank(py: Python<'_>) -> Result<&Bound<'_, PyDict>> {
         Ok::<_, PyErr>(dict.unbind())
     };
     Ok(BLANK.get_or_try_init(py, make)?.bind(py))
+}
+
+/// The type as a string. Those of numbers in the machine's byte order, which nearly all arrays hold, are made once.
+fn typestr(py: Python<'_>, typestr: TypeStr) -> Bound<'_, PyString> {
+    const KINDS: [Kind; 5] = [Kind::Bool, Kind::Int, Kind::UInt, Kind::Float, Kind::Complex];
+    const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
+    static USUAL: [[PyOnceLock<Py<PyString>>; SIZES.len()]; KINDS.len()] =
+        [const { [const { PyOnceLock::new() }; SIZES.len()] }; KINDS.len()];
+    let write = || PyString::new(py, &typestr.to_string());
+    let size = typestr.itemsize();
+    let order = if size == 1 { ByteOrder::NotApplicable } else { ByteOrder::NATIVE };
+    let kind = KINDS.iter().position(|kind| *kind == typestr.kind());
+    match kind.zip(SIZES.iter().position(|usual| *usual == size)) {
+        // These kinds have no units, and so what is written of them is the order, the kind and the size.
+        Some((kind, size)) if typestr.byte_order() == order => {
+            USUAL[kind][size].get_or_init(py, || write().unbind()).bind(py).clone()
+        }
+        _ => write(),
+    }
 }
 
 /// The shape as a tuple.

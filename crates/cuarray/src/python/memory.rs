@@ -5,7 +5,7 @@ use super::runtime;
 use crate::{
     Stream,
     device_array::Held,
-    driver::MemoryKind,
+    driver::{Context, MemoryKind},
     order::{Memory, Pending},
 };
 use pyo3::prelude::*;
@@ -30,6 +30,16 @@ impl PyMemory {
     /// The work that is pending on the memory.
     pub(super) fn pending(&self) -> &Arc<Pending> {
         self.memory.pending()
+    }
+
+    /// Where it was allocated: the context of a device's memory that is the package's own, and has `address`.
+    pub(super) fn context_of(&self, address: u64) -> Option<&Context> {
+        match &*self.memory {
+            Held::Memory(memory) if memory.allocation().kind() == MemoryKind::Device => {
+                self.memory.bytes().contains(&address).then(|| memory.allocation().context())
+            }
+            _ => None,
+        }
     }
 
     /// An array over the memory has that default stream.

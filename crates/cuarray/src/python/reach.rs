@@ -9,14 +9,34 @@
 //! An address that is not known may also be one to be: memory that a graph allocates exists when the graph runs. While a stream
 //! captures, nothing is refused for that.
 
-use super::runtime::driver;
+use super::runtime::{context_by, driver};
 use crate::{
     Error, Result,
     driver::{CaptureStatus, Context, MemoryType, PointerAttributes, Stream},
 };
 use cuarray_abi::{CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, CUresult};
+use std::borrow::Cow;
+
+/// An array's data pointer.
+#[derive(Clone, Copy)]
+pub(super) struct Pointer<'a> {
+    pub(super) address: u64,
+    /// Of a device's memory that the package itself has allocated and still holds, the context: then there is nothing to ask.
+    pub(super) allocated_in: Option<&'a Context>,
+}
+
+/// What is known of the memory at an address.
+#[derive(Clone, Copy)]
+pub(super) struct Found<'a> {
+    pointer: Pointer<'a>,
+    /// The device that it is on, or that its context is of.
+    device: Option<i32>,
+    /// `None` where the driver does not know it.
+    reached: Option<Reached>,
+}
 
 /// Memory as devices see it.
+#[derive(Clone, Copy)]
 pub(super) struct Reached {
     /// Its address there.
     pub(super) address: u64,
@@ -24,22 +44,64 @@ pub(super) struct Reached {
     pub(super) device: Option<i32>,
 }
 
+impl<'a> Pointer<'a> {
+    /// # Errors
+    /// [`Error::is_unsupported`]: the driver knows the memory, and devices do not reach it.
+    pub(super) fn find(self) -> Result<Found<'a>> {
+        let Pointer { address, allocated_in } = self;
+        if let Some(context) = allocated_in {
+            let device = Some(context.ordinal()?);
+            return Ok(Found { pointer: self, device, reached: Some(Reached { address, device }) });
+        }
+        let Some(known) = known(address)? else { return Ok(Found { pointer: self, device: None, reached: None }) };
+        match of_device(&known, address) {
+            Some(reached) => {
+                let reached = Reached { address: reached, device: own_device(&known) };
+                Ok(Found { pointer: self, device: known.device_ordinal, reached: Some(reached) })
+            }
+            None => Err(unreached(address, Some(&known))),
+        }
+    }
+}
+
+impl Found<'_> {
+    /// A context of the device, as [`context_of`](super::runtime::context_of) has it.
+    pub(super) fn context(&self) -> Result<Cow<'_, Context>> {
+        match self.pointer.allocated_in {
+            Some(context) if context.is_current()? => Ok(Cow::Borrowed(context)),
+            _ => context_by(self.device).map(Cow::Owned),
+        }
+    }
+
+    /// What work in `context`, and in `stream` if it goes there, sees.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`] where devices do not reach it.
+    pub(super) fn reach(&self, context: &Context, stream: Option<&Stream>) -> Result<Reached> {
+        if let Some(reached) = self.reached {
+            return Ok(reached);
+        }
+        let captures = || Ok::<_, Error>(stream.map(Stream::capture_status).transpose()?.is_some_and(is_capturing));
+        if reaches_host_memory(context)? || captures()? {
+            return Ok(Reached { address: self.pointer.address, device: None });
+        }
+        Err(unreached(self.pointer.address, None))
+    }
+}
+
+impl Reached {
+    /// The same memory, so many bytes further on.
+    pub(super) fn at(self, offset: isize) -> Reached {
+        Reached { address: self.address.wrapping_add_signed(offset as i64), ..self }
+    }
+}
+
 /// What work in `context`, and in `stream` if it goes there, sees at `address`.
 ///
 /// # Errors
 /// [`Error::is_unsupported`] where devices do not reach it.
 pub(super) fn reach(context: &Context, address: u64, stream: Option<&Stream>) -> Result<Reached> {
-    if let Some(known) = known(address)? {
-        return match of_device(&known, address) {
-            Some(address) => Ok(Reached { address, device: own_device(&known) }),
-            None => Err(unreached(address, Some(&known))),
-        };
-    }
-    let captures = || Ok::<_, Error>(stream.map(Stream::capture_status).transpose()?.is_some_and(is_capturing));
-    if reaches_host_memory(context)? || captures()? {
-        return Ok(Reached { address, device: None });
-    }
-    Err(unreached(address, None))
+    Pointer { address, allocated_in: None }.find()?.reach(context, stream)
 }
 
 fn is_capturing(status: CaptureStatus) -> bool {

@@ -7,6 +7,7 @@
 
 use super::{
     host::{self, HostArray},
+    reach::{Reached, reach},
     transfer::{self, Side},
 };
 use crate::{
@@ -29,10 +30,10 @@ pub(super) struct Work<'a> {
 impl Work<'_> {
     /// Copies every element of `src` to its place in `dst`, which has the same shape. The two may share memory: what is copied is
     /// what was there before.
-    pub(super) fn rearrange(&self, dst: (u64, &Layout), src: (u64, &Layout)) -> Result<()> {
-        let range = |(data, layout): (u64, &Layout)| {
+    pub(super) fn rearrange(&self, dst: (Reached, &Layout), src: (Reached, &Layout)) -> Result<()> {
+        let range = |(data, layout): (Reached, &Layout)| {
             let extent = layout.byte_extent();
-            data.wrapping_add_signed(extent.start as i64)..data.wrapping_add_signed(extent.end as i64)
+            data.at(extent.start).address..data.at(extent.end).address
         };
         let (ours, theirs) = (range(dst), range(src));
         if ours.start >= theirs.end || theirs.start >= ours.end {
@@ -46,12 +47,13 @@ impl Work<'_> {
             Some(stream) => Allocation::stream_ordered(stream, packed.nbytes())?,
             None => Allocation::device(self.context, packed.nbytes())?,
         };
-        self.spread((memory.device_ptr(), &packed), (src.0, &once))?;
-        self.spread(dst, (memory.device_ptr(), &packed.broadcast_to(dst.1.shape())?))
+        let reached = reach(self.context, memory.device_ptr(), self.on)?;
+        self.spread((reached, &packed), (src.0, &once))?;
+        self.spread(dst, (reached, &packed.broadcast_to(dst.1.shape())?))
     }
 
     /// As [`Work::rearrange`], of memory that is not shared.
-    fn spread(&self, dst: (u64, &Layout), src: (u64, &Layout)) -> Result<()> {
+    fn spread(&self, dst: (Reached, &Layout), src: (Reached, &Layout)) -> Result<()> {
         let Some(plan) = CopyPlan::new(dst.1, src.1)? else { return Ok(()) };
         if plan.boxes() > 1 {
             if !dst.1.may_overlap_itself()
@@ -66,14 +68,13 @@ impl Work<'_> {
             }
         }
         // SAFETY: both layouts are within arrays that their owners keep, or within memory that our caller holds.
-        unsafe { transfer::copy(self.context, &plan, (dst.0, Side::Device), (src.0, Side::Device), self.on) }
+        unsafe { transfer::copy(self.context, &plan, Side::Device(dst.0), Side::Device(src.0), self.on) }
     }
 
-    pub(super) fn double(&self, dst: u64, steps: &Repetition) -> Result<()> {
+    pub(super) fn double(&self, dst: Reached, steps: &Repetition) -> Result<()> {
         for step in &steps.doublings {
-            let at = |offset: isize| dst.wrapping_add_signed(offset as i64);
             let Some(plan) = CopyPlan::new(&step.to.layout, &step.from.layout)? else { continue };
-            let (to, from) = ((at(step.to.offset), Side::Device), (at(step.from.offset), Side::Device));
+            let (to, from) = (Side::Device(dst.at(step.to.offset)), Side::Device(dst.at(step.from.offset)));
             // SAFETY: both parts are within the destination and do not overlap.
             unsafe { transfer::copy(self.context, &plan, to, from, self.on) }?;
         }
@@ -82,7 +83,7 @@ impl Work<'_> {
 
     /// Fetches the source in its own order, puts it into the destination's on the host, and sends it, waiting for each; `false`
     /// where `plan` is cheaper, or where nothing can be waited for.
-    fn through_host(&self, plan: &CopyPlan, dst: (u64, &Layout), src: (u64, &Layout)) -> Result<bool> {
+    fn through_host(&self, plan: &CopyPlan, dst: (Reached, &Layout), src: (Reached, &Layout)) -> Result<bool> {
         let (ours, theirs) = (dst.1.packed_in_step()?, src.1.packed_in_step()?);
         let (Some(send), Some(fetch), Some(arrange)) = (
             CopyPlan::new(dst.1, &ours.layout)?,
@@ -97,20 +98,20 @@ impl Work<'_> {
         }
         let (mut fetched, mut arranged) = (host_bytes(bytes)?, host_bytes(bytes)?);
         let first = |buffer: &mut Vec<u8>, offset: isize| {
-            (buffer.as_mut_ptr().expose_provenance().wrapping_add_signed(offset) as u64, Side::Host)
+            Side::Host(buffer.as_mut_ptr().expose_provenance().wrapping_add_signed(offset) as u64)
         };
         // SAFETY: the source is as in `spread`; the buffer holds all that the packed layout spans, and is not looked at before
         // the copy is done.
         unsafe {
             let to = first(&mut fetched, theirs.offset);
-            transfer::copy(self.context, &fetch, to, (src.0, Side::Device), self.on)?;
+            transfer::copy(self.context, &fetch, to, Side::Device(src.0), self.on)?;
         }
         self.synchronize()?;
         arrange.carry_out(&mut arranged, ours.offset, &fetched, theirs.offset);
         // SAFETY: as above, the other way; the buffer is held until the copy is done.
         unsafe {
             let from = first(&mut arranged, ours.offset);
-            transfer::copy(self.context, &send, (dst.0, Side::Device), from, self.on)?;
+            transfer::copy(self.context, &send, Side::Device(dst.0), from, self.on)?;
         }
         self.synchronize()?;
         Ok(true)
@@ -123,7 +124,7 @@ impl Work<'_> {
     fn synchronize(&self) -> Result<()> {
         match self.on {
             Some(stream) => stream.synchronize(),
-            None => Stream::legacy_default(self.context).synchronize(),
+            None => self.context.synchronize_legacy(),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{extensions, reach, rust_api};
 use crate::{
     Error, Result,
-    driver::{Context, Device, Driver},
+    driver::{Context, Driver},
 };
 use pyo3::prelude::*;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -29,13 +29,14 @@ pub(super) fn loaded() -> Option<&'static Driver> {
 /// A context of the device whose memory `pointer` is in: the current one if it is of that device, else the primary one; the
 /// default one where the driver does not know the memory (clauses I6 and A1: the pointer decides on the device).
 pub(super) fn context_of(pointer: u64) -> Result<Context> {
-    match reach::known(pointer)?.and_then(|known| known.device_ordinal) {
-        Some(ordinal) => {
-            let device = driver()?.device(ordinal)?;
-            current_of(&device)?.map_or_else(|| device.primary_context(), Ok)
-        }
-        None => driver()?.default_context(),
-    }
+    context_by(reach::known(pointer)?.and_then(|known| known.device_ordinal))
+}
+
+/// The same where it is known already which device the memory is on, or that the driver does not know it.
+pub(super) fn context_by(device: Option<i32>) -> Result<Context> {
+    let driver = driver()?;
+    let Some(ordinal) = device else { return driver.default_context() };
+    current_on(ordinal)?.map_or_else(|| driver.named_device(ordinal).primary_context(), Ok)
 }
 
 /// The context to work in on a device that somebody has named: the current one if it is of that device, else the primary one,
@@ -50,22 +51,22 @@ pub(super) fn context_on(ordinal: i32) -> Result<Context> {
     if !usize::try_from(ordinal).is_ok_and(|ordinal| ordinal < count) {
         return Err(Error::argument(format!("device is {ordinal}; an int from 0 to {} is expected", count.max(1) - 1)));
     }
-    let device = driver.device(ordinal)?;
-    if let Some(current) = current_of(&device)? {
+    if let Some(current) = current_on(ordinal)? {
         return Ok(current);
     }
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, context)) = kept.iter().find(|(known, _)| *known == ordinal) {
         return Ok(context.clone());
     }
-    let context = device.primary_context()?;
+    let context = driver.device(ordinal)?.primary_context()?;
     kept.push((ordinal, context.clone()));
     Ok(context)
 }
 
-fn current_of(device: &Device) -> Result<Option<Context>> {
+/// The current context, if it is of that device.
+fn current_on(ordinal: i32) -> Result<Option<Context>> {
     let Some(current) = driver()?.current_context()? else { return Ok(None) };
-    Ok((current.device()? == *device).then_some(current))
+    Ok((current.ordinal()? == ordinal).then_some(current))
 }
 
 /// Says what a destructor met and could not raise, as Python does for its own: through `sys.unraisablehook`.

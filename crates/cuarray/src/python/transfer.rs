@@ -1,6 +1,6 @@
 //! Copies between arrays of any layout, on the host and on devices: a [`CopyPlan`] carried out by the driver.
 
-use super::{reach::reach, runtime::context_of};
+use super::{reach::Reached, runtime::context_by};
 use crate::{
     Result,
     driver::{
@@ -13,18 +13,15 @@ use crate::{
     strided_copy::CopyPlan,
 };
 
-/// One side of a copy: whose address the data pointer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// One side of a copy: its data pointer, and whose address that is.
+#[derive(Clone, Copy)]
 pub(super) enum Side {
-    Host,
-    Device,
+    Host(u64),
+    Device(Reached),
 }
 
-/// Copies every element of the array at `src` to its place in the one at `dst`, in `stream`, or at once and waiting where there is none.
+/// Copies every element of `src` to its place in `dst`, in `stream`, or at once and waiting where there is none.
 /// From one device's memory to another's the driver is told both, so that neither has to reach the other's.
-///
-/// # Errors
-/// [`Error::is_unsupported`](crate::Error::is_unsupported) for a device side that devices do not reach.
 ///
 /// # Safety
 /// The layouts of the plan, at these data pointers, are live memory of their side for as long as the copy runs, and that of `dst` may
@@ -32,41 +29,34 @@ pub(super) enum Side {
 pub(super) unsafe fn copy(
     context: &Context,
     plan: &CopyPlan,
-    (dst, dst_side): (u64, Side),
-    (src, src_side): (u64, Side),
+    dst: Side,
+    src: Side,
     stream: Option<&Stream>,
 ) -> Result<()> {
-    let device = |address, side| match side {
-        Side::Host => Ok((address, None)),
-        Side::Device => reach(context, address, stream).map(|reached| (reached.address, reached.device)),
-    };
-    let (dst, dst_device) = device(dst, dst_side)?;
-    let (src, src_device) = device(src, src_side)?;
-    let peers = match (dst_device, src_device) {
-        (Some(to), Some(from)) if to != from => Some((context_of(dst)?, context_of(src)?)),
+    let peers = match (dst.device(), src.device()) {
+        (Some(to), Some(from)) if to != from => Some((context_by(Some(to))?, context_by(Some(from))?)),
         _ => None,
     };
-    // Pushed once, and not for each box.
-    let _current = (plan.boxes() > 1).then(|| context.push()).transpose()?;
     for (dst_offset, src_offset) in plan.starts() {
-        let dst_at = dst.wrapping_add_signed(dst_offset as i64);
-        let src_at = src.wrapping_add_signed(src_offset as i64);
+        let (dst, src) = (dst.at(dst_offset), src.at(src_offset));
         if plan.is_runs() {
             match &peers {
                 // SAFETY: the plan stays within both layouts, which the caller vouches for; each context is its side's.
-                Some((to, from)) => unsafe { copy_peer((to, dst_at), (from, src_at), plan.width, stream)? },
+                Some((to, from)) => unsafe {
+                    copy_peer((to, dst.address()), (from, src.address()), plan.width, stream)?
+                },
                 // SAFETY: as above.
-                None => unsafe { copy_run(context, (dst_at, dst_side), (src_at, src_side), plan.width, stream)? },
+                None => unsafe { copy_run(context, dst, src, plan.width, stream)? },
             }
         } else {
-            let side = |address, side, pitch: usize, height: usize| CopySide {
-                address: memory(address, side),
+            let side = |side: Side, pitch: usize, height: usize| CopySide {
+                address: side.memory(),
                 pitch,
                 slice_pitch: pitch * height,
             };
             let copy = Copy3d {
-                dst: side(dst_at, dst_side, plan.dst_pitch, plan.dst_height),
-                src: side(src_at, src_side, plan.src_pitch, plan.src_height),
+                dst: side(dst, plan.dst_pitch, plan.dst_height),
+                src: side(src, plan.src_pitch, plan.src_height),
                 width: plan.width,
                 height: plan.rows,
                 depth: plan.slices,
@@ -82,29 +72,51 @@ pub(super) unsafe fn copy(
     Ok(())
 }
 
-fn memory(address: u64, side: Side) -> CopyAddress {
-    match side {
-        Side::Host => CopyAddress::Host(std::ptr::with_exposed_provenance_mut(address as usize)),
-        Side::Device => CopyAddress::Device(address),
+impl Side {
+    fn address(self) -> u64 {
+        match self {
+            Side::Host(address) => address,
+            Side::Device(reached) => reached.address,
+        }
+    }
+
+    /// The device whose own memory it is.
+    fn device(self) -> Option<i32> {
+        match self {
+            Side::Host(_) => None,
+            Side::Device(reached) => reached.device,
+        }
+    }
+
+    fn at(self, offset: isize) -> Side {
+        match self {
+            Side::Host(address) => Side::Host(address.wrapping_add_signed(offset as i64)),
+            Side::Device(reached) => Side::Device(reached.at(offset)),
+        }
+    }
+
+    fn memory(self) -> CopyAddress {
+        match self {
+            Side::Host(address) => CopyAddress::Host(std::ptr::with_exposed_provenance_mut(address as usize)),
+            Side::Device(reached) => CopyAddress::Device(reached.address),
+        }
     }
 }
 
 /// # Safety
 /// As [`copy`], of `len` bytes at both addresses.
-unsafe fn copy_run(
-    context: &Context,
-    (dst, dst_side): (u64, Side),
-    (src, src_side): (u64, Side),
-    len: usize,
-    stream: Option<&Stream>,
-) -> Result<()> {
+unsafe fn copy_run(context: &Context, dst: Side, src: Side, len: usize, stream: Option<&Stream>) -> Result<()> {
     let host = |address: u64| std::ptr::with_exposed_provenance_mut::<u8>(address as usize);
-    match (dst_side, src_side) {
+    match (dst, src) {
         // SAFETY: by this function's contract, in this and the two arms below.
-        (Side::Device, Side::Host) => unsafe { copy_host_to_device(context, dst, host(src), len, stream) },
+        (Side::Device(dst), Side::Host(src)) => unsafe {
+            copy_host_to_device(context, dst.address, host(src), len, stream)
+        },
         // SAFETY: as above.
-        (Side::Host, _) => unsafe { copy_device_to_host(context, host(dst), src, len, stream) },
+        (Side::Host(dst), src) => unsafe { copy_device_to_host(context, host(dst), src.address(), len, stream) },
         // SAFETY: as above.
-        (Side::Device, Side::Device) => unsafe { copy_device_to_device(context, dst, src, len, stream) },
+        (Side::Device(dst), Side::Device(src)) => unsafe {
+            copy_device_to_device(context, dst.address, src.address, len, stream)
+        },
     }
 }
