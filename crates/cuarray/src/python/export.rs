@@ -8,13 +8,17 @@ use pyo3::{
     sync::PyOnceLock,
     types::{PyDict, PyInt, PyString, PyTuple},
 };
+use std::sync::OnceLock;
 
 /// What is the same in every dictionary of one array, made once and copied: tuples and numbers are expensive, copies are not.
-pub(super) struct Template(PyOnceLock<Py<PyDict>>);
+///
+/// Two threads may both make it, and one of the two dictionaries stays. To wait for each other they would have to let go of the GIL first, and
+/// every first export with them.
+pub(super) struct Template(OnceLock<Py<PyDict>>);
 
 impl Template {
     pub(super) const fn new() -> Template {
-        Template(PyOnceLock::new())
+        Template(OnceLock::new())
     }
 
     /// The dictionary of `interface`, of the version that the configuration names.
@@ -22,7 +26,14 @@ impl Template {
     /// `strides` is `None` only where the array is C-contiguous; the pointer of a zero-size array is 0 (clause I5); `stream`
     /// is never 0, and stands there only in version 3.
     pub(super) fn dictionary<'py>(&self, py: Python<'py>, interface: &Interface) -> Result<Bound<'py, PyDict>> {
-        let dict = self.0.get_or_try_init(py, || constant(py, interface))?.bind(py).copy()?;
+        let template = match self.0.get() {
+            Some(template) => template,
+            None => {
+                let made = constant(py, interface)?;
+                self.0.get_or_init(|| made)
+            }
+        };
+        let dict = template.bind(py).copy()?;
         if let Some(descr) = interface.descr() {
             dict.set_item(intern!(py, "descr"), super::descr::write(py, descr)?)?;
         }
