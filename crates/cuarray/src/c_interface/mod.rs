@@ -16,7 +16,8 @@ mod write;
 pub use abi::RawCArray;
 pub(crate) use read::Read;
 #[cfg(feature = "python")]
-pub(crate) use write::{Body, export};
+#[cfg(feature = "python")]
+pub(crate) use write::{Body, export, kept};
 
 use crate::{
     Error, Interface, Owner, Result,

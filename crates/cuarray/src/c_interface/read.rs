@@ -208,10 +208,10 @@ unsafe fn lengths(key: &'static str, lengths: *const i64, count: i32, into: &mut
 /// A type string, and the name of what void is.
 fn typestr(key: &'static str, text: &[u8; TEXT], name: &[u8; TEXT]) -> Result<TypeStr> {
     let typestr: TypeStr = inline_text(key, text)?.parse()?;
-    let name = inline_text(key, name)?;
-    if name.is_empty() {
+    if name[0] == 0 {
         return Ok(typestr);
     }
+    let name = inline_text(key, name)?;
     // A name that only a later version knows leaves what the type string says: bytes.
     let Ok(named) = name.parse::<NamedType>() else { return Ok(typestr) };
     if typestr.kind() != Kind::Void || typestr.itemsize() != named.itemsize() {

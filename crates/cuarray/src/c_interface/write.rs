@@ -66,6 +66,16 @@ pub(crate) unsafe fn export<K: Send + Sync + 'static>(
     }
 }
 
+/// What a structure of [`export`] keeps, which is released otherwise than by dropping it.
+///
+/// # Safety
+/// It was made to keep a `K`.
+#[cfg(feature = "python")]
+pub(crate) unsafe fn kept<K>(array: CArray) -> K {
+    // SAFETY: this function's contract; the owner is the box that the structure is in.
+    unsafe { Box::from_raw((*array.into_raw()).owner.cast::<Exported<K>>()).kept }
+}
+
 /// # Safety
 /// Called once, with a structure of [`export`], or with null, which is let pass.
 unsafe extern "C" fn release<K>(raw: *mut RawCArray) {
@@ -85,9 +95,9 @@ pub(super) fn of_described(described: Described, owner: Option<Owner>) -> Result
         let Described { interface, event, mask_event, device, memory } = &kept.described;
         let mask = interface.mask().map(|mask| {
             let mask = mask.interface();
-            Body::of(mask, mask.stream(), *mask_event)
+            Ok::<_, Error>(Body::of(mask)?.naming(mask.stream(), *mask_event))
         });
-        let body = Body::of(interface, interface.stream(), *event)?.at(*device, *memory);
+        let body = Body::of(interface)?.at(*device, *memory).naming(interface.stream(), *event);
         Ok(body.masked(mask.transpose()?))
     };
     // SAFETY: the interface is in `kept`, which stays where it is.
@@ -115,21 +125,19 @@ const BLANK: RawCArray = RawCArray {
     type_name: [0; TEXT],
 };
 
+// SAFETY: the pointers are to numbers and fields that stay where they are and are not written.
+unsafe impl Send for Body {}
+// SAFETY: as above.
+unsafe impl Sync for Body {}
+
 impl Body {
-    /// What an interface says, but for its mask and its stream, which is `stream`. The structure points into the interface.
-    pub(crate) fn of(interface: &Interface, stream: StreamEntry, event: Option<NonZeroUsize>) -> Result<Body> {
+    /// What an interface says, but for its mask and its stream. The structure points into the interface.
+    pub(crate) fn of(interface: &Interface) -> Result<Body> {
         let layout = interface.layout();
         let fields = interface.descr().map(Fields::of).transpose()?;
-        let stream = stream.handle().unwrap_or(0) as u64;
-        let event = event.map_or(0, NonZeroUsize::get) as u64;
-        let flag = |is, flag| if is { flag } else { 0 };
         let raw = RawCArray {
-            flags: flag(interface.is_read_only(), READ_ONLY)
-                | flag(stream != 0, HAS_STREAM)
-                | flag(event != 0, HAS_EVENT),
+            flags: if interface.is_read_only() { READ_ONLY } else { 0 },
             data: interface.export_data(),
-            stream,
-            event,
             shape: layout.shape().as_ptr().cast(),
             strides: if layout.is_c_contiguous() { null() } else { layout.strides().as_ptr().cast() },
             fields: fields.as_ref().map_or(null(), |fields| fields.fields.as_ptr()),
@@ -141,6 +149,21 @@ impl Body {
         };
         let extras = fields.map(|fields| Box::new(Extras { _fields: Some(fields), _mask: None }));
         Ok(Body { raw, extras })
+    }
+
+    /// With what the consumer is to wait for.
+    pub(crate) fn naming(mut self, stream: StreamEntry, event: Option<NonZeroUsize>) -> Body {
+        let flag = |is, flag| if is { flag } else { 0 };
+        self.raw.stream = stream.handle().unwrap_or(0) as u64;
+        self.raw.event = event.map_or(0, NonZeroUsize::get) as u64;
+        self.raw.flags |= flag(self.raw.stream != 0, HAS_STREAM) | flag(self.raw.event != 0, HAS_EVENT);
+        self
+    }
+
+    /// The same once more, which is to be used no longer than this lives.
+    #[cfg(feature = "python")]
+    pub(crate) fn again(&self) -> Body {
+        Body { raw: RawCArray { release: None, ..self.raw }, extras: None }
     }
 
     /// In that memory of that device.

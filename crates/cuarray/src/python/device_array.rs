@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     DeviceArray, Error, Interface, Result, StreamEntry,
-    c_interface::MemorySpace,
+    c_interface::{Body, MemorySpace},
     dlpack::{abi::DLTensor, tensor::Prepared},
     driver::{MemoryType, PointerAttributes, Stream},
     layout::Tuple,
@@ -73,6 +73,7 @@ pub struct PyDeviceArray {
 struct Exchanged {
     place: OnceLock<Place>,
     tensor: OnceLock<Prepared>,
+    structure: OnceLock<Body>,
 }
 
 /// Where memory is.
@@ -322,6 +323,21 @@ impl PyDeviceArray {
     pub(super) fn prepared_tensor(&self) -> Option<DLTensor> {
         let prepared = self.exchanged.get()?.tensor.get()?;
         self.check_loan().is_ok().then(|| prepared.tensor())
+    }
+
+    /// The array as a structure of C that names no stream and keeps nothing; what it points to lives as long as the array.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`]: a field's name cannot be said in C.
+    pub(super) fn structure(&self) -> Result<Body> {
+        if let Some(ready) = self.exchanged.get().and_then(|exchanged| exchanged.structure.get()) {
+            return Ok(ready.again());
+        }
+        let body = Body::of(&self.interface)?;
+        // Where the driver does not say where the memory is, it is asked again the next time.
+        let Some(place) = self.place()? else { return Ok(body) };
+        let body = body.at(place.device, Some(place.space));
+        Ok(self.exchanged().structure.get_or_init(|| body).again())
     }
 
     /// Whether work that comes next in the legacy default stream comes after all work on the array by itself.

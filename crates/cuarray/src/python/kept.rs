@@ -4,7 +4,7 @@
 //! so letting go of it attaches first; where there is no interpreter any more, there is nothing to let go of.
 
 use super::device_array::PyDeviceArray;
-use pyo3::prelude::*;
+use pyo3::{ffi, prelude::*};
 use std::mem::ManuallyDrop;
 
 /// A reference to an array that may be dropped anywhere.
@@ -13,6 +13,13 @@ pub(super) struct KeptArray(ManuallyDrop<Py<PyDeviceArray>>);
 impl KeptArray {
     pub(super) fn new(array: &Bound<'_, PyDeviceArray>) -> KeptArray {
         KeptArray(ManuallyDrop::new(array.clone().unbind()))
+    }
+
+    /// Drops it where the thread is attached, though PyO3 has not counted that: to attach once more takes longer than the rest.
+    pub(super) fn let_go(self, _: Python<'_>) {
+        let array = ManuallyDrop::new(self);
+        // SAFETY: the reference is ours, and given up here, once.
+        unsafe { ffi::Py_DECREF(array.0.as_ptr()) };
     }
 
     pub(super) fn array(&self) -> &PyDeviceArray {

@@ -91,7 +91,9 @@ fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>) -> Result<CArray>
     // SAFETY: `capsule` is a capsule; its pointer is asked for only by the name that it has, and is then ours, as the new name says,
     // which lives forever.
     unsafe {
-        if ffi::PyCapsule_IsValid(capsule.as_ptr(), UNTAKEN.as_ptr()) == 0 {
+        let raw = ffi::PyCapsule_GetPointer(capsule.as_ptr(), UNTAKEN.as_ptr()).cast::<RawCArray>();
+        if raw.is_null() {
+            ffi::PyErr_Clear();
             let taken = ffi::PyCapsule_IsValid(capsule.as_ptr(), TAKEN.as_ptr()) != 0;
             return Err(match taken {
                 true => Error::argument(format!(
@@ -101,7 +103,6 @@ fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>) -> Result<CArray>
                 false => wrong("a PyCapsule of another name".to_owned()),
             });
         }
-        let raw = ffi::PyCapsule_GetPointer(capsule.as_ptr(), UNTAKEN.as_ptr()).cast::<RawCArray>();
         if ffi::PyCapsule_SetName(capsule.as_ptr(), TAKEN.as_ptr()) != 0 {
             return Err(PyErr::fetch(capsule.py()).into());
         }

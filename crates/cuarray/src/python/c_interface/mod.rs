@@ -12,6 +12,6 @@ pub(super) use owner::PyCArray;
 use std::ffi::CStr;
 
 /// The name of a capsule whose structure is there for the taking.
-const UNTAKEN: &CStr = c"cuda_array_c_interface";
+static UNTAKEN: &CStr = c"cuda_array_c_interface";
 /// The name of a capsule whose structure somebody else releases.
-const TAKEN: &CStr = c"used_cuda_array_c_interface";
+static TAKEN: &CStr = c"used_cuda_array_c_interface";

@@ -3,7 +3,7 @@
 use super::UNTAKEN;
 use crate::{
     CArray, Result, StreamEntry,
-    c_interface::{Body, RawCArray, export},
+    c_interface::{Body, RawCArray, export, kept},
     python::{
         device_array::{Announced, PyDeviceArray},
         kept::KeptArray,
@@ -36,12 +36,7 @@ pub(in crate::python) fn structure(array: &Bound<'_, PyDeviceArray>) -> Result<C
 
 fn body(array: &PyDeviceArray, py: Python<'_>) -> Result<Body> {
     let Announced { stream, event } = array.announced(py)?;
-    let place = array.place()?;
-    let body = Body::of(array.interface(), stream.unwrap_or(StreamEntry::None), event)?;
-    Ok(match place {
-        Some(place) => body.at(place.device, Some(place.space)),
-        None => body,
-    })
+    Ok(array.structure()?.naming(stream.unwrap_or(StreamEntry::None), event))
 }
 
 fn into_capsule(py: Python<'_>, array: CArray) -> Result<Bound<'_, PyAny>> {
@@ -61,10 +56,14 @@ fn into_capsule(py: Python<'_>, array: CArray) -> Result<Bound<'_, PyAny>> {
 /// # Safety
 /// Called by Python with a capsule.
 unsafe extern "C" fn release_untaken(capsule: *mut ffi::PyObject) {
-    // SAFETY: `capsule` is a capsule of ours, whose content is what its name says.
+    // SAFETY: `capsule` is a capsule of ours, whose content is what its name says; destructors are called attached.
     unsafe {
-        if ffi::PyCapsule_IsValid(capsule, UNTAKEN.as_ptr()) != 0 {
-            drop(CArray::from_raw(ffi::PyCapsule_GetPointer(capsule, UNTAKEN.as_ptr()).cast::<RawCArray>()));
+        // Who takes the structure gives the capsule a name of its own.
+        if ffi::PyCapsule_GetName(capsule) == UNTAKEN.as_ptr()
+            && let Ok(array) =
+                CArray::from_raw(ffi::PyCapsule_GetPointer(capsule, UNTAKEN.as_ptr()).cast::<RawCArray>())
+        {
+            kept::<KeptArray>(array).let_go(Python::assume_attached());
         }
     }
 }
