@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from measure import Call
 import cuarray
 
 LOOP = 1000
+MADE = "the same, without letting go of it"
 DICTIONARY_OUT, DICTIONARY_IN = "dictionary: `__cuda_array_interface__`", "dictionary: `as_cuda_array(obj)`"
 EMPTY, ATTRIBUTE = "an empty call of C", "reading an attribute of C"
 OURS = "cuarray.from_dlpack(tensor)"
@@ -70,16 +72,18 @@ def exports(calls, array, source):
 
 
 def imports(calls, array, made):
-    """The same of imports; each row is a call with one argument, but the last."""
+    """The same of imports; each row is a call with one argument, but those of the table."""
     dictionary, structure, capsules, table = made
     return {
         EMPTY: loop(calls.call_empty),
         ATTRIBUTE: loop(calls.read_dictionary, dictionary),
         DICTIONARY_IN: loop(calls.call_import, cuarray.as_cuda_array, dictionary),
+        "DLPack: the producer's `__dlpack__()` alone": loop(calls.call_dlpack, capsules),
         "DLPack: `from_dlpack(obj)`": loop(calls.call_import, cuarray.from_dlpack, capsules),
         "DLPack, table: `from_dlpack(obj)`": loop(calls.call_import, cuarray.from_dlpack, table),
         "structure: `as_cuda_array(obj)`": loop(calls.call_import, cuarray.as_cuda_array, structure),
         "exchange table: an array of a tensor": loop(calls.table_import, array),
+        MADE: replace(loop(calls.table_make, array), answers=True),
     }
 
 

@@ -19,7 +19,7 @@ ROUNDS = 201
 @dataclass(frozen=True)
 class Call:
     """What is timed: a statement, the names that it uses, what is done before each turn without being timed, and how many calls
-    the statement makes. One that needs its preparation anew runs once in a turn.
+    the statement makes. One that needs its preparation anew runs once in a turn; one that answers its nanoseconds has timed itself.
     """
 
     statement: str
@@ -27,6 +27,7 @@ class Call:
     setup: str = "pass"
     calls: int = 1
     once: bool = False
+    answers: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,11 @@ def side_by_side(calls, rounds=ROUNDS):
     times = {name: [] for name in calls}
     for _ in range(rounds):
         for name, timer in timers.items():
-            seconds = timer.timeit(loops[name]) / (loops[name] * calls[name].calls)
-            times[name].append(seconds * 1e9)
+            if calls[name].answers:
+                nanoseconds = eval(calls[name].statement, calls[name].names)
+            else:
+                nanoseconds = timer.timeit(loops[name]) / loops[name] * 1e9
+            times[name].append(nanoseconds / calls[name].calls)
     return {name: Times(each) for name, each in times.items()}
 
 

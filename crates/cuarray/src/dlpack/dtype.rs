@@ -5,7 +5,7 @@
 //! machine's byte order. Vectors (`lanes` above 1) and types of less than a byte have no place in an interface.
 
 use super::abi::DLDataType;
-use crate::{ByteOrder, Error, Kind, NamedType, Result, TypeStr};
+use crate::{Error, Kind, NamedType, Result, TypeStr};
 
 const INT: u8 = 0;
 const UINT: u8 = 1;
@@ -53,12 +53,11 @@ pub(crate) fn read(dtype: DLDataType) -> Result<TypeStr> {
             return named.map(|(_, name)| TypeStr::named(*name)).ok_or_else(|| refused(dtype));
         }
     };
-    if bits % 8 != 0 {
+    let size = u32::from(bits / 8);
+    if bits % 8 != 0 || !kind.has_size(size) {
         return Err(refused(dtype));
     }
-    let size = u32::from(bits / 8);
-    let order = if size == 1 { ByteOrder::NotApplicable } else { ByteOrder::NATIVE };
-    TypeStr::new(order, kind, size).map_err(|_| refused(dtype))
+    Ok(TypeStr::native(kind, size))
 }
 
 #[cold]

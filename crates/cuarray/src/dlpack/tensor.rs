@@ -57,6 +57,7 @@ pub(crate) unsafe fn read(tensor: &DLTensor) -> Result<Box<Interface>> {
 ///
 /// # Safety
 /// As [`read`], of `shape`.
+#[inline]
 pub(crate) unsafe fn shape(tensor: &DLTensor, into: &mut Dims) -> Result<()> {
     let rank = usize::try_from(tensor.ndim).ok().filter(|rank| *rank <= MAX_RANK).ok_or_else(|| {
         Error::entry("shape", format!("a DLPack tensor of {} dimensions; 0 to {MAX_RANK} are expected", tensor.ndim))
@@ -71,14 +72,18 @@ pub(crate) unsafe fn shape(tensor: &DLTensor, into: &mut Dims) -> Result<()> {
     for (index, into) in into.iter_mut().enumerate() {
         // SAFETY: there are `rank` numbers (this function's contract); nothing is assumed of how they are aligned.
         let length = unsafe { tensor.shape.add(index).read_unaligned() };
-        *into = usize::try_from(length).map_err(|_| {
-            Error::entry(
-                "shape",
-                format!("length {length} of dimension {index} in a DLPack tensor; at least 0 is expected"),
-            )
-        })?;
+        if length < 0 {
+            return Err(negative(length, index));
+        }
+        *into = length as usize;
     }
     Ok(())
+}
+
+#[cold]
+fn negative(length: i64, index: usize) -> Error {
+    let why = format!("length {length} of dimension {index} in a DLPack tensor; at least 0 is expected");
+    Error::entry("shape", why)
 }
 
 /// The bytes to step in each of `rank` dimensions.
@@ -88,28 +93,39 @@ pub(crate) unsafe fn shape(tensor: &DLTensor, into: &mut Dims) -> Result<()> {
 ///
 /// # Safety
 /// As [`read`], of `strides`, which is not null.
+#[inline]
 unsafe fn strides(tensor: &DLTensor, rank: usize, itemsize: usize, into: &mut Strides) -> Result<()> {
     *into = Strides::repeat(0, rank);
     for (index, into) in into.iter_mut().enumerate() {
         // SAFETY: this function's contract.
         let step = unsafe { tensor.strides.add(index).read_unaligned() };
-        let bytes = isize::try_from(step).ok().and_then(|step| step.checked_mul(itemsize as isize));
-        *into = bytes.ok_or_else(|| {
-            Error::entry("strides", format!("{step} elements of {itemsize} bytes do not fit the address space"))
-        })?;
+        *into = (step as isize).checked_mul(itemsize as isize).ok_or_else(|| too_long(step, itemsize))?;
     }
     Ok(())
 }
 
+#[cold]
+fn too_long(step: i64, itemsize: usize) -> Error {
+    Error::entry("strides", format!("{step} elements of {itemsize} bytes do not fit the address space"))
+}
+
 /// Whether a CUDA device reaches the memory.
+#[inline]
 pub(crate) fn check_device(device: DLDevice) -> Result<()> {
+    match device.device_type {
+        CUDA | CUDA_HOST | CUDA_MANAGED => Ok(()),
+        _ => Err(out_of_reach(device)),
+    }
+}
+
+#[cold]
+fn out_of_reach(device: DLDevice) -> Error {
     let name = match device.device_type {
-        CUDA | CUDA_HOST | CUDA_MANAGED => return Ok(()),
         CPU => {
-            return Err(Error::unsupported(
+            return Error::unsupported(
                 "the DLPack tensor is in host memory (device type 1, kDLCPU), which no CUDA device reaches; copy it \
                  with to_device, or ask for a copy with copy=True",
-            ));
+            );
         }
         4 => "OpenCL",
         7 => "Vulkan",
@@ -119,10 +135,10 @@ pub(crate) fn check_device(device: DLDevice) -> Result<()> {
         15 => "WebGPU",
         _ => "unknown",
     };
-    Err(Error::unsupported(format!(
+    Error::unsupported(format!(
         "the DLPack tensor is on a device of type {} ({name}); CUDA (2), CUDA host (3) or CUDA managed memory (13) is expected",
         device.device_type
-    )))
+    ))
 }
 
 /// A tensor of ours, with the numbers that it points to.

@@ -83,7 +83,7 @@ impl Kind {
     }
 
     /// The sizes that exist, as a type string counts them.
-    pub(super) const fn has_size(self, size: u32) -> bool {
+    pub(crate) const fn has_size(self, size: u32) -> bool {
         match self {
             Kind::Bool => size == 1,
             Kind::Int | Kind::UInt => matches!(size, 1 | 2 | 4 | 8),
