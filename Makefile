@@ -96,7 +96,7 @@ test-rust: install ## run the Rust tests
 	$(call say,the crate with its feature python)
 	cargo check -p cuarray --features python
 	$(call say,what must not compile)
-	RUSTC_BOOTSTRAP=1 cargo test -p cuarray --doc $$($(BIN)/python -c '$(LIBPYTHON)' && echo '--features python') -- guard device_view launch element
+	RUSTC_BOOTSTRAP=1 cargo test -p cuarray --doc $$($(BIN)/python -c '$(LIBPYTHON)' && echo '--features python') -- guard python launch element owner
 	$(call say,the fuzz targets over their corpora)
 	cargo test --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features $$($(BIN)/python -c '$(LIBPYTHON)' && echo '--features python' || \
 	    echo 'interface_dict left out: $(BIN)/python has no libpython to link against' >&2)

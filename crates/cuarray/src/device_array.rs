@@ -117,6 +117,20 @@ impl Held {
 impl DeviceArray {
     /// A new array in C order, of the device of `stream`, which becomes its home. Its elements have no values yet.
     ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// use cuarray::DeviceArray;
+    ///
+    /// let array = DeviceArray::empty::<f32>(&[3, 4], &stream)?; // its values are to be written
+    /// assert_eq!((array.shape(), array.home()), (&[3, 4][..], Some(&stream)));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A shape that is too big; whatever the driver refuses.
     ///
@@ -135,6 +149,20 @@ impl DeviceArray {
 
     /// A new array with these elements, in C order. The host waits for the copy.
     ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// use cuarray::{DeviceArray, Ix2};
+    ///
+    /// let array = DeviceArray::from_host(&[1i32, 2, 3, 4], &[2, 2], &stream)?;
+    /// assert_eq!(array.acquire::<i32, Ix2>(&stream)?.copy_to_host()?, [1, 2, 3, 4]);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Another number of elements than the shape has; as [`DeviceArray::empty`].
     pub fn from_host<T: Element>(elements: &[T], shape: &[usize], stream: &Stream) -> Result<DeviceArray> {
@@ -146,6 +174,24 @@ impl DeviceArray {
     /// The array that `interface` describes within `memory`, with `home` as the stream that its work is ordered in; without one, what is
     /// pending is remembered wherever it was enqueued.
     ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// use cuarray::{DeviceArray, Interface, Layout, TypeStr, driver::Allocation, order::Memory};
+    /// use std::sync::Arc;
+    ///
+    /// let memory = Arc::new(Memory::new(&context, || Allocation::device(&context, 64))?);
+    /// let layout = Layout::c_contiguous(&[16], 4)?;
+    /// let interface = Interface::new(memory.allocation().device_ptr(), TypeStr::of::<f32>(), layout)?;
+    /// let array = DeviceArray::of_memory(memory, interface, Some(&stream))?; // which keeps the memory
+    /// assert_eq!(array.len(), 16);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`RawView::of_memory`].
     pub fn of_memory(memory: Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<DeviceArray> {
@@ -155,6 +201,24 @@ impl DeviceArray {
 
     /// The array that `interface` describes, in memory of `context`'s that `owner` keeps: a pool's block, another crate's slice. The
     /// owner is dropped when the last array over the memory is gone and the work on it is done, in any thread.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// use cuarray::{DeviceArray, Interface, Layout, Owner, TypeStr, driver::Allocation};
+    /// use std::sync::Arc;
+    ///
+    /// let slab = Arc::new(Allocation::device(&context, 64)?); // of a library that knows nothing of arrays
+    /// let interface = Interface::new(slab.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[16], 4)?)?;
+    /// // SAFETY: the slab has the memory, and is the owner.
+    /// let array = unsafe { DeviceArray::from_owner(&context, interface, Owner::new(slab), Some(&stream)) }?;
+    /// assert_eq!(array.len(), 16);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A wrong argument: the interface has a mask, or a home that is not a stream of `context`.
@@ -185,6 +249,23 @@ impl DeviceArray {
 
     /// Orders work in `stream` that reads the array: after what is enqueued on it, and before what comes next.
     ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// use cuarray::{DeviceArray, Ix1, Stream};
+    ///
+    /// let array = DeviceArray::from_host(&[1.0f32, 2.0], &[2], &stream)?;
+    /// let ours = Stream::non_blocking(&context)?;
+    /// let elements = array.acquire::<f32, Ix1>(&ours)?; // our stream waits for the array's
+    /// assert_eq!(elements.shape(), [2]);
+    /// elements.release()?; // and the array's for ours
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::is_unsupported`] where the elements are no `T`, or the dimensions not as many as `D` says, or one stream captures and the
     /// other does not take part. Whatever the driver refuses.
@@ -194,6 +275,21 @@ impl DeviceArray {
     }
 
     /// The same for work that writes.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// use cuarray::{DeviceArray, Ix1};
+    ///
+    /// let mut array = DeviceArray::empty::<u8>(&[3], &stream)?;
+    /// array.acquire_mut::<u8, Ix1>(&stream)?.copy_from_host(&[1, 2, 3])?;
+    /// assert!(array.acquire_mut::<i8, Ix1>(&stream).unwrap_err().is_unsupported()); // of another type
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`DeviceArray::acquire`]; also where the array is read-only.
@@ -213,6 +309,22 @@ impl DeviceArray {
     /// Says that work on the array has been enqueued in `stream` by others: a kernel of another library, a launch without a guard.
     /// What comes next on the array comes after it; its memory is freed after it.
     ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// use cuarray::{DeviceArray, Stream, order::Access};
+    ///
+    /// let array = DeviceArray::empty::<f32>(&[100], &stream)?;
+    /// let theirs = Stream::non_blocking(&context)?;
+    /// // ... a kernel of another library, enqueued in `theirs`, that writes the array ...
+    /// array.record_stream(&theirs, Access::Write)?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Whatever the driver refuses.
     pub fn record_stream(&self, stream: &Stream, access: Access) -> Result<()> {
@@ -223,26 +335,93 @@ impl DeviceArray {
     }
 
     /// What the array says of itself.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// use cuarray::DeviceArray;
+    ///
+    /// let array = DeviceArray::empty::<f32>(&[3, 4], &stream)?;
+    /// assert_eq!(array.interface().strides(), [16, 4]);
+    /// assert_eq!(array.interface().stream().handle(), Some(stream.handle()));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn interface(&self) -> &Interface {
         self.view.interface()
     }
 
     /// The length of each dimension.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// use cuarray::DeviceArray;
+    ///
+    /// assert_eq!(DeviceArray::empty::<f32>(&[3, 4], &stream)?.shape(), [3, 4]);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn shape(&self) -> &[usize] {
         self.view.interface().shape()
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// use cuarray::DeviceArray;
+    ///
+    /// assert_eq!(DeviceArray::empty::<f32>(&[3, 4], &stream)?.len(), 12);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.view.interface().layout().len()
     }
 
     /// Whether there are no elements.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// use cuarray::DeviceArray;
+    ///
+    /// assert!(DeviceArray::empty::<f32>(&[3, 0], &stream)?.is_empty());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.view.interface().layout().is_empty()
     }
 
     /// The stream that the work on the array is ordered in.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// use cuarray::DeviceArray;
+    ///
+    /// assert_eq!(DeviceArray::empty::<f32>(&[3], &stream)?.home(), Some(&stream));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn home(&self) -> Option<&Stream> {
         self.home.as_ref()
     }

@@ -28,11 +28,40 @@ use crate::{
 use std::{fmt, marker::PhantomData, ops::Range, thread::ThreadId};
 
 /// Elements of a type that is not known to the compiler: what the guards of a [`RawView`] are of.
+///
+/// ```
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+/// # let context = driver.default_context()?;
+/// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+/// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+/// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+/// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+/// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+/// # // SAFETY: the memory and the stream live as long as the view.
+/// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+/// use cuarray::{Acquired, Untyped};
+///
+/// let guard: Acquired<'_, Untyped> = view.acquire(&ours)?; // it has an address, and no elements
+/// assert_eq!(guard.interface().typestr().to_string(), "<f4");
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Untyped {}
 
 /// Where a guard lives: [`Anywhere`], or, of a Python argument, while the thread is attached to the interpreter, which is let go
 /// of around driver calls.
+///
+/// ```
+/// use cuarray::{Acquired, Ix1, Scope};
+///
+/// /// Takes guards of Python arguments and all others.
+/// fn bytes<S: Scope>(array: &Acquired<'_, f32, Ix1, S>) -> usize {
+///     4 * array.len()
+/// }
+/// ```
 pub trait Scope: sealed::Sealed + Copy {
     /// Runs `work`, which calls the driver.
     #[doc(hidden)]
@@ -44,6 +73,15 @@ pub trait Scope: sealed::Sealed + Copy {
 }
 
 /// In any thread.
+///
+/// ```
+/// use cuarray::{Acquired, Anywhere, Ix1};
+///
+/// /// Takes guards that may go to another thread.
+/// fn bytes(array: &Acquired<'_, f32, Ix1, Anywhere>) -> usize {
+///     4 * array.len()
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Anywhere;
 
@@ -143,36 +181,143 @@ macro_rules! guard {
             }
 
             /// The address of the first element, for work in the guard's [stream](Self::stream).
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.as_device_ptr(), array.interface().data());
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
             pub fn as_device_ptr(&self) -> DevicePtr {
                 self.interface().data()
             }
 
             /// The bytes that the elements take.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.byte_range(), guard.as_device_ptr()..guard.as_device_ptr() + 24);
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
             pub fn byte_range(&self) -> Range<DevicePtr> {
                 self.interface().byte_range()
             }
 
             /// What the array says of itself.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.interface().typestr().to_string(), "<f4");
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
             pub fn interface(&self) -> &'v Interface {
                 self.visit.view.interface()
             }
 
             /// Shape, strides and item size.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert!(guard.layout().is_c_contiguous());
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
             pub fn layout(&self) -> &'v Layout {
                 self.interface().layout()
             }
 
             /// The length of each dimension.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// let [rows, columns] = guard.shape();
+            /// assert_eq!((rows, columns), (2, 3));
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
             pub fn shape(&self) -> D::Shape {
                 D::shape(self.layout())
             }
 
             /// The *bytes* to step in each dimension; for kernels that count in elements, [`element_strides`](Self::element_strides).
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.strides(), [12, 4]);
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
             pub fn strides(&self) -> D::Strides {
                 D::strides(self.layout().strides())
             }
 
             /// The elements to step in each dimension, as most kernels take them.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// let [row, column] = guard.element_strides()?;
+            /// assert_eq!((row, column), (3, 1));
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
             ///
             /// # Errors
             /// [`Error::is_unsupported`]: some stride is no multiple of the item size, as of a field of a structure.
@@ -181,16 +326,62 @@ macro_rules! guard {
             }
 
             /// The number of elements.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.len(), 6);
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
             pub fn len(&self) -> usize {
                 self.layout().len()
             }
 
             /// Whether there are no elements.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert!(!guard.is_empty());
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
             pub fn is_empty(&self) -> bool {
                 self.layout().is_empty()
             }
 
             /// The address of one element.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.device_ptr_at(&[1, 2])?, guard.as_device_ptr() + 20);
+            /// assert!(guard.device_ptr_at(&[2, 0]).unwrap_err().is_out_of_bounds());
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
             ///
             /// # Errors
             /// [`Error::is_out_of_bounds`]: there is no such element; [`Error::is_unsupported`]: another number of indices than of
@@ -201,6 +392,21 @@ macro_rules! guard {
 
             /// The bytes from the first element to that one.
             ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.byte_offset(&[1, 0])?, 12);
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
+            ///
             /// # Errors
             /// As [`device_ptr_at`](Self::device_ptr_at).
             pub fn byte_offset(&self, index: &D::Index) -> Result<isize> {
@@ -208,11 +414,42 @@ macro_rules! guard {
             }
 
             /// The stream that the work goes to.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.stream(), &stream); // where the work is to go
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
             pub fn stream(&self) -> &'v Stream {
                 self.visit.stream
             }
 
             /// Lets the producer's next work wait for what is in the stream now.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// // ... enqueue work in `stream` ...
+            /// guard.release()?; // says what a drop could not
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
             ///
             /// # Errors
             /// [`Error::is_unsupported`] where one stream captures and the other does not take part. Whatever the driver refuses; the
@@ -224,6 +461,21 @@ macro_rules! guard {
 
         impl<T: Element, D: Rank, S: Scope> $name<'_, T, D, S> {
             /// The elements in C order, copied to the host in the guard's stream, which the host waits for.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.copy_to_host()?, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
             ///
             /// # Errors
             /// Whatever the driver refuses; [`Error::is_unsupported`] where the stream captures.
@@ -300,6 +552,22 @@ guard! {
 
 impl<T: Element, D: Rank, S: Scope> AcquiredMut<'_, T, D, S> {
     /// Writes elements that are in C order on the host, in the guard's stream, which the host waits for.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// use cuarray::{DeviceArray, Ix1};
+    ///
+    /// let mut array = DeviceArray::empty::<u8>(&[3], &stream)?;
+    /// let mut guard = array.acquire_mut::<u8, Ix1>(&stream)?;
+    /// guard.copy_from_host(&[1, 2, 3])?;
+    /// assert!(guard.copy_from_host(&[1, 2]).is_err());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Another number of elements; a broadcast array, of which several elements share one place. Whatever the driver refuses;

@@ -158,7 +158,7 @@ impl Layout {
     /// The length of each dimension; empty for a 0-d array, which has one element.
     ///
     /// ```
-    /// assert_eq!(cuarray::Layout::c_contiguous(&[], 4)?.shape(), &[]);
+    /// assert!(cuarray::Layout::c_contiguous(&[], 4)?.shape().is_empty());
     /// # Ok::<(), cuarray::Error>(())
     /// ```
     pub fn shape(&self) -> &[usize] {

@@ -31,9 +31,26 @@ pub trait Rank: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     type Index: AsRef<[usize]> + ?Sized;
 
     /// The shape of a layout of that rank; of another one, as much of it as there is room for.
+    ///
+    /// ```
+    /// use cuarray::{Ix2, IxDyn, Layout, Rank};
+    ///
+    /// let layout = Layout::c_contiguous(&[3, 4], 4)?;
+    /// assert_eq!(Ix2::shape(&layout), [3, 4]); // an array, by its type
+    /// assert_eq!(IxDyn::shape(&layout).len(), 2); // of any number
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     fn shape(layout: &Layout) -> Self::Shape;
 
     /// `strides` as this rank has them; of another number, as many as there is room for.
+    ///
+    /// ```
+    /// use cuarray::{Ix2, Layout, Rank};
+    ///
+    /// let [row, column] = Ix2::strides(Layout::c_contiguous(&[3, 4], 4)?.strides());
+    /// assert_eq!((row, column), (16, 4));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     fn strides(strides: &[isize]) -> Self::Strides;
 }
 
@@ -64,18 +81,67 @@ pub struct Ix<const N: usize>;
 pub struct IxDyn;
 
 /// No dimensions: one element.
+///
+/// ```
+/// use cuarray::{Ix0, Layout, Rank};
+///
+/// assert!(Ix0::shape(&Layout::c_contiguous(&[], 4)?).is_empty());
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 pub type Ix0 = Ix<0>;
 /// One dimension.
+///
+/// ```
+/// use cuarray::{Ix1, Layout, Rank};
+///
+/// assert_eq!(Ix1::shape(&Layout::c_contiguous(&[6], 4)?), [6]);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 pub type Ix1 = Ix<1>;
 /// Two dimensions.
+///
+/// ```
+/// use cuarray::{Ix2, Layout, Rank};
+///
+/// assert_eq!(Ix2::shape(&Layout::c_contiguous(&[6, 5], 4)?), [6, 5]);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 pub type Ix2 = Ix<2>;
 /// Three dimensions.
+///
+/// ```
+/// use cuarray::{Ix3, Layout, Rank};
+///
+/// assert_eq!(Ix3::shape(&Layout::c_contiguous(&[6, 5, 4], 4)?), [6, 5, 4]);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 pub type Ix3 = Ix<3>;
 /// Four dimensions.
+///
+/// ```
+/// use cuarray::{Ix4, Layout, Rank};
+///
+/// assert_eq!(Ix4::shape(&Layout::c_contiguous(&[6, 5, 4, 3], 4)?), [6, 5, 4, 3]);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 pub type Ix4 = Ix<4>;
 /// Five dimensions.
+///
+/// ```
+/// use cuarray::{Ix5, Layout, Rank};
+///
+/// assert_eq!(Ix5::shape(&Layout::c_contiguous(&[6, 5, 4, 3, 2], 4)?), [6, 5, 4, 3, 2]);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 pub type Ix5 = Ix<5>;
 /// Six dimensions.
+///
+/// ```
+/// use cuarray::{Ix6, Layout, Rank};
+///
+/// assert_eq!(Ix6::shape(&Layout::c_contiguous(&[6, 5, 4, 3, 2, 2], 4)?), [6, 5, 4, 3, 2, 2]);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
 pub type Ix6 = Ix<6>;
 
 impl<const N: usize> Rank for Ix<N> {

@@ -62,6 +62,23 @@ pub struct RawView {
 impl RawView {
     /// The array that `interface` describes. Nothing is waited for, and nothing is ordered.
     ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// use cuarray::{Interface, Layout, Owner, RawView, TypeStr, driver::Allocation};
+    /// use std::sync::Arc;
+    ///
+    /// let memory = Arc::new(Allocation::device(&context, 16)?); // of somebody else's
+    /// let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[4], 4)?)?;
+    /// // SAFETY: the owner keeps the memory, and no stream is named.
+    /// let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory))) }?;
+    /// assert_eq!(view.interface().shape(), [4]);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The driver's, where the interface names a default stream and the device cannot be found whose it is.
     ///
@@ -173,12 +190,48 @@ impl RawView {
     }
 
     /// What the array says of itself.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// assert_eq!(view.interface().shape(), [2, 3]);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn interface(&self) -> &Interface {
         &self.interface
     }
 
     /// Orders work in `stream` that reads the array: after what the producer has enqueued, and before what it enqueues once the
     /// guard is released.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// let guard = view.acquire(&ours)?; // our stream waits for theirs
+    /// // ... enqueue work in `ours` that reads at guard.as_device_ptr() ...
+    /// guard.release()?; // their stream waits for ours
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::is_unsupported`] where one stream captures and the other does not take part; the capture is not harmed. Whatever the
@@ -189,6 +242,24 @@ impl RawView {
 
     /// The same for work that writes.
     ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// let mut view = view;
+    /// view.acquire_mut(&ours)?.release()?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Also where the array is read-only.
     pub fn acquire_mut<'v>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v>> {
@@ -196,6 +267,25 @@ impl RawView {
     }
 
     /// The address, in no order with anything.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// theirs.synchronize()?; // whoever does it all by hand
+    /// // SAFETY: nothing of theirs is pending, and nothing of ours will be.
+    /// assert_eq!(unsafe { view.acquire_unordered() }, memory.device_ptr());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     ///
     /// # Safety
     /// The caller orders its work after the producer's, and the producer's after its own.
@@ -275,6 +365,23 @@ impl RawView {
     }
 
     /// What keeps the memory alive, where that is this view's to do.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// assert!(view.owner().is_some());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn owner(&self) -> Option<&Owner> {
         self.owner.as_ref()
     }
@@ -424,6 +531,26 @@ impl<T: Element, D: Rank, L: LayoutPolicy> TypedView<T, D, L> {
 
     /// As [`RawView::acquire`], with a guard of that type.
     ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
+    /// let guard = view.acquire(&ours)?;
+    /// let [rows, columns] = guard.shape();
+    /// assert_eq!((rows, columns), (2, 3));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As there.
     pub fn acquire<'v>(&'v self, stream: &'v Stream) -> Result<Acquired<'v, T, D>> {
@@ -431,6 +558,25 @@ impl<T: Element, D: Rank, L: LayoutPolicy> TypedView<T, D, L> {
     }
 
     /// As [`RawView::acquire_mut`], with a guard of that type.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
+    /// let mut view = view;
+    /// view.acquire_mut(&ours)?.copy_from_host(&[0.0; 6])?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As there.
@@ -440,6 +586,26 @@ impl<T: Element, D: Rank, L: LayoutPolicy> TypedView<T, D, L> {
 
     /// The address, in no order with anything.
     ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
+    /// theirs.synchronize()?;
+    /// // SAFETY: nothing of theirs is pending, and nothing of ours will be.
+    /// assert_eq!(unsafe { view.acquire_unordered() }, memory.device_ptr());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
     /// # Safety
     /// As [`RawView::acquire_unordered`].
     pub unsafe fn acquire_unordered(&self) -> DevicePtr {
@@ -447,26 +613,117 @@ impl<T: Element, D: Rank, L: LayoutPolicy> TypedView<T, D, L> {
     }
 
     /// What the array says of itself.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
+    /// assert_eq!(view.interface().strides(), [12, 4]);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn interface(&self) -> &Interface {
         &self.raw.interface
     }
 
     /// The length of each dimension.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
+    /// let [rows, columns] = view.shape();
+    /// assert_eq!((rows, columns), (2, 3));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn shape(&self) -> D::Shape {
         D::shape(self.raw.interface.layout())
     }
 
     /// The bytes to step in each dimension.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
+    /// assert_eq!(view.strides(), [12, 4]);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn strides(&self) -> D::Strides {
         D::strides(self.raw.interface.strides())
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
+    /// assert_eq!(view.len(), 6);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.raw.interface.layout().len()
     }
 
     /// Whether there are no elements.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
+    /// assert!(!view.is_empty());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.raw.interface.layout().is_empty()
     }

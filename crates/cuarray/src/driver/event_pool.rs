@@ -35,6 +35,17 @@ pub struct EventPool<'a> {
 
 impl Context {
     /// The context's pool of events, shared by all who hold the context.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// let pool = context.event_pool();
+    /// assert_eq!(pool.idle(), 0);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn event_pool(&self) -> EventPool<'_> {
         EventPool { context: self }
     }
@@ -42,6 +53,19 @@ impl Context {
 
 impl EventPool<'_> {
     /// An event from the pool, or a new one. It goes back when it is dropped.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// let event = context.event_pool().take()?;
+    /// event.record(&stream)?;
+    /// event.synchronize()?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn take(&self) -> Result<PooledEvent> {
         let event = match self.context.idle_events().take() {
             Some(raw) => Event::pooled(self.context, raw),
@@ -51,6 +75,19 @@ impl EventPool<'_> {
     }
 
     /// How many events lie in the pool.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// let pool = context.event_pool();
+    /// let (one, other) = (pool.take()?, pool.take()?);
+    /// drop((one, other));
+    /// assert_eq!(pool.idle(), 2);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn idle(&self) -> usize {
         self.context.idle_events().len()
     }

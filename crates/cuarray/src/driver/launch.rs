@@ -43,12 +43,28 @@ pub struct LaunchConfig {
 
 impl LaunchConfig {
     /// That grid of such blocks, without dynamic shared memory.
+    ///
+    /// ```
+    /// use cuarray::driver::LaunchConfig;
+    ///
+    /// const TILES: LaunchConfig = LaunchConfig::new([8, 8, 1], [16, 16, 1]);
+    /// assert_eq!((TILES.grid, TILES.dynamic_shared), ([8, 8, 1], 0));
+    /// ```
     pub const fn new(grid: [u32; 3], block: [u32; 3]) -> LaunchConfig {
         LaunchConfig { grid, block, dynamic_shared: 0 }
     }
 
     /// As many blocks of `threads`, along x, as give every element a thread. The last block may have threads to spare: the kernel
     /// has to compare. For no elements it is one block, for a grid cannot be empty.
+    ///
+    /// ```
+    /// use cuarray::driver::LaunchConfig;
+    ///
+    /// assert_eq!(LaunchConfig::for_elements(1000, 256)?.grid, [4, 1, 1]);
+    /// assert_eq!(LaunchConfig::for_elements(0, 256)?.grid, [1, 1, 1]);
+    /// assert!(LaunchConfig::for_elements(1000, 0).is_err());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A wrong argument: no threads, or more blocks than a grid can have (2³¹ − 1).
@@ -67,6 +83,13 @@ impl LaunchConfig {
     }
 
     /// The same with as many bytes of dynamic shared memory for each block.
+    ///
+    /// ```
+    /// use cuarray::driver::LaunchConfig;
+    ///
+    /// let config = LaunchConfig::new([8, 1, 1], [256, 1, 1]).with_dynamic_shared(256 * 4);
+    /// assert_eq!(config.dynamic_shared, 1024);
+    /// ```
     #[must_use]
     pub const fn with_dynamic_shared(self, bytes: u32) -> LaunchConfig {
         LaunchConfig { dynamic_shared: bytes, ..self }

@@ -239,11 +239,30 @@ impl Driver {
     }
 
     /// The file that the driver was loaded from; `None` for one made [from a table](Driver::from_api).
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// assert_eq!(driver.path(), None); // this one is in the process itself
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn path(&self) -> Option<&Path> {
         self.0.table.path.as_deref()
     }
 
     /// The newest CUDA version that the driver supports, 1000 × major + 10 × minor: 13000 is 13.0.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// let version = driver.version()?;
+    /// println!("CUDA {}.{}", version / 1000, version % 1000 / 10);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     ///
     /// Driver API: [`cuDriverGetVersion`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VERSION.html).
     pub fn version(&self) -> Result<i32> {

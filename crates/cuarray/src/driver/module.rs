@@ -55,6 +55,20 @@ impl Module {
     /// Compiles and loads PTX: from `include_str!`, a string, bytes, or a C string's
     /// [`to_bytes_with_nul`](CStr::to_bytes_with_nul), which is then not copied.
     ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// use cuarray::driver::Module;
+    ///
+    /// let ptx = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }"; // or include_str!("kernels.ptx")
+    /// let module = Module::load_ptx(&context, ptx)?;
+    /// assert_eq!(module.function("nothing")?.name(), "nothing");
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A wrong argument, if it is not text. `CUDA_ERROR_INVALID_PTX` and its kin, with the compiler's log in the message.
     ///
@@ -66,6 +80,21 @@ impl Module {
     }
 
     /// Loads an image of any kind that the driver takes: a cubin, a fat binary, or PTX that ends with a nul.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// use cuarray::driver::Module;
+    ///
+    /// let image = c".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }";
+    /// // SAFETY: it is PTX, and ends with a nul.
+    /// let module = unsafe { Module::load_image(&context, image.to_bytes_with_nul()) }?;
+    /// assert!(module.function("nothing").is_ok());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `CUDA_ERROR_NO_BINARY_FOR_GPU`, where it holds nothing for the context's device; `CUDA_ERROR_INVALID_IMAGE`.
@@ -108,6 +137,22 @@ impl Module {
     }
 
     /// The kernel of that name, as it is called in the PTX: a kernel of C++ has its mangled name, unless it is `extern "C"`.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// use cuarray::driver::Module;
+    ///
+    /// let ptx = ".version 8.0 .target sm_80 .address_size 64 .visible .entry scale() { ret; }";
+    /// let module = Module::load_ptx(&context, ptx)?;
+    /// assert!(module.function("scale").is_ok());
+    /// let error = module.function("Scale").unwrap_err();
+    /// assert!(error.to_string().contains("scale"), "{error}"); // which it has
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `CUDA_ERROR_NOT_FOUND`, with the names of the kernels that there are, if the driver can tell (from CUDA 12.4 on).
@@ -177,6 +222,19 @@ impl Module {
     }
 
     /// The context that the module is loaded into.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// use cuarray::driver::Module;
+    ///
+    /// let ptx = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }";
+    /// assert_eq!(Module::load_ptx(&context, ptx)?.context(), &context);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn context(&self) -> &Context {
         &self.0.resource().context
     }

@@ -88,6 +88,21 @@ pub struct PointerAttributes {
 impl PointerAttributes {
     /// What the driver knows of `ptr`, `None` if it knows nothing: ordinary host memory, or no memory at all.
     ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// use cuarray::driver::{Allocation, PointerAttributes};
+    ///
+    /// let memory = Allocation::device(&context, 64)?;
+    /// let known = PointerAttributes::query(&driver, memory.device_ptr())?;
+    /// assert_eq!(known.and_then(|known| known.device_ordinal), Some(0));
+    /// assert!(PointerAttributes::query(&driver, 4096)?.is_none());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
     /// Driver API: [`cuPointerGetAttributes`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html).
     pub fn query(driver: &Driver, ptr: u64) -> Result<Option<PointerAttributes>> {
         let mut context = CUcontext::NULL;
@@ -144,6 +159,20 @@ impl PointerAttributes {
     }
 
     /// Whether the host may read and write the memory at [`host_ptr`](Self::host_ptr).
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// use cuarray::driver::{Allocation, PointerAttributes};
+    ///
+    /// let memory = Allocation::managed(&context, 64)?;
+    /// let known = PointerAttributes::query(&driver, memory.device_ptr())?.unwrap();
+    /// assert!(known.is_host_accessible());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn is_host_accessible(&self) -> bool {
         self.host_ptr.is_some()
     }

@@ -22,7 +22,9 @@ create_exception!(
     PyRuntimeError,
     "The CUDA driver could not be loaded, lacks a call, or refused one.\n\n\
      Attributes: `name` (the driver's name of the error, such as 'CUDA_ERROR_INVALID_VALUE', or None),\n\
-     `code` (its number, or None), `call` (the driver call, or None)."
+     `code` (its number, or None), `call` (the driver call, or None).\n\n\
+     >>> issubclass(cuarray.CudaError, RuntimeError)\n\
+     True"
 );
 
 impl From<PyErr> for Error {

@@ -47,6 +47,19 @@ pub struct Memory(Deferred<Allocation>);
 impl Memory {
     /// What `allocate` gives. What was put by is given back first; where there is no room, also by waiting for it.
     ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// use cuarray::{driver::Allocation, order::Memory};
+    ///
+    /// let memory = Memory::new(&context, || Allocation::device(&context, 64))?;
+    /// assert_eq!(memory.allocation().len(), 64);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of `allocate`.
     pub fn new(context: &Context, allocate: impl Fn() -> Result<Allocation>) -> Result<Memory> {
@@ -63,11 +76,37 @@ impl Memory {
     }
 
     /// The memory itself.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// # use cuarray::{driver::Allocation, order::{Access, Memory}};
+    /// # let memory = Memory::new(&context, || Allocation::device(&context, 64))?;
+    /// assert_ne!(memory.allocation().device_ptr(), 0);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn allocation(&self) -> &Allocation {
         self.0.resource()
     }
 
     /// The work that is pending on the memory, to be shared by all arrays over it.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// # use cuarray::{driver::Allocation, order::{Access, Memory}};
+    /// # let memory = Memory::new(&context, || Allocation::device(&context, 64))?;
+    /// assert!(memory.pending().is_idle()); // nobody has said of any work
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn pending(&self) -> &Arc<Pending> {
         self.0.pending()
     }
@@ -76,6 +115,21 @@ impl Memory {
     ///
     /// Only a stream that is [ours](Stream::is_owned) is kept for that long. Somebody else's may be gone by then, and to ask a
     /// stream that is gone is undefined: of those, the work itself has to be [recorded](super::Ordering::record).
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// # use cuarray::{driver::Allocation, order::{Access, Memory}};
+    /// # let memory = Memory::new(&context, || Allocation::device(&context, 64))?;
+    /// memory.add_home(&stream);
+    /// // ... enqueue work on it in `stream` ...
+    /// drop(memory); // freed after that
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn add_home(&self, home: &Stream) {
         self.0.add_home(home);
     }
@@ -101,6 +155,21 @@ impl Driver {
     /// whether there was anything.
     ///
     /// Allocating a [`Memory`] does this first. Call it where a program waits anyway, and before it ends.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// # use cuarray::{driver::Allocation, order::{Access, Memory}};
+    /// # let memory = Memory::new(&context, || Allocation::device(&context, 64))?;
+    /// drop(memory);
+    /// driver.reclaim(true);
+    /// assert!(!driver.reclaim(true), "nothing is left");
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn reclaim(&self, wait: bool) -> bool {
         let put_by = self.take_put_by();
         let any = !put_by.is_empty();

@@ -193,6 +193,23 @@ pub struct Ordering {
 
 impl Ordering {
     /// Data whose work is ordered in `home`, or that has no such stream. All arrays over the same memory share `pending`.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// use cuarray::order::{Ordering, Pending};
+    /// use std::sync::Arc;
+    ///
+    /// let pending = Arc::new(Pending::default()); // for all arrays over the same memory
+    /// let data = Ordering::new(Some(stream.clone()), pending.clone());
+    /// let part = Ordering::new(Some(stream), pending);
+    /// assert_eq!(data.home(), part.home());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn new(home: Option<Stream>, pending: Arc<Pending>) -> Ordering {
         Ordering { home, pending: Some(pending), event: None, outlives_home: false, forgotten: false }
     }
@@ -204,6 +221,25 @@ impl Ordering {
 
     /// The same data, of which `event` stands behind all the work that has to be waited for (clause X2). Work that comes
     /// after is ordered in the home stream as ever.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// # use cuarray::{Stream, order::{Access, Lease, Ordering, Pending}};
+    /// # let home = Stream::non_blocking(&context)?;
+    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
+    /// let event = cuarray::Event::new(&context, false)?;
+    /// // ... enqueue work on the data in `home` ...
+    /// event.record(&home)?;
+    /// let data = data.with_event(event.into());
+    /// // ... enqueue work in `home` that has nothing to do with the data ...
+    /// data.before(&stream, Access::Read)?; // `stream` does not wait for that
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     #[must_use]
     pub fn with_event(self, event: Arc<Event>) -> Ordering {
         Ordering { event: Some(event), ..self }
@@ -211,6 +247,22 @@ impl Ordering {
 
     /// The same data, which may outlive its home stream, as [`Memory`] may a stream that somebody else keeps: what is done there is
     /// remembered like work elsewhere.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// # use cuarray::{Stream, order::{Access, Lease, Ordering, Pending}};
+    /// # let home = Stream::non_blocking(&context)?;
+    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
+    /// let data = data.outliving_home();
+    /// data.record(&home, Access::Write)?; // remembered, though it is in the home stream
+    /// data.synchronize(Access::Read)?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     #[must_use]
     pub fn outliving_home(self) -> Ordering {
         Ordering { outlives_home: true, ..self }
@@ -218,12 +270,42 @@ impl Ordering {
 
     /// The same data, which nobody knows by this `pending` once the visit is over: an array that was made for it. Then work is
     /// ordered in the home stream, if there is one, and not remembered.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// # use cuarray::{Stream, order::{Access, Lease, Ordering, Pending}};
+    /// # let home = Stream::non_blocking(&context)?;
+    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
+    /// let data = data.forgotten();
+    /// data.record(&stream, Access::Write)?; // `home` waits for `stream`, and that is all
+    /// data.synchronize(Access::Write)?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     #[must_use]
     pub fn forgotten(self) -> Ordering {
         Ordering { forgotten: true, ..self }
     }
 
     /// The stream that all work on the data is ordered in, before and after work elsewhere.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// # use cuarray::{Stream, order::{Access, Lease, Ordering, Pending}};
+    /// # let home = Stream::non_blocking(&context)?;
+    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
+    /// assert_eq!(data.home(), Some(&home));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn home(&self) -> Option<&Stream> {
         self.home.as_ref()
     }
@@ -239,6 +321,20 @@ impl Ordering {
     }
 
     /// Lets what is enqueued in `stream` from now on, which does `access` to the data, wait for what it has to.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// # use cuarray::{Stream, order::{Access, Lease, Ordering, Pending}};
+    /// # let home = Stream::non_blocking(&context)?;
+    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
+    /// data.before(&stream, Access::Write)?; // `stream` waits for `home`
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn before(&self, stream: &Stream, access: Access) -> Result<()> {
         match (&self.event, &self.home) {
             (Some(event), home) => mark::wait_for(event, home.as_ref(), stream)?,
@@ -258,6 +354,22 @@ impl Ordering {
     }
 
     /// Waits on the host for all that is enqueued on the data and that `access` has to come after.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// # use cuarray::{Stream, order::{Access, Lease, Ordering, Pending}};
+    /// # let home = Stream::non_blocking(&context)?;
+    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
+    /// data.record(&stream, Access::Write)?;
+    /// data.synchronize(Access::Read)?;
+    /// assert!(home.is_done()? && stream.is_done()?);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn synchronize(&self, access: Access) -> Result<()> {
         match (&self.event, &self.home) {
             (Some(event), _) => event.synchronize()?,
@@ -269,6 +381,21 @@ impl Ordering {
 
     /// The stream to name to a consumer, in which all work is ordered that it has to wait for; `None` if there is none
     /// (clauses P1 to P3).
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// # use cuarray::{Stream, order::{Access, Lease, Ordering, Pending}};
+    /// # let home = Stream::non_blocking(&context)?;
+    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
+    /// assert_eq!(data.export(Access::Write)?, Some(home));
+    /// assert_eq!(Ordering::new(None, Default::default()).export(Access::Write)?, None); // nothing is pending
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn export(&self, access: Access) -> Result<Option<Stream>> {
         match (&self.home, &self.pending) {
             (Some(home), Some(pending)) => pending.before(home, access).map(|()| Some(home.clone())),
@@ -278,6 +405,21 @@ impl Ordering {
     }
 
     /// Remembers the work that somebody else has enqueued in `stream` by now: what comes next on the data comes after it.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// # use cuarray::{Stream, order::{Access, Lease, Ordering, Pending}};
+    /// # let home = Stream::non_blocking(&context)?;
+    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
+    /// // ... a kernel of another library, enqueued in `stream`, that writes the data ...
+    /// data.record(&stream, Access::Write)?; // `home` waits for it
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
     pub fn record(&self, stream: &Stream, access: Access) -> Result<()> {
         self.after(&Mark::new(stream), access)
     }

@@ -83,6 +83,11 @@ impl Drop for Loan {
 }
 
 /// A borrow; what `borrow` answers, for `with`.
+///
+/// >>> a, s = cuarray.to_device([1, 2, 3]), cuarray.stream()
+/// >>> with cuarray.borrow(a, s) as array:  # from here on, work in `s` is in order with all other on the array
+/// ...     array.shape
+/// (3,)
 #[pyclass(frozen, weakref, name = "Borrow", module = "cuarray")]
 pub struct PyBorrow {
     // Dropped first: what ends the borrow uses what is behind it.

@@ -107,6 +107,15 @@ use pyo3::prelude::*;
 use std::{fmt, marker::PhantomData, ops::Deref};
 
 /// A guard of a Python argument: it stays in a thread that is attached to the interpreter, and lets go of it around driver calls.
+///
+/// ```
+/// use cuarray::{Acquired, Ix1, python::Attached};
+///
+/// /// Takes guards of Python arguments.
+/// fn bytes(array: &Acquired<'_, f32, Ix1, Attached<'_>>) -> usize {
+///     4 * array.len()
+/// }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Attached<'py>(Python<'py>);
 
@@ -134,6 +143,16 @@ impl Scope for Attached<'_> {
 }
 
 /// A GPU array that is read: elements `T`, in as many dimensions as `D` says, laid out as `L` allows. See the [module](self).
+///
+/// ```
+/// use cuarray::{CContiguous, Ix2, Stream, python::DeviceView};
+/// use pyo3::prelude::*;
+///
+/// #[pyfunction]
+/// fn rows(x: DeviceView<'_, f32, Ix2, CContiguous>, stream: Stream) -> PyResult<Vec<f32>> {
+///     Ok(x.acquire(&stream)?.copy_to_host()?)
+/// }
+/// ```
 pub struct DeviceView<'py, T, D: Rank = IxDyn, L: LayoutPolicy = AnyLayout> {
     raw: RawView,
     object: Bound<'py, PyAny>,
@@ -143,12 +162,35 @@ pub struct DeviceView<'py, T, D: Rank = IxDyn, L: LayoutPolicy = AnyLayout> {
 /// A GPU array that is read and written; one that is read-only is refused. See the [module](self).
 ///
 /// It is a [`DeviceView`] too, so it can be acquired for reading.
+///
+/// ```
+/// use cuarray::{Ix1, Stream, python::DeviceViewMut};
+/// use pyo3::prelude::*;
+///
+/// #[pyfunction]
+/// fn clear(mut x: DeviceViewMut<'_, f32, Ix1>, stream: Stream) -> PyResult<()> {
+///     let mut x = x.acquire_mut(&stream)?;
+///     x.copy_from_host(&vec![0.0; x.len()])?;
+///     Ok(())
+/// }
+/// ```
 pub struct DeviceViewMut<'py, T, D: Rank = IxDyn, L: LayoutPolicy = AnyLayout>(DeviceView<'py, T, D, L>);
 
 /// A GPU array that may have a mask (clause I10): the elements, and which of them are valid.
 ///
 /// Other views refuse an array with a mask, since elements that are not valid would be computed with. Each of the two is a view of
 /// its own, to be acquired for itself.
+///
+/// ```
+/// use cuarray::{Ix1, Stream, python::MaskedView};
+/// use pyo3::prelude::*;
+///
+/// #[pyfunction]
+/// fn valid(x: MaskedView<'_, f32, Ix1>, stream: Stream) -> PyResult<usize> {
+///     let Some(mask) = &x.mask else { return Ok(x.data.len()) };
+///     Ok(mask.acquire(&stream)?.copy_to_host()?.into_iter().filter(|valid| valid.get()).count())
+/// }
+/// ```
 pub struct MaskedView<'py, T, D: Rank = IxDyn, L: LayoutPolicy = AnyLayout> {
     /// The elements, valid or not.
     pub data: DeviceView<'py, T, D, L>,
@@ -161,6 +203,17 @@ impl<'py, T: Element, D: Rank, L: LayoutPolicy> DeviceView<'py, T, D, L> {
     /// Orders work in `stream` that reads the array: after what its producer has enqueued, and before what that enqueues once the
     /// guard is released (clauses S2 and S3). The interpreter is let go of meanwhile; the host does not wait.
     ///
+    /// ```
+    /// use cuarray::{Stream, python::DeviceView1};
+    /// use pyo3::prelude::*;
+    ///
+    /// #[pyfunction]
+    /// fn total(x: DeviceView1<'_, f32>, stream: Stream) -> PyResult<f32> {
+    ///     let x = x.acquire(&stream)?; // `stream` waits for the array's producer
+    ///     Ok(x.copy_to_host()?.iter().sum())
+    /// }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::is_unsupported`] where one stream captures and the other does not take part; the capture is not harmed. Whatever the
     /// driver refuses.
@@ -170,6 +223,18 @@ impl<'py, T: Element, D: Rank, L: LayoutPolicy> DeviceView<'py, T, D, L> {
 
     /// The address, in no order with anything.
     ///
+    /// ```
+    /// use cuarray::python::DeviceView1;
+    /// use pyo3::prelude::*;
+    ///
+    /// /// The caller has waited for everything.
+    /// #[pyfunction]
+    /// fn address(x: DeviceView1<'_, f32>) -> u64 {
+    ///     // SAFETY: nothing is done with it here.
+    ///     unsafe { x.acquire_unordered() }
+    /// }
+    /// ```
+    ///
     /// # Safety
     /// The caller orders its work after the producer's, and the producer's after its own.
     pub unsafe fn acquire_unordered(&self) -> DevicePtr {
@@ -178,6 +243,18 @@ impl<'py, T: Element, D: Rank, L: LayoutPolicy> DeviceView<'py, T, D, L> {
 
     /// The stream that the array's work is ordered in: the one that it names, or else the legacy default stream of its device. A
     /// function that has no stream of its own works there, and nobody has to wait for anybody.
+    ///
+    /// ```
+    /// use cuarray::python::DeviceViewMut1;
+    /// use pyo3::prelude::*;
+    ///
+    /// #[pyfunction]
+    /// fn clear(mut x: DeviceViewMut1<'_, f32>) -> PyResult<()> {
+    ///     let stream = x.stream()?; // the array's own: nobody waits for anybody
+    ///     x.acquire_mut(&stream)?.copy_from_host(&[0.0])?;
+    ///     Ok(())
+    /// }
+    /// ```
     ///
     /// # Errors
     /// There is no driver, or it refuses to say whose the memory is.
@@ -197,36 +274,129 @@ impl<'py, T: Element, D: Rank, L: LayoutPolicy> DeviceView<'py, T, D, L> {
     }
 
     /// What the array says of itself.
+    ///
+    /// ```
+    /// # use pyo3::prelude::*;
+    /// # Python::initialize();
+    /// # Python::attach(|py| -> PyResult<()> {
+    /// # let text = c"type('Array', (), {'__cuda_array_interface__': dict(shape=(2, 3), typestr='<f4', data=(4096, False), version=3)})()";
+    /// # let x = py.eval(text, None, None)?; // any library's array
+    /// use cuarray::python::DeviceView2;
+    ///
+    /// let view: DeviceView2<'_, f32> = x.extract()?; // as an argument does
+    /// assert_eq!(view.interface().typestr().to_string(), "<f4");
+    /// # Ok(()) }).unwrap();
+    /// ```
     pub fn interface(&self) -> &Interface {
         self.raw.interface()
     }
 
     /// The Python object.
+    ///
+    /// ```
+    /// # use pyo3::prelude::*;
+    /// # Python::initialize();
+    /// # Python::attach(|py| -> PyResult<()> {
+    /// # let text = c"type('Array', (), {'__cuda_array_interface__': dict(shape=(2, 3), typestr='<f4', data=(4096, False), version=3)})()";
+    /// # let x = py.eval(text, None, None)?; // any library's array
+    /// use cuarray::python::DeviceView2;
+    ///
+    /// let view: DeviceView2<'_, f32> = x.extract()?; // as an argument does
+    /// assert!(view.object().is(&x));
+    /// # Ok(()) }).unwrap();
+    /// ```
     pub fn object(&self) -> &Bound<'py, PyAny> {
         &self.object
     }
 
     /// The length of each dimension.
+    ///
+    /// ```
+    /// # use pyo3::prelude::*;
+    /// # Python::initialize();
+    /// # Python::attach(|py| -> PyResult<()> {
+    /// # let text = c"type('Array', (), {'__cuda_array_interface__': dict(shape=(2, 3), typestr='<f4', data=(4096, False), version=3)})()";
+    /// # let x = py.eval(text, None, None)?; // any library's array
+    /// use cuarray::python::DeviceView2;
+    ///
+    /// let view: DeviceView2<'_, f32> = x.extract()?; // as an argument does
+    /// let [rows, columns] = view.shape();
+    /// assert_eq!((rows, columns), (2, 3));
+    /// # Ok(()) }).unwrap();
+    /// ```
     pub fn shape(&self) -> D::Shape {
         D::shape(self.raw.interface().layout())
     }
 
     /// The bytes to step in each dimension.
+    ///
+    /// ```
+    /// # use pyo3::prelude::*;
+    /// # Python::initialize();
+    /// # Python::attach(|py| -> PyResult<()> {
+    /// # let text = c"type('Array', (), {'__cuda_array_interface__': dict(shape=(2, 3), typestr='<f4', data=(4096, False), version=3)})()";
+    /// # let x = py.eval(text, None, None)?; // any library's array
+    /// use cuarray::python::DeviceView2;
+    ///
+    /// let view: DeviceView2<'_, f32> = x.extract()?; // as an argument does
+    /// assert_eq!(view.strides(), [12, 4]);
+    /// # Ok(()) }).unwrap();
+    /// ```
     pub fn strides(&self) -> D::Strides {
         D::strides(self.raw.interface().strides())
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// # use pyo3::prelude::*;
+    /// # Python::initialize();
+    /// # Python::attach(|py| -> PyResult<()> {
+    /// # let text = c"type('Array', (), {'__cuda_array_interface__': dict(shape=(2, 3), typestr='<f4', data=(4096, False), version=3)})()";
+    /// # let x = py.eval(text, None, None)?; // any library's array
+    /// use cuarray::python::DeviceView2;
+    ///
+    /// let view: DeviceView2<'_, f32> = x.extract()?; // as an argument does
+    /// assert_eq!(view.len(), 6);
+    /// # Ok(()) }).unwrap();
+    /// ```
     pub fn len(&self) -> usize {
         self.raw.interface().layout().len()
     }
 
     /// Whether there are no elements.
+    ///
+    /// ```
+    /// # use pyo3::prelude::*;
+    /// # Python::initialize();
+    /// # Python::attach(|py| -> PyResult<()> {
+    /// # let text = c"type('Array', (), {'__cuda_array_interface__': dict(shape=(2, 3), typestr='<f4', data=(4096, False), version=3)})()";
+    /// # let x = py.eval(text, None, None)?; // any library's array
+    /// use cuarray::python::DeviceView2;
+    ///
+    /// let view: DeviceView2<'_, f32> = x.extract()?; // as an argument does
+    /// assert!(!view.is_empty());
+    /// # Ok(()) }).unwrap();
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.raw.interface().layout().is_empty()
     }
 
     /// The same view for any thread and any time: it keeps the object (clause L2).
+    ///
+    /// ```
+    /// # use pyo3::prelude::*;
+    /// # Python::initialize();
+    /// # Python::attach(|py| -> PyResult<()> {
+    /// # let text = c"type('Array', (), {'__cuda_array_interface__': dict(shape=(2, 3), typestr='<f4', data=(4096, False), version=3)})()";
+    /// # let x = py.eval(text, None, None)?; // any library's array
+    /// use cuarray::python::DeviceView2;
+    ///
+    /// let view: DeviceView2<'_, f32> = x.extract()?; // as an argument does
+    /// let kept = view.unbind();
+    /// assert_eq!(std::thread::spawn(move || kept.len()).join().unwrap(), 6);
+    /// # Ok(()) }).unwrap();
+    /// ```
     pub fn unbind(self) -> TypedView<T, D, L> {
         TypedView::of_checked(self.raw.with_owner(Owner::python(self.object.unbind())))
     }
@@ -234,6 +404,18 @@ impl<'py, T: Element, D: Rank, L: LayoutPolicy> DeviceView<'py, T, D, L> {
 
 impl<'py, T: Element, D: Rank, L: LayoutPolicy> DeviceViewMut<'py, T, D, L> {
     /// As [`DeviceView::acquire`], for work that writes too. There is one such guard at a time.
+    ///
+    /// ```
+    /// use cuarray::{Stream, python::DeviceViewMut1};
+    /// use pyo3::prelude::*;
+    ///
+    /// #[pyfunction]
+    /// fn write(mut x: DeviceViewMut1<'_, f32>, elements: Vec<f32>, stream: Stream) -> PyResult<()> {
+    ///     let mut x = x.acquire_mut(&stream)?;
+    ///     x.copy_from_host(&elements)?;
+    ///     Ok(x.release()?)
+    /// }
+    /// ```
     ///
     /// # Errors
     /// As there.
@@ -243,6 +425,20 @@ impl<'py, T: Element, D: Rank, L: LayoutPolicy> DeviceViewMut<'py, T, D, L> {
     }
 
     /// As [`DeviceView::unbind`].
+    ///
+    /// ```
+    /// # use pyo3::prelude::*;
+    /// # Python::initialize();
+    /// # Python::attach(|py| -> PyResult<()> {
+    /// # let text = c"type('Array', (), {'__cuda_array_interface__': dict(shape=(2, 3), typestr='<f4', data=(4096, False), version=3)})()";
+    /// # let x = py.eval(text, None, None)?; // any library's array
+    /// use cuarray::python::DeviceViewMut2;
+    ///
+    /// let view: DeviceViewMut2<'_, f32> = x.extract()?;
+    /// let mut kept = view.unbind(); // for a class that writes to it later
+    /// assert_eq!(kept.shape(), [2, 3]);
+    /// # Ok(()) }).unwrap();
+    /// ```
     pub fn unbind(self) -> TypedView<T, D, L> {
         self.0.unbind()
     }
@@ -383,8 +579,28 @@ impl<T, D: Rank, L: LayoutPolicy> fmt::Debug for MaskedView<'_, T, D, L> {
 macro_rules! names {
     ($($doc:literal $rank:ty: $read:ident $write:ident),* $(,)?) => {$(
         #[doc = concat!("A [`DeviceView`] of ", $doc, ".")]
+        ///
+        /// ```
+        #[doc = concat!("use cuarray::python::", stringify!($read), ";")]
+        /// use pyo3::prelude::*;
+        ///
+        /// #[pyfunction]
+        #[doc = concat!("fn elements(x: ", stringify!($read), "<'_, f32>) -> usize {")]
+        ///     x.len()
+        /// }
+        /// ```
         pub type $read<'py, T, L = AnyLayout> = DeviceView<'py, T, $rank, L>;
         #[doc = concat!("A [`DeviceViewMut`] of ", $doc, ".")]
+        ///
+        /// ```
+        #[doc = concat!("use cuarray::python::", stringify!($write), ";")]
+        /// use pyo3::prelude::*;
+        ///
+        /// #[pyfunction]
+        #[doc = concat!("fn elements(x: ", stringify!($write), "<'_, f32>) -> usize {")]
+        ///     x.len()
+        /// }
+        /// ```
         pub type $write<'py, T, L = AnyLayout> = DeviceViewMut<'py, T, $rank, L>;
     )*};
 }

@@ -173,6 +173,16 @@ pub(super) const MASK: usize = 7;
 
 /// Reads the attribute `__cuda_array_interface__` of `object` (clause I1).
 ///
+/// ```
+/// # use pyo3::{prelude::*, types::PyDict};
+/// # Python::initialize();
+/// # Python::attach(|py| {
+/// let list = PyDict::new(py).keys();
+/// let error = cuarray::python::import::attribute(&list).unwrap_err();
+/// assert!(error.is_not_an_array());
+/// # });
+/// ```
+///
 /// # Errors
 /// [`Error::is_not_an_array`] where the attribute is missing, raises, or is no dictionary. What is no `Exception`
 /// (`KeyboardInterrupt`, `SystemExit`) passes through unchanged.

@@ -352,6 +352,9 @@ impl PyIpcHandle {
 }
 
 /// Memory of another process that an array is in; closed when the last array that uses it goes.
+///
+/// >>> type(array.owner)  # doctest: +SKIP
+/// <class 'cuarray.IpcMemory'>
 #[pyclass(frozen, weakref, name = "IpcMemory", module = "cuarray")]
 pub struct PyIpcMemory {
     ptr: u64,

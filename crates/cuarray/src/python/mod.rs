@@ -57,6 +57,16 @@ use pyo3::prelude::*;
 
 /// Adds every class and function of the package to `module`.
 ///
+/// ```
+/// use pyo3::prelude::*;
+///
+/// /// The package's own extension module; others need none of this.
+/// #[pymodule]
+/// fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+///     cuarray::python::register(module)
+/// }
+/// ```
+///
 /// # Errors
 /// An environment variable of the [configuration](config) holds a value that it cannot have.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

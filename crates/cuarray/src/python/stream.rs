@@ -93,6 +93,10 @@ impl PyStream {
 }
 
 /// What `Stream.auto_synchronize()` answers.
+///
+/// >>> s = cuarray.stream()
+/// >>> with s.auto_synchronize():  # which waits at its end
+/// ...     a = cuarray.to_device([1, 2, 3], stream=s)
 #[pyclass(frozen, name = "AutoSynchronize", module = "cuarray")]
 pub struct PyAutoSynchronize {
     stream: Py<PyStream>,
