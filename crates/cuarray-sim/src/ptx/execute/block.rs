@@ -197,8 +197,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Executes the block's warps in turns, until the block is done, or has executed this many instructions.
-    pub(crate) fn run_block(&mut self, turn: u64) -> BlockPause {
+    /// Executes the block's warps in turns, until the block is done, or has executed this many instructions. `between` is
+    /// called when a warp's turn is over.
+    pub(crate) fn run_block(&mut self, turn: u64, mut between: impl FnMut()) -> BlockPause {
         let end = self.executed.saturating_add(turn);
         loop {
             let (before, mut done) = (self.executed, true);
@@ -207,8 +208,9 @@ impl Machine<'_> {
                     continue;
                 }
                 swap(&mut self.warp, &mut self.block.warps[index]);
-                let pause = self.run_warp(TURN);
+                let pause = self.run_warp(turn.min(TURN));
                 swap(&mut self.warp, &mut self.block.warps[index]);
+                between();
                 match pause {
                     Pause::Failed => return BlockPause::Failed,
                     Pause::Done => {}

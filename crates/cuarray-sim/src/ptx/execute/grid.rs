@@ -6,6 +6,7 @@
 //! how many cores there are.
 
 use super::block::{Block, BlockPause, GridBarrier};
+use super::locate::{Chains, Pattern};
 use super::machine::{Fault, FaultKind, Machine};
 use super::race::{Race, Races};
 use super::region::{Recorder, Region};
@@ -97,6 +98,8 @@ impl<'a> Machine<'a> {
             fault: None,
             found: vec![0; launch.program.code.len()],
             addresses: [0; 32],
+            pattern: Pattern::Other,
+            chains: Chains::default(),
             pointers: [std::ptr::null_mut(); 32],
             local_lanes: 0,
             recorder: Recorder::new(launch.record, launch.regions.len()),
@@ -109,6 +112,11 @@ impl<'a> Machine<'a> {
 
 fn blocks(launch: &Launch<'_>) -> u64 {
     launch.grid.iter().map(|extent| u64::from(*extent)).product()
+}
+
+/// How many instructions a block may execute now that so many have been: no more than it takes to see that the budget is used up.
+fn turn(launch: &Launch<'_>, used: u64) -> u64 {
+    launch.budget.saturating_sub(used).saturating_add(1).min(TURN)
 }
 
 /// What workers share.
@@ -163,6 +171,11 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
     let (total, started) = (blocks(launch), Instant::now());
     let mut machine = Machine::new(launch);
     let mut help = Some(help);
+    let mut call_if_long = || {
+        if help.is_some() && started.elapsed() > ALONE && shared.next.load(Ordering::Relaxed) < total {
+            help.take().into_iter().for_each(|help| help());
+        }
+    };
     let mut printed = Vec::new();
     loop {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
@@ -178,7 +191,7 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
                 machine.fail_block(FaultKind::Budget);
                 break;
             }
-            match machine.run_block(TURN) {
+            match machine.run_block(turn(launch, used), &mut call_if_long) {
                 BlockPause::Turn => {}
                 BlockPause::Blocked => {
                     machine.fail_block(FaultKind::Deadlock);
@@ -197,9 +210,6 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
             if sum.fault.as_ref().is_none_or(|(first, _)| number < *first) {
                 sum.fault = Some((number, *fault));
             }
-        }
-        if help.is_some() && started.elapsed() > ALONE && shared.next.load(Ordering::Relaxed) < total {
-            help.take().into_iter().for_each(|help| help());
         }
     }
     let mut sum = shared.sum.lock().unwrap_or_else(PoisonError::into_inner);
@@ -237,7 +247,7 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
             break;
         }
         let before = machine.executed;
-        let pause = machine.run_block(TURN);
+        let pause = machine.run_block(turn(launch, before), || {});
         if machine.executed > launch.budget {
             machine.fail_block(FaultKind::Budget);
         }

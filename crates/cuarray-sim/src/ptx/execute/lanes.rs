@@ -204,8 +204,12 @@ unsafe fn body_compare<A: Lane, F: Fn(A, A) -> bool + Copy>(
 unsafe fn body_select<T: Lane>(machine: &mut Machine<'_>, &Instruction { d, a, b, c, .. }: &Instruction) -> Flow {
     // SAFETY: as above; `c` is a predicate.
     unsafe {
-        let chosen = machine.predicate(c);
-        rows!(machine, d: T, [a: T, b: T], |lane| if chosen >> lane & 1 == 1 { a } else { b })
+        // Mostly all lanes choose the same.
+        match machine.predicate(c) {
+            u32::MAX => rows!(machine, d: T, [a: T], |_lane| a),
+            0 => rows!(machine, d: T, [b: T], |_lane| b),
+            chosen => rows!(machine, d: T, [a: T, b: T], |lane| if chosen >> lane & 1 == 1 { a } else { b }),
+        }
     }
     Flow::Next
 }

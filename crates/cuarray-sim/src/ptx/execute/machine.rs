@@ -2,6 +2,7 @@
 
 use super::block::{Block, GridBarrier};
 use super::grid::Launch;
+use super::locate::{Chains, Pattern};
 use super::race::Races;
 use super::region::Recorder;
 use super::warp::Warp;
@@ -82,7 +83,11 @@ pub(crate) struct Machine<'p> {
     pub fault: Option<Box<Fault>>,
     /// For each instruction, the region that it last found its addresses in.
     pub found: Vec<u32>,
+    /// Of the access that is being executed.
     pub addresses: [u64; 32],
+    pub pattern: Pattern,
+    /// Set if races are looked for.
+    pub chains: Chains,
     pub pointers: [*mut u8; 32],
     /// Which of the pointers lead into local memory.
     pub local_lanes: u32,
@@ -146,6 +151,10 @@ impl Machine<'_> {
     pub(crate) fn thread_of(&self, lane: u32) -> [u32; 3] {
         let [x, y, _] = self.launch.threads;
         let linear = self.warp.number * 32 + lane;
+        if linear < x {
+            // Most blocks have one dimension.
+            return [linear, 0, 0];
+        }
         [linear % x, linear / x % y, linear / (x * y)]
     }
 

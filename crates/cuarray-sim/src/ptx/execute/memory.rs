@@ -1,16 +1,16 @@
 //! Loads and stores.
 //!
 //! An access has two halves. [`Machine::locate`] finds out where each lane's bytes are, whatever the space: it checks bounds and
-//! alignment, for a whole warp at once where the addresses allow it, and notes what is touched. Then one loop moves
-//! the bytes between pointers and registers. They are moved by relaxed atomic operations, since blocks of a kernel run on
+//! alignment, and notes what is touched. Then one loop moves
+//! the bytes between pointers and registers; what all lanes load from one address is loaded once. They are moved by relaxed atomic operations, since blocks of a kernel run on
 //! several cores and may touch the same memory, as they may on a GPU.
 //!
 //! Generic addresses: the shared, local and parameter memory of a thread appear at windows that no device or host address
 //! can lie in.
 
 use super::lanes::versions;
-use super::machine::FaultKind;
-use super::region;
+use super::locate::Pattern;
+use super::race::digest;
 use super::{Flow, Machine};
 use crate::ptx::program::{Exec, Instruction};
 use crate::ptx::types::Space;
@@ -61,219 +61,6 @@ impl Mode {
         };
         let order = if self.strong { STRONG } else { 0 } | if self.releases { RELEASES } else { 0 };
         space | u32::from(self.wide) << 3 | self.count << 4 | order
-    }
-}
-
-impl Machine<'_> {
-    /// Finds where the lanes' bytes are: [`Machine::pointers`] of the lanes of the mask are good for accesses of `size` bytes.
-    ///
-    /// # Safety
-    /// `instruction.a` is a register or constant with addresses, as `instruction.c` says.
-    #[inline]
-    pub(crate) unsafe fn locate(&mut self, instruction: &Instruction, size: u32, write: bool) -> Flow {
-        let (mode, offset) = (instruction.c, instruction.imm as u64);
-        // SAFETY: this function's contract.
-        unsafe {
-            if mode & 8 != 0 {
-                let base = self.slots::<u64>(instruction.a).cast::<[u64; 32]>();
-                for lane in 0..32 {
-                    self.addresses[lane] = (*base)[lane].wrapping_add(offset);
-                }
-            } else {
-                let base = self.slots::<u32>(instruction.a).cast::<[u32; 32]>();
-                for lane in 0..32 {
-                    // Addresses of 32 bits wrap at 32 bits.
-                    self.addresses[lane] = u64::from((*base)[lane].wrapping_add(offset as u32));
-                }
-            }
-        }
-        self.local_lanes = 0;
-        match mode & 7 {
-            0 => self.locate_generic(size, write),
-            1 => self.locate_global(size, write),
-            2 => self.locate_shared(size, write),
-            3 => self.locate_local(size, write),
-            _ => self.locate_each(PARAM_WINDOW, size, write),
-        }
-    }
-
-    /// The least and greatest address of the lanes, all their bits in one, and all bits that all have.
-    #[inline(always)]
-    fn hull(&self) -> (u64, u64, u64) {
-        let (mut low, mut high, mut any) = (u64::MAX, 0, 0);
-        if self.mask == u32::MAX {
-            for address in self.addresses {
-                low = low.min(address);
-                high = high.max(address);
-                any |= address;
-            }
-        } else {
-            let mut rest = self.mask;
-            while rest != 0 {
-                let address = self.addresses[rest.trailing_zeros() as usize];
-                low = low.min(address);
-                high = high.max(address);
-                any |= address;
-                rest &= rest - 1;
-            }
-        }
-        (low, high, any)
-    }
-
-    #[inline(always)]
-    fn locate_generic(&mut self, size: u32, write: bool) -> Flow {
-        let (_, high, _) = self.hull();
-        if high < SHARED_WINDOW { self.locate_global(size, write) } else { self.locate_each(0, size, write) }
-    }
-
-    #[inline(always)]
-    fn locate_global(&mut self, size: u32, write: bool) -> Flow {
-        let (low, high, any) = self.hull();
-        let end = high.wrapping_add(u64::from(size));
-        if any & u64::from(size - 1) != 0 || end < low {
-            return self.locate_each(0, size, write);
-        }
-        let pc = self.pc as usize - 1;
-        let regions = self.launch.regions;
-        let mut index = self.found[pc] as usize;
-        let held = |index: usize| regions.get(index).is_some_and(|region| region.start <= low && end <= region.end);
-        if !held(index) {
-            match region::find(regions, low, end) {
-                Some(found) => index = found,
-                None => return self.locate_each(0, size, write),
-            }
-            self.found[pc] = index as u32;
-        }
-        let region = regions[index];
-        if write && !region.writable {
-            return self.locate_each(0, size, write);
-        }
-        let shift = region.host.wrapping_sub(region.start);
-        for lane in 0..32 {
-            self.pointers[lane] = self.addresses[lane].wrapping_add(shift) as *mut u8;
-        }
-        if self.recorder.enabled {
-            self.note(index, low, end, size, write);
-        }
-        Flow::Next
-    }
-
-    /// Notes an access of the lanes to one region.
-    fn note(&mut self, index: usize, low: u64, end: u64, size: u32, write: bool) {
-        let start = self.launch.regions[index].start;
-        let size = u64::from(size);
-        let lanes = u64::from(self.mask.count_ones());
-        let first = Self::first(self.mask);
-        let dense = end - low == lanes * size
-            && (0..32_u32).all(|lane| {
-                let rank = u64::from((self.mask & ((1 << lane) - 1)).count_ones());
-                self.mask >> lane & 1 == 0 || self.addresses[lane as usize] == low + rank * size
-            });
-        if dense || end - low == size {
-            self.recorder.note(index, low - start, end - low, write);
-            return;
-        }
-        for lane in first..32 {
-            if self.mask >> lane & 1 == 1 {
-                self.recorder.note(index, self.addresses[lane as usize] - start, size, write);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn locate_shared(&mut self, size: u32, write: bool) -> Flow {
-        let (_, high, any) = self.hull();
-        let length = self.block.shared_bytes();
-        if any & u64::from(size - 1) != 0 || high.saturating_add(u64::from(size)) > length {
-            return self.locate_each(SHARED_WINDOW, size, write);
-        }
-        let base = self.block.shared_base() as u64;
-        for lane in 0..32 {
-            self.pointers[lane] = base.wrapping_add(self.addresses[lane]) as *mut u8;
-        }
-        Flow::Next
-    }
-
-    #[inline(always)]
-    fn locate_local(&mut self, size: u32, write: bool) -> Flow {
-        let (_, high, any) = self.hull();
-        let length = self.warp.local.len() as u64 / 4;
-        if any & u64::from(size - 1) != 0 || high.saturating_add(u64::from(size)) > length {
-            return self.locate_each(LOCAL_WINDOW, size, write);
-        }
-        let base = self.warp.local.as_mut_ptr() as u64;
-        for lane in 0..32 {
-            let address = self.addresses[lane];
-            let place = (address >> 3).wrapping_mul(256).wrapping_add(lane as u64 * 8 + (address & 7));
-            self.pointers[lane] = base.wrapping_add(place) as *mut u8;
-        }
-        self.local_lanes = u32::MAX;
-        Flow::Next
-    }
-
-    /// Looks at each lane for itself; its addresses are relative to a window.
-    #[cold]
-    fn locate_each(&mut self, window: u64, size: u32, write: bool) -> Flow {
-        for lane in 0..32 {
-            if self.mask >> lane & 1 == 0 {
-                continue;
-            }
-            let address = self.addresses[lane as usize];
-            // An address of a narrow space that is too great for it must not become one of another space.
-            let generic = if window != 0 && address >> 56 != 0 { u64::MAX } else { window.wrapping_add(address) };
-            match self.locate_lane(lane, generic, u64::from(size), u64::from(size), write) {
-                Ok(pointer) => self.pointers[lane as usize] = pointer,
-                Err(kind) => return self.fail(kind, lane, address, size, write),
-            }
-        }
-        Flow::Next
-    }
-
-    /// Where a lane's bytes at a generic address are.
-    pub(crate) fn locate_lane(
-        &mut self,
-        lane: u32,
-        address: u64,
-        size: u64,
-        align: u64,
-        write: bool,
-    ) -> Result<*mut u8, FaultKind> {
-        let offset = address & (SHARED_WINDOW - 1);
-        let within = |length: u64| offset.checked_add(size).is_some_and(|end| end <= length);
-        let inside = match address >> 56 {
-            0 => {
-                let end = address.checked_add(size).ok_or(FaultKind::IllegalAddress)?;
-                let index = region::find(self.launch.regions, address, end).ok_or(FaultKind::IllegalAddress)?;
-                let region = self.launch.regions[index];
-                if write && !region.writable {
-                    return Err(FaultKind::ReadOnly);
-                }
-                if address & (align - 1) == 0 && self.recorder.enabled {
-                    self.recorder.note(index, address - region.start, size, write);
-                }
-                region.host.wrapping_add(address - region.start)
-            }
-            1 if within(self.block.shared_bytes()) => self.block.shared_base() as u64 + offset,
-            2 if within(self.warp.local.len() as u64 / 4) => {
-                self.local_lanes |= 1 << lane;
-                self.warp.local.as_mut_ptr() as u64 + (offset >> 3) * 256 + u64::from(lane) * 8 + (offset & 7)
-            }
-            3 if within(self.launch.parameters.len() as u64 * 8) => {
-                if write {
-                    return Err(FaultKind::ReadOnly);
-                }
-                self.launch.parameters.as_ptr() as u64 + offset
-            }
-            _ => return Err(FaultKind::IllegalAddress),
-        };
-        if address & (align - 1) == 0 { Ok(inside as *mut u8) } else { Err(FaultKind::Misaligned) }
-    }
-
-    /// How far behind the first one an element of a vector is, for a lane.
-    #[inline(always)]
-    fn element(&self, lane: usize, bytes: u32) -> usize {
-        let bytes = bytes as usize;
-        if self.local_lanes >> lane & 1 == 1 { (bytes >> 3) * 256 + (bytes & 7) } else { bytes }
     }
 }
 
@@ -341,9 +128,40 @@ impl Slot for u64 {
     }
 }
 
-/// What a register's slot leaves in memory.
-fn stored_value<M, S: Slot>(slot: S) -> u64 {
-    slot.value() & (u64::MAX >> (64 - 8 * size_of::<M>()))
+/// A number for each lane, made of what its slot leaves in memory.
+///
+/// # Safety
+/// `source` is a register with slots of this type.
+#[inline(always)]
+unsafe fn digests<M, S: Slot>(source: *const S) -> [u32; 32] {
+    // SAFETY: this function's contract.
+    let slots = unsafe { source.cast::<[S; 32]>().read() };
+    let mut digests = [0; 32];
+    for (place, slot) in digests.iter_mut().zip(slots) {
+        *place = digest(slot.value() & (u64::MAX >> (64 - 8 * size_of::<M>())));
+    }
+    digests
+}
+
+impl Machine<'_> {
+    /// Sets a register to one value, in the lanes that may be written.
+    ///
+    /// # Safety
+    /// As for [`Machine::slots`].
+    #[inline(always)]
+    unsafe fn broadcast<S: Copy>(&mut self, operand: u32, value: S) {
+        // SAFETY: this function's contract.
+        unsafe {
+            let target = self.slots::<S>(operand);
+            if self.write == u32::MAX {
+                target.cast::<[S; 32]>().write([value; 32]);
+            } else {
+                for lane in (0..32).filter(|lane| self.mask >> lane & 1 == 1) {
+                    target.add(lane).write(value);
+                }
+            }
+        }
+    }
 }
 
 #[inline(always)]
@@ -355,6 +173,11 @@ unsafe fn load_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &I
         }
         if machine.races.on {
             machine.watch_read(instruction, size_of::<M>() as u32);
+        }
+        if machine.pattern == Pattern::Same {
+            let value = S::of(M::get(machine.pointers[0]));
+            machine.broadcast(instruction.d, value);
+            return Flow::Next;
         }
         let target = machine.slots::<S>(instruction.d);
         if machine.mask == u32::MAX {
@@ -382,8 +205,7 @@ unsafe fn store_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &
         }
         let source = machine.slots::<S>(instruction.b);
         if machine.races.on {
-            let value = |lane: usize| stored_value::<M, S>(source.add(lane).read());
-            machine.watch_write(instruction, size_of::<M>() as u32, 0, &value);
+            machine.watch_write(instruction, size_of::<M>() as u32, 0, &digests::<M, S>(source));
         }
         if machine.mask == u32::MAX {
             for lane in 0..32 {
@@ -420,6 +242,11 @@ unsafe fn load_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruct
             if operand == LEFT_OUT {
                 continue;
             }
+            if machine.pattern == Pattern::Same {
+                let value = S::of(M::get(machine.pointers[0].add((index * bytes) as usize)));
+                machine.broadcast(operand, value);
+                continue;
+            }
             let target = machine.slots::<S>(operand);
             let mut rest = machine.mask;
             while rest != 0 {
@@ -444,8 +271,7 @@ unsafe fn store_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruc
         for index in 0..count {
             let source = machine.slots::<S>(machine.extra(instruction, index as usize));
             if machine.races.on {
-                let value = |lane: usize| stored_value::<M, S>(source.add(lane).read());
-                machine.watch_write(instruction, bytes, index * bytes, &value);
+                machine.watch_write(instruction, bytes, index * bytes, &digests::<M, S>(source));
             }
             let mut rest = machine.mask;
             while rest != 0 {
@@ -467,14 +293,7 @@ unsafe fn parameter_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instructio
     unsafe {
         let value =
             S::of(M::get(machine.launch.parameters.as_ptr().cast::<u8>().add(instruction.imm as usize).cast_mut()));
-        let target = machine.slots::<S>(instruction.d);
-        if machine.write == u32::MAX {
-            target.cast::<[S; 32]>().write([value; 32]);
-        } else {
-            for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
-                target.add(lane).write(value);
-            }
-        }
+        machine.broadcast(instruction.d, value);
     }
     Flow::Next
 }

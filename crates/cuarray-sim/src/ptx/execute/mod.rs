@@ -16,6 +16,7 @@ pub(super) mod collective;
 pub(super) mod control;
 mod grid;
 pub(super) mod lanes;
+mod locate;
 mod machine;
 pub(super) mod memory;
 mod race;

@@ -105,11 +105,13 @@ pub(super) fn extreme(format: Format, a: u64, b: u64, greatest: bool, code: i64)
 ///
 /// Told by the bits, and chosen as bits: to the compiler one such number is as good as another, so it may take the choice
 /// between two of them away, and does behind a square root.
+#[inline(always)]
 pub(super) fn quiet32(value: f32) -> f32 {
     let bits = value.to_bits();
     f32::from_bits(if bits & 0x7fff_ffff > 0x7f80_0000 { 0x7fff_ffff } else { bits })
 }
 
+#[inline(always)]
 pub(super) fn quiet64(value: f64) -> f64 {
     let bits = value.to_bits();
     f64::from_bits(if bits & (u64::MAX >> 1) > 0x7ff0_0000_0000_0000 { F64.nan } else { bits })

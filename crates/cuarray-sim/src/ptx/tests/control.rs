@@ -145,6 +145,22 @@ fn what_never_ends_is_ended() {
 }
 
 #[test]
+fn a_budget_is_kept_to() {
+    // Blocks that may run in any order, and blocks that run in turns; two warps get their turns before it is looked again.
+    for body in ["LOOP: bra LOOP; mov.u64 %v, 0;", "LOOP: atom.global.add.u64 %v, [%out], 1; bra LOOP;"] {
+        for (budget, most) in [(1000, 2 * 1010), (100_000, 201_000)] {
+            let mut out = numbers(128);
+            let source = kernel(body);
+            let run =
+                Run { source: &source, grid: [2, 1, 1], threads: [64, 1, 1], budget, workers: 1, ..Run::default() };
+            let outcome = run.over(&mut [&mut out]);
+            assert_eq!(outcome.fault.map(|fault| fault.kind), Some(FaultKind::Budget), "{body}");
+            assert!((budget..most).contains(&(outcome.lanes / 32)), "{body}: {} instructions", outcome.lanes / 32);
+        }
+    }
+}
+
+#[test]
 fn branch_tables() {
     let source = kernel(
         "and.b32 %r1, %i, 3; ts: .branchtargets A, B, C, A; mov.u64 %v, 0; brx.idx %r1, ts;\n A: add.u64 %v, %v, 1; bra E; B: mov.u64 %v, 20; bra E; C: mov.u64 %v, 30; E:",

@@ -4,6 +4,7 @@ mod arithmetic;
 mod control;
 mod memory;
 mod mutated;
+mod patterns;
 mod races;
 
 use super::Error;

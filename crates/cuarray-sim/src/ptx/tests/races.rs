@@ -63,6 +63,26 @@ fn a_part_of_a_word_races_with_the_word() {
 }
 
 #[test]
+fn a_reader_of_what_all_read_is_not_lost() {
+    // The first lanes of each warp read a word, and one thread writes it: a race with any reader but itself.
+    for threads in [32, 96] {
+        for (readers, writer) in [(1, 0), (1, 1), (2, 0), (2, 1), (3, 2), (32, 0), (32, 1), (32, 31), (32, 40)] {
+            let body = format!(
+                "and.b32 %v, %t, 31; setp.lt.u32 %p, %v, {readers}; mov.u64 %a, s; ld.shared.u32 %v, [%a + 4]; @%p ld.shared.u32 %v, [%a];\n\
+                 setp.eq.u32 %p, %t, {writer}; @%p st.shared.u32 [%a], %t;"
+            );
+            let races = races(&format!(".shared .align 4 .u32 s[2]; {body}"), 1, threads, 1).0;
+            let others = writer < threads && (threads > 32 || readers > 1 || writer >= readers);
+            assert_eq!(
+                races.len(),
+                usize::from(others),
+                "{threads} threads, {readers} readers, thread {writer} writes"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_lock_and_a_queue_are_no_races() {
     // Each block's first thread takes a lock, changes a word, and gives the lock back.
     let lock = "setp.ne.u32 %p, %t, 0; @%p bra END; L: atom.global.cas.b32 %v, [%out], 0, 1; setp.ne.u32 %p, %v, 0; @%p bra L;\n\

@@ -1,13 +1,9 @@
 //! Who touched what within one block: a cell for each piece of memory, with the last write and two reads since then.
 //!
 //! As in FastTrack: of the accesses that come before one another the last is enough. Of reads that nothing orders two
-//! are kept, so that a writer meets one that is not its own. Pieces are as large as the accesses that were seen in a page of
-//! memory: one of 8 bytes becomes several when a smaller access comes, and all of them were touched alike.
+//! are kept, so that a writer meets one that is not its own.
 
 use super::order::Order;
-
-/// Bytes of a page.
-pub(crate) const PAGE: u64 = 1024;
 
 /// How memory is accessed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,18 +21,22 @@ pub(crate) struct Who(pub u32);
 const FAR: u32 = (1 << 20) - 1;
 
 impl Who {
+    #[inline(always)]
     pub(crate) fn new(thread: u32, pc: u32, way: Way) -> Who {
         Who(thread | (way as u32) << 10 | pc.min(FAR) << 12)
     }
 
+    #[inline(always)]
     pub(crate) fn thread(self) -> u32 {
         self.0 & 1023
     }
 
+    #[inline(always)]
     pub(crate) fn pc(self) -> Option<u32> {
         (self.0 >> 12 != FAR).then_some(self.0 >> 12)
     }
 
+    #[inline(always)]
     pub(crate) fn way(self) -> Way {
         match self.0 >> 10 & 3 {
             1 => Way::Read,
@@ -45,6 +45,7 @@ impl Who {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn nobody(self) -> bool {
         self.0 == 0
     }
@@ -69,10 +70,16 @@ impl Mark {
         self.stamp >> 5 == now.clock && self.who.thread() >> 5 == now.warp
     }
 
+    /// Whether it stands for two lanes.
+    #[inline(always)]
+    fn is_of_two(self) -> bool {
+        self.stamp & 31 != self.who.thread() & 31
+    }
+
     /// Takes in another lane.
     #[inline(always)]
     fn add(&mut self, now: &Now) {
-        if self.stamp & 31 == self.who.thread() & 31 {
+        if !self.is_of_two() {
             self.stamp = now.clock << 5 | now.lane;
         }
     }
@@ -109,6 +116,27 @@ pub(crate) struct Now {
     pub first: u32,
 }
 
+impl Now {
+    /// Of the first lane of a warp.
+    #[inline(always)]
+    pub(crate) fn new(order: &Order, warp: u32, pc: u32, way: Way) -> Now {
+        Now {
+            who: Who::new(warp * 32, pc, way),
+            clock: order.now(warp),
+            warp,
+            lane: 0,
+            settled: order.settled(warp) << 5 | 31,
+            first: order.first() << 5,
+        }
+    }
+
+    /// Of a lane of the warp.
+    #[inline(always)]
+    pub(crate) fn of(self, lane: u32) -> Now {
+        Now { who: Who(self.who.0 & !31 | lane), lane, ..self }
+    }
+}
+
 /// What came of an access.
 pub(crate) struct Met {
     /// The access that it conflicts with, and that nothing orders with it.
@@ -135,15 +163,46 @@ impl Cell {
     }
 
     /// A read where another warp's is kept, or one of another time.
+    #[inline(always)]
     fn read_too(&mut self, now: &Now, order: &Order) {
         let [one, other] = &mut self.reads;
         if other.stamp > now.settled && other.is_of(now) {
             other.add(now);
-        } else if one.unordered(now, order).is_none() {
-            *one = Mark::of(now);
-        } else {
-            *other = Mark::of(now);
+            return;
         }
+        let warp = one.who.thread() >> 5;
+        let ordered = if warp == now.warp {
+            one.unordered(now, order).is_none()
+        } else {
+            order.knows(now.warp, warp, one.stamp >> 5)
+        };
+        *(if ordered { one } else { other }) = Mark::of(now);
+    }
+
+    /// A read of two lanes at once, of which the second is given: what [`Met::first`] says of the first one. `None` if each has to be
+    /// looked at for itself, which may be done then as if this had not been tried.
+    #[inline(always)]
+    pub(crate) fn read_by_two(&mut self, now: &Now, second: u32, order: &Order) -> Option<bool> {
+        if self.write.stamp > now.settled {
+            return None;
+        }
+        let [one, other] = &mut self.reads;
+        let first = one.stamp < now.first;
+        let kept = if one.stamp <= now.settled {
+            one
+        } else if one.is_of(now) {
+            return one.is_of_two().then_some(first);
+        } else if other.stamp > now.settled && other.is_of(now) {
+            return other.is_of_two().then_some(first);
+        } else {
+            let warp = one.who.thread() >> 5;
+            if warp == now.warp {
+                return None;
+            }
+            if order.knows(now.warp, warp, one.stamp >> 5) { one } else { other }
+        };
+        *kept = Mark { who: now.who, stamp: now.clock << 5 | second };
+        Some(first)
     }
 
     /// A write, which does not conflict with one of the same value: whoever comes last leaves the same. Or an atomic operation, which
@@ -172,170 +231,8 @@ impl Cell {
     }
 }
 
-/// A page's pieces of `1 << shift` bytes each.
-#[derive(Default)]
-pub(crate) struct Page {
-    pub shift: u32,
-    pub cells: Vec<Cell>,
-    /// Where the page is in the grid's shadow; [`NONE`] for shared memory, and for what is not watched.
-    pub grid: usize,
-}
-
-impl Page {
-    /// Makes it one for accesses of so many bytes; marks of former blocks may stay, since their clocks tell.
-    pub(crate) fn start(&mut self, size: u32, grid: usize) {
-        self.shift = size.trailing_zeros().min(3);
-        let count = (PAGE >> self.shift) as usize;
-        if self.cells.len() < count {
-            self.cells.resize(count, Cell::default());
-        }
-        self.grid = grid;
-    }
-
-    /// Makes its pieces small enough for accesses of so many bytes.
-    #[inline(always)]
-    pub(crate) fn fit(&mut self, size: u32) {
-        if 1 << self.shift > size {
-            self.split(size);
-        }
-    }
-
-    #[cold]
-    fn split(&mut self, size: u32) {
-        let shift = size.trailing_zeros();
-        let times = 1 << (self.shift - shift);
-        let old = (PAGE >> self.shift) as usize;
-        self.cells = self.cells[..old].iter().flat_map(|cell| std::iter::repeat_n(*cell, times)).collect();
-        self.shift = shift;
-    }
-
-    /// The pieces of an access that does not leave the page.
-    #[inline(always)]
-    pub(crate) fn pieces(&self, address: u64, size: u32) -> std::ops::Range<usize> {
-        let offset = (address % PAGE) as usize;
-        offset >> self.shift..((offset + size as usize - 1) >> self.shift) + 1
-    }
-}
-
-/// No page.
-pub(crate) const NONE: usize = usize::MAX;
-
-/// The pages that a block touches.
-#[derive(Default)]
-pub(crate) struct Shadow {
-    /// Of shared memory, in order.
-    pub shared: Vec<Page>,
-    pages: Vec<Page>,
-    used: usize,
-    /// Where the pages of global memory are, by their number: the number plus one, the block, the place.
-    table: Vec<(u64, u64, usize)>,
-    block: u64,
-}
-
-impl Shadow {
-    /// Begins with a new block.
-    pub(crate) fn start(&mut self) {
-        self.block += 1;
-        self.used = 0;
-    }
-
-    /// Forgets all marks.
-    pub(crate) fn clear(&mut self) {
-        self.pages.clear();
-        self.shared.clear();
-    }
-
-    /// A page of shared memory, of which there are so many bytes.
-    #[inline(always)]
-    pub(crate) fn shared_page(&mut self, number: u64, size: u32, bytes: u64) -> &mut Page {
-        if self.shared.len() as u64 <= number {
-            self.shared.resize_with(bytes.div_ceil(PAGE) as usize, Page::default);
-        }
-        let page = &mut self.shared[number as usize];
-        if page.cells.is_empty() {
-            page.start(size, NONE);
-        }
-        page
-    }
-
-    /// A page of global memory; its place in the grid's shadow is [`NONE`] if it is left out. `grid` gives that place to a page that
-    /// is new to the block.
-    #[inline(always)]
-    pub(crate) fn global_page(&mut self, number: u64, size: u32, grid: impl FnOnce(u64) -> usize) -> &mut Page {
-        let place = self.find(number);
-        let place = if place == NONE { self.add(number, size, grid(number)) } else { place };
-        &mut self.pages[place]
-    }
-
-    #[inline(always)]
-    fn find(&self, number: u64) -> usize {
-        if self.table.is_empty() {
-            return NONE;
-        }
-        let mask = self.table.len() - 1;
-        let mut at = hash(number) as usize & mask;
-        loop {
-            let (known, block, place) = self.table[at];
-            if block != self.block {
-                return NONE;
-            }
-            if known == number {
-                return place;
-            }
-            at = (at + 1) & mask;
-        }
-    }
-
-    fn add(&mut self, number: u64, size: u32, grid: usize) -> usize {
-        // At most half of the table is in use.
-        if (self.used + 1) * 2 > self.table.len() {
-            let entries: Vec<_> = self.table.iter().filter(|entry| entry.1 == self.block).copied().collect();
-            self.table = vec![(0, 0, 0); (self.table.len() * 2).max(16)];
-            entries.into_iter().for_each(|(number, _, place)| self.enter(number, place));
-        }
-        let place = self.used;
-        self.used += 1;
-        if self.pages.len() <= place {
-            self.pages.push(Page::default());
-        }
-        match grid {
-            NONE => self.pages[place].grid = NONE,
-            grid => self.pages[place].start(size, grid),
-        }
-        self.enter(number, place);
-        place
-    }
-
-    fn enter(&mut self, number: u64, place: usize) {
-        let mask = self.table.len() - 1;
-        let mut at = hash(number) as usize & mask;
-        while self.table[at].1 == self.block {
-            at = (at + 1) & mask;
-        }
-        self.table[at] = (number, self.block, place);
-    }
-
-    /// Memory has become somebody else's: who touched it before does not matter.
-    pub(crate) fn forget(&mut self, address: u64, size: u64) {
-        for number in address / PAGE..=(address + size - 1) / PAGE {
-            let place = self.find(number);
-            let Some(page) = self.pages.get_mut(place) else { continue };
-            for (index, cell) in page.cells.iter_mut().enumerate() {
-                let start = number * PAGE + ((index as u64) << page.shift);
-                if start < address + size && start + (1 << page.shift) > address {
-                    *cell = Cell::default();
-                }
-            }
-        }
-    }
-}
-
 /// A number made of a value that was written: others have others, as good as always.
+#[inline(always)]
 pub(crate) fn digest(value: u64) -> u32 {
     ((value ^ value >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
-}
-
-/// Spreads numbers.
-pub(crate) fn hash(number: u64) -> u64 {
-    number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20
 }

@@ -7,7 +7,8 @@
 //! The cost is bounded. Of a launch that touches more than [`BUDGET`] pages a part is watched, chosen by the numbers of
 //! pages alone, which halves as often as needed.
 
-use super::cell::{NONE, PAGE, Way, Who, hash};
+use super::cell::{Way, Who};
+use super::page::{NONE, PAGE, Row, hash};
 use std::collections::HashMap;
 
 /// How many pages are watched at most.
@@ -214,17 +215,22 @@ impl Grid {
         });
     }
 
-    /// An access to a page.
+    /// Accesses to a page by those of a row's lanes that are `meant`. `slot` is that of the warp's first lane, `values` are what each lane wrote.
     #[inline(always)]
-    pub(crate) fn touch(&mut self, place: usize, address: u64, size: u32, slot: Slot, value: u32) {
+    pub(crate) fn touch(&mut self, place: usize, row: Row, meant: u32, slot: Slot, values: &[u32; 32]) {
         let page = &mut self.pages[place];
-        let shift = size.trailing_zeros().min(3);
+        let shift = row.size.trailing_zeros().min(3);
         if shift < page.shift {
             page.fit(shift);
         }
-        let offset = (address % PAGE) as usize;
-        let pieces = offset >> page.shift..((offset + size as usize - 1) >> page.shift) + 1;
-        page.touch(pieces, slot, value);
+        let mut rest = meant;
+        while rest != 0 {
+            let lane = rest.trailing_zeros();
+            rest &= rest - 1;
+            let offset = row.offset + (lane - row.lane) * row.step;
+            let pieces = (offset >> page.shift) as usize..((offset + row.size - 1) >> page.shift) as usize + 1;
+            page.touch(pieces, Slot { who: Who(slot.who.0 + lane), ..slot }, values[lane as usize & 31]);
+        }
     }
 
     /// Adds what another core has seen.
@@ -360,7 +366,8 @@ mod tests {
             for grid in [&mut whole, &mut parts[number as usize % 2]] {
                 let place = grid.place(number, 8);
                 if place != NONE {
-                    grid.touch(place, number * PAGE, 8, slot(number as u32, Way::Write), 0);
+                    let row = Row { offset: 0, size: 8, step: 0, lane: 0, count: 1 };
+                    grid.touch(place, row, 1, slot(number as u32, Way::Write), &[0; 32]);
                 }
             }
         }

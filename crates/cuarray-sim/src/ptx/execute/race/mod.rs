@@ -1,6 +1,6 @@
 //! Races between the threads of one launch: accesses to the same bytes, at least one of them a write, that nothing orders.
 //!
-//! Three shadows. [`order`] knows what comes before what among the threads of a block; [`cell`] who touched
+//! Three shadows. [`order`] knows what comes before what among the threads of a block; [`page`], made of [`cell`]s, who touched
 //! what in the block that is being executed, in shared and in global memory; [`grid`] which blocks touched what in global memory.
 //! `watch` tells them about each access and synchronization. `docs/kernels.md` is the model.
 //!
@@ -10,15 +10,19 @@
 pub(super) mod cell;
 pub(super) mod grid;
 pub(super) mod order;
+pub(super) mod page;
 mod watch;
+
+pub(super) use cell::digest;
 
 use super::Launch;
 use super::region;
 use crate::ptx::program::Program;
 use crate::ptx::types::Space;
-use cell::{PAGE, Shadow, Way, Who};
+use cell::{Way, Who};
 use grid::{Grid, Slot};
 use order::Order;
+use page::{PAGE, Shadow};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

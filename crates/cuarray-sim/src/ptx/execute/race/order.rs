@@ -112,9 +112,15 @@ impl Order {
     pub(crate) fn before(&self, thread: u32, clock: u32, warp: u32, lane: u32) -> bool {
         let other = thread >> 5;
         if other != warp {
-            return self.known[warp as usize & 31][other as usize & 31] >= clock;
+            return self.knows(warp, other, clock);
         }
         self.together[warp as usize & 31] >= clock || self.lanes_know(warp, lane, thread & 31, clock)
+    }
+
+    /// Whether what another warp did at a time of its comes before what a warp does now.
+    #[inline(always)]
+    pub(crate) fn knows(&self, warp: u32, other: u32, clock: u32) -> bool {
+        self.known[warp as usize & 31][other as usize & 31] >= clock
     }
 
     #[cold]
@@ -222,6 +228,12 @@ impl Order {
             join(&mut self.known[warp], &self.released);
             self.together[warp] = self.together[warp].max(self.released[warp]);
         }
+    }
+
+    /// Whether [`Order::grid_met`] knows of this turn of the grid's barrier.
+    #[inline(always)]
+    pub(crate) fn is_at(&self, turn: u32) -> bool {
+        turn == self.grid_turn
     }
 
     /// Whether the grid's barrier was completed since this was asked last; all threads know one another then.

@@ -5,14 +5,18 @@
 //! what was handed on. Which address they are about makes no difference: rather a race is missed than one reported that is none.
 
 use super::super::Machine;
+use super::super::locate::{Pattern, Run};
 use super::super::memory::{LEFT_OUT, RELEASES, SHARED_WINDOW, STRONG};
-use super::cell::{NONE, Now, PAGE, Page, Way, Who, digest};
+use super::cell::{Now, Way};
 use super::grid::Slot;
+use super::page::{NONE, PAGE, Page, Row};
 use super::{Race, Watched, access};
 use crate::ptx::program::Instruction;
 
-/// What lanes write.
-type Values<'a> = &'a dyn Fn(usize) -> u64;
+/// A number for each lane, made of what it writes.
+type Digests<'a> = &'a [u32; 32];
+/// Of lanes that write nothing.
+const NOTHING: Digests<'_> = &[0; 32];
 
 impl Machine<'_> {
     /// Lanes read so many bytes where `locate` has found them.
@@ -21,17 +25,20 @@ impl Machine<'_> {
         if instruction.c & STRONG != 0 {
             return self.acquire();
         }
-        self.touch(instruction.c, size, 0, Way::Read, &|_| 0);
+        if self.read_alike(instruction.c, size).is_some() {
+            return;
+        }
+        self.touch(instruction.c, size, 0, Way::Read, NOTHING);
     }
 
     /// Lanes are about to write elements of so many bytes, `at` bytes behind where `locate` has found them.
     #[inline(never)]
-    pub(crate) fn watch_write(&mut self, instruction: &Instruction, size: u32, at: u32, values: Values<'_>) {
+    pub(crate) fn watch_write(&mut self, instruction: &Instruction, size: u32, at: u32, digests: Digests<'_>) {
         if instruction.c & RELEASES != 0 && at == 0 {
             self.release_known();
         }
         if instruction.c & STRONG == 0 {
-            self.touch(instruction.c, size, at, Way::Write, values);
+            self.touch(instruction.c, size, at, Way::Write, digests);
         }
     }
 
@@ -44,7 +51,7 @@ impl Machine<'_> {
         if instruction.d != LEFT_OUT {
             self.acquire();
         }
-        self.touch(instruction.c, size, 0, Way::Atomic, &|_| 0);
+        self.touch(instruction.c, size, 0, Way::Atomic, NOTHING);
     }
 
     /// A fence.
@@ -91,16 +98,36 @@ impl Machine<'_> {
         self.races.grid_turn = self.grid.turn;
     }
 
+    /// All lanes read one piece of shared memory, as they do over and over: the short way, if nothing is in it. `None` if something is;
+    /// nothing has been done then that may not be done again.
+    #[inline(always)]
+    fn read_alike(&mut self, mode: u32, size: u32) -> Option<()> {
+        if self.pattern != Pattern::Same || mode & 7 != 2 || self.mask.count_ones() < 2 {
+            return None;
+        }
+        let (turn, warp) = (self.grid.turn, self.warp.number);
+        let Watched { order, shadow, .. } = &mut **self.block.watched.as_mut()?;
+        if self.races.grid_turn != turn || !order.is_at(turn) {
+            return None;
+        }
+        let address = self.addresses[0];
+        let page = shadow.shared.get_mut((address / PAGE) as usize)?;
+        let cell = page.cells.get_mut((address % PAGE) as usize >> page.shift).filter(|_| size == 1 << page.shift)?;
+        let first = self.mask.trailing_zeros();
+        let second = (self.mask & (self.mask - 1)).trailing_zeros();
+        cell.read_by_two(&Now::new(order, warp, self.pc - 1, Way::Read).of(first), second, order).map(|_| ())
+    }
+
     /// Compares the lanes' accesses with others, in whichever memory they are.
     #[inline(always)]
-    fn touch(&mut self, mode: u32, size: u32, at: u32, way: Way, values: Values<'_>) {
+    fn touch(&mut self, mode: u32, size: u32, at: u32, way: Way, digests: Digests<'_>) {
         if self.races.grid_turn != self.grid.turn {
             self.grid_met();
         }
         let mask = self.mask;
         match mode & 7 {
-            1 => self.touch_in::<false>(mask, size, at, way, values),
-            2 => self.touch_in::<true>(mask, size, at, way, values),
+            1 => self.touch_in::<false>(mask, size, at, way, digests),
+            2 => self.touch_in::<true>(mask, size, at, way, digests),
             0 => {
                 let of = |window: u64| {
                     let lanes = (0..32).filter(|lane| self.addresses[*lane] >> 56 == window);
@@ -108,10 +135,10 @@ impl Machine<'_> {
                 };
                 let (global, shared) = (of(0), of(SHARED_WINDOW >> 56));
                 if global != 0 {
-                    self.touch_in::<false>(global, size, at, way, values);
+                    self.touch_in::<false>(global, size, at, way, digests);
                 }
                 if shared != 0 {
-                    self.touch_in::<true>(shared, size, at, way, values);
+                    self.touch_in::<true>(shared, size, at, way, digests);
                 }
             }
             _ => {}
@@ -119,7 +146,7 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    fn touch_in<const SHARED: bool>(&mut self, mask: u32, size: u32, at: u32, way: Way, values: Values<'_>) {
+    fn touch_in<const SHARED: bool>(&mut self, mask: u32, size: u32, at: u32, way: Way, digests: Digests<'_>) {
         let shared_bytes = self.block.shared_bytes();
         let Some(watched) = self.block.watched.as_mut() else { return };
         let Watched { order, shadow, exempt } = &mut **watched;
@@ -127,63 +154,59 @@ impl Machine<'_> {
             *exempt = false;
         }
         let (warp, block) = (self.warp.number, self.block.number);
-        let who = Who::new(warp * 32, self.pc - 1, way);
-        let mut now = Now {
-            who,
-            clock: order.now(warp),
-            warp,
-            lane: 0,
-            settled: order.settled(warp) << 5 | 31,
-            first: order.first() << 5,
-        };
+        let now = Now::new(order, warp, self.pc - 1, way);
         let mut last = u64::MAX;
         let mut page: &mut Page = &mut Page::default();
         let mut found: Option<Race> = None;
-        // The address of the lane before, and how many lanes in a row had it.
-        let mut same = (u64::MAX, 0);
         let mut rest = mask;
         while rest != 0 {
-            let lane = rest.trailing_zeros();
-            rest &= rest - 1;
-            let mut address = self.addresses[lane as usize].wrapping_add(at.into());
+            let run;
+            (run, rest) = self.chains.run(rest);
+            let Run { mut lane, step, .. } = run;
+            // Of lanes that read the same two are as good as all.
+            let mut left = if way == Way::Read && step == 0 { run.count.min(2) } else { run.count };
+            let mut address = self.addresses[lane as usize & 31].wrapping_add(at.into());
             if SHARED {
                 address &= SHARED_WINDOW - 1;
             }
-            if way == Way::Read {
-                same = (address, if same.0 == address { same.1 + 1 } else { 0 });
-                if same.1 >= 2 {
-                    continue;
+            while left > 0 {
+                let number = address / PAGE;
+                if number != last {
+                    last = number;
+                    page = if SHARED {
+                        shadow.shared_page(number, size, shared_bytes)
+                    } else {
+                        let grid = &mut self.races.grid;
+                        shadow.global_page(number, size, |number| grid.place(number, size))
+                    };
                 }
-            }
-            let number = address / PAGE;
-            if number != last {
-                last = number;
-                page = if SHARED {
-                    shadow.shared_page(number, size, shared_bytes)
-                } else {
-                    let grid = &mut self.races.grid;
-                    shadow.global_page(number, size, |number| grid.place(number, size))
-                };
-            }
-            if page.grid == NONE && !SHARED {
-                continue;
-            }
-            page.fit(size);
-            now.lane = lane;
-            now.who = Who(who.0 + lane);
-            let mut first = way == Way::Write;
-            let pieces = page.pieces(address, size);
-            let value = if way == Way::Write { digest(values(lane as usize)) } else { 0 };
-            for cell in &mut page.cells[pieces] {
-                let met = if way == Way::Read { cell.read(&now, order) } else { cell.write(&now, order, value) };
-                first |= met.first;
-                let Some(with) = met.with else { continue };
-                let accesses = [access(block, with), access(block, now.who)];
-                found.get_or_insert(Race { shared: SHARED, address, size, accesses });
-            }
-            if first && !SHARED && !*exempt {
-                let slot = Slot { block: block as u32, who: now.who };
-                self.races.grid.touch(page.grid, address, size, slot, value);
+                let offset = (address % PAGE) as u32;
+                let count = if step == 0 { left } else { left.min((PAGE as u32 - offset).div_ceil(step)) };
+                if SHARED || page.grid != NONE {
+                    let row = Row { offset, size, step, lane, count };
+                    let two = way == Way::Read && step == 0 && count == 2;
+                    let met = if two { page.read_by_two(row, now, order) } else { None };
+                    let mut met = match (met, way) {
+                        (Some(met), _) => met,
+                        (None, Way::Read) => page.touch::<true>(row, now, order, digests),
+                        (None, _) => page.touch::<false>(row, now, order, digests),
+                    };
+                    if let Some((by, with)) = met.with {
+                        let accesses = [access(block, with), access(block, now.of(by).who)];
+                        let address = address + u64::from((by - lane) * step);
+                        found.get_or_insert(Race { shared: SHARED, address, size, accesses });
+                    }
+                    if way == Way::Write {
+                        met.first = u32::MAX >> (32 - count) << lane;
+                    }
+                    if met.first != 0 && !SHARED && !*exempt {
+                        let slot = Slot { block: block as u32, who: now.who };
+                        self.races.grid.touch(page.grid, row, met.first, slot, digests);
+                    }
+                }
+                lane += count;
+                left -= count;
+                address += u64::from(count * step);
             }
         }
         if let Some(race) = found {
