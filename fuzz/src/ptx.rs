@@ -1,4 +1,4 @@
-//! PTX: any text as a module, and what it has of kernels launched.
+//! PTX: any text or container of it as a module, and what it has of kernels launched.
 //!
 //! Through the driver's own interface, on a simulated driver that lives for one input. Nothing crashes or hangs, whatever the text
 //! is: it is refused with a log that names a line, or its kernels run, and end by themselves, by what is wrong with them, or by the
@@ -36,10 +36,36 @@ const FAILURES: [&str; 10] = [
 const BYTES: usize = 4096;
 const PARAMETERS: usize = 64;
 
-/// Loads the text, and launches its kernels until one fails, which ends the context.
+/// What containers begin with: fat binaries, and what this driver links. Each tells its length at 8.
+const FAT: &[u8] = b"\x50\xed\x55\xba";
+const LINKED: &[u8] = b"\x7fCUSIM\x01\n";
+/// What a record begins with that holds the address of a fat binary.
+const WRAPPER: &[u8] = b"\xb1\x43\x62\x46";
+
+/// The bytes as an image that may be handed to a driver, if they can be one. It is told no length: a text ends in a nul, and a container in
+/// where it says, so that is put right here; what is inside of it may be as wrong as it likes.
+fn image(data: &[u8]) -> Option<Vec<u8>> {
+    let is = |bytes: &[u8], magic: &[u8]| bytes.starts_with(magic) && bytes.len() >= 16;
+    let mut bytes = data.to_vec();
+    if is(data, FAT) {
+        let head = u64::from(u16::from_le_bytes([data[6], data[7]]));
+        let length = (data.len() as u64).checked_sub(head)?;
+        bytes[8..16].copy_from_slice(&length.to_le_bytes());
+    } else if is(data, LINKED) {
+        bytes[8..16].copy_from_slice(&(data.len() as u64).to_le_bytes());
+    } else {
+        bytes.retain(|byte| *byte != 0);
+        bytes.push(0);
+        if [FAT, LINKED, WRAPPER].into_iter().any(|magic| bytes.starts_with(magic)) {
+            return None;
+        }
+    }
+    Some(bytes)
+}
+
+/// Loads the image, and launches its kernels until one fails, which ends the context.
 pub fn check(data: &[u8]) {
-    let mut text: Vec<u8> = data.iter().copied().filter(|byte| *byte != 0).collect();
-    text.push(0);
+    let Some(image) = image(data) else { return };
     let sim = Sim::new(Config {
         quiet: true,
         findings: false,
@@ -57,8 +83,10 @@ pub fn check(data: &[u8]) {
     let mut log = [0 as c_char; 2048];
     let mut options = [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
     let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len())];
-    let loaded =
-        call!(api, cuModuleLoadDataEx(&mut module, text.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr()));
+    let loaded = call!(
+        api,
+        cuModuleLoadDataEx(&mut module, image.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
+    );
     if loaded == CUresult::CUDA_SUCCESS {
         launch_all(&api, module);
     } else {

@@ -34,11 +34,17 @@ use std::fmt;
 pub(crate) fn load(image: &Image) -> Result<Program, (String, Error)> {
     let mut modules = Vec::new();
     for (name, text) in &image.modules {
-        modules.push(parser::parse(text).map_err(|error| (name.clone(), error))?);
+        modules.push(parser::parse(text).map_err(|error| (readable(name), error))?);
     }
     let mut program = resolve::resolve(&modules).map_err(|error| (String::new(), error))?;
     program.max_registers = image.max_registers;
     Ok(program)
+}
+
+/// The start of a text, for a message: containers may have any characters in theirs.
+fn readable(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().take(80).map(shown).collect()
 }
 
 /// Why PTX was refused.
@@ -55,7 +61,7 @@ pub(crate) struct Error {
 
 impl Error {
     fn new(line: u32, token: &str, message: &str) -> Error {
-        let token = token.chars().take(80).collect();
+        let token = readable(token);
         Error { line, token, message: message.to_owned(), unsupported: false }
     }
 

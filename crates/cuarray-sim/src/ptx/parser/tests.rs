@@ -58,6 +58,7 @@ fn what_is_no_ptx_is_named_with_line_and_token() {
         (".global .u32 a = {1, 2};", 4, "a"),
         (".global .q32 a;", 4, "q32"),
         ("add.s32 a, b;", 4, "add"),
+        ("\u{1}", 4, "\\u{1}"),
     ] {
         let source = module(text);
         let error = parse(&source).unwrap_err();
