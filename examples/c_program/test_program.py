@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,37 @@ def test_arrays_go_both_ways(tmp_path: Path, library: Path, standard: tuple[str,
     )
     assert (done.returncode, done.stdout) == (0, EXPECTED), done.stderr
     assert "a cuarray of version 99.0" in done.stderr
+
+
+UNLOADED = """
+import _ctypes, ctypes, sys
+for _ in range(3):
+    library = ctypes.CDLL(sys.argv[1])
+    library.arrays_ramp.restype = ctypes.c_void_p
+    library.arrays_sum.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_double)]
+    total = ctypes.c_double()
+    assert library.arrays_sum(library.arrays_ramp(5), ctypes.byref(total)) == 0
+    _ctypes.dlclose(library._handle)
+    with open("/proc/self/maps") as maps:
+        print(total.value, "libarrays" in maps.read())
+"""
+
+
+def test_the_library_may_be_unloaded(tmp_path: Path, library: Path) -> None:
+    # It has asked to be told of the process's end, and is not told any more; the driver stays, and is found again.
+    trace = tmp_path / "trace"
+    done = subprocess.run(
+        [sys.executable, "-c", UNLOADED, library],
+        env={
+            **os.environ,
+            "CUARRAY_DRIVER": str(cuarray_sim.library_path()),
+            "CUARRAY_SIM_EXIT_STATUS": "66",
+            "CUARRAY_SIM_TRACE": str(trace),
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "10.0 False\n" * 3, "")
+    assert "CUDA_ERROR_DEINITIALIZED" not in trace.read_text()
