@@ -80,6 +80,9 @@ impl<'a> Mark<'a> {
         if lane::is_same(self.stream, then)? {
             return Ok(());
         }
+        // Nearly always the other stream's too, so that it is pushed once for all that follows.
+        let context = self.stream.work_context()?;
+        let _current = context.push()?;
         capture::agree((self.stream, self.capture()?), (then, capture::of(then)?))?;
         if lane::is_ordered(self.stream, then)? {
             return Ok(());

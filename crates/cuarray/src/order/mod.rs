@@ -115,6 +115,7 @@ pub enum Access {
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 pub fn edge(first: &Stream, then: &Stream) -> Result<()> {
+    let _remembered = first.driver().remember_current();
     Mark::new(first).wait_in(then)
 }
 
@@ -138,6 +139,9 @@ pub fn edge(first: &Stream, then: &Stream) -> Result<()> {
 /// [`Error::is_unsupported`](crate::Error::is_unsupported) where the stream captures, or where it is the legacy default stream
 /// and one that waits for it does; the capture is not harmed.
 pub fn synchronize(stream: &Stream) -> Result<()> {
+    let _remembered = stream.driver().remember_current();
+    let context = stream.work_context()?;
+    let _current = context.push()?;
     may_wait(stream)?;
     let _relaxed = stream.driver().relaxed();
     stream.synchronize()
@@ -336,6 +340,7 @@ impl Ordering {
     /// # Ok::<(), cuarray::Error>(())
     /// ```
     pub fn before(&self, stream: &Stream, access: Access) -> Result<()> {
+        let _remembered = stream.driver().remember_current();
         match (&self.event, &self.home) {
             (Some(event), home) => mark::wait_for(event, home.as_ref(), stream)?,
             (None, Some(home)) => {
@@ -421,6 +426,7 @@ impl Ordering {
     /// # Ok::<(), cuarray::Error>(())
     /// ```
     pub fn record(&self, stream: &Stream, access: Access) -> Result<()> {
+        let _remembered = stream.driver().remember_current();
         self.after(&Mark::new(stream), access)
     }
 

@@ -208,6 +208,7 @@ impl Pending {
         let Some(first) = work.entries.iter().find(|entry| due(entry)) else {
             return Ok(work.exported_and_busy()?.cloned());
         };
+        let _remembered = first.event.context().driver().remember_current();
         let stream = match &work.exported {
             Some(stream) => stream.clone(),
             None => Stream::non_blocking(first.event.context())?,

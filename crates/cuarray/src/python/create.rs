@@ -86,9 +86,14 @@ pub(super) fn wait(py: Python<'_>, interface: &Interface, event: Option<event::H
         return Ok(());
     }
     py.detach(|| {
-        let context = context_of(interface.data())?;
-        let _current = context.push()?;
+        let _remembered = driver()?.remember_current();
         let stream = handle.map(stream::external).transpose()?;
+        // Whose is a default stream, or an event, the device of the memory says.
+        let context = match &stream {
+            Some(stream) if stream.handle() > 2 && event.is_none() => stream.work_context()?,
+            _ => context_of(interface.data())?,
+        };
+        let _current = context.push()?;
         let Some(event) = event else { return stream.as_ref().map_or(Ok(()), order::synchronize) };
         stream.as_ref().map_or(Ok(()), order::may_wait)?;
         // SAFETY: the handle is the producer's word for a live event, as its stream is.

@@ -1,4 +1,4 @@
-"""The driver calls of a copy: each once, and none to ask what is known already.
+"""The driver calls of copies, edges and waits: each once, and none to ask what is known already.
 
 A copy of a few kilobytes takes as long as two or three driver calls, so what is called beside the copy itself is what it costs.
 """
@@ -128,17 +128,33 @@ def test_in_a_stream(context: dict[str, int], foreign_stream: ForeignStream, dri
     assert "cuPointerGetAttributes" not in calls
 
 
-def test_the_edges_of_a_borrow_ask_for_the_context_once_each_way(
-    driver: str, foreign_stream: ForeignStream, driver_calls: Counted
-) -> None:
-    memory, ours = cuarray.to_device(np.zeros(4, np.uint8)), ForeignStream()
-    with contextlib.ExitStack() as stack:
-        stack.callback(ours.destroy)
-        stack.enter_context(driver_probe.primary_context())
-        producer = foreign(memory, stream=foreign_stream.handle)
-        with driver_calls() as calls, cuarray.borrow(producer, ours):
-            pass
-    assert calls["cuEventRecord"] == calls["cuStreamWaitEvent"] == calls["cuCtxGetCurrent"] == 2
+def test_an_edge_takes_the_context_once(driver: str, driver_calls: Counted) -> None:
+    array, ours = cuarray.device_array(4, "u1", stream=cuarray.stream()), cuarray.stream()
+    for current, taken in ((driver_probe.primary_context, {}), (no_context, PUSHED)):
+        with current():
+            array.record_stream(ours)  # once, for what is asked of a stream once
+            with driver_calls() as calls:
+                array.record_stream(ours)
+        assert calls == {
+            "cuCtxGetCurrent": 1,
+            **taken,
+            "cuStreamIsCapturing": 2,
+            "cuEventRecord": 1,
+            "cuStreamWaitEvent": 1,
+        }
+
+
+def test_a_host_wait_takes_the_context_once(driver: str, foreign_stream: ForeignStream, driver_calls: Counted) -> None:
+    producer = foreign(cuarray.to_device(np.zeros(4, np.uint8)), stream=foreign_stream.handle)
+    with driver_probe.primary_context(), driver_calls() as calls:
+        cuarray.as_cuda_array(producer)
+    assert calls == {
+        "cuCtxGetCurrent": 1,
+        "cuStreamGetCtx": 1,
+        "cuStreamIsCapturing": 1,
+        "cuThreadExchangeStreamCaptureMode": 2,
+        "cuStreamSynchronize": 1,
+    }
 
 
 def test_what_is_remembered_of_a_context_is_forgotten_after_the_copy(driver: str) -> None:
