@@ -147,12 +147,13 @@ impl Drop for Managed {
 
 /// What a capsule of that name holds.
 fn holds(capsule: &Bound<'_, PyCapsule>, name: &CStr) -> Option<NonNull<std::ffi::c_void>> {
-    // SAFETY: `capsule` is a capsule; its pointer is asked for only by the name that it has.
+    // SAFETY: `capsule` is a capsule, and says nothing by another name than its own but that this is wrong.
     unsafe {
-        if ffi::PyCapsule_IsValid(capsule.as_ptr(), name.as_ptr()) == 0 {
-            return None;
+        let content = NonNull::new(ffi::PyCapsule_GetPointer(capsule.as_ptr(), name.as_ptr()));
+        if content.is_none() {
+            ffi::PyErr_Clear();
         }
-        NonNull::new(ffi::PyCapsule_GetPointer(capsule.as_ptr(), name.as_ptr()))
+        content
     }
 }
 

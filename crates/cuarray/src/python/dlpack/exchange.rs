@@ -25,7 +25,10 @@ use std::{
     ffi::{CStr, CString, c_int, c_void},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     ptr::NonNull,
-    sync::Mutex,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
 };
 
 const NAME: &CStr = c"dlpack_exchange_api";
@@ -56,31 +59,39 @@ pub(super) struct Table(NonNull<DLPackExchangeAPI>);
 // SAFETY: a table is constant, and its functions may be called in any thread that holds the GIL.
 unsafe impl Send for Table {}
 
-/// The type that was asked last, and what it offers: nearly every import is of the same type as the last.
+/// The type with a table that was asked last: nearly every import is of the same type as the last.
 struct Latest {
     /// Its address, for which the weak reference stands as long as the type lives.
     address: usize,
     kind: Py<PyWeakrefReference>,
-    table: Option<Table>,
+    table: Table,
 }
 
 /// The table that a type offers, in a version that is known here; each type is asked once.
 pub(super) fn of_type(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
     static LATEST: Mutex<Option<Latest>> = Mutex::new(None);
+    /// The address of a type without a table. Another type may have it by now, whose objects are then asked in the other way.
+    static WITHOUT: AtomicUsize = AtomicUsize::new(0);
     let (py, address) = (kind.py(), kind.as_ptr() as usize);
+    if WITHOUT.load(Relaxed) == address {
+        return Ok(None);
+    }
     // Whoever finds it locked goes on without.
     if let Ok(latest) = LATEST.try_lock()
         && let Some(latest) = latest.as_ref().filter(|latest| latest.address == address)
         && latest.kind.bind(py).upgrade().is_some_and(|of| of.is(kind))
     {
-        return Ok(latest.table);
+        return Ok(Some(latest.table));
     }
-    let table = remembered(kind)?;
+    let Some(table) = remembered(kind)? else {
+        WITHOUT.store(address, Relaxed);
+        return Ok(None);
+    };
     let latest = Latest { address, kind: PyWeakrefReference::new(kind)?.unbind(), table };
     // What it replaces is dropped outside the lock.
     let replaced = LATEST.try_lock().ok().and_then(|mut known| known.replace(latest));
     drop(replaced);
-    Ok(table)
+    Ok(Some(table))
 }
 
 /// The table of a type that has not just been asked.
