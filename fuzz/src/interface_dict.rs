@@ -219,7 +219,9 @@ fn described(interface: &Bound<'_, PyAny>) {
     };
     // Of packed bits the last byte is not the one that the strides reach, but there it is told by the count.
     let typestr: String = get(interface, "typestr");
-    let packed = typestr.get(1..2) == Some("t");
+    let bits: Option<usize> =
+        typestr.get(1..).and_then(|kind| kind.strip_prefix('t')).and_then(|bits| bits.parse().ok());
+    let packed = bits.is_some_and(|bits| bits % 8 != 0);
     assert_eq!(i128::from(start), i128::from(pointer) + last(-1));
     if packed {
         assert_eq!((end - start) as usize, nbytes);
