@@ -27,6 +27,17 @@ def order(form: Format, bits: int) -> Fraction | float:
     return Fraction(0) if isinstance(number, Zero) else number  # type: ignore[return-value]
 
 
+def holding(form: Format, test: str, unordered: bool) -> Callable[[int, int], bool]:
+    """Whether a comparison of two numbers holds; of what is none, an unordered one does."""
+
+    def holds(a: int, b: int) -> bool:
+        if NAN in (value(form, a), value(form, b)):
+            return unordered
+        return ORDERED[test](order(form, a), order(form, b))
+
+    return holds
+
+
 def comparisons() -> Iterator[Case]:
     for ty in INTEGERS:
         tests = [*ORDERED, *(SAME_AS if ty[0] == "u" else ())]
@@ -40,22 +51,11 @@ def comparisons() -> Iterator[Case]:
             )
 
     for ty, form in FORMATS.items():
-        for test, holds in ORDERED.items():
-            for unordered in (False, True):
-
-                def compared(
-                    a: int,
-                    b: int,
-                    form: Format = form,
-                    holds: Callable[..., bool] = holds,
-                    unordered: bool = unordered,
-                ) -> int:
-                    if NAN in (value(form, a), value(form, b)):
-                        return int(unordered)
-                    return int(holds(order(form, a), order(form, b)))
-
-                name = test + ("u" if unordered else "")
-                yield Case(f"setp.{name}.{ty} p, #; selp.u32 d, 1, 0, p", "u32", (ty, ty), compared)
+        for test, unordered in itertools.product(ORDERED, (False, True)):
+            name, holds = test + ("u" if unordered else ""), holding(form, test, unordered)
+            yield Case(
+                f"setp.{name}.{ty} p, #; selp.u32 d, 1, 0, p", "u32", (ty, ty), lambda a, b, f=holds: int(f(a, b))
+            )
         for test, answer in (("num", 0), ("nan", 1)):
             yield Case(
                 f"setp.{test}.{ty} p, #; selp.u32 d, 1, 0, p",

@@ -27,6 +27,16 @@ from exact import (
 from .case import ALL_INTEGERS, FORMATS, HALVES, INTEGERS, MODES, Case, mask, width
 
 
+def as_integer(form: Format, bits: int, to: str, mode: str) -> int:
+    """A floating-point number as an integer: the nearest that fits; of what is none 0, or the top bit where a type has 64 bits."""
+    number = value(form, bits)
+    if number == NAN:
+        return of_type(to, 1 << (width(to) - 1)) if width(to) == 64 or form is F64 else 0
+    if isinstance(number, Infinite):
+        return clamp(to, -(1 << 80) if number.negative else 1 << 80)
+    return clamp(to, 0 if isinstance(number, Zero) else to_integer(number, mode))  # type: ignore[arg-type]
+
+
 def conversions() -> Iterator[Case]:
     for to, source, sat in itertools.product(ALL_INTEGERS, ALL_INTEGERS, (False, True)):
         if (
@@ -45,18 +55,12 @@ def conversions() -> Iterator[Case]:
 
         yield Case(f"cvt{'.sat' if sat else ''}.{to}.{source}", target, (register,), converted)
     for (ty, form), to, mode in itertools.product(FORMATS.items(), INTEGERS, MODES):
-
-        def to_int(a: int, form: Format = form, to: str = to, mode: str = mode) -> int:
-            number = value(form, a)
-            if number == NAN:
-                wide = width(to) == 64 or form is F64
-                return 1 << (width(to) - 1) if wide else 0
-            if isinstance(number, Infinite):
-                return clamp(to, -(1 << 80) if number.negative else 1 << 80) & mask(to)
-            whole = 0 if isinstance(number, Zero) else to_integer(number, mode)  # type: ignore[arg-type]
-            return clamp(to, whole) & mask(to)
-
-        yield Case(f"cvt.{mode}i.{to}.{ty}", to, (ty,), to_int)
+        yield Case(
+            f"cvt.{mode}i.{to}.{ty}",
+            to,
+            (ty,),
+            lambda a, f=form, to=to, mode=mode: as_integer(f, a, to, mode) & mask(to),
+        )
         yield Case(
             f"cvt.{mode}.{ty}.{to}",
             ty,
@@ -85,16 +89,7 @@ def conversions() -> Iterator[Case]:
 def small_integers() -> Iterator[Case]:
     """Integers of 8 bits, which registers of 32 hold, and floating-point numbers; saturation to the unit interval."""
     for (ty, form), to in itertools.product(FORMATS.items(), ("u8", "s8")):
-
-        def to_int(a: int, form: Format = form, to: str = to) -> int:
-            number = value(form, a)
-            if number == NAN:
-                return of_type(to, 1 << 7) & 0xFFFFFFFF if form is F64 else 0
-            if isinstance(number, Infinite):
-                return clamp(to, -(1 << 80) if number.negative else 1 << 80) & 0xFFFFFFFF
-            return clamp(to, 0 if isinstance(number, Zero) else to_integer(number, "rz")) & 0xFFFFFFFF  # type: ignore[arg-type]
-
-        yield Case(f"cvt.rzi.{to}.{ty}", "u32", (ty,), to_int)
+        yield Case(f"cvt.rzi.{to}.{ty}", "u32", (ty,), lambda a, f=form, to=to: as_integer(f, a, to, "rz") & 0xFFFFFFFF)
         yield Case(
             f"cvt.rn.{ty}.{to}",
             ty,
@@ -115,16 +110,12 @@ def small_integers() -> Iterator[Case]:
 
 def flushing() -> Iterator[Case]:
     for mode, to in itertools.product(MODES, ("s32", "u64")):
-
-        def to_int(a: int, mode: str = mode, to: str = to) -> int:
-            number = value(F32, flushed(F32, a))
-            if number == NAN:
-                return 0 if to == "s32" else 1 << 63
-            if isinstance(number, Infinite):
-                return clamp(to, -(1 << 80) if number.negative else 1 << 80) & mask(to)
-            return clamp(to, 0 if isinstance(number, Zero) else to_integer(number, mode)) & mask(to)  # type: ignore[arg-type]
-
-        yield Case(f"cvt.{mode}i.ftz.{to}.f32", to, ("f32",), to_int)
+        yield Case(
+            f"cvt.{mode}i.ftz.{to}.f32",
+            to,
+            ("f32",),
+            lambda a, to=to, mode=mode: as_integer(F32, flushed(F32, a), to, mode) & mask(to),
+        )
     for mode in MODES:
         yield Case(
             f"cvt.{mode}.ftz.f32.f64", "f32", ("f64",), lambda a, m=mode: flushed(F32, rounded(F32, value(F64, a), m))
@@ -138,16 +129,12 @@ def of_halves() -> Iterator[Case]:
         if ty == "bf16":
             continue
         for mode in MODES:
-
-            def to_int(a: int, form: Format = form, to: str = to, mode: str = mode) -> int:
-                number = value(form, a)
-                if number == NAN:
-                    return 1 << 63 if width(to) == 64 else 0
-                if isinstance(number, Infinite):
-                    return clamp(to, -(1 << 80) if number.negative else 1 << 80) & mask(to)
-                return clamp(to, 0 if isinstance(number, Zero) else to_integer(number, mode)) & mask(to)  # type: ignore[arg-type]
-
-            yield Case(f"cvt.{mode}i.{to}.{ty}", to, (ty,), to_int)
+            yield Case(
+                f"cvt.{mode}i.{to}.{ty}",
+                to,
+                (ty,),
+                lambda a, f=form, to=to, mode=mode: as_integer(f, a, to, mode) & mask(to),
+            )
             yield Case(
                 f"cvt.{mode}.{ty}.{to}",
                 ty,

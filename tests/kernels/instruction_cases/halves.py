@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from exact import BF16, F16, F32, F64, NAN, Format, add, flushed, multiply, negated, of_type, rounded, saturated, value
 
 from .case import HALVES, Case
-from .comparisons import ORDERED, order
+from .comparisons import ORDERED, holding, order
 
 EVERY = {"f16": F16, "bf16": BF16, "f32": F32, "f64": F64}
 
@@ -98,13 +98,7 @@ def arithmetic() -> Iterator[Case]:
 
 def compared() -> Iterator[Case]:
     for (ty, form), test, unordered in itertools.product(HALVES.items(), ORDERED, (False, True)):
-
-        def holds(a: int, b: int, form: Format = form, test: str = test, unordered: bool = unordered) -> bool:
-            if NAN in (value(form, a), value(form, b)):
-                return unordered
-            return ORDERED[test](order(form, a), order(form, b))
-
-        name = test + ("u" if unordered else "")
+        name, holds = test + ("u" if unordered else ""), holding(form, test, unordered)
         since = 90 if ty == "bf16" else 75
         yield Case(
             f"setp.{name}.{ty} p, #; selp.u32 d, 1, 0, p",
@@ -132,13 +126,7 @@ def halves() -> Iterator[Case]:
 def pairs() -> Iterator[Case]:
     """``set`` of pairs, and integers of 16 bits in pairs."""
     for (ty, form), test, unordered in itertools.product(HALVES.items(), ("lt", "ne", "ge"), (False, True)):
-
-        def holds(a: int, b: int, form: Format = form, test: str = test, unordered: bool = unordered) -> bool:
-            if NAN in (value(form, a), value(form, b)):
-                return unordered
-            return ORDERED[test](order(form, a), order(form, b))
-
-        name = test + ("u" if unordered else "")
+        name, holds = test + ("u" if unordered else ""), holding(form, test, unordered)
         since = 90 if ty == "bf16" else 75
         one = form.bias << form.fraction
         for to, yes in (("u32", 0xFFFF), (f"{ty}x2", one)):

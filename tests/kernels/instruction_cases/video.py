@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from exact import of_type
 
 from .case import Case
+from .comparisons import ORDERED
 
 TYPES = ("u32", "s32")
 PARTS = {"b0": (8, 0), "b1": (8, 8), "b2": (8, 16), "b3": (8, 24), "h0": (16, 0), "h1": (16, 16), "": (32, 0)}
@@ -19,14 +20,6 @@ PRIMARY: dict[str, Callable[[int, int], int]] = {
     "max": max,
 }
 SECONDARY: dict[str, Callable[[int, int], int]] = {"add": lambda t, c: t + c, "min": min, "max": max}
-COMPARE: dict[str, Callable[[int, int], int]] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-}
 # Selectors of a, b and the target, whether saturated, the second operation: each form that the manual has.
 FORMS = (
     ("", "", "", False, ""),
@@ -105,9 +98,9 @@ def scalars() -> Iterator[Case]:
 
         yield scalar(f"v{shift}.{mode}", (to, one, "u32"), form, shifted)
     forms = [form for form in FORMS if not form[3]] + [("b1", "b2", "", False, "add"), ("h1", "", "", False, "max")]
-    for index, (compare, form) in enumerate(itertools.product(COMPARE, forms)):
+    for index, (compare, form) in enumerate(itertools.product(ORDERED, forms)):
         one, other = every[index % 8][1:]
-        yield scalar(f"vset.{compare}", ("u32", one, other), form, lambda a, b, c=compare: int(COMPARE[c](a, b)))
+        yield scalar(f"vset.{compare}", ("u32", one, other), form, lambda a, b, c=compare: int(ORDERED[c](a, b)))
 
 
 def products() -> Iterator[Case]:
@@ -152,7 +145,7 @@ def simd() -> Iterator[Case]:
         2: (("", "", ""), ("h01", "h22", "h1"), ("h31", "h20", "h0"), ("h33", "h10", "h10")),
         4: (("", "", ""), ("b7531", "b6420", "b20"), ("b0123", "b4444", "b3"), ("b7654", "b0000", "b3210")),
     }
-    names = [*primary, *(f"set.{compare}" for compare in COMPARE)]
+    names = [*primary, *(f"set.{compare}" for compare in ORDERED)]
     for (position, name), fields, (form, (of_a, of_b, where)) in itertools.product(
         enumerate(names), (2, 4), enumerate(selectors[2])
     ):
@@ -161,7 +154,7 @@ def simd() -> Iterator[Case]:
         to, one, other = every[(position + 3 * form + fields) % 8]
         compares = name.startswith("set")
         saturates, accumulates = (not compares and form in (1, 3), form == 2)
-        f = COMPARE[name[4:]] if compares else primary[name]
+        f = ORDERED[name[4:]] if compares else primary[name]
         types = f"{one}.{other}.{name[4:]}" if compares else f"{to}.{one}.{other}"
         head = "set" if compares else name
         text = f"v{head}{fields}.{types}{'.sat' if saturates else ''}{'.add' if accumulates else ''} "
