@@ -273,22 +273,27 @@ class Registered:
         self._stack.close()
 
 
-def run_python(program: str, **environment: str | None) -> str:
-    """What a program prints that runs in a process of its own; a variable that is None is unset there."""
+def finished_python(program: str, timeout: int = 300, **environment: str | None) -> subprocess.CompletedProcess[str]:
+    """A program that has run in a process of its own; a variable that is None is unset there."""
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     for name, value in environment.items():
         if value is None:
             variables.pop(name, None)
         else:
             variables[name] = value
-    finished = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", program],
         env=variables,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=timeout,
         cwd=Path(__file__).parent,
         check=False,
     )
+
+
+def run_python(program: str, **environment: str | None) -> str:
+    """What a program prints that runs in a process of its own, and ends well."""
+    finished = finished_python(program, **environment)
     assert finished.returncode == 0, f"exit {finished.returncode}\n{finished.stdout}\n{finished.stderr}"
     return finished.stdout

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
 
 import driver_probe
 import numpy as np
@@ -14,20 +13,6 @@ from driver_probe import ForeignStream, held, run_python
 import cuarray
 
 pytestmark = pytest.mark.usefixtures("driver")
-
-
-@pytest.fixture
-def home(driver: str) -> Iterator[ForeignStream]:
-    stream = ForeignStream()
-    yield stream
-    stream.destroy()
-
-
-@pytest.fixture
-def elsewhere(driver: str) -> Iterator[ForeignStream]:
-    stream = ForeignStream()
-    yield stream
-    stream.destroy()
 
 
 def test_they_are_the_packages_own(home: ForeignStream) -> None:

@@ -7,11 +7,9 @@ and they stand in the trace of all its calls.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+import driver_probe
 import pytest
 
 pytestmark = pytest.mark.usefixtures("simulator")
@@ -125,22 +123,9 @@ begun.wait()
 def ending(tmp_path: Path, left: str, first: str = "") -> list[str]:
     """The driver calls of a program that ends so, a line each."""
     trace = tmp_path / "trace"
-    variables = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        "CUARRAY_SIM_TRACE": str(trace),
-        "CUARRAY_SIM_EXIT_STATUS": "66",
-        "CUARRAY_SIM_LEAKS": "0",
-    }
     program = BEGIN.format(first=first) + left + "\nprint('the end', flush=True)\n"
-    ended = subprocess.run(
-        [sys.executable, "-c", program],
-        env=variables,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=Path(__file__).parent.parent,
-        check=False,
+    ended = driver_probe.finished_python(
+        program, timeout=120, CUARRAY_SIM_TRACE=str(trace), CUARRAY_SIM_EXIT_STATUS="66", CUARRAY_SIM_LEAKS="0"
     )
     said = "(4,)\n" * left.count("Late()")
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "the end\n" + said, "")

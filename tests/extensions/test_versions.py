@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any
@@ -33,20 +33,6 @@ ALL = pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__nam
 def make(module: ModuleType, stream: ForeignStream) -> Any:
     """A new array of each module's, of eight bytes that are 1."""
     return module.make(8, 1, stream)
-
-
-@pytest.fixture
-def home(driver: str) -> Iterator[ForeignStream]:
-    stream = ForeignStream()
-    yield stream
-    stream.destroy()
-
-
-@pytest.fixture
-def elsewhere(driver: str) -> Iterator[ForeignStream]:
-    stream = ForeignStream()
-    yield stream
-    stream.destroy()
 
 
 def test_each_version_has_a_class_of_its_own(home: ForeignStream) -> None:

@@ -6,7 +6,7 @@ import importlib.util
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -240,20 +240,6 @@ def test_work_in_place() -> None:
     assert not array.copy_to_host().any()
     with pytest.raises(TypeError, match="a str is no stream"):
         typed_views.scale(array, 0, "stream")
-
-
-@pytest.fixture
-def theirs() -> Iterator[ForeignStream]:
-    stream = ForeignStream()
-    yield stream
-    stream.destroy()
-
-
-@pytest.fixture
-def ours(driver: str) -> Iterator[ForeignStream]:
-    stream = ForeignStream()
-    yield stream
-    stream.destroy()
 
 
 def producers(memory: cuarray.DeviceArray, stream: ForeignStream) -> dict[str, Any]:
