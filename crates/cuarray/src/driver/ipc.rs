@@ -156,11 +156,11 @@ pub struct IpcMemory {
 impl IpcMemory {
     /// The address of the allocation's first byte.
     ///
-    /// ```no_run
-    /// # fn opened() -> cuarray::Result<cuarray::driver::IpcMemory> { unimplemented!() }
-    /// let memory = opened()?; // by `IpcMemHandle::open`
-    /// println!("{:#x}", memory.device_ptr());
-    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    /// # use cuarray::driver::IpcMemory;
+    /// fn print(memory: &IpcMemory) {
+    ///     println!("{:#x}", memory.device_ptr());
+    /// }
     /// ```
     pub fn device_ptr(&self) -> u64 {
         self.device_ptr
@@ -168,11 +168,11 @@ impl IpcMemory {
 
     /// The context that it is open in.
     ///
-    /// ```no_run
-    /// # fn opened() -> cuarray::Result<cuarray::driver::IpcMemory> { unimplemented!() }
-    /// let memory = opened()?; // by `IpcMemHandle::open`
-    /// assert_eq!(memory.context().device()?.ordinal(), 0);
-    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    /// # use cuarray::driver::IpcMemory;
+    /// fn device_of(memory: &IpcMemory) -> cuarray::Result<i32> {
+    ///     Ok(memory.context().device()?.ordinal())
+    /// }
     /// ```
     pub fn context(&self) -> &Context {
         &self.context
