@@ -269,7 +269,8 @@ $(WHEEL): $(SOURCES) | $(TOOLS)
 	@touch $@
 
 # Extension modules as others would write them: cargo builds all of them, and gives each the name by which Python imports it.
-$(EXTENSIONS): $(SOURCES) $(call sources,examples tests/extensions) $(ENVIRONMENT)
+# Not the folder examples itself: that is the name of a target, which needs these modules.
+$(EXTENSIONS): $(SOURCES) $(call sources,$(wildcard examples/*) tests/extensions) $(ENVIRONMENT)
 	$(call say,extension modules)
 	cargo build --release --manifest-path examples/Cargo.toml --target-dir target/examples $(foreach crate,$(EXTENSION_CRATES),-p $(crate))
 	$(BIN)/python tests/extensions/another_version.py build/another_version target/examples
