@@ -88,6 +88,13 @@ def test_the_export_is_what_numpy_would_write(driver: str, dtype: np.dtype[Any])
         assert np.lib.format.descr_to_dtype(exported["descr"]) == dtype
 
 
+@pytest.mark.parametrize("typestr", ["|i1", "<i1", ">i1", "|u1", "<u1", "|b1", ">b1"])
+def test_a_typestr_is_exported_as_it_was_written(typestr: str) -> None:
+    array = cuarray.from_cuda_array_interface(describe(typestr=typestr))
+    assert array.__cuda_array_interface__["typestr"] == typestr
+    assert array.dtype == np.dtype(typestr)
+
+
 @relaxed
 @given(dtypes)
 def test_what_numpy_writes_is_read(dtype: np.dtype[Any]) -> None:

@@ -11,6 +11,7 @@
 use super::{
     host,
     import::{shown, type_name},
+    per_number::PerNumber,
 };
 use crate::{Descr, Dims, Error, Field, FieldType, Interface, Result, TypeStr};
 use pyo3::{
@@ -175,6 +176,14 @@ pub(super) fn for_value<'py>(value: &Bound<'py, PyAny>, interface: &Interface) -
 }
 
 fn made(py: Python<'_>, typestr: TypeStr) -> Result<Bound<'_, PyAny>> {
+    static MADE: PerNumber<Py<PyAny>> = PerNumber::new();
+    match MADE.of(typestr) {
+        Some(made) => Ok(made.get_or_try_init(py, || make(py, typestr).map(Bound::unbind))?.bind(py).clone()),
+        None => make(py, typestr),
+    }
+}
+
+fn make(py: Python<'_>, typestr: TypeStr) -> Result<Bound<'_, PyAny>> {
     if let Some(name) = typestr.name()
         && let Some(dtype) = ml_dtype(py, name.name())?
     {

@@ -1,7 +1,7 @@
 //! Writing `__cuda_array_interface__` (clauses I1 to I11, N2, P3, P4).
 
-use super::config;
-use crate::{ByteOrder, Interface, Kind, Result, TypeStr};
+use super::{config, per_number::PerNumber};
+use crate::{Interface, Result, TypeStr};
 use pyo3::{
     intern,
     prelude::*,
@@ -93,22 +93,13 @@ fn blank(py: Python<'_>) -> Result<&Bound<'_, PyDict>> {
     Ok(BLANK.get_or_try_init(py, make)?.bind(py))
 }
 
-/// The type as a string. Those of numbers in the machine's byte order, which nearly all arrays hold, are made once.
+/// The type as a string.
 fn typestr(py: Python<'_>, typestr: TypeStr) -> Bound<'_, PyString> {
-    const KINDS: [Kind; 5] = [Kind::Bool, Kind::Int, Kind::UInt, Kind::Float, Kind::Complex];
-    const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
-    static USUAL: [[PyOnceLock<Py<PyString>>; SIZES.len()]; KINDS.len()] =
-        [const { [const { PyOnceLock::new() }; SIZES.len()] }; KINDS.len()];
+    static MADE: PerNumber<Py<PyString>> = PerNumber::new();
     let write = || PyString::new(py, &typestr.to_string());
-    let size = typestr.itemsize();
-    let order = if size == 1 { ByteOrder::NotApplicable } else { ByteOrder::NATIVE };
-    let kind = KINDS.iter().position(|kind| *kind == typestr.kind());
-    match kind.zip(SIZES.iter().position(|usual| *usual == size)) {
-        // These kinds have no units, and so what is written of them is the order, the kind and the size.
-        Some((kind, size)) if typestr.byte_order() == order => {
-            USUAL[kind][size].get_or_init(py, || write().unbind()).bind(py).clone()
-        }
-        _ => write(),
+    match MADE.of(typestr) {
+        Some(made) => made.get_or_init(py, || write().unbind()).bind(py).clone(),
+        None => write(),
     }
 }
 

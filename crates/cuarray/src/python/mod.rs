@@ -34,6 +34,7 @@ mod kept;
 mod mask;
 mod memory;
 mod options;
+mod per_number;
 mod pointer;
 mod reach;
 mod rearrange;
