@@ -192,6 +192,19 @@ static PyObject *call_empty(PyObject *module, PyObject *arguments) {
     Py_RETURN_NONE;
 }
 
+/* Another floor: what calling somebody's code without the GIL costs beside the call. */
+static PyObject *release_gil(PyObject *module, PyObject *arguments) {
+    Py_ssize_t i, count;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "n", &count)) return NULL;
+    for (i = 0; i < count; i++) {
+        Py_BEGIN_ALLOW_THREADS
+        empty_call();
+        Py_END_ALLOW_THREADS
+    }
+    Py_RETURN_NONE;
+}
+
 /* Reading an attribute, and letting go of what it answers. */
 static PyObject *read_attribute(PyObject *arguments, PyObject *name) {
     Py_ssize_t i, count;
@@ -324,6 +337,7 @@ static PyObject *table_make(PyObject *module, PyObject *arguments) {
 
 static PyMethodDef functions[] = {
     {"call_empty", call_empty, METH_VARARGS, NULL},
+    {"release_gil", release_gil, METH_VARARGS, NULL},
     {"read_dictionary", read_dictionary, METH_VARARGS, NULL},
     {"read_structure", read_structure, METH_VARARGS, NULL},
     {"call_dlpack", call_dlpack, METH_VARARGS, NULL},

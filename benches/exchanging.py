@@ -22,6 +22,7 @@ LOOP = 1000
 MADE = "the same, without letting go of it"
 DICTIONARY_OUT, DICTIONARY_IN = "dictionary: `__cuda_array_interface__`", "dictionary: `as_cuda_array(obj)`"
 EMPTY, ATTRIBUTE = "an empty call of C", "reading an attribute of C"
+RELEASE = "releasing the GIL and taking it again"
 OURS = "cuarray.from_dlpack(tensor)"
 CORE = "cuda.core StridedMemoryView.from_dlpack(tensor, -1)"
 
@@ -77,6 +78,7 @@ def imports(calls, array, made):
     return {
         EMPTY: loop(calls.call_empty),
         ATTRIBUTE: loop(calls.read_dictionary, dictionary),
+        RELEASE: loop(calls.release_gil),
         DICTIONARY_IN: loop(calls.call_import, cuarray.as_cuda_array, dictionary),
         "DLPack: the producer's `__dlpack__()` alone": loop(calls.call_dlpack, capsules),
         "DLPack: `from_dlpack(obj)`": loop(calls.call_import, cuarray.from_dlpack, capsules),
@@ -88,10 +90,17 @@ def imports(calls, array, made):
 
 
 def beside(capsules):
-    """`from_dlpack` beside cuda.core's, of one producer of capsules, from Python."""
-    found = {OURS: Call("take(tensor)", {"take": cuarray.from_dlpack, "tensor": capsules})}
+    """`from_dlpack` beside cuda.core's, of one producer of capsules, from Python; by column. cuda.core reads the tensor when it is
+    asked, so the second column asks."""
+    takes = {OURS: ("take(tensor)", cuarray.from_dlpack)}
     present, _ = peers.load()
     if "cuda.core" in present:
-        take = present["cuda.core"].from_dlpack
-        found[CORE] = Call("take(tensor, -1)", {"take": take, "tensor": capsules})
-    return found
+        takes[CORE] = ("take(tensor, -1)", present["cuda.core"].from_dlpack)
+    columns = {"3-d": "{}", "3-d, shape and dtype read": "view = {}; view.shape; view.dtype"}
+    return {
+        column: {
+            name: Call(statement.format(call), {"take": take, "tensor": capsules})
+            for name, (call, take) in takes.items()
+        }
+        for column, statement in columns.items()
+    }

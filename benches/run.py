@@ -163,8 +163,8 @@ def from_dlpack():
         return None
     print("from_dlpack ...", file=sys.stderr, flush=True)
     _, (_, _, capsules, _) = work.sources(calls)
-    times = side_by_side(work.beside(capsules))
-    return Table.of_times("from-dlpack", "Importing a DLPack capsule, from Python", {"3-d": times}, work.OURS)
+    times = {column: side_by_side(calls) for column, calls in work.beside(capsules).items()}
+    return Table.of_times("from-dlpack", "Importing a DLPack capsule, from Python", times, work.OURS)
 
 
 def copying():
