@@ -9,6 +9,7 @@ use super::{
     dtype,
     host::{self, HostArray},
     import,
+    mask::ArrayMask,
     reach::Reached,
     rearrange::{self, Work},
     runtime::driver,
@@ -203,6 +204,28 @@ impl PyDeviceArray {
             self.copy_out(py, stream, &plan, &target.interface, 0)?;
         }
         Ok(target.array)
+    }
+
+    /// The elements and what their mask says, in a `numpy.ma.MaskedArray`: `ary`, or a new one.
+    pub(super) fn fetch_masked<'py>(
+        &self,
+        py: Python<'py>,
+        mask: &ArrayMask,
+        ary: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        let masked = host::numpy(py)?.getattr(intern!(py, "ma"))?.getattr(intern!(py, "MaskedArray"))?;
+        let invalid = mask.invalid(py, self.shape(py)?.as_any(), stream)?;
+        let Some(ary) = ary else { return Ok(masked.call1((self.fetch(py, stream)?, invalid))?) };
+        if !ary.is_instance(&masked)? {
+            return Err(Error::unsupported(format!(
+                "cannot copy a masked array into a {}, which would lose the mask; pass a numpy.ma.MaskedArray, or copy `data`",
+                import::type_name(ary)
+            )));
+        }
+        self.fetch_into(py, Some(&ary.getattr(intern!(py, "data"))?), stream)?;
+        ary.setattr(intern!(py, "mask"), invalid)?;
+        Ok(ary.clone())
     }
 
     /// Fetches the bytes from the first to the last element, and lets NumPy pick the elements out of them.
