@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import textwrap
 import threading
 import weakref
 
@@ -11,6 +12,7 @@ import dlpack_tensors as tensors
 import driver_probe
 import numpy as np
 import pytest
+from producers import foreign
 
 import cuarray
 
@@ -99,6 +101,25 @@ def test_the_deleter_may_be_called_in_any_thread_without_the_gil(driver, version
     assert memory() is None
 
 
+@pytest.mark.parametrize("version", [None, (1, 0)])
+@pytest.mark.parametrize("host", [False, True])
+def test_the_deleter_may_be_called_after_the_interpreter(driver, version, host):
+    # What the C library calls at the end of the process comes after Python's own end.
+    program = f"""
+        import ctypes, cuarray, dlpack_tensors
+        array = cuarray.device_array(3)
+        array[:] = 1
+        capsule = array.__dlpack__(max_version={version}, dl_device={(tensors.CPU, 0) if host else None})
+        managed = dlpack_tensors.content(capsule)
+        ctypes.pythonapi.PyCapsule_SetName(ctypes.py_object(capsule), b"used_dltensor")
+        del array, capsule
+        at_exit = ctypes.CDLL(None).__cxa_atexit
+        assert at_exit(ctypes.c_void_p(managed.deleter), ctypes.c_void_p(ctypes.addressof(managed)), None) == 0
+        print("done", flush=True)
+        """
+    assert driver_probe.run_python(textwrap.dedent(program)) == "done\n"
+
+
 def test_read_only_is_said_or_refused(driver):
     desc = {**cuarray.device_array(2, "float32").__cuda_array_interface__}
     desc["data"] = (4096, True)
@@ -129,11 +150,44 @@ def test_a_copy_is_one_and_says_so(array):
 def test_another_device_is_the_host_by_a_copy_or_an_error(array):
     host = np.from_dlpack(HostSide(array, copy=None))
     assert host.tolist() == [[0, 1, 2], [3, 4, 5]]
-    with pytest.raises(BufferError, match="dl_device"):
+    with pytest.raises(BufferError, match="copy is False"):
         array.__dlpack__(dl_device=(tensors.CPU, 0), copy=False)
-    with pytest.raises(BufferError, match="dl_device"):
-        array.__dlpack__(dl_device=(tensors.ROCM, 0))
+    for elsewhere in ((tensors.ROCM, 0), (tensors.CPU, 1), (tensors.CUDA, 1)):
+        with pytest.raises(BufferError, match="dl_device is"):
+            array.__dlpack__(dl_device=elsewhere)
     assert tensors.content(array.__dlpack__(dl_device=(tensors.CUDA, 0))).tensor.data == array.ptr
+
+
+@pytest.mark.parametrize("version", [None, (1, 0)])
+def test_the_hosts_copy_says_that_it_is_one_and_keeps_itself(array, version):
+    capsule = array[:, ::2].__dlpack__(dl_device=(tensors.CPU, 0), max_version=version)
+    managed = tensors.content(capsule)
+    tensor, shape, strides = described(capsule)
+    assert (tensor.device.device_type, tensor.device.device_id) == (tensors.CPU, 0)
+    assert (shape, strides) == ([2, 2], [2, 1])
+    assert version is None or managed.flags == tensors.IS_COPIED
+    del array
+    gc.collect()
+    assert list((ctypes.c_float * 4).from_address(tensor.data)) == [0, 2, 3, 5]
+
+
+def test_the_copy_of_what_is_read_only_may_be_written(driver):
+    memory = cuarray.to_device(np.arange(3, dtype="int16"))
+    array = cuarray.as_cuda_array(foreign(memory, data=(memory.ptr, True)))
+    for asked in ({"dl_device": (tensors.CPU, 0)}, {"copy": True}):
+        assert tensors.content(array.__dlpack__(max_version=(1, 0), **asked)).flags == tensors.IS_COPIED
+
+
+def test_a_stream_for_the_hosts_copy_is_a_stream_all_the_same(array):
+    host = (tensors.CPU, 0)
+    with pytest.raises(ValueError, match="stream is 0"):
+        array.__dlpack__(dl_device=host, stream=0)
+    with pytest.raises(TypeError, match="no stream"):
+        array.__dlpack__(dl_device=host, stream="1")
+    stream = cuarray.stream()
+    array.setitem(slice(None), 9, stream=stream)
+    capsule = array.__dlpack__(dl_device=host, stream=stream.handle, max_version=(1, 0))
+    assert list((ctypes.c_float * 6).from_address(tensors.content(capsule).tensor.data)) == [9] * 6
 
 
 class HostSide:
@@ -151,8 +205,10 @@ class HostSide:
 
 @pytest.mark.parametrize("typestr", ["<M8[ns]", "|S4", "<U2", ">f4", "|V3"])
 def test_types_without_a_code_are_refused(driver, typestr):
-    with pytest.raises(BufferError, match="DLPack"):
-        cuarray.device_array(2, typestr).__dlpack__()
+    array = cuarray.device_array(2, typestr)
+    for asked in ({}, {"copy": True}, {"dl_device": (tensors.CPU, 0)}):
+        with pytest.raises(BufferError, match="DLPack"):
+            array.__dlpack__(**asked)
 
 
 def test_strides_between_elements_and_masks_are_refused(driver):
@@ -162,10 +218,12 @@ def test_strides_between_elements_and_masks_are_refused(driver):
     with pytest.raises(BufferError, match="no multiple"):
         cuarray.from_cuda_array_interface(desc, owner=pairs, sync=False).__dlpack__()
     masked = cuarray.to_device(np.ma.MaskedArray([1, 2], mask=[True, False]))
-    with pytest.raises(BufferError, match="mask"):
-        masked.__dlpack__()
-    with pytest.raises(BufferError, match="mask"):
-        cuarray.from_dlpack(masked)
+    for asked in ({}, {"copy": True}, {"dl_device": (tensors.CPU, 0)}, {"dl_device": (tensors.CPU, 0), "copy": True}):
+        with pytest.raises(BufferError, match="mask"):
+            masked.__dlpack__(**asked)
+    for copy in (None, True):
+        with pytest.raises(BufferError, match="mask"):
+            cuarray.from_dlpack(masked, copy=copy)
     masked.data.__dlpack__()
 
 
@@ -191,6 +249,18 @@ def test_bfloat16_and_the_8_bit_floats_keep_their_names(driver):
     for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu"):
         array = cuarray.device_array(3, name)
         assert cuarray.from_dlpack(array).typestr == name
+        array.view("u1")[:] = 7
+        capsule = array.__dlpack__(dl_device=(tensors.CPU, 0), max_version=(1, 0))
+
+        class OnTheHost:
+            def __dlpack__(self, **_):
+                return capsule  # noqa: B023 - taken within the loop
+
+            def __dlpack_device__(self):
+                return (tensors.CPU, 0)
+
+        back = cuarray.from_dlpack(OnTheHost(), copy=True)
+        assert (back.typestr, back.view("u1").copy_to_host().tolist()) == (name, [7] * array.nbytes)
 
 
 def test_pending_work_is_before_the_consumers_and_nobody_waits(driver):

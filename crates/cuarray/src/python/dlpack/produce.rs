@@ -10,11 +10,12 @@ use crate::{
     c_interface::MemorySpace,
     dlpack::{
         abi::{DLDevice, VERSION},
+        dtype,
         tensor::{CPU, CUDA, CUDA_HOST, CUDA_MANAGED},
     },
-    python::{allocate, device_array::PyDeviceArray, import::shown, runtime::driver, stream},
+    python::{allocate, device_array::PyDeviceArray, host::HostArray, import::shown, runtime::driver, stream},
 };
-use pyo3::{intern, prelude::*, types::PyDict};
+use pyo3::prelude::*;
 
 /// What a consumer asks `__dlpack__` for.
 pub(in crate::python) struct Request<'a, 'py> {
@@ -34,14 +35,14 @@ pub(in crate::python) fn capsule<'py>(
     request: &Request<'_, 'py>,
 ) -> Result<Bound<'py, PyAny>> {
     let py = array.py();
+    refuse_mask(array.get())?;
+    let versioned = request.max_version.is_some_and(|(major, _)| major >= VERSION.major);
     let own = device(array.get())?;
     if let Some((device_type, device_id)) = request.device
         && (DLDevice { device_type, device_id }) != own
     {
-        return elsewhere(array, request, DLDevice { device_type, device_id }, own);
+        return elsewhere(array, request, DLDevice { device_type, device_id }, own, versioned);
     }
-    let versioned = request.max_version.is_some_and(|(major, _)| major >= VERSION.major);
-    refuse_mask(array.get())?;
     if array.get().interface().is_read_only() && !versioned && request.copy != Some(true) {
         return Err(Error::unsupported(
             "the array is read-only, which DLPack can say from version 1.0 on; max_version=(1, 0) or more, or copy=True, is expected",
@@ -84,26 +85,40 @@ fn copy_of<'py>(
     Ok(copy)
 }
 
-/// A tensor on another device than the array's: only the host, and only by a copy.
+/// The host, as DLPack names it.
+const HOST: DLDevice = DLDevice { device_type: CPU, device_id: 0 };
+
+/// A tensor on another device than the array's: only the host, and only by a copy, which is there when this returns.
 fn elsewhere<'py>(
     array: &Bound<'py, PyDeviceArray>,
     request: &Request<'_, 'py>,
     asked: DLDevice,
     own: DLDevice,
+    versioned: bool,
 ) -> Result<Bound<'py, PyAny>> {
     let py = array.py();
-    if asked.device_type != CPU || request.copy == Some(false) {
+    if asked == HOST && request.copy == Some(false) {
+        return Err(Error::unsupported(format!(
+            "dl_device is (1, 0) and copy is False, but an array on ({}, {}) gets to the host by a copy alone",
+            own.device_type, own.device_id
+        )));
+    }
+    if asked != HOST {
         return Err(Error::unsupported(format!(
             "dl_device is ({}, {}), but the array is on ({}, {}); that device, or (1, 0) for a copy in host memory, is expected",
             asked.device_type, asked.device_id, own.device_type, own.device_id
         )));
     }
-    let host = array.get().fetch(py, None)?;
-    let keywords = PyDict::new(py);
-    if let Some(version) = request.max_version {
-        keywords.set_item(intern!(py, "max_version"), version)?;
+    if let Some(argument) = request.stream
+        && let Number::Stream = number(argument)?
+    {
+        stream::argument(argument)?;
     }
-    Ok(host.call_method(intern!(py, "__dlpack__"), (), Some(&keywords))?)
+    let typestr = array.get().interface().typestr();
+    // What has no code need not be fetched.
+    dtype::write(typestr)?;
+    let host = HostArray::new(array.get().fetch(py, None)?)?;
+    Ok(managed::host_copy(&host, typestr, HOST, versioned)?.into_capsule(py)?)
 }
 
 /// What an argument `stream` of DLPack's says, where it is not `None`.
