@@ -94,6 +94,17 @@ def test_a_producer_of_before_version_1_is_asked_again(memory):
     assert producer.asked == [{"stream": 2, "max_version": (1, 3)}, {"stream": 2}]
 
 
+def test_neither_of_two_reasons_is_lost(memory):
+    class Refuses(Producer):
+        def __dlpack__(self, **asked):
+            self.asked.append(asked)
+            raise TypeError(f"reason {len(self.asked)}")
+
+    with pytest.raises(TypeError, match="reason 2") as raised:
+        cuarray.from_dlpack(Refuses(memory))
+    assert str(raised.value.__context__) == "reason 1"
+
+
 def test_flags(memory):
     array = cuarray.from_dlpack(Producer(memory, flags=tensors.READ_ONLY))
     assert array.readonly
@@ -137,6 +148,84 @@ def test_host_memory_is_refused_or_copied_by_request(driver):
             cuarray.from_dlpack(host, copy=copy)
     copied = cuarray.from_dlpack(host, copy=True)
     assert copied.copy_to_host().tolist() == host.tolist()
+
+
+def test_types_that_numpy_lacks_are_copied_from_the_host_too(driver):
+    host = np.arange(4, dtype="uint16")
+    for dtype, typestr, values in [
+        ((tensors.BFLOAT, 16, 1), "bfloat16", host),
+        ((12, 8, 1), "float8_e5m2", host.view("u1")),
+    ]:
+        producer = Producer(data=host.ctypes.data, device=(tensors.CPU, 0), dtype=dtype, shape=(2, 2), strides=(1, 2))
+        array = cuarray.from_dlpack(producer, copy=True)
+        assert (array.typestr, array.strides) == (typestr, (array.itemsize, 2 * array.itemsize))
+        assert array.view(values.dtype).copy_to_host().ravel("F").tolist() == values[:4].tolist()
+        gc.collect()
+        assert producer.deleted == 1  # what was copied is not kept
+
+
+def test_what_is_copied_from_the_host_is_there_when_the_tensor_goes(driver):
+    # Of page-locked memory the driver copies later than it is told to.
+    pinned = cuarray.pinned_array(4, "float32")
+    pinned[:] = [1, 2, 3, 4]
+    stream = cuarray.stream()
+    producer = Producer(data=pinned.ctypes.data, device=(tensors.CPU, 0), shape=(4,))
+    array = cuarray.from_dlpack(producer, copy=True, stream=stream)
+    gc.collect()
+    assert producer.deleted == 1
+    pinned[:] = 0
+    assert array.stream == stream
+    assert array.copy_to_host().tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("entries", "error", "message"),
+    [
+        ({"dtype": (17, 4, 1)}, BufferError, "float4_e2m1fn"),
+        ({"shape": (-1,)}, ValueError, "length -1"),
+        ({"data": 0}, ValueError, "null pointer"),
+        ({"version": (2, 0)}, BufferError, r"version 2\.0"),
+        ({"dtype": (tensors.FLOAT, 32, 2)}, BufferError, "lanes"),
+    ],
+)
+def test_bad_tensors_on_the_host_are_refused_and_deleted(driver, entries, error, message):
+    producer = Producer(device=(tensors.CPU, 0), **entries)
+    with pytest.raises(error, match=message):
+        cuarray.from_dlpack(producer, copy=True)
+    gc.collect()
+    assert producer.deleted == 1
+
+
+def test_a_tensor_that_is_not_on_the_host_as_was_said_is_refused(memory):
+    class Hides(Producer):
+        def __dlpack_device__(self):
+            return (tensors.CPU, 0)
+
+    producer = Hides(memory)
+    with pytest.raises(BufferError, match="__dlpack_device__ said 1"):
+        cuarray.from_dlpack(producer, copy=True)
+    gc.collect()
+    assert producer.deleted == 1
+
+
+class MakesNoCopies(Producer):
+    def __dlpack__(self, *, stream=None, max_version=None, copy=None):
+        if copy:
+            raise BufferError("no copies here")
+        return super().__dlpack__(stream=stream, max_version=max_version)
+
+
+@pytest.mark.parametrize("stream", [None, -1, 2, "own"])
+@pytest.mark.parametrize("kind", [Producer, MakesNoCopies])
+def test_a_copy_is_made_here_where_the_producer_makes_none(memory, kind, stream):
+    producer = kind(memory, legacy=kind is Producer, shape=(2, 3), strides=(6, 2))
+    stream = cuarray.stream() if stream == "own" else stream
+    array = cuarray.from_dlpack(producer, copy=True, stream=stream)
+    gc.collect()
+    assert producer.deleted == 1
+    memory[:] = 0
+    assert array.ptr != memory.ptr
+    assert array.copy_to_host().tolist() == [[0, 2, 4], [6, 8, 10]]
 
 
 def test_copy_is_passed_on(memory):
@@ -196,6 +285,13 @@ def test_a_tensor_that_hides_where_it_is_is_refused_and_deleted(driver):
         cuarray.from_dlpack(producer)
     gc.collect()
     assert (len(producer.asked), producer.deleted) == (1, 1)
+
+
+def test_elements_may_lie_between_the_places_of_their_type(memory):
+    # As in a packed structure, which the interface can say too; who needs them aligned looks at the address.
+    array = cuarray.from_dlpack(Producer(memory, byte_offset=1))
+    assert array.ptr == memory.ptr + 1
+    assert array.copy_to_host().tobytes() == memory.copy_to_host().tobytes()[1:9]
 
 
 def test_an_array_without_elements_may_have_any_pointer(driver):

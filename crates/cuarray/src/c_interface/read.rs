@@ -211,7 +211,7 @@ fn typestr(key: &'static str, text: &[u8; TEXT], name: &[u8; TEXT]) -> Result<Ty
     if name[0] == 0 {
         return Ok(typestr);
     }
-    let name = inline_text(key, name)?;
+    let name = inline_text("type_name", name)?;
     // A name that only a later version knows leaves what the type string says: bytes.
     let Ok(named) = name.parse::<NamedType>() else { return Ok(typestr) };
     if typestr.kind() != Kind::Void || typestr.itemsize() != named.itemsize() {

@@ -17,10 +17,10 @@ pub(crate) const CUDA: i32 = 2;
 pub(crate) const CUDA_HOST: i32 = 3;
 pub(crate) const CUDA_MANAGED: i32 = 13;
 
-/// The array that a tensor describes: version 3, writable, without a stream.
+/// The array that a tensor in memory that CUDA devices reach describes: version 3, writable, without a stream.
 ///
 /// # Errors
-/// * [`Error::is_unsupported`]: memory that no CUDA device reaches, or elements without a type string;
+/// * [`Error::is_unsupported`]: other memory, or elements without a type string;
 /// * [`Error::is_invalid_interface`], with the key of the entry that would be wrong: a negative or too high number of dimensions,
 ///   a negative length, a null `shape`, strides or an offset that do not fit the address space, a null pointer.
 ///
@@ -28,6 +28,31 @@ pub(crate) const CUDA_MANAGED: i32 = 13;
 /// `shape` and, unless null, `strides` point to as many numbers as `ndim` says, if it is between 1 and [`MAX_RANK`].
 pub(crate) unsafe fn read(tensor: &DLTensor) -> Result<Box<Interface>> {
     check_device(tensor.device)?;
+    // SAFETY: this function's contract.
+    unsafe { described(tensor) }
+}
+
+/// The same of a tensor in host memory.
+///
+/// # Errors
+/// As [`read`]; [`Error::is_unsupported`]: it is elsewhere.
+///
+/// # Safety
+/// As [`read`].
+pub(crate) unsafe fn read_host(tensor: &DLTensor) -> Result<Box<Interface>> {
+    if tensor.device.device_type != CPU {
+        return Err(Error::unsupported(format!(
+            "the DLPack tensor is on a device of type {}, and __dlpack_device__ said 1 (CPU)",
+            tensor.device.device_type
+        )));
+    }
+    // SAFETY: this function's contract.
+    unsafe { described(tensor) }
+}
+
+/// # Safety
+/// As [`read`].
+unsafe fn described(tensor: &DLTensor) -> Result<Box<Interface>> {
     let typestr = dtype::read(tensor.dtype)?;
     let address = (tensor.data as u64).checked_add(tensor.byte_offset).ok_or_else(|| {
         Error::entry(

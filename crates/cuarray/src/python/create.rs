@@ -218,6 +218,33 @@ fn filled<'py>(
     stream: Option<&Bound<'py, PyAny>>,
     device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
+    let array = packed_like(py, described, stream, device)?;
+    // The array's own stream where one was given, which knows the device.
+    let own = stream.map(|_| array.get().stream(py)).transpose()?.flatten();
+    array.get().fill_from(source, own.as_ref().map(|own| own.bind(py).as_any()))?;
+    Ok(array)
+}
+
+/// The same whose elements are there when this returns, so that nobody has to keep `source` any longer.
+pub(super) fn filled_at_once<'py>(
+    py: Python<'py>,
+    described: &Interface,
+    source: &Bound<'py, PyAny>,
+    stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let array = packed_like(py, described, stream, device)?;
+    array.get().fill_from(source, None)?;
+    Ok(array)
+}
+
+/// A new array of the shape and type of `described`, in Fortran order if that is.
+fn packed_like<'py>(
+    py: Python<'py>,
+    described: &Interface,
+    stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
+) -> Result<Bound<'py, PyDeviceArray>> {
     let layout = described.layout();
     let itemsize = layout.itemsize();
     let packed = if layout.is_f_contiguous() && !layout.is_c_contiguous() {
@@ -225,12 +252,7 @@ fn filled<'py>(
     } else {
         Layout::c_contiguous(layout.shape(), itemsize)?
     };
-    let element = Element::of_interface(described);
-    let array = allocate(py, MemoryKind::Device, element, packed, stream, device)?;
-    // The array's own stream where one was given, which knows the device.
-    let own = stream.map(|_| array.get().stream(py)).transpose()?.flatten();
-    array.get().fill_from(source, own.as_ref().map(|own| own.bind(py).as_any()))?;
-    Ok(array)
+    allocate(py, MemoryKind::Device, Element::of_interface(described), packed, stream, device)
 }
 
 /// The layout that a shape, strides and an order describe.

@@ -94,6 +94,16 @@ impl Managed {
         Ok(interface)
     }
 
+    /// What a tensor in host memory describes.
+    ///
+    /// # Errors
+    /// As [`tensor::read_host`], and of a version that is not known.
+    pub(super) fn host_interface(&self) -> Result<Box<Interface>> {
+        let (tensor, _) = self.tensor()?;
+        // SAFETY: as in `interface`.
+        unsafe { tensor::read_host(&tensor) }
+    }
+
     /// The tensor and its flags.
     ///
     /// # Errors

@@ -10,6 +10,7 @@
 //! here; -1 is what asks for no ordering.
 
 use super::{
+    PyDLPackTensor,
     capsule::Managed,
     exchange,
     produce::{self, Number},
@@ -21,17 +22,17 @@ use crate::{
         tensor,
     },
     python::{
+        allocate::HostMemory,
         array_owner::LetGo,
         create,
         device_array::PyDeviceArray,
-        host::HostArray,
         import::{shown, type_name},
         stream::{self, PyStream},
         vectorcall,
     },
 };
 use pyo3::{
-    exceptions::{PyAttributeError, PyTypeError},
+    exceptions::{PyAttributeError, PyBufferError, PyTypeError},
     intern,
     prelude::*,
     sync::PyOnceLock,
@@ -44,8 +45,8 @@ use pyo3::{
 /// legacy default stream, or -1 for no ordering at all. A type that offers DLPack's C exchange table names its own stream
 /// where none is asked for.
 ///
-/// `copy=True` always copies; `copy=False` never does, and raises BufferError where it would take one; by default what is in
-/// host memory is refused, and everything else taken as it is.
+/// `copy=True` always copies, here where the producer does not know how to; `copy=False` never does, and raises BufferError where it
+/// would take one; by default what is in host memory is refused, and everything else taken as it is.
 ///
 /// bfloat16 and the 8-bit floats keep their names. What is read-only stays so.
 ///
@@ -77,9 +78,13 @@ pub(in crate::python) fn from_dlpack<'py>(
         if copy != Some(true) {
             tensor::check_device(device)?;
         }
-        return create::copy_of(HostArray::of(&host_array(obj)?, None)?, ready.argument().as_ref(), None);
+        return of_host(obj, &ready);
     }
-    adopt(py, LetGo::new(Managed::take(&ask(obj, &ready, copy)?)?), ready)
+    match ask(obj, &ready, copy) {
+        Ok(capsule) => adopt(py, LetGo::new(Managed::take(&capsule)?), ready),
+        Err(error) if copy == Some(true) && cannot_copy(py, &error) => copied(obj, ready),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Whether an object has a tensor that CUDA devices reach, as far as it says.
@@ -127,7 +132,7 @@ impl<'py> Ready<'py> {
 }
 
 /// Asks an object for a capsule, in the newest way that it understands.
-fn ask<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, copy: Option<bool>) -> Result<Bound<'py, PyAny>> {
+fn ask<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, copy: Option<bool>) -> PyResult<Bound<'py, PyAny>> {
     let py = obj.py();
     let name = intern!(py, "__dlpack__");
     let stream = ready.number().into_pyobject(py).map_err(PyErr::from)?;
@@ -144,13 +149,42 @@ fn ask<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, copy: Option<bool>) -> 
         Err(error) => error,
     };
     if error.is_instance_of::<PyAttributeError>(py) && !obj.hasattr(name)? {
-        return Err(Error::not_an_array(format!("a {} has no __dlpack__, and is no DLPack tensor", type_name(obj))));
+        let why = format!("a {} has no __dlpack__, and is no DLPack tensor", type_name(obj));
+        return Err(Error::not_an_array(why).into());
     }
     // Producers from before version 1 know no other keyword than `stream`.
     if error.is_instance_of::<PyTypeError>(py) && copy != Some(true) {
-        return Ok(vectorcall::call_method(obj, name, oldest.bind(py), [&stream])?);
+        return vectorcall::call_method(obj, name, oldest.bind(py), [&stream]).inspect_err(|second| {
+            // As if Python had called: of a newer producer, the first one may be the reason.
+            let _ = second.value(py).setattr(intern!(py, "__context__"), error.value(py));
+        });
     }
-    Err(error.into())
+    Err(error)
+}
+
+/// Whether a producer that was asked for a copy did not understand, or says that it makes none.
+fn cannot_copy(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyBufferError>(py)
+}
+
+/// A copy of our own of what an object's tensor says. It is there when this returns, for the tensor then goes.
+fn copied<'py>(obj: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
+    let (py, stream) = (obj.py(), ready.argument());
+    let source = adopt(py, LetGo::new(Managed::take(&ask(obj, &ready, None)?)?), ready)?;
+    let device = source.get().device()?;
+    create::filled_at_once(py, source.get().interface(), source.as_any(), stream.as_ref(), device)
+}
+
+/// A copy of an object's tensor in host memory. It is there when this returns, for the tensor then goes.
+fn of_host<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
+    let py = obj.py();
+    // On the host there are no streams.
+    let tensor = LetGo::new(Managed::take(&ask(obj, &Ready::Default, None)?)?);
+    let interface = tensor.host_interface()?;
+    let owner = Bound::new(py, PyDLPackTensor::empty())?;
+    owner.get().fill(tensor);
+    let host = HostMemory::array(py, interface.data(), &interface, Some(owner.into_any().unbind()))?;
+    create::filled_at_once(py, &interface, &host, ready.argument().as_ref(), None)
 }
 
 /// What is the same in every call.
@@ -205,10 +239,4 @@ fn device_of(obj: &Bound<'_, PyAny>) -> Result<Option<DLDevice>> {
             shown(&answer)
         ))),
     }
-}
-
-/// A tensor in host memory, as NumPy reads it.
-fn host_array<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
-    let py = obj.py();
-    Ok(crate::python::host::numpy(py)?.call_method1(intern!(py, "from_dlpack"), (obj,))?)
 }
