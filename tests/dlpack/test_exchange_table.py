@@ -186,6 +186,14 @@ def test_what_cannot_be_made_is_told(table, entries, kind, message):
     assert message in said[0][2]
 
 
+def test_no_prototype_and_nobody_to_tell(table):
+    allocate, said, out = ALLOCATE(table.allocate), [], ctypes.c_void_p()
+    assert allocate(None, ctypes.byref(out), None, SET_ERROR(lambda *each: said.append(each))) == -1
+    assert said == [(None, b"ValueError", b"the prototype is null; a tensor is expected")]
+    assert allocate(None, ctypes.byref(out), None, ctypes.cast(None, SET_ERROR)) == -1
+    assert out.value is None
+
+
 def library(producer, **replaced):
     """A type whose table hands out the tensor of `producer`."""
 
@@ -262,6 +270,28 @@ def test_without_a_table_of_a_known_version_the_method_is_called(driver, replace
     assert producer.asked == [{"stream": None, "max_version": (1, 3)}]
 
 
+def test_a_chain_of_versions_that_comes_back_to_itself_is_passed_over(driver):
+    producer = tensors.Producer(cuarray.to_device(np.array([5, 7], "float32")))
+    kind = library(producer, version=(2, 0))
+    kind.table.previous = ctypes.addressof(kind.table)
+    cuarray.from_dlpack(kind())
+    assert (kind.calls, len(producer.asked)) == ([], 1)
+
+
+def test_a_table_that_fails_without_a_reason(driver):
+    kind = library(tensors.Producer(), export=lambda obj, out: -1)
+    with pytest.raises(BufferError, match="failed and set no exception"):
+        cuarray.from_dlpack(kind())
+    producer = tensors.Producer()
+    failing = WORK_STREAM(lambda *_: -1)
+    kind = library(producer)
+    kind.table.work_stream = ctypes.cast(failing, ctypes.c_void_p).value
+    with pytest.raises(BufferError, match="failed and set no exception"):
+        cuarray.from_dlpack(kind())
+    gc.collect()
+    assert producer.deleted == 1
+
+
 @pytest.mark.parametrize("lacks", [1, 2])
 def test_a_table_with_null_members_is_refused(driver, lacks):
     kind = library(tensors.Producer(), lacks=lacks)
@@ -273,6 +303,23 @@ def test_a_table_that_answers_null_is_refused(driver):
     kind = library(tensors.Producer(), export=lambda obj, out: 0)
     with pytest.raises(BufferError, match="null tensor"):
         cuarray.from_dlpack(kind())
+
+
+def test_a_type_is_not_taken_for_one_that_had_its_address(driver):
+    producer = tensors.Producer(cuarray.to_device(np.array([5, 7], "float32")))
+    addresses = set()
+    for _ in range(40):
+        without = library(producer, called=b"something_else")
+        cuarray.from_dlpack(without())
+        addresses.add(id(without))
+        del without
+        gc.collect()
+        kind = library(producer)
+        cuarray.from_dlpack(kind())
+        assert kind.calls != []
+        if id(kind) in addresses:
+            return
+    pytest.skip("no address was used again")
 
 
 def test_types_that_were_asked_do_not_stay_alive(driver):

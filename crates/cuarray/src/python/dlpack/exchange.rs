@@ -19,7 +19,7 @@ use pyo3::{
     ffi, intern,
     prelude::*,
     sync::PyOnceLock,
-    types::{PyCapsule, PyDict, PyType, PyWeakrefMethods, PyWeakrefReference},
+    types::{PyCFunction, PyCapsule, PyDict, PyType, PyWeakrefMethods, PyWeakrefReference},
 };
 use std::{
     ffi::{CStr, CString, c_int, c_void},
@@ -67,11 +67,18 @@ struct Latest {
     table: Table,
 }
 
+/// The address of the type without a table that was asked last, until it goes.
+static WITHOUT: AtomicUsize = AtomicUsize::new(0);
+
+/// What was found of each type that is still there, by its address.
+static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+
+/// Tables behind one another in a chain of versions, beyond which it is taken to have no end.
+const MOST_TABLES: usize = 64;
+
 /// The table that a type offers, in a version that is known here; each type is asked once.
 pub(super) fn of_type(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
     static LATEST: Mutex<Option<Latest>> = Mutex::new(None);
-    /// The address of a type without a table. Another type may have it by now, whose objects are then asked in the other way.
-    static WITHOUT: AtomicUsize = AtomicUsize::new(0);
     let (py, address) = (kind.py(), kind.as_ptr() as usize);
     if WITHOUT.load(Relaxed) == address {
         return Ok(None);
@@ -96,7 +103,6 @@ pub(super) fn of_type(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
 
 /// The table of a type that has not just been asked.
 fn remembered<'py>(kind: &Bound<'py, PyType>) -> Result<Option<Table>> {
-    static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     let py = kind.py();
     // By identity, with a weak reference to tell whether the type is still the same.
     let known = KNOWN.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
@@ -109,8 +115,18 @@ fn remembered<'py>(kind: &Bound<'py, PyType>) -> Result<Option<Table>> {
     }
     let table = offered(kind)?;
     let address = table.map_or(0, |table| table.0.as_ptr() as usize);
-    known.set_item(key, (PyWeakrefReference::new(kind)?, address))?;
+    let forget = PyCFunction::new_closure(py, None, None, move |reference, _| forget(reference.py(), key))?;
+    known.set_item(key, (PyWeakrefReference::new_with(kind, forget)?, address))?;
     Ok(table)
+}
+
+/// Forgets a type that is going: the next one may have its address.
+fn forget(py: Python<'_>, key: usize) {
+    let _ = WITHOUT.compare_exchange(key, 0, Relaxed, Relaxed);
+    if let Some(known) = KNOWN.get(py) {
+        // It is not there where a type of that address was asked since.
+        let _ = known.bind(py).del_item(key);
+    }
 }
 
 fn offered(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
@@ -123,7 +139,8 @@ fn offered(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
         }
         ffi::PyCapsule_GetPointer(capsule.as_ptr(), NAME.as_ptr()).cast::<DLPackExchangeAPIHeader>()
     };
-    while let Some(header) = NonNull::new(table) {
+    for _ in 0..MOST_TABLES {
+        let Some(header) = NonNull::new(table) else { return Ok(None) };
         // SAFETY: the capsule holds a table that lives as long as the process, whose header is the same in every version.
         let header = unsafe { header.as_ptr().read_unaligned() };
         if header.version.major == VERSION.major {
@@ -153,7 +170,7 @@ impl Table {
         let mut managed = std::ptr::null_mut();
         // SAFETY: the table is that of the object's type, and we are attached.
         if unsafe { export(object.as_ptr().cast(), &mut managed) } != 0 {
-            return Err(PyErr::fetch(py).into());
+            return Err(failed(object));
         }
         let managed =
             NonNull::new(managed).ok_or_else(|| Error::unsupported("the exchange table answered a null tensor"))?;
@@ -163,7 +180,7 @@ impl Table {
         let mut raw = std::ptr::null_mut();
         // SAFETY: as above.
         if unsafe { stream(device.device_type, device.device_id, &mut raw) } != 0 {
-            return Err(PyErr::fetch(py).into());
+            return Err(failed(object));
         }
         // The null stream is the legacy default one, whose handle is 1 here.
         let entry = match raw as usize {
@@ -173,6 +190,20 @@ impl Table {
         interface.set_stream(entry);
         Ok(Bound::new(py, PyDeviceArray::with_stream(interface, managed, None))?)
     }
+}
+
+/// What a function of the table of `object`'s type raised.
+#[cold]
+fn failed(object: &Bound<'_, PyAny>) -> Error {
+    PyErr::take(object.py()).map_or_else(
+        || {
+            Error::unsupported(format!(
+                "the exchange table of a {} failed and set no exception, which DLPack requires",
+                crate::python::import::type_name(object)
+            ))
+        },
+        Error::from,
+    )
 }
 
 /// Runs the body of one of our functions: 0, or -1 with a Python exception set.
@@ -275,7 +306,7 @@ unsafe extern "C" fn to_object(tensor: *mut DLManagedTensorVersioned, out: *mut 
 }
 
 /// # Safety
-/// `prototype` describes a tensor, `out` may be written; called from any thread.
+/// `prototype` describes a tensor, or is null, `out` may be written; called from any thread.
 unsafe extern "C" fn allocate(
     prototype: *mut DLTensor,
     out: *mut *mut DLManagedTensorVersioned,
@@ -284,6 +315,9 @@ unsafe extern "C" fn allocate(
 ) -> c_int {
     let made = catch_unwind(AssertUnwindSafe(|| {
         Python::attach(|py| {
+            if prototype.is_null() {
+                return Err(Error::argument("the prototype is null; a tensor is expected"));
+            }
             // SAFETY: the contract of this function.
             let prototype = unsafe { prototype.read_unaligned() };
             let mut shape = Dims::new();
