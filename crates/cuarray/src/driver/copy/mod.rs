@@ -1,0 +1,233 @@
+//! Copies, over raw addresses.
+//!
+//! Each takes an optional stream. With one, the work is enqueued there and the call returns; the memory has to stay
+//! until it is done. Without one it is the driver's own blocking form: it runs after the legacy default stream's work,
+//! and where the host's memory is involved the call returns when that memory may be used again. (A copy within the
+//! device comes before all later work of the default stream, but the host does not wait for it.)
+//!
+//! A copy of no bytes calls nothing: null addresses are right for it. Fills are beside ([`fill`](super::fill)).
+//!
+//! ```
+//! # use cuarray::{Driver, Stream, driver::{Allocation, copy, fill}};
+//! # fn work(driver: &Driver) -> cuarray::Result<()> {
+//! let context = driver.device(0)?.primary_context()?;
+//! let stream = Stream::new(&context)?;
+//! let memory = Allocation::device(&context, 8)?;
+//! let mut back = [0u8; 8];
+//! // SAFETY: both sides have 8 bytes, and nothing uses them before the stream is synchronized.
+//! unsafe {
+//!     fill::fill_bytes(&context, memory.device_ptr(), &[1, 2], 4, Some(&stream))?;
+//!     copy::copy_device_to_host(&context, back.as_mut_ptr(), memory.device_ptr(), 8, Some(&stream))?;
+//! }
+//! stream.synchronize()?;
+//! assert_eq!(back, [1, 2, 1, 2, 1, 2, 1, 2]);
+//! # Ok(()) }
+//! # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+//! # let _entered = sim.enter();
+//! # // SAFETY: the simulator is a driver.
+//! # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+//! # Ok::<(), cuarray::Error>(())
+//! ```
+//!
+//! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html),
+//! [which copies wait](https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html).
+
+mod boxes;
+
+pub use boxes::{Copy3d, CopyAddress, CopySide, copy_3d, copy_3d_peer};
+
+use super::{Context, Stream, call};
+use crate::Result;
+use std::ffi::c_void;
+
+/// Copies `len` bytes from the host to the device.
+///
+/// ```
+/// # use cuarray::{Driver, driver::{Allocation, copy}};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.default_context()?;
+/// let (memory, host) = (Allocation::device(&context, 4)?, [1u8, 2, 3, 4]);
+/// // SAFETY: both have 4 bytes; the call returns when the host's may be used again.
+/// unsafe { copy::copy_host_to_device(&context, memory.device_ptr(), host.as_ptr(), 4, None) }?;
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+///
+/// # Safety
+/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
+/// writes `src` at the same time. `stream` belongs to `context`.
+///
+/// Driver API: [`cuMemcpyHtoD`,
+/// `cuMemcpyHtoDAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+pub unsafe fn copy_host_to_device(
+    context: &Context,
+    dst: u64,
+    src: *const u8,
+    len: usize,
+    stream: Option<&Stream>,
+) -> Result<()> {
+    if len == 0 {
+        return Ok(());
+    }
+    let (driver, src) = (context.driver(), src.cast::<c_void>());
+    in_context(context, stream, || match stream {
+        // SAFETY: this function's contract.
+        Some(stream) => unsafe { call!(driver, cuMemcpyHtoDAsync_v2(dst, src, len, stream.raw())) },
+        // SAFETY: this function's contract.
+        None => unsafe { call!(driver, cuMemcpyHtoD_v2(dst, src, len)) },
+    })
+}
+
+/// Copies `len` bytes from the device to the host.
+///
+/// ```
+/// # use cuarray::{Driver, Stream, driver::{Allocation, copy, fill}};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.default_context()?;
+/// let stream = Stream::new(&context)?;
+/// let (memory, mut host) = (Allocation::device(&context, 4)?, [0u8; 4]);
+/// // SAFETY: both have 4 bytes, and nothing looks at the host's before the stream is synchronized.
+/// unsafe {
+///     fill::fill_bytes(&context, memory.device_ptr(), &[7], 4, Some(&stream))?;
+///     copy::copy_device_to_host(&context, host.as_mut_ptr(), memory.device_ptr(), 4, Some(&stream))?;
+/// }
+/// stream.synchronize()?;
+/// assert_eq!(host, [7; 4]);
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+///
+/// # Safety
+/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
+/// writes `src` at the same time. `stream` belongs to `context`.
+///
+/// Driver API: [`cuMemcpyDtoH`,
+/// `cuMemcpyDtoHAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+pub unsafe fn copy_device_to_host(
+    context: &Context,
+    dst: *mut u8,
+    src: u64,
+    len: usize,
+    stream: Option<&Stream>,
+) -> Result<()> {
+    if len == 0 {
+        return Ok(());
+    }
+    let (driver, dst) = (context.driver(), dst.cast::<c_void>());
+    in_context(context, stream, || match stream {
+        // SAFETY: this function's contract.
+        Some(stream) => unsafe { call!(driver, cuMemcpyDtoHAsync_v2(dst, src, len, stream.raw())) },
+        // SAFETY: this function's contract.
+        None => unsafe { call!(driver, cuMemcpyDtoH_v2(dst, src, len)) },
+    })
+}
+
+/// Copies `len` bytes within the device. The two ranges do not overlap. Between devices, [`copy_peer`] does.
+///
+/// ```
+/// # use cuarray::{Driver, driver::{Allocation, copy, fill}};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.default_context()?;
+/// let memory = Allocation::device(&context, 8)?;
+/// let (first, second) = (memory.device_ptr(), memory.device_ptr() + 4);
+/// // SAFETY: the two halves of the memory have 4 bytes each.
+/// unsafe {
+///     fill::fill_bytes(&context, first, &[7], 4, None)?;
+///     copy::copy_device_to_device(&context, second, first, 4, None)?;
+/// }
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+///
+/// # Safety
+/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
+/// writes `src` at the same time. `stream` belongs to `context`.
+///
+/// Driver API: [`cuMemcpyDtoD`,
+/// `cuMemcpyDtoDAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+pub unsafe fn copy_device_to_device(
+    context: &Context,
+    dst: u64,
+    src: u64,
+    len: usize,
+    stream: Option<&Stream>,
+) -> Result<()> {
+    if len == 0 {
+        return Ok(());
+    }
+    let driver = context.driver();
+    in_context(context, stream, || match stream {
+        // SAFETY: this function's contract.
+        Some(stream) => unsafe { call!(driver, cuMemcpyDtoDAsync_v2(dst, src, len, stream.raw())) },
+        // SAFETY: this function's contract.
+        None => unsafe { call!(driver, cuMemcpyDtoD_v2(dst, src, len)) },
+    })
+}
+
+/// Copies `len` bytes from the memory of one device to that of another, whether or not they reach each other's.
+///
+/// Without a stream, the copy comes after all earlier and before all later work of both contexts; the host does not wait.
+///
+/// ```
+/// # use cuarray::{Driver, driver::{Allocation, copy, fill}};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let (one, other) = (driver.device(0)?.primary_context()?, driver.device(1)?.primary_context()?);
+/// let (from, to) = (Allocation::device(&one, 4)?, Allocation::device(&other, 4)?);
+/// // SAFETY: both have 4 bytes.
+/// unsafe {
+///     fill::fill_bytes(&one, from.device_ptr(), &[7], 4, None)?;
+///     copy::copy_peer((&other, to.device_ptr()), (&one, from.device_ptr()), 4, None)?;
+/// }
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config { devices: 2, ..Default::default() });
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+///
+/// # Safety
+/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
+/// writes `src` at the same time. Each context is of the device that its address is on.
+///
+/// Driver API: [`cuMemcpyPeer`,
+/// `cuMemcpyPeerAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+pub unsafe fn copy_peer(
+    (dst_context, dst): (&Context, u64),
+    (src_context, src): (&Context, u64),
+    len: usize,
+    stream: Option<&Stream>,
+) -> Result<()> {
+    if len == 0 {
+        return Ok(());
+    }
+    let (driver, to, from) = (dst_context.driver(), dst_context.raw(), src_context.raw());
+    in_context(dst_context, stream, || match stream {
+        // SAFETY: this function's contract; both contexts are held.
+        Some(stream) => unsafe { call!(driver, cuMemcpyPeerAsync(dst, to, src, from, len, stream.raw())) },
+        // SAFETY: as above.
+        None => unsafe { call!(driver, cuMemcpyPeer(dst, to, src, from, len)) },
+    })
+}
+
+pub(super) fn in_context(context: &Context, stream: Option<&Stream>, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    match stream {
+        Some(stream) => stream.in_context_or(context, work),
+        None => {
+            let _current = context.push()?;
+            work()
+        }
+    }
+}
