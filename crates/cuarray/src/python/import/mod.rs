@@ -1,0 +1,211 @@
+//! Reading `__cuda_array_interface__` (clauses I1 to I11, V0 to V2).
+//!
+//! This runs at every exchange, so it is written for its cost: one attribute read; one walk over the dictionary, in which a
+//! key is recognised by its address (literal keys are interned) and only otherwise by its text; shape and strides straight
+//! into the layout, without a collection between. Nothing is trusted meanwhile: no Python code runs while the dictionary is
+//! walked, the entries are owned before any of them is looked at, and every number is checked before it is narrowed.
+//!
+//! The dictionary of a host array, `__array_interface__`, has the same grammar; `host.rs` reads it here too.
+//!
+//! Reading is strict: what the text does not allow is refused, with the reason. A `Reading` that is not strict takes what
+//! real libraries are known to write instead, and lists what it forgave.
+
+mod entries;
+mod lazy;
+mod reading;
+mod values;
+
+pub(super) use entries::{DATA, DESCR, KEYS, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
+pub(super) use lazy::refuse_lazy;
+pub(super) use reading::Reading;
+pub(super) use values::{integer, is_bool, shown, type_name};
+
+use super::{
+    c_interface::consume::{self, Imported},
+    config, create, descr,
+    device_array::PyDeviceArray,
+    dtype::Element,
+    inert, mask,
+    options::Options,
+};
+use crate::{Dims, Error, Interface, Kind, Layout, Result, StreamEntry, TypeStr, Version};
+use entries::Entries;
+use pyo3::{exceptions::PyException, intern, prelude::*, types::PyDict};
+use values::{POINTER_AND_FLAG, UNNAMED_FLOAT8, data, dims, steps, typestr};
+
+/// Reads the attribute `__cuda_array_interface__` of `object` (clause I1).
+///
+/// ```
+/// # use pyo3::{prelude::*, types::PyDict};
+/// # Python::initialize();
+/// # Python::attach(|py| {
+/// let list = PyDict::new(py).keys();
+/// let error = cuarray::python::import::attribute(&list).unwrap_err();
+/// assert!(error.is_not_an_array());
+/// # });
+/// ```
+///
+/// # Errors
+/// [`Error::is_not_an_array`] where the attribute is missing, raises, or is no dictionary. What is no `Exception`
+/// (`KeyboardInterrupt`, `SystemExit`) passes through unchanged.
+pub fn attribute<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDict>> {
+    let value = object.getattr(intern!(object.py(), "__cuda_array_interface__"));
+    dictionary(object, value.map_err(|error| raised(object, error))?)
+}
+
+/// What reading the attribute of `object` raised, as the reason why it is no array.
+fn raised(object: &Bound<'_, PyAny>, error: PyErr) -> Error {
+    let py = object.py();
+    if !error.is_instance_of::<PyException>(py) {
+        return error.into();
+    }
+    let raised = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
+    Error::unreadable(
+        format!(
+            "not a CUDA array: reading __cuda_array_interface__ of a {} raised {raised}; \
+             an object with that attribute is expected",
+            type_name(object)
+        ),
+        error,
+    )
+}
+
+/// The value of the attribute of `object`, which has to be a dictionary.
+fn dictionary<'py>(object: &Bound<'py, PyAny>, value: Bound<'py, PyAny>) -> Result<Bound<'py, PyDict>> {
+    value.cast_into::<PyDict>().map_err(|error| {
+        let value = error.into_inner();
+        Error::not_an_array(format!(
+            "not a CUDA array: __cuda_array_interface__ of a {} is a {}, {}; a dict is expected",
+            type_name(object),
+            type_name(&value),
+            shown(&value)
+        ))
+    })
+}
+
+/// `value` as a device array where it is one: ours as it is, another library's read and not waited for; `None` where it
+/// has no interface at all.
+pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
+    let py = value.py();
+    if let Ok(array) = value.cast_exact::<PyDeviceArray>() {
+        return Ok(Some(array.clone()));
+    }
+    let attribute = value.getattr_opt(intern!(py, "__cuda_array_interface__"));
+    let Some(attribute) = attribute.map_err(|error| raised(value, error))? else { return structure(value) };
+    let mut reading = Reading::new(true).with_masks(mask::Policy::Keep);
+    let interface = interface(&dictionary(value, attribute)?, &mut reading)?;
+    refuse_lazy(value, &interface)?;
+    let mask = mask::ArrayMask::read(&mut reading, interface.layout(), false)?;
+    let array = PyDeviceArray::foreign(interface, Some(value.clone().unbind())).with_mask(mask);
+    Ok(Some(Bound::new(py, array)?))
+}
+
+/// The same of an object that offers a structure of C and no dictionary.
+pub(super) fn structure<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
+    if !consume::is_offered(value) {
+        return Ok(None);
+    }
+    let Some(Imported { array, event }) = consume::import(value, false, &mut Options::default())? else {
+        return Ok(None);
+    };
+    // Of an event that no stream goes with nothing else would remember anything.
+    if array.get().interface().stream() == StreamEntry::None && config::sync() {
+        create::wait(value.py(), array.get().interface(), event)?;
+    }
+    Ok(Some(array))
+}
+
+/// The interface, with the type that a user knows its elements to have.
+pub(super) fn known(interface: Interface, element: Option<Element>) -> Result<Interface> {
+    match element {
+        Some(Element { typestr, descr }) => interface.with_type(typestr, descr),
+        None => Ok(interface),
+    }
+}
+
+/// The interface that a dictionary describes.
+///
+/// # Errors
+/// [`Error::is_invalid_interface`] where an entry is missing or wrong, with the key, the value and what is expected.
+pub(super) fn interface<'py>(dict: &Bound<'py, PyDict>, reading: &mut Reading<'py>) -> Result<Box<Interface>> {
+    if reading.element.is_none()
+        && let Some(interface) = inert::interface(dict)
+    {
+        return Ok(interface);
+    }
+    let mut entries = Entries::default();
+    entries.read(dict);
+    let version = version(&entries, reading)?;
+    let mut read = described(&entries, reading)?;
+    read.set_version(version);
+    if let Some(element) = reading.element.take() {
+        *read = known(*read, Some(element))?;
+    }
+    // Clause V2: what versions 0 to 2 say under `stream` means nothing.
+    if version >= Version::V3
+        && let Some(stream) = entries.optional(STREAM)
+    {
+        let number =
+            integer(stream, "stream", "None or an int (1: legacy default, 2: per-thread default, a cudaStream_t)")?;
+        read.set_stream(StreamEntry::try_from(number)?);
+    }
+    // Clause V0: version 0 has no mask.
+    if version >= Version::V1
+        && let Some(mask) = entries.optional(MASK)
+    {
+        match reading.masks {
+            mask::Policy::Keep => reading.mask = Some(mask.clone()),
+            mask::Policy::Ignore => {}
+            mask::Policy::Refuse => {
+                return Err(Error::unsupported(
+                    "__cuda_array_interface__['mask']: the array has a mask, and masked arrays are not taken here",
+                ));
+            }
+        }
+    }
+    Ok(read)
+}
+
+#[inline]
+fn version(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Version> {
+    let value = match entries.required(VERSION, "an int from 0 to 3") {
+        Ok(value) => value,
+        Err(error) => {
+            reading.forgive("version", || "missing; read as version 0".to_owned(), || error)?;
+            return Ok(Version::V0);
+        }
+    };
+    let number = integer(value, "version", "an int from 0 to 3")?;
+    let narrow = i64::try_from(number)
+        .map_err(|_| Error::entry("version", format!("{number}; this version of cuarray reads 0 to 3")))?;
+    Version::try_from(narrow)
+}
+
+/// What the entries say of memory: `shape`, `typestr`, `data`, `strides`, `descr`.
+#[inline]
+fn described(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Box<Interface>> {
+    let written = entries.required(TYPESTR, "a str such as '<f4'")?;
+    let typestr = typestr(written, reading)?;
+    let mut read = memory(entries, typestr, reading)?;
+    if typestr.kind() == Kind::Void
+        && let Some(descr) = entries.optional(DESCR)
+        // Whose descr can only repeat it.
+        && !UNNAMED_FLOAT8.iter().any(|text| written.eq(text).unwrap_or(false))
+    {
+        read.set_descr(descr::read(descr)?)?;
+    }
+    Ok(read)
+}
+
+/// The same but for the type, which is given.
+#[inline]
+fn memory(entries: &Entries<'_>, typestr: TypeStr, reading: &mut Reading<'_>) -> Result<Box<Interface>> {
+    let mut shape = Dims::new();
+    dims(entries.required(SHAPE, "a tuple of ints")?, reading, &mut shape)?;
+    let strides = entries.optional(STRIDES).map(|strides| steps(strides, shape.len(), reading)).transpose()?;
+    let layout = Layout::from_parts(shape, strides, typestr.itemsize())?;
+    let (data, read_only) = data(entries.required(DATA, POINTER_AND_FLAG)?, reading)?;
+    let mut interface = Box::write(Box::new_uninit(), Interface::new(data, typestr, layout)?);
+    interface.set_read_only(read_only);
+    Ok(interface)
+}

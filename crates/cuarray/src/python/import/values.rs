@@ -1,0 +1,215 @@
+//! What stands under one key: taken where it is what the text says, else refused with the key, the value and what is expected.
+
+use super::Reading;
+use crate::{Dims, Error, MAX_RANK, Result, Strides, TypeStr};
+use pyo3::{
+    exceptions::PyException,
+    ffi,
+    prelude::*,
+    types::{PyBool, PyBytes, PyInt, PyString, PyTuple},
+};
+use std::borrow::Cow;
+
+/// How ml_dtypes writes one of its 8-bit floats, as if it were the only one: not a type string, but void in effect.
+pub(super) const UNNAMED_FLOAT8: [&str; 2] = ["<f1", "|f1"];
+
+#[inline]
+pub(super) fn typestr(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<TypeStr> {
+    let text = value.cast::<PyString>().map_err(|_| wrong_type("typestr", value, "a str such as '<f4'"))?;
+    let text = text.to_str().map_err(|_| {
+        Error::entry("typestr", format!("{} is not text; a str such as '<f4' is expected", shown(value)))
+    })?;
+    let error = match text.parse() {
+        Ok(typestr) => return Ok(typestr),
+        Err(error) => error,
+    };
+    let Ok((typestr, Some(note))) = TypeStr::from_lenient(text) else { return Err(error) };
+    // An 8-bit float that does not say which one it is, and a user who does.
+    let said = reading.element.as_ref().is_some_and(|element| element.typestr.name().is_some());
+    if said && UNNAMED_FLOAT8.contains(&text) {
+        return Ok(typestr);
+    }
+    reading.forgive("typestr", || note, || error)?;
+    Ok(typestr)
+}
+
+/// A tuple; or, where that is forgiven, any sequence as the tuple of its items.
+#[inline]
+fn tuple<'a, 'py>(
+    value: &'a Bound<'py, PyAny>,
+    key: &'static str,
+    expected: &str,
+    reading: &mut Reading<'_>,
+) -> Result<Cow<'a, Bound<'py, PyTuple>>> {
+    match value.cast::<PyTuple>() {
+        Ok(tuple) => Ok(Cow::Borrowed(tuple)),
+        Err(_) => sequence(value, key, expected, reading).map(Cow::Owned),
+    }
+}
+
+#[cold]
+fn sequence<'py>(
+    value: &Bound<'py, PyAny>,
+    key: &'static str,
+    expected: &str,
+    reading: &mut Reading<'_>,
+) -> Result<Bound<'py, PyTuple>> {
+    let wrong = || wrong_type(key, value, expected);
+    // Text and bytes are values, sets and dictionaries have no order that could mean anything.
+    // SAFETY: the value is held; this only looks at its type.
+    let is_sequence = unsafe { ffi::PySequence_Check(value.as_ptr()) } == 1;
+    if !is_sequence || value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
+        return Err(wrong());
+    }
+    reading.forgive(key, || format!("a {}, read as a tuple", type_name(value)), wrong)?;
+    // One more than any shape has: what yields without end is refused for its rank, and not collected first.
+    let items = value.try_iter().and_then(|items| items.take(MAX_RANK + 1).collect::<PyResult<Vec<_>>>());
+    Ok(PyTuple::new(value.py(), items.map_err(|error| asked(value, error, wrong))?)?)
+}
+
+/// What `value` raised when it was asked for what it holds: it is then of a wrong type, unless the exception is none that
+/// code may swallow.
+fn asked(value: &Bound<'_, PyAny>, error: PyErr, wrong: impl FnOnce() -> Error) -> Error {
+    if error.is_instance_of::<PyException>(value.py()) { wrong() } else { error.into() }
+}
+
+#[inline]
+pub(super) fn dims(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>, dims: &mut Dims) -> Result<()> {
+    let expected = "a tuple of ints, one for each dimension";
+    let tuple = tuple(value, "shape", expected, reading)?;
+    for len in tuple.iter_borrowed() {
+        let number = integer(&len, "shape", expected)?;
+        dims.push(usize::try_from(number).map_err(|_| {
+            Error::entry("shape", format!("{number} in {} is no length; ints of at least 0 are expected", shown(value)))
+        })?);
+    }
+    Ok(())
+}
+
+#[inline]
+pub(super) fn steps(value: &Bound<'_, PyAny>, rank: usize, reading: &mut Reading<'_>) -> Result<Strides> {
+    let expected = "None or a tuple of ints, the bytes to step in each dimension,";
+    let tuple = tuple(value, "strides", expected, reading)?;
+    let mut strides = Strides::new();
+    for step in tuple.iter_borrowed() {
+        let number = integer(&step, "strides", expected)?;
+        strides.push(isize::try_from(number).map_err(|_| {
+            Error::entry("strides", format!("{number} in {} does not fit the address space", shown(value)))
+        })?);
+    }
+    if strides.len() != rank {
+        return Err(Error::entry(
+            "strides",
+            format!(
+                "{} has {} entries, but 'shape' has {rank}; one for each dimension is expected",
+                shown(value),
+                strides.len()
+            ),
+        ));
+    }
+    Ok(strides)
+}
+
+pub(super) const POINTER_AND_FLAG: &str = "a 2-tuple of a pointer (int) and a read-only flag (bool)";
+
+#[inline]
+pub(super) fn data(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<(u64, bool)> {
+    let tuple = tuple(value, "data", POINTER_AND_FLAG, reading)?;
+    let wrong_length = || {
+        Error::entry("data", format!("{} has {} entries; {POINTER_AND_FLAG} is expected", shown(value), tuple.len()))
+    };
+    let read_only = match tuple.len() {
+        1 => {
+            reading.forgive("data", || "no read-only flag; read as writable".to_owned(), wrong_length)?;
+            false
+        }
+        2 => flag(&*tuple.get_borrowed_item(1)?, reading)?,
+        _ => return Err(wrong_length()),
+    };
+    let pointer = tuple.get_borrowed_item(0)?;
+    if pointer.is_none() {
+        let wrong = || wrong_type("data", &pointer, "a pointer (int)");
+        reading.forgive("data", || "the pointer is None; read as 0".to_owned(), wrong)?;
+        return Ok((0, read_only));
+    }
+    let number = integer(&pointer, "data", "a pointer (int)")?;
+    let pointer = u64::try_from(number)
+        .map_err(|_| Error::entry("data", format!("{number} is no address; an int from 0 to 2**64 - 1 is expected")))?;
+    Ok((pointer, read_only))
+}
+
+fn flag(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<bool> {
+    if let Ok(flag) = value.cast::<PyBool>() {
+        return Ok(flag.is_true());
+    }
+    let wrong = || wrong_type("data", value, "a read-only flag (bool)");
+    reading.forgive("data", || format!("the read-only flag is a {}, read as its truth", type_name(value)), wrong)?;
+    value.is_truthy().map_err(|error| asked(value, error, wrong))
+}
+
+/// An int, or what `__index__` makes one (a NumPy integer); a bool is neither.
+#[inline]
+pub(in crate::python) fn integer(value: &Bound<'_, PyAny>, key: &'static str, expected: &str) -> Result<i128> {
+    if value.is_exact_instance_of::<PyInt>() {
+        let mut overflow = 0;
+        // SAFETY: `value` is an int, so the only failure is overflow, and that is reported apart.
+        let number = unsafe { ffi::PyLong_AsLongLongAndOverflow(value.as_ptr(), &mut overflow) };
+        if overflow == 0 {
+            return Ok(number.into());
+        }
+    }
+    wide_or_index(value, key, expected)
+}
+
+/// A bool of Python's or NumPy's: both have `__index__`, the latter up to NumPy 2.2, and neither is meant for a number.
+pub(in crate::python) fn is_bool(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyBool>() || matches!(type_name(value).as_str(), "numpy.bool" | "numpy.bool_")
+}
+
+/// What is no small int: one of more bits, or what `__index__` makes one.
+#[cold]
+fn wide_or_index(value: &Bound<'_, PyAny>, key: &'static str, expected: &str) -> Result<i128> {
+    if is_bool(value) {
+        return Err(wrong_type(key, value, expected));
+    }
+    let py = value.py();
+    // SAFETY: `value` is an object; the result is null with an error set, or an int that we own.
+    let number = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyNumber_Index(value.as_ptr())) }.map_err(|error| {
+        if error.is_instance_of::<PyException>(py) { wrong_type(key, value, expected) } else { error.into() }
+    })?;
+    narrow(&number, key, expected)
+}
+
+/// An int of at most 64 bits, of either sign.
+fn narrow(number: &Bound<'_, PyAny>, key: &'static str, expected: &str) -> Result<i128> {
+    let mut overflow = 0;
+    // SAFETY: `number` is an int, so the only failure is overflow, and that is reported apart.
+    let narrow = unsafe { ffi::PyLong_AsLongLongAndOverflow(number.as_ptr(), &mut overflow) };
+    if overflow == 0 {
+        return Ok(narrow.into());
+    }
+    number
+        .extract::<u64>()
+        .map(i128::from)
+        .map_err(|_| Error::entry(key, format!("{} does not fit 64 bits; {expected} is expected", shown(number))))
+}
+
+#[cold]
+fn wrong_type(key: &'static str, value: &Bound<'_, PyAny>, expected: &str) -> Error {
+    Error::entry(key, format!("{} is a {}; {expected} is expected", shown(value), type_name(value)))
+}
+
+/// The type's name for a message.
+pub(in crate::python) fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().fully_qualified_name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+}
+
+/// The value for a message: its `repr`, cut short; a `repr` that raises is no reason to hide the first error.
+pub(in crate::python) fn shown(value: &Bound<'_, PyAny>) -> String {
+    const LONGEST: usize = 80;
+    match value.repr().map(|text| text.to_string_lossy().into_owned()) {
+        Ok(text) if text.chars().count() <= LONGEST => text,
+        Ok(text) => text.chars().take(LONGEST).chain("...".chars()).collect(),
+        Err(_) => "the value".to_owned(),
+    }
+}
