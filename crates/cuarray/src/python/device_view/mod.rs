@@ -87,60 +87,23 @@
 //! }
 //! ```
 
-use super::{
-    as_cuda_array,
-    device_array::PyDeviceArray,
-    import::{self, Reading},
-    inert,
-    mask::Policy,
-    runtime,
-};
+mod attached;
+mod extract;
+mod names;
+
+pub use attached::Attached;
+pub use names::*;
+
+use super::runtime;
 use crate::{
-    AnyLayout, Bool8, Element, Error, Interface, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn, Kind, LayoutPolicy, Owner,
-    Rank, RawView, Result, Stream, TypeStr, TypedView,
-    guard::{Acquired, AcquiredMut, Scope, Visit, read_only, sealed},
+    AnyLayout, Bool8, Element, Interface, Ix2, IxDyn, LayoutPolicy, Owner, Rank, RawView, Result, Stream, TypedView,
+    guard::{Acquired, AcquiredMut, Visit},
     interface::DevicePtr,
     order::Access,
-    view::{Kinds, context_of, expect},
+    view::{Kinds, context_of},
 };
 use pyo3::prelude::*;
-use std::{fmt, marker::PhantomData, ops::Deref};
-
-/// A guard of a Python argument: it stays in a thread that is attached to the interpreter, and lets go of it around driver calls.
-///
-/// ```
-/// use cuarray::{Acquired, Ix1, python::Attached};
-///
-/// /// Takes guards of Python arguments.
-/// fn bytes(array: &Acquired<'_, f32, Ix1, Attached<'_>>) -> usize {
-///     4 * array.len()
-/// }
-/// ```
-#[derive(Clone, Copy)]
-pub struct Attached<'py>(Python<'py>);
-
-impl fmt::Debug for Attached<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Attached")
-    }
-}
-
-impl sealed::Sealed for Attached<'_> {}
-
-impl Scope for Attached<'_> {
-    fn outside<R: Send>(self, work: impl FnOnce() -> R + Send) -> R {
-        self.0.detach(work)
-    }
-
-    /// Through `sys.unraisablehook`, as Python does for its own destructors.
-    fn report(self, stream: &Stream, met: Error) {
-        // What is to be ignored at the end of a process is ignored there.
-        stream.driver().dropped(Err(met));
-        if let Some(error) = stream.driver().take_drop_error() {
-            PyErr::from(error).write_unraisable(self.0, None);
-        }
-    }
-}
+use std::{fmt, ops::Deref};
 
 /// A GPU array that is read: elements `T`, in as many dimensions as `D` says, laid out as `L` allows. See the [module](self).
 ///
@@ -215,8 +178,8 @@ impl<'py, T: Element, D: Rank, L: LayoutPolicy> DeviceView<'py, T, D, L> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::is_unsupported`] where one stream captures and the other does not take part; the capture is not harmed. Whatever the
-    /// driver refuses.
+    /// [`Error::is_unsupported`](crate::Error::is_unsupported) where one stream captures and the other does not take part; the
+    /// capture is not harmed. Whatever the driver refuses.
     pub fn acquire<'v>(&'v self, stream: &'v Stream) -> Result<Acquired<'v, T, D, Attached<'py>>> {
         Ok(Acquired::new(Visit::begin(&self.raw, stream, Access::Read, Attached(self.object.py()))?))
     }
@@ -452,112 +415,6 @@ impl<'py, T, D: Rank, L: LayoutPolicy> Deref for DeviceViewMut<'py, T, D, L> {
     }
 }
 
-impl<'py, T: Element, D: Rank, L: LayoutPolicy> FromPyObject<'_, 'py> for DeviceView<'py, T, D, L> {
-    type Error = Error;
-
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Self> {
-        let Source { mut raw, object, .. } = Source::of(&object, Policy::Refuse)?;
-        expect::<T, D, L>(raw.interface_mut())?;
-        Ok(DeviceView { raw, object, kind: PhantomData })
-    }
-}
-
-impl<'py, T: Element, D: Rank, L: LayoutPolicy> FromPyObject<'_, 'py> for DeviceViewMut<'py, T, D, L> {
-    type Error = Error;
-
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Self> {
-        let view = DeviceView::extract(object)?;
-        if view.interface().is_read_only() {
-            return Err(read_only());
-        }
-        Ok(DeviceViewMut(view))
-    }
-}
-
-impl<'py, T: Element, D: Rank, L: LayoutPolicy> FromPyObject<'_, 'py> for MaskedView<'py, T, D, L> {
-    type Error = Error;
-
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Self> {
-        let Source { mut raw, mask, object } = Source::of(&object, Policy::Keep)?;
-        expect::<T, D, L>(raw.interface_mut())?;
-        let mask = mask.map(|mask| view_of_mask(mask, raw.interface())).transpose()?;
-        let data = DeviceView { raw, object, kind: PhantomData };
-        Ok(MaskedView { data, mask })
-    }
-}
-
-/// The array that an object is.
-struct Source<'py> {
-    raw: RawView,
-    /// The object under `mask`, where masks are kept.
-    mask: Option<Bound<'py, PyAny>>,
-    /// What keeps the array: the object, or an array of ours that was made of its structure or tensor.
-    object: Bound<'py, PyAny>,
-}
-
-impl<'py> Source<'py> {
-    #[inline]
-    fn of(object: &Bound<'py, PyAny>, masks: Policy) -> Result<Source<'py>> {
-        if let Ok(array) = object.cast_exact::<PyDeviceArray>() {
-            return Source::of_ours(array, masks);
-        }
-        let dict = match import::attribute(object) {
-            Ok(dict) => dict,
-            Err(error) => return Source::of_ours(&as_cuda_array::without_dictionary(object, error)?, masks),
-        };
-        let (interface, mask) = match inert::interface(&dict) {
-            Some(interface) => (interface, None),
-            None => {
-                let mut reading = Reading::new(true).with_masks(masks);
-                let interface = import::interface(&dict, &mut reading)?;
-                (interface, reading.mask)
-            }
-        };
-        import::refuse_lazy(object, &interface)?;
-        // SAFETY: the object keeps the memory and the stream (clauses L2 and L4), and the view keeps the object.
-        let raw = unsafe { RawView::of_boxed(runtime::loaded(), interface, None) };
-        Ok(Source { raw, mask, object: object.clone() })
-    }
-
-    /// One of this module's own arrays: it knows more than its interface says.
-    fn of_ours(array: &Bound<'py, PyDeviceArray>, masks: Policy) -> Result<Source<'py>> {
-        let (py, object) = (array.py(), array.clone().into_any());
-        let array = array.get();
-        let mask = match array.mask() {
-            Some(_) if masks == Policy::Refuse => {
-                return Err(Error::unsupported("the array has a mask, and masked arrays are not taken here"));
-            }
-            Some(mask) => Some(mask.array(py)?.bind(py).clone().into_any()),
-            None => None,
-        };
-        let raw = RawView::ordered(Box::new(array.interface().clone()), array.ordering()?, None);
-        Ok(Source { raw, mask, object })
-    }
-}
-
-/// A mask as a view that has an element for each of the array's.
-fn view_of_mask<'py, D: Rank>(mask: Bound<'py, PyAny>, array: &Interface) -> Result<DeviceView<'py, Bool8, D>> {
-    let refused = |error: Error| Error::entry("mask", error.to_string());
-    let Source { mut raw, object, .. } = Source::of(&mask, Policy::Refuse).map_err(refused)?;
-    let flags = raw.interface();
-    let is_byte = flags.layout().itemsize() == 1
-        && flags.typestr().bits() != Some(1)
-        && matches!(flags.typestr().kind(), Kind::Bool | Kind::Int | Kind::UInt);
-    if !is_byte {
-        let why = format!("the elements are {}; a byte each is expected ('|b1', '|u1' or '|i1')", flags.typestr());
-        return Err(Error::entry("mask", why));
-    }
-    crate::Mask::new(flags.clone(), array.layout())?;
-    let layout = flags.layout().broadcast_to(array.shape())?;
-    // A byte that is not zero is true, as which of the three types it came.
-    let broadcast = Interface::new(flags.data(), TypeStr::of::<Bool8>(), layout)?
-        .with_version(flags.version())
-        .with_read_only(true)
-        .with_stream(flags.stream());
-    *raw.interface_mut() = broadcast;
-    Ok(DeviceView { raw, object, kind: PhantomData })
-}
-
 impl<T, D: Rank, L: LayoutPolicy> fmt::Debug for DeviceView<'_, T, D, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DeviceView({:?})", self.raw.interface())
@@ -574,46 +431,6 @@ impl<T, D: Rank, L: LayoutPolicy> fmt::Debug for MaskedView<'_, T, D, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MaskedView").field("data", &self.data).field("mask", &self.mask).finish()
     }
-}
-
-macro_rules! names {
-    ($($doc:literal $rank:ty: $read:ident $write:ident),* $(,)?) => {$(
-        #[doc = concat!("A [`DeviceView`] of ", $doc, ".")]
-        ///
-        /// ```
-        #[doc = concat!("use cuarray::python::", stringify!($read), ";")]
-        /// use pyo3::prelude::*;
-        ///
-        /// #[pyfunction]
-        #[doc = concat!("fn elements(x: ", stringify!($read), "<'_, f32>) -> usize {")]
-        ///     x.len()
-        /// }
-        /// ```
-        pub type $read<'py, T, L = AnyLayout> = DeviceView<'py, T, $rank, L>;
-        #[doc = concat!("A [`DeviceViewMut`] of ", $doc, ".")]
-        ///
-        /// ```
-        #[doc = concat!("use cuarray::python::", stringify!($write), ";")]
-        /// use pyo3::prelude::*;
-        ///
-        /// #[pyfunction]
-        #[doc = concat!("fn elements(x: ", stringify!($write), "<'_, f32>) -> usize {")]
-        ///     x.len()
-        /// }
-        /// ```
-        pub type $write<'py, T, L = AnyLayout> = DeviceViewMut<'py, T, $rank, L>;
-    )*};
-}
-
-names! {
-    "one element in no dimension" Ix0: DeviceView0 DeviceViewMut0,
-    "one dimension" Ix1: DeviceView1 DeviceViewMut1,
-    "two dimensions" Ix2: DeviceView2 DeviceViewMut2,
-    "three dimensions" Ix3: DeviceView3 DeviceViewMut3,
-    "four dimensions" Ix4: DeviceView4 DeviceViewMut4,
-    "five dimensions" Ix5: DeviceView5 DeviceViewMut5,
-    "six dimensions" Ix6: DeviceView6 DeviceViewMut6,
-    "any number of dimensions" IxDyn: DeviceViewDyn DeviceViewMutDyn,
 }
 
 const _: () = assert!(size_of::<Acquired<'_, f32, Ix2, Attached<'_>>>() <= 64);
