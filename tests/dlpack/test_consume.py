@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import inspect
+import weakref
 
 import dlpack_tensors as tensors
 import numpy as np
@@ -103,6 +105,25 @@ def test_neither_of_two_reasons_is_lost(memory):
     with pytest.raises(TypeError, match="reason 2") as raised:
         cuarray.from_dlpack(Refuses(memory))
     assert str(raised.value.__context__) == "reason 1"
+
+
+def test_what_it_raised_first_does_not_stay_alive(memory):
+    class Refused(TypeError):
+        pass
+
+    class Old(Producer):
+        def __dlpack__(self, **asked):
+            if "max_version" in asked:
+                error = Refused("no")
+                raised.append(weakref.ref(error))
+                raise error
+            return super().__dlpack__(**asked)
+
+    raised = []
+    for _ in range(3):  # the type is known from the second time on
+        cuarray.from_dlpack(Old(memory, legacy=True))
+        gc.collect()
+    assert [reference() for reference in raised] == [None] * 3
 
 
 def test_flags(memory):
@@ -364,3 +385,26 @@ def test_what_is_no_tensor_is_refused(driver):
     for value in (None, 3, [1, 2], object()):
         with pytest.raises(TypeError, match="__dlpack__"):
             cuarray.from_dlpack(value)
+
+
+def test_its_signature_can_be_asked_for():
+    parameters = inspect.signature(cuarray.from_dlpack).parameters.values()
+    assert [str(each) for each in parameters] == ["obj", "stream=None", "copy=None"]
+    assert [each.kind.name for each in parameters] == ["POSITIONAL_ONLY", "KEYWORD_ONLY", "KEYWORD_ONLY"]
+    assert cuarray.from_dlpack.__doc__.startswith("A DeviceArray of any object with `__dlpack__`")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "message"),
+    [
+        ((), {}, "missing 1 required positional argument: 'obj'"),
+        ((), {"stream": 1}, "missing 1 required positional argument: 'obj'"),
+        ((1, 2), {}, "at most 1 positional argument, but 2 were given"),
+        ((1,), {"obj": 1}, "unexpected keyword argument 'obj'"),
+        ((1,), {"stram": 1}, "unexpected keyword argument 'stram'"),
+        ((1,), {"copy": "no"}, "argument 'copy' is 'no', a str; a bool is expected"),
+    ],
+)
+def test_other_arguments_are_refused(arguments, keywords, message):
+    with pytest.raises(TypeError, match=message):
+        cuarray.from_dlpack(*arguments, **keywords)

@@ -1,9 +1,6 @@
 //! `as_cuda_array`: the door through which other libraries' arrays come in (clauses N1, L2).
 //!
-//! It is called at every exchange, and most of what a call costs is not the reading of an interface but the handling of the
-//! arguments. So this one function speaks Python's calling convention itself (`METH_FASTCALL | METH_KEYWORDS`): its two
-//! parameters are taken where they stand, a keyword is recognised by its address, and the options are looked at only
-//! where there are any.
+//! It is called at every exchange, so it takes its arguments itself ([`fastcall`]).
 
 use super::{
     bounds,
@@ -13,23 +10,21 @@ use super::{
     device_array::PyDeviceArray,
     dlpack,
     dtype::Element,
+    fastcall::{self, Arguments, Function},
     import, inert,
     mask::{ArrayMask, Policy},
     options::{self, Options, Protocol},
     root,
 };
 use crate::{Error, Result, StreamEntry};
-use pyo3::{
-    exceptions::PyTypeError,
-    ffi, intern,
-    panic::PanicException,
-    prelude::*,
-    types::{PyCFunction, PyInt, PyString},
-};
-use std::{ffi::CStr, panic::catch_unwind};
+use pyo3::{intern, prelude::*, types::PyInt};
+use std::ffi::CStr;
 
-/// The signature, as Python's `inspect` wants it, and the documentation.
-const DOC: &CStr = c"as_cuda_array(obj, sync=True, *, strict=True, mask=None, mask_format=None, dtype=None, bounds=False, protocol=None)\n--\n
+pub(super) struct AsCudaArray;
+
+impl Function for AsCudaArray {
+    const NAME: &CStr = c"as_cuda_array";
+    const DOC: &CStr = c"as_cuda_array(obj, sync=True, *, strict=True, mask=None, mask_format=None, dtype=None, bounds=False, protocol=None)\n--\n
 A DeviceArray of any object with `__cuda_array_interface__`, without copying; it keeps the object alive (clause L2).
 
 Where the object's type offers `__cuda_array_c_interface__`, the same as a structure of C, that is read; and where it has neither, its
@@ -56,147 +51,66 @@ taken, CudaError where the driver refuses.
 
 >>> a = cuarray.as_cuda_array(other_librarys_array)  # doctest: +SKIP";
 
-/// The function, as an object of the module.
-pub(super) fn function<'py>(module: &Bound<'py, PyModule>) -> PyResult<Bound<'py, PyCFunction>> {
-    // Python keeps a pointer to the definition, which therefore is never freed.
-    let definition = Box::leak(Box::new(ffi::PyMethodDef {
-        ml_name: c"as_cuda_array".as_ptr(),
-        ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: entrance },
-        ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
-        ml_doc: DOC.as_ptr(),
-    }));
-    let name = module.name()?;
-    // SAFETY: the definition lives forever and its function has the signature that its flags say; the result is null with an
-    // error set, or a function that we own.
-    unsafe {
-        let function = ffi::PyCFunction_NewEx(definition, std::ptr::null_mut(), name.as_ptr());
-        Ok(Bound::from_owned_ptr_or_err(module.py(), function)?.cast_into_unchecked())
-    }
-}
-
-/// What Python calls.
-///
-/// # Safety
-/// As Python calls a function of its fast convention: attached, `args` holds `positional` objects and behind them one for each name
-/// of the tuple `names`, which may be null.
-unsafe extern "C" fn entrance(
-    _: *mut ffi::PyObject,
-    args: *const *mut ffi::PyObject,
-    positional: ffi::Py_ssize_t,
-    names: *mut ffi::PyObject,
-) -> *mut ffi::PyObject {
-    // SAFETY: Python calls a function attached, and it stays so until this one returns.
-    let py = unsafe { Python::assume_attached() };
-    let called = catch_unwind(|| {
-        // SAFETY: this function's contract.
-        let arguments = unsafe { Arguments::read(py, args, positional, names) }?;
-        Ok(as_cuda_array(arguments)?.into_ptr())
-    });
-    let outcome = called.unwrap_or_else(|_| Err(PanicException::new_err(("as_cuda_array() panicked",))));
-    outcome.unwrap_or_else(|error: PyErr| {
-        error.restore(py);
-        std::ptr::null_mut()
-    })
-}
-
-/// The arguments of a call.
-struct Arguments<'a, 'py> {
-    object: Borrowed<'a, 'py, PyAny>,
-    sync: bool,
-    options: Options,
-}
-
-impl<'a, 'py> Arguments<'a, 'py> {
-    /// # Safety
-    /// As for [`entrance`], for as long as `'a`.
     #[inline]
-    unsafe fn read(
-        py: Python<'py>,
-        args: *const *mut ffi::PyObject,
-        positional: ffi::Py_ssize_t,
-        names: *mut ffi::PyObject,
-    ) -> PyResult<Arguments<'a, 'py>> {
-        // SAFETY: where `index` is below the number of arguments, there is an object that the caller holds.
-        let argument = |index: ffi::Py_ssize_t| unsafe { Borrowed::from_ptr(py, *args.offset(index)) };
-        if positional > 2 {
-            return Err(refused(format_args!("takes at most 2 positional arguments, but {positional} were given")));
-        }
-        let mut object = (positional > 0).then(|| argument(0));
-        let mut sync = (positional > 1).then(|| argument(1));
+    fn call<'py>(arguments: &Arguments<'py>) -> Result<Bound<'py, PyDeviceArray>> {
+        let [mut object, mut sync] = arguments.positional()?;
         let mut options = Options::default();
-        if !names.is_null() {
-            // SAFETY: `names` is a tuple.
-            for index in 0..unsafe { ffi::Py_SIZE(names) } {
-                // SAFETY: `names` is a tuple with more than `index` items, and the caller holds it.
-                let name = unsafe { Borrowed::from_ptr(py, ffi::PyTuple_GetItem(names, index)) };
-                let value = argument(positional + index);
-                let parameter = if is(&name, intern!(py, "sync")) {
-                    &mut sync
-                } else if is(&name, intern!(py, "obj")) {
-                    &mut object
-                } else {
-                    options.set("as_cuda_array", &name, &value)?;
-                    continue;
-                };
-                if parameter.replace(value).is_some() {
-                    return Err(refused(format_args!("got multiple values for argument '{}'", &*name)));
-                }
+        for (name, value) in arguments.named() {
+            let parameter = if fastcall::is(&name, intern!(name.py(), "sync")) {
+                &mut sync
+            } else if fastcall::is(&name, intern!(name.py(), "obj")) {
+                &mut object
+            } else {
+                options.set("as_cuda_array", &name, &value)?;
+                continue;
+            };
+            if parameter.replace(value).is_some() {
+                return Err(arguments.refused(format_args!("got multiple values for argument '{}'", &*name)).into());
             }
         }
-        let object = object.ok_or_else(|| refused(format_args!("is missing 1 required argument: 'obj'")))?;
+        let object = object.ok_or_else(|| arguments.refused(format_args!("is missing 1 required argument: 'obj'")))?;
         let sync = sync.map_or(Ok(true), |sync| options::flag("sync", &sync))?;
-        Ok(Arguments { object, sync, options })
+        as_cuda_array(&object, sync, options)
     }
 }
 
-/// Whether a keyword is this one; nearly always it is the very string.
-#[inline]
-fn is(name: &Bound<'_, PyAny>, known: &Bound<'_, PyString>) -> bool {
-    name.is(known) || name.eq(known).unwrap_or(false)
-}
-
-#[cold]
-fn refused(why: std::fmt::Arguments<'_>) -> PyErr {
-    PyTypeError::new_err(format!("as_cuda_array() {why}"))
-}
-
-/// PyO3 has not counted that this thread is attached, as the count costs more than reading an interface: so whatever drops a
-/// `Py`, which would be released only later, is behind an `attach`.
 #[inline]
 fn as_cuda_array<'py>(
-    Arguments { object, sync, mut options }: Arguments<'_, 'py>,
+    object: &Bound<'py, PyAny>,
+    sync: bool,
+    mut options: Options,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = object.py();
     if let Ok(array) = object.cast_exact::<PyDeviceArray>()
-        && let Some(array) = Python::attach(|_| again(&array, &mut options))?
+        && let Some(array) = Python::attach(|_| again(array, &mut options))?
     {
         return Ok(array);
     }
     let protocol = options.protocol();
-    if (matches!(protocol, Protocol::C | Protocol::DLPack) || protocol == Protocol::Any && consume::is_offered(&object))
-        && let Some(array) = Python::attach(|_| otherwise(&object, sync, protocol, &mut options))?
+    if (matches!(protocol, Protocol::C | Protocol::DLPack) || protocol == Protocol::Any && consume::is_offered(object))
+        && let Some(array) = Python::attach(|_| otherwise(object, sync, protocol, &mut options))?
     {
         return Ok(array);
     }
-    let dict = match import::attribute(&object) {
+    let dict = match import::attribute(object) {
         Ok(dict) => dict,
-        Err(error) => return Python::attach(|_| without_interface(&object, sync, options, error)),
+        Err(error) => return Python::attach(|_| without_interface(object, sync, options, error)),
     };
     if options.are_default()
         && let Some(interface) = inert::interface(&dict)
         && (!sync || interface.stream() == StreamEntry::None)
     {
-        import::refuse_lazy(&object, &interface)?;
-        if let Some(array) = root::returned(&object, &interface)? {
+        import::refuse_lazy(object, &interface)?;
+        if let Some(array) = root::returned(object, &interface)? {
             return Ok(array);
         }
         return Ok(Bound::new(py, PyDeviceArray::foreign(interface, Some(object.to_owned().unbind())))?);
     }
     Python::attach(|_| {
         let array = adopt(&dict, Some(object.to_owned().unbind()), sync, options)?;
-        import::refuse_lazy(&object, array.get().interface())?;
+        import::refuse_lazy(object, array.get().interface())?;
         let returned =
-            if array.get().mask().is_none() { root::returned(&object, array.get().interface())? } else { None };
+            if array.get().mask().is_none() { root::returned(object, array.get().interface())? } else { None };
         Ok(returned.unwrap_or(array))
     })
 }

@@ -24,6 +24,7 @@ mod dtype;
 pub mod event;
 mod export;
 mod extensions;
+mod fastcall;
 mod host;
 pub mod import;
 mod indexing;
@@ -87,10 +88,10 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CudaError", module.py().get_type::<crate::error::CudaError>())?;
     module.add("config", Bound::new(module.py(), config::PyConfig::from_environment()?)?)?;
     for function in [
-        as_cuda_array::function(module)?,
+        fastcall::function::<as_cuda_array::AsCudaArray>(module)?,
         wrap_pyfunction!(borrow::borrow, module)?,
         wrap_pyfunction!(create::from_cuda_array_interface, module)?,
-        wrap_pyfunction!(dlpack::consume::from_dlpack, module)?,
+        fastcall::function::<dlpack::consume::FromDLPack>(module)?,
         wrap_pyfunction!(create::is_cuda_array, module)?,
         wrap_pyfunction!(create::device_array, module)?,
         wrap_pyfunction!(create::to_device, module)?,

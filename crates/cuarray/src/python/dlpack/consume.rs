@@ -12,7 +12,7 @@
 use super::{
     PyDLPackTensor,
     capsule::Managed,
-    exchange,
+    exchange::{self, Table},
     produce::{self, Number},
 };
 use crate::{
@@ -26,7 +26,9 @@ use crate::{
         array_owner::LetGo,
         create,
         device_array::PyDeviceArray,
+        fastcall::{self, Arguments, Function},
         import::{shown, type_name},
+        options,
         stream::{self, PyStream},
         vectorcall,
     },
@@ -38,26 +40,60 @@ use pyo3::{
     sync::PyOnceLock,
     types::{PyBool, PyString, PyTuple},
 };
+use std::ffi::CStr;
 
-/// A DeviceArray of any object with `__dlpack__`, without copying; it keeps the tensor until the last view of it goes.
+pub(in crate::python) struct FromDLPack;
+
+impl Function for FromDLPack {
+    const NAME: &CStr = c"from_dlpack";
+    const DOC: &CStr = c"from_dlpack(obj, /, *, stream=None, copy=None)\n--\n
+A DeviceArray of any object with `__dlpack__`, without copying; it keeps the tensor until the last view of it goes.
+
+`stream` is where the tensor is to be ready, and becomes the array's default stream: a stream as everywhere, or None for the
+legacy default stream, or -1 for no ordering at all. A type that offers DLPack's C exchange table names its own stream
+where none is asked for.
+
+`copy=True` always copies, here where the producer does not know how to; `copy=False` never does, and raises BufferError where it
+would take one; by default what is in host memory is refused, and everything else taken as it is.
+
+bfloat16 and the 8-bit floats keep their names. What is read-only stays so.
+
+Raises TypeError where `obj` has no `__dlpack__`, BufferError where its tensor cannot be taken (host memory, vectors, elements
+without a type string), ValueError where the tensor is wrong.
+
+>>> a = cuarray.to_device([1.0, 2.0])
+>>> cuarray.from_dlpack(a).copy_to_host().tolist()
+[1.0, 2.0]";
+
+    #[inline]
+    fn call<'py>(arguments: &Arguments<'py>) -> Result<Bound<'py, PyDeviceArray>> {
+        let [object] = arguments.positional()?;
+        let (mut stream, mut copy) = (None, None);
+        for (name, value) in arguments.named() {
+            if fastcall::is(&name, intern!(name.py(), "stream")) {
+                stream = (!value.is_none()).then_some(value);
+            } else if fastcall::is(&name, intern!(name.py(), "copy")) {
+                copy = if value.is_none() { None } else { Some(options::flag("copy", &value)?) };
+            } else {
+                return Err(arguments.refused(format_args!("got an unexpected keyword argument '{}'", &*name)).into());
+            }
+        }
+        let object = object
+            .ok_or_else(|| arguments.refused(format_args!("is missing 1 required positional argument: 'obj'")))?;
+        if stream.is_none()
+            && copy.is_none()
+            && let Some(table) = exchange::known(&object.get_type())
+        {
+            return as_it_is(&object, table);
+        }
+        Python::attach(|_| from_dlpack(&object, stream.as_deref(), copy))
+    }
+}
+
+/// `from_dlpack(obj, stream=stream, copy=copy)`.
 ///
-/// `stream` is where the tensor is to be ready, and becomes the array's default stream: a stream as everywhere, or None for the
-/// legacy default stream, or -1 for no ordering at all. A type that offers DLPack's C exchange table names its own stream
-/// where none is asked for.
-///
-/// `copy=True` always copies, here where the producer does not know how to; `copy=False` never does, and raises BufferError where it
-/// would take one; by default what is in host memory is refused, and everything else taken as it is.
-///
-/// bfloat16 and the 8-bit floats keep their names. What is read-only stays so.
-///
-/// Raises TypeError where `obj` has no `__dlpack__`, BufferError where its tensor cannot be taken (host memory, vectors, elements
-/// without a type string), ValueError where the tensor is wrong.
-///
-/// >>> a = cuarray.to_device([1.0, 2.0])
-/// >>> cuarray.from_dlpack(a).copy_to_host().tolist()
-/// [1.0, 2.0]
-#[pyfunction]
-#[pyo3(signature = (obj, /, *, stream=None, copy=None))]
+/// # Errors
+/// What the function raises.
 pub(in crate::python) fn from_dlpack<'py>(
     obj: &Bound<'py, PyAny>,
     stream: Option<&Bound<'py, PyAny>>,
@@ -66,11 +102,7 @@ pub(in crate::python) fn from_dlpack<'py>(
     let py = obj.py();
     let ready = Ready::of(stream)?;
     if matches!(ready, Ready::Default) && copy.is_none() {
-        // Where the memory is, is asked of the tensor, which is quicker than asking the object first.
-        if let Some(table) = exchange::of_type(&obj.get_type())? {
-            return table.import(obj);
-        }
-        return adopt(py, LetGo::new(Managed::take(&ask(obj, &ready, copy)?)?), ready);
+        return as_it_is(obj, exchange::of_type(&obj.get_type())?);
     }
     if let Some(device) = device_of(obj)?
         && device.device_type == tensor::CPU
@@ -84,6 +116,19 @@ pub(in crate::python) fn from_dlpack<'py>(
         Ok(capsule) => adopt(py, LetGo::new(Managed::take(&capsule)?), ready),
         Err(error) if copy == Some(true) && cannot_copy(py, &error) => copied(obj, ready),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// The tensor of an object where nothing special is asked for. Where the memory is, is asked of the tensor, which is quicker than
+/// asking the object first.
+#[inline]
+fn as_it_is<'py>(obj: &Bound<'py, PyAny>, table: Option<Table>) -> Result<Bound<'py, PyDeviceArray>> {
+    match table {
+        Some(table) => table.import(obj),
+        None => {
+            let ready = Ready::Default;
+            adopt(obj.py(), LetGo::new(Managed::take(&ask(obj, &ready, None)?)?), ready)
+        }
     }
 }
 
@@ -136,7 +181,7 @@ fn ask<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, copy: Option<bool>) -> 
     let py = obj.py();
     let name = intern!(py, "__dlpack__");
     let stream = ready.number().into_pyobject(py).map_err(PyErr::from)?;
-    let Asking { version, plain, copying, oldest } = Asking::get(py)?;
+    let Asking { version, plain, copying, .. } = Asking::get(py)?;
     let answer = match copy {
         None => vectorcall::call_method(obj, name, plain.bind(py), [&stream, version.bind(py)]),
         Some(copy) => {
@@ -144,17 +189,26 @@ fn ask<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, copy: Option<bool>) -> 
             vectorcall::call_method(obj, name, copying.bind(py), [&stream, version.bind(py), copy.as_any()])
         }
     };
-    let error = match answer {
-        Ok(capsule) => return Ok(capsule),
-        Err(error) => error,
-    };
+    answer.or_else(|error| Python::attach(|_| ask_again(obj, &stream, copy, error)))
+}
+
+/// Asks an object that raised `error` in the oldest way, if that may be what it understands.
+#[cold]
+fn ask_again<'py>(
+    obj: &Bound<'py, PyAny>,
+    stream: &Bound<'py, PyAny>,
+    copy: Option<bool>,
+    error: PyErr,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = obj.py();
+    let name = intern!(py, "__dlpack__");
     if error.is_instance_of::<PyAttributeError>(py) && !obj.hasattr(name)? {
         let why = format!("a {} has no __dlpack__, and is no DLPack tensor", type_name(obj));
         return Err(Error::not_an_array(why).into());
     }
     // Producers from before version 1 know no other keyword than `stream`.
     if error.is_instance_of::<PyTypeError>(py) && copy != Some(true) {
-        return vectorcall::call_method(obj, name, oldest.bind(py), [&stream]).inspect_err(|second| {
+        return vectorcall::call_method(obj, name, Asking::get(py)?.oldest.bind(py), [stream]).inspect_err(|second| {
             // As if Python had called: of a newer producer, the first one may be the reason.
             let _ = second.value(py).setattr(intern!(py, "__context__"), error.value(py));
         });

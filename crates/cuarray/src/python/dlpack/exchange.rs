@@ -67,6 +67,8 @@ struct Latest {
     table: Table,
 }
 
+static LATEST: Mutex<Option<Latest>> = Mutex::new(None);
+
 /// The address of the type without a table that was asked last, until it goes.
 static WITHOUT: AtomicUsize = AtomicUsize::new(0);
 
@@ -76,20 +78,25 @@ static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 /// Tables behind one another in a chain of versions, beyond which it is taken to have no end.
 const MOST_TABLES: usize = 64;
 
-/// The table that a type offers, in a version that is known here; each type is asked once.
-pub(super) fn of_type(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
-    static LATEST: Mutex<Option<Latest>> = Mutex::new(None);
-    let (py, address) = (kind.py(), kind.as_ptr() as usize);
+/// What is known of a type that has just been asked: the table that it offers, or that it offers none.
+#[inline]
+pub(super) fn known(kind: &Bound<'_, PyType>) -> Option<Option<Table>> {
+    let address = kind.as_ptr() as usize;
     if WITHOUT.load(Relaxed) == address {
-        return Ok(None);
+        return Some(None);
     }
     // Whoever finds it locked goes on without.
-    if let Ok(latest) = LATEST.try_lock()
-        && let Some(latest) = latest.as_ref().filter(|latest| latest.address == address)
-        && latest.kind.bind(py).upgrade().is_some_and(|of| of.is(kind))
-    {
-        return Ok(Some(latest.table));
+    let latest = LATEST.try_lock().ok()?;
+    let latest = latest.as_ref().filter(|latest| latest.address == address)?;
+    latest.kind.bind(kind.py()).upgrade().is_some_and(|of| of.is(kind)).then_some(Some(latest.table))
+}
+
+/// The table that a type offers, in a version that is known here; each type is asked once.
+pub(super) fn of_type(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
+    if let Some(known) = known(kind) {
+        return Ok(known);
     }
+    let address = kind.as_ptr() as usize;
     let Some(table) = remembered(kind)? else {
         WITHOUT.store(address, Relaxed);
         return Ok(None);
