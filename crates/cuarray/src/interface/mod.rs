@@ -20,9 +20,11 @@
 //! # Ok::<(), cuarray::Error>(())
 //! ```
 
-use crate::{
-    ByteOrder, Descr, Error, Kind, Layout, Mask, Result, StreamEntry, TypeStr, Version, error::Brief, layout::Tuple,
-};
+mod bytes;
+mod display;
+
+use crate::{ByteOrder, Descr, Error, Kind, Layout, Mask, Result, StreamEntry, TypeStr, Version, error::Brief};
+use bytes::{byte_extent, check_memory, is_packed, packed_bytes};
 use std::{fmt, ops::Range};
 
 /// An address in device memory, as the driver's `CUdeviceptr` holds it.
@@ -522,62 +524,6 @@ impl Interface {
     }
 }
 
-/// What [`Interface::new`] refuses.
-fn check_memory(data: DevicePtr, typestr: TypeStr, layout: &Layout) -> Result<()> {
-    if typestr.kind() == Kind::Object {
-        return Err(no_objects("typestr", &typestr));
-    }
-    if typestr.itemsize() != layout.itemsize() {
-        let why = format!(
-            "'{typestr}' has items of {} bytes, but the layout was made for items of {}",
-            typestr.itemsize(),
-            layout.itemsize()
-        );
-        return Err(Error::entry("typestr", why));
-    }
-    if is_packed(typestr) && !layout.is_c_contiguous() {
-        let why =
-            format!("{} cannot step through the packed bits of '{typestr}'; expected None", Tuple(layout.strides()));
-        return Err(Error::entry("strides", why));
-    }
-    let extent = byte_extent(typestr, layout);
-    if !extent.is_empty() {
-        if data == 0 {
-            let why = format!("a null pointer, but shape {} has elements", Tuple(layout.shape()));
-            return Err(Error::entry("data", why));
-        }
-        if data.checked_add_signed(extent.start as i64).is_none()
-            || data.checked_add_signed(extent.end as i64).is_none()
-        {
-            let why = format!(
-                "pointer {data:#x} with shape {} and strides {} reaches beyond the address space",
-                Tuple(layout.shape()),
-                Tuple(layout.strides())
-            );
-            return Err(Error::entry("data", why));
-        }
-    }
-    Ok(())
-}
-
-/// The bytes that the elements take, relative to the data pointer.
-fn byte_extent(typestr: TypeStr, layout: &Layout) -> Range<isize> {
-    match typestr.bits() {
-        Some(bits) if is_packed(typestr) => 0..packed_bytes(bits, layout) as isize,
-        _ => layout.byte_extent(),
-    }
-}
-
-/// The bytes that hold all bits of packed elements. Through u128: a string of 2^60 bytes has more bits than usize counts.
-fn packed_bytes(bits: u32, layout: &Layout) -> usize {
-    (layout.len() as u128 * u128::from(bits)).div_ceil(8) as usize
-}
-
-/// Whether the elements are bits that share bytes.
-fn is_packed(typestr: TypeStr) -> bool {
-    typestr.bits().is_some_and(|bits| bits % 8 != 0)
-}
-
 #[cold]
 fn no_objects(key: &'static str, what: &dyn fmt::Display) -> Error {
     let why = format!(
@@ -585,77 +531,6 @@ fn no_objects(key: &'static str, what: &dyn fmt::Display) -> Error {
         Brief(what)
     );
     Error::entry(key, why)
-}
-
-/// What a person wants to see; the layout of the text is not for parsing.
-///
-/// ```
-/// use cuarray::{Interface, Layout, TypeStr};
-///
-/// let interface = Interface::new(0x1000, TypeStr::of::<f32>(), Layout::c_contiguous(&[3, 4], 4)?)?;
-/// let printed = interface.to_string();
-/// assert!(printed.contains("typestr  '<f4'"));
-/// assert!(printed.contains("C-contiguous"));
-/// # Ok::<(), cuarray::Error>(())
-/// ```
-impl fmt::Display for Interface {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
-        let line = |f: &mut fmt::Formatter<'_>, key: &str, value: &dyn fmt::Display, note: &dyn fmt::Display| {
-            write!(f, "\n  {key:<8} {:<20} {note}", value.to_string())
-        };
-        write!(f, "CUDA Array Interface, version {}", self.version)?;
-        line(f, "typestr", &format_args!("'{}'", self.typestr), &self.typestr.in_words())?;
-        let size = format!("{}, {}", count(self.layout.len(), "element"), count(self.nbytes(), "byte"));
-        line(f, "shape", &Tuple(self.shape()), &size)?;
-        let order = match (self.layout.is_c_contiguous(), self.layout.is_f_contiguous()) {
-            (true, true) => "C- and F-contiguous",
-            (true, false) => "C-contiguous",
-            (false, true) => "F-contiguous",
-            (false, false) => "not contiguous",
-        };
-        line(f, "strides", &Tuple(self.strides()), &order)?;
-        let range = self.byte_range();
-        let access = if self.read_only { "read-only" } else { "writable" };
-        let bytes = if range.is_empty() {
-            "no bytes".into()
-        } else {
-            format!("bytes {:#x} to {:#x}", range.start, range.end - 1)
-        };
-        line(f, "data", &format_args!("{:#x}", self.data), &format_args!("{access}, {bytes}"))?;
-        line(f, "stream", &self.stream, &self.stream.in_words())?;
-        if let Some(descr) = &self.descr {
-            write!(f, "\n  {:<8} {descr}", "descr")?;
-        }
-        if let Some(mask) = self.mask.as_ref().map(Mask::interface) {
-            line(f, "mask", &Tuple(mask.shape()), &format_args!("'{}' at {:#x}", mask.typestr, mask.data))?;
-        }
-        Ok(())
-    }
-}
-
-/// On one line, what is not as usual included.
-impl fmt::Debug for Interface {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let typestr = self.typestr.label();
-        write!(f, "Interface(v{} '{typestr}' {} at {:#x}", self.version, Tuple(self.shape()), self.data)?;
-        if !self.layout.is_c_contiguous() {
-            write!(f, ", strides {}", Tuple(self.strides()))?;
-        }
-        if self.read_only {
-            f.write_str(", read-only")?;
-        }
-        if self.stream != StreamEntry::None {
-            write!(f, ", stream {}", self.stream)?;
-        }
-        if let Some(descr) = &self.descr {
-            write!(f, ", descr {descr}")?;
-        }
-        if let Some(mask) = self.mask.as_ref().map(Mask::interface) {
-            write!(f, ", mask {mask:?}")?;
-        }
-        f.write_str(")")
-    }
 }
 
 const _: () = assert!(size_of::<Interface>() <= 192);
