@@ -113,6 +113,9 @@ static inline const char *cuarray_problem(const cuarray *array) {
     if (((flags & CUARRAY_HAS_STREAM) != 0) != (array->stream != 0)) return "stream and CUARRAY_HAS_STREAM disagree";
     if (((flags & CUARRAY_HAS_EVENT) != 0) != (array->event != 0)) return "event and CUARRAY_HAS_EVENT disagree";
     if (array->nfields < 0 || (array->nfields > 0) != (array->fields != NULL)) return "fields and nfields disagree";
+    if (array->device < -1) return "device is no ordinal";
+    if (array->mask != NULL && array->mask->mask != NULL) return "the mask has a mask";
+    if (array->mask != NULL && cuarray_problem(array->mask) != NULL) return "the mask cannot be read";
     for (i = 0; array->typestr[i] != 0; i++)
         if (i == 23) return "typestr does not end";
     for (i = 0; array->type_name[i] != 0; i++)
