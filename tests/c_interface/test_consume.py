@@ -262,6 +262,44 @@ def test_a_tensor_is_taken_where_there_is_nothing_else(memory):
     assert unordered.asked == [{"stream": -1, "max_version": (1, 3)}]
 
 
+def test_a_tensor_is_a_source_of_copies(memory):
+    tensor = Tensor(memory, shape=(2, 3), strides=(6, 2))
+    copy = cuarray.to_device(tensor)
+    assert copy.copy_to_host().tolist() == [[0, 2, 4], [6, 8, 10]]
+    gc.collect()
+    assert tensor.deleted == 1
+    array = cuarray.device_array_like(Tensor(memory, shape=(2, 3), strides=(6, 2)))
+    assert (array.shape, array.typestr) == ((2, 3), "<f4")
+    array.copy_to_device(Tensor(memory, shape=(2, 3), strides=(3, 1)))
+    array[1] = Tensor(memory, shape=(3,), byte_offset=36)
+    assert array.copy_to_host().tolist() == [[0, 1, 2], [9, 10, 11]]
+
+
+def test_work_on_a_tensor_that_is_copied_is_waited_for(memory):
+    stream = cuarray.stream()
+    memory.setitem(slice(None), 5, stream=stream)
+
+    class Ordered(Tensor):
+        def __dlpack__(self, **asked):
+            self.array.__dlpack__(**asked)  # lets the stream that is asked for wait
+            return super().__dlpack__(**asked)
+
+    assert cuarray.to_device(Ordered(memory)).copy_to_host().tolist() == [5, 5]
+
+
+@pytest.mark.parametrize(("protocol", "size"), [("any", 3), ("c", 2), ("dict", 3), ("dlpack", 4)])
+def test_the_switch_of_the_process_is_for_sources_of_copies_too(memory, protocol, size):
+    cuarray.config.protocol = protocol
+    assert cuarray.to_device(Both(memory)).size == size
+    read = {"any": [Tensor, c.Producer], "c": [c.Producer], "dict": [], "dlpack": [Tensor]}[protocol]
+    for kind in (Tensor, c.Producer):
+        if kind in read:
+            assert cuarray.to_device(kind(memory)).size == 2
+        else:
+            with pytest.raises(ValueError, match="Python objects"):
+                cuarray.to_device(kind(memory))
+
+
 def test_a_tensor_in_host_memory_is_no_cuda_array(memory):
     with pytest.raises(TypeError, match="raised AttributeError"):
         cuarray.as_cuda_array(np.zeros(3))

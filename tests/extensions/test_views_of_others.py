@@ -51,6 +51,22 @@ def test_a_tensor(driver: str) -> None:
     assert memory.copy_to_host().tolist() == [7, 7]
 
 
+@pytest.mark.parametrize(("protocol", "reads"), [("dict", "none"), ("c", "structure"), ("dlpack", "tensor")])
+def test_the_switch_of_the_process(driver: str, protocol: str, reads: str) -> None:
+    memory = cuarray.to_device(np.arange(4, dtype="float32"))
+    structure, tensor = (
+        c.Producer(memory, shape=c.numbers(2, 2), ndim=2),
+        Producer(memory, shape=(4, 1), strides=(1, 1)),
+    )
+    cuarray.config.protocol = protocol
+    for name, producer, shape in (("structure", structure, [2, 2]), ("tensor", tensor, [4, 1])):
+        if name == reads:
+            assert typed_views.matrix(producer)[0] == shape
+        else:
+            with pytest.raises(TypeError, match=r"cuarray\.config\.protocol|raised AttributeError"):
+                typed_views.matrix(producer)
+
+
 def test_what_is_no_array(driver: str) -> None:
     for value in (np.zeros(3, "float32"), [1, 2], Producer(device=(CPU, 0), dtype=(FLOAT, 32, 1))):
         with pytest.raises(TypeError):

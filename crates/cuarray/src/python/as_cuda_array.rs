@@ -154,13 +154,31 @@ fn without_interface<'py>(
 /// The array of an object whose dictionary cannot be read, as `error` says, for work that is yet to be ordered: where it has none, that
 /// of its structure or its tensor.
 pub(super) fn without_dictionary<'py>(object: &Bound<'py, PyAny>, error: Error) -> Result<Bound<'py, PyDeviceArray>> {
-    if has_dictionary(object) {
-        return Err(error);
+    if has_dictionary(object) { Err(error) } else { offered_in_c(object)?.ok_or(error) }
+}
+
+/// The array of an object whose dictionary is not to be read, as [`config::protocol`] says.
+pub(super) fn only_in_c<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDeviceArray>> {
+    offered_in_c(object)?.ok_or_else(|| {
+        Error::not_an_array(format!(
+            "a {} offers nothing that cuarray.config.protocol '{}' reads",
+            import::type_name(object),
+            config::protocol().name()
+        ))
+    })
+}
+
+/// The array of an object's structure or tensor, whichever it has and may be read, for work that is yet to be ordered; `None` where
+/// there is neither.
+pub(super) fn offered_in_c<'py>(object: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
+    let protocol = config::protocol();
+    if matches!(protocol, Protocol::Any | Protocol::C)
+        && let Some(array) = import::structure(object)?
+    {
+        return Ok(Some(array));
     }
-    if let Some(array) = import::structure(object)? {
-        return Ok(array);
-    }
-    if dlpack::consume::is_reachable(object)? { dlpack::consume::from_dlpack(object, None, None) } else { Err(error) }
+    let may_be_read = matches!(protocol, Protocol::Any | Protocol::DLPack);
+    if may_be_read && dlpack::consume::is_reachable(object)? { tensor(object).map(Some) } else { Ok(None) }
 }
 
 /// Whether an object has a dictionary, or a reason for not giving it, which another protocol must not go round.
@@ -171,12 +189,17 @@ fn has_dictionary(object: &Bound<'_, PyAny>) -> bool {
 /// The array of a tensor, ready on the legacy default stream or on the one that its library names, which with `sync` the host waits for.
 fn of_dlpack<'py>(object: &Bound<'py, PyAny>, sync: bool, options: &mut Options) -> Result<Bound<'py, PyDeviceArray>> {
     let py = object.py();
-    let unordered = PyInt::new(py, -1).into_any();
-    let array = dlpack::consume::from_dlpack(object, (!config::sync()).then_some(&unordered), None)?;
+    let array = tensor(object)?;
     if sync && config::sync() {
         create::wait(py, array.get().interface(), None)?;
     }
     Ok(again(&array, options)?.unwrap_or(array))
+}
+
+/// The array of a tensor, ordered as the configuration says.
+fn tensor<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDeviceArray>> {
+    let unordered = PyInt::new(object.py(), -1).into_any();
+    dlpack::consume::from_dlpack(object, (!config::sync()).then_some(&unordered), None)
 }
 
 /// What an array of ours is taken as; `None` where it has to be read anew, without its mask.

@@ -8,9 +8,10 @@
 //! | `CUARRAY_EXPORT_VERSION=2` | `export_version = 2` | export version 2, which has no `stream` |
 //! | `CUARRAY_PROTOCOL=dict` | `protocol = "dict"` | as a consumer, read `__cuda_array_interface__` alone; likewise `c` and `dlpack` |
 //!
-//! The environment is read once, on import; the attributes may change at any time and hold for the whole process.
+//! The environment is read once, on import; the attributes may change at any time. They are the package's, which makes and exports all
+//! arrays; the protocol is also that of the typed arguments of extension modules, which are told of it.
 
-use super::options::Protocol;
+use super::{extensions, options::Protocol, rust_api};
 use crate::{Error, Result};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
@@ -19,8 +20,8 @@ static SYNC: AtomicBool = AtomicBool::new(true);
 static EXPORT_STREAM: AtomicBool = AtomicBool::new(true);
 static EXPORT_EVENT: AtomicBool = AtomicBool::new(false);
 static EXPORT_VERSION: AtomicU8 = AtomicU8::new(3);
-/// An index into [`Protocol::ALL`].
-static PROTOCOL: AtomicU8 = AtomicU8::new(0);
+/// An index into [`Protocol::ALL`]; another number until somebody wants to know.
+static PROTOCOL: AtomicU8 = AtomicU8::new(u8::MAX);
 
 /// Whether a consumer heeds `stream`.
 pub(super) fn sync() -> bool {
@@ -50,7 +51,35 @@ pub(super) fn export_version() -> u8 {
 /// The protocol by which an import reads an object.
 #[inline]
 pub(super) fn protocol() -> Protocol {
-    Protocol::ALL[usize::from(PROTOCOL.load(Relaxed)) % Protocol::ALL.len()]
+    Protocol::ALL.get(usize::from(PROTOCOL.load(Relaxed))).copied().unwrap_or_else(protocol_at_first)
+}
+
+/// In an extension module: as the package has it, or the environment where there is none. The package has asked the environment when it
+/// was imported.
+#[cold]
+fn protocol_at_first() -> Protocol {
+    let of_package = Python::attach(|py| rust_api::protocol_of_package(py).ok());
+    let of_environment = || std::env::var(VARIABLE).ok();
+    let named = of_package.or_else(of_environment).and_then(|name| Protocol::named(&name).ok());
+    // Unless it was told meanwhile.
+    let _ = PROTOCOL.compare_exchange(u8::MAX, named.unwrap_or(Protocol::Any) as u8, Relaxed, Relaxed);
+    protocol()
+}
+
+/// What the environment calls it.
+const VARIABLE: &str = "CUARRAY_PROTOCOL";
+
+/// How this module is told by another: an entry of the list of [`extensions`].
+#[pyfunction]
+pub(super) fn set_protocol_own(name: &str) -> Result<()> {
+    set_protocol(Protocol::named(name)?);
+    Ok(())
+}
+
+/// Whether an import reads dictionaries.
+#[inline]
+pub(super) fn reads_dictionaries() -> bool {
+    matches!(protocol(), Protocol::Any | Protocol::Dict)
 }
 
 fn set_protocol(protocol: Protocol) {
@@ -88,11 +117,11 @@ impl PyConfig {
             }
         };
         EXPORT_VERSION.store(version, Relaxed);
-        match std::env::var("CUARRAY_PROTOCOL").as_deref() {
-            Err(_) | Ok("") => {}
+        match std::env::var(VARIABLE).as_deref() {
+            Err(_) | Ok("") => set_protocol(Protocol::Any),
             Ok(name) => set_protocol(Protocol::named(name).map_err(|_| {
                 Error::argument(format!(
-                    "the environment variable CUARRAY_PROTOCOL is {name:?}; any, dict, c or dlpack is expected"
+                    "the environment variable {VARIABLE} is {name:?}; any, dict, c or dlpack is expected"
                 ))
             })?),
         }
@@ -153,16 +182,16 @@ impl PyConfig {
     }
 
     /// By which protocol an import reads an object: 'any' (the C structure where the type offers it, else the dictionary, else
-    /// DLPack), or 'dict', 'c' or 'dlpack' for that alone.
+    /// DLPack), or 'dict', 'c' or 'dlpack' for that alone. Extension modules heed it too.
     #[getter]
     fn get_protocol(&self) -> &'static str {
         protocol().name()
     }
 
     #[setter]
-    fn set_protocol(&self, value: &str) -> Result<()> {
-        set_protocol(Protocol::named(value)?);
-        Ok(())
+    fn set_protocol(&self, py: Python<'_>, value: &str) -> Result<()> {
+        set_protocol_own(value)?;
+        Ok(extensions::set_protocol_of_others(py, value)?)
     }
 
     fn __repr__(&self) -> String {

@@ -1,12 +1,13 @@
 //! What every module of a process with this crate in it has to do for itself, whatever version it is of: give back what it has put by,
-//! and say how many events it keeps.
+//! say how many events it keeps, and read other libraries' objects by the protocol that the user has chosen.
 //!
-//! Users ask once, `cuarray.reclaim()`, and mean all of them. So each module puts its functions into a list in the interpreter's own
-//! dictionary, as Python functions, which all versions can call: `(reclaim(wait), idle_events())`, a tuple for each module. A later
-//! version may have more functions behind these.
+//! Users say it once, `cuarray.reclaim()`, and mean all of them. So each module puts its functions into a list in the interpreter's own
+//! dictionary, as Python functions, which all versions can call: `(reclaim(wait), idle_events(), set_protocol(name))`, a tuple for each
+//! module. A later version may have more functions behind these.
 
-use super::{runtime, rust_api::interpreter_dict};
+use super::{config, runtime, rust_api::interpreter_dict};
 use pyo3::{
+    exceptions::PyIndexError,
     prelude::*,
     sync::PyOnceLock,
     types::{PyList, PyTuple},
@@ -24,6 +25,7 @@ pub(super) fn join(py: Python<'_>) -> PyResult<()> {
         let functions = [
             wrap_pyfunction!(runtime::reclaim_own, py)?.into_any(),
             wrap_pyfunction!(runtime::idle_events_own, py)?.into_any(),
+            wrap_pyfunction!(config::set_protocol_own, py)?.into_any(),
         ];
         let functions = PyTuple::new(py, functions)?;
         match dict.get_item(KEY)? {
@@ -56,4 +58,17 @@ pub(super) fn reclaim_others(py: Python<'_>, wait: bool) -> PyResult<()> {
 /// How many events the other modules keep.
 pub(super) fn idle_events_of_others(py: Python<'_>) -> PyResult<usize> {
     others(py)?.iter().map(|functions| functions.get_item(1)?.call0()?.extract::<usize>()).sum()
+}
+
+/// Tells the other modules by which protocol they are to read objects.
+pub(super) fn set_protocol_of_others(py: Python<'_>, name: &str) -> PyResult<()> {
+    for functions in others(py)? {
+        match functions.get_item(2) {
+            Ok(set_protocol) => drop(set_protocol.call1((name,))?),
+            // Of a version that knows but one.
+            Err(error) if error.is_instance_of::<PyIndexError>(py) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }

@@ -114,6 +114,12 @@ fn shared(py: Python<'_>) -> PyResult<NonNull<RustApi>> {
     Ok(SHARED.get_or_try_init(py, find)?.0)
 }
 
+/// By which protocol the package reads objects. From here on this module is told when that changes.
+pub(super) fn protocol_of_package(py: Python<'_>) -> PyResult<String> {
+    shared(py)?;
+    py.import(intern!(py, "cuarray"))?.getattr(intern!(py, "config"))?.getattr(intern!(py, "protocol"))?.extract()
+}
+
 /// The class of the driver's errors that users know.
 pub(crate) fn cuda_error_class(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let table = shared(py)?;

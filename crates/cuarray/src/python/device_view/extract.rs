@@ -5,7 +5,7 @@ use crate::{
     Bool8, Element, Error, Interface, Kind, LayoutPolicy, Mask, Rank, RawView, Result, TypeStr,
     guard::read_only,
     python::{
-        as_cuda_array,
+        as_cuda_array, config,
         device_array::PyDeviceArray,
         import::{self, Reading},
         inert,
@@ -65,6 +65,9 @@ impl<'py> Source<'py> {
     fn of(object: &Bound<'py, PyAny>, masks: Policy) -> Result<Source<'py>> {
         if let Ok(array) = object.cast_exact::<PyDeviceArray>() {
             return Source::of_ours(array, masks);
+        }
+        if !config::reads_dictionaries() {
+            return Source::of_ours(&as_cuda_array::only_in_c(object)?, masks);
         }
         let dict = match import::attribute(object) {
             Ok(dict) => dict,

@@ -21,6 +21,7 @@ pub(super) use reading::Reading;
 pub(super) use values::{integer, is_bool, shown, type_name};
 
 use super::{
+    as_cuda_array,
     c_interface::consume::{self, Imported},
     config, create, descr,
     device_array::PyDeviceArray,
@@ -83,15 +84,20 @@ fn dictionary<'py>(object: &Bound<'py, PyAny>, value: Bound<'py, PyAny>) -> Resu
     })
 }
 
-/// `value` as a device array where it is one: ours as it is, another library's read and not waited for; `None` where it
-/// has no interface at all.
+/// `value` as a device array where it is one: ours as it is, another library's read, by its dictionary if it has one and that is to be
+/// read, and not waited for; `None` where it has no interface at all, nor a tensor that devices reach.
 pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
     let py = value.py();
     if let Ok(array) = value.cast_exact::<PyDeviceArray>() {
         return Ok(Some(array.clone()));
     }
+    if !config::reads_dictionaries() {
+        return as_cuda_array::offered_in_c(value);
+    }
     let attribute = value.getattr_opt(intern!(py, "__cuda_array_interface__"));
-    let Some(attribute) = attribute.map_err(|error| raised(value, error))? else { return structure(value) };
+    let Some(attribute) = attribute.map_err(|error| raised(value, error))? else {
+        return as_cuda_array::offered_in_c(value);
+    };
     let mut reading = Reading::new(true).with_masks(mask::Policy::Keep);
     let interface = interface(&dictionary(value, attribute)?, &mut reading)?;
     refuse_lazy(value, &interface)?;
@@ -100,7 +106,7 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
     Ok(Some(Bound::new(py, array)?))
 }
 
-/// The same of an object that offers a structure of C and no dictionary.
+/// The array of an object that offers a structure of C, not waited for.
 pub(super) fn structure<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
     if !consume::is_offered(value) {
         return Ok(None);
