@@ -405,6 +405,11 @@ def test_no_array_is_said_in_a_sentence(module: Path, named: str, said: str) -> 
     assert "Traceback" in run(module, "inspect", "--traceback", named).stderr
 
 
+def test_the_command_says_its_version(module: Path) -> None:
+    done = run(module, "--version")
+    assert (done.returncode, done.stdout) == (0, f"cuarray {cuarray.__version__}\n")
+
+
 def test_help_tells_how_to_go_without_a_gpu(module: Path) -> None:
     done = run(module, "inspect", "--help")
     assert done.returncode == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import textwrap
 from collections.abc import Callable
@@ -113,20 +114,37 @@ def test_a_program_that_is_not_there_is_named(run: Callable) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "said"),
     [
-        [],
-        ["--devices", "2"],
-        ["--device", "2", "PROGRAM"],
-        ["--devices", "x", "PROGRAM"],
-        ["--schedule", "x", "PROGRAM"],
+        ([], "the following arguments are required: program"),
+        (["--devices", "2"], "the following arguments are required: program"),
+        (["--device", "2", "PROGRAM"], "unrecognized arguments: --device"),
+        (["--devices", "x", "PROGRAM"], "invalid int value: 'x'"),
+        (["--schedule", "x", "PROGRAM"], "schedule is 'x'; expected 'lazy', 'eager', "),
+        (["--explore", "-1", "PROGRAM"], "'-1' is no count; an integer of at least 0 is expected"),
+        (["--explore", "few", "PROGRAM"], "'few' is no count; an integer of at least 0 is expected"),
     ],
 )
-def test_a_wrong_command_line_is_refused_with_the_usage(run: Callable, script: Callable, arguments: list[str]) -> None:
+def test_a_wrong_command_line_is_refused_with_the_usage(
+    run: Callable, script: Callable, arguments: list[str], said: str
+) -> None:
     path = script("print('ran')")
     done = run("-m", "cuarray_sim", *(path if each == "PROGRAM" else each for each in arguments))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("usage: python -m cuarray_sim [options] (script.py | -m module)")
+    assert said in done.stderr
+    assert "arguments\n" not in done.stderr
+
+
+def test_a_variable_that_is_no_setting_is_refused_before_the_program_runs(run: Callable, script: Callable) -> None:
+    done = run("-m", "cuarray_sim", script("print('ran')"), CUARRAY_SIM_REPROT="out.html")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "CUARRAY_SIM_REPROT is no setting: there are CUARRAY_SIM_DEVICES, " in done.stderr
+
+
+def test_the_launcher_says_its_version(run: Callable) -> None:
+    done = run("-m", "cuarray_sim", "--version")
+    assert (done.returncode, done.stdout) == (0, f"cuarray-sim {importlib.metadata.version('cuarray-sim')}\n")
 
 
 def test_options_reach_the_driver_and_its_children(run: Callable, script: Callable, tmp_path: Path) -> None:

@@ -210,6 +210,7 @@ def test_known_findings_can_be_suppressed(run: Run, program: Callable[[str], str
             ["--report", "out.pdf"],
             "CUARRAY_SIM_REPORT=*out.pdf is not understood: it may be a file that ends with .txt",
         ),
+        (["--report", "no/such/folder/out.txt"], "no/such/folder/out.txt is not understood: *in a folder that exists"),
         (["--suppressions", "none"], "none: No such file"),
         (["--suppressions", "wrong.txt"], "wrong.txt: line 2: races is no kind of finding"),
     ],
@@ -224,10 +225,11 @@ def test_wrong_settings_are_refused_before_the_program_runs(
         assert part in done.stderr
 
 
-def test_a_report_that_cannot_be_written_is_no_crash(run: Run, program: Callable[[str], str]) -> None:
-    status, said = launch(run, "--report", "no/such/folder/out.txt", program(GOOD))
+def test_a_report_that_cannot_be_written_is_no_crash(run: Run, program: Callable[[str], str], tmp_path: Path) -> None:
+    (tmp_path / "out.txt").mkdir()
+    status, said = launch(run, "--report", "out.txt", program(GOOD))
     assert status == 0
-    assert "out.txt: No such file" in said
+    assert "out.txt: Is a directory" in said
 
 
 def test_a_programs_own_findings_are_at_hand(run: Run, program: Callable[[str], str]) -> None:

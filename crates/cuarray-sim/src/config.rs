@@ -8,6 +8,7 @@ use crate::report::Format;
 use crate::schedule::choices::Choices;
 use crate::suppression::{self, Suppression};
 use cuarray_abi::{CUresult, ENTRY_POINTS};
+use std::cell::RefCell;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -188,15 +189,21 @@ impl Config {
     /// The settings that this process's environment gives.
     ///
     /// # Errors
-    /// A sentence that names the variable, its value and what it may be.
+    /// A sentence that names the variable, its value and what it may be; or a variable `CUARRAY_SIM_*` that is none of these settings.
     pub fn from_env() -> Result<Config, String> {
-        Config::from_variables(|name| match std::env::var_os(name) {
-            None => Ok(None),
-            Some(value) => match value.into_string() {
-                Ok(value) => Ok((!value.is_empty() || name == VISIBLE).then_some(value)),
-                Err(value) => Err(format!("{name}={} is not text", value.display())),
-            },
-        })
+        let settings = RefCell::new(Vec::new());
+        let config = Config::from_variables(|name| {
+            settings.borrow_mut().push(name.to_owned());
+            match std::env::var_os(name) {
+                None => Ok(None),
+                Some(value) => match value.into_string() {
+                    Ok(value) => Ok((!value.is_empty() || name == VISIBLE).then_some(value)),
+                    Err(value) => Err(format!("{name}={} is not text", value.display())),
+                },
+            }
+        })?;
+        refuse_others(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()), &settings.into_inner())?;
+        Ok(config)
     }
 
     /// The settings that `variable` gives for each name; what it answers `None` for keeps its default.
@@ -233,12 +240,10 @@ impl Config {
         if let Some(value) = variable("CUARRAY_SIM_SCHEDULE")? {
             config.schedule = value.trim().parse().map_err(|wrong| format!("CUARRAY_SIM_SCHEDULE={value}: {wrong}"))?;
         }
-        read("CUARRAY_SIM_SCHEDULE_FILE", "the path of a file", &mut |value| {
-            // The program may be in another directory when it ends.
-            config.schedule_file = Some(std::path::absolute(value).ok()?);
+        read("CUARRAY_SIM_SCHEDULE_FILE", "the path of a file in a folder that exists", &mut |value| {
+            config.schedule_file = Some(written_at_exit(value)?);
             Some(())
         })?;
-        read("CUARRAY_SIM_FINDINGS", "0 or 1", &mut |value| switch(value, &mut config.findings))?;
         read("CUARRAY_SIM_LEAKS", "0 or 1", &mut |value| switch(value, config.leaks.insert(true)))?;
         read("CUARRAY_SIM_FREE_SYNCHRONIZES", "0 or 1", &mut |value| switch(value, &mut config.free_synchronizes))?;
         read("CUARRAY_SIM_HOST_ORDER", "calls or driver", &mut |value| {
@@ -249,8 +254,9 @@ impl Config {
             };
             Some(())
         })?;
-        read("CUARRAY_SIM_REPORT", "a file that ends with .txt, .json, .html or .trace.json", &mut |value| {
-            config.report = Some(PathBuf::from(value));
+        let expected = "a file that ends with .txt, .json, .html or .trace.json, in a folder that exists";
+        read("CUARRAY_SIM_REPORT", expected, &mut |value| {
+            config.report = Some(written_at_exit(value)?);
             Format::of(Path::new(value)).map(drop)
         })?;
         read("CUARRAY_SIM_EXIT_STATUS", "an exit status, 1 to 255", &mut |value| {
@@ -342,6 +348,22 @@ fn visible(value: &str, devices: usize) -> Vec<usize> {
 
 const CAPABILITIES: [(u32, u32); 6] = [(7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0)];
 
+/// The file that a setting names, to be written when the process ends: the program may then be in another directory, and it is too
+/// late to hear that there is no such folder.
+fn written_at_exit(value: &str) -> Option<PathBuf> {
+    let path = std::path::absolute(value).ok()?;
+    path.parent().is_some_and(Path::is_dir).then_some(path)
+}
+
+/// # Errors
+/// A sentence that names a variable which looks like a setting and is none of `settings`.
+fn refuse_others(mut names: impl Iterator<Item = String>, settings: &[String]) -> Result<(), String> {
+    match names.find(|name| name.starts_with("CUARRAY_SIM_") && !settings.contains(name)) {
+        Some(other) => Err(format!("{other} is no setting: there are {}", settings.join(", "))),
+        None => Ok(()),
+    }
+}
+
 fn switch(value: &str, setting: &mut bool) -> Option<()> {
     *setting = match value {
         "0" => false,
@@ -422,6 +444,30 @@ mod tests {
             assert_eq!(schedule(text).to_string(), text);
         }
         assert!(matches!(schedule("random"), Schedule::Random(_)));
+    }
+
+    #[test]
+    fn a_file_that_is_written_at_exit_has_a_folder_at_the_start() {
+        let folder = std::env::temp_dir();
+        let good = folder.join("out.html").display().to_string();
+        assert_eq!(from(&[("CUARRAY_SIM_REPORT", &good)]).unwrap().report, Some(good.into()));
+        // Where the program starts, whatever directory it ends in.
+        let here = std::env::current_dir().unwrap().join("out.%p.txt");
+        assert_eq!(from(&[("CUARRAY_SIM_REPORT", "out.%p.txt")]).unwrap().report, Some(here));
+        for name in ["CUARRAY_SIM_REPORT", "CUARRAY_SIM_SCHEDULE_FILE"] {
+            let message = from(&[(name, "/no/such/folder/out.txt")]).unwrap_err();
+            assert!(message.contains("in a folder that exists"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_variable_that_is_no_setting_is_named() {
+        let settings = ["CUARRAY_SIM_DEVICES", "CUARRAY_SIM_REPORT"].map(String::from);
+        let refused = |name: &str| refuse_others(["PATH".to_owned(), name.to_owned()].into_iter(), &settings);
+        assert_eq!(refused("CUARRAY_SIM_REPORT"), Ok(()));
+        assert_eq!(refused("CUARRAY_SYNC"), Ok(()));
+        let message = "CUARRAY_SIM_REPROT is no setting: there are CUARRAY_SIM_DEVICES, CUARRAY_SIM_REPORT";
+        assert_eq!(refused("CUARRAY_SIM_REPROT"), Err(message.to_owned()));
     }
 
     #[test]

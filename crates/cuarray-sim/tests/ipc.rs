@@ -300,7 +300,7 @@ fn the_host_reaches_it_where_it_reaches_device_memory() {
     elsewhere(config, |importer| assert_eq!(read(open(importer, exported) as *const u8), 4));
 }
 
-const HANDLE: &str = "CUARRAY_SIM_TEST_HANDLE";
+const HANDLE: &str = "IPC_TEST_HANDLE";
 
 fn hexadecimal(handle: &CUipcMemHandle) -> String {
     handle.reserved.iter().map(|byte| format!("{:02x}", *byte as u8)).collect()

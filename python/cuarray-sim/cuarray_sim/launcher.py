@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.machinery
+import importlib.metadata
 import os
 import runpy
 import sys
@@ -22,7 +23,7 @@ from collections.abc import Sequence
 from .account import check_settings
 from .exploration import explore_program
 from .export import ask
-from .library import MOST_DEVICES, SCHEDULE, install
+from .library import MOST_DEVICES, SCHEDULE, SCHEDULES, install
 
 __all__ = ["FOUND", "main"]
 
@@ -154,23 +155,32 @@ def _parser() -> argparse.ArgumentParser:
         help="write what was found to FILE.txt, .json, .html, or .trace.json for timeline viewers; leaks too",
     )
     parser.add_argument("--suppressions", metavar="FILE", help="findings that are known and not to be reported")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, as `python -m` does")
     parser.add_argument("target", metavar="program", help="the script, or the module's name after -m")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
+    rest = parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
+    rest.required = False  # not named, then, among what a command line without a program lacks
     return parser
 
 
 def _schedule(text: str) -> str:
     if not SCHEDULE.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"schedule is {text!r}")
+        raise argparse.ArgumentTypeError(f"schedule is {text!r}; expected {SCHEDULES}")
     return text
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError
-    return number
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no count; an integer of at least 0 is expected")
+    return int(text)
+
+
+class _Version(argparse.Action):
+    """Prints the version, which is looked up only where it is asked for: each launch would pay for it."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        print(f"cuarray-sim {importlib.metadata.version('cuarray-sim')}")
+        parser.exit()
 
 
 def _reports_of_children_beside_ours() -> None:

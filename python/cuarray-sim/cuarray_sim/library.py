@@ -22,6 +22,7 @@ __all__ = ["install", "is_installed", "library_path"]
 
 MOST_DEVICES = 8
 
+SCHEDULES = "'lazy', 'eager', 'random', 'random:SEED' or 'replay:CHOICES'"
 SCHEDULE = re.compile(r"lazy|eager|random(:\d{1,20})?|replay:[0-9a-z:{}-]*")
 
 # libcuda.so.1 and what it may be a link to: libcuda.so.1.1, libcuda.so.580.159.03, or the link stub libcuda.so.
@@ -121,9 +122,7 @@ def _environment_of(devices: int | None, host_readable: bool | None, schedule: s
         options["CUARRAY_SIM_HOST_READABLE"] = "1" if host_readable else "0"
     if schedule is not None:
         if not isinstance(schedule, str) or not SCHEDULE.fullmatch(schedule):
-            raise ValueError(
-                f"schedule is {schedule!r}; expected 'lazy', 'eager', 'random', 'random:SEED' or 'replay:CHOICES'"
-            )
+            raise ValueError(f"schedule is {schedule!r}; expected {SCHEDULES}")
         options["CUARRAY_SIM_SCHEDULE"] = schedule
     return options
 

@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+from cuarray import __version__
 from cuarray.inspection.report import Report
 from cuarray.inspection.target import TargetError, evaluate
 
@@ -39,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="cuarray", description="The CUDA Array Interface, looked at.")
+    parser.add_argument("--version", action="version", version=f"cuarray {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     inspect = commands.add_parser(
         "inspect",
