@@ -198,6 +198,7 @@ def test_a_wrong_marker_is_an_error(suite: pytest.Pytester, arguments: str, said
     result = suite.runpytest_subprocess("--cuarray-sim")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([said])
+    result.stdout.no_fnmatch_line("*another exception occurred*")
 
 
 def test_without_the_option_the_marker_means_nothing(pytester: pytest.Pytester) -> None:

@@ -86,8 +86,11 @@ class FindingCheck:
         try:
             self.marks = _Marks.of(item)
         except ValueError as error:
-            pytest.fail(str(error), pytrace=False)
-        return result
+            wrong = str(error)
+        else:
+            return result
+        # Out of the handler, so that the error is shown once.
+        pytest.fail(wrong, pytrace=False)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
