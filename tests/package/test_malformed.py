@@ -513,6 +513,19 @@ def test_an_object_without_the_attribute_is_no_array(read: Callable[[Any], objec
     assert not cuarray.is_cuda_array(value)
 
 
+@pytest.mark.parametrize(
+    ("value", "remedy"),
+    [
+        (describe(), "of a dictionary, use cuarray.from_cuda_array_interface"),
+        (np.zeros(2), "to copy data of the host to a device, use cuarray.to_device"),
+        ([1.0, 2.0], "to copy data of the host to a device, use cuarray.to_device"),
+    ],
+)
+def test_what_is_for_such_an_object_is_named(value: object, remedy: str) -> None:
+    with pytest.raises(TypeError, match=rf"an object with that attribute is expected \({remedy}\)$"):
+        cuarray.as_cuda_array(value)
+
+
 @pytest.mark.parametrize("value", [*NOT_ARRAYS, Producer(describe())], ids=lambda value: type(value).__name__)
 def test_from_cuda_array_interface_takes_dictionaries_only(value: object) -> None:
     with pytest.raises(TypeError, match="a dict is expected"):

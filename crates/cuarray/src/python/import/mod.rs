@@ -31,7 +31,12 @@ use super::{
 };
 use crate::{Dims, Error, Interface, Kind, Layout, Result, StreamEntry, TypeStr, Version};
 use entries::Entries;
-use pyo3::{exceptions::PyException, intern, prelude::*, types::PyDict};
+use pyo3::{
+    exceptions::{PyAttributeError, PyException},
+    intern,
+    prelude::*,
+    types::{PyDict, PyList},
+};
 use values::{POINTER_AND_FLAG, UNNAMED_FLOAT8, data, dims, steps, typestr};
 
 /// Reads the attribute `__cuda_array_interface__` of `object` (clause I1).
@@ -61,14 +66,28 @@ fn raised(object: &Bound<'_, PyAny>, error: PyErr) -> Error {
         return error.into();
     }
     let raised = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
+    let remedy = if error.is_instance_of::<PyAttributeError>(py) { remedy(object) } else { "" };
     Error::unreadable(
         format!(
             "not a CUDA array: reading __cuda_array_interface__ of a {} raised {raised}; \
-             an object with that attribute is expected",
+             an object with that attribute is expected{remedy}",
             type_name(object)
         ),
         error,
     )
+}
+
+/// What is for objects such as this one, which has no interface, if it is known.
+fn remedy(object: &Bound<'_, PyAny>) -> &'static str {
+    // Of the type, since the object's own attributes may run anything.
+    let on_the_host = || object.get_type().hasattr(intern!(object.py(), "__array__")).unwrap_or(false);
+    if object.is_instance_of::<PyDict>() {
+        " (of a dictionary, use cuarray.from_cuda_array_interface)"
+    } else if object.is_instance_of::<PyList>() || on_the_host() {
+        " (to copy data of the host to a device, use cuarray.to_device)"
+    } else {
+        ""
+    }
 }
 
 /// The value of the attribute of `object`, which has to be a dictionary.

@@ -75,7 +75,7 @@ fn asked(value: &Bound<'_, PyAny>, error: PyErr, wrong: impl FnOnce() -> Error) 
 
 #[inline]
 pub(super) fn dims(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>, dims: &mut Dims) -> Result<()> {
-    let expected = "a tuple of ints, one for each dimension";
+    let expected = "a tuple of ints, one for each dimension,";
     let tuple = tuple(value, "shape", expected, reading)?;
     for len in tuple.iter_borrowed() {
         let number = integer(&len, "shape", expected)?;
