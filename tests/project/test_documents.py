@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import cuarray
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 DOCUMENTS = sorted(
@@ -52,3 +54,28 @@ def test_links_lead_somewhere(document: Path) -> None:
         assert path.exists(), f"{document} has a link to {link}"
         if anchor and path.suffix == ".md":
             assert anchor in anchors(path), f"{document} has a link to {link}, and there is no such heading"
+
+
+def test_the_page_on_the_python_package_has_all_names() -> None:
+    page = (DOCS / "python.md").read_text(encoding="utf-8")
+    missing = [name for name in cuarray.__all__ if name[0].islower() and not re.search(rf"\b{name}\b", page)]
+    assert not missing
+
+
+# A word in quotation marks, in what reads the environment.
+VARIABLE = re.compile(r'"((?:CUARRAY|NUMBA)_[A-Z_]*[A-Z])"')
+
+
+def test_every_variable_that_is_read_is_documented() -> None:
+    read = {
+        name
+        for folder, pattern in (("crates", "src/**/*.rs"), ("python", "**/*.py"))
+        for path in (ROOT / folder).glob(f"*/{pattern}")
+        for name in VARIABLE.findall(path.read_text(encoding="utf-8").partition("#[cfg(test)]")[0])
+    }
+    assert {"CUARRAY_DRIVER", "CUARRAY_SYNC", "CUARRAY_SIM_DEVICES", "CUARRAY_SIM_REPORT"} <= read
+    tables = {page: (DOCS / page).read_text(encoding="utf-8") for page in ("python.md", "simulator.md", "reports.md")}
+    undocumented = {name for name in read if not any(f"| `{name}`" in page for page in tables.values())}
+    # The second name of a row.
+    assert undocumented == {"NUMBA_CUDA_ARRAY_INTERFACE_SYNC"}
+    assert "`NUMBA_CUDA_ARRAY_INTERFACE_SYNC`" in tables["python.md"]
