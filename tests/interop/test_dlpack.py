@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
+import driver_probe
 import numpy as np
 import pytest
+from library import Library
 
 import cuarray
+
+
+class OnlyATensor:
+    """An array by DLPack alone, which notes the streams that it is asked for."""
+
+    def __init__(self, array):
+        self.array, self.streams = array, []
+
+    def __dlpack__(self, *, stream=None, **asked):
+        self.streams.append(stream)
+        return self.array.__dlpack__(stream=stream, **asked)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float16", "float32", "float64", "complex64", "bool"])
@@ -33,6 +52,76 @@ def test_numpys_own_arrays_are_copied_by_request(driver):
     assert np.array_equal(cuarray.from_dlpack(host, copy=True).copy_to_host(), host)
 
 
+def test_numpy_asks_for_a_copy_in_host_memory(driver):
+    array = cuarray.to_device(np.arange(12, dtype="float32").reshape(3, 4), stream=cuarray.stream())[:, ::2]
+    seen = np.from_dlpack(array, device="cpu")
+    assert seen.tolist() == [[0, 2], [4, 6], [8, 10]]
+    array[:] = 7
+    del array
+    gc.collect()
+    assert seen.tolist() == [[0, 2], [4, 6], [8, 10]]
+    masked = cuarray.to_device(np.ma.MaskedArray([1.0, 2.0], mask=[True, False]))
+    with pytest.raises(BufferError, match="mask"):
+        np.from_dlpack(masked, device="cpu")
+
+
+def test_numpys_read_only_and_pinned_arrays_are_copied_by_request(driver):
+    read_only = np.arange(3)
+    read_only.flags.writeable = False
+    copy = cuarray.from_dlpack(read_only, copy=True)
+    assert not copy.readonly
+    assert copy.copy_to_host().tolist() == [0, 1, 2]
+    pinned = cuarray.pinned_array(3, "int16")
+    pinned[:] = [1, 2, 3]
+    assert cuarray.from_dlpack(pinned, copy=True, stream=cuarray.stream()).copy_to_host().tolist() == [1, 2, 3]
+
+
+class TestNumba:
+    """Its kernels take tensors; its arrays are none, and reach others by cuda.core's view of them."""
+
+    @pytest.fixture
+    def cuda(self, numba: Library):
+        from numba import cuda
+
+        return cuda
+
+    @pytest.fixture
+    def doubled(self, cuda):
+        @cuda.jit
+        def doubled(array):
+            place = cuda.grid(1)
+            if place < array.size:
+                array[place] *= 2
+
+        return doubled
+
+    @pytest.mark.filterwarnings("ignore:Grid size")
+    def test_a_kernel_works_on_a_tensor_in_order(self, cuda, doubled):
+        home, stream = cuarray.stream(), cuarray.stream()
+        array = cuarray.device_array(4, "float32", stream=home)
+        array[:] = 3
+        tensor = OnlyATensor(array)
+        doubled[1, 4, cuda.external_stream(stream.handle)](tensor)
+        assert tensor.streams[-1] == stream.handle
+        stream.synchronize()
+        assert array.copy_to_host().tolist() == [6] * 4
+
+    @pytest.mark.filterwarnings("ignore:Grid size")
+    def test_a_masked_array_is_refused(self, doubled):
+        masked = cuarray.to_device(np.ma.MaskedArray([1.0, 2.0], mask=[True, False]))
+        with pytest.raises(BufferError, match="mask"):
+            doubled[1, 2](masked)
+
+    def test_its_arrays_come_by_a_view_of_them(self, cuda):
+        view = pytest.importorskip("cuda.core.utils").StridedMemoryView
+        array = cuda.to_device(np.arange(6, dtype="int32").reshape(2, 3))
+        assert not hasattr(array, "__dlpack__"), "numba's arrays are tensors now: take them without the view"
+        ours = cuarray.from_dlpack(view.from_any_interface(array, stream_ptr=-1))
+        assert ours.ptr == array.device_ctypes_pointer.value
+        ours[0] = 7
+        assert array.copy_to_host().tolist() == [[7, 7, 7], [3, 4, 5]]
+
+
 class TestCudaCore:
     @pytest.fixture
     def view(self, driver):
@@ -52,10 +141,42 @@ class TestCudaCore:
         assert seen.is_device_accessible
         assert not seen.readonly
 
-    def test_ours_reads_what_went_through_it(self, view, array):
-        buffer = view.from_dlpack(array, stream_ptr=-1).exporting_obj
-        again = cuarray.from_dlpack(buffer)
+    @pytest.mark.parametrize("how", [{}, {"stream": 1}, {"stream": -1}, {"copy": True}], ids=str)
+    def test_ours_reads_what_went_through_it(self, view, array, how):
+        """Without a request by its exchange table, else by its method; it makes no copies, so the copy is ours."""
+        assert "__dlpack_c_exchange_api__" in dir(view)
+        again = cuarray.from_dlpack(view.from_dlpack(array, stream_ptr=-1), **how)
         assert np.array_equal(again.copy_to_host(), array.copy_to_host())
+        assert (again.ptr == array.ptr) == ("copy" not in how)
+
+    def test_all_let_go_in_the_end(self, view, driver):
+        array = cuarray.device_array(3)
+        memory = weakref.ref(array.owner)
+        again = cuarray.from_dlpack(view.from_dlpack(array, stream_ptr=-1))[1:]
+        del array
+        gc.collect()
+        assert memory() is not None
+        del again
+        gc.collect()
+        assert memory() is None
+
+    def test_read_only_managed_memory_stays_both(self, view, driver):
+        array = cuarray.managed_array(3, "int32")
+        desc = array.__cuda_array_interface__
+        read_only = cuarray.from_cuda_array_interface({**desc, "data": (desc["data"][0], True)}, owner=array)
+        seen = view.from_dlpack(read_only, stream_ptr=-1)
+        assert (seen.readonly, seen.is_device_accessible) == (True, True)
+        again = cuarray.from_dlpack(seen)
+        assert (again.readonly, again.is_managed) == (True, True)
+
+    def test_the_stream_of_a_view_waits_for_our_work(self, view, driver):
+        home, theirs = cuarray.stream(), cuarray.stream()
+        array = cuarray.device_array(4, "int32", stream=home)
+        with driver_probe.held(home.handle) as held:
+            view.from_dlpack(array, stream_ptr=theirs.handle)
+            assert not theirs.query()
+            held.let_go()
+        theirs.synchronize()
 
     def test_ours_reads_its_buffers(self, driver):
         core = pytest.importorskip("cuda.core")
