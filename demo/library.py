@@ -68,6 +68,8 @@ class Library(ABC):
     version: str
     refuses: ClassVar[dict[str, type[Exception]]] = {}
     """The layouts that the library is known not to read, and what it then raises. Anything else that it raises is a failure."""
+    lacks: ClassVar[set[str]] = set()
+    """The layouts of which it can have no arrays; making or taking one raises `Refused`."""
     elides_wait: ClassVar[str] = ""
     """How a user tells the library to ignore an array's stream."""
 

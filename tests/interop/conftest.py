@@ -56,6 +56,16 @@ def cuda_core(driver: demo_driver.Driver) -> Library:
     return _peer("cuda.core")
 
 
+@pytest.fixture(scope="session")
+def cupy(driver: demo_driver.Driver) -> Library:
+    return _on_a_gpu(driver, "library_cupy", "CuPy")
+
+
+@pytest.fixture(scope="session")
+def torch(driver: demo_driver.Driver) -> Library:
+    return _on_a_gpu(driver, "library_torch", "Torch")
+
+
 @pytest.fixture
 def device(cuda_core: Library) -> Any:
     from cuda.core import Device
@@ -75,4 +85,11 @@ def stream(device: Any) -> Iterator[Any]:
 def _peer(name: str) -> Library:
     require_peer(name)
     module, class_name = peers.PEERS[name]
+    return getattr(importlib.import_module(module), class_name)()
+
+
+def _on_a_gpu(driver: demo_driver.Driver, module: str, class_name: str) -> Library:
+    """A library that starts on a real GPU alone; who asks for it has looked whether it is installed."""
+    if driver.is_simulated:
+        pytest.skip("its copy of the CUDA runtime does not start on the simulated driver")
     return getattr(importlib.import_module(module), class_name)()

@@ -6,7 +6,7 @@ refuse must be refused, and in that way: if a peer learns to read it, the test s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 import facts
@@ -20,8 +20,9 @@ FORMS = cases(types=("float32",))
 every_form = pytest.mark.parametrize("form", FORMS, ids=lambda form: f"{len(form.shape)}-d {form.layout}")
 
 
-def check(fact: Callable[[Route, Case], None], route: Route, case: Case) -> None:
-    if case.layout in route.consumer.refuses:
+def check(fact: Callable[[Route, Case], None], route: Route, case: Case, refuses: Collection[str] = ()) -> None:
+    """The fact, or where the layout is one that a side lacks, or `refuses`, that it says so."""
+    if case.layout in {*route.producer.lacks, *route.consumer.lacks, *refuses}:
         with pytest.raises(facts.Refused):
             fact(route, case)
     else:
@@ -32,21 +33,21 @@ class ExchangeFacts:
     @every_form
     def test_arrives_in_place(self, route: Route, form: Case) -> None:
         for dtype in TYPES:
-            facts.arrives_in_place(route, replace(form, dtype=dtype))
+            check(facts.arrives_in_place, route, replace(form, dtype=dtype))
 
     @every_form
     def test_values_agree(self, route: Route, form: Case) -> None:
         for dtype in TYPES:
-            check(facts.values_agree, route, replace(form, dtype=dtype))
+            check(facts.values_agree, route, replace(form, dtype=dtype), route.consumer.refuses)
 
     @every_form
     def test_writes_are_seen(self, route: Route, form: Case) -> None:
         for dtype in TYPES:
-            check(facts.writes_are_seen, route, replace(form, dtype=dtype))
+            check(facts.writes_are_seen, route, replace(form, dtype=dtype), route.consumer.refuses)
 
     @every_form
     def test_owner_is_kept(self, route: Route, form: Case) -> None:
-        check(facts.owner_is_kept, route, form)
+        check(facts.owner_is_kept, route, form, route.consumer.refuses)
 
     def test_stream_is_honoured(self, route: Route, driver: Driver) -> None:
         facts.stream_is_honoured(route, driver.occupy)

@@ -1,0 +1,108 @@
+"""PyTorch as a side of an exchange.
+
+It has no arrays with negative strides, and given one before 2.13 it ends the process. Its interface names no stream and it reads none
+(clauses P1 and S2), so pending work is exchanged by DLPack alone.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+import torch
+from facts import Refused
+from library import Array, Described, Library
+
+
+class Foreign:
+    """A dictionary as an object, which is what PyTorch takes, with what keeps the memory."""
+
+    def __init__(self, interface, owner):
+        self.__cuda_array_interface__ = interface
+        self._owner = owner
+
+
+def numpy_type(dtype):
+    """The type of NumPy that a torch.dtype is."""
+    return np.dtype(str(dtype).removeprefix("torch."))
+
+
+class TorchArray(Array):
+    def __init__(self, held):
+        self.held = held
+
+    @property
+    def address(self):
+        return self.held.data_ptr()
+
+    @property
+    def shape(self):
+        return tuple(self.held.shape)
+
+    @property
+    def strides(self):
+        return tuple(step * self.held.element_size() for step in self.held.stride())
+
+    @property
+    def dtype(self):
+        return numpy_type(self.held.dtype)
+
+    def offer(self):
+        return self.held
+
+    def read(self, stream=None):
+        with torch.cuda.stream(stream):
+            return self.held.cpu().numpy()
+
+    def write(self, values):
+        self.held.copy_(torch.from_numpy(np.array(values)))
+        torch.cuda.current_stream().synchronize()
+
+    def stage(self, values):
+        staged = torch.from_numpy(np.array(values)).cuda()
+        torch.cuda.current_stream().synchronize()
+        return staged
+
+    def write_later(self, staged, stream):
+        with torch.cuda.stream(stream):
+            self.held.copy_(staged)
+
+
+class Torch(Library):
+    name = "PyTorch"
+    lacks: ClassVar = {"reversed"}
+
+    def __init__(self):
+        self.version = torch.__version__
+        torch.cuda.init()
+
+    def make(self, case, stream=None):
+        if case.layout in self.lacks:
+            raise Refused("PyTorch makes no arrays with negative strides")
+        base = case.base()
+        strides = [step // base.itemsize for step in base.strides]
+        held = torch.empty_strided(base.shape, strides, dtype=torch.from_numpy(base).dtype, device="cuda")
+        held.copy_(torch.from_numpy(base))
+        torch.cuda.current_stream().synchronize()
+        return TorchArray(held if case.is_contiguous else held[case.index])
+
+    def take(self, offered, stream=None, ordered=True):
+        if isinstance(offered, Described):
+            offered = Foreign(offered.interface, offered.owner)
+        if any(step < 0 for step in offered.__cuda_array_interface__.get("strides") or ()):
+            raise Refused("PyTorch takes no arrays with negative strides")
+        return TorchArray(torch.as_tensor(offered, device="cuda"))
+
+    def importer(self, offered):
+        return lambda array: torch.as_tensor(array, device="cuda")
+
+    def stream(self):
+        return torch.cuda.Stream()
+
+    def occupy(self, stream, nbytes, times):
+        source, target = (torch.empty(nbytes, dtype=torch.uint8, device="cuda") for _ in range(2))
+        with torch.cuda.stream(stream):
+            for _ in range(times):
+                target.copy_(source)
+        return source, target
+
+    def reclaim(self):
+        torch.cuda.empty_cache()
