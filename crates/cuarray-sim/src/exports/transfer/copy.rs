@@ -1,72 +1,12 @@
-//! Copies and fills.
-//!
-//! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html) and
-//! [how calls synchronize](https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html). Every function here becomes a
-//! box of bytes for [`transfer`] or [`fill`], which check it, enqueue it, and wait for it where the manual says that the
-//! call does. Where it leaves a choice, the call returns early: that is what shows a missing synchronization.
+//! Copies: of bytes in a row, of boxes that a descriptor describes, and between devices.
 
-use super::*;
-use crate::copy::{Copy, End, Extent, Fill, Place, Source, Transfer, stage};
-use crate::driver::Guard;
+use super::super::*;
+use super::{INVALID_VALUE, Manner, captures, side, submit, sync_memops, wait};
+use crate::copy::{Copy, End, Extent, Place, Source, Transfer, stage};
 use crate::finding::Deed;
-use crate::graph::{Action, CopyNode, FillNode};
+use crate::graph::{Action, CopyNode};
 use crate::memory::{Declared, Side};
-use crate::schedule::chosen::Mode;
-use crate::schedule::{Point, Work};
-use crate::state::State;
-
-const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
-
-/// How a copy or fill was called.
-#[derive(Clone, Copy)]
-enum Manner {
-    /// In a stream; returns when the work is enqueued, where that is allowed.
-    Async(CUstream),
-    /// In the default stream; returns when the work is done, unless it concerns device memory alone.
-    Plain,
-}
-
-impl Manner {
-    fn stream(self) -> CUstream {
-        match self {
-            Manner::Async(stream) => stream,
-            Manner::Plain => CUstream::NULL,
-        }
-    }
-}
-
-/// Enqueues work; under the eager schedule, runs it.
-pub(super) fn submit<'a>(
-    call: &Call<'a>,
-    mut state: Guard<'a>,
-    stream: CUstream,
-    work: Work,
-    after: Vec<Point>,
-) -> Result<(Guard<'a>, Point), CUresult> {
-    let point = state.enqueue(stream, work, after)?;
-    if matches!(state.mode, Mode::Eager) {
-        state = call.driver.force(state, vec![point]);
-    }
-    Ok((state, point))
-}
-
-/// `CU_CTX_SYNC_MEMOPS`: calls without a stream wait in this context.
-const CU_CTX_SYNC_MEMOPS: c_uint = 0x80;
-
-/// Whether the context, or the memory at an address, asks for synchronous copies and fills.
-fn sync_memops(state: &State, context: CUcontext, address: u64) -> bool {
-    let of_context = state.context(context).is_ok_and(|context| context.flags & CU_CTX_SYNC_MEMOPS != 0);
-    of_context || state.memory.find(address).is_some_and(|allocation| allocation.sync_memops)
-}
-
-/// What capture means for a copy or a fill: whether it is to become a node. One that waits cannot.
-fn captures(call: &Call<'_>, state: &mut State, stream: CUstream, manner: Manner) -> Result<bool, CUresult> {
-    if matches!(manner, Manner::Plain) {
-        state.forbid_in_capture(stream)?;
-        state.forbid_unsafe(call.thread, call.capture_mode())?;
-    }
-    state.captures(stream)
-}
+use crate::schedule::Work;
 
 /// Checks, enqueues and, where the call must, waits for a copy. Answers its point.
 fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, manner: Manner) -> Answer {
@@ -109,69 +49,20 @@ fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, manner: M
     Ok(())
 }
 
-/// Checks one side of a copy or fill.
-fn side(state: &mut State, end: End, extent: Extent, deed: Deed) -> Result<Side, CUresult> {
-    let (address, span) = (end.place.address, end.place.span(extent)?);
-    let side = state.side(address, span, end.declared);
-    if side.is_err() {
-        state.refused(deed, address, span);
-    }
-    side
-}
-
-/// Waits for what was just enqueued in a stream.
-fn wait(call: &Call<'_>, state: Guard<'_>, stream: CUstream, point: Point) {
-    let clock = state.clock_of(stream);
-    let mut state = call.driver.force(state, vec![point]);
-    state.host_learns(clock.into_iter().collect());
-}
-
-/// Checks, enqueues and, where the call must, waits for a fill.
-fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, manner: Manner) -> Answer {
-    let (mut state, current) = call.current()?;
-    let stream = state.stream_of(call, current, manner.stream())?;
-    let captured = captures(call, &mut state, stream, manner)?;
-    let (value, value_size) = value;
-    let aligned = target.address.is_multiple_of(u64::from(value_size))
-        && (extent.height <= 1 || target.pitch.is_multiple_of(u64::from(value_size)));
-    if !aligned {
-        if !extent.is_empty() {
-            state.misaligned(Deed::Write, target.address, target.span(extent)?, u64::from(value_size));
-        }
-        return Err(INVALID_VALUE);
-    }
-    if extent.is_empty() {
-        return Ok(());
-    }
-    if extent.height > 1 && target.pitch < extent.width {
-        return Err(INVALID_VALUE);
-    }
-    if captured {
-        let node = FillNode::captured(&Fill { target, value, value_size, extent }, current);
-        state.check_fill(&node)?;
-        return state.capture_node(stream, Action::Fill(node)).map(|_| ());
-    }
-    let end = End { declared: Declared::Device, place: target };
-    let side = side(&mut state, end, extent, Deed::Write)?;
-    let waits =
-        matches!(manner, Manner::Plain) && (side != Side::Device || sync_memops(&state, current, target.address));
-    let work = Work::Fill(Box::new(Fill { target, value, value_size, extent }));
-    let (state, point) = submit(call, state, stream, work, Vec::new())?;
-    if waits {
-        wait(call, state, stream, point);
-    }
-    Ok(())
-}
-
 fn row(byte_count: usize) -> Extent {
     Extent::row(byte_count as u64)
 }
 
-pub(super) unsafe fn cuMemcpy(call: &Call<'_>, dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize) -> Answer {
+pub(in crate::exports) unsafe fn cuMemcpy(
+    call: &Call<'_>,
+    dst: CUdeviceptr,
+    src: CUdeviceptr,
+    byte_count: usize,
+) -> Answer {
     transfer(call, End::unified(dst), End::unified(src), row(byte_count), Manner::Plain)
 }
 
-pub(super) unsafe fn cuMemcpyHtoD_v2(
+pub(in crate::exports) unsafe fn cuMemcpyHtoD_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     src_host: *const c_void,
@@ -180,7 +71,7 @@ pub(super) unsafe fn cuMemcpyHtoD_v2(
     transfer(call, End::device(dst_device), End::host(src_host), row(byte_count), Manner::Plain)
 }
 
-pub(super) unsafe fn cuMemcpyDtoH_v2(
+pub(in crate::exports) unsafe fn cuMemcpyDtoH_v2(
     call: &Call<'_>,
     dst_host: *mut c_void,
     src_device: CUdeviceptr,
@@ -189,7 +80,7 @@ pub(super) unsafe fn cuMemcpyDtoH_v2(
     transfer(call, End::host(dst_host), End::device(src_device), row(byte_count), Manner::Plain)
 }
 
-pub(super) unsafe fn cuMemcpyDtoD_v2(
+pub(in crate::exports) unsafe fn cuMemcpyDtoD_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     src_device: CUdeviceptr,
@@ -198,7 +89,7 @@ pub(super) unsafe fn cuMemcpyDtoD_v2(
     transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), Manner::Plain)
 }
 
-pub(super) unsafe fn cuMemcpyAsync(
+pub(in crate::exports) unsafe fn cuMemcpyAsync(
     call: &Call<'_>,
     dst: CUdeviceptr,
     src: CUdeviceptr,
@@ -208,7 +99,7 @@ pub(super) unsafe fn cuMemcpyAsync(
     transfer(call, End::unified(dst), End::unified(src), row(byte_count), Manner::Async(stream))
 }
 
-pub(super) unsafe fn cuMemcpyHtoDAsync_v2(
+pub(in crate::exports) unsafe fn cuMemcpyHtoDAsync_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     src_host: *const c_void,
@@ -218,7 +109,7 @@ pub(super) unsafe fn cuMemcpyHtoDAsync_v2(
     transfer(call, End::device(dst_device), End::host(src_host), row(byte_count), Manner::Async(stream))
 }
 
-pub(super) unsafe fn cuMemcpyDtoHAsync_v2(
+pub(in crate::exports) unsafe fn cuMemcpyDtoHAsync_v2(
     call: &Call<'_>,
     dst_host: *mut c_void,
     src_device: CUdeviceptr,
@@ -228,7 +119,7 @@ pub(super) unsafe fn cuMemcpyDtoHAsync_v2(
     transfer(call, End::host(dst_host), End::device(src_device), row(byte_count), Manner::Async(stream))
 }
 
-pub(super) unsafe fn cuMemcpyDtoDAsync_v2(
+pub(in crate::exports) unsafe fn cuMemcpyDtoDAsync_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     src_device: CUdeviceptr,
@@ -275,7 +166,7 @@ fn serialized(call: &Call<'_>, contexts: [CUcontext; 2], copy: impl FnOnce() -> 
     Ok(())
 }
 
-pub(super) unsafe fn cuMemcpyPeer(
+pub(in crate::exports) unsafe fn cuMemcpyPeer(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_context: CUcontext,
@@ -291,7 +182,7 @@ pub(super) unsafe fn cuMemcpyPeer(
     })
 }
 
-pub(super) unsafe fn cuMemcpyPeerAsync(
+pub(in crate::exports) unsafe fn cuMemcpyPeerAsync(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_context: CUcontext,
@@ -412,43 +303,51 @@ macro_rules! ends_3d {
 }
 
 /// What a 3-D descriptor asks for.
-pub(super) fn transfer_of(copy: &CUDA_MEMCPY3D) -> Result<Transfer, CUresult> {
+pub(in crate::exports) fn transfer_of(copy: &CUDA_MEMCPY3D) -> Result<Transfer, CUresult> {
     let (target, source, extent) = ends_3d!(copy);
     Ok(Transfer { target, source, extent })
 }
 
-pub(super) unsafe fn cuMemcpy2D_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY2D) -> Answer {
+pub(in crate::exports) unsafe fn cuMemcpy2D_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY2D) -> Answer {
     // SAFETY: the caller's descriptor, by the driver's contract.
     let (target, source, extent) = unsafe { ends_2d(p_copy)? };
     transfer(call, target, source, extent, Manner::Plain)
 }
 
-pub(super) unsafe fn cuMemcpy2DUnaligned_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY2D) -> Answer {
+pub(in crate::exports) unsafe fn cuMemcpy2DUnaligned_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY2D) -> Answer {
     // SAFETY: the same contract; any pitch will do here in both.
     unsafe { cuMemcpy2D_v2(call, p_copy) }
 }
 
-pub(super) unsafe fn cuMemcpy2DAsync_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY2D, stream: CUstream) -> Answer {
+pub(in crate::exports) unsafe fn cuMemcpy2DAsync_v2(
+    call: &Call<'_>,
+    p_copy: *const CUDA_MEMCPY2D,
+    stream: CUstream,
+) -> Answer {
     // SAFETY: the caller's descriptor, by the driver's contract.
     let (target, source, extent) = unsafe { ends_2d(p_copy)? };
     transfer(call, target, source, extent, Manner::Async(stream))
 }
 
-pub(super) unsafe fn cuMemcpy3D_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY3D) -> Answer {
+pub(in crate::exports) unsafe fn cuMemcpy3D_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY3D) -> Answer {
     present(p_copy)?;
     // SAFETY: the caller's descriptor, by the driver's contract.
     let (target, source, extent) = ends_3d!(unsafe { p_copy.read_unaligned() });
     transfer(call, target, source, extent, Manner::Plain)
 }
 
-pub(super) unsafe fn cuMemcpy3DAsync_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY3D, stream: CUstream) -> Answer {
+pub(in crate::exports) unsafe fn cuMemcpy3DAsync_v2(
+    call: &Call<'_>,
+    p_copy: *const CUDA_MEMCPY3D,
+    stream: CUstream,
+) -> Answer {
     present(p_copy)?;
     // SAFETY: the caller's descriptor, by the driver's contract.
     let (target, source, extent) = ends_3d!(unsafe { p_copy.read_unaligned() });
     transfer(call, target, source, extent, Manner::Async(stream))
 }
 
-pub(super) unsafe fn cuMemcpy3DPeer(call: &Call<'_>, p_copy: *const CUDA_MEMCPY3D_PEER) -> Answer {
+pub(in crate::exports) unsafe fn cuMemcpy3DPeer(call: &Call<'_>, p_copy: *const CUDA_MEMCPY3D_PEER) -> Answer {
     present(p_copy)?;
     // SAFETY: the caller's descriptor, by the driver's contract.
     let copy = unsafe { p_copy.read_unaligned() };
@@ -458,7 +357,7 @@ pub(super) unsafe fn cuMemcpy3DPeer(call: &Call<'_>, p_copy: *const CUDA_MEMCPY3
     })
 }
 
-pub(super) unsafe fn cuMemcpy3DPeerAsync(
+pub(in crate::exports) unsafe fn cuMemcpy3DPeerAsync(
     call: &Call<'_>,
     p_copy: *const CUDA_MEMCPY3D_PEER,
     stream: CUstream,
@@ -471,125 +370,4 @@ pub(super) unsafe fn cuMemcpy3DPeerAsync(
         call.lock().context(context)?;
     }
     transfer(call, target, source, extent, Manner::Async(stream))
-}
-
-/// The box of a fill of `width` elements of `size` bytes in each of `height` rows.
-fn elements(width: usize, height: usize, size: u64) -> Result<Extent, CUresult> {
-    let width = (width as u64).checked_mul(size).ok_or(INVALID_VALUE)?;
-    Ok(Extent { width, height: height as u64, depth: 1 })
-}
-
-fn pitched(address: CUdeviceptr, pitch: usize) -> Place {
-    Place { address, pitch: pitch as u64, slice: 0 }
-}
-
-pub(super) unsafe fn cuMemsetD8_v2(call: &Call<'_>, dst_device: CUdeviceptr, uc: u8, n: usize) -> Answer {
-    fill(call, Place::row(dst_device), (u32::from(uc), 1), elements(n, 1, 1)?, Manner::Plain)
-}
-
-pub(super) unsafe fn cuMemsetD8Async(
-    call: &Call<'_>,
-    dst_device: CUdeviceptr,
-    uc: u8,
-    n: usize,
-    stream: CUstream,
-) -> Answer {
-    fill(call, Place::row(dst_device), (u32::from(uc), 1), elements(n, 1, 1)?, Manner::Async(stream))
-}
-
-pub(super) unsafe fn cuMemsetD2D8_v2(
-    call: &Call<'_>,
-    dst_device: CUdeviceptr,
-    dst_pitch: usize,
-    uc: u8,
-    width: usize,
-    height: usize,
-) -> Answer {
-    fill(call, pitched(dst_device, dst_pitch), (u32::from(uc), 1), elements(width, height, 1)?, Manner::Plain)
-}
-
-pub(super) unsafe fn cuMemsetD2D8Async(
-    call: &Call<'_>,
-    dst_device: CUdeviceptr,
-    dst_pitch: usize,
-    uc: u8,
-    width: usize,
-    height: usize,
-    stream: CUstream,
-) -> Answer {
-    fill(call, pitched(dst_device, dst_pitch), (u32::from(uc), 1), elements(width, height, 1)?, Manner::Async(stream))
-}
-
-pub(super) unsafe fn cuMemsetD16_v2(call: &Call<'_>, dst_device: CUdeviceptr, us: u16, n: usize) -> Answer {
-    fill(call, Place::row(dst_device), (u32::from(us), 2), elements(n, 1, 2)?, Manner::Plain)
-}
-
-pub(super) unsafe fn cuMemsetD16Async(
-    call: &Call<'_>,
-    dst_device: CUdeviceptr,
-    us: u16,
-    n: usize,
-    stream: CUstream,
-) -> Answer {
-    fill(call, Place::row(dst_device), (u32::from(us), 2), elements(n, 1, 2)?, Manner::Async(stream))
-}
-
-pub(super) unsafe fn cuMemsetD2D16_v2(
-    call: &Call<'_>,
-    dst_device: CUdeviceptr,
-    dst_pitch: usize,
-    us: u16,
-    width: usize,
-    height: usize,
-) -> Answer {
-    fill(call, pitched(dst_device, dst_pitch), (u32::from(us), 2), elements(width, height, 2)?, Manner::Plain)
-}
-
-pub(super) unsafe fn cuMemsetD2D16Async(
-    call: &Call<'_>,
-    dst_device: CUdeviceptr,
-    dst_pitch: usize,
-    us: u16,
-    width: usize,
-    height: usize,
-    stream: CUstream,
-) -> Answer {
-    fill(call, pitched(dst_device, dst_pitch), (u32::from(us), 2), elements(width, height, 2)?, Manner::Async(stream))
-}
-
-pub(super) unsafe fn cuMemsetD32_v2(call: &Call<'_>, dst_device: CUdeviceptr, ui: c_uint, n: usize) -> Answer {
-    fill(call, Place::row(dst_device), (ui, 4), elements(n, 1, 4)?, Manner::Plain)
-}
-
-pub(super) unsafe fn cuMemsetD32Async(
-    call: &Call<'_>,
-    dst_device: CUdeviceptr,
-    ui: c_uint,
-    n: usize,
-    stream: CUstream,
-) -> Answer {
-    fill(call, Place::row(dst_device), (ui, 4), elements(n, 1, 4)?, Manner::Async(stream))
-}
-
-pub(super) unsafe fn cuMemsetD2D32_v2(
-    call: &Call<'_>,
-    dst_device: CUdeviceptr,
-    dst_pitch: usize,
-    ui: c_uint,
-    width: usize,
-    height: usize,
-) -> Answer {
-    fill(call, pitched(dst_device, dst_pitch), (ui, 4), elements(width, height, 4)?, Manner::Plain)
-}
-
-pub(super) unsafe fn cuMemsetD2D32Async(
-    call: &Call<'_>,
-    dst_device: CUdeviceptr,
-    dst_pitch: usize,
-    ui: c_uint,
-    width: usize,
-    height: usize,
-    stream: CUstream,
-) -> Answer {
-    fill(call, pitched(dst_device, dst_pitch), (ui, 4), elements(width, height, 4)?, Manner::Async(stream))
 }

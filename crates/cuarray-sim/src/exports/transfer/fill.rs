@@ -1,0 +1,172 @@
+//! Fills, of elements of one, two and four bytes, in a row or in rows that lie apart.
+
+use super::super::*;
+use super::{INVALID_VALUE, Manner, captures, side, submit, sync_memops, wait};
+use crate::copy::{End, Extent, Fill, Place};
+use crate::finding::Deed;
+use crate::graph::{Action, FillNode};
+use crate::memory::{Declared, Side};
+use crate::schedule::Work;
+
+/// Checks, enqueues and, where the call must, waits for a fill.
+fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, manner: Manner) -> Answer {
+    let (mut state, current) = call.current()?;
+    let stream = state.stream_of(call, current, manner.stream())?;
+    let captured = captures(call, &mut state, stream, manner)?;
+    let (value, value_size) = value;
+    let aligned = target.address.is_multiple_of(u64::from(value_size))
+        && (extent.height <= 1 || target.pitch.is_multiple_of(u64::from(value_size)));
+    if !aligned {
+        if !extent.is_empty() {
+            state.misaligned(Deed::Write, target.address, target.span(extent)?, u64::from(value_size));
+        }
+        return Err(INVALID_VALUE);
+    }
+    if extent.is_empty() {
+        return Ok(());
+    }
+    if extent.height > 1 && target.pitch < extent.width {
+        return Err(INVALID_VALUE);
+    }
+    if captured {
+        let node = FillNode::captured(&Fill { target, value, value_size, extent }, current);
+        state.check_fill(&node)?;
+        return state.capture_node(stream, Action::Fill(node)).map(|_| ());
+    }
+    let end = End { declared: Declared::Device, place: target };
+    let side = side(&mut state, end, extent, Deed::Write)?;
+    let waits =
+        matches!(manner, Manner::Plain) && (side != Side::Device || sync_memops(&state, current, target.address));
+    let work = Work::Fill(Box::new(Fill { target, value, value_size, extent }));
+    let (state, point) = submit(call, state, stream, work, Vec::new())?;
+    if waits {
+        wait(call, state, stream, point);
+    }
+    Ok(())
+}
+
+/// The box of a fill of `width` elements of `size` bytes in each of `height` rows.
+fn elements(width: usize, height: usize, size: u64) -> Result<Extent, CUresult> {
+    let width = (width as u64).checked_mul(size).ok_or(INVALID_VALUE)?;
+    Ok(Extent { width, height: height as u64, depth: 1 })
+}
+
+fn pitched(address: CUdeviceptr, pitch: usize) -> Place {
+    Place { address, pitch: pitch as u64, slice: 0 }
+}
+
+pub(in crate::exports) unsafe fn cuMemsetD8_v2(call: &Call<'_>, dst_device: CUdeviceptr, uc: u8, n: usize) -> Answer {
+    fill(call, Place::row(dst_device), (u32::from(uc), 1), elements(n, 1, 1)?, Manner::Plain)
+}
+
+pub(in crate::exports) unsafe fn cuMemsetD8Async(
+    call: &Call<'_>,
+    dst_device: CUdeviceptr,
+    uc: u8,
+    n: usize,
+    stream: CUstream,
+) -> Answer {
+    fill(call, Place::row(dst_device), (u32::from(uc), 1), elements(n, 1, 1)?, Manner::Async(stream))
+}
+
+pub(in crate::exports) unsafe fn cuMemsetD2D8_v2(
+    call: &Call<'_>,
+    dst_device: CUdeviceptr,
+    dst_pitch: usize,
+    uc: u8,
+    width: usize,
+    height: usize,
+) -> Answer {
+    fill(call, pitched(dst_device, dst_pitch), (u32::from(uc), 1), elements(width, height, 1)?, Manner::Plain)
+}
+
+pub(in crate::exports) unsafe fn cuMemsetD2D8Async(
+    call: &Call<'_>,
+    dst_device: CUdeviceptr,
+    dst_pitch: usize,
+    uc: u8,
+    width: usize,
+    height: usize,
+    stream: CUstream,
+) -> Answer {
+    fill(call, pitched(dst_device, dst_pitch), (u32::from(uc), 1), elements(width, height, 1)?, Manner::Async(stream))
+}
+
+pub(in crate::exports) unsafe fn cuMemsetD16_v2(call: &Call<'_>, dst_device: CUdeviceptr, us: u16, n: usize) -> Answer {
+    fill(call, Place::row(dst_device), (u32::from(us), 2), elements(n, 1, 2)?, Manner::Plain)
+}
+
+pub(in crate::exports) unsafe fn cuMemsetD16Async(
+    call: &Call<'_>,
+    dst_device: CUdeviceptr,
+    us: u16,
+    n: usize,
+    stream: CUstream,
+) -> Answer {
+    fill(call, Place::row(dst_device), (u32::from(us), 2), elements(n, 1, 2)?, Manner::Async(stream))
+}
+
+pub(in crate::exports) unsafe fn cuMemsetD2D16_v2(
+    call: &Call<'_>,
+    dst_device: CUdeviceptr,
+    dst_pitch: usize,
+    us: u16,
+    width: usize,
+    height: usize,
+) -> Answer {
+    fill(call, pitched(dst_device, dst_pitch), (u32::from(us), 2), elements(width, height, 2)?, Manner::Plain)
+}
+
+pub(in crate::exports) unsafe fn cuMemsetD2D16Async(
+    call: &Call<'_>,
+    dst_device: CUdeviceptr,
+    dst_pitch: usize,
+    us: u16,
+    width: usize,
+    height: usize,
+    stream: CUstream,
+) -> Answer {
+    fill(call, pitched(dst_device, dst_pitch), (u32::from(us), 2), elements(width, height, 2)?, Manner::Async(stream))
+}
+
+pub(in crate::exports) unsafe fn cuMemsetD32_v2(
+    call: &Call<'_>,
+    dst_device: CUdeviceptr,
+    ui: c_uint,
+    n: usize,
+) -> Answer {
+    fill(call, Place::row(dst_device), (ui, 4), elements(n, 1, 4)?, Manner::Plain)
+}
+
+pub(in crate::exports) unsafe fn cuMemsetD32Async(
+    call: &Call<'_>,
+    dst_device: CUdeviceptr,
+    ui: c_uint,
+    n: usize,
+    stream: CUstream,
+) -> Answer {
+    fill(call, Place::row(dst_device), (ui, 4), elements(n, 1, 4)?, Manner::Async(stream))
+}
+
+pub(in crate::exports) unsafe fn cuMemsetD2D32_v2(
+    call: &Call<'_>,
+    dst_device: CUdeviceptr,
+    dst_pitch: usize,
+    ui: c_uint,
+    width: usize,
+    height: usize,
+) -> Answer {
+    fill(call, pitched(dst_device, dst_pitch), (ui, 4), elements(width, height, 4)?, Manner::Plain)
+}
+
+pub(in crate::exports) unsafe fn cuMemsetD2D32Async(
+    call: &Call<'_>,
+    dst_device: CUdeviceptr,
+    dst_pitch: usize,
+    ui: c_uint,
+    width: usize,
+    height: usize,
+    stream: CUstream,
+) -> Answer {
+    fill(call, pitched(dst_device, dst_pitch), (ui, 4), elements(width, height, 4)?, Manner::Async(stream))
+}
