@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
+import weakref
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,6 +62,27 @@ class TestDLPack:
             case.numpy_type,
         )
         np.testing.assert_array_equal(taken.get(), case.values())
+
+    @pytest.mark.parametrize("how", [{"stream": 1}, {"stream": -1}, {"copy": True}], ids=str)
+    def test_what_is_asked_for(self, cupy: Library, how: dict[str, Any]) -> None:
+        made = cupy.make(Case("float32", (2, 3), "C"))
+        taken = cuarray.from_dlpack(made.held, **how)
+        assert (taken.ptr == made.address) == ("copy" not in how)
+        np.testing.assert_array_equal(taken.copy_to_host(), made.read())
+
+    def test_our_memory_goes_with_the_last_of_theirs(self, cupy: Library) -> None:
+        from cupy import from_dlpack
+
+        array = cuarray.to_device(np.arange(5))
+        memory = weakref.ref(array.owner)
+        taken = from_dlpack(array)
+        del array
+        gc.collect()
+        assert memory() is not None
+        assert taken.get().tolist() == [0, 1, 2, 3, 4]
+        del taken
+        gc.collect()
+        assert memory() is None
 
     def test_pending_work_of_cupy_is_waited_for(self, cupy: Library, driver: Driver) -> None:
         with pending_in(cupy, driver) as (made, stream, expected):

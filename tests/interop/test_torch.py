@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import weakref
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,6 +65,36 @@ class TestDLPack:
         assert (taken.data_ptr(), tuple(taken.shape)) == (made.address, case.shape)
         assert [step * taken.element_size() for step in taken.stride()] == list(case.strides)
         np.testing.assert_array_equal(taken.cpu().numpy(), case.values())
+
+    @pytest.mark.parametrize("how", [{"stream": 1}, {"stream": -1}, {"copy": True}], ids=str)
+    def test_what_is_asked_for(self, torch: Library, how: dict[str, Any]) -> None:
+        made = torch.make(Case("float32", (2, 3), "C"))
+        taken = cuarray.from_dlpack(made.held, **how)
+        assert (taken.ptr == made.address) == ("copy" not in how)
+        np.testing.assert_array_equal(taken.copy_to_host(), made.read())
+
+    def test_host_memory_is_refused_or_copied(self, torch: Library) -> None:
+        from torch import bfloat16, ones
+
+        tensor = ones(4, dtype=bfloat16)
+        with pytest.raises(BufferError, match="host memory"):
+            cuarray.from_dlpack(tensor)
+        copy = cuarray.from_dlpack(tensor, copy=True)
+        assert (copy.typestr, copy.view("uint16").copy_to_host().tolist()) == ("bfloat16", [0x3F80] * 4)
+
+    def test_our_memory_goes_with_the_last_of_theirs(self, torch: Library) -> None:
+        from torch import from_dlpack
+
+        array = cuarray.to_device(np.arange(5))
+        memory = weakref.ref(array.owner)
+        taken = from_dlpack(array)
+        del array
+        gc.collect()
+        assert memory() is not None
+        assert taken.tolist() == [0, 1, 2, 3, 4]
+        del taken
+        gc.collect()
+        assert memory() is None
 
     def test_bfloat16_keeps_its_name(self, torch: Library) -> None:
         from torch import arange, bfloat16, from_dlpack
