@@ -3,13 +3,21 @@
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). For each kind there are
 //! functions of its own, and one general set that takes a union; all come down to an [`Action`].
 
+mod copy;
+mod event;
+
+pub(super) use copy::*;
+pub(super) use event::*;
+
 use super::graph::{check_edge_data, child_of, list};
 use super::graph_kernel_node::{launch_action, launch_params};
-use super::transfer::transfer_of;
-use super::*;
-use crate::graph::{Action, CopyNode, FillNode, Given, Owner};
+use super::{present, put, unsupported};
+use crate::driver::{Answer, Call};
+use crate::graph::{Action, Given, Owner};
 use crate::schedule::HostFunction;
 use crate::state::State;
+use crate::thread;
+use cuarray_abi::*;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -17,43 +25,6 @@ const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 pub(super) fn context_of(state: &State, call: &Call<'_>, ctx: CUcontext) -> Result<CUcontext, CUresult> {
     let ctx = if ctx.is_null() { call.top_context().unwrap_or_default() } else { ctx };
     state.context(ctx).map(|_| ctx)
-}
-
-/// What a memcpy node of these parameters does.
-///
-/// # Safety
-/// `params` is null or may be read.
-pub(super) unsafe fn copy_action(
-    state: &State,
-    call: &Call<'_>,
-    params: *const CUDA_MEMCPY3D,
-    ctx: CUcontext,
-) -> Result<Action, CUresult> {
-    present(params)?;
-    // SAFETY: by this function's contract; nothing is said of its alignment.
-    let params = unsafe { params.read_unaligned() };
-    let transfer = transfer_of(&params)?;
-    let context = context_of(state, call, ctx)?;
-    state.check_copy(&transfer)?;
-    Ok(Action::Copy(Box::new(CopyNode { params: Given(params), transfer, context })))
-}
-
-/// What a memset node of these parameters does.
-///
-/// # Safety
-/// `params` is null or may be read.
-pub(super) unsafe fn fill_action(
-    state: &State,
-    call: &Call<'_>,
-    params: *const CUDA_MEMSET_NODE_PARAMS,
-    ctx: CUcontext,
-) -> Result<Action, CUresult> {
-    present(params)?;
-    // SAFETY: by this function's contract; nothing is said of its alignment.
-    let params = unsafe { params.read_unaligned() };
-    let node = FillNode { params, context: context_of(state, call, ctx)? };
-    state.check_fill(&node)?;
-    Ok(Action::Fill(node))
 }
 
 /// What a host node of these parameters does.
@@ -323,86 +294,6 @@ pub(super) unsafe fn cuGraphNodeSetParams(
     }
 }
 
-pub(super) unsafe fn cuGraphAddMemcpyNode(
-    call: &Call<'_>,
-    p_node: *mut CUgraphNode,
-    graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    num_dependencies: usize,
-    copy_params: *const CUDA_MEMCPY3D,
-    ctx: CUcontext,
-) -> Answer {
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe {
-        let action = |state: &mut State| copy_action(state, call, copy_params, ctx);
-        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
-    }
-}
-
-pub(super) unsafe fn cuGraphMemcpyNodeGetParams(
-    call: &Call<'_>,
-    node: CUgraphNode,
-    node_params: *mut CUDA_MEMCPY3D,
-) -> Answer {
-    match &call.lock().node(node)?.action {
-        // SAFETY: the caller's pointer, by the driver's contract.
-        Action::Copy(copy) => unsafe { put(node_params, copy.params.0) },
-        _ => Err(INVALID_VALUE),
-    }
-}
-
-pub(super) unsafe fn cuGraphMemcpyNodeSetParams(
-    call: &Call<'_>,
-    node: CUgraphNode,
-    node_params: *const CUDA_MEMCPY3D,
-) -> Answer {
-    let mut state = call.lock();
-    let Action::Copy(copy) = &state.node(node)?.action else { return Err(INVALID_VALUE) };
-    // SAFETY: the caller's parameters, by the driver's contract.
-    let action = unsafe { copy_action(&state, call, node_params, copy.context)? };
-    change(&mut state, node, action)
-}
-
-pub(super) unsafe fn cuGraphAddMemsetNode(
-    call: &Call<'_>,
-    p_node: *mut CUgraphNode,
-    graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    num_dependencies: usize,
-    memset_params: *const CUDA_MEMSET_NODE_PARAMS,
-    ctx: CUcontext,
-) -> Answer {
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe {
-        let action = |state: &mut State| fill_action(state, call, memset_params, ctx);
-        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
-    }
-}
-
-pub(super) unsafe fn cuGraphMemsetNodeGetParams(
-    call: &Call<'_>,
-    node: CUgraphNode,
-    node_params: *mut CUDA_MEMSET_NODE_PARAMS,
-) -> Answer {
-    match &call.lock().node(node)?.action {
-        // SAFETY: the caller's pointer, by the driver's contract.
-        Action::Fill(fill) => unsafe { put(node_params, fill.params) },
-        _ => Err(INVALID_VALUE),
-    }
-}
-
-pub(super) unsafe fn cuGraphMemsetNodeSetParams(
-    call: &Call<'_>,
-    node: CUgraphNode,
-    node_params: *const CUDA_MEMSET_NODE_PARAMS,
-) -> Answer {
-    let mut state = call.lock();
-    let Action::Fill(fill) = &state.node(node)?.action else { return Err(INVALID_VALUE) };
-    // SAFETY: the caller's parameters, by the driver's contract.
-    let action = unsafe { fill_action(&state, call, node_params, fill.context)? };
-    change(&mut state, node, action)
-}
-
 pub(super) unsafe fn cuGraphAddHostNode(
     call: &Call<'_>,
     p_node: *mut CUgraphNode,
@@ -482,78 +373,4 @@ pub(super) unsafe fn cuGraphAddEmptyNode(
 ) -> Answer {
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe { add_and_answer(call, p_node, graph, (dependencies, num_dependencies), |_| Ok(Action::Empty)) }
-}
-
-pub(super) unsafe fn cuGraphAddEventRecordNode(
-    call: &Call<'_>,
-    p_node: *mut CUgraphNode,
-    graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    num_dependencies: usize,
-    event: CUevent,
-) -> Answer {
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe {
-        let action = |state: &mut State| state.event(event).map(|_| Action::Record(event));
-        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
-    }
-}
-
-/// Answers the event of a node of one kind.
-///
-/// # Safety
-/// `event_out` is null or may be written.
-unsafe fn event_of(call: &Call<'_>, node: CUgraphNode, kind: CUgraphNodeType, event_out: *mut CUevent) -> Answer {
-    match &call.lock().node(node)?.action {
-        action @ (Action::Record(event) | Action::Wait(event)) if action.kind() == kind => {
-            // SAFETY: by this function's contract.
-            unsafe { put(event_out, *event) }
-        }
-        _ => Err(INVALID_VALUE),
-    }
-}
-
-pub(super) unsafe fn cuGraphEventRecordNodeGetEvent(
-    call: &Call<'_>,
-    node: CUgraphNode,
-    event_out: *mut CUevent,
-) -> Answer {
-    // SAFETY: the same contract.
-    unsafe { event_of(call, node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event_out) }
-}
-
-pub(super) unsafe fn cuGraphEventRecordNodeSetEvent(call: &Call<'_>, node: CUgraphNode, event: CUevent) -> Answer {
-    let mut state = call.lock();
-    state.event(event)?;
-    change(&mut state, node, Action::Record(event))
-}
-
-pub(super) unsafe fn cuGraphAddEventWaitNode(
-    call: &Call<'_>,
-    p_node: *mut CUgraphNode,
-    graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    num_dependencies: usize,
-    event: CUevent,
-) -> Answer {
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe {
-        let action = |state: &mut State| state.event(event).map(|_| Action::Wait(event));
-        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
-    }
-}
-
-pub(super) unsafe fn cuGraphEventWaitNodeGetEvent(
-    call: &Call<'_>,
-    node: CUgraphNode,
-    event_out: *mut CUevent,
-) -> Answer {
-    // SAFETY: the same contract.
-    unsafe { event_of(call, node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event_out) }
-}
-
-pub(super) unsafe fn cuGraphEventWaitNodeSetEvent(call: &Call<'_>, node: CUgraphNode, event: CUevent) -> Answer {
-    let mut state = call.lock();
-    state.event(event)?;
-    change(&mut state, node, Action::Wait(event))
 }

@@ -1,0 +1,124 @@
+//! Nodes that copy, and nodes that fill.
+
+use super::super::*;
+use super::{INVALID_VALUE, add_and_answer, change, context_of};
+use crate::exports::transfer::transfer_of;
+use crate::graph::{Action, CopyNode, FillNode, Given};
+use crate::state::State;
+
+/// What a memcpy node of these parameters does.
+///
+/// # Safety
+/// `params` is null or may be read.
+pub(in crate::exports) unsafe fn copy_action(
+    state: &State,
+    call: &Call<'_>,
+    params: *const CUDA_MEMCPY3D,
+    ctx: CUcontext,
+) -> Result<Action, CUresult> {
+    present(params)?;
+    // SAFETY: by this function's contract; nothing is said of its alignment.
+    let params = unsafe { params.read_unaligned() };
+    let transfer = transfer_of(&params)?;
+    let context = context_of(state, call, ctx)?;
+    state.check_copy(&transfer)?;
+    Ok(Action::Copy(Box::new(CopyNode { params: Given(params), transfer, context })))
+}
+
+/// What a memset node of these parameters does.
+///
+/// # Safety
+/// `params` is null or may be read.
+pub(in crate::exports) unsafe fn fill_action(
+    state: &State,
+    call: &Call<'_>,
+    params: *const CUDA_MEMSET_NODE_PARAMS,
+    ctx: CUcontext,
+) -> Result<Action, CUresult> {
+    present(params)?;
+    // SAFETY: by this function's contract; nothing is said of its alignment.
+    let params = unsafe { params.read_unaligned() };
+    let node = FillNode { params, context: context_of(state, call, ctx)? };
+    state.check_fill(&node)?;
+    Ok(Action::Fill(node))
+}
+
+pub(in crate::exports) unsafe fn cuGraphAddMemcpyNode(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+    copy_params: *const CUDA_MEMCPY3D,
+    ctx: CUcontext,
+) -> Answer {
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe {
+        let action = |state: &mut State| copy_action(state, call, copy_params, ctx);
+        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
+    }
+}
+
+pub(in crate::exports) unsafe fn cuGraphMemcpyNodeGetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params: *mut CUDA_MEMCPY3D,
+) -> Answer {
+    match &call.lock().node(node)?.action {
+        // SAFETY: the caller's pointer, by the driver's contract.
+        Action::Copy(copy) => unsafe { put(node_params, copy.params.0) },
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+pub(in crate::exports) unsafe fn cuGraphMemcpyNodeSetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params: *const CUDA_MEMCPY3D,
+) -> Answer {
+    let mut state = call.lock();
+    let Action::Copy(copy) = &state.node(node)?.action else { return Err(INVALID_VALUE) };
+    // SAFETY: the caller's parameters, by the driver's contract.
+    let action = unsafe { copy_action(&state, call, node_params, copy.context)? };
+    change(&mut state, node, action)
+}
+
+pub(in crate::exports) unsafe fn cuGraphAddMemsetNode(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+    memset_params: *const CUDA_MEMSET_NODE_PARAMS,
+    ctx: CUcontext,
+) -> Answer {
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe {
+        let action = |state: &mut State| fill_action(state, call, memset_params, ctx);
+        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
+    }
+}
+
+pub(in crate::exports) unsafe fn cuGraphMemsetNodeGetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params: *mut CUDA_MEMSET_NODE_PARAMS,
+) -> Answer {
+    match &call.lock().node(node)?.action {
+        // SAFETY: the caller's pointer, by the driver's contract.
+        Action::Fill(fill) => unsafe { put(node_params, fill.params) },
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+pub(in crate::exports) unsafe fn cuGraphMemsetNodeSetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params: *const CUDA_MEMSET_NODE_PARAMS,
+) -> Answer {
+    let mut state = call.lock();
+    let Action::Fill(fill) = &state.node(node)?.action else { return Err(INVALID_VALUE) };
+    // SAFETY: the caller's parameters, by the driver's contract.
+    let action = unsafe { fill_action(&state, call, node_params, fill.context)? };
+    change(&mut state, node, action)
+}
