@@ -248,6 +248,8 @@ def test_a_protocol_that_there_is_none_of(memory):
         cuarray.from_cuda_array_interface({}, protocol="c")
     with pytest.raises(BufferError, match="no way back"):
         cuarray.borrow(Both(memory), cuarray.stream(), protocol="dlpack").__enter__()
+    with pytest.raises(BufferError, match=r"dlpack_tensors\.Producer offers DLPack alone, which has no way back"):
+        cuarray.borrow(Tensor(memory), cuarray.stream()).__enter__()
 
 
 def test_a_tensor_is_taken_where_there_is_nothing_else(memory):

@@ -181,6 +181,11 @@ pub(super) fn offered_in_c<'py>(object: &Bound<'py, PyAny>) -> Result<Option<Bou
     if may_be_read && dlpack::consume::is_reachable(object)? { tensor(object).map(Some) } else { Ok(None) }
 }
 
+/// Whether an object has no dictionary, but a tensor that devices reach.
+pub(super) fn is_only_a_tensor(object: &Bound<'_, PyAny>) -> Result<bool> {
+    Ok(!has_dictionary(object) && dlpack::consume::is_reachable(object)?)
+}
+
 /// Whether an object has a dictionary, or a reason for not giving it, which another protocol must not go round.
 fn has_dictionary(object: &Bound<'_, PyAny>) -> bool {
     !matches!(object.getattr_opt(intern!(object.py(), "__cuda_array_interface__")), Ok(None))

@@ -5,7 +5,7 @@
 //! that a borrow which nobody ends, ends when the last of those arrays goes.
 
 use super::{
-    as_cuda_array::again,
+    as_cuda_array::{self, again},
     bounds,
     c_interface::consume::{self, Imported},
     config,
@@ -211,16 +211,19 @@ impl PyBorrow {
         }
         let protocol = options.protocol();
         if protocol == Protocol::DLPack {
-            return Err(Error::unsupported(
-                "protocol is 'dlpack', which has no way back: nothing could be ordered after the borrower's work; take the tensor with \
-                 from_dlpack, and order what its library does next",
-            ));
+            return Err(no_way_back("protocol is 'dlpack'"));
         }
         let is_c = protocol == Protocol::C || protocol == Protocol::Any && consume::is_offered(object);
         if is_c && let Some(Imported { array, event }) = consume::import(object, false, &mut options)? {
             return Ok((array, given.or(event)));
         }
-        let dict = import::attribute(object)?;
+        let dict = match import::attribute(object) {
+            Ok(dict) => dict,
+            Err(_) if protocol == Protocol::Any && as_cuda_array::is_only_a_tensor(object)? => {
+                return Err(no_way_back(&format!("a {} offers DLPack alone", import::type_name(object))));
+            }
+            Err(error) => return Err(error),
+        };
         let array = adopt(&dict, Some(object.clone().unbind()), false, options)?;
         import::refuse_lazy(object, array.get().interface())?;
         let named = event::entry(&dict, array.get().interface())?;
@@ -267,6 +270,13 @@ impl PyBorrow {
         let interface = interface.with_read_only(readonly);
         Ok(PyDeviceArray::lent(interface, array.owner(py)?, self.stream.clone_ref(py), loan.clone()))
     }
+}
+
+fn no_way_back(why: &str) -> Error {
+    Error::unsupported(format!(
+        "{why}, which has no way back: nothing could be ordered after the borrower's work; take the tensor with from_dlpack, \
+         and order what its library does next"
+    ))
 }
 
 /// An array of ours as the options want it; it shares what is pending.
