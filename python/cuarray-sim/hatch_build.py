@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -31,7 +32,7 @@ class SimulatedDriver(BuildHookInterface):
         library = build_library(Path(self.root).resolve().parents[1])
         build_data["force_include"][str(library)] = "cuarray_sim/libcuda.so.1"
         build_data["pure_python"] = False
-        build_data["tag"] = "py3-none-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        build_data["tag"] = f"py3-none-{platform_tag(library, sysconfig.get_platform())}"
 
 
 def build_library(workspace: Path) -> Path:
@@ -49,6 +50,19 @@ def build_library(workspace: Path) -> Path:
             if name.endswith("libcuarray_sim.so"):
                 return Path(name)
     raise RuntimeError(f"cargo reported no shared library for the crate {CRATE}")
+
+
+def platform_tag(library: Path, platform: str) -> str:
+    """The tag of machines on which the library runs: ``manylinux_2_34_x86_64`` where it asks for glibc 2.34.
+
+    The registry takes no plain ``linux_x86_64``, and with it an installer would put the wheel beside a glibc that is too old. That the
+    library needs nothing else than manylinux has (libc, libm, libgcc_s, the loader) is Rust's doing; ``auditwheel show`` tells.
+    """
+    # The versions that an ELF file needs are strings in it.
+    versions = [int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", library.read_bytes())]
+    if versions and platform.startswith("linux-"):
+        platform = f"manylinux_2_{max(versions)}_{platform.removeprefix('linux-')}"
+    return platform.replace("-", "_").replace(".", "_")
 
 
 def find_cargo() -> str:

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 DOCUMENTS = sorted(
     path.relative_to(ROOT)
-    for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "fuzz/*.md", "python/*/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "fuzz/*.md", "crates/*/*.md", "python/*/*.md")
     for path in ROOT.glob(pattern)
     if not {"target", ".venv", "node_modules"} & set(path.relative_to(ROOT).parts)
 )

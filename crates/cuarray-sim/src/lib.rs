@@ -19,11 +19,12 @@
 //! ```
 //!
 //! What it is for is to be *late*: enqueued work waits until something forces it ([`Schedule::Lazy`]), so a program that
-//! forgets a synchronization is wrong on every run instead of on some. What it does not have (kernels, arrays) it
-//! refuses with the driver's own codes; nothing pretends to have worked.
+//! forgets a synchronization is wrong on every run instead of on some. What it does not have (textures, virtual memory management)
+//! it refuses with the driver's own codes; nothing pretends to have worked.
 //!
 //! From top to bottom: `exports` are the C functions, each a shield (panics, faults, trace, counts) around a plain function
-//! over the `state`; `schedule` decides when pending work runs; `copy` runs it; `memory` and `arena` know where bytes lie.
+//! over the `state`; `schedule` decides when pending work runs; `copy` and `ptx` run it; `memory` and `arena` know where bytes lie;
+//! `check` computes what is ordered with what, and `report` tells what is not.
 
 mod allocator;
 mod arena;
@@ -211,3 +212,8 @@ impl Drop for Entered {
         });
     }
 }
+
+/// The README's example is a test too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -136,6 +136,8 @@
 //! - The public items name no other crate's types, but PyO3's and `half`'s behind the features `python` and `half`.
 //! - Rust 1.88 or later; a later release may need a later one, which is then a change of the minor version.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod axes;
 pub mod c_interface;
 mod contiguity;
@@ -197,5 +199,5 @@ pub mod __private {
 
 /// The README's examples are tests too.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,0 +1,103 @@
+"""What goes to the registries: each crate's package stands by itself, and the wheels say where they run."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CRATES = ("cuarray", "cuarray-abi", "cuarray-sim")
+
+needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="there is no cargo here")
+
+
+def cargo(*arguments: str) -> str:
+    done = subprocess.run(["cargo", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@needs_cargo
+@pytest.mark.parametrize("crate", CRATES)
+def test_a_crate_is_packed_with_its_licences_and_its_readme(crate: str) -> None:
+    files = set(cargo("package", "--list", "--allow-dirty", "--offline", "-p", crate).split())
+    assert {"Cargo.toml", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "src/lib.rs"} <= files
+    top = {Path(file).parts[0] for file in files}
+    assert top <= {
+        *("Cargo.toml", "Cargo.toml.orig", "Cargo.lock", ".cargo_vcs_info.json", "build.rs"),
+        *("README.md", "LICENSE-MIT", "LICENSE-APACHE", "src", "tests", "examples"),
+    }
+
+
+@needs_cargo
+@pytest.mark.parametrize("crate", CRATES)
+def test_what_a_crate_includes_is_in_its_package(crate: str) -> None:
+    files = set(cargo("package", "--list", "--allow-dirty", "--offline", "-p", crate).split())
+    folder = ROOT / "crates" / crate
+    for source in folder.glob("src/**/*.rs"):
+        for included in re.findall(r'include(?:_str|_bytes)?!\("([^"]+)"\)', source.read_text(encoding="utf-8")):
+            path = (source.parent / included).resolve()
+            # An example in a comment names a file of its reader's.
+            if path.exists():
+                assert str(path.relative_to(folder)) in files
+
+
+@needs_cargo
+def test_the_registry_is_told_what_each_crate_is() -> None:
+    packages = json.loads(cargo("metadata", "--format-version", "1", "--no-deps", "--locked", "--offline"))["packages"]
+    described: dict[str, Any] = {package["name"]: package for package in packages if package["publish"] is None}
+    assert described.keys() == set(CRATES)
+    for package in described.values():
+        for key in ("description", "license", "repository", "readme", "rust_version"):
+            assert package[key], f"{package['name']} has no {key}"
+        assert 1 <= len(package["keywords"]) <= 5
+        assert package["categories"]
+        # As the registry has it.
+        assert all(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_+-]{0,19}", keyword) for keyword in package["keywords"])
+
+
+def test_both_readmes_show_the_same_first_steps() -> None:
+    blocks = [
+        re.findall(r"```rust\n.*?```", (ROOT / readme).read_text(encoding="utf-8"), re.DOTALL)
+        for readme in ("README.md", "crates/cuarray/README.md")
+    ]
+    assert blocks[0] == blocks[1]
+    assert len(blocks[0]) == 1
+
+
+@pytest.fixture
+def hook() -> ModuleType:
+    """The build hook of the wheel `cuarray-sim`."""
+    pytest.importorskip("hatchling")
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "python" / "cuarray-sim" / "hatch_build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_wheel_is_for_the_c_library_that_its_driver_needs(hook: ModuleType, tmp_path: Path) -> None:
+    library = tmp_path / "libcuda.so.1"
+    library.write_bytes(b"\x7fELF\0GLIBC_2.2.5\0GLIBC_2.34\0GLIBC_2.9\0")
+    assert hook.platform_tag(library, "linux-x86_64") == "manylinux_2_34_x86_64"
+    assert hook.platform_tag(library, "linux-aarch64") == "manylinux_2_34_aarch64"
+    library.write_bytes(b"\x7fELF\0none of it\0")
+    assert hook.platform_tag(library, "linux-x86_64") == "linux_x86_64"
+
+
+def test_the_driver_that_is_here_needs_no_newer_c_library_than_this_one(hook: ModuleType) -> None:
+    cuarray_sim = pytest.importorskip("cuarray_sim")
+    tag = hook.platform_tag(cuarray_sim.library_path(), "linux-x86_64")
+    needed = re.fullmatch(r"manylinux_2_(\d+)_x86_64", tag)
+    assert needed, tag
+    assert int(needed[1]) <= int(platform.libc_ver()[1].split(".")[1])
