@@ -56,6 +56,13 @@ def test_links_lead_somewhere(document: Path) -> None:
             assert anchor in anchors(path), f"{document} has a link to {link}, and there is no such heading"
 
 
+@pytest.mark.parametrize("document", [*DOCUMENTS, *sorted(ROOT.glob("python/*/pyproject.toml"))], ids=str)
+def test_links_from_the_registries_pages_lead_somewhere(document: Path) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    for target in re.findall(r"https://github\.com/cuarray/cuarray/blob/main/([\w./-]+)", text):
+        assert (ROOT / target).is_file(), f"{document} has a link to {target}"
+
+
 def test_the_page_on_the_python_package_has_all_names() -> None:
     page = (DOCS / "python.md").read_text(encoding="utf-8")
     missing = [name for name in cuarray.__all__ if name[0].islower() and not re.search(rf"\b{name}\b", page)]

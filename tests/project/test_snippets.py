@@ -79,7 +79,7 @@ def names(document: str) -> dict[str, Any]:
         "x": beyond,
         "tensor": pairs if document == "docs/types.md" else Tensor(array),
         "numba": SimpleNamespace(cuda=cuarray),
-        "other_library": cuarray,
+        "other_library": SimpleNamespace(from_dlpack=cuarray.from_dlpack, asarray=cuarray.as_cuda_array),
         "s": cuarray.stream(),
         "kernel": Kernel(),
         "blocks": 1,
