@@ -1,17 +1,15 @@
 //! Integer arithmetic.
 //!
-//! PTX manual: [integer arithmetic](https://docs.nvidia.com/cuda/parallel-thread-execution/#integer-arithmetic-instructions), and
-//! [with carry](https://docs.nvidia.com/cuda/parallel-thread-execution/#extended-precision-integer-arithmetic-instructions). A division
-//! by zero, which the manual leaves open, answers all ones, as GPUs do.
+//! PTX manual: [integer arithmetic](https://docs.nvidia.com/cuda/parallel-thread-execution/#integer-arithmetic-instructions), of which
+//! the operations on bits are in [`bits`]. A division by zero, which the manual leaves open, answers all ones, as GPUs do.
 
 use super::super::ast::Instruction;
 use super::super::execute::lanes::{map_coded, map1, map2, map3};
-use super::super::execute::{Flow, Machine};
-use super::super::program::{Exec, Instruction as Code};
+use super::super::program::Exec;
 use super::super::types::Type;
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
 use super::operand::Modifiers;
+use super::{Error, bits};
 
 /// The same operation on the types of several widths.
 macro_rules! by_type {
@@ -38,7 +36,7 @@ impl<'a> Builder<'_, 'a> {
         let relu = words.take("relu");
         let ty = words.ty();
         let ty = self.needed(instruction, ty)?;
-        use Type::{B32, B64, S16, S32, S64, U16, U32, U64};
+        use Type::{S16, S32, S64, U16, U32, U64};
         if matches!(ty, Type::U16x2 | Type::S16x2) {
             if saturates || half.is_some() || wide {
                 return self.refuse(instruction);
@@ -212,72 +210,11 @@ impl<'a> Builder<'_, 'a> {
                     }
                 }
             }
-            "popc" => {
-                target_type = U32;
-                match ty {
-                    B32 => Some(map1(|a: u32| a.count_ones())),
-                    B64 => Some(map1(|a: u64| a.count_ones())),
-                    _ => None,
-                }
-            }
-            "clz" => {
-                target_type = U32;
-                match ty {
-                    B32 => Some(map1(|a: u32| a.leading_zeros())),
-                    B64 => Some(map1(|a: u64| a.leading_zeros())),
-                    _ => None,
-                }
-            }
-            "bfind" => {
-                target_type = U32;
-                match (ty, amount) {
-                    (U32, false) => Some(map1(|a: u32| find32(a, false))),
-                    (U32, true) => Some(map1(|a: u32| find32(a, true))),
-                    (S32, false) => Some(map1(|a: i32| find32((a ^ (a >> 31)) as u32, false))),
-                    (S32, true) => Some(map1(|a: i32| find32((a ^ (a >> 31)) as u32, true))),
-                    (U64, false) => Some(map1(|a: u64| find64(a, false))),
-                    (U64, true) => Some(map1(|a: u64| find64(a, true))),
-                    (S64, false) => Some(map1(|a: i64| find64((a ^ (a >> 63)) as u64, false))),
-                    (S64, true) => Some(map1(|a: i64| find64((a ^ (a >> 63)) as u64, true))),
-                    _ => None,
-                }
-            }
-            "fns" => {
-                types = vec![B32, B32, S32];
-                target_type = B32;
-                (ty == B32).then(|| map3(nth_set))
-            }
-            "brev" => by_type!(ty, { B32 => u32, B64 => u64 }, map1, |a| a.reverse_bits()),
-            "bfe" => {
-                types = vec![ty, U32, U32];
-                match ty {
-                    U32 => Some(map3(|a: u32, b: u32, c: u32| extract(u64::from(a), b, c, 32, false) as u32)),
-                    S32 => Some(map3(|a: u32, b: u32, c: u32| extract(u64::from(a), b, c, 32, true) as u32)),
-                    U64 => Some(map3(|a: u64, b: u32, c: u32| extract(a, b, c, 64, false))),
-                    S64 => Some(map3(|a: u64, b: u32, c: u32| extract(a, b, c, 64, true))),
-                    _ => None,
-                }
-            }
             "bfi" => return self.insert(instruction, ty),
-            "bmsk" => {
-                types = vec![B32; 2];
-                match (ty, wraps) {
-                    (B32, Some(0)) => Some(map2(|a: u32, b: u32| mask(u64::from(a), u64::from(b)))),
-                    (B32, Some(1)) => Some(map2(|a: u32, b: u32| mask(u64::from(a & 31), u64::from(b & 31)))),
-                    _ => None,
-                }
-            }
-            "szext" => {
-                types = vec![ty, U32];
-                match (ty, wraps) {
-                    (U32, Some(0)) => Some(map2(|a: u32, b: u32| if b >= 32 { a } else { a & ((1 << b) - 1) })),
-                    (U32, Some(1)) => Some(map2(|a: u32, b: u32| a & ((1 << (b & 31)) - 1))),
-                    (S32, Some(0)) => Some(map2(|a: i32, b: u32| sign_extend(a, b))),
-                    (S32, Some(1)) => Some(map2(|a: i32, b: u32| sign_extend(a, b & 31))),
-                    _ => None,
-                }
-            }
-            _ => None,
+            _ => bits::operation(opcode, ty, amount, wraps).map(|operation| {
+                (target_type, types) = (operation.target, operation.sources);
+                operation.exec
+            }),
         };
         let Some(exec) = exec else { return self.refuse(instruction) };
         self.plain(instruction, exec, target_type, &types, 0)
@@ -323,28 +260,6 @@ impl<'a> Builder<'_, 'a> {
         Ok(())
     }
 
-    /// `bfi`: four sources, of which the last two become one.
-    fn insert(&mut self, instruction: &'a Instruction<'a>, ty: Type) -> Result<(), Error> {
-        self.count(instruction, &[5])?;
-        let operands = &instruction.operands;
-        let (a, b) = (self.source(&operands[1], ty)?, self.source(&operands[2], ty)?);
-        let (start, length) = (self.source(&operands[3], Type::U32)?, self.source(&operands[4], Type::U32)?);
-        let packed = Operand::Register(self.register(Type::U32.width()));
-        self.emit_always(
-            map2(|start: u32, length: u32| start & 255 | (length & 255) << 8),
-            packed,
-            [start, length, Operand::Nothing],
-        );
-        let d = self.target(&operands[0], ty)?;
-        let exec = match ty {
-            Type::B32 => map3(|a: u32, b: u32, c: u32| put_bits(u64::from(a), u64::from(b), c, 32) as u32),
-            Type::B64 => map3(|a: u64, b: u64, c: u32| put_bits(a, b, c, 64)),
-            _ => return self.refuse(instruction),
-        };
-        self.emit(exec, d, [a, b, packed]);
-        Ok(())
-    }
-
     /// `dp4a.atype.btype` and `dp2a`: `ty` is the first type.
     fn dot_product(
         &mut self,
@@ -384,80 +299,7 @@ impl<'a> Builder<'_, 'a> {
         let signed = if code & 3 == 0 { Type::U32 } else { Type::S32 };
         self.plain(instruction, exec, signed, &[Type::B32, Type::B32, signed], code)
     }
-
-    /// Arithmetic with the carry flag.
-    pub(super) fn carried(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
-        let sets = words.take("cc");
-        let half = words.one_of(&["lo", "hi"]);
-        let ty = words.ty();
-        let ty = self.needed(instruction, ty)?;
-        let opcode = instruction.opcode;
-        let (takes, subtracts) = (opcode.ends_with('c'), opcode.starts_with("sub"));
-        let product = opcode.starts_with("mad");
-        self.count(instruction, &[if product { 4 } else { 3 }])?;
-        let operands = &instruction.operands;
-        let mut a = self.source(&operands[1], ty)?;
-        let mut b = self.source(&operands[2], ty)?;
-        if product {
-            let exec = if half == Some(1) { high_product(ty) } else { low_product(ty) };
-            let exec = self.needed(instruction, exec)?;
-            let register = Operand::Register(self.register(ty.width()));
-            self.emit_always(exec, register, [a, b, Operand::Nothing]);
-            a = register;
-            b = self.source(&operands[3], ty)?;
-        }
-        let d = self.target(&operands[0], ty)?;
-        let exec: Exec = match (ty, subtracts) {
-            (Type::U32 | Type::S32 | Type::B32, false) => carry32::<false>,
-            (Type::U32 | Type::S32 | Type::B32, true) => carry32::<true>,
-            (Type::U64 | Type::S64 | Type::B64, false) => carry64::<false>,
-            (Type::U64 | Type::S64 | Type::B64, true) => carry64::<true>,
-            _ => return self.refuse(instruction),
-        };
-        let carry = Operand::Register(self.carry());
-        // Which carries there are: into the sum, and out of it.
-        let spare = Operand::Register(self.register(Type::Pred.width()));
-        let out = if sets { carry } else { spare };
-        let draft =
-            Draft { d, a, b, c: carry, extra: vec![out], written: 1, imm: i64::from(takes), ..self.draft(exec) };
-        self.push(draft);
-        Ok(())
-    }
 }
-
-macro_rules! carry {
-    ($name:ident, $ty:ty) => {
-        /// `d = a ± b ± carry`, where `c` is the carry flag if `imm` is 1; the further operand takes the flag that comes out.
-        unsafe fn $name<const SUBTRACTS: bool>(machine: &mut Machine<'_>, instruction: &Code) -> Flow {
-            // SAFETY: the operands are registers or constants of these types: the resolver has checked their widths.
-            unsafe {
-                let a = machine.slots::<[$ty; 32]>(instruction.a).read();
-                let b = machine.slots::<[$ty; 32]>(instruction.b).read();
-                let flag = if instruction.imm == 1 { machine.predicate(instruction.c) } else { 0 };
-                let (d, mut out) = (machine.slots::<$ty>(instruction.d), 0_u32);
-                for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
-                    let carry = (flag >> lane & 1) as $ty;
-                    let (result, over) = if SUBTRACTS {
-                        let (first, one) = a[lane].overflowing_sub(b[lane]);
-                        let (second, two) = first.overflowing_sub(carry);
-                        (second, one || two)
-                    } else {
-                        let (first, one) = a[lane].overflowing_add(b[lane]);
-                        let (second, two) = first.overflowing_add(carry);
-                        (second, one || two)
-                    };
-                    d.add(lane).write(result);
-                    out |= u32::from(over) << lane;
-                }
-                let target = machine.extra(instruction, 0);
-                machine.set_predicate(target, out);
-            }
-            Flow::Next
-        }
-    };
-}
-carry!(carry32, u32);
-carry!(carry64, u64);
 
 fn in_pairs(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
     u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
@@ -482,7 +324,7 @@ fn wide_product(ty: Type) -> Option<Exec> {
     }
 }
 
-fn high_product(ty: Type) -> Option<Exec> {
+pub(super) fn high_product(ty: Type) -> Option<Exec> {
     match ty {
         Type::U16 => Some(map2(|a: u16, b: u16| ((u32::from(a) * u32::from(b)) >> 16) as u16)),
         Type::S16 => Some(map2(|a: i16, b: i16| ((i32::from(a) * i32::from(b)) >> 16) as i16)),
@@ -494,7 +336,7 @@ fn high_product(ty: Type) -> Option<Exec> {
     }
 }
 
-fn low_product(ty: Type) -> Option<Exec> {
+pub(super) fn low_product(ty: Type) -> Option<Exec> {
     use Type::{S16, S32, S64, U16, U32, U64};
     by_type!(ty, { U16 | S16 => u16, U32 | S32 => u32, U64 | S64 => u64 }, map2, |a, b| a.wrapping_mul(b))
 }
@@ -505,84 +347,4 @@ fn product24(a: u32, b: u32) -> u64 {
 
 fn signed_product24(a: i32, b: i32) -> i64 {
     i64::from(a << 8 >> 8) * i64::from(b << 8 >> 8)
-}
-
-/// The place of the highest bit, or how far it is from the top; all ones without one.
-fn find32(a: u32, amount: bool) -> u32 {
-    match a {
-        0 => u32::MAX,
-        _ if amount => a.leading_zeros(),
-        _ => 31 - a.leading_zeros(),
-    }
-}
-
-fn find64(a: u64, amount: bool) -> u32 {
-    match a {
-        0 => u32::MAX,
-        _ if amount => a.leading_zeros(),
-        _ => 63 - a.leading_zeros(),
-    }
-}
-
-/// `fns`: the n-th set bit from a place on, upwards or downwards.
-fn nth_set(mask: u32, base: u32, offset: i32) -> u32 {
-    let base = base & 31;
-    if offset == 0 {
-        return if mask >> base & 1 == 1 { base } else { u32::MAX };
-    }
-    let mut left = offset.unsigned_abs();
-    let places: Vec<u32> = if offset > 0 { (base..32).collect() } else { (0..=base).rev().collect() };
-    for place in places {
-        if mask >> place & 1 == 1 {
-            left -= 1;
-            if left == 0 {
-                return place;
-            }
-        }
-    }
-    u32::MAX
-}
-
-/// `bfe`: a field, extended by its sign if it has one.
-fn extract(a: u64, start: u32, length: u32, bits: u32, signed: bool) -> u64 {
-    let (start, length) = (start & 255, length & 255);
-    if length == 0 {
-        return 0;
-    }
-    let top = (start + length - 1).min(bits - 1);
-    let sign = signed && a >> top & 1 == 1;
-    let field = if start >= bits { 0 } else { a >> start };
-    let kept = length.min(bits.saturating_sub(start));
-    let ones = |count: u32| if count >= 64 { u64::MAX } else { (1 << count) - 1 };
-    let field = field & ones(kept);
-    if sign { field | !ones(kept) } else { field }
-}
-
-/// `bfi`: the low bits of `a` put into `b`; the field's start and length are packed.
-fn put_bits(a: u64, b: u64, packed: u32, bits: u32) -> u64 {
-    let (start, length) = (packed & 255, packed >> 8 & 255);
-    if start >= bits || length == 0 {
-        return b;
-    }
-    let ones = if length >= 64 { u64::MAX } else { (1 << length) - 1 };
-    let field = ones << start;
-    (b & !field) | ((a << start) & field)
-}
-
-/// `bmsk`: so many ones from a place on.
-fn mask(start: u64, length: u64) -> u32 {
-    if start >= 32 {
-        return 0;
-    }
-    let ones = if length >= 32 { u64::from(u32::MAX) } else { (1 << length) - 1 };
-    (ones << start) as u32
-}
-
-/// `szext.s32`: the low bits, extended by their sign.
-fn sign_extend(a: i32, bits: u32) -> i32 {
-    match bits {
-        0 => 0,
-        32.. => a,
-        _ => a << (32 - bits) >> (32 - bits),
-    }
 }

@@ -6,7 +6,9 @@
 //! `registers`, which give the code its final form.
 
 mod asynchronous;
+mod bits;
 mod builder;
+mod carry;
 mod collective;
 mod control;
 mod conversion;

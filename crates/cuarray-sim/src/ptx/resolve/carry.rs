@@ -1,0 +1,88 @@
+//! Integer arithmetic with the carry flag.
+//!
+//! PTX manual: [extended-precision integer
+//! arithmetic](https://docs.nvidia.com/cuda/parallel-thread-execution/#extended-precision-integer-arithmetic-instructions).
+
+use super::super::ast::Instruction;
+use super::super::execute::{Flow, Machine};
+use super::super::program::{Exec, Instruction as Code};
+use super::super::types::Type;
+use super::Error;
+use super::builder::{Builder, Draft, Operand};
+use super::integer::{high_product, low_product};
+use super::operand::Modifiers;
+
+impl<'a> Builder<'_, 'a> {
+    /// Arithmetic with the carry flag.
+    pub(super) fn carried(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
+        let sets = words.take("cc");
+        let half = words.one_of(&["lo", "hi"]);
+        let ty = words.ty();
+        let ty = self.needed(instruction, ty)?;
+        let opcode = instruction.opcode;
+        let (takes, subtracts) = (opcode.ends_with('c'), opcode.starts_with("sub"));
+        let product = opcode.starts_with("mad");
+        self.count(instruction, &[if product { 4 } else { 3 }])?;
+        let operands = &instruction.operands;
+        let mut a = self.source(&operands[1], ty)?;
+        let mut b = self.source(&operands[2], ty)?;
+        if product {
+            let exec = if half == Some(1) { high_product(ty) } else { low_product(ty) };
+            let exec = self.needed(instruction, exec)?;
+            let register = Operand::Register(self.register(ty.width()));
+            self.emit_always(exec, register, [a, b, Operand::Nothing]);
+            a = register;
+            b = self.source(&operands[3], ty)?;
+        }
+        let d = self.target(&operands[0], ty)?;
+        let exec: Exec = match (ty, subtracts) {
+            (Type::U32 | Type::S32 | Type::B32, false) => carry32::<false>,
+            (Type::U32 | Type::S32 | Type::B32, true) => carry32::<true>,
+            (Type::U64 | Type::S64 | Type::B64, false) => carry64::<false>,
+            (Type::U64 | Type::S64 | Type::B64, true) => carry64::<true>,
+            _ => return self.refuse(instruction),
+        };
+        let carry = Operand::Register(self.carry());
+        // Which carries there are: into the sum, and out of it.
+        let spare = Operand::Register(self.register(Type::Pred.width()));
+        let out = if sets { carry } else { spare };
+        let draft =
+            Draft { d, a, b, c: carry, extra: vec![out], written: 1, imm: i64::from(takes), ..self.draft(exec) };
+        self.push(draft);
+        Ok(())
+    }
+}
+
+macro_rules! carry {
+    ($name:ident, $ty:ty) => {
+        /// `d = a ± b ± carry`, where `c` is the carry flag if `imm` is 1; the further operand takes the flag that comes out.
+        unsafe fn $name<const SUBTRACTS: bool>(machine: &mut Machine<'_>, instruction: &Code) -> Flow {
+            // SAFETY: the operands are registers or constants of these types: the resolver has checked their widths.
+            unsafe {
+                let a = machine.slots::<[$ty; 32]>(instruction.a).read();
+                let b = machine.slots::<[$ty; 32]>(instruction.b).read();
+                let flag = if instruction.imm == 1 { machine.predicate(instruction.c) } else { 0 };
+                let (d, mut out) = (machine.slots::<$ty>(instruction.d), 0_u32);
+                for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
+                    let carry = (flag >> lane & 1) as $ty;
+                    let (result, over) = if SUBTRACTS {
+                        let (first, one) = a[lane].overflowing_sub(b[lane]);
+                        let (second, two) = first.overflowing_sub(carry);
+                        (second, one || two)
+                    } else {
+                        let (first, one) = a[lane].overflowing_add(b[lane]);
+                        let (second, two) = first.overflowing_add(carry);
+                        (second, one || two)
+                    };
+                    d.add(lane).write(result);
+                    out |= u32::from(over) << lane;
+                }
+                let target = machine.extra(instruction, 0);
+                machine.set_predicate(target, out);
+            }
+            Flow::Next
+        }
+    };
+}
+carry!(carry32, u32);
+carry!(carry64, u64);
