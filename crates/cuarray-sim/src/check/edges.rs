@@ -4,7 +4,7 @@
 //! while findings are off. `docs/happens-before.md` says which call uses which, and why.
 
 use super::operation::boxes;
-use super::{Block, Caller, Checks, Clock, DYING, Doing, Entry, Kind, Lane, Operation, Party, Region, Ticket, Touched};
+use super::{Block, Checks, Clock, DYING, Doing, Entry, Kind, Lane, Operation, Party, Region, Ticket, Touched};
 use crate::copy::{Copy, Fill, Source};
 use crate::finding::{Deed, KernelPlace, LaneKind, Object, Range};
 use crate::memory;
@@ -123,19 +123,6 @@ impl State {
         self.checks.host_operation(caller, after, Doing::Touches(Vec::new()));
         self.checks.retire();
         self.host_access.learned();
-    }
-
-    /// A host function has returned. The driver does not see how the program learns that it has, but it may have; unless
-    /// threads are taken to be ordered by the driver's objects alone.
-    pub(crate) fn host_function_returned(&mut self, ticket: &Ticket, caller: Option<Caller>) {
-        if !self.checks.strict
-            && let Some(caller) = caller
-        {
-            let (host, retired) = self.checks.host(caller.thread);
-            host.learn(&ticket.clock, retired);
-            host.advance();
-            self.host_access.learned();
-        }
     }
 
     /// An operation that is being enqueued. Answers what whoever runs it has to hand back.

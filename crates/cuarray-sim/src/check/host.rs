@@ -59,13 +59,6 @@ impl State {
             let function = running.clock.clone();
             return self.host_function_accessed(fault.address, deed, &function, caller, &doing);
         }
-        // A function that has begun may already have told another thread what it comes after.
-        if !self.checks.strict {
-            let (host, retired) = self.checks.host(caller.thread);
-            for running in &self.running {
-                host.learn(&running.clock, retired);
-            }
-        }
         self.checks.host_operation(caller, Vec::new(), doing);
     }
 
@@ -90,7 +83,19 @@ impl State {
     }
 
     /// A host function is going to run: what it does not know is closed to it.
-    pub(crate) fn host_function_begins(&mut self, clock: &Clock) {
+    ///
+    /// The driver does not see how the program learns that it runs, but from now on any thread may: a function that sets a flag or
+    /// wakes an event loop has done so before it returns. So the host knows what comes before it, unless threads are taken to be
+    /// ordered by the driver's objects alone.
+    pub(crate) fn host_function_begins(&mut self, clock: &Clock, caller: Option<Caller>) {
+        self.take_host_accesses();
+        if !self.checks.strict
+            && let Some(caller) = caller
+        {
+            let (host, retired) = self.checks.host(caller.thread);
+            host.learn(clock, retired);
+            host.advance();
+        }
         // SAFETY: the call has no preconditions.
         let thread = unsafe { libc::gettid() };
         self.running.push(Running { thread, clock: clock.clone() });

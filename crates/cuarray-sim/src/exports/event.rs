@@ -112,6 +112,8 @@ pub(super) unsafe fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Answe
     Ok(())
 }
 
+/// Asks after both events first, as `cuEventQuery` does: a program may poll with this call alone, and knows that both are done
+/// when it is told the time.
 pub(super) unsafe fn cuEventElapsedTime(
     call: &Call<'_>,
     p_milliseconds: *mut f32,
@@ -120,15 +122,22 @@ pub(super) unsafe fn cuEventElapsedTime(
 ) -> Answer {
     present(p_milliseconds)?;
     let (mut state, _) = call.current()?;
-    let mut times = [0; 2];
-    for (event, time) in [h_start, h_end].into_iter().zip(&mut times) {
+    let (mut points, mut clocks) = (Vec::new(), Vec::new());
+    for event in [h_start, h_end] {
         state.forbid_captured(event)?;
         let event = state.event(event)?;
-        if !event.timed() || event.recorded.is_none() {
-            return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
-        }
-        *time = event.time.ok_or(CUresult::CUDA_ERROR_NOT_READY)?;
+        let recorded = event.recorded.filter(|_| event.timed()).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+        points.push(recorded);
+        clocks.extend(event.clock.clone());
     }
+    super::stream::query(call, state, points, clocks)?;
+    let state = call.lock();
+    let mut times = [0; 2];
+    for (event, time) in [h_start, h_end].into_iter().zip(&mut times) {
+        // Another thread may have recorded it again since.
+        *time = state.event(event)?.time.ok_or(CUresult::CUDA_ERROR_NOT_READY)?;
+    }
+    drop(state);
     // Signed: the events may have happened the other way round.
     let nanoseconds = times[1] as f64 - times[0] as f64;
     // SAFETY: the caller's pointer, by the driver's contract.

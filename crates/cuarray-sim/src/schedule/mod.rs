@@ -289,14 +289,13 @@ impl Driver {
         ticket: Option<Box<Ticket>>,
     ) -> Guard<'a> {
         if let Some(ticket) = &ticket {
-            state.host_function_begins(&ticket.clock);
+            state.host_function_begins(&ticket.clock, thread::caller());
         }
         drop(state);
         call_outside(function);
         let mut state = self.lock();
-        if let Some(ticket) = ticket {
+        if ticket.is_some() {
             state.host_function_ends();
-            state.host_function_returned(&ticket, thread::caller());
         }
         state.host_functions = state.host_functions.saturating_sub(1);
         if let Some(stream) = state.streams.get_mut(&handle) {

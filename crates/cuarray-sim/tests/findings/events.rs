@@ -2,6 +2,7 @@
 
 use super::*;
 use cuarray_sim::HostOrder;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A write in one stream, an edge, and a write in another.
 fn edge(program: &Program) {
@@ -185,13 +186,58 @@ fn a_host_function_is_in_its_streams_order() {
 }
 
 #[test]
-fn a_host_function_that_has_not_returned_orders_nothing() {
+fn a_host_function_that_has_not_begun_orders_nothing() {
     let program = Program::new();
     let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(64));
     program.fill(memory, 1, 64, one);
     ok!(program, cuLaunchHostFunc(one, Some(nothing), std::ptr::null_mut()));
     program.fill(memory, 2, 64, other);
     assert_eq!(kinds(&program), [Kind::DataRace]);
+}
+
+/// What a host function and the thread that it tells something say to each other.
+#[derive(Default)]
+struct Word {
+    begun: AtomicBool,
+    may_return: AtomicBool,
+}
+
+unsafe extern "C" fn tells_and_waits(word: *mut c_void) {
+    // SAFETY: the test passes a `Word` that outlives the function.
+    let word = unsafe { &*word.cast::<Word>() };
+    word.begun.store(true, Ordering::SeqCst);
+    while !word.may_return.load(Ordering::SeqCst) {
+        std::thread::yield_now();
+    }
+}
+
+/// A write in a stream, told of by a host function before it returns, and a write in another stream by who was told.
+fn told_by_a_host_function(host_order: HostOrder) -> Vec<Kind> {
+    let program = Program::with(Config { host_order, ..Config::default() });
+    let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(64));
+    let word = Word::default();
+    program.fill(memory, 1, 64, one);
+    ok!(program, cuLaunchHostFunc(one, Some(tells_and_waits), (&raw const word).cast_mut().cast()));
+    let (sim, context) = (program.sim.clone(), program.context);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let program = Program::over(&sim);
+            ok!(program, cuCtxSetCurrent(context));
+            ok!(program, cuStreamSynchronize(one));
+        });
+        while !word.begun.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        program.fill(memory, 2, 64, other);
+        word.may_return.store(true, Ordering::SeqCst);
+    });
+    kinds(&program)
+}
+
+#[test]
+fn a_host_function_may_tell_a_thread_before_it_returns() {
+    assert_eq!(told_by_a_host_function(HostOrder::Calls), []);
+    assert_eq!(told_by_a_host_function(HostOrder::Driver), [Kind::DataRace]);
 }
 
 /// A write by one thread and one by another, each in its own default stream, the first synchronized with.

@@ -15,6 +15,16 @@ pairs! {
         ok!(p, cuStreamWaitEvent(two, event, 0));
         p.fill(memory, 2, 64, two);
     }
+    only_the_time_before_the_work_is_asked_for: DataRace ["cuMemsetD8Async on stream 1", "cuMemsetD8Async on stream 2"], |p, right| {
+        let (one, two, memory) = (p.stream(0), p.stream(0), p.alloc(64));
+        let (start, end, mut milliseconds) = (p.event(), p.event(), 0.0);
+        ok!(p, cuEventRecord(start, one));
+        p.fill(memory, 1, 64, one);
+        ok!(p, cuEventRecord(end, one));
+        let asked = if right { end } else { start };
+        while call!(p, cuEventElapsedTime(&mut milliseconds, start, asked)) == CUresult::CUDA_ERROR_NOT_READY {}
+        p.fill(memory, 2, 64, two);
+    }
     waited_for_before_it_is_recorded: DataRace ["cuMemsetD8Async on stream 1", "cuMemsetD8Async on stream 2"], |p, right| {
         let (one, two, event, memory) = (p.stream(0), p.stream(0), p.event(), p.alloc(64));
         p.fill(memory, 1, 64, one);
