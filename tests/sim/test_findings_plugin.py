@@ -137,6 +137,94 @@ def test_a_test_that_fails_by_itself_shows_what_was_found(suite: pytest.Pytester
     )
 
 
+def test_whatever_way_a_test_fails_it_shows_what_was_found(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        import pytest
+        from unittest import TestCase
+        from conftest import Api
+        def test_by_hand(api):
+            api.race()
+            pytest.fail("its own reason")
+        def test_raises_nothing(api):
+            api.race()
+            with pytest.raises(ValueError): pass
+        @pytest.fixture
+        def late(api):
+            yield
+            api.race()
+            raise RuntimeError("at teardown")
+        def test_passes(late): pass
+        class TestUnit(TestCase):
+            def setUp(self):
+                self.api = Api()
+                self.addCleanup(self.api.end)
+            def test_fails(self):
+                self.api.race()
+                self.fail("its own reason")
+    """)
+    result = suite.runpytest_subprocess("--cuarray-sim")
+    result.assert_outcomes(passed=1, failed=3, errors=1)
+    assert result.stdout.str().count("[1] data-race:") == 4
+    result.stdout.fnmatch_lines(
+        [
+            "cuarray-sim: 4 findings in 4 tests (4 data-race)",
+            "FAILED *::test_by_hand - Failed: its own reason",
+            "FAILED *::test_raises_nothing - Failed: DID NOT RAISE*",
+            "FAILED *::test_fails - AssertionError: its own reason",
+            "ERROR *::test_passes - RuntimeError: at teardown",
+        ]
+    )
+
+
+def test_a_test_that_skips_itself_does_not_hide_what_was_found(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        import pytest
+        from unittest import TestCase
+        from conftest import Api
+        def test_function(api):
+            api.race()
+            pytest.skip("not here")
+        class TestUnit(TestCase):
+            def test_method(self):
+                api = Api()
+                api.race()
+                api.end()
+                self.skipTest("not here")
+    """)
+    result = suite.runpytest_subprocess("--cuarray-sim")
+    result.assert_outcomes(skipped=1, failed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "FAILED *::test_method - found by the simulated CUDA driver: data-race",
+            "ERROR *::test_function - found by the simulated CUDA driver: data-race",
+        ],
+    )
+
+
+def test_what_an_import_does_is_an_error_of_its_module(suite: pytest.Pytester) -> None:
+    suite.makepyfile(
+        test_module="""
+        from conftest import Api
+        api = Api()
+        api.race()
+        api.end()
+        def test_nothing(): pass
+        """,
+        test_other="def test_passes(): pass",
+    )
+    result = suite.runpytest_subprocess("--cuarray-sim", "--continue-on-collection-errors")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*ERROR collecting test_module.py*",
+            "found by the simulated CUDA driver:",
+            "[[]1[]] data-race:*",
+            "cuarray-sim: 1 finding in 0 tests (1 data-race)",
+            "ERROR test_module.py - found by the simulated CUDA driver: data-race",
+        ]
+    )
+
+
 def test_a_finding_can_be_expected_and_must_then_be_there(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         import pytest

@@ -2,7 +2,7 @@
 
 A test fails if the driver found something wrong while it ran, and the report is its failure text: both operations with the
 file and line of each, and the edge that is missing. What is found while fixtures are set up belongs to the test as well; what is
-found while they are torn down is an error at teardown. ``@pytest.mark.cuarray_sim(expect="data-race")`` turns this round for a
+found while they are torn down is an error at teardown, and what is found while a module is imported is an error of its collection. ``@pytest.mark.cuarray_sim(expect="data-race")`` turns this round for a
 test of a bug: it fails unless such a finding is there. ``allow=`` passes either way.
 
 What was found is forgotten between tests. Everything a test found travels with its report, so a session that is spread over
@@ -70,11 +70,30 @@ class FindingCheck:
         self.marks = _Marks()
         # What was found in the phase of a test that is about to be reported.
         self.tally: dict[str, dict[str, int]] = {}
-        # What is said of it where pytest lists the failures, if that phase failed for it.
+        # What is said of it where pytest lists the failures, and the whole text, if that phase failed for it.
         self.headline = ""
+        self.text = ""
         # Of the whole session, of all its processes.
         self.total: dict[str, Counter[str]] = {}
         self.tests_with_findings: set[str] = set()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Judge what the import of a module has done, before the first test forgets it."""
+        result = yield
+        self.marks = _Marks()
+        try:
+            self._judge()
+        except pytest.fail.Exception as failure:
+            if result.passed:
+                result.outcome = "failed"
+                result.longrepr = collector.repr_failure(pytest.ExceptionInfo.from_exception(failure))
+            else:
+                result.sections.append(("findings", self.text))
+        self._send_along(result)
+        return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
@@ -97,11 +116,10 @@ class FindingCheck:
         """Judge what was found in the test and in the setup before it."""
         try:
             result = yield
-        except Exception:
+        except (Exception, pytest.fail.Exception) as error:
             # The test's own failure comes first; what was found may well be its reason.
-            if self._count(findings()):
-                item.add_report_section("call", "findings", report())
-                clear_findings()
+            if not isinstance(error, pytest.xfail.Exception):
+                self._show(item, "call")
             raise
         self._judge()
         return result
@@ -109,12 +127,22 @@ class FindingCheck:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None]:
         """Judge what was found since."""
-        result = yield
+        try:
+            result = yield
+        except (Exception, pytest.fail.Exception):
+            self._show(item, "teardown")
+            raise
         # What was expected is there already, or was missed already.
         self.marks.allowed |= self.marks.expected
         self.marks.expected = set()
         self._judge()
         return result
+
+    def _show(self, item: pytest.Item, phase: str) -> None:
+        """Put what was found beside a failure of the test's own, and forget it."""
+        if self._count(findings()):
+            item.add_report_section(phase, "findings", report())
+            clear_findings()
 
     def _judge(self) -> None:
         """Fail if there is what should not be, or is not what should be; what is judged is forgotten."""
@@ -134,8 +162,8 @@ class FindingCheck:
             )
 
     def _fail(self, message: str, report: str, short: str) -> NoReturn:
-        self.headline = f"{message} {short}"
-        pytest.fail(message + report, pytrace=False)
+        self.headline, self.text = f"{message} {short}", message + report
+        pytest.fail(self.text, pytrace=False)
 
     def _count(self, found: Report) -> set[str]:
         """Note what was found for the test's report, and give its kinds."""
@@ -156,9 +184,25 @@ class FindingCheck:
         return {finding["kind"] for finding in found["findings"]}
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Send along what was found."""
+        raised = call.excinfo
         result = yield
+        # A test of unittest's keeps its own failure, or skip, to itself until now. A failure comes first here as well.
+        if self.headline and call.excinfo is not raised:
+            if result.skipped and not hasattr(result, "wasxfail"):
+                call.excinfo = raised
+                result = pytest.TestReport.from_item_and_call(item, call)
+            else:
+                result.sections.append(("findings", self.text))
+                self.headline = ""
+        self._send_along(result)
+        return result
+
+    def _send_along(self, result: pytest.TestReport | pytest.CollectReport) -> None:
+        """Put what was found into a report, and forget it."""
         if self.tally:
             # An attribute of a report is sent along where tests run in other processes.
             setattr(result, _ATTRIBUTE, self.tally)
@@ -167,14 +211,17 @@ class FindingCheck:
         if self.headline and (crash := getattr(result.longrepr, "reprcrash", None)):
             crash.message = self.headline
         self.headline = ""
-        return result
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Add up what was found by imports."""
+        self.pytest_runtest_logreport(report)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         """Add up what was found, in whatever process."""
         tally: dict[str, dict[str, int]] = getattr(report, _ATTRIBUTE, {})
         for meant, counts in tally.items():
             self.total.setdefault(meant, Counter()).update(counts)
-        if tally.get("found"):
+        if tally.get("found") and isinstance(report, pytest.TestReport):
             self.tests_with_findings.add(report.nodeid)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
