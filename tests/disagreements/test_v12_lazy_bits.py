@@ -2,7 +2,7 @@
 
 ``t.conj()`` of a complex PyTorch tensor, and ``.imag`` of that, only set a mark on a tensor over the same memory. Its
 ``__cuda_array_interface__`` shows the memory and not the mark, so every consumer computes with the wrong numbers.
-(``__dlpack__`` refuses such tensors.)
+(``__dlpack__`` refuses the first of the two, and DLPack's exchange table none: tests/dlpack/test_lazy_tensors.py.)
 
 The text: nothing; the interface describes memory.
 

@@ -27,7 +27,7 @@ use crate::{
         create,
         device_array::PyDeviceArray,
         fastcall::{self, Arguments, Function},
-        import::{shown, type_name},
+        import::{self, shown, type_name},
         options,
         stream::{self, PyStream},
         vectorcall,
@@ -102,7 +102,12 @@ pub(in crate::python) fn from_dlpack<'py>(
     let py = obj.py();
     let ready = Ready::of(stream)?;
     if matches!(ready, Ready::Default) && copy.is_none() {
-        return as_it_is(obj, exchange::of_type(&obj.get_type())?);
+        let table = exchange::of_type(&obj.get_type())?;
+        let array = as_it_is(obj, table)?;
+        if table.is_none() {
+            import::refuse_lazy_tensor(obj, array.get().interface())?;
+        }
+        return Ok(array);
     }
     if let Some(device) = device_of(obj)?
         && device.device_type == tensor::CPU
@@ -113,7 +118,11 @@ pub(in crate::python) fn from_dlpack<'py>(
         return of_host(obj, &ready);
     }
     match ask(obj, &ready, copy) {
-        Ok(capsule) => adopt(py, LetGo::new(Managed::take(&capsule)?), ready),
+        Ok(capsule) => {
+            let array = adopt(py, LetGo::new(Managed::take(&capsule)?), ready)?;
+            import::refuse_lazy_tensor(obj, array.get().interface())?;
+            Ok(array)
+        }
         Err(error) if copy == Some(true) && cannot_copy(py, &error) => copied(obj, ready),
         Err(error) => Err(error.into()),
     }
@@ -225,6 +234,7 @@ fn cannot_copy(py: Python<'_>, error: &PyErr) -> bool {
 fn copied<'py>(obj: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
     let (py, stream) = (obj.py(), ready.argument());
     let source = adopt(py, LetGo::new(Managed::take(&ask(obj, &ready, None)?)?), ready)?;
+    import::refuse_lazy_tensor(obj, source.get().interface())?;
     let device = source.get().device()?;
     create::filled_at_once(py, source.get().interface(), source.as_any(), stream.as_ref(), device)
 }
@@ -235,6 +245,7 @@ fn of_host<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>) -> Result<Bound<'py
     // On the host there are no streams.
     let tensor = LetGo::new(Managed::take(&ask(obj, &Ready::Default, None)?)?);
     let interface = tensor.host_interface()?;
+    import::refuse_lazy_tensor(obj, &interface)?;
     let owner = Bound::new(py, PyDLPackTensor::empty())?;
     owner.get().fill(tensor);
     let host = HostMemory::array(py, interface.data(), &interface, Some(owner.into_any().unbind()))?;

@@ -13,7 +13,7 @@ use crate::{
         dtype, tensor,
     },
     driver::MemoryKind,
-    python::{array_owner::LetGo, create, device_array::PyDeviceArray, dtype::Element},
+    python::{array_owner::LetGo, create, device_array::PyDeviceArray, dtype::Element, import},
 };
 use pyo3::{
     ffi, intern,
@@ -54,7 +54,11 @@ pub(in crate::python) fn capsule(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 
 /// Another library's table.
 #[derive(Clone, Copy)]
-pub(super) struct Table(NonNull<DLPackExchangeAPI>);
+pub(super) struct Table {
+    functions: NonNull<DLPackExchangeAPI>,
+    /// Whether it is PyTorch's, whose tensors have to be asked for what it does not look for.
+    is_torchs: bool,
+}
 
 // SAFETY: a table is constant, and its functions may be called in any thread that holds the GIL.
 unsafe impl Send for Table {}
@@ -91,14 +95,18 @@ pub(super) fn known(kind: &Bound<'_, PyType>) -> Option<Option<Table>> {
     latest.kind.bind(kind.py()).upgrade().is_some_and(|of| of.is(kind)).then_some(Some(latest.table))
 }
 
-/// The table that a type offers, in a version that is known here; each type is asked once.
+/// The table that a type offers, in a version that is known here; each type is asked once. What [`known`] says of a type are never
+/// tensors of PyTorch where there is no table.
 pub(super) fn of_type(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
     if let Some(known) = known(kind) {
         return Ok(known);
     }
     let address = kind.as_ptr() as usize;
-    let Some(table) = remembered(kind)? else {
-        WITHOUT.store(address, Relaxed);
+    let (table, is_torchs) = remembered(kind)?;
+    let Some(table) = table else {
+        if !is_torchs {
+            WITHOUT.store(address, Relaxed);
+        }
         return Ok(None);
     };
     let latest = Latest { address, kind: PyWeakrefReference::new(kind)?.unbind(), table };
@@ -108,23 +116,24 @@ pub(super) fn of_type(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
     Ok(Some(table))
 }
 
-/// The table of a type that has not just been asked.
-fn remembered<'py>(kind: &Bound<'py, PyType>) -> Result<Option<Table>> {
+/// The table of a type that has not just been asked, and whether the type is PyTorch's.
+fn remembered<'py>(kind: &Bound<'py, PyType>) -> Result<(Option<Table>, bool)> {
     let py = kind.py();
     // By identity, with a weak reference to tell whether the type is still the same.
     let known = KNOWN.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
     let key = kind.as_ptr() as usize;
     if let Some(found) = known.get_item(key)? {
-        let (of, address): (Bound<'py, PyWeakrefReference>, usize) = found.extract()?;
+        let (of, address, is_torchs): (Bound<'py, PyWeakrefReference>, usize, bool) = found.extract()?;
         if of.upgrade().is_some_and(|of| of.is(kind)) {
-            return Ok(NonNull::new(address as *mut DLPackExchangeAPI).map(Table));
+            let functions = NonNull::new(address as *mut DLPackExchangeAPI);
+            return Ok((functions.map(|functions| Table { functions, is_torchs }), is_torchs));
         }
     }
-    let table = offered(kind)?;
-    let address = table.map_or(0, |table| table.0.as_ptr() as usize);
+    let (functions, is_torchs) = (offered(kind)?, import::are_tensors(kind)?);
+    let address = functions.map_or(0, |functions| functions.as_ptr() as usize);
     let forget = PyCFunction::new_closure(py, None, None, move |reference, _| forget(reference.py(), key))?;
-    known.set_item(key, (PyWeakrefReference::new_with(kind, forget)?, address))?;
-    Ok(table)
+    known.set_item(key, (PyWeakrefReference::new_with(kind, forget)?, address, is_torchs))?;
+    Ok((functions.map(|functions| Table { functions, is_torchs }), is_torchs))
 }
 
 /// Forgets a type that is going: the next one may have its address.
@@ -136,7 +145,7 @@ fn forget(py: Python<'_>, key: usize) {
     }
 }
 
-fn offered(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
+fn offered(kind: &Bound<'_, PyType>) -> Result<Option<NonNull<DLPackExchangeAPI>>> {
     let Some(capsule) = kind.getattr_opt(intern!(kind.py(), "__dlpack_c_exchange_api__"))? else { return Ok(None) };
     let Ok(capsule) = capsule.cast_into::<PyCapsule>() else { return Ok(None) };
     // SAFETY: `capsule` is a capsule; its pointer is asked for by the name that it has.
@@ -151,7 +160,7 @@ fn offered(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
         // SAFETY: the capsule holds a table that lives as long as the process, whose header is the same in every version.
         let header = unsafe { header.as_ptr().read_unaligned() };
         if header.version.major == VERSION.major {
-            return Ok(NonNull::new(table.cast()).map(Table));
+            return Ok(NonNull::new(table.cast()));
         }
         table = header.prev_api;
     }
@@ -166,12 +175,12 @@ impl Table {
     pub(super) fn import<'py>(self, object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDeviceArray>> {
         let py = object.py();
         // SAFETY: the table lives as long as the process, and its version is one whose layout is ours.
-        let table = unsafe { self.0.as_ptr().read_unaligned() };
+        let table = unsafe { self.functions.as_ptr().read_unaligned() };
         let (Some(export), Some(stream)) = (table.managed_tensor_from_py_object_no_sync, table.current_work_stream)
         else {
             return Err(Error::unsupported(format!(
                 "the exchange table of a {} lacks a function that DLPack requires",
-                crate::python::import::type_name(object)
+                import::type_name(object)
             )));
         };
         let mut managed = std::ptr::null_mut();
@@ -183,6 +192,9 @@ impl Table {
             NonNull::new(managed).ok_or_else(|| Error::unsupported("the exchange table answered a null tensor"))?;
         let managed = LetGo::new(Managed::Versioned(managed));
         let mut interface = managed.interface()?;
+        if self.is_torchs {
+            import::refuse_unsaid(object, &interface)?;
+        }
         let device = managed.tensor()?.0.device;
         let mut raw = std::ptr::null_mut();
         // SAFETY: as above.
@@ -206,7 +218,7 @@ fn failed(object: &Bound<'_, PyAny>) -> Error {
         || {
             Error::unsupported(format!(
                 "the exchange table of a {} failed and set no exception, which DLPack requires",
-                crate::python::import::type_name(object)
+                import::type_name(object)
             ))
         },
         Error::from,

@@ -1,39 +1,89 @@
-//! Tensors whose memory does not hold their values.
+//! Tensors of PyTorch whose memory does not hold their values, or not all that they are.
+//!
+//! `conj()`, and the imaginary part of that, only set a mark on a tensor over the same memory. The dictionary does not show it, `__dlpack__`
+//! refuses the one mark and not the other, and the functions of the exchange table look for nothing, not even for a gradient, of
+//! which `__dlpack__` and the dictionary say that it would be lost.
 
 use super::type_name;
 use crate::{Error, Interface, Kind, Result, Version};
-use pyo3::{exceptions::PyException, intern, prelude::*, sync::PyOnceLock, types::PyDict};
+use pyo3::{
+    exceptions::PyException,
+    intern,
+    prelude::*,
+    sync::PyOnceLock,
+    types::{PyDict, PyType},
+};
 
-/// Refuses a tensor of PyTorch whose memory does not hold its values: `conj()`, and the imaginary part of that, only set a mark
-/// on it, which its interface does not show. Its interfaces are of version 2; those of version 3 are spared the question, and so
-/// is every program that has not imported PyTorch.
+/// Refuses a marked tensor that says what it is by a dictionary. Those of PyTorch are of version 2; those of version 3 are spared the
+/// question, and so is every program that has not imported PyTorch.
 #[inline]
 pub(in crate::python) fn refuse_lazy(object: &Bound<'_, PyAny>, interface: &Interface) -> Result<()> {
-    if interface.version() >= Version::V3 || !matches!(interface.typestr().kind(), Kind::Complex | Kind::Float) {
-        return Ok(());
-    }
-    refuse_lazy_tensor(object)
+    if interface.version() >= Version::V3 { Ok(()) } else { refuse_lazy_tensor(object, interface) }
 }
 
-fn refuse_lazy_tensor(object: &Bound<'_, PyAny>) -> Result<()> {
+/// Refuses a marked tensor, however it says what it is.
+///
+/// # Errors
+/// [`Error::is_unsupported`]: it is marked; [`Error::is_not_an_array`]: it does not answer.
+#[inline]
+pub(in crate::python) fn refuse_lazy_tensor(object: &Bound<'_, PyAny>, interface: &Interface) -> Result<()> {
+    if !matches!(interface.typestr().kind(), Kind::Complex | Kind::Float) {
+        return Ok(());
+    }
+    match class(object.py())? {
+        Some(tensor) if object.is_instance(&tensor)? => refuse_marked(object),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a tensor of PyTorch that is marked, or has a gradient that would be lost.
+///
+/// # Errors
+/// As [`refuse_lazy_tensor`].
+#[cold]
+pub(in crate::python) fn refuse_unsaid(object: &Bound<'_, PyAny>, interface: &Interface) -> Result<()> {
+    // Nothing else can have a gradient: numbers, and bfloat16 and its kin.
+    if matches!(interface.typestr().kind(), Kind::Int | Kind::UInt | Kind::Bool) {
+        return Ok(());
+    }
+    let has_gradient = object.getattr(intern!(object.py(), "requires_grad")).and_then(|answer| answer.is_truthy());
+    if has_gradient.map_err(|error| unanswered(object, "requires_grad", error))? {
+        return Err(Error::unsupported(format!(
+            "requires_grad of the {} is true, which an array would not remember; pass its detach()",
+            type_name(object)
+        )));
+    }
+    refuse_marked(object)
+}
+
+/// Whether objects of a type are tensors of PyTorch.
+pub(in crate::python) fn are_tensors(kind: &Bound<'_, PyType>) -> Result<bool> {
+    match class(kind.py())? {
+        Some(tensor) => Ok(kind.is_subclass(&tensor)?),
+        None => Ok(false),
+    }
+}
+
+/// `torch.Tensor`, where PyTorch was imported.
+fn class(py: Python<'_>) -> Result<Option<Bound<'_, PyAny>>> {
     static MODULES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
-    let py = object.py();
     let modules = MODULES.get_or_try_init(py, || -> PyResult<_> {
         Ok(py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?.cast_into::<PyDict>()?.unbind())
     })?;
-    let Some(torch) = modules.bind(py).get_item(intern!(py, "torch"))? else { return Ok(()) };
+    let Some(torch) = modules.bind(py).get_item(intern!(py, "torch"))? else { return Ok(None) };
     // A module that is still being imported has no tensors yet.
-    let Some(tensor) = torch.getattr_opt(intern!(py, "Tensor"))? else { return Ok(()) };
-    if !object.is_instance(&tensor)? {
-        return Ok(());
-    }
+    Ok(torch.getattr_opt(intern!(py, "Tensor"))?)
+}
+
+fn refuse_marked(object: &Bound<'_, PyAny>) -> Result<()> {
+    let py = object.py();
     for (mark, name, remedy) in
-        [(intern!(py, "is_conj"), "is_conj", "resolve_conj()"), (intern!(py, "is_neg"), "is_neg", "resolve_neg()")]
+        [(intern!(py, "is_conj"), "is_conj()", "resolve_conj()"), (intern!(py, "is_neg"), "is_neg()", "resolve_neg()")]
     {
         let marked = object.call_method0(mark).and_then(|answer| answer.is_truthy());
         if marked.map_err(|error| unanswered(object, name, error))? {
             return Err(Error::unsupported(format!(
-                "{name}() of the {} is true: its memory does not hold its values; pass its {remedy}",
+                "{name} of the {} is true: its memory does not hold its values; pass its {remedy}",
                 type_name(object)
             )));
         }
@@ -47,7 +97,6 @@ fn unanswered(object: &Bound<'_, PyAny>, name: &str, error: PyErr) -> Error {
         return error.into();
     }
     let of = type_name(object);
-    let what =
-        format!("cannot tell whether the memory of a {of} holds its values: {name}() raised; a bool is expected");
+    let what = format!("cannot tell whether the memory of a {of} holds its values: {name} raised; a bool is expected");
     Error::unreadable(what, error)
 }

@@ -16,7 +16,7 @@ mod reading;
 mod values;
 
 pub(super) use entries::{DATA, DESCR, KEYS, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
-pub(super) use lazy::refuse_lazy;
+pub(super) use lazy::{are_tensors, refuse_lazy, refuse_lazy_tensor, refuse_unsaid};
 pub(super) use reading::Reading;
 pub(super) use values::{integer, is_bool, shown, type_name};
 

@@ -1,0 +1,131 @@
+"""Tensors of PyTorch whose memory does not hold their values: by DLPack they are no better than by the interface (V12).
+
+``__dlpack__`` refuses a conjugate and lets its imaginary part pass, and the exchange table hands out everything, also what has a
+gradient, which ``__dlpack__`` refuses.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import dlpack_tensors as tensors
+import numpy as np
+import pytest
+from dlpack_tables import library
+
+import cuarray
+
+Make = Callable[..., Any]
+
+COMPLEX64, FLOAT32, INT32 = (tensors.COMPLEX, 64, 1), (tensors.FLOAT, 32, 1), (tensors.INT, 32, 1)
+
+
+class Marks:
+    """What a tensor of PyTorch shows of itself; counts how often it is asked."""
+
+    def __init__(self, *, conj: bool = False, neg: bool = False, requires_grad: bool = False) -> None:
+        self.marks = {"conj": conj, "neg": neg, "requires_grad": requires_grad}
+        self.asked: list[str] = []
+
+    def _ask(self, name: str) -> bool:
+        self.asked.append(name)
+        return self.marks[name]
+
+    def is_conj(self) -> bool:
+        return self._ask("conj")
+
+    def is_neg(self) -> bool:
+        return self._ask("neg")
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._ask("requires_grad")
+
+
+class ByMethod(Marks):
+    def __init__(self, producer: tensors.Producer, **marks: bool) -> None:
+        super().__init__(**marks)
+        self.producer = producer
+
+    def __dlpack__(self, **asked: Any) -> Any:
+        return self.producer.__dlpack__(**asked)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.producer.__dlpack_device__()
+
+
+def by_table(producer: tensors.Producer, **marks: bool) -> Any:
+    return type("ByTable", (library(producer), Marks), {})(**marks)
+
+
+@pytest.fixture(autouse=True)
+def torch(monkeypatch: pytest.MonkeyPatch, driver: str) -> None:
+    """A module of that name, whose tensors these are."""
+    module = types.ModuleType("torch")
+    monkeypatch.setattr(module, "Tensor", Marks, raising=False)
+    monkeypatch.setitem(sys.modules, "torch", module)
+
+
+either = pytest.mark.parametrize("make", [ByMethod, by_table], ids=["method", "table"])
+
+
+@either
+@pytest.mark.parametrize("dtype", [COMPLEX64, FLOAT32], ids=["complex", "float"])
+@pytest.mark.parametrize(("mark", "remedy"), [("conj", "resolve_conj"), ("neg", "resolve_neg")])
+@pytest.mark.parametrize("how", [{}, {"stream": 2}, {"copy": True}], ids=str)
+def test_a_marked_tensor_is_refused_and_deleted(
+    make: Make, dtype: tuple[int, int, int], mark: str, remedy: str, how: dict[str, Any]
+) -> None:
+    producer = tensors.Producer(cuarray.to_device(np.zeros(4, "float64")), dtype=dtype)
+    with pytest.raises(BufferError, match=rf"is_{mark}\(\) of the .* is true.*{remedy}\(\)"):
+        cuarray.from_dlpack(make(producer, **{mark: True}), **how)
+    gc.collect()
+    assert producer.deleted == 1
+
+
+def test_a_gradient_is_not_lost_by_the_table() -> None:
+    producer = tensors.Producer(cuarray.to_device(np.zeros(4, "float32")))
+    with pytest.raises(BufferError, match=r"requires_grad of the .* detach\(\)"):
+        cuarray.from_dlpack(by_table(producer, requires_grad=True))
+    gc.collect()
+    assert producer.deleted == 1
+
+
+def test_a_tensor_on_the_host_is_asked_too() -> None:
+    host = np.zeros(2, "float32")
+    producer = tensors.Producer(data=host.ctypes.data, device=(tensors.CPU, 0))
+    with pytest.raises(BufferError, match=r"is_neg\(\)"):
+        cuarray.from_dlpack(ByMethod(producer, neg=True), copy=True)
+    gc.collect()
+    assert producer.deleted == 1
+
+
+@either
+def test_a_tensor_without_a_mark_is_taken(make: Make) -> None:
+    for dtype, is_asked in ((COMPLEX64, True), (FLOAT32, True), (INT32, False)):
+        tensor = make(tensors.Producer(cuarray.to_device(np.zeros(4, "float64")), dtype=dtype))
+        for _ in range(2):
+            assert cuarray.from_dlpack(tensor).shape == (2,)
+        assert bool(tensor.asked) == is_asked
+
+
+@either
+def test_what_the_question_raises_is_the_cause(make: Make) -> None:
+    producer = tensors.Producer(cuarray.to_device(np.zeros(4, "float32")))
+    tensor = make(producer)
+    del tensor.marks["neg"]
+    with pytest.raises(TypeError, match=r"is_neg\(\) raised") as raised:
+        cuarray.from_dlpack(tensor)
+    assert isinstance(raised.value.__cause__, KeyError)
+
+
+@either
+def test_other_libraries_are_not_asked(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["torch"], "Tensor", type("Tensor", (), {}))
+    tensor = make(tensors.Producer(cuarray.to_device(np.zeros(4, "float32"))), neg=True)
+    cuarray.from_dlpack(tensor)
+    assert tensor.asked == []
