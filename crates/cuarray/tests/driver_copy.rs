@@ -9,24 +9,10 @@ use cuarray::driver::{
 };
 use cuarray::{Context, Stream};
 use cuarray_abi::CUresult;
-use driver_fixture::{Fixture, calls};
+use driver_fixture::{Fixture, calls, download, upload};
 
 fn counting(len: usize) -> Vec<u8> {
     (0..len).map(|index| (index * 7 + index / 256) as u8).collect()
-}
-
-fn upload(memory: &Allocation, bytes: &[u8]) {
-    assert!(bytes.len() <= memory.len());
-    // SAFETY: both sides have that many bytes, and the copy is done when the call returns.
-    unsafe { copy_host_to_device(memory.context(), memory.device_ptr(), bytes.as_ptr(), bytes.len(), None) }.unwrap();
-}
-
-fn download(memory: &Allocation) -> Vec<u8> {
-    let mut bytes = vec![0; memory.len()];
-    // SAFETY: both sides have that many bytes, and the copy is done when the call returns.
-    unsafe { copy_device_to_host(memory.context(), bytes.as_mut_ptr(), memory.device_ptr(), bytes.len(), None) }
-        .unwrap();
-    bytes
 }
 
 #[test]

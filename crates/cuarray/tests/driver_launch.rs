@@ -3,13 +3,13 @@
 mod driver_fixture;
 
 use cuarray::{
-    Context, Driver, Interface, Layout, RawView, Stream, StreamEntry, TypeStr,
+    Context, Driver, Interface, Layout, RawView, Stream, TypeStr,
     driver::{Allocation, Function, LaunchConfig, Module, copy, fill},
     order::Memory,
 };
 use cuarray_abi::{CU_STREAM_CAPTURE_MODE_RELAXED, CUgraph, CUresult, CUstream};
 use cuarray_sim::Config;
-use driver_fixture::{Fixture, calls};
+use driver_fixture::{Fixture, calls, entry, streams};
 use std::sync::Arc;
 
 /// `add`: adds a value to each of n numbers. `move`: adds the vector of a structure to each of n points, threads as they come in x,
@@ -125,10 +125,6 @@ fn add(add: &Function, stream: &Stream, view: &mut RawView, value: f32) {
     array.release().unwrap();
 }
 
-fn streams<const M: usize>(context: &Context) -> [Stream; M] {
-    std::array::from_fn(|_| Stream::non_blocking(context).unwrap())
-}
-
 #[test]
 fn guards_put_kernels_in_order_with_each_other() {
     let fixture = Fixture::new();
@@ -157,7 +153,7 @@ fn a_producers_array_is_ordered_both_ways() {
     let data = Data::new(&context);
     let kernel = function(&context, "add");
     let [theirs, ours] = streams(&context);
-    let interface = data.interface().with_stream(StreamEntry::try_from(theirs.handle() as i128).unwrap());
+    let interface = data.interface().with_stream(entry(&theirs));
     // SAFETY: the memory and the stream live as long as the view.
     let mut view = unsafe { RawView::new(&fixture.driver, interface, None) }.unwrap();
     // SAFETY: the memory has that many bytes.

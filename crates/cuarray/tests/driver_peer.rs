@@ -4,31 +4,18 @@ mod driver_fixture;
 
 use cuarray::driver::{
     Allocation,
-    copy::{Copy3d, CopyAddress, CopySide, copy_3d_peer, copy_device_to_host, copy_host_to_device, copy_peer},
+    copy::{Copy3d, CopyAddress, CopySide, copy_3d_peer, copy_peer},
 };
 use cuarray::{Context, Stream};
 use cuarray_abi::CUresult;
 use cuarray_sim::Config;
-use driver_fixture::{Fixture, calls};
+use driver_fixture::{Fixture, calls, download, upload};
 
 fn devices() -> (Fixture, Context, Context) {
     let fixture = Fixture::with(Config { devices: 2, ..Config::default() });
     let of = |ordinal| fixture.driver.device(ordinal).unwrap().primary_context().unwrap();
     let (first, second) = (of(0), of(1));
     (fixture, first, second)
-}
-
-fn upload(memory: &Allocation, bytes: &[u8]) {
-    // SAFETY: both sides have that many bytes, and the copy is done when the call returns.
-    unsafe { copy_host_to_device(memory.context(), memory.device_ptr(), bytes.as_ptr(), bytes.len(), None) }.unwrap();
-}
-
-fn download(memory: &Allocation) -> Vec<u8> {
-    let mut bytes = vec![0; memory.len()];
-    // SAFETY: both sides have that many bytes, and the copy is done when the call returns.
-    unsafe { copy_device_to_host(memory.context(), bytes.as_mut_ptr(), memory.device_ptr(), bytes.len(), None) }
-        .unwrap();
-    bytes
 }
 
 #[test]

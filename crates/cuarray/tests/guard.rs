@@ -7,7 +7,7 @@ use cuarray::{
     StreamEntry, TypeStr, TypedView, driver::Allocation,
 };
 use cuarray_sim::Config;
-use driver_fixture::{Fixture, calls};
+use driver_fixture::{Fixture, calls, entry};
 use std::{
     alloc::{GlobalAlloc, Layout as Block, System},
     cell::Cell,
@@ -45,10 +45,6 @@ fn view<T: cuarray::Element, D: Rank, L: LayoutPolicy>(
     let interface = Interface::new(memory.device_ptr(), TypeStr::of::<T>(), layout)?.with_stream(stream);
     // SAFETY: the memory and the stream live as long as the view.
     unsafe { RawView::new(&fixture.driver, interface, None) }.unwrap().typed()
-}
-
-fn entry(stream: &Stream) -> StreamEntry {
-    StreamEntry::try_from(stream.handle() as i128).unwrap()
 }
 
 #[test]

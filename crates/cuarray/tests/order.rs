@@ -8,7 +8,7 @@ use cuarray::{
     order::{self, Access, Lease, Memory, Ordering},
 };
 use cuarray_abi::CUresult;
-use driver_fixture::{Fixture, calls};
+use driver_fixture::{Fixture, calls, streams};
 use std::sync::Arc;
 
 /// Every call that orders.
@@ -69,10 +69,6 @@ impl Data {
         stream.synchronize().unwrap();
         bytes[0]
     }
-}
-
-fn streams<const N: usize>(context: &Context) -> [Stream; N] {
-    std::array::from_fn(|_| Stream::non_blocking(context).unwrap())
 }
 
 #[test]

@@ -6,7 +6,7 @@ use cuarray::{
     Context, Interface, Layout, Mask, RawView, Stream, StreamEntry, TypeStr,
     driver::{Allocation, copy, fill},
 };
-use driver_fixture::{Fixture, calls};
+use driver_fixture::{Fixture, calls, entry};
 
 fn write(context: &Context, memory: &Allocation, value: u8, stream: &Stream) {
     // SAFETY: the memory has 4 bytes.
@@ -24,10 +24,6 @@ fn read(context: &Context, memory: &Allocation, stream: &Stream) -> u8 {
 fn interface(memory: &Allocation, stream: StreamEntry) -> Interface {
     let layout = Layout::c_contiguous(&[4], 1).unwrap();
     Interface::new(memory.device_ptr(), TypeStr::of::<u8>(), layout).unwrap().with_stream(stream)
-}
-
-fn entry(stream: &Stream) -> StreamEntry {
-    StreamEntry::try_from(stream.handle() as i128).unwrap()
 }
 
 #[test]

@@ -1,7 +1,13 @@
 //! A simulated driver for one test, and what is alive in it.
 #![allow(dead_code)] // each test file uses its part
 
-use cuarray::{Context, Driver};
+use cuarray::{
+    Context, Driver, Stream, StreamEntry,
+    driver::{
+        Allocation,
+        copy::{copy_device_to_host, copy_host_to_device},
+    },
+};
 use cuarray_abi::{Api, CUcontext};
 use cuarray_sim::{Config, Entered, Sim};
 
@@ -95,4 +101,29 @@ fn number(statistics: &str, key: &str) -> usize {
     let Some(start) = statistics.find(&key) else { return 0 };
     let digits = &statistics[start + key.len()..];
     digits[..digits.find(|character: char| !character.is_ascii_digit()).unwrap()].parse().unwrap()
+}
+
+pub fn streams<const N: usize>(context: &Context) -> [Stream; N] {
+    std::array::from_fn(|_| Stream::non_blocking(context).unwrap())
+}
+
+/// The entry of an interface that names this stream.
+pub fn entry(stream: &Stream) -> StreamEntry {
+    StreamEntry::try_from(stream.handle() as i128).unwrap()
+}
+
+/// Writes bytes to the start of device memory.
+pub fn upload(memory: &Allocation, bytes: &[u8]) {
+    assert!(bytes.len() <= memory.len());
+    // SAFETY: both sides have that many bytes, and the copy is done when the call returns.
+    unsafe { copy_host_to_device(memory.context(), memory.device_ptr(), bytes.as_ptr(), bytes.len(), None) }.unwrap();
+}
+
+/// All bytes of device memory.
+pub fn download(memory: &Allocation) -> Vec<u8> {
+    let mut bytes = vec![0; memory.len()];
+    // SAFETY: both sides have that many bytes, and the copy is done when the call returns.
+    unsafe { copy_device_to_host(memory.context(), bytes.as_mut_ptr(), memory.device_ptr(), bytes.len(), None) }
+        .unwrap();
+    bytes
 }
