@@ -30,6 +30,23 @@ pub struct PyPointerAttributes {
     range: Option<(u64, u64)>,
 }
 
+#[pymethods]
+impl PyPointerAttributes {
+    fn __repr__(&self) -> String {
+        let address = |address: Option<u64>| address.map_or_else(|| "None".to_owned(), |address| format!("{address:#x}"));
+        format!(
+            "PointerAttributes(device={}, memory_type='{}', is_managed={}, device_ptr={:#x}, host_ptr={}, context={}, range={})",
+            self.device.map_or_else(|| "None".to_owned(), |device| device.to_string()),
+            self.memory_type,
+            if self.is_managed { "True" } else { "False" },
+            self.device_ptr,
+            address(self.host_ptr),
+            address(self.context.map(|context| context as u64)),
+            self.range.map_or_else(|| "None".to_owned(), |(first, end)| format!("({first:#x}, {end:#x})")),
+        )
+    }
+}
+
 /// What the driver knows of the address `ptr`; None if nothing: ordinary host memory, or no memory at all.
 ///
 /// Raises CudaError where there is no driver.
