@@ -159,6 +159,7 @@ impl State {
     /// A kernel has failed: its context has, too.
     fn fail_launch(&mut self, launch: &Launch, ticket: Option<&Ticket>, fault: &Fault) {
         let (what, place) = described(launch, fault);
+        let window = ptx::in_window(fault.address);
         let illegal = fault.kind == FaultKind::IllegalAddress && fault.address >> 56 == 0;
         let more = illegal.then(|| self.nearest_to(fault.address)).flatten().unwrap_or_default();
         if !launch.settings.quiet {
@@ -169,8 +170,7 @@ impl State {
             self.code.failed.store(true, Ordering::Relaxed);
         }
         let access = matches!(fault.kind, FaultKind::IllegalAddress | FaultKind::Misaligned | FaultKind::ReadOnly);
-        // Addresses of shared and local memory are no memory of the program's.
-        if let Some(ticket) = ticket.filter(|_| access && fault.address >> 56 == 0) {
+        if let Some(ticket) = ticket.filter(|_| access && (window.is_some() || fault.address >> 56 == 0)) {
             let deed = if fault.write { Deed::Write } else { Deed::Read };
             let bytes = Range { address: fault.address, length: fault.size.into() };
             let wrong = match fault.kind {
@@ -181,7 +181,8 @@ impl State {
                     let missing = "do not write constant memory in a kernel: it is the host's to set";
                     Some((finding::Kind::OutOfBounds, missing.to_owned()))
                 }
-                _ => None,
+                // No memory that the driver gives out: an address of it means something in the kernel alone.
+                _ => window.map(|_| (finding::Kind::OutOfBounds, format!("keep within it: {what}"))),
             };
             self.launch_failed(ticket, (deed, bytes), wrong, place, &more);
         }
@@ -340,10 +341,20 @@ fn place(program: &Program, pc: Option<u32>, block: [u32; 3], thread: [u32; 3], 
 
 /// A failure in words, and where it was.
 fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
-    let access =
-        format!("{} of {} bytes at {:#x}", if fault.write { "write" } else { "read" }, fault.size, fault.address);
+    let (deed, size) = (if fault.write { "write" } else { "read" }, fault.size);
+    let access = match ptx::in_window(fault.address) {
+        Some((space, offset)) => format!("{deed} of {size} bytes at byte {offset} of {space} memory"),
+        None => format!("{deed} of {size} bytes at {:#x}", fault.address),
+    };
     let what = match fault.kind {
-        FaultKind::IllegalAddress => format!("{access}, where nothing is allocated"),
+        FaultKind::IllegalAddress => match ptx::in_window(fault.address) {
+            Some(("shared", _)) => {
+                let bytes = launch.program.shared + u64::from(launch.dynamic_shared);
+                format!("{access}, of which the block has {bytes}")
+            }
+            Some(_) => format!("{access}, which is not that long"),
+            None => format!("{access}, where nothing is allocated"),
+        },
         FaultKind::Misaligned => format!("{access}, which is not aligned to its size"),
         FaultKind::ReadOnly => format!("{access}, in constant memory"),
         FaultKind::Trap => "trap".to_owned(),

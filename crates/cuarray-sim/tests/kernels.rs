@@ -349,3 +349,55 @@ fn a_bad_access_is_an_error_of_the_launch_and_a_finding_that_names_its_place() {
         assert!(text.contains("in thread (5, 0, 0) of block (2, 0, 0), at bad.cu:77, line 20 of the PTX"), "{text}");
     }
 }
+
+/// Thread 3 stores four bytes behind the 128 of shared memory, by an address of its own and by a generic one; or far behind in local memory.
+const BEYOND: &CStr = c"
+.version 8.0
+.target sm_90
+.address_size 64
+.shared .align 4 .b8 s[128];
+.visible .entry narrow(.param .u64 data, .param .u32 n)
+{
+    .reg .pred %p; .reg .b32 %t;
+    mov.u32 %t, %tid.x; setp.eq.u32 %p, %t, 3;
+    @%p st.shared.u32 [s+132], %t;
+    ret;
+}
+.visible .entry generic(.param .u64 data, .param .u32 n)
+{
+    .reg .pred %p; .reg .b32 %t; .reg .b64 %a;
+    mov.u32 %t, %tid.x; setp.eq.u32 %p, %t, 3;
+    mov.u64 %a, s; cvta.shared.u64 %a, %a;
+    @%p st.u32 [%a+132], %t;
+    ret;
+}
+.visible .entry local(.param .u64 data, .param .u32 n)
+{
+    .reg .pred %p; .reg .b32 %t; .local .align 4 .b8 l[16];
+    mov.u32 %t, %tid.x; setp.eq.u32 %p, %t, 3;
+    @%p st.local.u32 [l+4194304], %t;
+    ret;
+}
+";
+
+#[test]
+fn an_access_beyond_shared_memory_is_said_to_be_one() {
+    use cuarray_sim::finding::Kind;
+    let shared = "keep within it: write of 4 bytes at byte 132 of shared memory, of which the block has 128";
+    for (name, missing) in [
+        (c"narrow", shared),
+        (c"generic", shared),
+        (c"local", "keep within it: write of 4 bytes at byte 4194304 of local memory, which is not that long"),
+    ] {
+        let program = Program::new();
+        let module = module(&program, BEYOND);
+        let kernel = function(&program, module, name);
+        assert!(launch(&program, kernel, 1, 32, program.alloc(4), 0).is_success());
+        assert_eq!(call!(program, cuCtxSynchronize()).name(), Some("CUDA_ERROR_ILLEGAL_ADDRESS"));
+        let report = program.sim.report();
+        let [finding] = &report.findings[..] else { panic!("{name:?}: {}", report.text(false)) };
+        assert_eq!((finding.kind, finding.missing.as_deref()), (Kind::OutOfBounds, Some(missing)), "{name:?}");
+        assert_eq!(finding.sides[0].place.as_ref().unwrap().thread, [3, 0, 0]);
+        assert!(finding.allocation.is_none());
+    }
+}

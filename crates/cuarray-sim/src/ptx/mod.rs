@@ -19,7 +19,7 @@ mod program;
 mod resolve;
 mod types;
 
-pub(crate) use execute::memory::SHARED_WINDOW;
+pub(crate) use execute::memory::{SHARED_WINDOW, in_window};
 pub(crate) use execute::{Access, Fault, FaultKind, Launch, Race, Region, Service, execute, shared_variable};
 pub(crate) use image::{Image, Refusal};
 pub(crate) use program::{Constant, Program};

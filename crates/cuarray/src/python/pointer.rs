@@ -33,7 +33,8 @@ pub struct PyPointerAttributes {
 #[pymethods]
 impl PyPointerAttributes {
     fn __repr__(&self) -> String {
-        let address = |address: Option<u64>| address.map_or_else(|| "None".to_owned(), |address| format!("{address:#x}"));
+        let address =
+            |address: Option<u64>| address.map_or_else(|| "None".to_owned(), |address| format!("{address:#x}"));
         format!(
             "PointerAttributes(device={}, memory_type='{}', is_managed={}, device_ptr={:#x}, host_ptr={}, context={}, range={})",
             self.device.map_or_else(|| "None".to_owned(), |device| device.to_string()),

@@ -302,7 +302,7 @@ impl Machine<'_> {
             let generic = if window != 0 && address >> 56 != 0 { u64::MAX } else { window.wrapping_add(address) };
             match self.locate_lane(lane, generic, u64::from(size), u64::from(size), write) {
                 Ok(pointer) => self.pointers[lane as usize] = pointer,
-                Err(kind) => return self.fail(kind, lane, address, size, write),
+                Err(kind) => return self.fail(kind, lane, generic, size, write),
             }
         }
         Flow::Next

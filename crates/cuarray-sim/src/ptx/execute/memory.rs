@@ -23,6 +23,17 @@ pub(crate) const LOCAL_WINDOW: u64 = 0x0200_0000_0000_0000;
 /// Where the kernel's parameters begin.
 pub(crate) const PARAM_WINDOW: u64 = 0x0300_0000_0000_0000;
 
+/// Of a generic address in one of these windows: what the memory there is called, and at which byte of it the address is.
+pub(crate) fn in_window(address: u64) -> Option<(&'static str, u64)> {
+    let name = match address & !(SHARED_WINDOW - 1) {
+        SHARED_WINDOW => "shared",
+        LOCAL_WINDOW => "local",
+        PARAM_WINDOW => "parameter",
+        _ => return None,
+    };
+    Some((name, address & (SHARED_WINDOW - 1)))
+}
+
 /// How an instruction addresses memory, as its operand `c` holds it.
 #[derive(Clone, Copy)]
 pub(crate) struct Mode {
