@@ -114,6 +114,42 @@ def test_what_is_found_at_teardown_is_an_error(suite: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*ERROR at teardown of test_passes*", "found by the simulated CUDA driver:"])
 
 
+def test_each_failure_is_drawn_on_a_page_where_pages_are_wanted(suite: pytest.Pytester) -> None:
+    suite.makepyfile(
+        test_pages="""
+        import pytest
+        @pytest.mark.parametrize("of", ["a/b", "c"])
+        def test_race(api, of): api.race()
+        def test_both(api):
+            api.race()
+            raise ValueError("its own")
+        @pytest.fixture
+        def late(api):
+            yield
+            api.race()
+        def test_late(late): pass
+        @pytest.mark.cuarray_sim(expect="data-race")
+        def test_expected(api): api.race()
+        def test_quiet(api): pass
+    """
+    )
+    result = suite.runpytest_subprocess("--cuarray-sim", "--cuarray-sim-pages", "out/pages")
+    result.assert_outcomes(passed=3, failed=3, errors=1)
+    pages = {path.name: path.read_text() for path in (suite.path / "out" / "pages").iterdir()}
+    assert pages.keys() == {
+        "test_pages.py_test_race_a_b_.html",
+        "test_pages.py_test_race_c_.html",
+        "test_pages.py_test_both.html",
+        "test_pages.py_test_late-teardown.html",
+    }
+    assert all("<title>1 finding" in page for page in pages.values())
+    result.stdout.fnmatch_lines([f"*drawn in {suite.path}/out/pages/test_pages.py_test_race_c_.html"])
+    (suite.path / "file").write_text("")
+    refused = suite.runpytest_subprocess("--cuarray-sim", "--cuarray-sim-pages", "file/pages")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(["*--cuarray-sim: *file/pages*"])
+
+
 def test_what_is_found_at_setup_belongs_to_the_test(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         import pytest

@@ -25,6 +25,7 @@ def test_a1_the_owning_context(driver: str) -> None:
             assert known is not None
             assert (known.context, known.device, known.memory_type) == (primary, 0, "device")
             assert known.range == (array.ptr, array.ptr + 4)
+            assert f"device=0, memory_type='device', is_managed=False, device_ptr={each.ptr:#x}" in repr(known)
     own, pointer = ctypes.c_void_p(), ctypes.c_uint64()
     driver_probe.call("cuCtxCreate_v2", ctypes.byref(own), ctypes.c_uint(0), ctypes.c_int(0))
     try:

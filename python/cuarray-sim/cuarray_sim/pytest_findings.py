@@ -11,9 +11,11 @@ processes sums up what all of them found.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
@@ -65,8 +67,11 @@ def _kinds(name: str, value: object) -> tuple[str, ...]:
 class FindingCheck:
     """Registered for a session that runs on the simulated driver."""
 
-    def __init__(self, suppressions: str | None) -> None:
+    def __init__(self, suppressions: str | None, pages: Path | None) -> None:
         self.suppressions = suppressions
+        # Where a page goes for each test that fails for what was found; its name, without the extension.
+        self.pages = pages
+        self.page = ""
         self.marks = _Marks()
         # What was found in the phase of a test that is about to be reported.
         self.tally: dict[str, dict[str, int]] = {}
@@ -84,6 +89,7 @@ class FindingCheck:
         """Judge what the import of a module has done, before the first test forgets it."""
         result = yield
         self.marks = _Marks()
+        self.page = collector.nodeid
         try:
             self._judge()
         except pytest.fail.Exception as failure:
@@ -100,6 +106,7 @@ class FindingCheck:
         """Begin a test with nothing found."""
         clear_findings()
         self.marks = _Marks()
+        self.page = item.nodeid
         result = yield
         # Not before, since what other plugins take back at teardown has to be set up.
         try:
@@ -127,6 +134,7 @@ class FindingCheck:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None]:
         """Judge what was found since."""
+        self.page = f"{item.nodeid}-teardown"
         try:
             result = yield
         except (Exception, pytest.fail.Exception):
@@ -141,7 +149,7 @@ class FindingCheck:
     def _show(self, item: pytest.Item, phase: str) -> None:
         """Put what was found beside a failure of the test's own, and forget it."""
         if self._count(findings()):
-            item.add_report_section(phase, "findings", report())
+            item.add_report_section(phase, "findings", report() + self._draw())
             clear_findings()
 
     def _judge(self) -> None:
@@ -151,6 +159,8 @@ class FindingCheck:
         kinds = self._count(findings()) if text or self.suppressions is not None else set()
         unexpected = kinds - self.marks.expected - self.marks.allowed
         missing = self.marks.expected - kinds
+        if unexpected:
+            text += self._draw()
         if self.tally:
             clear_findings()
         if unexpected:
@@ -160,6 +170,14 @@ class FindingCheck:
             self._fail(
                 expected, f" this instead:\n\n{text}" if text else " nothing", " and ".join(sorted(kinds)) or "nothing"
             )
+
+    def _draw(self) -> str:
+        """Write the page of what was found, where pages are wanted; answers the line that names it."""
+        if self.pages is None:
+            return ""
+        path = self.pages / f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', self.page)[:200]}.html"
+        path.write_text(report("html"), encoding="utf-8")
+        return f"drawn in {path}\n"
 
     def _fail(self, message: str, report: str, short: str) -> NoReturn:
         self.headline, self.text = f"{message} {short}", message + report

@@ -10,6 +10,7 @@ behind (:mod:`cuarray_sim.pytest_leaks`). Under ``CUARRAY_SIM_SCHEDULE=random`` 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="findings that are known and not to be failures (CUARRAY_SIM_SUPPRESSIONS)",
     )
+    group.addoption(
+        "--cuarray-sim-pages",
+        metavar="FOLDER",
+        default=None,
+        help="write a page with a picture of each finding into FOLDER for each test that fails for findings",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -49,6 +56,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     try:
         install(suppressions=options.cuarray_sim_suppressions)
         check_settings()
+        if options.cuarray_sim_pages is not None:
+            Path(options.cuarray_sim_pages).mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError, ValueError) as error:
         raise pytest.UsageError(f"--cuarray-sim: {error}") from error
 
@@ -64,7 +73,10 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", f"{pytest_leaks.MARKER}: the test may leave objects alive on the simulated CUDA driver"
     )
     if config.getoption("cuarray_sim"):
-        findings = pytest_findings.FindingCheck(os.environ.get("CUARRAY_SIM_SUPPRESSIONS"))
+        pages = config.getoption("cuarray_sim_pages")
+        findings = pytest_findings.FindingCheck(
+            os.environ.get("CUARRAY_SIM_SUPPRESSIONS"), None if pages is None else Path(pages).resolve()
+        )
         config.pluginmanager.register(findings, "cuarray_sim_finding_check")
         config.pluginmanager.register(pytest_leaks.LeakCheck(), "cuarray_sim_leak_check")
         kind, _, seed = os.environ.get("CUARRAY_SIM_SCHEDULE", "").partition(":")
