@@ -2,14 +2,15 @@
 //!
 //! Several modules are resolved together; that is linking. `symbols` collects what they define; each function then goes
 //! through `builder` (which keeps registers, constants and the blocks of code) and the families of instructions (`integer`,
-//! `logic`, `floating`, `conversion`, `narrow`, `video`, `movement`, `memory`, `control`, `collective`), and at last through `order` and
-//! `registers`, which give the code its final form.
+//! `logic`, `floating`, `conversion`, `narrow`, `video`, `movement`, `comparison`, `memory`, `control`, `collective`), and at last
+//! through `order` and `registers`, which give the code its final form.
 
 mod asynchronous;
 mod bits;
 mod builder;
 mod carry;
 mod collective;
+mod comparison;
 mod control;
 mod conversion;
 mod encode;
