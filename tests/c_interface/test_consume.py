@@ -132,6 +132,25 @@ def test_a_borrow_waits_for_the_event_and_makes_the_stream_wait(memory):
     assert memory.copy_to_host(stream=theirs).tolist() == [7, 7, *range(2, 12)]
 
 
+@pytest.mark.parametrize("way", ["exit", "drop"])
+@pytest.mark.parametrize("flags", [0, c.HAS_EVENT], ids=["nothing", "event"])
+def test_a_borrow_of_what_has_no_stream_is_over_before_its_release(memory, flags, way):
+    ours, event = cuarray.stream(), cuarray.event()
+    event.record(ours)
+    producer = c.Producer(memory, flags=flags, event=event.handle if flags else 0)
+    borrow = cuarray.borrow(producer, stream=ours)
+    array = borrow.__enter__()
+    array[:] = 7
+    assert not ours.query()
+    if way == "exit":
+        borrow.__exit__()
+        assert ours.query()
+    del array, borrow
+    gc.collect()
+    assert producer.released == 1
+    assert ours.query()
+
+
 def test_a_source_of_a_copy(memory):
     assert cuarray.to_device(c.Producer(memory)).copy_to_host().tolist() == [0, 1]
     stream, event = cuarray.stream(), cuarray.event()

@@ -37,12 +37,14 @@ use std::sync::{
 pub(super) struct Loan {
     /// `None` where nothing is ordered, because the user has said so, and when it is over.
     lease: Mutex<Option<Lease>>,
+    /// Whether its end waits for the work: where no stream can be made to, and a release says that nothing is pending.
+    waits: bool,
     over: AtomicBool,
 }
 
 impl Loan {
-    fn new(lease: Option<Lease>) -> Arc<Loan> {
-        Arc::new(Loan { lease: Mutex::new(lease), over: AtomicBool::new(false) })
+    fn new(lease: Option<Lease>, waits: bool) -> Arc<Loan> {
+        Arc::new(Loan { lease: Mutex::new(lease), waits, over: AtomicBool::new(false) })
     }
 
     /// Refuses what comes after the end.
@@ -64,7 +66,15 @@ impl Loan {
     fn end(&self) -> Result<()> {
         self.over.store(true, SeqCst);
         let lease = self.lease.lock().unwrap_or_else(PoisonError::into_inner).take();
-        lease.map_or(Ok(()), Lease::end)
+        lease.map_or(Ok(()), if self.waits { waited } else { Lease::end })
+    }
+}
+
+/// Ends a lease by waiting for its work, unless that is captured: then it does not run, and there is nothing to wait for.
+fn waited(lease: Lease) -> Result<()> {
+    match lease.wait() {
+        Err(error) if error.is_unsupported() => Ok(()),
+        waited => waited,
     }
 }
 
@@ -75,7 +85,13 @@ impl Drop for Loan {
         if lease.is_some() {
             Python::try_attach(|py| {
                 let lease = lease.take();
-                py.detach(|| drop(lease));
+                py.detach(|| match lease {
+                    Some(lease) if self.waits => {
+                        let driver = lease.stream().driver().clone();
+                        driver.dropped(waited(lease));
+                    }
+                    lease => drop(lease),
+                });
                 runtime::report_drops(py);
             });
         }
@@ -118,7 +134,8 @@ pub struct PyBorrow {
 /// `as_cuda_array`.
 ///
 /// Where the object names no stream, nothing has to be waited for, and there is no stream that could be made to wait: what it
-/// does next comes after the borrower's work only if the user sees to it. A DeviceArray remembers, whatever its stream.
+/// does next comes after the borrower's work only if the user sees to it. A DeviceArray remembers, whatever its stream. Of a structure
+/// of C without a stream, whose release says that nothing is pending, the exit waits for `stream`.
 ///
 /// Raises what `as_cuda_array` raises, and BufferError where only one of two streams takes part in a capture (which
 /// goes on unharmed).
@@ -168,7 +185,7 @@ impl PyBorrow {
         let mask = array.mask().map(|mask| Ok::<_, Error>(mask.array(py)?.clone_ref(py))).transpose()?;
         let heeded = self.sync && config::sync();
         let lease = heeded.then(|| self.lease(py, array, mask.as_ref().map(Py::get), event)).transpose()?;
-        let loan = self.loan.get_or_init(|| Loan::new(lease));
+        let loan = self.loan.get_or_init(|| Loan::new(lease, array.is_taken_without_stream()));
         let borrowed = self.borrowed(py, array, self.readonly, loan)?;
         let Some(mask) = mask else { return Ok(Bound::new(py, borrowed)?) };
         let mask = Py::new(py, self.borrowed(py, mask.get(), true, loan)?)?;

@@ -223,6 +223,11 @@ impl PyDeviceArray {
         Pointer { address, allocated_in: memory.and_then(|memory| memory.get().context_of(address)) }
     }
 
+    /// Whether it is another library's structure or tensor, which ends with a release, and no stream goes with it.
+    pub(super) fn is_taken_without_stream(&self) -> bool {
+        matches!(self.owner, Some(ArrayOwner::Taken(_))) && self.interface.stream() == StreamEntry::None
+    }
+
     /// What orders work on the memory.
     ///
     /// # Errors
