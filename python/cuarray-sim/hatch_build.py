@@ -27,6 +27,8 @@ class SimulatedDriver(BuildHookInterface):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build the library, name it in the wheel, and tag the wheel for this platform."""
+        if self.target_name != "wheel":
+            raise RuntimeError("cuarray-sim goes out as wheels: its library is built from the whole repository")
         if not sys.platform.startswith("linux"):
             raise RuntimeError(f"cuarray-sim is a Linux shared library; it cannot be built on {sys.platform}")
         library = build_library(Path(self.root).resolve().parents[1])

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+import cuarray
+
 ROOT = Path(__file__).parents[2]
 CRATES = ("cuarray", "cuarray-abi", "cuarray-sim")
 
@@ -63,6 +65,19 @@ def test_the_registry_is_told_what_each_crate_is() -> None:
         assert package["categories"]
         # As the registry has it.
         assert all(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_+-]{0,19}", keyword) for keyword in package["keywords"])
+
+
+@needs_cargo
+def test_all_say_one_version() -> None:
+    packages = json.loads(cargo("metadata", "--format-version", "1", "--no-deps", "--locked", "--offline"))["packages"]
+    (version,) = {package["version"] for package in packages}
+    for package in packages:
+        asked = {each["name"]: each["req"] for each in package["dependencies"] if each["name"].startswith("cuarray")}
+        assert set(asked.values()) <= {f"^{version}"}, package["name"]
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    latest = re.search(r"^## (\d+\.\d+\.\d+)( - \d{4}-\d\d-\d\d)?$", changelog, re.MULTILINE)
+    assert latest
+    assert latest[1] == version == cuarray.__version__
 
 
 def test_both_readmes_show_the_same_first_steps() -> None:
