@@ -1,0 +1,152 @@
+//! Functions: their attributes, settings and parameters.
+
+use super::super::*;
+use super::{INVALID_HANDLE, INVALID_VALUE, MOST_SHARED, SHARED};
+use crate::code::{Meant, Settings};
+use crate::state::State;
+
+/// The value of an attribute of a function or kernel.
+pub(in crate::exports) fn attribute(
+    call: &Call<'_>,
+    meant: &Meant,
+    attribute: CUfunction_attribute,
+) -> Result<c_int, CUresult> {
+    let (major, minor) = call.driver.settings().compute_capability;
+    let value = match attribute {
+        0 => meant.max_threads(),
+        1 => meant.shared(),
+        2 => u32::try_from(meant.constant_bytes()).unwrap_or(u32::MAX),
+        3 => meant.local(),
+        4 => meant.registers(),
+        5 => meant.program.version,
+        6 => major * 10 + minor,
+        7 => 0,
+        8 => meant.settings.max_dynamic_shared.unwrap_or(SHARED.saturating_sub(meant.shared())),
+        9 => return Ok(meant.settings.carveout),
+        10..=17 => 0,
+        _ => return Err(INVALID_VALUE),
+    };
+    Ok(c_int::try_from(value).unwrap_or(c_int::MAX))
+}
+
+/// The settings with an attribute changed.
+pub(in crate::exports) fn set_attribute(
+    meant: &Meant,
+    attribute: CUfunction_attribute,
+    value: c_int,
+) -> Result<Settings, CUresult> {
+    let mut settings = meant.settings;
+    match attribute {
+        8 => {
+            let bytes = u32::try_from(value).map_err(|_| INVALID_VALUE)?;
+            if bytes.checked_add(meant.shared()).is_none_or(|total| total > MOST_SHARED) {
+                return Err(INVALID_VALUE);
+            }
+            settings.max_dynamic_shared = Some(bytes);
+        }
+        9 if (-1..=100).contains(&value) => settings.carveout = value,
+        14 | 15 => {}
+        _ => return Err(INVALID_VALUE),
+    }
+    Ok(settings)
+}
+
+pub(in crate::exports) unsafe fn cuFuncGetAttribute(
+    call: &Call<'_>,
+    pi: *mut c_int,
+    attrib: CUfunction_attribute,
+    hfunc: CUfunction,
+) -> Answer {
+    present(pi)?;
+    let value = attribute(call, &call.lock().code.meant(hfunc)?, attrib)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(pi, value) }
+}
+
+pub(in crate::exports) unsafe fn cuFuncSetAttribute(
+    call: &Call<'_>,
+    hfunc: CUfunction,
+    attrib: CUfunction_attribute,
+    value: c_int,
+) -> Answer {
+    let mut state = call.lock();
+    let settings = set_attribute(&state.code.meant(hfunc)?, attrib, value)?;
+    change(&mut state, hfunc, |known| *known = settings)
+}
+
+/// Changes the settings of a function, or of the kernel that the handle is one of.
+fn change(state: &mut State, handle: CUfunction, change: impl FnOnce(&mut Settings)) -> Answer {
+    if let Some(function) = state.code.functions.get_mut(&handle) {
+        change(&mut function.settings);
+        return Ok(());
+    }
+    change(&mut state.code.kernels.get_mut(&CUkernel(handle.0)).ok_or(INVALID_HANDLE)?.settings);
+    Ok(())
+}
+
+pub(in crate::exports) unsafe fn cuFuncSetCacheConfig(
+    call: &Call<'_>,
+    hfunc: CUfunction,
+    config: CUfunc_cache,
+) -> Answer {
+    change(&mut call.lock(), hfunc, |settings| settings.cache_config = config)
+}
+
+pub(in crate::exports) unsafe fn cuFuncGetModule(call: &Call<'_>, hmod: *mut CUmodule, hfunc: CUfunction) -> Answer {
+    let module = call.lock().code.functions.get(&hfunc).ok_or(INVALID_HANDLE)?.module;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(hmod, module) }
+}
+
+pub(in crate::exports) unsafe fn cuFuncGetName(call: &Call<'_>, name: *mut *const c_char, hfunc: CUfunction) -> Answer {
+    let state = call.lock();
+    let text = match state.code.functions.get(&hfunc) {
+        Some(function) => function.name.as_ptr(),
+        None => state.code.kernels.get(&CUkernel(hfunc.0)).ok_or(INVALID_HANDLE)?.name.as_ptr(),
+    };
+    // SAFETY: the caller's pointer, by the driver's contract. The name lives as long as the module.
+    unsafe { put(name, text) }
+}
+
+pub(in crate::exports) unsafe fn cuFuncGetParamInfo(
+    call: &Call<'_>,
+    func: CUfunction,
+    param_index: usize,
+    param_offset: *mut usize,
+    param_size: *mut usize,
+) -> Answer {
+    let meant = call.lock().code.meant(func)?;
+    let parameter = meant.program.functions[meant.number as usize].parameters.get(param_index).ok_or(INVALID_VALUE)?;
+    // SAFETY: the caller's pointers, by the driver's contract; the size may be left out.
+    unsafe {
+        put(param_offset, parameter.offset as usize)?;
+        if !param_size.is_null() {
+            put(param_size, parameter.size as usize)?;
+        }
+    }
+    Ok(())
+}
+
+pub(in crate::exports) unsafe fn cuFuncGetParamCount(
+    call: &Call<'_>,
+    func: CUfunction,
+    param_count: *mut usize,
+) -> Answer {
+    let meant = call.lock().code.meant(func)?;
+    let count = meant.program.functions[meant.number as usize].parameters.len();
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(param_count, count) }
+}
+
+/// `CU_FUNCTION_LOADING_STATE_LOADED`: code is loaded when its module is.
+const LOADED: c_uint = 1;
+
+pub(in crate::exports) unsafe fn cuFuncIsLoaded(call: &Call<'_>, state: *mut c_uint, function: CUfunction) -> Answer {
+    call.lock().code.meant(function)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(state, LOADED) }
+}
+
+pub(in crate::exports) unsafe fn cuFuncLoad(call: &Call<'_>, function: CUfunction) -> Answer {
+    call.lock().code.meant(function).map(|_| ())
+}

@@ -1,0 +1,250 @@
+//! Launches of kernels.
+
+use super::super::*;
+use super::{INVALID_HANDLE, INVALID_VALUE, MOST_SHARED, MULTIPROCESSORS, SHARED};
+use crate::code::Meant;
+use crate::exports::transfer::submit;
+use crate::graph::Action;
+use crate::launch::Launch;
+use crate::schedule::Work;
+use crate::state::State;
+use std::sync::{Arc, OnceLock};
+
+/// How a kernel is launched.
+pub(in crate::exports) struct Shape {
+    pub grid: [c_uint; 3],
+    pub threads: [c_uint; 3],
+    pub shared: c_uint,
+    pub cooperative: bool,
+}
+
+/// Ends of the lists of `extra`, and what stands in front of its parts.
+pub(in crate::exports) const PARAM_END: usize = 0;
+pub(in crate::exports) const PARAM_BUFFER_POINTER: usize = 1;
+pub(in crate::exports) const PARAM_BUFFER_SIZE: usize = 2;
+
+/// The arguments of a kernel, as words.
+///
+/// # Safety
+/// The lists are as the driver's manual has them: a pointer for each parameter, or a buffer of the size that is told.
+unsafe fn arguments(meant: &Meant, params: *mut *mut c_void, extra: *mut *mut c_void) -> Result<Vec<u64>, CUresult> {
+    let function = &meant.program.functions[meant.number as usize];
+    let size = meant.program.parameter_bytes(meant.number) as usize;
+    let mut words = vec![0_u64; size.div_ceil(8)];
+    let target = words.as_mut_ptr().cast::<u8>();
+    if !params.is_null() {
+        for (index, parameter) in function.parameters.iter().enumerate() {
+            // SAFETY: this function's contract; the words have room for every parameter.
+            unsafe {
+                let source = params.add(index).read_unaligned().cast::<u8>();
+                present(source)?;
+                std::ptr::copy_nonoverlapping(source, target.add(parameter.offset as usize), parameter.size as usize);
+            }
+        }
+        return Ok(words);
+    }
+    if extra.is_null() {
+        return if function.parameters.is_empty() { Ok(words) } else { Err(INVALID_VALUE) };
+    }
+    let (mut buffer, mut length, mut at) = (std::ptr::null::<u8>(), 0, 0);
+    loop {
+        // SAFETY: this function's contract: the list ends in an end.
+        let (key, value) = unsafe {
+            let key = extra.add(at).read_unaligned() as usize;
+            if key == PARAM_END {
+                break;
+            }
+            (key, extra.add(at + 1).read_unaligned())
+        };
+        match key {
+            PARAM_BUFFER_POINTER => buffer = value.cast(),
+            // SAFETY: the value is a pointer to a size, by this function's contract.
+            PARAM_BUFFER_SIZE => length = unsafe { value.cast::<usize>().read_unaligned() },
+            _ => return Err(INVALID_VALUE),
+        }
+        at += 2;
+    }
+    if buffer.is_null() || length < size {
+        return Err(INVALID_VALUE);
+    }
+    // SAFETY: the buffer has `length` bytes, by this function's contract.
+    unsafe { std::ptr::copy_nonoverlapping(buffer, target, size) };
+    Ok(words)
+}
+
+/// Checks a launch and makes it.
+///
+/// # Safety
+/// As for [`arguments`].
+pub(in crate::exports) unsafe fn prepare(
+    call: &Call<'_>,
+    state: &mut State,
+    context: CUcontext,
+    handle: CUfunction,
+    shape: &Shape,
+    (params, extra): (*mut *mut c_void, *mut *mut c_void),
+) -> Result<Arc<Launch>, CUresult> {
+    // A kernel stands for its function in the context.
+    let handle = match state.code.functions.contains_key(&handle) {
+        true => handle,
+        false => state.function_of(CUkernel(handle.0), context)?,
+    };
+    let meant = state.code.meant(handle)?;
+    let module = state.code.functions.get(&handle).and_then(|function| state.code.modules.get(&function.module));
+    let module = module.ok_or(INVALID_HANDLE)?;
+    if module.context != context {
+        return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
+    }
+    let function = &meant.program.functions[meant.number as usize];
+    let threads = shape.threads.iter().try_fold(1_u32, |product, extent| product.checked_mul(*extent));
+    let threads = threads.filter(|threads| *threads > 0 && *threads <= 1024).ok_or(INVALID_VALUE)?;
+    let grid_fits = shape.grid[0] as i32 > 0 && shape.grid[1..].iter().all(|extent| (1..=65535).contains(extent));
+    if !grid_fits || shape.threads[2] > 64 {
+        return Err(INVALID_VALUE);
+    }
+    if function.max_threads.is_some_and(|(most, exact)| threads > most || (exact && threads != most)) {
+        return Err(INVALID_VALUE);
+    }
+    if threads > meant.max_threads() {
+        return Err(CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    }
+    let allowed = meant.settings.max_dynamic_shared.unwrap_or(0).max(SHARED.saturating_sub(meant.shared()));
+    if meant.shared() > MOST_SHARED || shape.shared > allowed {
+        return Err(INVALID_VALUE);
+    }
+    let settings = call.driver.settings();
+    if shape.cooperative {
+        let resident =
+            u64::from(meant.blocks(threads, shape.shared.into(), settings.compute_capability)) * MULTIPROCESSORS;
+        if shape.grid.iter().map(|extent| u64::from(*extent)).product::<u64>() > resident {
+            return Err(CUresult::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+        }
+    }
+    let constants = module.constants.clone();
+    // SAFETY: this function's contract.
+    let parameters = unsafe { arguments(&meant, params, extra)? };
+    Ok(Arc::new(Launch {
+        context,
+        function: handle,
+        pointers: OnceLock::new(),
+        constants,
+        kernel: meant.number,
+        grid: shape.grid,
+        threads: shape.threads,
+        dynamic_shared: shape.shared,
+        parameters,
+        cooperative: shape.cooperative,
+        settings: crate::launch::Settings {
+            budget: settings.launch_budget,
+            cores: settings.cores,
+            quiet: settings.quiet,
+            races: settings.findings && settings.kernel_races,
+        },
+        program: meant.program,
+    }))
+}
+
+/// Enqueues a launch, or makes it a node of a capture.
+///
+/// # Safety
+/// As for [`arguments`].
+pub(in crate::exports) unsafe fn launch(
+    call: &Call<'_>,
+    function: CUfunction,
+    shape: &Shape,
+    stream: CUstream,
+    lists: (*mut *mut c_void, *mut *mut c_void),
+) -> Answer {
+    let (mut state, current) = call.current()?;
+    let handle = state.stream_of(call, current, stream)?;
+    let context = state.streams.get(&handle).map_or(current, |stream| stream.context);
+    // SAFETY: the caller's lists, by the driver's contract.
+    let launch = unsafe { prepare(call, &mut state, context, function, shape, lists)? };
+    if state.capture(handle, || Action::Launch(launch.clone()))? {
+        return Ok(());
+    }
+    drop(submit(call, state, handle, Work::Launch(launch), Vec::new())?);
+    Ok(())
+}
+
+pub(in crate::exports) unsafe fn cuLaunchKernel(
+    call: &Call<'_>,
+    f: CUfunction,
+    grid_dim_x: c_uint,
+    grid_dim_y: c_uint,
+    grid_dim_z: c_uint,
+    block_dim_x: c_uint,
+    block_dim_y: c_uint,
+    block_dim_z: c_uint,
+    shared_mem_bytes: c_uint,
+    stream: CUstream,
+    kernel_params: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Answer {
+    if !kernel_params.is_null() && !extra.is_null() {
+        return Err(INVALID_VALUE);
+    }
+    let (grid, threads) = ([grid_dim_x, grid_dim_y, grid_dim_z], [block_dim_x, block_dim_y, block_dim_z]);
+    let shape = Shape { grid, threads, shared: shared_mem_bytes, cooperative: false };
+    // SAFETY: the same contract.
+    unsafe { launch(call, f, &shape, stream, (kernel_params, extra)) }
+}
+
+const ATTRIBUTE_COOPERATIVE: c_uint = 2;
+const ATTRIBUTE_CLUSTER_DIMENSION: c_uint = 4;
+
+pub(in crate::exports) unsafe fn cuLaunchKernelEx(
+    call: &Call<'_>,
+    config: *const CUlaunchConfig,
+    f: CUfunction,
+    kernel_params: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Answer {
+    present(config)?;
+    // SAFETY: the caller's structure, by the driver's contract; nothing is said of its alignment.
+    let config = unsafe { config.read_unaligned() };
+    let mut cooperative = false;
+    if config.numAttrs > 0 {
+        present(config.attrs)?;
+    }
+    for index in 0..config.numAttrs as usize {
+        // SAFETY: the caller's array of `numAttrs` elements, by the driver's contract.
+        let attribute = unsafe { config.attrs.add(index).read_unaligned() };
+        match attribute.id {
+            ATTRIBUTE_COOPERATIVE => cooperative = attribute.value[0] as u32 != 0,
+            // Clusters of one block are what every launch has.
+            ATTRIBUTE_CLUSTER_DIMENSION => {
+                let [low, high, ..] = attribute.value;
+                if [low as u32, (low >> 32) as u32, high as u32].iter().any(|extent| *extent > 1) {
+                    return unsupported();
+                }
+            }
+            0..=18 => {}
+            _ => return Err(INVALID_VALUE),
+        }
+    }
+    let grid = [config.gridDimX, config.gridDimY, config.gridDimZ];
+    let threads = [config.blockDimX, config.blockDimY, config.blockDimZ];
+    let shape = Shape { grid, threads, shared: config.sharedMemBytes, cooperative };
+    // SAFETY: the same contract.
+    unsafe { launch(call, f, &shape, config.hStream, (kernel_params, extra)) }
+}
+
+pub(in crate::exports) unsafe fn cuLaunchCooperativeKernel(
+    call: &Call<'_>,
+    f: CUfunction,
+    grid_dim_x: c_uint,
+    grid_dim_y: c_uint,
+    grid_dim_z: c_uint,
+    block_dim_x: c_uint,
+    block_dim_y: c_uint,
+    block_dim_z: c_uint,
+    shared_mem_bytes: c_uint,
+    stream: CUstream,
+    kernel_params: *mut *mut c_void,
+) -> Answer {
+    let (grid, threads) = ([grid_dim_x, grid_dim_y, grid_dim_z], [block_dim_x, block_dim_y, block_dim_z]);
+    let shape = Shape { grid, threads, shared: shared_mem_bytes, cooperative: true };
+    // SAFETY: the same contract.
+    unsafe { launch(call, f, &shape, stream, (kernel_params, std::ptr::null_mut())) }
+}

@@ -1,0 +1,128 @@
+//! Occupancy: how many blocks run at once.
+
+use super::super::*;
+use super::{INVALID_VALUE, MOST_SHARED, MULTIPROCESSORS};
+
+/// How many blocks of a function a multiprocessor holds.
+fn active_blocks(call: &Call<'_>, func: CUfunction, block_size: c_int, dynamic: usize) -> Result<c_int, CUresult> {
+    let meant = call.lock().code.meant(func)?;
+    let threads = u32::try_from(block_size).ok().filter(|threads| *threads > 0).ok_or(INVALID_VALUE)?;
+    let capability = call.driver.settings().compute_capability;
+    Ok(meant.blocks(threads, dynamic as u64, capability) as c_int)
+}
+
+pub(in crate::exports) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    call: &Call<'_>,
+    num_blocks: *mut c_int,
+    func: CUfunction,
+    block_size: c_int,
+    dynamic_smem_size: usize,
+) -> Answer {
+    present(num_blocks)?;
+    let blocks = active_blocks(call, func, block_size, dynamic_smem_size)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(num_blocks, blocks) }
+}
+
+pub(in crate::exports) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    call: &Call<'_>,
+    num_blocks: *mut c_int,
+    func: CUfunction,
+    block_size: c_int,
+    dynamic_smem_size: usize,
+    flags: c_uint,
+) -> Answer {
+    if flags > 1 {
+        return Err(INVALID_VALUE);
+    }
+    // SAFETY: the same contract.
+    unsafe { cuOccupancyMaxActiveBlocksPerMultiprocessor(call, num_blocks, func, block_size, dynamic_smem_size) }
+}
+
+pub(in crate::exports) unsafe fn cuOccupancyMaxPotentialBlockSize(
+    call: &Call<'_>,
+    min_grid_size: *mut c_int,
+    block_size: *mut c_int,
+    func: CUfunction,
+    block_size_to_dynamic_smem_size: CUoccupancyB2DSize,
+    dynamic_smem_size: usize,
+    block_size_limit: c_int,
+) -> Answer {
+    present(min_grid_size)?;
+    present(block_size)?;
+    let meant = call.lock().code.meant(func)?;
+    let capability = call.driver.settings().compute_capability;
+    let limit = u32::try_from(block_size_limit).map_err(|_| INVALID_VALUE)?;
+    let most = if limit == 0 { meant.max_threads() } else { limit.min(meant.max_threads()) };
+    let mut best = (0, 0, 0);
+    for threads in (1..=most.div_ceil(32)).rev().map(|warps| (warps * 32).min(most)) {
+        let dynamic = match block_size_to_dynamic_smem_size {
+            // SAFETY: the caller's function, made to be called with block sizes. The driver's lock is not held.
+            Some(function) => unsafe { function(threads as c_int) },
+            None => dynamic_smem_size,
+        };
+        let blocks = meant.blocks(threads, dynamic as u64, capability);
+        if blocks * threads > best.0 {
+            best = (blocks * threads, threads, blocks);
+        }
+    }
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe {
+        put(min_grid_size, (u64::from(best.2) * MULTIPROCESSORS) as c_int)?;
+        put(block_size, best.1 as c_int)
+    }
+}
+
+pub(in crate::exports) unsafe fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+    call: &Call<'_>,
+    min_grid_size: *mut c_int,
+    block_size: *mut c_int,
+    func: CUfunction,
+    block_size_to_dynamic_smem_size: CUoccupancyB2DSize,
+    dynamic_smem_size: usize,
+    block_size_limit: c_int,
+    flags: c_uint,
+) -> Answer {
+    if flags > 1 {
+        return Err(INVALID_VALUE);
+    }
+    let by_size = block_size_to_dynamic_smem_size;
+    // SAFETY: the same contract.
+    unsafe {
+        cuOccupancyMaxPotentialBlockSize(
+            call,
+            min_grid_size,
+            block_size,
+            func,
+            by_size,
+            dynamic_smem_size,
+            block_size_limit,
+        )
+    }
+}
+
+pub(in crate::exports) unsafe fn cuOccupancyAvailableDynamicSMemPerBlock(
+    call: &Call<'_>,
+    dynamic_smem_size: *mut usize,
+    func: CUfunction,
+    num_blocks: c_int,
+    block_size: c_int,
+) -> Answer {
+    present(dynamic_smem_size)?;
+    let wanted = u32::try_from(num_blocks).ok().filter(|blocks| *blocks > 0).ok_or(INVALID_VALUE)?;
+    let threads = u32::try_from(block_size).ok().filter(|threads| *threads > 0).ok_or(INVALID_VALUE)?;
+    let meant = call.lock().code.meant(func)?;
+    let capability = call.driver.settings().compute_capability;
+    let most = u64::from(MOST_SHARED.saturating_sub(meant.shared()));
+    // The most for which so many blocks still fit, found by halving.
+    let (mut low, mut high) = (0, most);
+    if meant.blocks(threads, 0, capability) < wanted {
+        return Err(INVALID_VALUE);
+    }
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        if meant.blocks(threads, middle, capability) >= wanted { low = middle } else { high = middle - 1 }
+    }
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(dynamic_smem_size, low as usize) }
+}
