@@ -338,6 +338,17 @@ def test_a_property_that_raises_is_not_gone_round(memory):
     assert tensor.asked == []
 
 
+def test_what_the_attribute_was_looking_for_is_not_lost(memory):
+    class Looks(c.Producer):
+        @property
+        def __cuda_array_c_interface__(self):
+            return self.elsewhere
+
+    with pytest.raises(TypeError, match="no __cuda_array_c_interface__") as raised:
+        cuarray.as_cuda_array(Looks(memory), protocol="c")
+    assert "elsewhere" in str(raised.value.__cause__)
+
+
 def test_a_type_that_goes_leaves_no_mistake_behind(memory):
     for round_ in range(64):
         made = type("Made", (c.Producer,), {}) if round_ % 2 else type("Made", (Tensor,), {})

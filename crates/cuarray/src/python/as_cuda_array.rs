@@ -127,10 +127,13 @@ fn otherwise<'py>(
     }
     let imported = consume::import(object, sync, options)?;
     if imported.is_none() && protocol == Protocol::C {
-        return Err(Error::not_an_array(format!(
-            "a {} has no __cuda_array_c_interface__, and protocol is 'c'",
-            import::type_name(object)
-        )));
+        let of = import::type_name(object);
+        let what = format!("a {of} has no __cuda_array_c_interface__, and protocol is 'c'");
+        // Perhaps it has one that was looking for something else.
+        return Err(match object.getattr(intern!(object.py(), "__cuda_array_c_interface__")) {
+            Err(raised) => Error::unreadable(what, raised),
+            Ok(_) => Error::not_an_array(what),
+        });
     }
     Ok(imported.map(|imported| imported.array))
 }
