@@ -406,7 +406,16 @@ fn too_much_memory_is_the_drivers_error() {
         (error.driver_call(), error.driver_code()),
         (Some("cuMemAlloc"), Some(CUresult::CUDA_ERROR_OUT_OF_MEMORY))
     );
-    assert!(error.to_string().starts_with("cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"), "{error}");
+    assert_eq!(error.to_string(), "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory): 2097152 bytes were asked for");
+    let stream = Stream::non_blocking(&context).unwrap();
+    for allocated in [
+        Allocation::pinned(&context, 1 << 60),
+        Allocation::managed(&context, 1 << 60),
+        Allocation::stream_ordered(&stream, 1 << 60),
+    ] {
+        let error = allocated.unwrap_err().to_string();
+        assert!(error.ends_with(": 1152921504606846976 bytes were asked for"), "{error}");
+    }
     assert!(Allocation::device(&context, usize::MAX).is_err());
     assert_eq!(fixture.alive().allocations, 0);
 }

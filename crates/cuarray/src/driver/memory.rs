@@ -15,7 +15,7 @@
 //! [stream-ordered allocation](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html).
 
 use super::{Context, Stream, call};
-use crate::Result;
+use crate::{Error, Result};
 use cuarray_abi::{CU_MEM_ATTACH_GLOBAL, CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUdeviceptr, CUresult};
 use std::{
     ffi::{c_uint, c_void},
@@ -107,7 +107,8 @@ impl Allocation {
         if len != 0 {
             let _current = context.push()?;
             // SAFETY: the driver writes one address, which outlives the call.
-            unsafe { call!(context.driver(), cuMemAlloc_v2(&mut memory.device_ptr, len)) }?;
+            let allocated = unsafe { call!(context.driver(), cuMemAlloc_v2(&mut memory.device_ptr, len)) };
+            allocated.map_err(|error| of_bytes(error, len))?;
         }
         Ok(memory)
     }
@@ -187,7 +188,10 @@ impl Allocation {
         if len != 0 {
             let _current = context.push()?;
             // SAFETY: the driver writes one address, which outlives the call.
-            unsafe { call!(context.driver(), cuMemAllocManaged(&mut memory.device_ptr, len, CU_MEM_ATTACH_GLOBAL)) }?;
+            let allocated = unsafe {
+                call!(context.driver(), cuMemAllocManaged(&mut memory.device_ptr, len, CU_MEM_ATTACH_GLOBAL))
+            };
+            allocated.map_err(|error| of_bytes(error, len))?;
             memory.host_ptr = memory.device_ptr as usize;
         }
         Ok(memory)
@@ -234,7 +238,7 @@ impl Allocation {
                 Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_NOT_SUPPORTED) => {
                     return Allocation::device(&context, len);
                 }
-                result => result?,
+                result => result.map_err(|error| of_bytes(error, len))?,
             }
         }
         memory.stream = Some(stream.clone());
@@ -253,7 +257,8 @@ impl Allocation {
         let _current = self.context.push()?;
         let mut host = ptr::null_mut();
         // SAFETY: the driver writes one address, which outlives the call.
-        unsafe { call!(self.context.driver(), cuMemHostAlloc(&mut host, self.len, flags)) }?;
+        let allocated = unsafe { call!(self.context.driver(), cuMemHostAlloc(&mut host, self.len, flags)) };
+        allocated.map_err(|error| of_bytes(error, self.len))?;
         self.host_ptr = host.expose_provenance();
         Ok(())
     }
@@ -417,6 +422,16 @@ impl Allocation {
 
     fn forget(&mut self) {
         (self.device_ptr, self.host_ptr) = (0, 0);
+    }
+}
+
+/// The error of an allocation of `len` bytes; where there is not so much memory it says how much was asked for.
+#[cold]
+fn of_bytes(error: Error, len: usize) -> Error {
+    if error.driver_code() == Some(CUresult::CUDA_ERROR_OUT_OF_MEMORY) {
+        error.with_log(format!("{len} bytes were asked for"))
+    } else {
+        error
     }
 }
 
