@@ -5,7 +5,7 @@
 //!
 //! Driver API: [default streams](https://docs.nvidia.com/cuda/cuda-driver-api/stream-sync-behavior.html).
 
-use super::{CaptureStatus, Context, call, stream};
+use super::{CaptureStatus, Context, call, capture};
 use crate::Result;
 use cuarray_abi::CU_STREAM_LEGACY;
 
@@ -17,7 +17,7 @@ impl Context {
     pub(crate) fn legacy_capture_status(&self) -> Result<CaptureStatus> {
         let _current = self.push()?;
         // SAFETY: every context has that stream.
-        unsafe { stream::capture_status(self.driver(), CU_STREAM_LEGACY) }
+        unsafe { capture::status(self.driver(), CU_STREAM_LEGACY) }
     }
 
     /// Waits until the legacy default stream has done all that it was given.

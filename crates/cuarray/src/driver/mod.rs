@@ -40,6 +40,7 @@
 //!
 //! Driver API: [the manual](https://docs.nvidia.com/cuda/cuda-driver-api/index.html).
 
+mod capture;
 mod context;
 pub mod copy;
 mod current;
@@ -62,6 +63,7 @@ mod relaxed;
 mod shared_pool;
 mod stream;
 
+pub use capture::CaptureStatus;
 pub use context::Context;
 pub use cuarray_abi::{Api, CUcontext, CUdevice_attribute, CUresult, CUuuid};
 pub use current::Current;
@@ -75,7 +77,7 @@ pub use memory::{Allocation, MemoryKind};
 pub use module::Module;
 pub use pointer::{MemoryType, PointerAttributes};
 pub(crate) use shared_pool::SharedPools;
-pub use stream::{CaptureStatus, Stream};
+pub use stream::Stream;
 
 use crate::{Error, Result, order::PutBy};
 use context::ContextState;

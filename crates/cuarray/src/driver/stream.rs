@@ -13,15 +13,18 @@
 //! Driver API: [stream management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html),
 //! [default streams](https://docs.nvidia.com/cuda/cuda-driver-api/stream-sync-behavior.html).
 
-use super::{Context, Driver, Event, call, is_ready};
+use super::{
+    Context, Driver, Event, call,
+    capture::{self, CaptureStatus},
+    is_ready,
+};
 use crate::{Owner, Result};
 use cuarray_abi::{
-    CU_STREAM_CAPTURE_STATUS_ACTIVE, CU_STREAM_CAPTURE_STATUS_NONE, CU_STREAM_DEFAULT, CU_STREAM_LEGACY,
-    CU_STREAM_NON_BLOCKING, CU_STREAM_PER_THREAD, CUcontext, CUresult, CUstream,
+    CU_STREAM_DEFAULT, CU_STREAM_LEGACY, CU_STREAM_NON_BLOCKING, CU_STREAM_PER_THREAD, CUcontext, CUresult, CUstream,
 };
 use std::{
     ffi::c_uint,
-    fmt, ptr,
+    fmt,
     sync::{Arc, OnceLock},
 };
 
@@ -59,31 +62,6 @@ enum Keep {
     Owned,
     Default,
     External(#[allow(dead_code)] Option<Owner>),
-}
-
-/// What a stream does with what it is given; from [`Stream::capture_status`].
-///
-/// ```
-/// # use cuarray::{Driver, Stream, driver::CaptureStatus};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
-/// let stream = Stream::new(&driver.default_context()?)?;
-/// assert_eq!(stream.capture_status()?, CaptureStatus::None); // what it is given runs
-/// assert_eq!(stream.capture_id()?, None);
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-/// # Ok::<(), cuarray::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CaptureStatus {
-    /// It runs it.
-    None,
-    /// It records it into a graph.
-    Active,
-    /// It was recording, but an error has spoiled the graph; the capture is still to be ended.
-    Invalidated,
 }
 
 impl Stream {
@@ -345,7 +323,7 @@ impl Stream {
     /// Driver API: [`cuStreamIsCapturing`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn capture_status(&self) -> Result<CaptureStatus> {
         // SAFETY: the stream is alive by this type's invariant.
-        self.in_context(|| unsafe { capture_status(self.driver(), self.raw()) })
+        self.in_context(|| unsafe { capture::status(self.driver(), self.raw()) })
     }
 
     /// The number of the capture that the stream takes part in, different for all captures of the process; `None` if it takes
@@ -367,33 +345,8 @@ impl Stream {
     ///
     /// Driver API: [`cuStreamGetCaptureInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn capture_id(&self) -> Result<Option<u64>> {
-        let (mut status, mut id) = (CU_STREAM_CAPTURE_STATUS_NONE, 0u64);
-        let (graph, nodes, count) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
-        let api = self.driver().api();
-        self.in_context(|| match (api.cuStreamGetCaptureInfo_v3, api.cuStreamGetCaptureInfo_v2) {
-            (Some(_), _) => {
-                let edges = ptr::null_mut();
-                // SAFETY: the stream is alive by this type's invariant; the driver writes an int and a number, which outlive the
-                // call, and null asks for nothing.
-                unsafe {
-                    call!(
-                        self.driver(),
-                        cuStreamGetCaptureInfo_v3(self.raw(), &mut status, &mut id, graph, nodes, edges, count)
-                    )
-                }
-            }
-            (None, Some(_)) => {
-                // SAFETY: as above.
-                unsafe {
-                    call!(
-                        self.driver(),
-                        cuStreamGetCaptureInfo_v2(self.raw(), &mut status, &mut id, graph, nodes, count)
-                    )
-                }
-            }
-            (None, None) => Ok(()),
-        })?;
-        Ok((status == CU_STREAM_CAPTURE_STATUS_ACTIVE).then_some(id))
+        // SAFETY: the stream is alive by this type's invariant.
+        self.in_context(|| unsafe { capture::id(self.driver(), self.raw()) })
     }
 
     /// A number that no other stream of the process has or had, which a handle is not: it may be used again once its stream is
@@ -560,25 +513,6 @@ impl Stream {
         let _current = self.0.context.get().unwrap_or(context).push()?;
         work()
     }
-}
-
-/// What [`Stream::capture_status`] asks, in the current context.
-///
-/// # Safety
-/// The stream is alive.
-pub(super) unsafe fn capture_status(driver: &Driver, raw: CUstream) -> Result<CaptureStatus> {
-    if driver.api().cuStreamIsCapturing.is_none() {
-        // The query came with captures, in CUDA 10.0: before it, nothing captures.
-        return Ok(CaptureStatus::None);
-    }
-    let mut status = CU_STREAM_CAPTURE_STATUS_NONE;
-    // SAFETY: this function's contract; the driver writes one int, which outlives the call.
-    unsafe { call!(driver, cuStreamIsCapturing(raw, &mut status)) }?;
-    Ok(match status {
-        CU_STREAM_CAPTURE_STATUS_NONE => CaptureStatus::None,
-        CU_STREAM_CAPTURE_STATUS_ACTIVE => CaptureStatus::Active,
-        _ => CaptureStatus::Invalidated,
-    })
 }
 
 impl Drop for Inner {
