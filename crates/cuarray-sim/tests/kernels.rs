@@ -207,6 +207,37 @@ fn a_link_joins_what_several_inputs_define() {
     assert_eq!(floats(&program, device, 1)[0].to_bits(), 42);
 }
 
+/// Modules that were compiled apart each declare the driver's functions that they call; a function of that name that one of them keeps for
+/// itself is nothing to the others.
+#[test]
+fn what_the_driver_provides_several_linked_modules_may_declare() {
+    let program = Program::new();
+    let head = ".version 8.0\n.target sm_90\n";
+    let declared = format!("{head}.extern .func (.param .b64 r) malloc(.param .b64 n);\n");
+    let call = "{ .param .b64 n; .param .b64 r; st.param.b64 [n], 64; call (r), malloc, (n); ld.param.b64 %p, [r]; } setp.ne.u64 %q, %p, 0; selp.u32 %a, 1, 0, %q;";
+    let caller = format!(
+        "{declared}.extern .func (.param .b32 r) other();\n.visible .entry k(.param .u64 p) {{ .reg .b64 %p, %t; .reg .b32 %a, %b; .reg .pred %q; {call}\n\
+         {{ .param .b32 r; call (r), other; ld.param.b32 %b, [r]; }} add.u32 %a, %a, %b; ld.param.u64 %t, [p]; st.global.u32 [%t], %a; ret; }}"
+    );
+    let callee = format!(
+        "{declared}.visible .func (.param .b32 r) other() {{ .reg .b64 %p; .reg .b32 %a; .reg .pred %q; {call} st.param.b32 [r], %a; ret; }}"
+    );
+    let own = format!("{head}.func (.param .b64 r) malloc(.param .b64 n) {{ st.param.b64 [r], 0; ret; }}");
+    let (mut link, none) = (CUlinkState::NULL, std::ptr::null_mut::<c_void>());
+    ok!(program, cuLinkCreate_v2(0, none.cast(), none.cast(), &mut link));
+    for text in [caller, callee, own] {
+        let (data, size) = (text.as_ptr().cast_mut().cast(), text.len());
+        ok!(program, cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, data, size, c"".as_ptr(), 0, none.cast(), none.cast()));
+    }
+    let (mut image, mut size, mut module) = (std::ptr::null_mut(), 0, CUmodule::NULL);
+    ok!(program, cuLinkComplete(link, &mut image, &mut size));
+    ok!(program, cuModuleLoadData(&mut module, image));
+    ok!(program, cuLinkDestroy(link));
+    let device = program.alloc(4);
+    assert!(launch(&program, function(&program, module, c"k"), 1, 1, device, 0).is_success());
+    assert_eq!(floats(&program, device, 1)[0].to_bits(), 2, "both have been given memory");
+}
+
 #[test]
 fn a_kernel_that_fails_leaves_its_context_failed() {
     let program = Program::new();

@@ -156,8 +156,13 @@ impl<'a> Symbols<'a> {
                     _ => {}
                 }
             }
-            Some(_) => return Err(Error::new(function.line, function.name, "this name is a variable, too")),
-            None => {
+            Some(Symbol::Variable(_)) => {
+                return Err(Error::new(function.line, function.name, "this name is a variable, too"));
+            }
+            // Every module declares for itself what it calls.
+            Some(Symbol::Provided(_)) if body.is_none() => {}
+            // What the driver provides, a module may define, after another one has declared it, too.
+            Some(Symbol::Provided(_)) | None => {
                 let provided = PROVIDED.iter().position(|provided| provided.name == function.name);
                 let symbol = match provided {
                     Some(provided) if body.is_none() => Symbol::Provided(provided),
@@ -168,11 +173,6 @@ impl<'a> Symbols<'a> {
                 };
                 names.insert(function.name, symbol);
             }
-        }
-        // A module may declare what the driver provides, and another one define it.
-        if let (Some(Symbol::Provided(_)), Some(_)) = (self.visible.get(function.name), body) {
-            self.definitions.push(Definition { body, shape: function });
-            self.visible.insert(function.name, Symbol::Function(self.definitions.len() as u32 - 1));
         }
         Ok(())
     }
