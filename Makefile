@@ -26,6 +26,7 @@ ENVIRONMENT := $(VENV)/.python-$(PYTHON_VERSION)
 endif
 TOOLS := $(VENV)/.tools
 PEERS := $(VENV)/.peers
+MPI4PY_TESTS := build/mpi4py-tests/.fetched
 MEASURED := $(VENV)/.measured
 INSTALLED := $(VENV)/.wheels
 SIM_WHEEL := dist/.cuarray-sim
@@ -102,9 +103,12 @@ test-rust: install ## run the Rust tests
 	    echo 'interface_dict left out: $(BIN)/python has no libpython to link against' >&2)
 
 .PHONY: test-python
-test-python: install $(EXTENSIONS) ## run the Python tests on the simulated driver
+test-python: install $(EXTENSIONS) mpi4py-tests ## run the Python tests on the simulated driver
 	$(call say,Python tests on the simulated driver)
 	PYTHONPATH=$(abspath build/extensions) $(BIN)/python -m pytest tests --cuarray-sim --spec-coverage docs/spec-coverage.md
+
+.PHONY: mpi4py-tests
+mpi4py-tests: $(MPI4PY_TESTS) ## fetch mpi4py's own tests into build/mpi4py-tests
 
 .PHONY: extensions
 extensions: $(EXTENSIONS) ## build the extension modules of tests/extensions into build/extensions
@@ -243,6 +247,17 @@ $(PEERS): requirements/peers.txt $(TOOLS)
 	    missing=(); \
 	    $(foreach peer,$(PEER_NAMES),$(PIP_INSTALL) -c requirements/peers.txt $($(peer)) || missing+=($(peer));) \
 	    echo "peers NOT installed: $${missing[*]:-none}"; \
+	fi
+
+# Where they cannot be had, this is said, and what runs them is skipped; without the stamp the next call tries again.
+$(MPI4PY_TESTS): requirements/mpi4py-tests.txt | $(TOOLS)
+	$(call say,the tests of mpi4py: its source distribution)
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@if $(PIP) download --quiet --retries 2 --timeout 30 --no-deps --no-binary mpi4py --dest $(@D) -r $< \
+	    && tar -xf $(@D)/mpi4py-*.tar.gz -C $(@D) --strip-components=1 --wildcards 'mpi4py-*/test'; then \
+	    touch $@; \
+	else \
+	    echo "mpi4py's tests cannot be fetched, and are left out" >&2; \
 	fi
 
 # What is measured beside cuarray and nowhere else used; `make bench` does with those that can be had.
