@@ -147,6 +147,14 @@ def test_a_copy_is_one_and_says_so(array):
     assert taken.owner.is_copy
 
 
+@pytest.mark.parametrize("make", [cuarray.device_array, cuarray.managed_array, cuarray.mapped_array])
+def test_a_copy_is_on_the_device_that_was_said(driver, make):
+    array = make(3, "int8")
+    array[:] = 1
+    device = tensors.content(array.__dlpack__(copy=True, max_version=(1, 0))).tensor.device
+    assert (device.device_type, device.device_id) == array.__dlpack_device__()
+
+
 def test_another_device_is_the_host_by_a_copy_or_an_error(array):
     host = np.from_dlpack(HostSide(array, copy=None))
     assert host.tolist() == [[0, 1, 2], [3, 4, 5]]

@@ -39,6 +39,20 @@ def test_numpy_reads_managed_memory_in_place(driver, dtype, shape):
     assert seen.ctypes.data == array.host_view().ctypes.data
 
 
+@pytest.mark.parametrize("make", [cuarray.managed_array, cuarray.mapped_array])
+@pytest.mark.parametrize("copy", [None, True])
+def test_numpy_reads_what_pending_work_writes(driver, make, copy):
+    """It names no stream, and reads on the host."""
+    array = make(3, "int32", stream=cuarray.stream())
+    array[:] = 9
+    seen = np.from_dlpack(array, copy=copy)
+    assert seen.tolist() == [9, 9, 9]
+    elsewhere = make(3, "int32")
+    elsewhere.setitem(slice(None), 8, stream=cuarray.stream())
+    assert np.from_dlpack(elsewhere, copy=copy).tolist() == [8, 8, 8]
+    assert np.shares_memory(np.from_dlpack(array, copy=copy), array.host_view()) == (copy is None)
+
+
 def test_numpy_sees_that_memory_is_read_only(driver):
     array = cuarray.managed_array(3, "int32")
     desc = array.__cuda_array_interface__

@@ -1,7 +1,8 @@
 //! `__dlpack__` and `__dlpack_device__`: an array as a tensor for another library.
 //!
 //! The consumer names the stream on which it will work, and the producer sees to it that the array is ready there: every
-//! stream with work on it is joined into that one by an edge, and the host waits for nothing. What the consumer does afterwards
+//! stream with work on it is joined into that one by an edge, and the host waits for nothing. But for memory that the host reads in
+//! place: who names no stream for that may be the host itself (NumPy), so the host waits. What the consumer does afterwards
 //! is known to nobody; DLPack has no way back, as the CUDA Array Interface's exported stream is one.
 
 use super::managed;
@@ -13,7 +14,10 @@ use crate::{
         dtype,
         tensor::{CPU, CUDA, CUDA_HOST, CUDA_MANAGED},
     },
-    python::{allocate, device_array::PyDeviceArray, host::HostArray, import::shown, runtime::driver, stream},
+    driver::MemoryKind,
+    python::{
+        create, device_array::PyDeviceArray, dtype::Element, host::HostArray, import::shown, runtime::driver, stream,
+    },
 };
 use pyo3::prelude::*;
 
@@ -52,7 +56,11 @@ pub(in crate::python) fn capsule<'py>(
     let given = copied.as_ref().unwrap_or(array);
     let managed = if versioned { managed::versioned(given, copied.is_some()) } else { managed::legacy(given) }?;
     match request.stream {
-        None => given.get().ready_on_legacy(py)?,
+        None if own.device_type == CUDA => given.get().ready_on_legacy(py)?,
+        None => {
+            let (ordering, access) = (given.get().ordering()?, given.get().consumers_access());
+            py.detach(|| ordering.synchronize(access))?;
+        }
         Some(argument) => {
             if let Number::Stream = number(argument)? {
                 given.get().ready_on(py, &stream::argument(argument)?)?;
@@ -72,14 +80,20 @@ pub(in crate::python) fn refuse_mask(array: &PyDeviceArray) -> Result<()> {
     }
 }
 
-/// A copy in device memory of the same device, made on the consumer's stream where one is named.
+/// A copy in memory of the same kind and device, made on the consumer's stream where one is named.
 fn copy_of<'py>(
     array: &Bound<'py, PyDeviceArray>,
     stream: Option<&Bound<'py, PyAny>>,
     own: DLDevice,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    let device = (own.device_type == CUDA).then_some(own.device_id);
-    let copy = allocate::device_array_like(array, None, device)?;
+    let (kind, device) = match own.device_type {
+        CUDA_MANAGED => (MemoryKind::Managed, None),
+        CUDA_HOST => (MemoryKind::Mapped, None),
+        _ => (MemoryKind::Device, Some(own.device_id)),
+    };
+    let interface = array.get().interface();
+    let (element, layout) = (Element::of_interface(interface), interface.layout().packed()?);
+    let copy = create::allocate(array.py(), kind, element, layout, None, device)?;
     let stream = stream.filter(|stream| !stream.extract::<i64>().is_ok_and(|number| number <= 0));
     copy.get().fill_from(array, stream)?;
     Ok(copy)
