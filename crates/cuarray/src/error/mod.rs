@@ -49,10 +49,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///     assert!(error.is_driver());
 ///     eprintln!("{error}");
 /// }
+/// assert_eq!(format!("{:?}", refused()), refused().to_string()); // so does `unwrap`, and a `main` that returns it
 /// ```
 pub struct Error(Box<ErrorKind>);
 
-#[derive(Debug)]
 enum ErrorKind {
     /// The object offers no interface, or what it offers is not one.
     NotAnArray(String),
@@ -372,9 +372,10 @@ impl<T: fmt::Display> fmt::Display for Brief<T> {
     }
 }
 
+/// The message, too: this is what a `main` that returns an error prints, and an `unwrap`, and what to do is in the message.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        fmt::Display::fmt(self, f)
     }
 }
 
