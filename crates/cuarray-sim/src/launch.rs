@@ -4,7 +4,7 @@
 //! fails leaves its context failed, as on a GPU: every later call answers the same code, until the context ends.
 
 use crate::allocator::FreeRanges;
-use crate::check::{KernelRace, Ticket, Touched};
+use crate::check::{KernelRace, Ticket, Touch, Touched};
 use crate::code::Meant;
 use crate::finding::{self, Deed, KernelPlace, Range, SourceLine, Variable};
 use crate::memory::Kind;
@@ -139,17 +139,18 @@ impl State {
             self.checks.threads_raced(ticket, races);
         }
         let mut touched = Vec::new();
-        for range in first_read(&outcome.touched) {
+        for range in without_overwritten(&outcome.touched) {
             match self.memory.holding(range.start) {
                 // What modules hold is nobody's to allocate or free.
                 Some(allocation) if matches!(allocation.kind, Kind::Code { .. }) => {}
                 Some(allocation) => {
                     let end = allocation.address + allocation.size;
                     touched.push(Touched { end: range.end.min(end), ..range });
-                    if range.end > end {
+                    if range.end > end && range.touch != Touch::Update {
                         touched.push(Touched { start: end, ..range });
                     }
                 }
+                None if range.touch == Touch::Update => {}
                 None => touched.push(range),
             }
         }
@@ -264,10 +265,10 @@ impl State {
     }
 }
 
-/// Reads without the bytes that are written too, and writes: whoever comes later meets the write anyway, and in which order
-/// a kernel's threads did both is not known.
-fn first_read(touched: &[Touched]) -> Vec<Touched> {
-    let (writes, reads): (Vec<Touched>, Vec<Touched>) = touched.iter().copied().partition(|touched| touched.written);
+/// Reads without the bytes that are written too, for whoever comes later meets the write anyway; writes; and updates.
+fn without_overwritten(touched: &[Touched]) -> Vec<Touched> {
+    let of = |touch| touched.iter().copied().filter(move |touched| touched.touch == touch);
+    let (reads, writes): (Vec<Touched>, Vec<Touched>) = (of(Touch::Read).collect(), of(Touch::Write).collect());
     let mut kept = Vec::new();
     let mut next = 0;
     for read in reads {
@@ -286,6 +287,7 @@ fn first_read(touched: &[Touched]) -> Vec<Touched> {
         }
     }
     kept.extend(writes);
+    kept.extend(of(Touch::Update));
     kept
 }
 

@@ -4,7 +4,7 @@
 //! while findings are off. `docs/happens-before.md` says which call uses which, and why.
 
 use super::operation::boxes;
-use super::{Block, Checks, Clock, DYING, Doing, Entry, Kind, Lane, Operation, Party, Region, Ticket, Touched};
+use super::{Block, Checks, Clock, DYING, Doing, Entry, Kind, Lane, Operation, Party, Region, Ticket, Touch, Touched};
 use crate::copy::{Copy, Fill, Source};
 use crate::finding::{Deed, KernelPlace, LaneKind, Object, Range};
 use crate::memory;
@@ -171,12 +171,15 @@ impl State {
 
     /// What work has touched that did not say so before it ran.
     pub(crate) fn ran(&mut self, ticket: &Ticket, touched: &[Touched]) {
-        let touches = boxes(touched);
+        let (updates, touches): (Vec<_>, Vec<_>) =
+            boxes(touched).into_iter().partition(|(_, touch)| *touch == Touch::Update);
+        let deed = |touch| if touch == Touch::Read { Deed::Read } else { Deed::Write };
+        let touches: Vec<_> = touches.into_iter().map(|(region, touch)| (region, deed(touch))).collect();
         if self.host_access.watches() {
             self.host_access.has_run(&ticket.operation);
             self.watch_host(&touches, &ticket.operation, &ticket.clock);
         }
-        self.checks.resolve(ticket, touches);
+        self.checks.resolve(ticket, touches, updates.into_iter().map(|(region, _)| region).collect());
     }
 
     /// What work does to memory.

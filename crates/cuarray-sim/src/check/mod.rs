@@ -23,7 +23,7 @@ mod shadow;
 pub(crate) use block::Block;
 pub(crate) use clock::{Clock, Lane};
 pub(crate) use host::Running;
-pub(crate) use operation::{Operation, Region, Touched};
+pub(crate) use operation::{Operation, Region, Touch, Touched};
 pub(crate) use queue::Doing;
 
 use crate::finding::{Access, Deed, KernelPlace, Kind, LaneKind, Object, Range, Variable};
@@ -196,10 +196,10 @@ impl Checks {
         self.queue.push(entry);
     }
 
-    /// Says what an operation has touched when it ran.
-    fn resolve(&mut self, ticket: &Ticket, touches: Vec<(Region, Deed)>) {
+    /// Says what an operation has touched when it ran, and what of that it read before it wrote it.
+    fn resolve(&mut self, ticket: &Ticket, touches: Vec<(Region, Deed)>, updated: Vec<Region>) {
         let _ = ticket.operation.accesses.set(self.summary(&touches));
-        self.queue.resolve(ticket.operation.ordinal, touches);
+        self.queue.resolve(ticket.operation.ordinal, Doing::Ran { touches, updated });
         while let Some(entry) = self.queue.pop() {
             self.examine(entry);
         }
@@ -244,7 +244,10 @@ impl Checks {
                 races.push((shadow.access(to, Deed::Write, &by), Deed::Write));
                 shadow.unwrite(to, &holes);
             }
-            Doing::Touches(touches) => {
+            Doing::Touches(touches) | Doing::Ran { touches, .. } => {
+                if let Doing::Ran { updated, .. } = &doing {
+                    unwritten.extend(updated.iter().filter_map(|region| shadow.unwritten_of(region, false)));
+                }
                 for (region, deed) in touches {
                     if !shadow.holds(region.start()) {
                         stray.push((*region, *deed));
@@ -419,7 +422,7 @@ impl Doing {
                 let from = from.iter().map(|from| (*from, Deed::Read));
                 from.chain([(*to, Deed::Write)]).collect()
             }
-            Doing::Touches(touches) => touches.clone(),
+            Doing::Touches(touches) | Doing::Ran { touches, .. } => touches.clone(),
             Doing::Unknown | Doing::Create { .. } | Doing::Release { .. } => Vec::new(),
         }
     }
@@ -431,7 +434,9 @@ impl Doing {
             Doing::Fill(region) => Box::new([region.access(Deed::Write)]),
             Doing::Copy { from: None, to, .. } => Box::new([to.access(Deed::Write)]),
             Doing::Copy { from: Some(from), to, .. } => Box::new([from.access(Deed::Read), to.access(Deed::Write)]),
-            Doing::Touches(touches) => touches.iter().map(|(region, deed)| region.access(*deed)).collect(),
+            Doing::Touches(touches) | Doing::Ran { touches, .. } => {
+                touches.iter().map(|(region, deed)| region.access(*deed)).collect()
+            }
             Doing::Create { block, .. } => Box::new([Region::row(block.address, block.size).access(Deed::Create)]),
             Doing::Release { block } => Box::new([Region::row(block.address, block.size).access(Deed::Release)]),
         }
@@ -468,7 +473,7 @@ mod tests {
         let kernel = enqueued(&mut checks, &mut one, Doing::Unknown);
         let fill = enqueued(&mut checks, &mut other, Doing::Fill(Region::row(0, 16)));
         assert!(!checks.knows_all() && checks.report(false).findings.is_empty());
-        checks.resolve(&kernel, vec![(Region::row(8, 4), Deed::Read), (Region::row(60, 8), Deed::Write)]);
+        checks.resolve(&kernel, vec![(Region::row(8, 4), Deed::Read), (Region::row(60, 8), Deed::Write)], Vec::new());
         assert!(checks.knows_all());
         let findings = checks.report(false).findings;
         let told: Vec<_> = findings.iter().map(|finding| (finding.kind, finding.sides.len())).collect();
@@ -488,7 +493,11 @@ mod tests {
         block.made_by(freed.operation.clone());
         checks.blocks.end(4096, freed.operation);
         let kernel = enqueued(&mut checks, &mut stream, Doing::Unknown);
-        checks.resolve(&kernel, vec![(Region::row(4100, 4), Deed::Write), (Region::row(9000, 4), Deed::Write)]);
+        checks.resolve(
+            &kernel,
+            vec![(Region::row(4100, 4), Deed::Write), (Region::row(9000, 4), Deed::Write)],
+            Vec::new(),
+        );
         let kinds: Vec<Kind> = checks.report(false).findings.iter().map(|finding| finding.kind).collect();
         assert_eq!(kinds, [Kind::UseAfterFree, Kind::OutOfBounds]);
     }

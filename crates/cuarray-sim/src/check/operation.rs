@@ -24,18 +24,26 @@ pub(crate) struct Operation {
     pub accesses: OnceLock<Box<[Access]>>,
 }
 
+/// How a kernel has touched bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Touch {
+    Read,
+    Write,
+    /// It read them before it had written them, and wrote them: what is said of bytes that are said to be written, too.
+    Update,
+}
+
 /// Bytes that a kernel has touched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Touched {
     pub start: u64,
     /// Behind the last of them.
     pub end: u64,
-    /// Whether it wrote them; if not, it read them before it had written them.
-    pub written: bool,
+    pub touch: Touch,
 }
 
-/// Boxes for ranges in ascending order, all of them reads or all writes: ranges of one length at one distance are one box.
-pub(crate) fn boxes(ranges: &[Touched]) -> Vec<(Region, Deed)> {
+/// Boxes for ranges that are in ascending order in each kind: ranges of one length at one distance are one box.
+pub(crate) fn boxes(ranges: &[Touched]) -> Vec<(Region, Touch)> {
     let mut boxes = Vec::new();
     let mut rest = ranges;
     while let [first, others @ ..] = rest {
@@ -44,14 +52,14 @@ pub(crate) fn boxes(ranges: &[Touched]) -> Vec<(Region, Deed)> {
         let step = behind.map_or(0, |next| next.start - first.start);
         let alike = |(index, next): (u64, &Touched)| {
             step > 0
-                && next.written == first.written
+                && next.touch == first.touch
                 && next.end - next.start == width
                 && Some(next.start) == step.checked_mul(index).map(|distance| first.start + distance)
         };
         let count = 1 + (1..).zip(others).take_while(|pair| alike(*pair)).count();
         let place = Place { address: first.start, pitch: step, slice: 0 };
         let extent = Extent { width, height: count as u64, depth: 1 };
-        boxes.push((Region::new(place, extent), if first.written { Deed::Write } else { Deed::Read }));
+        boxes.push((Region::new(place, extent), first.touch));
         rest = &rest[count..];
     }
     boxes
@@ -202,12 +210,18 @@ mod tests {
 
     #[test]
     fn regular_ranges_are_one_box() {
-        let touched = |start, end, written| Touched { start, end, written };
-        let mut ranges: Vec<Touched> = (0..100).map(|index| touched(index * 16, index * 16 + 4, false)).collect();
-        ranges.extend([touched(1600, 1700, false), touched(5, 9, true), touched(90, 100, true)]);
+        let touched = |start, end, touch| Touched { start, end, touch };
+        let (read, write, update) = (Touch::Read, Touch::Write, Touch::Update);
+        let mut ranges: Vec<Touched> = (0..100).map(|index| touched(index * 16, index * 16 + 4, read)).collect();
+        ranges.extend([
+            touched(1600, 1700, read),
+            touched(5, 9, write),
+            touched(90, 100, write),
+            touched(100, 110, update),
+        ]);
         let boxes = boxes(&ranges);
-        let told: Vec<_> = boxes.iter().map(|(region, deed)| (region.start(), region.row_count(), *deed)).collect();
-        assert_eq!(told, [(0, 100, Deed::Read), (1600, 1, Deed::Read), (5, 1, Deed::Write), (90, 1, Deed::Write)]);
+        let told: Vec<_> = boxes.iter().map(|(region, touch)| (region.start(), region.row_count(), *touch)).collect();
+        assert_eq!(told, [(0, 100, read), (1600, 1, read), (5, 1, write), (90, 1, write), (100, 1, update)]);
         assert_eq!(boxes[0].0.end(), 99 * 16 + 4);
     }
 

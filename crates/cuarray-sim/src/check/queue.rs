@@ -15,8 +15,13 @@ use std::sync::Arc;
 pub(crate) enum Doing {
     /// Not known before it has run.
     Unknown,
-    /// Reads and writes of what has run.
+    /// Reads and writes that are known at the call.
     Touches(Vec<(Region, Deed)>),
+    /// Reads and writes of what has run, and the bytes among those written that it had read before.
+    Ran {
+        touches: Vec<(Region, Deed)>,
+        updated: Vec<Region>,
+    },
     /// A copy: `exact` if its bytes reach the host, which cannot pass over those that were never written.
     Copy {
         from: Option<Region>,
@@ -58,11 +63,11 @@ impl Queue {
         self.entries.push_back(entry);
     }
 
-    /// Says what an operation touched.
-    pub(crate) fn resolve(&mut self, ordinal: u64, touches: Vec<(Region, Deed)>) {
+    /// Says what an operation did.
+    pub(crate) fn resolve(&mut self, ordinal: u64, doing: Doing) {
         let index = self.entries.binary_search_by_key(&ordinal, |entry| entry.operation.ordinal);
         if let Some(entry) = index.ok().and_then(|index| self.entries.get_mut(index)) {
-            entry.doing = Doing::Touches(touches);
+            entry.doing = doing;
         }
     }
 

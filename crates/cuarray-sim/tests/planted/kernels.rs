@@ -3,7 +3,8 @@
 use crate::*;
 use std::ffi::CStr;
 
-/// `fill` writes a byte for each thread, `copy` reads one and writes another.
+/// `fill` writes a byte for each thread, `copy` reads one and writes another. `count` adds to one word, `set` overwrites it, reads it
+/// again and puts it behind itself.
 const CODE: &CStr = c"
 .version 8.0
 .target sm_90
@@ -30,6 +31,22 @@ const CODE: &CStr = c"
     add.s64 %rd2, %rd2, %rd3;
     ld.global.u8 %r2, [%rd2];
     st.global.u8 [%rd1], %r2;
+    ret;
+}
+.visible .entry count(.param .u64 target)
+{
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [target];
+    red.global.add.u32 [%rd1], 1;
+    ret;
+}
+.visible .entry set(.param .u64 target)
+{
+    .reg .b32 %r<3>; .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [target];
+    atom.global.exch.b32 %r1, [%rd1], 0;
+    ld.relaxed.gpu.global.u32 %r2, [%rd1];
+    atom.global.exch.b32 %r1, [%rd1+4], %r2;
     ret;
 }
 ";
@@ -104,6 +121,20 @@ pairs! {
             p.fill(memory, 1, 64, stream);
         }
         launch(p, c"copy", [copy, memory], stream);
+    }
+    a_kernel_updates_what_was_never_written: UninitializedRead ["cuLaunchKernel on stream 1"], |p, right| {
+        let (stream, memory) = (p.stream(0), p.alloc(64));
+        if right {
+            fill(p, memory, stream);
+        }
+        launch(p, c"copy", [memory, memory], stream);
+    }
+    a_kernel_counts_in_what_was_never_written: UninitializedRead ["cuLaunchKernel on stream 1"], |p, right| {
+        let (stream, memory) = (p.stream(0), p.alloc(64));
+        if right {
+            launch(p, c"set", [memory, 0], stream);
+        }
+        launch(p, c"count", [memory, 0], stream);
     }
     stream_ordered_memory_released_under_a_kernel: FreeBeforePendingWork
         ["cuLaunchKernel on stream 2", "cuMemFreeAsync on stream 1"], |p, right| {

@@ -76,7 +76,7 @@ unsafe fn body<T: Stored, F: Fn(T, T, T) -> T + Copy>(machine: &mut Machine<'_>,
     let f: F = unsafe { std::ptr::NonNull::<F>::dangling().as_ptr().read() };
     // SAFETY: the resolver made the operands fit; `locate` makes the pointers good.
     unsafe {
-        if machine.locate(instruction, T::Word::SIZE, true) == Flow::Stop {
+        if machine.locate_atomic(instruction, T::Word::SIZE) == Flow::Stop {
             return Flow::Stop;
         }
         if machine.races.on {

@@ -5,7 +5,7 @@
 //! addresses lie otherwise, or something is wrong with one, each lane is looked at for itself.
 
 use super::machine::FaultKind;
-use super::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use super::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, UPDATES};
 use super::region;
 use super::{Flow, Machine};
 use crate::ptx::program::Instruction;
@@ -122,6 +122,18 @@ impl Machine<'_> {
         }
         // SAFETY: this function's contract.
         unsafe { self.locate_base(instruction, size, write) }
+    }
+
+    /// The same for an instruction that writes, and that may read first what it overwrites.
+    ///
+    /// # Safety
+    /// As for [`Machine::locate`].
+    pub(crate) unsafe fn locate_atomic(&mut self, instruction: &Instruction, size: u32) -> Flow {
+        self.recorder.updates = instruction.c & UPDATES != 0;
+        // SAFETY: this function's contract.
+        let flow = unsafe { self.locate(instruction, size, true) };
+        self.recorder.updates = false;
+        flow
     }
 
     #[cfg(target_arch = "x86_64")]

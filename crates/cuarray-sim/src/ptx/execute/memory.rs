@@ -45,12 +45,16 @@ pub(crate) struct Mode {
     /// Whether it is there to synchronize, and whether it hands on what its thread has done.
     pub strong: bool,
     pub releases: bool,
+    /// Whether what it writes depends on what was there.
+    pub updates: bool,
 }
 
 /// In the code of a mode: the access is strong.
 pub(crate) const STRONG: u32 = 1 << 16;
 /// In the code of a mode: the access releases.
 pub(crate) const RELEASES: u32 = 1 << 17;
+/// In the code of a mode: the access updates.
+pub(crate) const UPDATES: u32 = 1 << 18;
 /// How many elements the code of a mode says.
 fn elements(code: u32) -> u32 {
     code >> 4 & 0xf
@@ -59,7 +63,7 @@ fn elements(code: u32) -> u32 {
 impl Mode {
     /// Of one element, in no particular order.
     pub(crate) fn new(space: Space, wide: bool) -> Mode {
-        Mode { space, wide, count: 1, strong: false, releases: false }
+        Mode { space, wide, count: 1, strong: false, releases: false, updates: false }
     }
 
     pub(crate) fn code(self) -> u32 {
@@ -71,7 +75,8 @@ impl Mode {
             Space::Param => 4,
         };
         let order = if self.strong { STRONG } else { 0 } | if self.releases { RELEASES } else { 0 };
-        space | u32::from(self.wide) << 3 | self.count << 4 | order
+        let updates = if self.updates { UPDATES } else { 0 };
+        space | u32::from(self.wide) << 3 | self.count << 4 | order | updates
     }
 }
 

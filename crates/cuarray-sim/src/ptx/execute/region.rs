@@ -1,10 +1,13 @@
 //! The memory that a launch can reach, and what it touched of it.
 //!
 //! A launch sees the allocations that live when it begins, as regions: where the device finds them, and where the bytes
-//! are. Which bytes were read and written is kept as bits, for pages that were touched at all; so the cost is bounded by the
-//! memory that a kernel touches, however often it does.
+//! are. Which bytes were read and written, and which read before they were written, is kept as bits, for pages that were touched at
+//! all; so the cost is bounded by the memory that a kernel touches, however often it does.
+//!
+//! What was first is known among the blocks that one thread of the host executes. Blocks of kernels that could tell each other what they
+//! have written all run in one; and what others read of each other's is a race.
 
-use crate::check::Touched;
+use crate::check::{Touch, Touched};
 
 /// A piece of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,19 +30,21 @@ pub(crate) fn find(regions: &[Region], start: u64, end: u64) -> Option<usize> {
 const PAGE: u64 = 4096;
 const WORDS: usize = PAGE as usize / 64;
 
-/// A bit for each byte of a page: read, written.
-type Page = [[u64; WORDS]; 2];
+/// A bit for each byte of a page: read, written, read before it was written.
+type Page = [[u64; WORDS]; 3];
 
 /// What was touched, by region and page.
 #[derive(Default)]
 pub(crate) struct Recorder {
     pub enabled: bool,
+    /// Whether what is written now was read by the same instruction.
+    pub updates: bool,
     regions: Vec<Vec<Option<Box<Page>>>>,
 }
 
 impl Recorder {
     pub(crate) fn new(enabled: bool, regions: usize) -> Recorder {
-        Recorder { enabled, regions: if enabled { vec![Vec::new(); regions] } else { Vec::new() } }
+        Recorder { enabled, updates: false, regions: if enabled { vec![Vec::new(); regions] } else { Vec::new() } }
     }
 
     /// Notes that a region was touched at `offset`.
@@ -51,14 +56,21 @@ impl Recorder {
             if pages.len() <= page {
                 pages.resize(page + 1, None);
             }
-            let page = pages[page].get_or_insert_with(|| Box::new([[0; WORDS]; 2]));
-            let words = &mut page[usize::from(written)];
+            let [read, write, first] = &mut **pages[page].get_or_insert_with(|| Box::new([[0; WORDS]; 3]));
             let stop = end.min(at - at % PAGE + PAGE);
             while at < stop {
                 let bit = at % 64;
                 let bits = (64 - bit).min(stop - at);
                 let ones = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
-                words[(at % PAGE / 64) as usize] |= ones << bit;
+                let (word, ones) = ((at % PAGE / 64) as usize, ones << bit);
+                if !written || self.updates {
+                    first[word] |= ones & !write[word];
+                }
+                if written {
+                    write[word] |= ones;
+                } else {
+                    read[word] |= ones;
+                }
                 at += bits;
             }
         }
@@ -86,14 +98,15 @@ impl Recorder {
     /// The ranges that were touched, in ascending order for each kind.
     pub(crate) fn touched(&self, regions: &[Region]) -> Vec<Touched> {
         let mut ranges = Vec::new();
-        for (written, kind) in [(false, 0), (true, 1)] {
+        for (kind, touch) in [Touch::Read, Touch::Write, Touch::Update].into_iter().enumerate() {
             for (pages, region) in self.regions.iter().zip(regions) {
                 let mut open: Option<(u64, u64)> = None;
                 for (number, page) in pages.iter().enumerate() {
                     let Some(page) = page else { continue };
-                    for (index, word) in page[kind].iter().enumerate() {
+                    for index in 0..WORDS {
                         let base = region.start + number as u64 * PAGE + index as u64 * 64;
-                        let (mut word, mut bit) = (*word, 0);
+                        let written = if touch == Touch::Update { page[1][index] } else { u64::MAX };
+                        let (mut word, mut bit) = (page[kind][index] & written, 0);
                         while word != 0 {
                             let skipped = word.trailing_zeros();
                             word >>= skipped;
@@ -106,13 +119,13 @@ impl Recorder {
                                 Some(range) if range.1 == start => range.1 = end,
                                 _ => {
                                     let over = open.replace((start, end));
-                                    ranges.extend(over.map(|(start, end)| Touched { start, end, written }));
+                                    ranges.extend(over.map(|(start, end)| Touched { start, end, touch }));
                                 }
                             }
                         }
                     }
                 }
-                ranges.extend(open.map(|(start, end)| Touched { start, end, written }));
+                ranges.extend(open.map(|(start, end)| Touched { start, end, touch }));
             }
         }
         ranges
@@ -132,12 +145,32 @@ mod tests {
         one.note(0, 5000, 1, false);
         other.note(0, 4088, 2, false);
         other.note(0, 0, 4096 * 3, true);
+        other.note(0, 8000, 8, false);
         one.merge(other);
-        let range = |start: u64, end: u64, written| Touched { start: 0x1000 + start, end: 0x1000 + end, written };
+        let range = |start: u64, end: u64, touch| Touched { start: 0x1000 + start, end: 0x1000 + end, touch };
+        let (read, write, update) = (Touch::Read, Touch::Write, Touch::Update);
         assert_eq!(
             one.touched(&regions),
-            [range(4088, 4166, false), range(5000, 5001, false), range(0, 4096 * 3, true)]
+            [
+                range(4088, 4166, read),
+                range(5000, 5001, read),
+                range(8000, 8008, read),
+                range(0, 4096 * 3, write),
+                range(4088, 4166, update),
+                range(5000, 5001, update),
+            ]
         );
+    }
+
+    #[test]
+    fn who_reads_and_writes_at_once_reads_first() {
+        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true }; 1];
+        let mut recorder = Recorder::new(true, 1);
+        recorder.note(0, 0, 4, true);
+        recorder.updates = true;
+        recorder.note(0, 0, 8, true);
+        let range = |start: u64, end: u64, touch| Touched { start: 0x1000 + start, end: 0x1000 + end, touch };
+        assert_eq!(recorder.touched(&regions), [range(0, 8, Touch::Write), range(4, 8, Touch::Update)]);
     }
 
     #[test]

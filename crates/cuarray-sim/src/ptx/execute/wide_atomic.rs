@@ -18,7 +18,7 @@ unsafe fn vector_body<T: Stored, F: Fn(T, T) -> T + Copy>(
     let address = Instruction { imm: i64::from(machine.extra(instruction, 0) as i32), ..*instruction };
     // SAFETY: the resolver made the operands fit; `locate` makes the pointers good for the whole vector.
     unsafe {
-        if machine.locate(&address, (size * count) as u32, true) == Flow::Stop {
+        if machine.locate_atomic(&address, (size * count) as u32) == Flow::Stop {
             return Flow::Stop;
         }
         if machine.races.on {
@@ -51,7 +51,7 @@ pub(crate) unsafe fn atomic128(machine: &mut Machine<'_>, instruction: &Instruct
     let other = machine.extra(instruction, 0);
     // SAFETY: the resolver made the operands fit: registers of 128 bits are two rows of 64. `locate` makes the pointers good.
     unsafe {
-        if machine.locate(instruction, 16, true) == Flow::Stop {
+        if machine.locate_atomic(instruction, 16) == Flow::Stop {
             return Flow::Stop;
         }
         if machine.races.on {

@@ -279,7 +279,8 @@ impl<'a> Builder<'_, 'a> {
         }
         let (Some(address), Some(value)) = (rest.next(), rest.next()) else { return self.refuse(instruction) };
         let mut address = self.address(address, space)?;
-        address.mode.releases = releases;
+        // An exchange overwrites, whatever was there.
+        (address.mode.releases, address.mode.updates) = (releases, operation != 4);
         if !matches!(address.mode.space, Space::Global | Space::Generic | Space::Shared) {
             return self.refuse(instruction);
         }

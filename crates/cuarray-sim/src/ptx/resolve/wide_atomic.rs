@@ -3,6 +3,7 @@
 //! PTX manual: [atom](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-atom).
 
 use super::super::ast::{Instruction, Operand as Written};
+use super::super::execute::memory::UPDATES;
 use super::super::execute::wide_atomic::{atomic128, vector};
 use super::super::float::{self, BF16, F16, Rounding};
 use super::super::program::Exec;
@@ -99,7 +100,8 @@ impl<'a> Builder<'_, 'a> {
         // The offset comes first; it is no register, and so may count as written.
         let written = 1 + count;
         self.built().ordered = true;
-        let draft = Draft { a, c: Operand::Number(mode), extra, written, imm: count as i64, ..self.draft(exec) };
+        let draft =
+            Draft { a, c: Operand::Number(mode | UPDATES), extra, written, imm: count as i64, ..self.draft(exec) };
         self.push(draft);
         Ok(())
     }
@@ -122,7 +124,8 @@ impl<'a> Builder<'_, 'a> {
         let b = self.source(&operands[2], Type::B128)?;
         let other = if compares { self.source(&operands[3], Type::B128)? } else { Operand::Nothing };
         self.built().ordered = true;
-        let draft = Draft { d, a, b, c: Operand::Number(mode), extra: vec![other], imm, ..self.draft(atomic128) };
+        let c = Operand::Number(if compares { mode | UPDATES } else { mode });
+        let draft = Draft { d, a, b, c, extra: vec![other], imm, ..self.draft(atomic128) };
         self.push(draft);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Loads and stores in every space, what is touched, and what is refused.
 
 use super::*;
-use crate::check::Touched;
+use crate::check::{Touch, Touched};
 
 #[test]
 fn accesses_are_noted_exactly() {
@@ -13,8 +13,8 @@ fn accesses_are_noted_exactly() {
     let outcome = run.over(&mut [&mut a, &mut b]);
     assert_eq!(outcome.fault, None);
     assert_eq!(b[3], 0x4000_0000);
-    assert_eq!(outcome.touched[0], Touched { start: BASE + 8, end: BASE + 8 + 192, written: false });
-    let stores: Vec<&Touched> = outcome.touched.iter().filter(|touched| touched.written).collect();
+    assert_eq!(outcome.touched[0], Touched { start: BASE + 8, end: BASE + 8 + 192, touch: Touch::Read });
+    let stores: Vec<&Touched> = outcome.touched.iter().filter(|touched| touched.touch == Touch::Write).collect();
     assert_eq!(stores.len(), 48);
     assert_eq!((stores[1].start, stores[1].end), (BASE + APART + 8, BASE + APART + 12));
 }

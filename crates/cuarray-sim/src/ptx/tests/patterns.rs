@@ -2,6 +2,7 @@
 //! is noted, and whether threads race.
 
 use super::*;
+use crate::check::Touch;
 use std::collections::BTreeSet;
 
 /// Bytes that the accesses are to.
@@ -135,6 +136,7 @@ struct Model {
     loaded: Vec<u64>,
     read: BTreeSet<usize>,
     written: BTreeSet<usize>,
+    updated: BTreeSet<usize>,
     races: bool,
 }
 
@@ -142,7 +144,7 @@ impl Model {
     fn new(case: &Case, memory: &[u64]) -> Model {
         let mut memory: Vec<u8> = memory.iter().flat_map(|word| word.to_le_bytes()).collect();
         let (mut readers, mut writers) = (vec![BTreeSet::new(); BYTES], vec![BTreeSet::new(); BYTES]);
-        let mut loaded = vec![0; THREADS];
+        let (mut loaded, mut first) = (vec![0; THREADS], BTreeSet::new());
         for warp in 0..THREADS / 32 {
             let threads = warp * 32..warp * 32 + 32;
             for stores in [!case.load_first, case.load_first] {
@@ -154,6 +156,9 @@ impl Model {
                             memory[at] = thread as u8 + 1;
                             writers[at].insert(thread);
                         } else {
+                            if writers[at].is_empty() {
+                                first.insert(at);
+                            }
                             loaded[thread] |= u64::from(memory[at]) << (8 * index);
                             readers[at].insert(thread);
                         }
@@ -165,7 +170,9 @@ impl Model {
             writers.len() > 1 || writers.first().is_some_and(|writer| readers.iter().any(|reader| reader != writer))
         });
         let touched = |threads: &[BTreeSet<usize>]| (0..BYTES).filter(|at| !threads[*at].is_empty()).collect();
-        Model { memory, loaded, read: touched(&readers), written: touched(&writers), races }
+        let written = touched(&writers);
+        let updated = first.intersection(&written).copied().collect();
+        Model { memory, loaded, read: touched(&readers), written, updated, races }
     }
 }
 
@@ -197,9 +204,9 @@ fn every_pattern_does_what_each_lane_would() {
         assert_eq!(!outcome.races.is_empty(), model.races, "{:?} {}", outcome.races, what());
         races[usize::from(model.races)] += 1;
         if !shared {
-            for (written, expected) in [(false, &model.read), (true, &model.written)] {
-                let ranges =
-                    outcome.touched.iter().filter(|range| range.written == written && range.start < BASE + APART);
+            let kinds = [(Touch::Read, &model.read), (Touch::Write, &model.written), (Touch::Update, &model.updated)];
+            for (touch, expected) in kinds {
+                let ranges = outcome.touched.iter().filter(|range| range.touch == touch && range.start < BASE + APART);
                 let bytes: BTreeSet<usize> =
                     ranges.flat_map(|range| range.start..range.end).map(|at| (at - BASE) as usize).collect();
                 assert_eq!(&bytes, expected, "{}", what());
