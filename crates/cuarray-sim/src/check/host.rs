@@ -87,14 +87,14 @@ impl State {
     /// The driver does not see how the program learns that it runs, but from now on any thread may: a function that sets a flag or
     /// wakes an event loop has done so before it returns. So the host knows what comes before it, unless threads are taken to be
     /// ordered by the driver's objects alone.
-    pub(crate) fn host_function_begins(&mut self, clock: &Clock, caller: Option<Caller>) {
+    pub(crate) fn host_function_begins(&mut self, clock: &Clock) {
         self.take_host_accesses();
-        if !self.checks.strict
-            && let Some(caller) = caller
-        {
-            let (host, retired) = self.checks.host(caller.thread);
-            host.learn(clock, retired);
-            host.advance();
+        if !self.checks.strict {
+            let Checks { hosts, retired, .. } = &mut self.checks;
+            for host in hosts.values_mut() {
+                host.learn(clock, retired);
+                host.advance();
+            }
         }
         // SAFETY: the call has no preconditions.
         let thread = unsafe { libc::gettid() };

@@ -289,7 +289,7 @@ impl Driver {
         ticket: Option<Box<Ticket>>,
     ) -> Guard<'a> {
         if let Some(ticket) = &ticket {
-            state.host_function_begins(&ticket.clock, thread::caller());
+            state.host_function_begins(&ticket.clock);
         }
         drop(state);
         call_outside(function);

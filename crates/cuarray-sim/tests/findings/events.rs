@@ -211,8 +211,9 @@ unsafe extern "C" fn tells_and_waits(word: *mut c_void) {
     }
 }
 
-/// A write in a stream, told of by a host function before it returns, and a write in another stream by who was told.
-fn told_by_a_host_function(host_order: HostOrder) -> Vec<Kind> {
+/// A write in a stream, told of by a host function before it returns, and a write in another stream by who was told. Somebody
+/// `waits` for the stream, or nobody does, and the driver runs the function by itself.
+fn told_by_a_host_function(host_order: HostOrder, waits: bool) -> Vec<Kind> {
     let program = Program::with(Config { host_order, ..Config::default() });
     let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(64));
     let word = Word::default();
@@ -220,24 +221,29 @@ fn told_by_a_host_function(host_order: HostOrder) -> Vec<Kind> {
     ok!(program, cuLaunchHostFunc(one, Some(tells_and_waits), (&raw const word).cast_mut().cast()));
     let (sim, context) = (program.sim.clone(), program.context);
     std::thread::scope(|scope| {
-        scope.spawn(move || {
-            let program = Program::over(&sim);
-            ok!(program, cuCtxSetCurrent(context));
-            ok!(program, cuStreamSynchronize(one));
-        });
+        if waits {
+            scope.spawn(move || {
+                let program = Program::over(&sim);
+                ok!(program, cuCtxSetCurrent(context));
+                ok!(program, cuStreamSynchronize(one));
+            });
+        }
         while !word.begun.load(Ordering::SeqCst) {
             std::thread::yield_now();
         }
         program.fill(memory, 2, 64, other);
         word.may_return.store(true, Ordering::SeqCst);
     });
+    ok!(program, cuStreamSynchronize(one));
     kinds(&program)
 }
 
 #[test]
 fn a_host_function_may_tell_a_thread_before_it_returns() {
-    assert_eq!(told_by_a_host_function(HostOrder::Calls), []);
-    assert_eq!(told_by_a_host_function(HostOrder::Driver), [Kind::DataRace]);
+    for waits in [true, false] {
+        assert_eq!(told_by_a_host_function(HostOrder::Calls, waits), []);
+        assert_eq!(told_by_a_host_function(HostOrder::Driver, waits), [Kind::DataRace]);
+    }
 }
 
 /// A write by one thread and one by another, each in its own default stream, the first synchronized with.
