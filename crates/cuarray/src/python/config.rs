@@ -11,9 +11,9 @@
 //! The environment is read once, on import; the attributes may change at any time. They are the package's, which makes and exports all
 //! arrays; the protocol is also that of the typed arguments of extension modules, which are told of it.
 
-use super::{extensions, options::Protocol, rust_api};
+use super::{extensions, import::shown, options::Protocol, rust_api};
 use crate::{Error, Result};
-use pyo3::prelude::*;
+use pyo3::{exceptions::PyOverflowError, prelude::*};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
 static SYNC: AtomicBool = AtomicBool::new(true);
@@ -96,30 +96,31 @@ pub struct PyConfig;
 impl PyConfig {
     /// Takes over what the environment says.
     pub(super) fn from_environment() -> Result<PyConfig> {
-        let switch = |name: &str, default: bool| match std::env::var(name).as_deref() {
-            Err(_) | Ok("") => Ok(default),
-            Ok("0") => Ok(false),
-            Ok("1") => Ok(true),
-            Ok(other) => {
-                Err(Error::argument(format!("the environment variable {name} is {other:?}; 0 or 1 is expected")))
-            }
+        // What is no text is no setting either, and is shown as near to it as can be.
+        let variable =
+            |name: &str| std::env::var_os(name).map_or_else(String::new, |value| value.to_string_lossy().into_owned());
+        let switch = |name: &str, default: bool| match &*variable(name) {
+            "" => Ok(default),
+            "0" => Ok(false),
+            "1" => Ok(true),
+            other => Err(Error::argument(format!("the environment variable {name} is {other:?}; 0 or 1 is expected"))),
         };
         SYNC.store(switch("CUARRAY_SYNC", true)? && switch("NUMBA_CUDA_ARRAY_INTERFACE_SYNC", true)?, Relaxed);
         EXPORT_STREAM.store(switch("CUARRAY_EXPORT_STREAM", true)?, Relaxed);
         EXPORT_EVENT.store(switch("CUARRAY_EXPORT_EVENT", false)?, Relaxed);
-        let version = match std::env::var("CUARRAY_EXPORT_VERSION").as_deref() {
-            Err(_) | Ok("" | "3") => 3,
-            Ok("2") => 2,
-            Ok(other) => {
+        let version = match &*variable("CUARRAY_EXPORT_VERSION") {
+            "" | "3" => 3,
+            "2" => 2,
+            other => {
                 return Err(Error::argument(format!(
                     "the environment variable CUARRAY_EXPORT_VERSION is {other:?}; 2 or 3 is expected"
                 )));
             }
         };
         EXPORT_VERSION.store(version, Relaxed);
-        match std::env::var(VARIABLE).as_deref() {
-            Err(_) | Ok("") => set_protocol(Protocol::Any),
-            Ok(name) => set_protocol(Protocol::named(name).map_err(|_| {
+        match &*variable(VARIABLE) {
+            "" => set_protocol(Protocol::Any),
+            name => set_protocol(Protocol::named(name).map_err(|_| {
                 Error::argument(format!(
                     "the environment variable {VARIABLE} is {name:?}; any, dict, c or dlpack is expected"
                 ))
@@ -173,11 +174,15 @@ impl PyConfig {
     }
 
     #[setter]
-    fn set_export_version(&self, value: u8) -> Result<()> {
-        if !matches!(value, 2 | 3) {
-            return Err(Error::argument(format!("export_version is {value}; 2 or 3 is expected")));
-        }
-        EXPORT_VERSION.store(value, Relaxed);
+    fn set_export_version(&self, value: &Bound<'_, PyAny>) -> Result<()> {
+        let version = match value.extract::<u8>() {
+            Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => return Err(error.into()),
+            version => version.ok().filter(|version| matches!(version, 2 | 3)),
+        };
+        let Some(version) = version else {
+            return Err(Error::argument(format!("export_version is {}; 2 or 3 is expected", shown(value))));
+        };
+        EXPORT_VERSION.store(version, Relaxed);
         Ok(())
     }
 
