@@ -3,7 +3,7 @@
 //! All of them are here because PyO3 wants one block of methods for a class. What one does is elsewhere, in a file named for it
 //! ([`copies`](super::super::copies), [`view`], [`indexing`], [`assign`], ...); here stands what Python calls, and with which arguments.
 
-use super::{Announced, PyDeviceArray};
+use super::{Announced, PyDeviceArray, comparison};
 use crate::{
     Error, Result,
     layout::Tuple,
@@ -465,6 +465,27 @@ impl PyDeviceArray {
     /// 16
     fn get_ipc_handle(&self, py: Python<'_>) -> Result<PyIpcHandle> {
         ipc::handle_of(self, py)
+    }
+
+    fn __eq__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        comparison::compared(other)
+    }
+
+    /// Python would make it of the truth of `==`, which NumPy's answer has not.
+    fn __ne__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        comparison::compared(other)
+    }
+
+    fn __hash__(slf: &Bound<'_, Self>) -> isize {
+        comparison::hash(slf)
+    }
+
+    fn __bool__(&self, py: Python<'_>) -> Result<bool> {
+        comparison::truth(self, py)
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(comparison::not_pickled())
     }
 
     fn __repr__(&self) -> String {

@@ -1,6 +1,7 @@
 //! `DeviceArray`: an interface, what keeps its memory alive, and its default stream.
 
 // What Python asks of an array; here is what the rest of the package does.
+mod comparison;
 mod methods;
 
 use super::{

@@ -1,0 +1,94 @@
+"""What Python asks of any object: ``==``, ``hash``, truth, ``in``, ``pickle``. NumPy's answer, or an error that says what to do;
+never an answer about the object that reads as one about the elements.
+"""
+
+from __future__ import annotations
+
+import copy
+import operator
+import pickle
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from producers import foreign
+
+import cuarray
+
+
+@pytest.mark.parametrize("compare", [operator.eq, operator.ne], ids=["==", "!="])
+@pytest.mark.parametrize("other", [3, 3.0, True, 1j, [1, 2, 3], (1, 2, 3), "itself", "another"], ids=repr)
+def test_elements_are_not_compared(driver: str, compare: Callable[[Any, Any], Any], other: Any) -> None:
+    array = cuarray.to_device([1, 2, 3])
+    other = (
+        {"itself": array, "another": cuarray.to_device([1, 2, 3])}.get(other, other)
+        if isinstance(other, str)
+        else other
+    )
+    for left, right in ((array, other), (other, array)):
+        with pytest.raises(TypeError, match="copy_to_host"):
+            compare(left, right)
+
+
+@pytest.mark.parametrize("compare", [operator.eq, operator.ne], ids=["==", "!="])
+def test_numpy_compares_host_copies(driver: str, compare: Callable[[Any, Any], Any]) -> None:
+    host = np.array([1, 2, 3])
+    array = cuarray.to_device(host)
+    for other in (np.array([1, 0, 3]), np.float64(2.0), np.int32(3)):
+        assert compare(array, other).tolist() == compare(host, other).tolist()
+        assert compare(other, array).tolist() == compare(other, host).tolist()
+
+
+def test_what_is_no_array_is_not_equal(driver: str) -> None:
+    array = cuarray.to_device([1, 2, 3])
+    for other in (None, "x", object(), cuarray.stream()):
+        assert (array == other, array != other, other == array) == (False, True, False)
+    assert array == mock.ANY
+    assert array in (None, array)
+
+
+def test_hash_is_by_identity(driver: str) -> None:
+    array, same = cuarray.to_device([1]), cuarray.to_device([1])
+    assert hash(array) == hash(array)
+    assert {array: 1, same: 2}[array] == 1
+
+
+@pytest.mark.parametrize("value", [0, 1, 0.0, np.nan, True, False, 2j, np.datetime64(0, "s")], ids=repr)
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)], ids=str)
+def test_the_truth_of_one_element_is_its_own(driver: str, value: Any, shape: tuple[int, ...]) -> None:
+    host = np.full(shape, value)
+    assert bool(cuarray.to_device(host)) == bool(host)
+
+
+def test_the_truth_of_an_element_that_is_not_valid(driver: str) -> None:
+    array = cuarray.as_cuda_array(foreign(cuarray.to_device([1]), mask=cuarray.to_device([False])))
+    assert not array
+
+
+@pytest.mark.parametrize("shape", [(2,), (0,), (1, 0), (1, 2)], ids=str)
+def test_other_arrays_are_neither_true_nor_false(driver: str, shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="neither true nor false"):
+        bool(cuarray.device_array(shape))
+
+
+def test_in(driver: str) -> None:
+    assert 2 in cuarray.to_device([1, 2, 3])
+    assert 4 not in cuarray.to_device([1, 2, 3])
+    rows = cuarray.to_device([[1, 2], [3, 4]])
+    for element in (3, rows[0]):
+        with pytest.raises(TypeError, match="copy_to_host"):
+            _ = element in rows
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_an_array_is_not_pickled(driver: str, protocol: int) -> None:
+    with pytest.raises(TypeError, match="get_ipc_handle"):
+        pickle.dumps(cuarray.to_device([1]), protocol)
+
+
+@pytest.mark.parametrize("function", [copy.copy, copy.deepcopy])
+def test_the_module_copy_says_what_copies(driver: str, function: Callable[[Any], Any]) -> None:
+    with pytest.raises(TypeError, match="to_device"):
+        function(cuarray.to_device([1]))
