@@ -77,6 +77,15 @@ def test_a_shape_may_be_a_number_or_numbers(driver: str, shape: Any) -> None:
         (None, TypeError),
         ((None,), TypeError),
         ((1,) * 65, ValueError),
+        # What yields numbers, and does not mean them as lengths in an order.
+        ("", TypeError),
+        (b"\2\3", TypeError),
+        (bytearray(2), TypeError),
+        ({2: 3}, TypeError),
+        ({2, 3}, TypeError),
+        (frozenset({2}), TypeError),
+        # Without an end.
+        (itertools.repeat(1), ValueError),
     ],
     ids=repr,
 )

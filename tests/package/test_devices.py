@@ -290,6 +290,9 @@ with driver_probe.primary_context(0):
     assert masked.mask.device == 1
     assert masked.copy_to_host().tolist() == [0, None, 2]
     assert [part.device for part in plain.split(1)] == [1, 1]
+    bound = plain.bind(cuarray.stream(device=0))
+    copied = bound.T.reshape(-1)  # by work in a stream of the other device
+    assert (copied.device, copied.stream, copied.copy_to_host().tolist()) == (1, bound.stream, [0, 3, 1, 4, 2, 5])
 """)
 
 

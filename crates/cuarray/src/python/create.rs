@@ -16,7 +16,7 @@ use super::{
     stream::{self, PyStream},
 };
 use crate::{
-    Dims, Error, Interface, Layout, Result, StreamEntry, Strides,
+    Dims, Error, Interface, Layout, MAX_RANK, Result, StreamEntry, Strides,
     driver::{Allocation, Context, Event, MemoryKind, Stream},
     order::{self, Memory},
 };
@@ -24,7 +24,7 @@ use pyo3::{
     exceptions::{PyException, PyTypeError},
     intern,
     prelude::*,
-    types::{PyDict, PyInt},
+    types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyInt, PySet, PyString},
 };
 
 /// A DeviceArray of an interface dictionary, without copying. It keeps `owner` alive, and nothing else (clause L3).
@@ -273,7 +273,7 @@ pub(super) fn layout(
     }
 }
 
-/// An int, or a sequence of them, as an argument of that name, each as the collection wants it.
+/// An int, or what yields them in an order, as an argument of that name, each as the collection wants it.
 ///
 /// # Errors
 /// A TypeError for what is no int, as NumPy has it; an invalid argument for one that the collection cannot hold.
@@ -282,26 +282,44 @@ where
     C: FromIterator<N>,
     N: TryFrom<i128>,
 {
-    let expected = "an int or a tuple of ints is expected";
-    let number = |value: &Bound<'_, PyAny>| -> Result<N> {
-        let number = import::integer(value, name, "").map_err(|error| match error.key() {
-            Some(_) if is_int(value) => {
-                Error::argument(format!("{name}: {} is out of range; {expected}", shown(value)))
-            }
-            Some(_) => {
-                let what = format!("{name}: {} is a {}; {expected}", shown(value), type_name(value));
-                PyTypeError::new_err(what).into()
-            }
-            None => error,
-        })?;
-        N::try_from(number).map_err(|_| Error::argument(format!("{name}: {number} is out of range; {expected}")))
-    };
+    let expected = "an int or a tuple of ints";
+    let number = |value: &Bound<'_, PyAny>| number(value, name, expected);
     // A NumPy array of several numbers has `__index__` too, and is none; one number cannot be iterated over.
+    let is_no_tuple = value.is_instance_of::<PyString>()
+        || value.is_instance_of::<PyBytes>()
+        || value.is_instance_of::<PyByteArray>()
+        || value.is_instance_of::<PyDict>()
+        || value.is_instance_of::<PySet>()
+        || value.is_instance_of::<PyFrozenSet>();
+    if is_no_tuple {
+        return Err(no_int(value, name, expected));
+    }
     match value.try_iter() {
-        Ok(items) => items.map(|item| number(&item?)).collect(),
+        // One more than any array has axes: what yields without end is refused for its length, and not collected first.
+        Ok(items) => items.take(MAX_RANK + 1).map(|item| number(&item?)).collect(),
         Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => [number(value)].into_iter().collect(),
         Err(error) => Err(error.into()),
     }
+}
+
+/// An int as an argument of that name, as the caller wants it, who names what is expected.
+///
+/// # Errors
+/// As [`numbers`].
+pub(super) fn number<N: TryFrom<i128>>(value: &Bound<'_, PyAny>, name: &'static str, expected: &str) -> Result<N> {
+    let out_of_range =
+        |number: String| Error::argument(format!("{name}: {number} is out of range; {expected} is expected"));
+    let number = import::integer(value, name, "").map_err(|error| match error.key() {
+        Some(_) if is_int(value) => out_of_range(shown(value)),
+        Some(_) => no_int(value, name, expected),
+        None => error,
+    })?;
+    N::try_from(number).map_err(|_| out_of_range(number.to_string()))
+}
+
+#[cold]
+fn no_int(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> Error {
+    PyTypeError::new_err(format!("{name}: {} is a {}; {expected} is expected", shown(value), type_name(value))).into()
 }
 
 fn is_int(value: &Bound<'_, PyAny>) -> bool {

@@ -5,7 +5,7 @@
 //! `ravel` alone may copy, as NumPy's do, when no strides say what is asked for; the copy is made by the driver.
 
 use super::{
-    allocate::HostMemory, assign, create, device_array::PyDeviceArray, dtype::Element, import, mask::ArrayMask, stream,
+    allocate::HostMemory, assign, create, device_array::PyDeviceArray, dtype::Element, mask::ArrayMask, stream,
 };
 use crate::{
     Error, Field, FieldType, Index, Interface, Layout, Order, Result, StreamEntry, TypeStr, Version, View,
@@ -174,10 +174,12 @@ fn reshaped(
             };
             let fit = packed.reshape(shape, order)?.unwrap_or_else(|| packed.clone());
             let element = Element::of_interface(interface);
-            let stream = array.stream(py)?.map(|stream| stream.into_bound(py).into_any());
-            let copied = create::allocate(py, MemoryKind::Device, element, packed, stream.as_ref(), array.device()?)?;
-            assign::copy(py, copied.get(), &array.share(py)?)?;
-            copied.get().view_of(py, part(copied.get().interface(), at_start(fit))?)?
+            // Where the memory is, whose stream it need not be: an array can be bound to a stream of another device.
+            let copied = create::allocate(py, MemoryKind::Device, element, packed, None, array.device()?)?;
+            let bound = copied.get().interface().clone().with_stream(interface.stream());
+            let copied = copied.get().bound_to(py, bound, array.stream(py)?)?;
+            assign::copy(py, &copied, &array.share(py)?)?;
+            copied.view_of(py, part(copied.interface(), at_start(fit))?)?
         }
     };
     match wide_mask(array, py)? {
@@ -232,9 +234,7 @@ pub(super) fn split<'py>(
     py: Python<'py>,
     section: &Bound<'py, PyAny>,
 ) -> Result<Bound<'py, PyList>> {
-    let number = import::integer(section, "section", "a length, an int of at least 1,")?;
-    let section = usize::try_from(number)
-        .map_err(|_| Error::argument(format!("cannot split into sections of {number}; at least 1 is expected")))?;
+    let section: usize = create::number(section, "section", "an int of at least 1")?;
     let list = PyList::empty(py);
     for piece in 0..array.interface().layout().split(section)?.len() {
         let start = (piece * section) as isize;
