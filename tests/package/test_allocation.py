@@ -256,3 +256,22 @@ def test_a_host_view_is_what_numpy_has(driver: str, data: st.DataObject) -> None
     array = cuarray.managed_array(host.shape, host.dtype)
     array[...] = host
     assert np.array_equal(array.host_view(), host)
+
+
+@pytest.mark.parametrize("kind", ["mapped", "managed"])
+@pytest.mark.parametrize("stream", [False, True], ids=["no stream", "stream"])
+def test_a_copy_from_and_to_its_own_host_view_is_as_if_the_two_were_apart(driver: str, kind: str, stream: bool) -> None:
+    make = getattr(cuarray, f"{kind}_array")
+    array = make(100, "<i4", stream=cuarray.stream() if stream else None)
+    host = array.host_view()
+    host[:] = np.arange(100)
+    array[10:].copy_to_device(host[:-10])
+    expected = np.concatenate([np.arange(10), np.arange(90)])
+    assert array.copy_to_host().tolist() == expected.tolist()
+    host[:] = np.arange(100)
+    array[:-10].copy_to_host(host[10:])
+    assert array.copy_to_host().tolist() == expected.tolist()
+    host[:] = np.arange(100)
+    array[::-1].copy_to_host(host)
+    array.copy_to_device(array.host_view()[::-1])
+    assert array.copy_to_host().tolist() == list(range(100))

@@ -7,6 +7,7 @@ overwrite.
 from __future__ import annotations
 
 import itertools
+from array import array as typed_array
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,16 @@ from producers import Producer, foreign
 import cuarray
 
 SHAPE = (3, 4, 5)
+
+
+class ArrayOf:
+    """What NumPy takes for an array by asking it."""
+
+    def __init__(self, host: np.ndarray[Any, Any]) -> None:
+        self.host = host
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return self.host.astype(dtype or self.host.dtype)
 
 
 def values(shape: tuple[int, ...], dtype: Any = "<i4", start: int = 1) -> np.ndarray[Any, Any]:
@@ -242,6 +253,24 @@ def test_a_scalar_fills_a_0_d_array(driver: str) -> None:
     array = cuarray.device_array((), "<f4")
     array.copy_to_device(2.5)
     assert array.copy_to_host()[()] == 2.5
+
+
+@pytest.mark.parametrize(
+    "of", [memoryview, lambda host: typed_array("d", host), ArrayOf], ids=["buffer", "array.array", "__array__"]
+)
+def test_what_has_elements_of_a_type_must_have_the_arrays(driver: str, of: Callable[[Any], Any]) -> None:
+    host = np.array([1.5, 2.5, 3.5])
+    with pytest.raises(ValueError, match="must be of one type"):
+        cuarray.device_array(3, "<i4").copy_to_device(of(host))
+    target = cuarray.device_array(3, "<f8")
+    target.copy_to_device(of(host))
+    assert target.copy_to_host().tolist() == [1.5, 2.5, 3.5]
+
+
+def test_bytes_are_a_value(driver: str) -> None:
+    target = cuarray.device_array((), "S5")
+    target.copy_to_device(b"abc")
+    assert target.copy_to_host() == b"abc"
 
 
 def test_typed_arrays_must_have_the_type(driver: str) -> None:

@@ -195,3 +195,78 @@ def test_the_mask_is_shown() -> None:
     assert shown.mask is not None
     assert shown.mask.typestr == "|b1"
     assert "mask" in repr(shown)
+
+
+def test_a_masked_host_array_is_no_source_of_a_copy(driver: str) -> None:
+    """Nor of an assignment: the mask would be lost."""
+    array = cuarray.to_device(DATA)
+    with pytest.raises(BufferError, match="mask"):
+        array.copy_to_device(np.ma.MaskedArray(DATA + 1, mask=~VALID))
+    np.testing.assert_array_equal(array.copy_to_host(), DATA)
+
+
+@pytest.mark.parametrize(
+    "take", [np.asarray, np.asanyarray, np.ma.asarray, np.sum, lambda array: np.add(array, 1)], ids=range(5)
+)
+def test_numpy_does_not_take_a_masked_array_without_its_mask(take: Any) -> None:
+    array = cuarray.as_cuda_array(masked(cuarray.to_device(VALID)))
+    with pytest.raises(BufferError, match="without its mask"):
+        take(array)
+    assert np.sum(array.copy_to_host()) == np.ma.MaskedArray(DATA, ~VALID).sum()
+
+
+def test_a_copy_of_an_array_without_a_mask_unmasks_its_target() -> None:
+    target = np.ma.MaskedArray(np.zeros((2, 3)), mask=~VALID)
+    assert cuarray.to_device(DATA).copy_to_host(target) is target
+    assert not np.ma.is_masked(target)
+    np.testing.assert_array_equal(target, DATA)
+
+
+@pytest.mark.parametrize("mask", [None, VALID], ids=["unmasked", "masked"])
+def test_a_hard_mask_would_stay_and_is_refused(mask: Any) -> None:
+    array = cuarray.as_cuda_array(masked(None if mask is None else cuarray.to_device(mask)))
+    target = np.ma.MaskedArray(np.zeros((2, 3)), mask=True, hard_mask=True)
+    with pytest.raises(BufferError, match=r"soften_mask\(\)"):
+        array.copy_to_host(target)
+    assert not target.data.any()
+    assert target.mask.all()
+    target.soften_mask()
+    array.copy_to_host(target)
+    np.testing.assert_array_equal(np.ma.getmaskarray(target), ~(VALID if mask is not None else np.ones_like(VALID)))
+    # What masks nothing yet is in nobody's way.
+    array.copy_to_host(np.ma.MaskedArray(np.zeros((2, 3)), hard_mask=True))
+
+
+NESTED = np.dtype([("a", "<i4", (2,)), ("b", [("c", "<f8"), ("d", "S3")])])
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 0)], ids=str)
+def test_a_mask_of_structures_goes_out_where_it_is_of_whole_elements(shape: tuple[int, ...]) -> None:
+    invalid = (np.arange(int(np.prod(shape))) % 2 == 0).reshape(shape)
+    host = np.ma.MaskedArray(np.zeros(shape, NESTED), mask=invalid)
+    array = cuarray.to_device(host)
+    assert array.mask is not None
+    np.testing.assert_array_equal(array.mask.copy_to_host(), ~invalid)
+    back = array.copy_to_host()
+    assert back.dtype == NESTED
+    np.testing.assert_array_equal(np.ma.getmaskarray(back), np.ma.getmaskarray(host))
+    np.testing.assert_array_equal(np.ma.getmaskarray(array["b"]["c"].copy_to_host()), invalid)
+
+
+def test_a_mask_that_tells_fields_apart_is_refused() -> None:
+    host = np.ma.MaskedArray(np.zeros(2, NESTED), mask=[((1, 1), (1, 1)), ((0, 1), (0, 0))])
+    with pytest.raises(BufferError, match="fields"):
+        cuarray.to_device(host)
+
+
+@pytest.mark.parametrize("typestr", ["<M8[s]", "<m8[s]", "|S4", "<U1", "|V4"])
+def test_what_is_neither_true_nor_false_is_no_mask(typestr: str) -> None:
+    with pytest.raises(ValueError, match=r"\['mask'\].*neither true nor false"):
+        cuarray.as_cuda_array(masked(cuarray.to_device(np.zeros(3, typestr))))
+
+
+def test_interfaces_of_other_masks_are_not_equal() -> None:
+    first, other = (Producer(describe(typestr="|b1", data=(address, False))) for address in (4096, 8192))
+    assert cuarray.interface(describe(mask=first)) == cuarray.interface(describe(mask=first))
+    assert cuarray.interface(describe(mask=first)) != cuarray.interface(describe(mask=other))
+    assert cuarray.interface(describe(mask=first)) != cuarray.interface(describe())

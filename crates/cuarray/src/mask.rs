@@ -35,13 +35,14 @@ impl Mask {
     /// ```
     ///
     /// # Errors
-    /// Key `mask`: the interface has a mask itself, its elements are structures and so neither true nor false, or its
+    /// Key `mask`: the interface has a mask itself, its elements are structures, text or times, and so neither true nor false, or its
     /// shape cannot be broadcast to the array's.
     pub fn new(interface: Interface, array: &Layout) -> Result<Mask> {
         if interface.mask().is_some() {
             return Err(Error::entry("mask", "has a mask itself; expected an array of which all elements are valid"));
         }
-        if interface.typestr().kind() == Kind::Void {
+        use Kind::{Bytes, Datetime, Object, Timedelta, Unicode, Void};
+        if matches!(interface.typestr().kind(), Void | Bytes | Unicode | Datetime | Timedelta | Object) {
             let why = format!("has elements of type '{}', which are neither true nor false", interface.typestr());
             return Err(Error::entry("mask", why));
         }

@@ -7,6 +7,7 @@
 //! Host values are converted to the array's type by NumPy, whose assignment this is. On the device nothing converts.
 
 use super::{
+    copies,
     device_array::PyDeviceArray,
     dtype,
     host::{self, HostArray},
@@ -105,8 +106,7 @@ fn from_device(
 fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
     let py = value.py();
     let dst = target.interface();
-    let ma = host::numpy(py)?.getattr(intern!(py, "ma"))?;
-    if value.is_instance(&ma.getattr(intern!(py, "MaskedArray"))?)? {
+    if host::is_masked(value)? {
         return Err(masked_value());
     }
     let source = HostArray::of(value, Some(&dtype::for_value(value, dst)?))?;
@@ -138,10 +138,8 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
     };
     let Some(mut plan) = CopyPlan::new(first, from)? else { return Ok(()) };
     let mut start = source.interface.data();
-    let (ours, theirs) = (dst.byte_range(), source.interface.byte_range());
-    let overlap = ours.start < theirs.end && theirs.start < ours.end;
     let mut staged = None;
-    if plan.boxes() > 1 || overlap {
+    if plan.boxes() > 1 || copies::overlap(dst, &source.interface) {
         let in_step = first.packed_in_step()?;
         let array = staged.insert(arranged(&source, from, in_step.offset, &in_step.layout)?);
         start = array.interface.data();

@@ -9,7 +9,7 @@ use super::{
     dtype,
     host::{self, HostArray},
     import,
-    mask::ArrayMask,
+    mask::{self, ArrayMask},
     reach::Reached,
     rearrange::{self, Work},
     runtime::driver,
@@ -22,7 +22,11 @@ use crate::{
     order::{self, Access, Lease, Ordering},
     strided_copy::CopyPlan,
 };
-use pyo3::{intern, prelude::*};
+use pyo3::{
+    intern,
+    prelude::*,
+    types::{PyBytes, PyMemoryView},
+};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
@@ -46,15 +50,20 @@ impl PyDeviceArray {
     }
 
     fn fill_from_host(&self, py: Python<'_>, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
+        if host::is_masked(src)? {
+            return Err(Error::unsupported(
+                "cannot copy a masked array into one without a mask; copy its `data`, or `filled()`",
+            ));
+        }
         // An array says its type itself, and must have ours; numbers and lists of numbers are given ours.
-        let typed = host::is_plain(src) || src.hasattr(intern!(py, "__array_interface__"))?;
+        let typed = host::is_plain(src) || says_its_type(src)?;
         let dtype = if typed { None } else { Some(dtype::for_value(src, self.interface())?) };
         let mut source = HostArray::of(src, dtype.as_ref())?;
         self.require_type(&source.interface)?;
         let Some(mut plan) = CopyPlan::new(self.interface().layout(), source.interface.layout())? else {
             return Ok(());
         };
-        if plan.boxes() > 1 {
+        if plan.boxes() > 1 || overlap(self.interface(), &source.interface) {
             let in_step = self.interface().layout().packed_in_step()?;
             source = rearrange::arranged(&source, source.interface.layout(), in_step.offset, &in_step.layout)?;
             let Some(better) = CopyPlan::new(self.interface().layout(), source.interface.layout())? else {
@@ -172,6 +181,9 @@ impl PyDeviceArray {
     ) -> Result<Bound<'py, PyAny>> {
         let target = match ary {
             Some(ary) => {
+                if host::is_masked(ary)? {
+                    return self.fetch_into_masked(py, ary, None, stream);
+                }
                 // An ndarray or one of a subclass (`numpy.memmap`), and nothing that would be converted into another one.
                 if !host::is_plain(ary) && !ary.is_instance(&host::numpy(py)?.getattr(intern!(py, "ndarray"))?)? {
                     return Err(Error::not_an_array(format!(
@@ -198,7 +210,8 @@ impl PyDeviceArray {
         let extent = layout.byte_extent();
         let extent = extent.end.abs_diff(extent.start);
         const BYTES_WORTH_A_CALL: usize = 64 * 1024;
-        if plan.boxes() > 1 && extent / BYTES_WORTH_A_CALL < plan.boxes() {
+        let many = plan.boxes() > 1 && extent / BYTES_WORTH_A_CALL < plan.boxes();
+        if many || overlap(self.interface(), &target.interface) {
             self.gather(py, &target.array, extent, stream)?;
         } else {
             self.copy_out(py, stream, &plan, &target.interface, 0)?;
@@ -214,17 +227,31 @@ impl PyDeviceArray {
         ary: Option<&Bound<'py, PyAny>>,
         stream: Option<&Bound<'py, PyAny>>,
     ) -> Result<Bound<'py, PyAny>> {
-        let masked = host::numpy(py)?.getattr(intern!(py, "ma"))?.getattr(intern!(py, "MaskedArray"))?;
-        let invalid = mask.invalid(py, self.shape(py)?.as_any(), stream)?;
-        let Some(ary) = ary else { return Ok(masked.call1((self.fetch(py, stream)?, invalid))?) };
-        if !ary.is_instance(&masked)? {
+        let invalid = || mask.invalid(py, self.shape(py)?.as_any(), stream);
+        let Some(ary) = ary else {
+            let masked = host::numpy(py)?.getattr(intern!(py, "ma"))?.getattr(intern!(py, "MaskedArray"))?;
+            return Ok(masked.call1((self.fetch(py, stream)?, invalid()?))?);
+        };
+        if !host::is_masked(ary)? {
             return Err(Error::unsupported(format!(
                 "cannot copy a masked array into a {}, which would lose the mask; pass a numpy.ma.MaskedArray, or copy `data`",
                 import::type_name(ary)
             )));
         }
+        self.fetch_into_masked(py, ary, Some(invalid()?), stream)
+    }
+
+    /// The elements in `ary`, a `numpy.ma.MaskedArray`, and in its mask which of them are not valid.
+    fn fetch_into_masked<'py>(
+        &self,
+        py: Python<'py>,
+        ary: &Bound<'py, PyAny>,
+        invalid: Option<Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        mask::refuse_hard(ary)?;
         self.fetch_into(py, Some(&ary.getattr(intern!(py, "data"))?), stream)?;
-        ary.setattr(intern!(py, "mask"), invalid)?;
+        mask::set_invalid(ary, invalid)?;
         Ok(ary.clone())
     }
 
@@ -253,4 +280,19 @@ impl PyDeviceArray {
         numpy.call_method1(intern!(py, "copyto"), (target, view))?;
         Ok(())
     }
+}
+
+/// Whether a value is an array, or memory, whose elements have a type already. Bytes are one value, as NumPy has it.
+fn says_its_type(value: &Bound<'_, PyAny>) -> Result<bool> {
+    let py = value.py();
+    Ok(value.hasattr(intern!(py, "__array_interface__"))?
+        || value.hasattr(intern!(py, "__array__"))?
+        || (!value.is_instance_of::<PyBytes>() && PyMemoryView::from(value).is_ok()))
+}
+
+/// Whether an array and a host array share memory, as they may where the host reaches it (managed, mapped). A copy between the two
+/// would read what it has written.
+pub(super) fn overlap(array: &Interface, host: &Interface) -> bool {
+    let (ours, theirs) = (array.byte_range(), host.byte_range());
+    ours.start < theirs.end && theirs.start < ours.end
 }

@@ -9,7 +9,7 @@ use super::{
     event,
     host::{self, HostArray},
     import::{self, Reading, shown, type_name},
-    mask::ArrayMask,
+    mask::{self, ArrayMask},
     memory::PyMemory,
     options::Options,
     runtime::{context_of, context_on, driver},
@@ -175,10 +175,8 @@ pub(super) fn to_device<'py>(
         let mask = copied(py, mask.array(py)?.get(), stream, device)?;
         return masked(data, mask);
     }
-    let ma = host::numpy(py)?.getattr(intern!(py, "ma"))?;
-    if host.is_instance(&ma.getattr(intern!(py, "MaskedArray"))?)? {
-        let invalid = ma.call_method1(intern!(py, "getmaskarray"), (host,))?;
-        let valid = host::numpy(py)?.call_method1(intern!(py, "logical_not"), (invalid,))?;
+    if host::is_masked(host)? {
+        let valid = mask::valid(host)?;
         let data = copy_of(HostArray::of(&host.getattr(intern!(py, "data"))?, None)?, stream, device)?;
         return masked(data, copy_of(HostArray::of(&valid, None)?, stream, device)?);
     }

@@ -69,6 +69,15 @@ pub(super) fn is_plain(value: &Bound<'_, PyAny>) -> bool {
     NUMPY.get(value.py()).is_some_and(|numpy| value.get_type().is(&numpy.ndarray))
 }
 
+/// Whether a value is a `numpy.ma.MaskedArray`.
+pub(super) fn is_masked(value: &Bound<'_, PyAny>) -> Result<bool> {
+    let py = value.py();
+    if is_plain(value) {
+        return Ok(false);
+    }
+    Ok(value.is_instance(&numpy(py)?.getattr(intern!(py, "ma"))?.getattr(intern!(py, "MaskedArray"))?)?)
+}
+
 /// What `__array_struct__` points to, as NumPy documents it.
 #[repr(C)]
 struct ArrayStruct {

@@ -30,6 +30,16 @@ impl PyInterface {
     fn of_mask(interface: Interface) -> PyInterface {
         PyInterface { interface, mask: None, forgiven: Vec::new(), notes: Vec::new() }
     }
+
+    /// However it was written.
+    fn says_the_same(&self, other: &PyInterface) -> bool {
+        let masks = match (&self.mask, &other.mask) {
+            (None, None) => true,
+            (Some(mask), Some(other)) => mask.get().interface == other.get().interface,
+            _ => false,
+        };
+        masks && self.interface == other.interface
+    }
 }
 
 #[pymethods]
@@ -135,7 +145,7 @@ impl PyInterface {
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<PyInterface>().is_ok_and(|other| other.get().interface == self.interface)
+        other.cast::<PyInterface>().is_ok_and(|other| self.says_the_same(other.get()))
     }
 }
 

@@ -146,6 +146,58 @@ impl ArrayMask {
     }
 }
 
+/// Which elements of a `numpy.ma.MaskedArray` are valid, as an array of bool.
+///
+/// # Errors
+/// [`Error::is_unsupported`]: fields of one element differ in that.
+pub(super) fn valid<'py>(masked: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+    let py = masked.py();
+    let numpy = host::numpy(py)?;
+    let ma = numpy.getattr(intern!(py, "ma"))?;
+    let mut invalid = ma.call_method1(intern!(py, "getmaskarray"), (masked,))?;
+    let fields = invalid.getattr(intern!(py, "dtype"))?;
+    if !fields.getattr(intern!(py, "names"))?.is_none() {
+        // A truth value for each field of each element, side by side: one more axis.
+        let bytes = invalid.call_method0(intern!(py, "tobytes"))?;
+        let each = fields.getattr(intern!(py, "itemsize"))?;
+        let shape = invalid.getattr(intern!(py, "shape"))?.add((each,).into_pyobject(py)?)?;
+        let flags = numpy.call_method1(intern!(py, "frombuffer"), (bytes, intern!(py, "?")))?;
+        let flags = flags.call_method1(intern!(py, "reshape"), (shape,))?;
+        let of = |fold: &Bound<'py, PyString>| flags.call_method1(fold, (-1,));
+        let (any, all) = (of(intern!(py, "any"))?, of(intern!(py, "all"))?);
+        if !numpy.call_method1(intern!(py, "array_equal"), (&any, &all))?.is_truthy()? {
+            return Err(Error::unsupported(
+                "the mask tells fields of one element apart, and the interface's mask is of whole elements; give the fields as arrays \
+                 of their own, or `filled()`",
+            ));
+        }
+        invalid = all;
+    }
+    Ok(numpy.call_method1(intern!(py, "logical_not"), (invalid,))?)
+}
+
+/// Makes `invalid` the mask of `target`, a `numpy.ma.MaskedArray`; `None` if all elements are valid.
+pub(super) fn set_invalid(target: &Bound<'_, PyAny>, invalid: Option<Bound<'_, PyAny>>) -> Result<()> {
+    let py = target.py();
+    let invalid = match invalid {
+        Some(invalid) => invalid,
+        None => host::numpy(py)?.getattr(intern!(py, "ma"))?.getattr(intern!(py, "nomask"))?,
+    };
+    Ok(target.setattr(intern!(py, "mask"), invalid)?)
+}
+
+/// Refuses a `numpy.ma.MaskedArray` whose mask would keep elements that are to be overwritten.
+pub(super) fn refuse_hard(target: &Bound<'_, PyAny>) -> Result<()> {
+    let py = target.py();
+    let is_masked = || host::numpy(py)?.getattr(intern!(py, "ma"))?.call_method1(intern!(py, "is_masked"), (target,));
+    if target.getattr(intern!(py, "hardmask"))?.is_truthy()? && is_masked()?.is_truthy()? {
+        return Err(Error::unsupported(
+            "cannot copy into a MaskedArray with a hard mask, whose masked elements would stay masked; call its soften_mask() before",
+        ));
+    }
+    Ok(())
+}
+
 /// The interface of a mask object; what is wrong with it is wrong with the entry `mask`.
 fn described<'py>(object: &Bound<'py, PyAny>, array: &mut Reading<'py>) -> Result<Box<Interface>> {
     let mut reading = array.of_mask();

@@ -258,9 +258,10 @@ impl PyDeviceArray {
     /// stream is synchronized, and `ary` must live until then.
     ///
     /// A masked array gives a `numpy.ma.MaskedArray`, whose mask says which elements are *not* valid; `ary` then has to be one.
+    /// The mask of a MaskedArray is set whether the array is masked or not.
     ///
     /// Raises ValueError where shape or type of `ary` differ or it is read-only, BufferError where the array is masked and
-    /// `ary` is not, CudaError where the driver refuses.
+    /// `ary` is not, or has a hard mask, which would stay; CudaError where the driver refuses.
     #[pyo3(signature = (ary=None, stream=None))]
     pub(in crate::python) fn copy_to_host<'py>(
         &self,
@@ -276,16 +277,17 @@ impl PyDeviceArray {
 
     /// Copies `src` into the array: a NumPy array, numbers, another DeviceArray, or any CUDA array.
     ///
-    /// Shapes must be equal, and types where `src` has one. Ordering is as in `copy_to_host`; with `stream`, a pinned host
+    /// Shapes must be equal, and types where `src` has one (arrays, buffers); lists and numbers are converted. Ordering is as in `copy_to_host`; with `stream`, a pinned host
     /// source must live until that stream is synchronized.
     ///
-    /// Raises BufferError where the array is read-only, ValueError where shape or type differ.
+    /// Raises BufferError where the array is read-only or either is masked, ValueError where shape or type differ.
     #[pyo3(signature = (src, stream=None))]
     fn copy_to_device(&self, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
         self.fill_from(src, stream)
     }
 
-    /// NumPy's protocol: a host copy. `copy=False` raises ValueError, for there is no other way.
+    /// NumPy's protocol: a host copy. `copy=False` raises ValueError, for there is no other way; a masked array raises BufferError,
+    /// as NumPy would drop its mask.
     #[pyo3(signature = (dtype=None, copy=None))]
     fn __array__<'py>(
         &self,
@@ -295,6 +297,12 @@ impl PyDeviceArray {
     ) -> Result<Bound<'py, PyAny>> {
         if copy == Some(false) {
             return Err(Error::argument("a device array cannot become a NumPy array without a copy"));
+        }
+        if self.mask.is_some() {
+            return Err(Error::unsupported(
+                "NumPy would take a masked array without its mask; copy_to_host() gives a numpy.ma.MaskedArray, and `filled()` an \
+                 array without a mask",
+            ));
         }
         let host = self.copy_to_host(py, None, None)?;
         match dtype {
