@@ -91,6 +91,8 @@ fn from_device(
     if source.mask().is_some() {
         return Err(masked_value());
     }
+    source.check_loan()?;
+    target.check_loan()?;
     let wide = fitted(src.layout(), dst.shape())?;
     if dst.byte_range().is_empty() || (dst.data() == src.data() && *dst.layout() == wide) {
         return Ok(());
