@@ -45,23 +45,26 @@ def array_class(arrayimpl, arrays: str) -> type:
     return GPUArrayCuarray
 
 
-def main(directory: str, arrays: str, *modules: str) -> int:
+def main(directory: str, arrays: str, *modules: str) -> None:
     sys.path.insert(0, directory)
     arrayimpl, mpiunittest = importlib.import_module("arrayimpl"), importlib.import_module("mpiunittest")
     arrayimpl.ArrayBackends[:] = [array_class(arrayimpl, arrays)]
     mpiunittest.is_mpi_gpu = lambda predicate, array: False
     from mpi4py import MPI
 
-    failed = 0
+    world = MPI.COMM_WORLD
     for module in modules:
-        result = unittest.TextTestRunner(verbosity=0).run(unittest.defaultTestLoader.loadTestsFromName(module))
-        bad = len(result.failures) + len(result.errors)
+        result = unittest.TestResult()
+        unittest.defaultTestLoader.loadTestsFromName(module).run(result)
+        bad = result.failures + result.errors
         # In one piece, since the ranks write to one place.
-        sys.stdout.write(f"{MPI.COMM_WORLD.rank} {module} {result.testsRun} {bad} {len(result.skipped)}\n")
+        told = f"{world.rank} {module} {result.testsRun} {len(bad)} {len(result.skipped)}\n"
+        sys.stdout.write("".join([f"rank {world.rank}: {test}\n{trace}" for test, trace in bad]) + told)
         sys.stdout.flush()
-        failed += bad
-    return int(failed > 0)
+        if bad:
+            # The other rank may be waiting for what this one has not done.
+            world.Abort(1)
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    main(*sys.argv[1:])
