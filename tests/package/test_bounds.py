@@ -136,13 +136,14 @@ def test_ordinary_host_memory_is_refused_with_what_it_is(simulator: str, way_in:
 
 def test_what_the_driver_does_not_describe_is_not_checked_and_said(simulator: str) -> None:
     """As memory that a graph will allocate. A user who asked for a check is told that there was none."""
-    desc = describe()
-    note = "'data': bounds were not checked: the driver does not describe the memory at 0x7f0000000000"
+    # At the usual address the system may have mapped something into this very process.
+    desc = describe(data=(0x1000, False))
+    note = "'data': bounds were not checked: the driver does not describe the memory at 0x1000"
     assert cuarray.interface(desc, bounds=True).notes == (note,)
     assert cuarray.interface(desc).notes == ()
     with pytest.warns(RuntimeWarning) as warned:
         array = cuarray.from_cuda_array_interface(desc, bounds=True)
-    assert array.ptr == 0x7F0000000000
+    assert array.ptr == 0x1000
     assert [str(each.message) for each in warned] == [note]
     assert warned[0].filename == __file__
     with warnings.catch_warnings():
