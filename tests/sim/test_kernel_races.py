@@ -189,6 +189,7 @@ def test_an_access_that_fails_a_launch_names_its_line(run: Run, tmp_path: Path) 
     (tmp_path / "program.py").write_text(FAULT)
     done = run("-m", "cuarray_sim", "program.py")
     assert done.stdout == "as it should be\n", done.stderr
+    assert "cuarray-sim: kernel __main__::fill: write of 4 bytes at 0x" in done.stderr
 
 
 def test_the_text_quotes_the_lines_of_the_kernel(run: Run, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ use crate::code::Meant;
 use crate::finding::{self, Deed, KernelPlace, Range, SourceLine, Variable};
 use crate::memory::Kind;
 use crate::ptx::{self, Fault, FaultKind, Program, Region, Service};
+use crate::report::kernel_name;
 use crate::state::State;
 use cuarray_abi::*;
 use std::collections::HashMap;
@@ -164,7 +165,7 @@ impl State {
         let illegal = fault.kind == FaultKind::IllegalAddress && fault.address >> 56 == 0;
         let more = illegal.then(|| self.nearest_to(fault.address)).flatten().unwrap_or_default();
         if !launch.settings.quiet {
-            eprintln!("cuarray-sim: kernel {}: {what}; {place}{more}", launch.name());
+            eprintln!("cuarray-sim: kernel {}: {what}; {place}{more}", kernel_name(launch.name()));
         }
         if let Some(context) = self.contexts.get_mut(&launch.context) {
             context.failed = Some(code(fault.kind));

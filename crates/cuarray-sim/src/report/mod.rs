@@ -18,7 +18,7 @@ use crate::suppression::Suppression;
 use std::path::Path;
 
 pub(crate) use json::{quote, site};
-pub(crate) use words::call as call_name;
+pub(crate) use words::{call as call_name, kernel as kernel_name};
 
 /// The formats of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
