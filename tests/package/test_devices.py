@@ -95,7 +95,9 @@ for wrong in (-1, 2, 2**31 - 1, -2**31):
     refused(ValueError, f"device is {wrong}", cuarray.stream, device=wrong)
 for wrong in ("1", 1.0, (1,)):
     refused(TypeError, "", cuarray.device_array, 3, device=wrong)
-refused(OverflowError, "", cuarray.device_array, 3, device=2**40)
+for wrong in (2**40, -(2**70)):
+    refused(ValueError, f"device: {wrong} is out of range", cuarray.device_array, 3, device=wrong)
+    refused(ValueError, f"device: {wrong} is out of range", cuarray.stream, device=wrong)
 """)
 
 

@@ -86,7 +86,7 @@ impl HostMemory {
 pub(super) fn device_array_like<'py>(
     ary: &Bound<'py, PyAny>,
     stream: Option<&Bound<'py, PyAny>>,
-    device: Option<i32>,
+    #[pyo3(from_py_with = create::ordinal)] device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let like = match import::array(ary)? {
         Some(array) => array.get().interface().clone(),
@@ -113,7 +113,7 @@ pub(super) fn mapped_array<'py>(
     strides: Option<&Bound<'py, PyAny>>,
     order: &str,
     stream: Option<&Bound<'py, PyAny>>,
-    device: Option<i32>,
+    #[pyo3(from_py_with = create::ordinal)] device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let element = Element::of(py, dtype)?;
     let layout = create::layout(shape, strides, order, &element)?;
@@ -134,7 +134,7 @@ pub(super) fn managed_array<'py>(
     strides: Option<&Bound<'py, PyAny>>,
     order: &str,
     stream: Option<&Bound<'py, PyAny>>,
-    device: Option<i32>,
+    #[pyo3(from_py_with = create::ordinal)] device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let element = Element::of(py, dtype)?;
     let layout = create::layout(shape, strides, order, &element)?;
@@ -157,7 +157,7 @@ pub(super) fn pinned_array<'py>(
     dtype: Option<&Bound<'py, PyAny>>,
     strides: Option<&Bound<'py, PyAny>>,
     order: &str,
-    device: Option<i32>,
+    #[pyo3(from_py_with = create::ordinal)] device: Option<i32>,
 ) -> Result<Bound<'py, PyAny>> {
     let element = Element::of(py, dtype)?;
     let layout = create::layout(shape, strides, order, &element)?;

@@ -141,7 +141,7 @@ pub(super) fn device_array<'py>(
     strides: Option<&Bound<'py, PyAny>>,
     order: &str,
     stream: Option<&Bound<'py, PyAny>>,
-    device: Option<i32>,
+    #[pyo3(from_py_with = ordinal)] device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let element = Element::of(py, dtype)?;
     let layout = layout(shape, strides, order, &element)?;
@@ -162,7 +162,7 @@ pub(super) fn device_array<'py>(
 pub(super) fn to_device<'py>(
     host: &Bound<'py, PyAny>,
     stream: Option<&Bound<'py, PyAny>>,
-    device: Option<i32>,
+    #[pyo3(from_py_with = ordinal)] device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = host.py();
     if host::is_plain(host) {
@@ -313,6 +313,17 @@ pub(super) fn number<N: TryFrom<i128>>(value: &Bound<'_, PyAny>, name: &'static 
         None => error,
     })?;
     N::try_from(number).map_err(|_| out_of_range(number.to_string()))
+}
+
+/// The argument `device`: the ordinal of a device, or None.
+///
+/// # Errors
+/// As [`numbers`].
+pub(super) fn ordinal(value: &Bound<'_, PyAny>) -> PyResult<Option<i32>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(number(value, "device", "the ordinal of a device, an int,")?))
 }
 
 #[cold]

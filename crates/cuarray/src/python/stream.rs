@@ -1,6 +1,6 @@
 //! Streams as Python sees them: our own, the default ones, and anybody else's.
 
-use super::{event::PyEvent, import::type_name, runtime};
+use super::{create, event::PyEvent, import::type_name, runtime};
 use crate::{Error, Owner, Result, driver::Stream};
 use pyo3::{
     PyTraverseError, PyVisit, intern,
@@ -211,7 +211,7 @@ pub(super) fn external(handle: usize) -> Result<Stream> {
 /// True
 #[pyfunction]
 #[pyo3(signature = (*, device=None))]
-pub(super) fn stream(py: Python<'_>, device: Option<i32>) -> Result<PyStream> {
+pub(super) fn stream(py: Python<'_>, #[pyo3(from_py_with = create::ordinal)] device: Option<i32>) -> Result<PyStream> {
     py.detach(|| {
         let context = device.map_or_else(|| runtime::driver()?.default_context(), runtime::context_on)?;
         Ok(PyStream::new(Stream::new(&context)?, None))
