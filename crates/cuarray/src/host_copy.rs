@@ -8,7 +8,7 @@ use crate::{
     Element, Error, Interface, Layout, Result,
     driver::{
         Context, Stream,
-        copy::{Copy3d, CopyAddress, CopySide, copy_3d, copy_device_to_host, copy_host_to_device},
+        copy::{Copy3d, CopyAddress, copy_3d, copy_device_to_host, copy_host_to_device},
     },
     order,
     strided_copy::CopyPlan,
@@ -96,16 +96,8 @@ unsafe fn copy_one(
         (false, way) => {
             let (host, device) = (CopyAddress::Host(host), CopyAddress::Device(device));
             let (dst, src) = if way == Way::ToHost { (host, device) } else { (device, host) };
-            let side = |address, pitch: usize, height: usize| CopySide { address, pitch, slice_pitch: pitch * height };
-            let copy = Copy3d {
-                dst: side(dst, plan.dst_pitch, plan.dst_height),
-                src: side(src, plan.src_pitch, plan.src_height),
-                width: plan.width,
-                height: plan.rows,
-                depth: plan.slices,
-            };
             // SAFETY: as above.
-            unsafe { copy_3d(context, &copy, Some(stream)) }
+            unsafe { copy_3d(context, &Copy3d::of(plan, dst, src), Some(stream)) }
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     driver::{
         Context, Stream,
         copy::{
-            Copy3d, CopyAddress, CopySide, copy_3d, copy_3d_peer, copy_device_to_device, copy_device_to_host,
+            Copy3d, CopyAddress, copy_3d, copy_3d_peer, copy_device_to_device, copy_device_to_host,
             copy_host_to_device, copy_peer,
         },
     },
@@ -49,18 +49,7 @@ pub(super) unsafe fn copy(
                 None => unsafe { copy_run(context, dst, src, plan.width, stream)? },
             }
         } else {
-            let side = |side: Side, pitch: usize, height: usize| CopySide {
-                address: side.memory(),
-                pitch,
-                slice_pitch: pitch * height,
-            };
-            let copy = Copy3d {
-                dst: side(dst, plan.dst_pitch, plan.dst_height),
-                src: side(src, plan.src_pitch, plan.src_height),
-                width: plan.width,
-                height: plan.rows,
-                depth: plan.slices,
-            };
+            let copy = Copy3d::of(plan, dst.memory(), src.memory());
             match &peers {
                 // SAFETY: as above.
                 Some((to, from)) => unsafe { copy_3d_peer(to, from, &copy, stream)? },

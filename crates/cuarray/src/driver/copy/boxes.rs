@@ -4,6 +4,7 @@ use super::in_context;
 use crate::{
     Error, Result,
     driver::{Context, Stream, call},
+    strided_copy::CopyPlan,
 };
 use cuarray_abi::{
     CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUarray, CUdeviceptr, CUmemorytype,
@@ -273,6 +274,20 @@ unsafe fn copy_box(
         // SAFETY: as above.
         None => unsafe { call!(driver, cuMemcpy3D_v2(&parameters)) },
     })
+}
+
+impl Copy3d {
+    /// One of the boxes of a plan, which begins at these addresses.
+    pub(crate) fn of(plan: &CopyPlan, dst: CopyAddress, src: CopyAddress) -> Copy3d {
+        let side = |address, pitch: usize, height: usize| CopySide { address, pitch, slice_pitch: pitch * height };
+        Copy3d {
+            dst: side(dst, plan.dst_pitch, plan.dst_height),
+            src: side(src, plan.src_pitch, plan.src_height),
+            width: plan.width,
+            height: plan.rows,
+            depth: plan.slices,
+        }
+    }
 }
 
 impl CopySide {
