@@ -21,7 +21,8 @@ def documented() -> Iterator[tuple[str, Any]]:
         value = getattr(cuarray, name)
         yield f"cuarray.{name}", value
         if inspect.isclass(value) and not issubclass(value, BaseException):
-            for attribute, member in vars(value).items():
+            # PyO3 fills its types in another order in each process, and pytest-xdist wants one.
+            for attribute, member in sorted(vars(value).items(), key=lambda entry: entry[0]):
                 if not attribute.startswith("_") or attribute == "__cuda_array_interface__":
                     yield f"cuarray.{name}.{attribute}", member
 
