@@ -1,4 +1,4 @@
-//! `==`, `hash`, truth and `pickle` of arrays: what Python asks of every object, and answers itself where nobody else does.
+//! `==`, `hash`, truth, `float` and `pickle` of arrays: what Python asks of every object, and answers itself where nobody else does.
 //!
 //! Its own answers are about the object and read as if they were about the elements: `a == 3` is `False`, `if a:` asks for the
 //! length. So each is NumPy's answer where the host can give it, and else an error that says what to do.
@@ -9,7 +9,7 @@ use pyo3::{
     exceptions::PyTypeError,
     intern,
     prelude::*,
-    types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyNotImplemented, PyTuple},
+    types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyNotImplemented, PyTuple, PyType},
 };
 
 /// `array == other`, and `!=`: elements are not compared here. NumPy's arrays and scalars, and other libraries' arrays, are asked what they
@@ -52,10 +52,27 @@ pub(super) fn truth(array: &PyDeviceArray, py: Python<'_>) -> Result<bool> {
             Tuple(layout.shape())
         )));
     }
-    // As a scalar: where the element is not valid, that is `numpy.ma.masked`, which is not true.
+    Ok(scalar(array, py)?.is_truthy()?)
+}
+
+/// `float(array)`, and with `kind` an int or a complex: of an array without axes, whose element comes to the host. NumPy asks for it when
+/// such an array stands in a list.
+///
+/// # Errors
+/// A TypeError for an array with axes, as NumPy has it.
+pub(super) fn number<'py>(array: &PyDeviceArray, kind: Bound<'py, PyType>) -> Result<Bound<'py, PyAny>> {
+    let layout = array.interface().layout();
+    if layout.rank() != 0 {
+        let why = format!("an array of shape {} is no number; index one of its elements", Tuple(layout.shape()));
+        return Err(PyTypeError::new_err(why).into());
+    }
+    Ok(kind.call1((scalar(array, kind.py())?,))?)
+}
+
+/// The one element as NumPy has it; where it is not valid, that is `numpy.ma.masked`, which is not true.
+fn scalar<'py>(array: &PyDeviceArray, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
     let none = PyTuple::empty(py);
-    let scalar = array.copy_to_host(py, None, None)?.call_method1(intern!(py, "reshape"), (&none,))?.get_item(&none)?;
-    Ok(scalar.is_truthy()?)
+    Ok(array.copy_to_host(py, None, None)?.call_method1(intern!(py, "reshape"), (&none,))?.get_item(&none)?)
 }
 
 /// For `pickle` and `copy`.

@@ -27,7 +27,7 @@ use pyo3::{
     exceptions::PyTypeError,
     intern,
     prelude::*,
-    types::{PyDict, PyList, PyTuple},
+    types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyTuple},
 };
 
 #[pymethods]
@@ -475,7 +475,11 @@ impl PyDeviceArray {
         ipc::handle_of(self, py)
     }
 
-    fn __eq__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    /// Of an array with itself true, without a look at the elements: weak dictionaries and sets compare what they hold.
+    fn __eq__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if slf.is(other) {
+            return Ok(PyBool::new(slf.py(), true).to_owned().into_any());
+        }
         comparison::compared(other)
     }
 
@@ -490,6 +494,18 @@ impl PyDeviceArray {
 
     fn __bool__(&self, py: Python<'_>) -> Result<bool> {
         comparison::truth(self, py)
+    }
+
+    fn __float__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        comparison::number(self, py.get_type::<PyFloat>())
+    }
+
+    fn __int__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        comparison::number(self, py.get_type::<PyInt>())
+    }
+
+    fn __complex__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        comparison::number(self, py.get_type::<PyComplex>())
     }
 
     fn __reduce__(&self) -> PyResult<()> {
