@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../driver.h"
 #include "arrays.h"
@@ -71,8 +72,11 @@ static void print(const cuarray *array) {
     float numbers[16];
     size_t i, count;
     const char *problem = cuarray_problem(array);
-    if (problem != NULL || array->ndim != 1 || array->shape[0] > 16 || array->mask != NULL || array->strides != NULL) {
-        fprintf(stderr, "not an array that this program prints: %s\n", problem != NULL ? problem : "its layout");
+    if (problem == NULL && strcmp(array->typestr, "<f4") != 0) problem = "its type";
+    if (problem == NULL && (array->ndim != 1 || array->shape[0] > 16 || array->strides != NULL)) problem = "its layout";
+    if (problem == NULL && array->mask != NULL) problem = "its mask";
+    if (problem != NULL) {
+        fprintf(stderr, "not an array that this program prints: %s\n", problem);
         exit(1);
     }
     count = (size_t)array->shape[0];
