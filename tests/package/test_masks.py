@@ -160,6 +160,18 @@ def test_what_is_no_mask_is_refused(mask: Any) -> None:
         cuarray.as_cuda_array(masked(mask))
 
 
+def test_what_a_mask_raised_is_the_cause(driver: str) -> None:
+    class Raises:
+        @property
+        def __cuda_array_interface__(self) -> Any:
+            raise ZeroDivisionError("by the mask")
+
+    for read in (cuarray.as_cuda_array, cuarray.interface):
+        with pytest.raises(ValueError, match=r"\['mask'\].*raised ZeroDivisionError") as raised:
+            read(masked(Raises()))
+        assert isinstance(raised.value.__cause__, ZeroDivisionError)
+
+
 @pytest.mark.parametrize("argument", [{"mask": "keep it"}, {"mask_format": "bytes"}])
 def test_unknown_words_are_refused(argument: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="expected"):

@@ -73,6 +73,9 @@ enum ErrorKind {
     /// Reading the interface raised, so there is none to speak of.
     #[cfg(feature = "python")]
     Unreadable { what: String, cause: pyo3::PyErr },
+    /// The same of what stands under a key.
+    #[cfg(feature = "python")]
+    UnreadableEntry { key: &'static str, why: String, cause: pyo3::PyErr },
     /// Python raised.
     #[cfg(feature = "python")]
     Python(pyo3::PyErr),
@@ -145,6 +148,16 @@ impl Error {
         Error(Box::new(ErrorKind::Unreadable { what: what.into(), cause }))
     }
 
+    /// What is wrong with the interface of what stands under `key`, as wrong with that entry; its cause stays its cause.
+    #[cfg(feature = "python")]
+    pub(crate) fn within(self, key: &'static str) -> Error {
+        let why = self.to_string();
+        match *self.0 {
+            ErrorKind::Unreadable { cause, .. } => Error(Box::new(ErrorKind::UnreadableEntry { key, why, cause })),
+            _ => Error::entry(key, why),
+        }
+    }
+
     pub(crate) fn no_driver(tried: Vec<String>) -> Error {
         Error(Box::new(ErrorKind::NoDriver { tried }))
     }
@@ -190,7 +203,12 @@ impl Error {
     /// assert!(error.is_invalid_interface());
     /// ```
     pub fn is_invalid_interface(&self) -> bool {
-        matches!(*self.0, ErrorKind::Entry { .. })
+        match *self.0 {
+            ErrorKind::Entry { .. } => true,
+            #[cfg(feature = "python")]
+            ErrorKind::UnreadableEntry { .. } => true,
+            _ => false,
+        }
     }
 
     /// The key of the entry that is wrong, if [`Error::is_invalid_interface`].
@@ -202,6 +220,8 @@ impl Error {
     pub fn key(&self) -> Option<&str> {
         match &*self.0 {
             ErrorKind::Entry { key, .. } => Some(key),
+            #[cfg(feature = "python")]
+            ErrorKind::UnreadableEntry { key, .. } => Some(key),
             _ => None,
         }
     }
@@ -320,6 +340,8 @@ impl fmt::Display for Error {
             | ErrorKind::Argument(what)
             | ErrorKind::OutOfBounds(what) => f.write_str(what),
             ErrorKind::Entry { key, why } => write!(f, "__cuda_array_interface__['{key}']: {why}"),
+            #[cfg(feature = "python")]
+            ErrorKind::UnreadableEntry { key, why, .. } => write!(f, "__cuda_array_interface__['{key}']: {why}"),
             ErrorKind::NoDriver { tried } => {
                 f.write_str("no CUDA driver could be loaded")?;
                 for (index, attempt) in tried.iter().enumerate() {
@@ -383,7 +405,9 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.0 {
             #[cfg(feature = "python")]
-            ErrorKind::Python(error) | ErrorKind::Unreadable { cause: error, .. } => Some(error),
+            ErrorKind::Python(error)
+            | ErrorKind::Unreadable { cause: error, .. }
+            | ErrorKind::UnreadableEntry { cause: error, .. } => Some(error),
             _ => None,
         }
     }

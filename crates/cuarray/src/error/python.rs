@@ -41,17 +41,19 @@ impl From<Error> for PyErr {
         let message = error.to_string();
         match *error.0 {
             ErrorKind::Python(error) => error,
-            ErrorKind::Unreadable { cause, .. } => Python::attach(|py| {
-                let error = PyTypeError::new_err(message);
-                error.set_cause(py, Some(cause));
-                error
-            }),
+            ErrorKind::Unreadable { cause, .. } => because(PyTypeError::new_err(message), cause),
+            ErrorKind::UnreadableEntry { cause, .. } => because(PyValueError::new_err(message), cause),
             ErrorKind::NotAnArray(_) => PyTypeError::new_err(message),
             ErrorKind::OutOfBounds(_) => PyIndexError::new_err(message),
             ErrorKind::Unsupported(_) => PyBufferError::new_err(message),
             _ => PyValueError::new_err(message),
         }
     }
+}
+
+fn because(error: PyErr, cause: PyErr) -> PyErr {
+    Python::attach(|py| error.set_cause(py, Some(cause)));
+    error
 }
 
 fn cuda_error(error: &Error) -> PyErr {

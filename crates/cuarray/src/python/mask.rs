@@ -203,7 +203,7 @@ fn described<'py>(object: &Bound<'py, PyAny>, array: &mut Reading<'py>) -> Resul
     let mut reading = array.of_mask();
     let read = import::attribute(object).and_then(|dict| import::interface(&dict, &mut reading));
     let interface = read.map_err(|error| match error.is_invalid_interface() || error.is_not_an_array() {
-        true => Error::entry("mask", error.to_string()),
+        true => error.within("mask"),
         false => error,
     })?;
     if reading.mask.is_some() {
