@@ -275,3 +275,14 @@ def test_a_copy_from_and_to_its_own_host_view_is_as_if_the_two_were_apart(driver
     array[::-1].copy_to_host(host)
     array.copy_to_device(array.host_view()[::-1])
     assert array.copy_to_host().tolist() == list(range(100))
+
+
+def test_what_is_wrong_with_a_new_array_is_said_of_its_arguments(driver: str) -> None:
+    with pytest.raises(ValueError, match=r"^shape: \(1152921504606846976,\) of 8-byte elements is too big"):
+        cuarray.device_array(2**60)
+    with pytest.raises(ValueError, match=r"^strides: \(4,\) has 1 entries; expected 2"):
+        cuarray.device_array((2, 3), "f4", strides=(4,))
+    with pytest.raises(ValueError, match=r"^typestr: \|O holds pointers to Python objects"):
+        cuarray.to_device([object()])
+    with pytest.raises(ValueError, match=r"^typestr: \|O holds pointers to Python objects"):
+        cuarray.device_array(3, "O")

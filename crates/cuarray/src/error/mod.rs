@@ -131,6 +131,15 @@ impl Error {
         Error(Box::new(ErrorKind::Argument(what.into())))
     }
 
+    /// The same of an argument where an entry of an interface was said to be wrong: of an array that is yet to be made.
+    #[cfg(feature = "python")]
+    pub(crate) fn of_argument(self) -> Error {
+        match *self.0 {
+            ErrorKind::Entry { key, why } => Error::argument(format!("{key}: {why}")),
+            other => Error(Box::new(other)),
+        }
+    }
+
     /// An index selects nothing of the array that it was given to.
     ///
     /// ```

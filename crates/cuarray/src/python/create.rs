@@ -263,12 +263,13 @@ pub(super) fn layout(
 ) -> Result<Layout> {
     let itemsize = element.typestr.itemsize();
     let shape: Dims = numbers(shape, "shape")?;
-    match (strides, order) {
+    let layout = match (strides, order) {
         (Some(strides), _) => Layout::from_parts(shape, Some(numbers::<Strides, _>(strides, "strides")?), itemsize),
         (None, "C") => Layout::from_parts(shape, None, itemsize),
         (None, "F") => Layout::f_contiguous(&shape, itemsize),
         (None, other) => Err(Error::argument(format!("order is {other:?}; 'C' or 'F' is expected"))),
-    }
+    };
+    layout.map_err(Error::of_argument)
 }
 
 /// An int, or what yields them in an order, as an argument of that name, each as the collection wants it.
@@ -364,7 +365,7 @@ pub(super) fn allocate<'py>(
     }
     // Negative strides step back from the first element, which then is not where the memory starts.
     let data = memory.allocation().device_ptr().wrapping_add(extent.start.unsigned_abs() as u64);
-    let mut interface = Interface::new(data, element.typestr, layout)?;
+    let mut interface = Interface::new(data, element.typestr, layout).map_err(Error::of_argument)?;
     if let Some(descr) = element.descr {
         interface = interface.with_descr(descr)?;
     }
