@@ -68,7 +68,8 @@ def test_a_program_without_one_ends_as_it_would(run: Run, program: Callable[[str
 
 
 @pytest.mark.parametrize(
-    ("ending", "status"), [("sys.exit(3)", 3), ("raise ValueError", 1), ("sys.exit(0)", 66), ("sys.exit('no')", 1)]
+    ("ending", "status"),
+    [("sys.exit(3)", 3), ("raise ValueError", 1), ("sys.exit(0)", 66), ("sys.exit(256)", 66), ("sys.exit('no')", 1)],
 )
 def test_a_status_of_the_programs_own_is_kept(
     run: Run, program: Callable[[str], str], ending: str, status: int

@@ -54,7 +54,8 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     // A process that is about to end has nobody to tell of a panic.
     let new = catch_unwind(guarded).unwrap_or(None);
     OVER.store(true, Ordering::Relaxed);
-    if let Some(new) = new.filter(|_| status == 0) {
+    // The system keeps the lowest eight bits.
+    if let Some(new) = new.filter(|_| status & 0xff == 0) {
         // SAFETY: the C library allows `exit` in a handler: it goes on with the handlers that are left, flushes its streams, and
         // ends with the new status.
         unsafe { libc::exit(c_int::from(new)) }
