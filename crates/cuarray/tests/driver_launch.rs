@@ -3,7 +3,7 @@
 mod driver_fixture;
 
 use cuarray::{
-    Context, Driver, Interface, Layout, RawView, Stream, TypeStr,
+    Context, Driver, Interface, Layout, RawView, Stream, TypeStr, TypedView,
     driver::{Allocation, Function, LaunchConfig, Module, copy, fill},
     order::Memory,
 };
@@ -144,6 +144,36 @@ fn guards_put_kernels_in_order_with_each_other() {
         assert_eq!(data.read(&three), vec![32.0; N]);
         array.release().unwrap();
     }
+}
+
+#[test]
+fn the_per_thread_default_stream_of_another_thread_is_not_the_guards() {
+    let fixture = Fixture::new();
+    let context = fixture.primary();
+    let (add, data) = (function(&context, "add"), Data::new(&context));
+    let (home, stream) = (Stream::new(&context).unwrap(), Stream::per_thread_default(&context));
+    let mut view = data.view(Some(&home));
+    let mut typed: TypedView<f32> = data.view(Some(&home)).typed().unwrap();
+    let mut of_launch = view.acquire_mut(&stream).unwrap();
+    let mut of_copies = typed.acquire_mut(&stream).unwrap();
+    let config = LaunchConfig::for_elements(N, 128).unwrap();
+    let sim = fixture.sim.clone();
+    std::thread::scope(|scope| {
+        let there = scope.spawn(|| {
+            let _entered = sim.enter();
+            // SAFETY: the kernel adds to N numbers, and the array has as many.
+            let launched = unsafe { add.launch(&stream, config, (&mut of_launch, N as u32, 1.0f32)) };
+            assert!(launched.unwrap_err().to_string().contains("per-thread default stream of another thread"));
+            assert!(of_copies.copy_to_host().unwrap_err().is_unsupported());
+            assert!(of_copies.copy_from_host(&[0.0; N]).unwrap_err().is_unsupported());
+            of_copies.release().unwrap();
+        });
+        there.join().unwrap();
+    });
+    // SAFETY: as above.
+    unsafe { add.launch(&stream, config, (&mut of_launch, N as u32, 1.0f32)) }.unwrap();
+    of_launch.release().unwrap();
+    assert_eq!(data.read(&home), vec![2.0; N]);
 }
 
 #[test]

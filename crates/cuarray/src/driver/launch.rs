@@ -2,7 +2,7 @@
 //!
 //! **Addresses come from guards.** A launch goes to one stream; an array goes to a kernel as the guard ([`Acquired`],
 //! [`AcquiredMut`]) that orders that stream after the array's producer, and the producer after that stream. A guard for another
-//! stream orders nothing here, and is refused. The launch borrows the guards: while it is made they are held, and what is
+//! stream orders nothing here, and is refused, as is one for the per-thread default stream of another thread. The launch borrows the guards: while it is made they are held, and what is
 //! enqueued when they are released comes after it.
 //!
 //! **What is checked**: the extents of the grid and of a block, the threads and the shared memory against what the kernel may have; the stream's
@@ -175,6 +175,7 @@ pub(crate) mod sealed {
         pub(super) value: *const c_void,
         pub(super) size: usize,
         pub(super) stream: Option<&'a Stream>,
+        pub(super) is_for_this_thread: bool,
     }
 
     #[diagnostic::on_unimplemented(
@@ -190,6 +191,11 @@ pub(crate) mod sealed {
 
         /// The stream in which alone it may be used.
         fn stream(&self) -> Option<&Stream>;
+
+        /// Whether that stream means in this thread what it meant where it was ordered.
+        fn is_for_this_thread(&self) -> bool {
+            true
+        }
     }
 
     #[diagnostic::on_unimplemented(
@@ -224,6 +230,10 @@ impl<T, D: Rank, S: Scope> sealed::Argument for &Acquired<'_, T, D, S> {
     fn stream(&self) -> Option<&Stream> {
         Some(Acquired::stream(self))
     }
+
+    fn is_for_this_thread(&self) -> bool {
+        Acquired::is_for_this_thread(self)
+    }
 }
 
 impl<T, D: Rank, S: Scope> sealed::Argument for &mut AcquiredMut<'_, T, D, S> {
@@ -235,6 +245,10 @@ impl<T, D: Rank, S: Scope> sealed::Argument for &mut AcquiredMut<'_, T, D, S> {
 
     fn stream(&self) -> Option<&Stream> {
         Some(AcquiredMut::stream(self))
+    }
+
+    fn is_for_this_thread(&self) -> bool {
+        AcquiredMut::is_for_this_thread(self)
     }
 }
 
@@ -248,6 +262,7 @@ macro_rules! arguments {
                     value: ptr::from_ref(&$name.value()).cast(),
                     size: mem::size_of::<$name::Value>(),
                     stream: $name.stream(),
+                    is_for_this_thread: $name.is_for_this_thread(),
                 }),*])
             }
         }
@@ -380,6 +395,12 @@ impl Function {
                 return Err(self.refused(format!(
                     "argument {index} is an array that was acquired for {:?}, and the launch goes to {stream:?}; acquire it for that",
                     argument.stream
+                )));
+            }
+            if !argument.is_for_this_thread {
+                return Err(self.refused(format!(
+                    "argument {index} is an array that was acquired for the per-thread default stream of another thread; acquire it in \
+                     the thread that launches"
                 )));
             }
         }

@@ -15,6 +15,9 @@
 //! also by a panic, has nobody to tell: [`Driver::take_drop_error`](crate::Driver::take_drop_error) gives the first such error, and
 //! where the guard is of a Python argument, Python's `sys.unraisablehook` is called with it. Nothing panics.
 //!
+//! A guard may go to another thread. Where its stream is the per-thread default one, that thread's stream of this name is another one, which
+//! nothing was ordered in: the guard's copies and launches with it are refused there. It can be released there, for which the host waits.
+//!
 //! A guard that is leaked ([`std::mem::forget`]) puts no edge back: nothing orders the producer's next work after ours.
 
 mod visit;
@@ -338,6 +341,12 @@ macro_rules! guard {
                 self.visit.stream
             }
 
+            /// Whether work that this thread enqueues in the guard's stream is in order: in a per-thread default stream it is only in
+            /// the thread that has taken the guard.
+            pub(crate) fn is_for_this_thread(&self) -> bool {
+                self.visit.is_for_this_thread()
+            }
+
             /// Lets the producer's next work wait for what is in the stream now.
             ///
             /// ```
@@ -383,10 +392,11 @@ macro_rules! guard {
             /// ```
             ///
             /// # Errors
-            /// Whatever the driver refuses; [`Error::is_unsupported`] where the stream captures.
+            /// Whatever the driver refuses; [`Error::is_unsupported`] where the stream captures, or is the per-thread default one and the
+            /// guard was taken in another thread.
             pub fn copy_to_host(&self) -> Result<Vec<T>> {
                 let (interface, stream) = (self.interface(), self.stream());
-                self.visit.scope.outside(|| fetch(interface, stream))
+                self.visit.enqueue(|| fetch(interface, stream))
             }
         }
 
@@ -476,10 +486,10 @@ impl<T: Element, D: Rank, S: Scope> AcquiredMut<'_, T, D, S> {
     ///
     /// # Errors
     /// Another number of elements; a broadcast array, of which several elements share one place. Whatever the driver refuses;
-    /// [`Error::is_unsupported`] where the stream captures.
+    /// [`Error::is_unsupported`] where the stream captures, or is the per-thread default one and the guard was taken in another thread.
     pub fn copy_from_host(&mut self, elements: &[T]) -> Result<()> {
         let (interface, stream) = (self.interface(), self.stream());
-        self.visit.scope.outside(|| send(interface, stream, elements))
+        self.visit.enqueue(|| send(interface, stream, elements))
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     driver::Stream,
     order::{self, Access},
 };
-use std::thread::ThreadId;
+use std::thread::{self, ThreadId};
 
 /// Where a guard lives: [`Anywhere`], or, of a Python argument, while the thread is attached to the interpreter, which is let go
 /// of around driver calls.
@@ -85,6 +85,20 @@ impl<'v, S: Scope> Visit<'v, S> {
         Ok(visit)
     }
 
+    /// Whether work in the guard's stream that this thread enqueues is what was ordered: the handle of the per-thread default stream means
+    /// another stream in every thread.
+    pub(crate) fn is_for_this_thread(&self) -> bool {
+        !self.stream.is_per_thread_default() || self.thread.is_none_or(|thread| thread == thread::current().id())
+    }
+
+    /// Runs `work`, which enqueues in the guard's stream.
+    pub(super) fn enqueue<R: Send>(&self, work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+        if !self.is_for_this_thread() {
+            return Err(of_another_thread());
+        }
+        self.scope.outside(work)
+    }
+
     #[inline]
     pub(super) fn end(&mut self) -> Result<()> {
         if std::mem::replace(&mut self.ended, true) {
@@ -98,6 +112,14 @@ impl<'v, S: Scope> Visit<'v, S> {
 #[cold]
 pub(crate) fn read_only() -> Error {
     Error::unsupported("the array is read-only, and is to be written; a writable one is expected")
+}
+
+#[cold]
+fn of_another_thread() -> Error {
+    Error::unsupported(
+        "the array was acquired for the per-thread default stream in another thread, whose stream is another one; acquire it in \
+         the thread that enqueues the work",
+    )
 }
 
 impl<S: Scope> Drop for Visit<'_, S> {
