@@ -14,7 +14,12 @@ use crate::{
     order::{Access, Deferred, Memory, Ordering, Pending, Resource},
     view::{expect_shape, is_of, wrong_type},
 };
-use std::{fmt, ops::Range, sync::Arc};
+use std::{
+    fmt,
+    ops::Range,
+    panic::{self, AssertUnwindSafe},
+    sync::Arc,
+};
 
 /// An array in device memory, which it holds. A clone is the same array.
 ///
@@ -78,8 +83,11 @@ impl Resource for Kept {
     }
 
     fn give_back(&mut self) -> Result<()> {
-        self.owner = None;
-        Ok(())
+        // This runs where nobody expects the owner's code: in an allocation, at the end of some other array. Nor is what else waits to be
+        // given back to be lost by its panic.
+        let owner = self.owner.take();
+        panic::catch_unwind(AssertUnwindSafe(|| drop(owner)))
+            .map_err(|_| Error::argument("the owner of an array's memory panicked when it was dropped"))
     }
 }
 
@@ -200,7 +208,8 @@ impl DeviceArray {
     }
 
     /// The array that `interface` describes, in memory of `context`'s that `owner` keeps: a pool's block, another crate's slice. The
-    /// owner is dropped when the last array over the memory is gone and the work on it is done, in any thread.
+    /// owner is dropped when the last array over the memory is gone and the work on it is done, in any thread; should it panic then, that
+    /// is what [`Driver::take_drop_error`](crate::Driver::take_drop_error) gives.
     ///
     /// ```
     /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
@@ -233,6 +242,13 @@ impl DeviceArray {
     ) -> Result<DeviceArray> {
         if interface.mask().is_some() {
             return Err(Error::argument("an array of one owner's memory cannot have a mask, which is another array"));
+        }
+        if let Some(home) = home
+            && home.known_context()?.is_some_and(|of_home| of_home != *context)
+        {
+            return Err(Error::argument(format!(
+                "the home, {home:?}, is a stream of another context than the memory's"
+            )));
         }
         let held = Held::owner(context, interface.byte_range(), owner);
         let entry = home.map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;

@@ -178,8 +178,8 @@ impl Stream {
     /// ```
     ///
     /// # Safety
-    /// `handle` is 0, 1, 2 or a stream of that driver's, and it lives for as long as this does: on its own or because
-    /// of `owner`.
+    /// `handle` is 0, 1, 2 or a stream of that driver's, and it lives for as long as this does and all clones: on its own or
+    /// because of `owner`. A view of an array that names no stream keeps a clone of the first that it is acquired in.
     pub unsafe fn external(driver: &Driver, handle: usize, owner: Option<Owner>) -> Stream {
         let raw = if handle == 0 { CU_STREAM_LEGACY } else { CUstream(handle) };
         Stream(Arc::new(Inner { driver: driver.clone(), raw, context: OnceLock::new(), keep: Keep::External(owner) }))
@@ -460,7 +460,7 @@ impl Stream {
     }
 
     /// The stream's own context; `None` for a default stream that came without one, which is any context's.
-    pub(super) fn known_context(&self) -> Result<Option<Context>> {
+    pub(crate) fn known_context(&self) -> Result<Option<Context>> {
         match self.0.context.get() {
             Some(context) => Ok(Some(context.clone())),
             None if self.is_default() => Ok(None),
