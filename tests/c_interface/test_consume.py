@@ -161,6 +161,27 @@ def test_a_source_of_a_copy(memory):
     assert cuarray.is_cuda_array(c.Producer(memory))
 
 
+@pytest.mark.parametrize("way", ["to_device", "copy_to_device", "assignment", "slice"])
+def test_the_source_of_a_copy_in_a_stream_is_released_after_it(memory, way):
+    stream, producer = cuarray.stream(), c.Producer(memory)
+    target = cuarray.device_array(2, dtype="f4", stream=stream)
+    if way == "to_device":
+        target = cuarray.to_device(producer, stream=stream)
+    elif way == "copy_to_device":
+        target.copy_to_device(producer, stream=stream)
+    elif way == "assignment":
+        target[:] = producer
+    else:
+        target[1:] = cuarray.as_cuda_array(producer)[:1]
+    gc.collect()
+    assert not stream.query()
+    assert producer.released == 0
+    stream.synchronize()
+    cuarray.reclaim()
+    assert producer.released == 1
+    assert target[1:].copy_to_host().tolist() == [0 if way == "slice" else 1]
+
+
 def test_options(memory):
     assert cuarray.as_cuda_array(c.Producer(memory, typestr=b"<V2"), dtype="bfloat16").typestr == "bfloat16"
     with pytest.raises(ValueError, match="expected to lie in one allocation"):

@@ -41,6 +41,33 @@ def test_work_on_a_structure_is_ordered(driver: str) -> None:
     assert memory.copy_to_host(stream=theirs).tolist() == [7, 7]
 
 
+@pytest.mark.parametrize("release", [True, False])
+def test_a_structure_without_a_stream_is_released_after_the_work(driver: str, release: bool) -> None:
+    memory, ours = cuarray.to_device(np.zeros(2, "u1")), cuarray.stream()
+    producer = c.Producer(memory, typestr=b"|u1")
+    with held(ours.handle) as later:
+        typed_views.fill(producer, 7, ours, release)
+        gc.collect()
+        cuarray.reclaim(False)
+        assert producer.released == 0
+        later.let_go()
+    cuarray.reclaim()
+    assert producer.released == 1
+    assert memory.copy_to_host().tolist() == [7, 7]
+
+
+def test_a_structure_is_released_when_the_view_of_it_goes(driver: str) -> None:
+    producer = c.Producer(cuarray.to_device(np.arange(2, dtype="f4")))
+    keeper = typed_views.Keeper(producer)
+    gc.collect()
+    assert keeper.sum(cuarray.stream()) == 1
+    assert producer.released == 0
+    del keeper
+    gc.collect()
+    cuarray.reclaim()
+    assert producer.released == 1
+
+
 def test_a_tensor(driver: str) -> None:
     memory = cuarray.to_device(np.zeros(2, "u1"))
     tensor = Producer(memory, dtype=(UINT, 8, 1))

@@ -93,7 +93,13 @@ impl Resource for Kept {
 
 impl Held {
     pub(crate) fn owner(context: &Context, bytes: Range<DevicePtr>, owner: Owner) -> Held {
-        Held::Owner(Arc::new(Deferred::new(Kept { context: context.clone(), bytes, owner: Some(owner) })))
+        Held::until_done(context, bytes, owner, Arc::default())
+    }
+
+    /// Keeps an owner until the work is done that is pending when this goes.
+    pub(crate) fn until_done(context: &Context, bytes: Range<DevicePtr>, owner: Owner, pending: Arc<Pending>) -> Held {
+        let kept = Kept { context: context.clone(), bytes, owner: Some(owner) };
+        Held::Owner(Arc::new(Deferred::after(kept, pending)))
     }
 
     pub(crate) fn pending(&self) -> &Arc<Pending> {

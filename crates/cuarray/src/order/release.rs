@@ -32,7 +32,12 @@ pub(crate) struct Deferred<R: Resource>(ManuallyDrop<Release<R>>);
 
 impl<R: Resource> Deferred<R> {
     pub(crate) fn new(resource: R) -> Deferred<R> {
-        Deferred(ManuallyDrop::new(Release { resource, pending: Arc::default(), homes: Mutex::default() }))
+        Deferred::after(resource, Arc::default())
+    }
+
+    /// Of which work is pending already, or is to be remembered by others.
+    pub(crate) fn after(resource: R, pending: Arc<Pending>) -> Deferred<R> {
+        Deferred(ManuallyDrop::new(Release { resource, pending, homes: Mutex::default() }))
     }
 
     pub(crate) fn resource(&self) -> &R {

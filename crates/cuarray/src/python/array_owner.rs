@@ -83,6 +83,17 @@ impl ArrayOwner {
         }
     }
 
+    /// Whether it is another library's tensor or structure, which ends with a release; also as the object that it became.
+    pub(super) fn is_taken(&self, py: Python<'_>) -> bool {
+        match self {
+            ArrayOwner::Object(object) => {
+                let object = object.bind(py);
+                object.is_exact_instance_of::<PyCArray>() || object.is_exact_instance_of::<PyDLPackTensor>()
+            }
+            ArrayOwner::Taken(_) => true,
+        }
+    }
+
     pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         match self {
             ArrayOwner::Object(object) => visit.call(object),

@@ -98,6 +98,7 @@ fn from_device(
         return Ok(());
     }
     let theirs = source.pointer(py);
+    let _kept = source.kept_until_done(py)?;
     target.ordered(py, stream, Access::Write, source.source_ordering()?, false, |context, on, ours| {
         let work = Work { context, on };
         work.rearrange((ours, dst.layout()), (theirs.find()?.reach(context, on)?, &wide))?;

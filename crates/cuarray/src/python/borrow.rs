@@ -185,7 +185,7 @@ impl PyBorrow {
         let mask = array.mask().map(|mask| Ok::<_, Error>(mask.array(py)?.clone_ref(py))).transpose()?;
         let heeded = self.sync && config::sync();
         let lease = heeded.then(|| self.lease(py, array, mask.as_ref().map(Py::get), event)).transpose()?;
-        let loan = self.loan.get_or_init(|| Loan::new(lease, array.is_taken_without_stream()));
+        let loan = self.loan.get_or_init(|| Loan::new(lease, array.is_taken_without_stream(py)));
         let borrowed = self.borrowed(py, array, self.readonly, loan)?;
         let Some(mask) = mask else { return Ok(Bound::new(py, borrowed)?) };
         let mask = Py::new(py, self.borrowed(py, mask.get(), true, loan)?)?;

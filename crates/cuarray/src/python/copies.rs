@@ -88,6 +88,7 @@ impl PyDeviceArray {
             return Ok(());
         }
         let theirs = src.pointer(py);
+        let _kept = src.kept_until_done(py)?;
         self.ordered(py, stream, Access::Write, src.source_ordering()?, true, |context, on, ours| {
             let work = Work { context, on };
             work.rearrange((ours, dst.layout()), (theirs.find()?.reach(context, on)?, src_layout))?;

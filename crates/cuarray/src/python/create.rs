@@ -151,8 +151,8 @@ pub(super) fn device_array<'py>(
 /// A new device array with the elements of `host`: a NumPy array, anything that numpy.asarray takes, or a CUDA array.
 ///
 /// The new array is contiguous, in Fortran order if `host` is, and masked if `host` is a `numpy.ma.MaskedArray`. With `stream`,
-/// that is the default stream and the copy is enqueued there; a pinned host array, or another library's array that names no stream, must
-/// then live until the stream is synchronized.
+/// that is the default stream and the copy is enqueued there; a pinned host array, or an array of another library whose dictionary names no
+/// stream, must then live until the stream is synchronized.
 /// device: the ordinal of the new array's device, as for `device_array`; a CUDA array may be on another one.
 ///
 /// >>> cuarray.to_device([1, 2, 3]).shape

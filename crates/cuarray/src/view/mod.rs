@@ -356,9 +356,10 @@ impl RawView {
             }
     }
 
+    /// The same, kept by `owner` unless it has one.
     #[cfg(feature = "python")]
     pub(crate) fn with_owner(self, owner: Owner) -> RawView {
-        RawView { owner: Some(owner), ..self }
+        RawView { owner: self.owner.or(Some(owner)), ..self }
     }
 
     #[cfg(feature = "python")]

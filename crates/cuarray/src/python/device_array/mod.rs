@@ -17,8 +17,9 @@ use super::{
     stream::{self, PyStream},
 };
 use crate::{
-    DeviceArray, Error, Interface, Result, StreamEntry,
+    DeviceArray, Error, Interface, Owner, Result, StreamEntry,
     c_interface::{Body, MemorySpace},
+    device_array::Held,
     dlpack::{abi::DLTensor, tensor::Prepared},
     driver::{MemoryType, PointerAttributes, Stream},
     order::{Access, Ordering, Pending},
@@ -225,8 +226,21 @@ impl PyDeviceArray {
     }
 
     /// Whether it is another library's structure or tensor, which ends with a release, and no stream goes with it.
-    pub(super) fn is_taken_without_stream(&self) -> bool {
-        matches!(self.owner, Some(ArrayOwner::Taken(_))) && self.interface.stream() == StreamEntry::None
+    pub(super) fn is_taken_without_stream(&self, py: Python<'_>) -> bool {
+        self.interface.stream() == StreamEntry::None && self.owner.as_ref().is_some_and(|owner| owner.is_taken(py))
+    }
+
+    /// What keeps the memory until the work is done that is pending when it goes, for whoever enqueues such work and returns: of another
+    /// library's structure or tensor no stream can be told to wait, and its release says that nothing is pending.
+    pub(super) fn kept_until_done(&self, py: Python<'_>) -> PyResult<Option<Py<PyMemory>>> {
+        if !self.is_taken_without_stream(py) {
+            return Ok(None);
+        }
+        // Without a driver nothing can be enqueued.
+        let (Some(owner), Ok(context)) = (self.owner(py)?, context_of(self.interface.data())) else { return Ok(None) };
+        let (bytes, pending) = (self.interface.byte_range(), self.pending().clone());
+        let held = Held::until_done(&context, bytes, Owner::python(owner), pending);
+        Py::new(py, PyMemory::holding(held)).map(Some)
     }
 
     /// What orders work on the memory.

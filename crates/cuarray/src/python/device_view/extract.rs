@@ -2,7 +2,7 @@
 
 use super::{DeviceView, DeviceViewMut, MaskedView};
 use crate::{
-    Bool8, Element, Error, Interface, Kind, LayoutPolicy, Mask, Rank, RawView, Result, TypeStr,
+    Bool8, Element, Error, Interface, Kind, LayoutPolicy, Mask, Owner, Rank, RawView, Result, TypeStr,
     guard::read_only,
     python::{
         as_cuda_array, config,
@@ -91,6 +91,7 @@ impl<'py> Source<'py> {
     fn of_ours(array: &Bound<'py, PyDeviceArray>, masks: Policy) -> Result<Source<'py>> {
         let (py, object) = (array.py(), array.clone().into_any());
         let array = array.get();
+        let kept = array.kept_until_done(py)?;
         let mask = match array.mask() {
             Some(_) if masks == Policy::Refuse => {
                 return Err(Error::unsupported("the array has a mask, and masked arrays are not taken here"));
@@ -98,7 +99,8 @@ impl<'py> Source<'py> {
             Some(mask) => Some(mask.array(py)?.bind(py).clone().into_any()),
             None => None,
         };
-        let raw = RawView::ordered(Box::new(array.interface().clone()), array.ordering()?, None);
+        let kept = kept.map(|kept| Owner::python(kept.into_any()));
+        let raw = RawView::ordered(Box::new(array.interface().clone()), array.ordering()?, kept);
         Ok(Source { raw, mask, object })
     }
 }
