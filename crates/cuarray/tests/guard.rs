@@ -177,3 +177,20 @@ fn places_of_elements() {
     assert!(array.device_ptr_at(&[1]).unwrap_err().is_unsupported());
     assert_eq!(array.byte_range(), memory.device_ptr() + 16..memory.device_ptr() + 44);
 }
+
+#[test]
+fn strides_that_nothing_steps_by_may_be_anything() {
+    let fixture = Fixture::new();
+    let context = fixture.primary();
+    let memory = Allocation::device(&context, 64).unwrap();
+    let stream = Stream::new(&context).unwrap();
+    let strides_of = |shape: &[usize], strides: &[isize]| {
+        let layout = Layout::strided(shape, strides, 4).unwrap();
+        let view: TypedView<f32> = view(&fixture, &memory, layout, StreamEntry::None).unwrap();
+        view.acquire(&stream).unwrap().element_strides()
+    };
+    assert_eq!(strides_of(&[1, 3], &[7, 8]).unwrap()[1], 2);
+    assert_eq!(strides_of(&[1, 1], &[isize::MIN, isize::MAX]).unwrap().len(), 2);
+    assert_eq!(strides_of(&[2, 0], &[3, 5]).unwrap().len(), 2);
+    assert!(strides_of(&[1, 3], &[4, 7]).unwrap_err().is_unsupported());
+}

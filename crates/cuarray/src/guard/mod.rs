@@ -495,7 +495,9 @@ impl<T: Element, D: Rank, S: Scope> AcquiredMut<'_, T, D, S> {
 
 fn element_strides(layout: &Layout) -> Result<Strides> {
     let itemsize = layout.itemsize().max(1) as isize;
-    if layout.strides().iter().any(|step| step % itemsize != 0) {
+    // Along a dimension of one element nothing steps, and its stride may be anything.
+    let mut axes = layout.shape().iter().zip(layout.strides());
+    if !layout.is_empty() && axes.any(|(&length, step)| length > 1 && step % itemsize != 0) {
         return Err(Error::unsupported(format!(
             "the strides {} are no multiples of the item size, {itemsize} bytes; an array of whole elements is expected",
             Tuple(layout.strides())
