@@ -1,8 +1,9 @@
 //! [`RawView`] and [`TypedView`]: an array that another library made, and the only way to its address: a guard that orders.
 //!
 //! A view is an interface, what keeps its memory alive, and what orders work on it; the memory is *not yet ordered*, so a view
-//! does not give its address away but for the number in its interface, which everybody can read. `acquire` does, through [`Acquired`]: work that is enqueued in the guard's stream while it lives
-//! comes after the producer's, and the producer's next comes after it (clauses S2 and S3).
+//! does not give its address away but for the number in its interface, which everybody can read. `acquire` does, through [`Acquired`]:
+//! work that is enqueued in the guard's stream while it lives comes after the producer's, and the producer's next comes after it (clauses
+//! S2 and S3).
 //!
 //! A [`RawView`] is of any type and rank. A [`TypedView`] has been found to be of one element type, of one rank, of one layout:
 //! what its guards give needs no more checks.
