@@ -61,6 +61,28 @@ class Array(ABC):
         """Enqueues the writing of every element of a contiguous array in `stream`, and does not wait."""
 
 
+class HeldArray(Array):
+    """An array whose library describes it as NumPy does, and offers the interface itself."""
+
+    def __init__(self, held):
+        self.held = held
+
+    @property
+    def shape(self):
+        return self.held.shape
+
+    @property
+    def strides(self):
+        return self.held.strides
+
+    @property
+    def dtype(self):
+        return self.held.dtype
+
+    def offer(self):
+        return self.held
+
+
 class Library(ABC):
     """One library: cuarray or a peer."""
 

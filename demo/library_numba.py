@@ -8,37 +8,22 @@ from typing import ClassVar
 
 import numpy as np
 from facts import Refused
-from library import Array, Library
+from library import HeldArray, Library
 from numba import cuda
 from numba_cuda import __version__
 
 
-class NumbaArray(Array):
+class NumbaArray(HeldArray):
     """`base` and `index` say of which whole array `held` is a slice, for one that numba itself has sliced."""
 
     def __init__(self, held, base=None, index=None):
-        self.held = held
+        super().__init__(held)
         self._base = base
         self._index = index
 
     @property
     def address(self):
         return self.held.device_ctypes_pointer.value
-
-    @property
-    def shape(self):
-        return self.held.shape
-
-    @property
-    def strides(self):
-        return self.held.strides
-
-    @property
-    def dtype(self):
-        return self.held.dtype
-
-    def offer(self):
-        return self.held
 
     def read(self, stream=None):
         if self._base is not None:

@@ -2,7 +2,7 @@
 
 import cupy
 import numpy as np
-from library import Array, Described, Library
+from library import Described, HeldArray, Library
 
 
 class Offered:
@@ -26,29 +26,17 @@ class Foreign:
         self._owner = owner
 
 
-class CuPyArray(Array):
+class CuPyArray(HeldArray):
     def __init__(self, held, stream=None):
-        self.held = held
+        super().__init__(held)
         self._stream = stream
 
     @property
     def address(self):
         return self.held.data.ptr
 
-    @property
-    def shape(self):
-        return self.held.shape
-
-    @property
-    def strides(self):
-        return self.held.strides
-
-    @property
-    def dtype(self):
-        return self.held.dtype
-
     def offer(self):
-        return self.held if self._stream is None else Offered(self.held, self._stream)
+        return super().offer() if self._stream is None else Offered(self.held, self._stream)
 
     def read(self, stream=None):
         with stream or cupy.cuda.Stream.null as current:

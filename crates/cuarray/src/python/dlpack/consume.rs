@@ -12,7 +12,7 @@
 use super::{
     PyDLPackTensor,
     capsule::Managed,
-    exchange::{self, Table},
+    exchange,
     produce::{self, Number},
 };
 use crate::{
@@ -84,7 +84,10 @@ without a type string), ValueError where the tensor is wrong.
             && copy.is_none()
             && let Some(table) = exchange::known(&object.get_type())
         {
-            return as_it_is(&object, table);
+            return match table {
+                Some(table) => table.import(&object),
+                None => adopt(object.py(), &ask(&object, &Ready::Default, None)?, Ready::Default),
+            };
         }
         Python::attach(|_| from_dlpack(&object, stream.as_deref(), copy))
     }
@@ -102,12 +105,11 @@ pub(in crate::python) fn from_dlpack<'py>(
     let py = obj.py();
     let ready = Ready::of(stream)?;
     if matches!(ready, Ready::Default) && copy.is_none() {
-        let table = exchange::of_type(&obj.get_type())?;
-        let array = as_it_is(obj, table)?;
-        if table.is_none() {
-            import::refuse_lazy_tensor(obj, array.get().interface())?;
-        }
-        return Ok(array);
+        // Where the memory is, is asked of the tensor, which is quicker than asking the object first.
+        return match exchange::of_type(&obj.get_type())? {
+            Some(table) => table.import(obj),
+            None => checked(obj, &ask(obj, &ready, copy)?, ready),
+        };
     }
     if let Some(device) = device_of(obj)?
         && device.device_type == tensor::CPU
@@ -118,26 +120,9 @@ pub(in crate::python) fn from_dlpack<'py>(
         return of_host(obj, &ready);
     }
     match ask(obj, &ready, copy) {
-        Ok(capsule) => {
-            let array = adopt(py, LetGo::new(Managed::take(&capsule)?), ready)?;
-            import::refuse_lazy_tensor(obj, array.get().interface())?;
-            Ok(array)
-        }
+        Ok(capsule) => checked(obj, &capsule, ready),
         Err(error) if copy == Some(true) && cannot_copy(py, &error) => copied(obj, ready),
         Err(error) => Err(error.into()),
-    }
-}
-
-/// The tensor of an object where nothing special is asked for. Where the memory is, is asked of the tensor, which is quicker than
-/// asking the object first.
-#[inline]
-fn as_it_is<'py>(obj: &Bound<'py, PyAny>, table: Option<Table>) -> Result<Bound<'py, PyDeviceArray>> {
-    match table {
-        Some(table) => table.import(obj),
-        None => {
-            let ready = Ready::Default;
-            adopt(obj.py(), LetGo::new(Managed::take(&ask(obj, &ready, None)?)?), ready)
-        }
     }
 }
 
@@ -233,8 +218,7 @@ fn cannot_copy(py: Python<'_>, error: &PyErr) -> bool {
 /// A copy of our own of what an object's tensor says. It is there when this returns, for the tensor then goes.
 fn copied<'py>(obj: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
     let (py, stream) = (obj.py(), ready.argument());
-    let source = adopt(py, LetGo::new(Managed::take(&ask(obj, &ready, None)?)?), ready)?;
-    import::refuse_lazy_tensor(obj, source.get().interface())?;
+    let source = checked(obj, &ask(obj, &ready, None)?, ready)?;
     let device = source.get().device()?;
     create::filled_at_once(py, source.get().interface(), source.as_any(), stream.as_ref(), device)
 }
@@ -279,8 +263,20 @@ impl Asking {
     }
 }
 
-/// The array over a tensor that was taken.
-fn adopt<'py>(py: Python<'py>, tensor: LetGo<Managed>, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
+/// The array over the tensor that `obj` answered in a capsule, which may be one of PyTorch that does not say all.
+fn checked<'py>(
+    obj: &Bound<'py, PyAny>,
+    capsule: &Bound<'py, PyAny>,
+    ready: Ready<'py>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let array = adopt(obj.py(), capsule, ready)?;
+    import::refuse_lazy_tensor(obj, array.get().interface())?;
+    Ok(array)
+}
+
+/// The array over the tensor of a capsule.
+fn adopt<'py>(py: Python<'py>, capsule: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
+    let tensor = LetGo::new(Managed::take(capsule)?);
     let mut interface = tensor.interface()?;
     let (entry, stream) = match ready {
         Ready::Never => (StreamEntry::None, None),
