@@ -77,6 +77,13 @@ class CuPy(Library):
         with stream or cupy.cuda.Stream.null:
             return CuPyArray(cupy.asarray(offered))
 
+    def tensor(self, array, stream=None):
+        with stream or cupy.cuda.Stream.null:
+            return CuPyArray(cupy.from_dlpack(array))
+
+    def current(self, stream):
+        return stream
+
     def importer(self, offered):
         return cupy.asarray
 

@@ -25,6 +25,12 @@ def numpy_type(dtype):
     return np.dtype(str(dtype).removeprefix("torch."))
 
 
+def refuse_negative(strides):
+    """Before PyTorch meets them."""
+    if any(step < 0 for step in strides):
+        raise Refused("PyTorch takes no arrays with negative strides")
+
+
 class TorchArray(Array):
     def __init__(self, held):
         self.held = held
@@ -87,9 +93,16 @@ class Torch(Library):
     def take(self, offered, stream=None, ordered=True):
         if isinstance(offered, Described):
             offered = Foreign(offered.interface, offered.owner)
-        if any(step < 0 for step in offered.__cuda_array_interface__.get("strides") or ()):
-            raise Refused("PyTorch takes no arrays with negative strides")
+        refuse_negative(offered.__cuda_array_interface__.get("strides") or ())
         return TorchArray(torch.as_tensor(offered, device="cuda"))
+
+    def tensor(self, array, stream=None):
+        refuse_negative(array.strides)
+        with torch.cuda.stream(stream):
+            return TorchArray(torch.from_dlpack(array))
+
+    def current(self, stream):
+        return torch.cuda.stream(stream)
 
     def importer(self, offered):
         return lambda array: torch.as_tensor(array, device="cuda")

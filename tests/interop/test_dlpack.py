@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import weakref
 
 import driver_probe
 import numpy as np
 import pytest
+from dlpack_facts import DLPackFacts
 from library import Library
+from library_cuarray import Cuarray, CuarrayArray
 
 import cuarray
 
@@ -221,3 +224,20 @@ class TestCudaCore:
             del array
         finally:
             buffer.close()
+
+
+class OwnTensors(Cuarray):
+    def tensor(self, array, stream=None):
+        return CuarrayArray(cuarray.from_dlpack(array, stream=stream))
+
+    def current(self, stream):
+        """Each array has its own."""
+        return contextlib.nullcontext()
+
+
+class TestOurs(DLPackFacts):
+    """cuarray with itself: so the facts that need a GPU with others are tried without one, too."""
+
+    @pytest.fixture
+    def library(self, own):
+        return OwnTensors()
