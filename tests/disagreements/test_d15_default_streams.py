@@ -1,4 +1,4 @@
-"""V15: the numbers 1 and 2 are streams.
+"""D15: the numbers 1 and 2 are streams.
 
 JAX takes 1 and 2 for "no wait", so that CuPy's usual export, stream 1, races with it; a stream that it did not make is an error in
 one of its clients and ignored in the other. No stream of another library is ever heeded.

@@ -1,4 +1,4 @@
-"""V20: a switch switches off what it says.
+"""D20: a switch switches off what it says.
 
 numba-cuda's switch for the synchronization (environment and configuration) leaves out the host's wait at a kernel launch; the event
 that cuda.core has recorded in the producer's stream, and waited for in the kernel's, stays.
@@ -41,7 +41,7 @@ def test_numbas_switch_leaves_the_event(
     with driver_calls() as calls:
         devicearray._to_strided_memory_view(array, stream)
     assert "cuStreamSynchronize" not in calls
-    assert ordering(calls), "numba-cuda has been mended: V20 has lost its cause"
+    assert ordering(calls), "numba-cuda has been mended: D20 has lost its cause"
 
 
 @pytest.mark.parametrize("how", ["sync=False", "config.sync"])

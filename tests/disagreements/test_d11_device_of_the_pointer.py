@@ -1,4 +1,4 @@
-"""V11: the device is the one that the pointer belongs to.
+"""D11: the device is the one that the pointer belongs to.
 
 The interface has no entry for it. PyTorch believes an index that the user names, and labels a pointer of device 0 as one of device 1;
 numba-cuda, PyCUDA, RMM, cuDF and mpi4py never look; cuVS assumes device 0; Warp wants to be told.

@@ -1,4 +1,4 @@
-"""V13: an array without elements may have strides.
+"""D13: an array without elements may have strides.
 
 CuPy fails on shape (0, 3), strides (48, 16) and pointer 0, for it looks for the device of a pointer that there is not. numba exports
 just that for an empty slice with a step; PyCUDA and Warp give strides always.

@@ -1,4 +1,4 @@
-"""V19 and S3: what is ordered in a capture becomes the graph's edges; what cannot be, is refused, and the capture goes on."""
+"""D19 and S3: what is ordered in a capture becomes the graph's edges; what cannot be, is refused, and the capture goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""V7: a mask has an element for each element of the array.
+"""D7: a mask has an element for each element of the array.
 
 cuDF exports a buffer of bytes whose *bits* say which elements are valid, padded to 64 bytes, and reads every mask that is neither
 ``t`` nor ``b`` so, a sound mask of bytes included. numba, CuPy, cuda.core, DALI and mpi4py refuse masks. PyTorch, JAX, Warp, PyArrow,

@@ -1,4 +1,4 @@
-"""V6: ``data`` is a tuple.
+"""D6: ``data`` is a tuple.
 
 cuDF's buffers that can be moved out of device memory give a lazy sequence instead: as soon as somebody reads the pointer,
 the buffer counts as exposed, and is never moved again. PyTorch, DALI and numba's newer launcher refuse it; cuda.core unpacks it.

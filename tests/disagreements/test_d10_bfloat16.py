@@ -1,4 +1,4 @@
-"""V10: bfloat16 has three spellings, the 8-bit floats have none, and nobody can read any of them.
+"""D10: bfloat16 has three spellings, the 8-bit floats have none, and nobody can read any of them.
 
 The type string has no letter for them. PyTorch and CuPy write bfloat16 as ``<V2``, Warp as ``<u2``, JAX and Numba do not write
 it at all; NumPy makes plain void out of ``<V2``, so no library reads what the others write. Of the 8-bit floats ml_dtypes writes

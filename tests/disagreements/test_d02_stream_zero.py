@@ -1,4 +1,4 @@
-"""V2: stream 0 says nothing.
+"""D2: stream 0 says nothing.
 
 numba-cuda exports ``stream: 0`` for an array that is bound to its default stream. Consumers part three ways: CuPy and numba
 take it, cuda.core fails an assertion, JAX and DALI raise errors of their own.
@@ -40,7 +40,7 @@ def test_zero_is_refused(read: Callable[[Any], object]) -> None:
 @pytest.mark.parametrize("read", WAYS_IN)
 def test_what_numba_exports_is_refused(numba: Any, read: Callable[[Any], object]) -> None:
     theirs = numba.device_array(4, "f4", stream=numba.default_stream())
-    assert theirs.__cuda_array_interface__["stream"] == 0, "numba-cuda has been mended: V2 has lost its cause"
+    assert theirs.__cuda_array_interface__["stream"] == 0, "numba-cuda has been mended: D2 has lost its cause"
     with pytest.raises(ValueError, match=MESSAGE):
         read(theirs)
 

@@ -1,4 +1,4 @@
-"""V12: a lazy conjugate is exported as if it were none.
+"""D12: a lazy conjugate is exported as if it were none.
 
 ``t.conj()`` of a complex PyTorch tensor, and ``.imag`` of that, only set a mark on a tensor over the same memory. Its
 ``__cuda_array_interface__`` shows the memory and not the mark, so every consumer computes with the wrong numbers.

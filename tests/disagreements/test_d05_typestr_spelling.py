@@ -1,4 +1,4 @@
-"""V5: a type string is a byte order, a kind and a size in bytes.
+"""D5: a type string is a byte order, a kind and a size in bytes.
 
 DALI writes codes of the buffer protocol (``=f``, ``=q``, ``=?``), Warp's buffers of JAX a single letter (``f``), one callback of cuML
 a name (``float32``). They get away with it because most consumers hand the string to NumPy; mpi4py, pylibcudf and others

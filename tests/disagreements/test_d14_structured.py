@@ -1,4 +1,4 @@
-"""V14: the fields of a structure are lost, or come out in the wrong place.
+"""D14: the fields of a structure are lost, or come out in the wrong place.
 
 Numba writes no ``descr`` at all, so its structures are ``|V16`` and nothing more; cuda.core and JAX do not read it. CuPy reads
 it and drops the padding at the end, so that every element after the first is in the wrong place; it cannot take a sub-array, and

@@ -1,4 +1,4 @@
-"""V24: what a tuple is, and what an int.
+"""D24: what a tuple is, and what an int.
 
 cuda.core and CuPy take only an exact ``dict`` and an exact ``tuple``, no subclasses; PyTorch takes any sequence, JAX whatever can be
 converted; numba takes NumPy's integers and makes them Python's, others refuse them.

@@ -1,4 +1,4 @@
-"""V19: a graph that is being captured is left alone.
+"""D19: a graph that is being captured is left alone.
 
 No library asks whether a stream is capturing. To synchronize a capturing stream, as numba and CuPy do on every import, is
 forbidden and spoils the capture; an event from outside that a capturing stream waits for, as cuda.core makes, is an error. And
@@ -7,7 +7,7 @@ memory that a graph will allocate has no pointer attributes before the graph is 
 The text says nothing of captures. (S1 to S5 hold for them all the same.)
 
 cuarray: asks the driver nothing about a pointer that it imports or exports; touches no stream where none is given, or where the user
-says so. Where it has to order work it asks both streams first: what it does then is in `test_v19_borrow_in_capture`.
+says so. Where it has to order work it asks both streams first: what it does then is in `test_d19_borrow_in_capture`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""V17: work in flight is announced.
+"""D17: work in flight is announced.
 
 PyTorch, JAX, DALI, RMM, cuDF, Warp, pylibraft and PyCUDA export no stream, most of them with work in flight on the data.
 

@@ -1,4 +1,4 @@
-"""V4: the exported stream is the one that the work is ordered in.
+"""D4: the exported stream is the one that the work is ordered in.
 
 CuPy exports the stream that is current when the attribute is read, on the device that is current then. Work that was queued in a
 `with Stream(non_blocking=True)` block and exported behind it is announced on stream 1, which does not wait for it.

@@ -1,4 +1,4 @@
-"""V16: a stream that is given is heeded.
+"""D16: a stream that is given is heeded.
 
 PyTorch, cuDF, pylibcudf, RMM, Warp, PyArrow, PyCUDA and the captured globals of numba's kernels never look at ``stream``. (mpi4py neither,
 but says so and tells its users what to do, as the text allows.)

@@ -1,4 +1,4 @@
-"""V23: who keeps what alive.
+"""D23: who keeps what alive.
 
 The page of version 2 has the consumer keep a reference to the object; that of version 3 leaves it to the user. Libraries differ
 accordingly: JAX, RMM's copies and a bare ``from_cuda_array_interface`` keep nothing, the others do.

@@ -1,4 +1,4 @@
-"""V21: read-only stays read-only.
+"""D21: read-only stays read-only.
 
 JAX exports its immutable arrays as read-only. CuPy and numba take them and export them again as writable, so that by way of either
 of them PyTorch, which refuses a read-only array, writes into an immutable one. DALI says writable of what it should
@@ -32,7 +32,7 @@ def immutable(driver: str) -> Producer:
 
 def test_numba_launders_it(numba: Any, immutable: Producer) -> None:
     theirs = numba.as_cuda_array(immutable)
-    assert theirs.__cuda_array_interface__["data"][1] is False, "numba-cuda has been mended: V21 has lost a cause"
+    assert theirs.__cuda_array_interface__["data"][1] is False, "numba-cuda has been mended: D21 has lost a cause"
     ours = numba.as_cuda_array(cuarray.as_cuda_array(immutable))
     assert ours.__cuda_array_interface__["data"][1] is False
 

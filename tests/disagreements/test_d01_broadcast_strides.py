@@ -1,4 +1,4 @@
-"""V1: a broadcast array is not contiguous.
+"""D1: a broadcast array is not contiguous.
 
 numba-cuda decides whether to export ``strides: None`` by a test that skips dimensions of stride 0, for which it was not made: an
 array of five elements that all lie in the same four bytes is announced as twenty bytes, and whoever believes it reads
@@ -73,7 +73,7 @@ def test_elements_outside_the_allocation_are_refused_for_who_asks(
     theirs = numba.to_device(np.broadcast_to(np.float32(7), shape))
     assert set(theirs.strides) == {0}
     assert theirs.alloc_size == 4
-    assert theirs.__cuda_array_interface__["strides"] is None, "numba-cuda has been mended: V1 has lost its cause"
+    assert theirs.__cuda_array_interface__["strides"] is None, "numba-cuda has been mended: D1 has lost its cause"
     if driver != "simulated" and theirs.nbytes < 2**22:
         pytest.skip("a real allocation is larger than what was asked for")
     for take in (cuarray.as_cuda_array, cuarray.interface):

@@ -1,4 +1,4 @@
-"""V18: the producer may not run ahead of the consumer.
+"""D18: the producer may not run ahead of the consumer.
 
 numba and CuPy wait for the producer's stream, and return with work of their own pending in another; cuda.core and DALI make their
 stream wait, and nothing in the other direction. Whatever the producer enqueues next may overwrite what the consumer has yet to
@@ -128,7 +128,7 @@ def test_cuda_core_lets_the_producer_run_ahead(driver: str, strided_memory_view:
     strided_memory_view(array, consumer.handle)
     with driver_probe.held(consumer.handle) as hold:
         stream.synchronize()
-        assert hold.is_held, "cuda.core has been mended: V18 has lost one of its causes"
+        assert hold.is_held, "cuda.core has been mended: D18 has lost one of its causes"
         done = cuarray.event(timing=False)
         done.record(consumer)
         assert array.stream is not None

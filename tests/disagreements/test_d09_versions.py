@@ -1,4 +1,4 @@
-"""V9: every version up to 3 is read.
+"""D9: every version up to 3 is read.
 
 cuda.core, and with it numba's kernels, takes version 3 alone. JAX warns outside 2 and 3; DALI wants the key and never looks at its value;
 everybody else ignores it. RMM still exports version 0, cuML's callback hands out a dictionary of version 1 that is no interface at

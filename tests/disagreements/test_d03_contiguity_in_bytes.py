@@ -1,4 +1,4 @@
-"""V3: strides are bytes, and so is an item size.
+"""D3: strides are bytes, and so is an item size.
 
 numba-cuda compares the strides of a kernel's argument with the width of the type in *bits*: every eighth float64 (stride 64)
 is typed C-contiguous, so the kernel reads the wrong elements; an array whose strides are given and contiguous is not; and a
@@ -59,7 +59,7 @@ def test_what_numba_mistakes_comes_out_right_of_ours(numba: Any, typeof: Callabl
     memory = cuarray.to_device(np.arange(32, dtype="f8"))
     eighths, given = foreign(memory, shape=(4,), strides=(64,)), foreign(memory, strides=(8,))
     flags = foreign(cuarray.to_device(np.ones(4, bool)), strides=(1,))
-    assert typeof(eighths).layout == "C", "numba-cuda has been mended: V3 has lost its cause"
+    assert typeof(eighths).layout == "C", "numba-cuda has been mended: D3 has lost its cause"
     assert typeof(given).layout == "A"
     with pytest.raises(AttributeError, match="bitwidth"):
         typeof(flags)

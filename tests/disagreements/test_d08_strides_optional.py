@@ -1,4 +1,4 @@
-"""V8: ``strides`` may be absent.
+"""D8: ``strides`` may be absent.
 
 cuDF looks the key up without asking whether it is there: arrays of JAX, and slices of pylibcudf, fail with KeyError.
 

@@ -1,4 +1,4 @@
-"""V22: reading the attribute may raise anything.
+"""D22: reading the attribute may raise anything.
 
 ``hasattr(tensor, "__cuda_array_interface__")`` raises RuntimeError of a PyTorch tensor that wants a gradient, and KeyError of one of a
 type that is not in PyTorch's table; a categorical series of cuDF raises TypeError. ``hasattr`` forgives AttributeError alone.
