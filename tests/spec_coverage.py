@@ -1,4 +1,4 @@
-"""Report which tests check which clause: ``pytest --spec-coverage docs/spec-coverage.md``.
+"""Report which tests check which clause: ``pytest --spec-coverage docs/results/spec-coverage.md``.
 
 The report is made from file and function names; there is no other record to maintain:
 
