@@ -1,4 +1,4 @@
-"""``pytest --spec-coverage docs/spec-coverage.md``: which test checks which clause, and which clause none.
+"""``pytest --spec-coverage docs/results/spec-coverage.md``: which test checks which clause, and which clause none.
 
 A test says by its name what it checks, and nothing else has to be kept up to date:
 
