@@ -179,6 +179,10 @@ lint: install ## check form, lints and types; every warning is an error
 	$(BIN)/mypy python/cuarray/cuarray python/cuarray-sim/cuarray_sim
 	$(BIN)/python -m mypy.stubtest cuarray
 
+.PHONY: prose
+prose: ## check the language of documents, comments, messages and test names
+	@python3 tests/project/prose.py
+
 # The oldest Rust that builds the crates, as Cargo.toml states it.
 MSRV := $(shell sed -nE 's/^rust-version = "(.*)"/\1/p' Cargo.toml)
 
