@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,7 @@ class Machine:
         self.folder = Path(tempfile.mkdtemp(prefix="cuarray-documents-"))
         self.keep = keep
         self._environments: dict[str, Path] = {}
+        self.installed: set[tuple[Path, str]] = set()
         self._tree: Path | None = None
         self._count = 0
         drop = ("CUARRAY", "NUMBA", "PYTHON", "VIRTUAL_ENV", "CARGO", "RUST", "PIP_REQUIRE", "LD_LIBRARY_PATH", "MAKE")
@@ -93,7 +95,6 @@ class Machine:
         if key not in self._environments:
             made = self.folder / f"venv-{key}"
             subprocess.run([sys.executable, "-m", "venv", made], check=True)
-            # pip puts what an environment was made with into a new release's place, which only costs time.
             self._environments[key] = made
         return self._environments[key]
 
@@ -123,14 +124,19 @@ class Machine:
 
 
 def pip_commands(found: list[Block]) -> list[str]:
-    """Return the pip commands of a page, in order."""
-    return [
-        command.text
-        for block in found
-        if block.language == "console" and not block.reason
-        for command in commands(block.text)
-        if command.text.startswith("pip ")
-    ]
+    """Return the pip commands of a page that name packages, in order. A path (``pip install .``) is not shared by pages."""
+    listed = []
+    for block in found:
+        if block.language == "console" and not block.reason:
+            listed += [command.text for command in commands(block.text)]
+        elif block.language == "yaml" and block.file:
+            listed += re.findall(r"^ *- run: (.*)", block.text, re.MULTILINE)
+    return [command for command in listed if from_the_registry(command)]
+
+
+def from_the_registry(command: str) -> bool:
+    """Whether a command is one of pip's, and installs no folder."""
+    return command.startswith("pip ") and not re.search(r" [.$/]", command)
 
 
 class Page:
@@ -145,11 +151,20 @@ class Page:
         self.variables = {**machine.variables, "PATH": search, "VIRTUAL_ENV": str(self.environment)}
         self.shell = Shell(self.folder, self.variables)
         if not self.installs:
-            self.call(DEFAULT)
+            self.run(DEFAULT)
+
+    def run(self, command: str) -> tuple[int, str]:
+        """Run a command of the page. What an earlier page has installed with the same commands is there already."""
+        done = (self.environment, command)
+        if from_the_registry(command):
+            if done in self.machine.installed:
+                return 0, ""
+            self.machine.installed.add(done)
+        return self.shell.run(command)
 
     def call(self, command: str) -> str:
         """Run a command of the runner's own."""
-        status, printed = self.shell.run(command)
+        status, printed = self.run(command)
         if status:
             message = f"`{command}` ended with {status}:\n{printed[-6000:]}"
             raise AssertionError(message)
@@ -159,7 +174,7 @@ class Page:
         """Run the commands of a console block."""
         todo = commands(block.text)
         for index, command in enumerate(todo):
-            status, printed = self.shell.run(command.text)
+            status, printed = self.run(command.text)
             asked = index + 1 < len(todo) and todo[index + 1].text == "echo $?"
             if status and not asked:
                 message = f"`{command.text}` ended with {status}:\n{printed[-6000:]}"
