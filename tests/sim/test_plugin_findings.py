@@ -1,4 +1,4 @@
-"""``pytest --cuarray-sim``: no test passes with a finding, unless it is expected, allowed or suppressed."""
+"""``pytest --cuarray-sim`` fails each test that has a finding, unless it is expected, allowed or suppressed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-# Two streams of one's own, and memory that both can fill.
+# Two streams, and memory that both can fill.
 CONFTEST = """
 import ctypes, pytest
 from ctypes import byref, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
@@ -50,16 +50,17 @@ def api():
 
 
 @pytest.fixture
-def suite(pytester: pytest.Pytester) -> pytest.Pytester:
+def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     pytester.makeconftest(CONFTEST)
+    # pytest shortens the lines of its failure list unless CI is set.
+    monkeypatch.setenv("CI", "true")
     return pytester
 
 
-@pytest.mark.parametrize("ci", ["", "true"], ids=["by-hand", "CI"])
-def test_a_test_with_a_finding_fails_and_the_report_is_its_failure_text(
+@pytest.mark.parametrize("ci", ["", "true"], ids=["no-CI", "CI"])
+def test_finding_fails_its_test_with_the_report_as_failure_text(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ci: str
 ) -> None:
-    # pytest shortens no line of its list of failures where this is set.
     monkeypatch.setenv("CI", ci)
     monkeypatch.delenv("BUILD_NUMBER", raising=False)
     suite.makepyfile("""
@@ -86,12 +87,12 @@ def test_a_test_with_a_finding_fails_and_the_report_is_its_failure_text(
             "FAILED *::test_races" + " - found by the simulated CUDA driver: data-race" * bool(ci),
         ]
     )
-    # Only the one test's, and no line of the plugin's own.
+    # Only this test's finding, and no line of the plugin's source.
     assert result.stdout.str().count("data-race:") == 1
     result.stdout.no_fnmatch_line("*pytest_findings.py*")
 
 
-def test_work_that_nobody_waited_for_is_judged_too(suite: pytest.Pytester) -> None:
+def test_race_between_unsynchronized_work_fails_the_test(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         def test_races(api):
             api.fill(0); api.fill(1)
@@ -99,7 +100,7 @@ def test_work_that_nobody_waited_for_is_judged_too(suite: pytest.Pytester) -> No
     suite.runpytest_subprocess("--cuarray-sim").assert_outcomes(failed=1)
 
 
-def test_what_is_found_at_teardown_is_an_error(suite: pytest.Pytester) -> None:
+def test_finding_at_teardown_is_an_error(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         import pytest
         @pytest.fixture
@@ -114,7 +115,7 @@ def test_what_is_found_at_teardown_is_an_error(suite: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*ERROR at teardown of test_passes*", "found by the simulated CUDA driver:"])
 
 
-def test_each_failure_is_drawn_on_a_page_where_pages_are_wanted(suite: pytest.Pytester) -> None:
+def test_pages_option_writes_one_page_for_each_failure(suite: pytest.Pytester) -> None:
     suite.makepyfile(
         test_pages="""
         import pytest
@@ -150,7 +151,7 @@ def test_each_failure_is_drawn_on_a_page_where_pages_are_wanted(suite: pytest.Py
     refused.stderr.fnmatch_lines(["*--cuarray-sim: *file/pages*"])
 
 
-def test_what_is_found_at_setup_belongs_to_the_test(suite: pytest.Pytester) -> None:
+def test_finding_at_setup_fails_the_test(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         import pytest
         @pytest.fixture
@@ -160,7 +161,7 @@ def test_what_is_found_at_setup_belongs_to_the_test(suite: pytest.Pytester) -> N
     suite.runpytest_subprocess("--cuarray-sim").assert_outcomes(failed=1)
 
 
-def test_a_test_that_fails_by_itself_shows_what_was_found(suite: pytest.Pytester) -> None:
+def test_failing_test_shows_its_findings_too(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         def test_fails(api):
             api.race()
@@ -173,7 +174,7 @@ def test_a_test_that_fails_by_itself_shows_what_was_found(suite: pytest.Pytester
     )
 
 
-def test_whatever_way_a_test_fails_it_shows_what_was_found(suite: pytest.Pytester) -> None:
+def test_findings_are_shown_for_each_way_a_test_can_fail(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         import pytest
         from unittest import TestCase
@@ -212,7 +213,7 @@ def test_whatever_way_a_test_fails_it_shows_what_was_found(suite: pytest.Pyteste
     )
 
 
-def test_a_test_that_skips_itself_does_not_hide_what_was_found(suite: pytest.Pytester) -> None:
+def test_skip_after_a_race_does_not_hide_the_finding(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         import pytest
         from unittest import TestCase
@@ -237,7 +238,7 @@ def test_a_test_that_skips_itself_does_not_hide_what_was_found(suite: pytest.Pyt
     )
 
 
-def test_what_an_import_does_is_an_error_of_its_module(suite: pytest.Pytester) -> None:
+def test_finding_at_import_is_an_error_of_the_module(suite: pytest.Pytester) -> None:
     suite.makepyfile(
         test_module="""
         from conftest import Api
@@ -261,7 +262,7 @@ def test_what_an_import_does_is_an_error_of_its_module(suite: pytest.Pytester) -
     )
 
 
-def test_a_finding_can_be_expected_and_must_then_be_there(suite: pytest.Pytester) -> None:
+def test_expected_finding_passes_and_missing_one_fails(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         import pytest
         @pytest.mark.cuarray_sim(expect="data-race")
@@ -287,7 +288,7 @@ def test_a_finding_can_be_expected_and_must_then_be_there(suite: pytest.Pytester
     )
 
 
-def test_a_finding_can_be_allowed(suite: pytest.Pytester) -> None:
+def test_allowed_finding_passes_present_or_absent(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         import pytest
         pytestmark = pytest.mark.cuarray_sim(allow="data-race")
@@ -303,7 +304,7 @@ def test_a_finding_can_be_allowed(suite: pytest.Pytester) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ("expect='race'", "*expect='race'*expected one of data-race, *"),
         ("allow=3", "*allow=3*expected one of data-race, *"),
@@ -313,7 +314,7 @@ def test_a_finding_can_be_allowed(suite: pytest.Pytester) -> None:
         ("", "*takes expect= and allow=*"),
     ],
 )
-def test_a_wrong_marker_is_an_error(suite: pytest.Pytester, arguments: str, said: str) -> None:
+def test_wrong_marker_arguments_are_an_error(suite: pytest.Pytester, arguments: str, message: str) -> None:
     suite.makepyfile(f"""
         import pytest
         @pytest.mark.cuarray_sim({arguments})
@@ -321,11 +322,11 @@ def test_a_wrong_marker_is_an_error(suite: pytest.Pytester, arguments: str, said
     """)
     result = suite.runpytest_subprocess("--cuarray-sim")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([said])
+    result.stdout.fnmatch_lines([message])
     result.stdout.no_fnmatch_line("*another exception occurred*")
 
 
-def test_without_the_option_the_marker_means_nothing(pytester: pytest.Pytester) -> None:
+def test_marker_has_no_effect_without_the_option(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("""
         import pytest
         @pytest.mark.cuarray_sim(expect="data-race")
@@ -336,14 +337,14 @@ def test_without_the_option_the_marker_means_nothing(pytester: pytest.Pytester) 
     result.stdout.no_fnmatch_line("*cuarray-sim:*")
 
 
-def test_a_session_without_findings_says_so(suite: pytest.Pytester) -> None:
+def test_session_without_findings_prints_no_findings(suite: pytest.Pytester) -> None:
     suite.makepyfile("def test_clean(api): api.fill(0); api.synchronize(0)")
     result = suite.runpytest_subprocess("--cuarray-sim")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["cuarray-sim: no findings"])
 
 
-def test_known_findings_are_suppressed_and_counted_and_what_suppresses_nothing_is_named(suite: pytest.Pytester) -> None:
+def test_suppressed_findings_are_counted_and_unused_suppressions_are_named(suite: pytest.Pytester) -> None:
     Path("known.txt").write_text(
         "# whose bug it is\ndata-race file=*/conftest.py  # ours\n\nuninitialized-read library=nobody\n"
     )
@@ -363,20 +364,22 @@ def test_known_findings_are_suppressed_and_counted_and_what_suppresses_nothing_i
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [("races numba\n", "*known.txt: line 1: races is no kind of finding*"), (None, "*known.txt: No such file*")],
 )
-def test_a_malformed_suppressions_file_is_a_usage_error(suite: pytest.Pytester, content: str | None, said: str) -> None:
+def test_malformed_or_missing_suppressions_file_is_a_usage_error(
+    suite: pytest.Pytester, content: str | None, message: str
+) -> None:
     if content is not None:
         Path("known.txt").write_text(content)
     suite.makepyfile("def test_nothing(): pass")
     result = suite.runpytest_subprocess("--cuarray-sim", "--cuarray-sim-suppressions", "known.txt")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([said])
+    result.stderr.fnmatch_lines([message])
 
 
 @pytest.mark.skipif(importlib.util.find_spec("xdist") is None, reason="pytest-xdist is not installed")
-def test_findings_of_several_processes_are_added_up(suite: pytest.Pytester) -> None:
+def test_findings_of_xdist_workers_are_added_up(suite: pytest.Pytester) -> None:
     Path("known.txt").write_text("uninitialized-read file=*\nleak file=*\n")
     suite.makepyfile("""
         import pytest

@@ -1,4 +1,4 @@
-"""Where driver calls came from: the user's line and the library, whoever calls the driver, as the trace tells it."""
+"""The trace names the user's line and the calling library of each driver call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 Sites = Callable[..., "list[tuple[str, str]]"]
 
-# Everything below runs after this. It is written into the first line, so that the scripts' own line numbers hold.
+# Begins each script. One line, so that it shifts the scripts' line numbers by one only.
 PROLOGUE = (
     "import ctypes; cuda = ctypes.CDLL('libcuda.so.1'); context = ctypes.c_void_p(); "
     "begin = lambda: (cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxPushCurrent_v2(context)); "
@@ -20,7 +20,7 @@ PROLOGUE = (
 
 @pytest.fixture
 def sites(run: Callable, tmp_path: Path) -> Sites:
-    """Run a script, and give symbol and site of each of its calls that has one."""
+    """Run a script, and return symbol and site of each call that has a site."""
 
     def sites(script: str, prologue: str = PROLOGUE, **variables: str) -> list[tuple[str, str]]:
         (tmp_path / "user.py").write_text(prologue + textwrap.dedent(script))
@@ -40,7 +40,7 @@ def lines_of(sites: list[tuple[str, str]], symbol: str) -> list[str]:
     return [site.partition(", called by ")[0].rpartition("user.py:")[2] for name, site in sites if name == symbol]
 
 
-def test_a_line_a_function_and_a_library(sites: Sites) -> None:
+def test_site_has_line_function_and_library(sites: Sites) -> None:
     found = sites("""\
         def work(
             size):
@@ -56,7 +56,7 @@ def test_a_line_a_function_and_a_library(sites: Sites) -> None:
     assert {site.rpartition(" by ")[2] for _, site in found} == {"ctypes"}
 
 
-def test_every_kind_of_frame(sites: Sites) -> None:
+def test_site_is_found_in_every_kind_of_frame(sites: Sites) -> None:
     found = sites("""\
         import asyncio, functools, threading
         def sync(): assert cuda.cuCtxSynchronize() == 0
@@ -92,7 +92,7 @@ def test_every_kind_of_frame(sites: Sites) -> None:
         closure()()
     """)
     lines = lines_of(found, "cuCtxSynchronize")
-    # A comprehension is a function of its own up to Python 3.11.
+    # A comprehension has its own frame up to Python 3.11.
     comprehension = [line for line in lines if line.startswith("18 in ")]
     assert len(comprehension) == 1
     lines.remove(comprehension[0])
@@ -112,7 +112,7 @@ def test_every_kind_of_frame(sites: Sites) -> None:
     ]
 
 
-def test_code_that_takes_the_address_of_dead_code(sites: Sites) -> None:
+def test_site_is_right_for_code_at_reused_addresses(sites: Sites) -> None:
     found = sites("""\
         for n in range(200):
             source = "\\n" * (n % 7) + f"def f{n % 3}(): cuda.cuCtxSynchronize()"
@@ -126,7 +126,7 @@ def test_code_that_takes_the_address_of_dead_code(sites: Sites) -> None:
     assert lines == expected
 
 
-def test_names_in_any_script(sites: Sites) -> None:
+def test_site_names_outside_ascii(sites: Sites) -> None:
     found = sites("""\
         class Größe:
             def länge(self): cuda.cuCtxSynchronize()
@@ -142,9 +142,9 @@ def test_names_in_any_script(sites: Sites) -> None:
     ]
 
 
-def test_a_thread_without_python_frames(sites: Sites) -> None:
+def test_site_in_thread_without_python_frames_names_c_library(sites: Sites) -> None:
     found = sites("""\
-        # The C library runs the driver's function in a thread that Python has never seen.
+        # The C library runs the driver's function in a thread unknown to Python.
         libc = ctypes.CDLL(None)
         thread = ctypes.c_ulong()
         assert libc.pthread_create(ctypes.byref(thread), None, cuda.cuCtxSynchronize, None) == 0
@@ -155,7 +155,7 @@ def test_a_thread_without_python_frames(sites: Sites) -> None:
     assert "libc" in site or "libpthread" in site
 
 
-def test_late_in_the_interpreters_life(sites: Sites) -> None:
+def test_site_in_exit_handlers_and_finalizers(sites: Sites) -> None:
     found = sites("""\
         import atexit, sys
         class Last:
@@ -164,12 +164,12 @@ def test_late_in_the_interpreters_life(sites: Sites) -> None:
         def ending(): cuda.cuCtxSynchronize()
         atexit.register(ending)
     """)
-    sites_ = [site for name, site in found if name == "cuCtxSynchronize"]
-    assert sites_[0].endswith("user.py:6 in ending, called by ctypes")
-    assert len(sites_) == 2, "a call from a finalizer at the very end is captured without a crash"
+    synchronizations = [site for name, site in found if name == "cuCtxSynchronize"]
+    assert synchronizations[0].endswith("user.py:6 in ending, called by ctypes")
+    assert len(synchronizations) == 2, "the call in the finalizer at interpreter exit is traced too"
 
 
-def test_the_users_line_under_a_package(sites: Sites, tmp_path: Path) -> None:
+def test_site_of_call_in_a_package_is_the_users_line(sites: Sites, tmp_path: Path) -> None:
     package = tmp_path / "site-packages" / "somebody"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("def sync(cuda):\n    cuda.cuCtxSynchronize()\n")
@@ -190,7 +190,7 @@ def test_the_users_line_under_a_package(sites: Sites, tmp_path: Path) -> None:
     ]
 
 
-def test_numba(sites: Sites) -> None:
+def test_site_of_numba_calls(sites: Sites) -> None:
     pytest.importorskip("numba.cuda")
     found = sites(
         """\
@@ -207,7 +207,7 @@ def test_numba(sites: Sites) -> None:
     assert copies == ["user.py:5 in go, called by numba.cuda", "user.py:6 in go, called by numba.cuda"]
 
 
-def test_cuda_bindings_and_core(sites: Sites) -> None:
+def test_site_of_cuda_bindings_and_cuda_core_calls(sites: Sites) -> None:
     pytest.importorskip("cuda.core")
     found = sites(
         """\
@@ -229,7 +229,7 @@ def test_cuda_bindings_and_core(sites: Sites) -> None:
     assert calls["cuStreamCreateWithPriority"] == "user.py:7 in go, called by cuda.core"
 
 
-def test_cuarray(sites: Sites) -> None:
+def test_site_of_cuarray_calls(sites: Sites) -> None:
     found = sites(
         """\
         import cuarray
@@ -246,5 +246,5 @@ def test_cuarray(sites: Sites) -> None:
     assert any(site.startswith("user.py:5 in go, called by cuarray") for site in calls.values())
 
 
-def test_findings_off(sites: Sites) -> None:
+def test_no_sites_with_findings_setting_off(sites: Sites) -> None:
     assert sites("cuda.cuCtxSynchronize()", CUARRAY_SIM_FINDINGS="0") == []
