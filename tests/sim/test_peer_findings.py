@@ -1,4 +1,4 @@
-"""Each script of ``docs/findings`` gives the finding that ``docs/findings.md`` shows for it."""
+"""Each script of ``docs/explanation/real-libraries`` gives the finding that ``real-libraries.md`` shows for it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
-SCRIPTS = sorted((DOCS / "findings").glob("*.py"))
+DOCS = Path(__file__).parents[2] / "docs" / "explanation"
+SCRIPTS = sorted((DOCS / "real-libraries").glob("*.py"))
 
 
 def normalized(report: str) -> str:
     """Remove addresses, paths and other parts of a report that differ between machines and runs."""
-    report = report.replace(f"{DOCS / 'findings'}/", "")
+    report = report.replace(f"{DOCS / 'real-libraries'}/", "")
     report = re.sub(r"^(      by [\w.]+), .*$", r"\1", report, flags=re.M)
     report = re.sub(r",? \(?operation \d+\)?| at 0x[0-9a-f]+|\.cpython-\S+", "", report)
     return report.strip()
@@ -23,8 +23,8 @@ def normalized(report: str) -> str:
 
 def documented(script: str) -> str:
     """Return the report that the document shows for a script."""
-    text = (DOCS / "findings.md").read_text()
-    section = text.partition(f"(findings/{script})")[2].partition("\n## ")[0]
+    text = (DOCS / "real-libraries.md").read_text()
+    section = text.partition(f"(real-libraries/{script})")[2].partition("\n## ")[0]
     return section.partition("```text\n")[2].partition("\n```")[0]
 
 
@@ -40,10 +40,10 @@ def test_script_gives_the_documented_finding(run: Callable, script: Path) -> Non
 
 
 def test_each_script_has_at_most_ten_lines_and_is_documented_once() -> None:
-    text = (DOCS / "findings.md").read_text()
+    text = (DOCS / "real-libraries.md").read_text()
     assert SCRIPTS
     for script in SCRIPTS:
-        assert text.count(f"(findings/{script.name})") == 1
+        assert text.count(f"(real-libraries/{script.name})") == 1
         lines = [
             line for line in script.read_text().splitlines()[1:] if line and not line.startswith(("from", "import"))
         ]
