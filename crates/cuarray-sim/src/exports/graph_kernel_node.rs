@@ -97,7 +97,7 @@ pub(super) unsafe fn cuGraphAddKernelNode_v2(
     node_params: *const CUDA_KERNEL_NODE_PARAMS,
 ) -> Answer {
     present(node_params)?;
-    // SAFETY: the caller's pointers, by the driver's contract; nothing is said of their alignment.
+    // SAFETY: the caller's pointers, by the driver's contract; they may be unaligned.
     unsafe {
         let action = |state: &mut State| launch_action(state, call, &node_params.read_unaligned());
         add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
