@@ -1,6 +1,6 @@
 //! Extensions for tools that have loaded the shared library: findings, dropped ordering calls, and hand-over between threads.
 //!
-//! `docs/simulator.md` lists them.
+//! `docs/reference/simulator.md` lists them.
 
 use super::statistics::give;
 use super::*;
