@@ -212,6 +212,12 @@ book: ## build the guide in docs/ into target/book; needs mdBook
 	mdbook build docs
 	@echo 'target/book/index.html'
 
+# Needs cargo, cc and the network: pip fetches the peers into empty environments, cargo the crates of the examples.
+.PHONY: docs-test
+docs-test: wheels ## run every block of README, docs/ and examples/ as written, in empty environments
+	$(call say,blocks of the documents)
+	PYTHONPATH=tests $(BIN)/python -m documents
+
 .PHONY: bench
 bench: install $(MEASURED) ## measure, print the figures, and put them into the documentation
 	$(call say,functions in Rust to be called)

@@ -21,7 +21,10 @@ from pathlib import Path
 
 from .page import ROOT, Machine, Outcome, run_page
 
-PATTERNS = ("README.md", "COMPARE.md", "CONTRIBUTING.md", "DESIGN.md", "docs/**/*.md", "examples/**/README.md")
+PATTERNS = (
+    *("README.md", "COMPARE.md", "DESIGN.md", "docs/**/*.md"),
+    *("examples/**/README.md", "crates/*/README.md", "python/*/README.md"),
+)
 
 
 def pages() -> list[Path]:

@@ -37,7 +37,7 @@ class Block:
     def file(self) -> str | None:
         """The path of the file that the block shows, if it says one."""
         found = FILE.match(self.text)
-        return found[1] if found and self.language not in {"console", "text"} else None
+        return found[1] if found and self.language != "console" else None
 
     @property
     def place(self) -> str:

@@ -72,6 +72,8 @@ class Machine:
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "CARGO_TARGET_DIR": str(ROOT / "target" / "documents"),
             "CARGO_TERM_QUIET": "true",
+            # Output and errors in the order in which a terminal shows them.
+            "PYTHONUNBUFFERED": "1",
             "LC_ALL": "C.UTF-8",
         }
         (self.folder / ".cargo").mkdir()
@@ -282,9 +284,9 @@ def run_page(machine: Machine, path: Path) -> Outcome:
             outcome.run += count
 
     for block in found:
-        if block.language in SHOWN:
+        if block.language in SHOWN and not block.file:
             outcome.shown += 1
-        elif block.language not in RUN | PARSED:
+        elif block.language not in RUN | PARSED | SHOWN:
             outcome.failures.append(f"{block.place}: `{block.language}` is no language that the documents use")
         elif block.reason or (block.language in PARSED and not block.file):
             attempt(block, lambda block=block: parse(machine, block), 0)

@@ -49,14 +49,13 @@ def run(text: str, names: dict[str, Any]) -> None:
 
 
 def _raises(error: type[Exception], said: str, source: str, names: dict[str, Any]) -> None:
+    raised = "nothing"
     try:
         exec(source, names)
-    except error as raised:
-        pattern = ".*".join(re.escape(part) for part in said.split("..."))
-        assert re.search(pattern, str(raised), re.DOTALL), f"{source} raised {raised}, and the page says {said}"
-    else:
-        message = f"{source} raised nothing, and the page says {error.__name__}"
-        raise AssertionError(message)
+    except error as caught:
+        raised = f"{error.__name__}: {caught}"
+    pattern = ".*".join(re.escape(part) for part in f"{error.__name__}: {said}".split("..."))
+    assert re.search(pattern, raised, re.DOTALL), f"{source} raised {raised}, and the page says {said}"
 
 
 def converse(text: str, names: dict[str, Any], name: str) -> None:
