@@ -77,7 +77,7 @@ def test_n4_signatures_have_the_texts_arguments() -> None:
     ):
         parameters = inspect.signature(function).parameters
         positional = {
-            name: parameter.default_stream
+            name: parameter.default
             for name, parameter in parameters.items()
             if parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
         }
