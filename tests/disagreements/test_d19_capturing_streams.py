@@ -1,4 +1,15 @@
-"""D19 and S3: what is ordered in a capture becomes the graph's edges; what cannot be, is refused, and the capture goes on."""
+"""D19: a stream that is capturing a graph is not disturbed.
+
+No other library checks whether a stream is capturing. Synchronizing a capturing stream, as numba and CuPy do on every import, is
+forbidden and invalidates the capture. Making a capturing stream wait for an event from outside, as cuda.core does, is an error.
+Memory that a graph will allocate has no pointer attributes before the launch, so asking for them fails.
+
+The text does not mention captures, but S1 to S5 hold for them too.
+
+cuarray: asks the driver nothing about a pointer on import or export, and uses no stream if none is given or with ``sync=False``. To
+order work it first queries both streams. Ordering inside one capture becomes edges of the graph. Ordering that a capture does not
+allow is refused, and the capture stays valid.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +22,7 @@ import driver_probe
 import numpy as np
 import pytest
 from driver_probe import ForeignStream
-from producers import foreign
+from producers import Producer, describe, foreign
 
 import cuarray
 
@@ -20,7 +31,7 @@ NEW = 9
 
 
 class Capture:
-    """A capture in progress; `graph` is there once it is ended."""
+    """A capture in progress; `graph` is set by `end`."""
 
     def __init__(self, stream: int, mode: int) -> None:
         self.stream, self.graph = ctypes.c_void_p(stream), ctypes.c_void_p()
@@ -28,7 +39,7 @@ class Capture:
             driver_probe.call("cuStreamBeginCapture_v2", self.stream, ctypes.c_int(mode))
 
     def end(self) -> None:
-        """Fails where the capture was harmed."""
+        """End the capture; fail if it was invalidated."""
         with driver_probe.primary_context():
             driver_probe.call("cuStreamEndCapture", self.stream, ctypes.byref(self.graph))
 
@@ -66,13 +77,68 @@ def other(driver: str) -> Iterator[ForeignStream]:
 
 
 def fork(first: int, then: int) -> None:
-    """Takes the second stream into the capture of the first."""
+    """Make the second stream join the capture of the first."""
     event = cuarray.event(timing=False)
     event.record(first)
     cuarray.external_stream(then).wait(event)
 
 
-def test_within_one_capture_edges_are_captured(
+def test_memory_unknown_to_driver_is_imported_and_exported(driver: str, driver_calls: Callable[[], Any]) -> None:
+    """Graph memory before the launch is such memory: a reserved address without attributes."""
+    producer = Producer(describe())
+    with driver_calls() as calls:
+        array = cuarray.as_cuda_array(producer)
+        exported = array.__cuda_array_interface__
+        view = array[1:]
+        assert view.__cuda_array_interface__["data"][0] == exported["data"][0] + 4
+    assert not calls
+    assert exported["data"] == producer.__cuda_array_interface__["data"]
+    # The device is unknown, which is no error.
+    assert array.device is None
+
+
+def test_import_and_export_without_a_stream_make_no_driver_call(driver: str, driver_calls: Callable[[], Any]) -> None:
+    memory = cuarray.to_device(np.arange(4))
+    with driver_calls() as calls:
+        for version in range(4):
+            cuarray.as_cuda_array(foreign(memory, version=version))
+        assert memory.__cuda_array_interface__["stream"] is None
+    assert not calls
+
+
+def test_import_with_sync_false_makes_no_driver_call(
+    foreign_stream: ForeignStream, driver_calls: Callable[[], Any]
+) -> None:
+    producer = foreign(cuarray.to_device(np.arange(4)), stream=foreign_stream.handle)
+    with driver_calls() as calls:
+        array = cuarray.as_cuda_array(producer, sync=False)
+        exported = array.__cuda_array_interface__
+    assert not calls
+    assert exported["stream"] == foreign_stream.handle
+
+
+def test_export_makes_no_driver_call(driver: str, driver_calls: Callable[[], Any]) -> None:
+    array = cuarray.to_device(np.arange(4), stream=cuarray.stream())
+    with driver_calls() as calls:
+        assert array.__cuda_array_interface__["stream"] == array.stream.handle
+    assert not calls
+
+
+def test_import_and_export_leave_the_capture_valid(foreign_stream: ForeignStream, driver: str) -> None:
+    """With ``sync=False``, which needs no ordering."""
+    memory = cuarray.to_device(np.zeros(4, np.uint8))
+    stream, graph = ctypes.c_void_p(foreign_stream.handle), ctypes.c_void_p()
+    with driver_probe.primary_context():
+        driver_probe.call("cuStreamBeginCapture_v2", stream, ctypes.c_int(0))
+        array = cuarray.as_cuda_array(foreign(memory, stream=foreign_stream.handle), sync=False)
+        assert array.__cuda_array_interface__["stream"] == foreign_stream.handle
+        driver_probe.fill(array.ptr, 7, 4, foreign_stream.handle)
+        driver_probe.call("cuStreamEndCapture", stream, ctypes.byref(graph))
+        driver_probe.call("cuGraphDestroy", graph)
+    assert memory.copy_to_host().tolist() == [0] * 4
+
+
+def test_borrow_within_one_capture_becomes_graph_edges(
     foreign_stream: ForeignStream, other: ForeignStream, capturing: Any
 ) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
@@ -83,7 +149,7 @@ def test_within_one_capture_edges_are_captured(
             driver_probe.fill(array.ptr, NEW + 1, 4, other.handle)
         driver_probe.fill(memory.ptr, NEW + 2, 1, foreign_stream.handle)
         capture.end()
-        assert memory.copy_to_host().tolist() == [0] * 4, "a capture runs nothing"
+        assert memory.copy_to_host().tolist() == [0] * 4, "captured work must not run before the launch"
         capture.launch()
     assert memory.copy_to_host().tolist() == [NEW + 2, *[NEW + 1] * 3]
 
@@ -93,36 +159,36 @@ REFUSED: dict[str, Callable[[Any, Any, int], object]] = {
     "import": lambda memory, stream, there: cuarray.as_cuda_array(foreign(memory, stream=stream.handle)),
     "record_stream": lambda memory, stream, there: memory.bind(there).record_stream(stream),
     "copy": lambda memory, stream, there: memory.bind(stream).copy_to_host(),
-    "copy elsewhere": lambda memory, stream, there: memory.bind(stream).copy_to_device(
+    "copy in another stream": lambda memory, stream, there: memory.bind(stream).copy_to_device(
         memory.bind(there), stream=there
     ),
 }
 
 
-@pytest.mark.parametrize("what", list(REFUSED))
-def test_with_one_capturing_stream_it_is_refused(
-    foreign_stream: ForeignStream, other: ForeignStream, capturing: Any, what: str
+@pytest.mark.parametrize("operation", list(REFUSED))
+def test_operation_between_capturing_stream_and_another_is_refused(
+    foreign_stream: ForeignStream, other: ForeignStream, capturing: Any, operation: str
 ) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
     with capturing(foreign_stream.handle):
         with pytest.raises(BufferError, match="is capturing a graph"):
-            REFUSED[what](memory, foreign_stream, other.handle)
+            REFUSED[operation](memory, foreign_stream, other.handle)
     assert memory.copy_to_host().tolist() == [0] * 4
 
 
-def test_a_borrow_into_a_capture_is_refused_too(
+def test_borrow_into_capturing_stream_is_refused_if_it_needs_ordering(
     foreign_stream: ForeignStream, other: ForeignStream, capturing: Any
 ) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
     with capturing(foreign_stream.handle):
         with pytest.raises(BufferError, match="is capturing a graph"):
             cuarray.borrow(foreign(memory, stream=other.handle), foreign_stream).__enter__()
-        # What needs no order is no matter.
+        # An array without a stream needs no ordering.
         with cuarray.borrow(foreign(memory), foreign_stream) as array:
             driver_probe.fill(array.ptr, NEW, 4, foreign_stream.handle)
 
 
-def test_work_that_is_pending_outside_is_refused(
+def test_borrow_in_capture_of_array_with_pending_work_is_refused(
     foreign_stream: ForeignStream, other: ForeignStream, capturing: Any
 ) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
@@ -138,7 +204,7 @@ def test_work_that_is_pending_outside_is_refused(
         pass
 
 
-def test_the_legacy_stream_is_left_alone(driver: str, capturing: Any) -> None:
+def test_legacy_stream_is_refused_while_a_blocking_stream_captures(driver: str, capturing: Any) -> None:
     memory, blocking = cuarray.to_device(np.zeros(4, np.uint8)), cuarray.stream()
     with capturing(blocking.handle):
         for use in (
@@ -150,7 +216,9 @@ def test_the_legacy_stream_is_left_alone(driver: str, capturing: Any) -> None:
                 use()
 
 
-def test_switched_off_nothing_is_asked(foreign_stream: ForeignStream, other: ForeignStream, capturing: Any) -> None:
+def test_import_and_borrow_with_sync_false_are_allowed_in_capture(
+    foreign_stream: ForeignStream, other: ForeignStream, capturing: Any
+) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
     with capturing(foreign_stream.handle):
         cuarray.as_cuda_array(foreign(memory, stream=foreign_stream.handle), sync=False)
@@ -158,7 +226,7 @@ def test_switched_off_nothing_is_asked(foreign_stream: ForeignStream, other: For
             pass
 
 
-def test_a_borrow_that_a_capture_cuts_off_says_so(
+def test_end_of_borrow_in_capture_is_refused_and_ends_the_borrow(
     foreign_stream: ForeignStream, other: ForeignStream, capturing: Any
 ) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
@@ -171,8 +239,8 @@ def test_a_borrow_that_a_capture_cuts_off_says_so(
         assert array.ptr
 
 
-def test_memory_that_dies_while_somebody_captures_is_put_by(foreign_stream: ForeignStream, capturing: Any) -> None:
-    """Freeing is prohibited then, and would spoil the capture."""
+def test_release_of_memory_during_capture_is_deferred(foreign_stream: ForeignStream, capturing: Any) -> None:
+    """Freeing is prohibited during a capture, and would invalidate it."""
     memory = cuarray.to_device(np.zeros(4, np.uint8), stream=cuarray.stream())
     with capturing(foreign_stream.handle):
         del memory

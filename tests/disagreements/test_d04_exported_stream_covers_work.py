@@ -1,13 +1,13 @@
-"""D4: the exported stream is the one that the work is ordered in.
+"""D4: the exported stream covers all work on the array.
 
-CuPy exports the stream that is current when the attribute is read, on the device that is current then. Work that was queued in a
-`with Stream(non_blocking=True)` block and exported behind it is announced on stream 1, which does not wait for it.
+CuPy exports the stream that is current when the attribute is read, on the device that is current then. An array whose work was
+enqueued in a ``with Stream(non_blocking=True)`` block, and that is exported after it, names stream 1, which does not wait for the work.
 
 The text: synchronizing on the exported stream is enough to wait for all pending work on the data (P1).
 
-cuarray: an array exports *its* stream, whoever reads it and wherever. Work that is done on it in another stream puts an edge back
-into its own, so the exported stream covers that work too. What CuPy announces wrongly cannot be seen; a user who knows
-where the work is says so with an event, in the stream that is announced.
+cuarray: an array exports its home stream, independent of the reader. After work in another stream the home stream waits for that
+work, so the exported stream covers it. The interface does not show CuPy's error. A user who knows the stream of the work can make
+the exported stream wait for it with an event.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ import cuarray
 
 @pytest.fixture
 def pinned(driver: str) -> Iterator[driver_probe.Pinned]:
-    """Host memory that an asynchronous copy reads and writes without waiting."""
+    """Yield pinned host memory, which copies access asynchronously."""
     memory = driver_probe.Pinned(16)
     yield memory
     memory.free()
 
 
 @pytest.mark.parametrize("direction", ["to the device", "to the host"])
-@pytest.mark.parametrize("own", [True, False], ids=["own default stream", "foreign default stream"])
-def test_the_exported_stream_covers_work_in_another(
+@pytest.mark.parametrize("own", [True, False], ids=["own home stream", "foreign home stream"])
+def test_exported_stream_waits_for_work_in_another_stream(
     foreign_stream: driver_probe.ForeignStream, pinned: driver_probe.Pinned, direction: str, own: bool
 ) -> None:
     work = cuarray.stream()
@@ -53,7 +53,7 @@ def test_the_exported_stream_covers_work_in_another(
         assert driver_probe.is_done(work.handle)
 
 
-def test_it_does_not_matter_who_reads_where(driver: str) -> None:
+def test_exported_stream_is_independent_of_context_thread_and_current_stream(driver: str) -> None:
     stream = cuarray.stream()
     array = cuarray.to_device([1, 2, 3], stream=stream)
     read: list[Any] = [array.__cuda_array_interface__["stream"]]
@@ -82,19 +82,19 @@ else:
             assert array.__cuda_array_interface__["stream"] == stream.handle
             assert array.copy_to_host().tolist() == [1, 2, 3]
             assert array.device == 1, array.device
-    print("right")
+    print("passed")
 """
 
 
-def test_an_array_of_another_device_names_the_stream_of_its_own(driver: str) -> None:
-    said = driver_probe.run_python(TWO_DEVICES, CUARRAY_SIM_DEVICES="2").strip()
-    if said == "one device":
+def test_exported_stream_is_on_the_device_of_the_array(driver: str) -> None:
+    output = driver_probe.run_python(TWO_DEVICES, CUARRAY_SIM_DEVICES="2").strip()
+    if output == "one device":
         pytest.skip("needs two devices")
-    assert said == "right"
+    assert output == "passed"
 
 
 class CurrentStreamProducer:
-    """As CuPy exports: the stream that is current when the attribute is read, and not where the work is."""
+    """A producer that exports the current stream, as CuPy does, instead of the stream of the work."""
 
     current = 1
 
@@ -106,15 +106,15 @@ class CurrentStreamProducer:
         return {**self.array.__cuda_array_interface__, "stream": self.current}
 
 
-def test_a_user_can_say_where_the_work_is(foreign_stream: driver_probe.ForeignStream) -> None:
+def test_user_can_order_uncovered_work_with_an_event(foreign_stream: driver_probe.ForeignStream) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
     producer = CurrentStreamProducer(memory)
     with driver_probe.held(foreign_stream.handle) as hold:
         driver_probe.fill(memory.ptr, 7, 4, foreign_stream.handle)
-        # What is announced does not cover the work: the import returns at once.
+        # The exported stream does not cover the work, so the import returns at once.
         cuarray.as_cuda_array(producer)
         assert hold.is_held
-        # The work's end, made part of what is announced.
+        # The event makes the exported stream wait for the work.
         done = cuarray.event(timing=False)
         done.record(foreign_stream)
         cuarray.legacy_default_stream().wait(done)
@@ -124,7 +124,7 @@ def test_a_user_can_say_where_the_work_is(foreign_stream: driver_probe.ForeignSt
         assert array.copy_to_host().tolist() == [7] * 4
 
 
-def test_what_is_imported_keeps_the_stream_that_was_announced(foreign_stream: driver_probe.ForeignStream) -> None:
+def test_imported_array_keeps_the_stream_exported_at_import(foreign_stream: driver_probe.ForeignStream) -> None:
     memory = cuarray.to_device(np.arange(4))
     producer = CurrentStreamProducer(memory)
     producer.current = foreign_stream.handle

@@ -1,12 +1,12 @@
-"""D20: a switch switches off what it says.
+"""D20: the synchronization switch turns off all synchronization.
 
-numba-cuda's switch for the synchronization (environment and configuration) leaves out the host's wait at a kernel launch; the event
-that cuda.core has recorded in the producer's stream, and waited for in the kernel's, stays.
+numba-cuda's switch (environment and configuration) turns off only the host's wait at a kernel launch. The event that cuda.core
+records in the producer's stream remains, and the kernel's stream still waits for it.
 
-The text: the user may have the consumer ignore the stream (S5, N3), and the producer export none (P4); neither is the default.
+The text: the user may turn off the consumer's wait (S5, N3) and the export of streams (P4); both are on by default.
 
-cuarray: ``CUARRAY_SYNC=0`` (and numba's own variable), ``config.sync = False`` and ``sync=False`` switch off every wait, event and edge
-for the sake of another library's stream; ``export_stream`` and ``export_version`` change the export; each does nothing else.
+cuarray: ``CUARRAY_SYNC=0`` (and numba's variable), ``config.sync = False`` and ``sync=False`` turn off every wait and event for another
+library's stream. ``export_stream`` and ``export_version`` change the export. Each switch has no other effect.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def ordering(calls: Any) -> list[str]:
     return [name for name in calls if name.startswith(ORDERING)]
 
 
-def test_numbas_switch_leaves_the_event(
+def test_numba_switch_leaves_the_event(
     driver: str, numba: Any, driver_calls: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What numba does with each array that a kernel is launched with."""
+    """numba calls ``_to_strided_memory_view`` for each array argument of a launch."""
     from numba.cuda.core import config
     from numba.cuda.cudadrv import devicearray
 
@@ -41,11 +41,11 @@ def test_numbas_switch_leaves_the_event(
     with driver_calls() as calls:
         devicearray._to_strided_memory_view(array, stream)
     assert "cuStreamSynchronize" not in calls
-    assert ordering(calls), "numba-cuda has been mended: D20 has lost its cause"
+    assert ordering(calls), "numba-cuda now leaves the event out: D20 is resolved"
 
 
 @pytest.mark.parametrize("how", ["sync=False", "config.sync"])
-def test_an_import_makes_no_call(
+def test_import_with_sync_off_makes_no_driver_call(
     foreign_stream: driver_probe.ForeignStream, driver_calls: Callable[[], Any], how: str
 ) -> None:
     memory = cuarray.to_device(np.arange(4))
@@ -57,20 +57,20 @@ def test_an_import_makes_no_call(
             array = cuarray.as_cuda_array(each, sync=how != "sync=False")
             cuarray.from_cuda_array_interface(each.__cuda_array_interface__, each, sync=how != "sync=False")
         assert not calls
-        # The stream is not waited for; it is the array's all the same, and announced to the next.
+        # The stream is still the array's home stream, and exported.
         assert array.__cuda_array_interface__["stream"] == foreign_stream.handle
     cuarray.config.sync = True
     with driver_calls() as calls:
         cuarray.as_cuda_array(producer)
-    assert sum(calls[name] for name in ordering(calls)) == 1, "the control: with the switch on there is one wait"
+    assert sum(calls[name] for name in ordering(calls)) == 1, "with the switch on there is one wait"
 
 
-def test_a_copy_from_another_librarys_array_makes_no_edge(
+def test_copy_from_foreign_array_with_sync_off_makes_no_event(
     foreign_stream: driver_probe.ForeignStream, driver_calls: Callable[[], Any]
 ) -> None:
     producer = foreign(cuarray.to_device(np.full(4, 7, np.uint8)), stream=foreign_stream.handle)
     stream = cuarray.stream()
-    # In its own default stream the target needs no event either.
+    # In its home stream the target needs no event.
     target = cuarray.to_device(np.zeros(4, np.uint8)).bind(stream)
     target.copy_to_device(producer, stream=stream)
     for sync in (True, False):
@@ -88,8 +88,7 @@ def test_a_copy_from_another_librarys_array_makes_no_edge(
     assert target.copy_to_host().tolist() == [7] * 4
 
 
-def test_it_does_nothing_else(driver: str) -> None:
-    """An array's own transfers stay ordered in its own stream, and exports name it."""
+def test_sync_off_keeps_own_transfers_ordered_and_stream_exported(driver: str) -> None:
     cuarray.config.sync = False
     stream = cuarray.stream()
     array = cuarray.to_device(np.zeros(4, np.uint8), stream=stream)
@@ -119,6 +118,6 @@ OFF = ["CUARRAY_SYNC", "NUMBA_CUDA_ARRAY_INTERFACE_SYNC", "CUARRAY_EXPORT_STREAM
     ],
     ids=lambda value: " ".join(f"{name}={each}" for name, each in value.items()) if isinstance(value, dict) else "",
 )
-def test_the_environment(environment: dict[str, str], expected: str) -> None:
+def test_environment_variables_set_the_switches(environment: dict[str, str], expected: str) -> None:
     variables: dict[str, str | None] = {**dict.fromkeys(OFF), **environment}
     assert driver_probe.run_python(PROGRAM, **variables).strip() == expected

@@ -1,13 +1,13 @@
-"""D12: a lazy conjugate is exported as if it were none.
+"""D12: a lazy conjugate is exported without its conjugation.
 
-``t.conj()`` of a complex PyTorch tensor, and ``.imag`` of that, only set a mark on a tensor over the same memory. Its
-``__cuda_array_interface__`` shows the memory and not the mark, so every consumer computes with the wrong numbers.
-(``__dlpack__`` refuses the first of the two, and DLPack's exchange table none: tests/dlpack/test_lazy_tensors.py.)
+``t.conj()`` of a complex PyTorch tensor, and ``.imag`` of that, only set a flag on a tensor over the same memory.
+``__cuda_array_interface__`` exports the memory without the flag, so every consumer computes with wrong numbers.
+(``__dlpack__`` refuses the first of the two, and DLPack's exchange table neither: tests/dlpack/test_lazy_tensors.py.)
 
-The text: nothing; the interface describes memory.
+The text does not mention it; the interface describes memory.
 
-cuarray: asks the tensors of PyTorch, whose interfaces are of version 2, and refuses those that say they are marked, with what to do.
-Tensors whose type has no such mark, interfaces of version 3 and objects of other libraries are not asked.
+cuarray: asks PyTorch tensors, whose interfaces have version 2, for the flag, and refuses flagged ones with the remedy. It does not
+ask tensors of types without such a flag, interfaces of version 3 and objects of other libraries.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ import cuarray
 
 
 class Tensor:
-    """What a tensor of PyTorch shows of itself; counts how often it is asked."""
+    """A stand-in for a PyTorch tensor that records each query of its flags."""
 
     def __init__(self, *, conj: bool = False, neg: bool = False, **entries: Any) -> None:
         self.__cuda_array_interface__ = describe(**{"typestr": "<c8", "version": 2, **entries})
-        self.marks = {"conj": conj, "neg": neg}
+        self.flags = {"conj": conj, "neg": neg}
         self.asked: list[str] = []
 
     def is_conj(self) -> bool:
         self.asked.append("conj")
-        return self.marks["conj"]
+        return self.flags["conj"]
 
     def is_neg(self) -> bool:
         self.asked.append("neg")
-        return self.marks["neg"]
+        return self.flags["neg"]
 
 
 @pytest.fixture(autouse=True)
 def torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A module of that name, whose tensors these are."""
+    """Install a module ``torch`` with this class of tensors."""
     module = types.ModuleType("torch")
     monkeypatch.setattr(module, "Tensor", Tensor, raising=False)
     monkeypatch.setitem(sys.modules, "torch", module)
@@ -55,7 +55,7 @@ reads = pytest.mark.parametrize("read", READS, ids=["as_cuda_array", "interface"
 
 @reads
 @pytest.mark.parametrize("typestr", ["<c8", "<c16", "<f4", "<f8"])
-def test_a_marked_tensor_is_refused(read: Callable[[Any], Any], typestr: str) -> None:
+def test_conjugate_or_negative_tensor_is_refused(read: Callable[[Any], Any], typestr: str) -> None:
     with pytest.raises(BufferError, match=r"is_neg\(\) of the .*Tensor is true.*resolve_neg\(\)"):
         read(Tensor(neg=True, typestr=typestr))
     with pytest.raises(BufferError, match=r"is_conj\(\) of the .*Tensor is true.*resolve_conj\(\)"):
@@ -63,11 +63,11 @@ def test_a_marked_tensor_is_refused(read: Callable[[Any], Any], typestr: str) ->
 
 
 @reads
-def test_a_tensor_without_a_mark_is_read(read: Callable[[Any], Any]) -> None:
+def test_tensor_without_flags_is_read(read: Callable[[Any], Any]) -> None:
     assert read(Tensor()).typestr == "<c8"
 
 
-def test_a_marked_tensor_is_no_source_of_a_copy(driver: str) -> None:
+def test_copy_from_conjugate_tensor_is_refused(driver: str) -> None:
     target = cuarray.to_device(np.zeros(2, "<c8"))
     with pytest.raises(BufferError, match="resolve_conj"):
         target.copy_to_device(Tensor(conj=True))
@@ -78,7 +78,7 @@ def test_a_marked_tensor_is_no_source_of_a_copy(driver: str) -> None:
 
 @reads
 @pytest.mark.parametrize("entries", [{"version": 3}, {"typestr": "<i4"}, {"typestr": "|b1"}], ids=str)
-def test_who_has_no_mark_is_not_asked(read: Callable[[Any], Any], entries: dict[str, Any]) -> None:
+def test_version_3_and_types_without_flags_are_not_queried(read: Callable[[Any], Any], entries: dict[str, Any]) -> None:
     tensor = Tensor(conj=True, neg=True, **entries)
     read(tensor)
     assert tensor.asked == []
@@ -86,7 +86,7 @@ def test_who_has_no_mark_is_not_asked(read: Callable[[Any], Any], entries: dict[
 
 @reads
 @pytest.mark.parametrize("loaded", ["nothing", "None", "a module that is being imported", "torch"])
-def test_an_array_of_another_library_is_not_asked(
+def test_array_of_another_library_is_not_queried(
     read: Callable[[Any], Any], loaded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Array:
@@ -106,7 +106,7 @@ def test_an_array_of_another_library_is_not_asked(
 
 @reads
 @pytest.mark.parametrize("question", ["is_conj", "is_neg"])
-def test_what_the_question_raises_is_the_cause(read: Callable[[Any], Any], question: str) -> None:
+def test_exception_of_flag_query_is_the_cause_of_type_error(read: Callable[[Any], Any], question: str) -> None:
     raised = RuntimeError("no idea")
 
     def ask(self: Tensor) -> bool:
@@ -119,7 +119,7 @@ def test_what_the_question_raises_is_the_cause(read: Callable[[Any], Any], quest
 
 
 @reads
-def test_who_interrupts_the_question_is_let_through(read: Callable[[Any], Any]) -> None:
+def test_keyboard_interrupt_in_flag_query_propagates(read: Callable[[Any], Any]) -> None:
     class Interrupted(Tensor):
         def is_conj(self) -> bool:
             raise KeyboardInterrupt

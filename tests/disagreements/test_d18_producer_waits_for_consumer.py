@@ -1,14 +1,13 @@
-"""D18: the producer may not run ahead of the consumer.
+"""D18: the producer's later work waits for the consumer.
 
-numba and CuPy wait for the producer's stream, and return with work of their own pending in another; cuda.core and DALI make their
-stream wait, and nothing in the other direction. Whatever the producer enqueues next may overwrite what the consumer has yet to
-read. Nobody implements this half of version 3.
+numba and CuPy wait for the producer's stream, and return with their own work pending in another stream.
+In cuda.core and DALI the consumer's stream waits, but not the producer's. The producer's next work may thus overwrite
+elements before the consumer reads them. No other library implements this half of version 3.
 
-The text: a consumer that works in a stream of its own lets no work start in the producer's stream before its own is done,
-by an event that the producer's stream waits for, or by not returning until then (S3).
+The text: a consumer that works in its own stream must finish before later work of the producer's stream starts. Either the
+producer's stream waits for an event, or the consumer does not return until then (S3).
 
-cuarray: each of its copies leaves an edge in the stream of *both* arrays, or returns when it is done. The same for a user's own kernels,
-``borrow``, is not built yet.
+cuarray: after each copy the streams of *both* arrays wait for it, or the call returns after the copy is done.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ import cuarray
 
 @pytest.fixture
 def theirs(foreign_stream: driver_probe.ForeignStream) -> Producer:
-    """Another library's array of four ones, on a stream of that library's."""
+    """Return another library's array of four ones, with that library's stream."""
     return foreign(cuarray.to_device(np.ones(4, np.uint8)), stream=foreign_stream.handle)
 
 
@@ -38,7 +37,7 @@ def pinned(driver: str) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("where", ["on the device", "to the host"])
-def test_the_producer_cannot_overwrite_what_is_yet_to_be_read(
+def test_producers_next_write_waits_for_pending_copy_from_its_array(
     theirs: Producer, foreign_stream: driver_probe.ForeignStream, pinned: Any, where: str
 ) -> None:
     stream, target = cuarray.stream(), cuarray.to_device(np.zeros(4, np.uint8))
@@ -47,7 +46,7 @@ def test_the_producer_cannot_overwrite_what_is_yet_to_be_read(
             target.copy_to_device(theirs, stream=stream)
         else:
             cuarray.as_cuda_array(theirs).copy_to_host(pinned, stream=stream)
-        # The producer goes on with its array, in its own stream.
+        # The producer overwrites its array in its own stream.
         driver_probe.fill(theirs.__cuda_array_interface__["data"][0], 9, 4, foreign_stream.handle)
         assert hold.is_held, "the host waited"
         assert not driver_probe.is_done(foreign_stream.handle), "the producer's stream ran ahead"
@@ -57,7 +56,7 @@ def test_the_producer_cannot_overwrite_what_is_yet_to_be_read(
     assert (target.copy_to_host() if where == "on the device" else pinned).tolist() == [1] * 4
 
 
-def test_the_producer_comes_after_what_is_written_into_its_array(
+def test_producers_stream_waits_for_pending_copy_into_its_array(
     theirs: Producer, foreign_stream: driver_probe.ForeignStream, pinned: Any
 ) -> None:
     stream, pinned[:] = cuarray.stream(), 5
@@ -69,8 +68,9 @@ def test_the_producer_comes_after_what_is_written_into_its_array(
     assert cuarray.as_cuda_array(theirs).copy_to_host().tolist() == [5] * 4
 
 
-def test_both_arrays_of_a_copy_have_their_edges(theirs: Producer, foreign_stream: driver_probe.ForeignStream) -> None:
-    """Three streams: the target's, the source's, and the one that the copy is in."""
+def test_copy_in_a_third_stream_is_ordered_with_both_arrays(
+    theirs: Producer, foreign_stream: driver_probe.ForeignStream
+) -> None:
     home, stream = cuarray.stream(), cuarray.stream()
     target = cuarray.to_device(np.zeros(4, np.uint8), stream=home)
     home.synchronize()
@@ -100,9 +100,9 @@ def test_both_arrays_of_a_copy_have_their_edges(theirs: Producer, foreign_stream
         lambda obj: cuarray.to_device(np.zeros(4, np.uint8), stream=cuarray.stream()).copy_to_device(obj),
         lambda obj: cuarray.to_device(obj),
     ],
-    ids=["to the host", "to the device", "between two", "between two with streams", "into a new one"],
+    ids=["to the host", "to the device", "between arrays", "between arrays with streams", "into a new array"],
 )
-def test_without_a_stream_nothing_is_pending_when_it_returns(
+def test_copy_without_stream_argument_leaves_no_pending_work(
     theirs: Producer, foreign_stream: driver_probe.ForeignStream, work: Callable[[Any], object]
 ) -> None:
     with driver_probe.held(foreign_stream.handle) as hold:
@@ -111,8 +111,7 @@ def test_without_a_stream_nothing_is_pending_when_it_returns(
         assert driver_probe.is_done(foreign_stream.handle)
 
 
-def test_there_is_no_edge_where_none_is_needed(driver: str, driver_calls: Callable[[], Any]) -> None:
-    """A copy in the array's own stream needs no event."""
+def test_copy_in_the_home_stream_makes_no_event_call(driver: str, driver_calls: Callable[[], Any]) -> None:
     stream = cuarray.stream()
     array = cuarray.to_device(np.zeros(4, np.uint8), stream=stream)
     with driver_calls() as calls:
@@ -121,14 +120,14 @@ def test_there_is_no_edge_where_none_is_needed(driver: str, driver_calls: Callab
     assert not [name for name in calls if name.startswith(("cuEventRecord", "cuStreamWaitEvent"))]
 
 
-def test_cuda_core_lets_the_producer_run_ahead(driver: str, strided_memory_view: Callable[..., Any]) -> None:
-    """What the others do, and how a user of theirs closes the gap: with an event of ours, say."""
+def test_cuda_core_does_not_make_the_producer_wait(driver: str, strided_memory_view: Callable[..., Any]) -> None:
+    """A user of cuda.core can add the missing edge with an event."""
     stream, consumer = cuarray.stream(), cuarray.stream()
     array = cuarray.to_device(np.ones(4, np.uint8), stream=stream)
     strided_memory_view(array, consumer.handle)
     with driver_probe.held(consumer.handle) as hold:
         stream.synchronize()
-        assert hold.is_held, "cuda.core has been mended: D18 has lost one of its causes"
+        assert hold.is_held, "cuda.core now makes the producer wait: D18 is resolved for it"
         done = cuarray.event(timing=False)
         done.record(consumer)
         assert array.stream is not None

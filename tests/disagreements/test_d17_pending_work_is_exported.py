@@ -1,13 +1,12 @@
-"""D17: work in flight is announced.
+"""D17: pending work is exported as a stream.
 
-PyTorch, JAX, DALI, RMM, cuDF, Warp, pylibraft and PyCUDA export no stream, most of them with work in flight on the data.
+PyTorch, JAX, DALI, RMM, cuDF, Warp, pylibraft and PyCUDA export no stream, most of them with work pending on the data.
 
-The text: the exported stream covers all pending work (P1); without pending work there is none (P3); a user, and nobody else, may
-have none exported (P4). An array's default stream is what is exported, and where its transfers go (N2, N5).
+The text: the exported stream covers all pending work (P1). Without pending work there is none (P3). Only the user may turn the
+export off (P4). An array exports its default stream, which is also the stream of its transfers (N2, N5).
 
-cuarray: exports the default stream of an array, also of one that was imported with it and of its views, and the transfers of such an
-array go there or leave an edge there. Announcing the streams of transfers on an array *without* a default stream, to which an explicit
-``stream=`` was given, is the producer's join of pending streams, which is not built yet.
+cuarray: exports the home stream of its own arrays, of imported arrays and of their views. Transfers of such an array run in the
+home stream, or the home stream waits for them.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from producers import foreign
 import cuarray
 
 
-def test_work_in_flight_is_announced(driver: str) -> None:
+def test_exported_stream_covers_pending_copy(driver: str) -> None:
     stream = cuarray.stream()
     memory = driver_probe.Pinned(4)
     try:
@@ -36,15 +35,14 @@ def test_work_in_flight_is_announced(driver: str) -> None:
             assert not driver_probe.is_done(exported)
             hold.let_go()
             driver_probe.synchronize(exported)
-        # Synchronizing on what was announced was enough, for somebody who reads nothing but the interface.
+        # Synchronizing on the exported stream was enough: this import does not wait.
         bare = foreign(array, stream=None)
         assert cuarray.as_cuda_array(bare).copy_to_host().tolist() == [7] * 4
     finally:
         memory.free()
 
 
-def test_a_consumer_that_heeds_it_gets_the_work(driver: str, strided_memory_view: Callable[..., Any]) -> None:
-    """cuda.core makes its stream wait for ours: what it enqueues there comes after our copy."""
+def test_cuda_core_stream_waits_for_exported_stream(driver: str, strided_memory_view: Callable[..., Any]) -> None:
     stream, theirs = cuarray.stream(), cuarray.stream()
     array = cuarray.to_device(np.zeros(4, np.uint8), stream=stream)
     with driver_probe.held(stream.handle) as hold:
@@ -57,7 +55,7 @@ def test_a_consumer_that_heeds_it_gets_the_work(driver: str, strided_memory_view
         assert stream.query()
 
 
-def test_numba_heeds_it(driver: str, numba: Any) -> None:
+def test_numba_import_waits_for_exported_stream(driver: str, numba: Any) -> None:
     stream = cuarray.stream()
     array = cuarray.to_device(np.zeros(4, np.uint8), stream=stream)
     with driver_probe.held(stream.handle) as hold:
@@ -68,7 +66,7 @@ def test_numba_heeds_it(driver: str, numba: Any) -> None:
     assert theirs.copy_to_host().tolist() == [7] * 4
 
 
-def test_it_survives_being_passed_on(foreign_stream: driver_probe.ForeignStream) -> None:
+def test_imported_array_and_its_views_export_the_stream(foreign_stream: driver_probe.ForeignStream) -> None:
     memory = cuarray.to_device(np.arange(8.0).reshape(2, 4))
     array = cuarray.as_cuda_array(foreign(memory, stream=foreign_stream.handle))
     for view in (array, array[1:], array[..., ::2], array.T, array.reshape(-1), array.view("<i8")):
@@ -77,7 +75,7 @@ def test_it_survives_being_passed_on(foreign_stream: driver_probe.ForeignStream)
     assert again.__cuda_array_interface__["stream"] == foreign_stream.handle
 
 
-def test_without_work_there_is_none(driver: str) -> None:
+def test_array_without_pending_work_exports_no_stream(driver: str) -> None:
     array = cuarray.to_device([1, 2, 3])
     assert array.__cuda_array_interface__["stream"] is None
     array.copy_to_device(np.array([4, 5, 6]))
@@ -85,7 +83,7 @@ def test_without_work_there_is_none(driver: str) -> None:
 
 
 @pytest.mark.parametrize("switch", ["export_stream", "export_version"])
-def test_only_a_user_has_none_exported(driver: str, switch: str) -> None:
+def test_setting_turns_stream_export_off(driver: str, switch: str) -> None:
     stream = cuarray.stream()
     array = cuarray.to_device([1, 2, 3], stream=stream)
     assert cuarray.config.export_stream
@@ -93,6 +91,6 @@ def test_only_a_user_has_none_exported(driver: str, switch: str) -> None:
     assert array.__cuda_array_interface__["stream"] == stream.handle
     setattr(cuarray.config, switch, False if switch == "export_stream" else 2)
     assert array.__cuda_array_interface__.get("stream") is None
-    # As a consumer it waits as before.
+    # The array still orders its own work.
     assert array.stream == stream
     assert array.copy_to_host().tolist() == [1, 2, 3]

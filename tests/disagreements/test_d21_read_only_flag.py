@@ -1,12 +1,11 @@
 """D21: read-only stays read-only.
 
-JAX exports its immutable arrays as read-only. CuPy and numba take them and export them again as writable, so that by way of either
-of them PyTorch, which refuses a read-only array, writes into an immutable one. DALI says writable of what it should
-not, to get past PyTorch.
+JAX exports its immutable arrays as read-only. CuPy and numba import them and export them again as writable. PyTorch refuses
+read-only arrays, but thus writes into an immutable one. DALI exports read-only data as writable because PyTorch refuses the flag.
 
 The text: the second element of ``data`` is the read-only flag (I4).
 
-cuarray: keeps the flag through imports, views and exports, and refuses to write. A copy is the way to have a writable array.
+cuarray: keeps the flag through imports, views and exports, and refuses to write. A copy is writable.
 """
 
 from __future__ import annotations
@@ -25,20 +24,20 @@ MESSAGE = "read-only"
 
 @pytest.fixture
 def immutable(driver: str) -> Producer:
-    """As JAX exports: version 2, without strides and stream, read-only."""
+    """Return an array as JAX exports it: version 2, without strides and stream, read-only."""
     memory = cuarray.to_device(np.arange(6.0).reshape(2, 3))
     return Producer({"shape": (2, 3), "typestr": "<f8", "data": (memory.ptr, True), "version": 2}, keeps=memory)
 
 
-def test_numba_launders_it(numba: Any, immutable: Producer) -> None:
+def test_numba_drops_the_flag(numba: Any, immutable: Producer) -> None:
     theirs = numba.as_cuda_array(immutable)
-    assert theirs.__cuda_array_interface__["data"][1] is False, "numba-cuda has been mended: D21 has lost a cause"
+    assert theirs.__cuda_array_interface__["data"][1] is False, "numba-cuda now keeps the flag: D21 is resolved for it"
     ours = numba.as_cuda_array(cuarray.as_cuda_array(immutable))
     assert ours.__cuda_array_interface__["data"][1] is False
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_it_survives_any_number_of_exchanges(immutable: Producer, version: int) -> None:
+def test_flag_is_kept_through_repeated_exchanges(immutable: Producer, version: int) -> None:
     immutable.__cuda_array_interface__["version"] = version
     array = cuarray.as_cuda_array(immutable)
     for _ in range(4):
@@ -65,7 +64,7 @@ VIEWS: dict[str, Callable[[cuarray.DeviceArray], cuarray.DeviceArray]] = {
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=list(VIEWS))
-def test_views_keep_it_and_cannot_be_written(
+def test_views_keep_the_flag_and_refuse_writes(
     immutable: Producer, view: Callable[[cuarray.DeviceArray], cuarray.DeviceArray]
 ) -> None:
     array = view(cuarray.as_cuda_array(immutable))
@@ -81,7 +80,7 @@ def test_views_keep_it_and_cannot_be_written(
     assert cuarray.as_cuda_array(immutable).copy_to_host().tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
-def test_a_copy_may_be_written(immutable: Producer) -> None:
+def test_copy_of_read_only_array_is_writable(immutable: Producer) -> None:
     copied = cuarray.to_device(cuarray.as_cuda_array(immutable))
     assert not copied.readonly
     copied.copy_to_device(np.ones((2, 3)))
@@ -89,7 +88,7 @@ def test_a_copy_may_be_written(immutable: Producer) -> None:
     assert cuarray.as_cuda_array(immutable).copy_to_host().tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
-def test_those_who_heed_the_flag_see_it(
+def test_cuda_core_and_mpi4py_read_the_flag(
     immutable: Producer, strided_memory_view: Callable[..., Any], mpi_buffer: Callable[[object], Any]
 ) -> None:
     array = cuarray.as_cuda_array(immutable)
@@ -100,10 +99,10 @@ def test_those_who_heed_the_flag_see_it(
     assert not mpi_buffer(writable).readonly
 
 
-def test_what_the_producer_says_later_changes_nothing(immutable: Producer) -> None:
+def test_flag_changed_after_import_has_no_effect(immutable: Producer) -> None:
     array = cuarray.as_cuda_array(immutable)
     immutable.__cuda_array_interface__["data"] = (array.ptr, False)
     assert array.readonly
     assert not cuarray.as_cuda_array(foreign(array, data=(array.ptr, False))).readonly, (
-        "the control: a new import reads anew"
+        "a new import reads the new flag"
     )

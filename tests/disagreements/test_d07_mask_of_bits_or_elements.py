@@ -1,14 +1,14 @@
 """D7: a mask has an element for each element of the array.
 
-cuDF exports a buffer of bytes whose *bits* say which elements are valid, padded to 64 bytes, and reads every mask that is neither
-``t`` nor ``b`` so, a sound mask of bytes included. numba, CuPy, cuda.core, DALI and mpi4py refuse masks. PyTorch, JAX, Warp, PyArrow,
-PyCUDA and RMM ignore them, and take invalid elements for valid ones.
+cuDF exports a buffer of bytes, padded to 64, whose *bits* mark the valid elements. It reads every mask of a type other than ``t``
+and ``b`` in this way, including a correct mask of bytes. numba, CuPy, cuda.core, DALI and mpi4py refuse masks. PyTorch, JAX,
+Warp, PyArrow, PyCUDA and RMM ignore them, and read invalid elements as valid.
 
 The text: the elements of the mask are true or not true, which says which elements of the array are valid (I10).
 
-cuarray: reads masks by the text, of any type with a truth value; a mask of the type ``t1`` is bits, for it says so; a buffer of
-bytes that holds bits says nothing, so the user does: ``mask_format="bits"``. Without that, cuDF's mask is refused wherever
-it does not fit. It never drops a mask unless told to, and exports one that everybody who heeds the text reads right.
+cuarray: reads masks by the text, with elements of any type that has a truth value. A mask of the type ``t1`` holds bits. A buffer
+of bytes with bits does not show it, so the user passes ``mask_format="bits"``; otherwise cuDF's mask is refused if its shape does
+not fit. A mask is dropped only on request, and exported by the text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PADDED = 64
 
 
 def as_cudf_exports(values: np.ndarray[Any, Any], valid: np.ndarray[Any, Any], typestr: str = "|u1") -> Producer:
-    """A column with nulls: bytes of bits, the lowest first, padded to 64."""
+    """Return a column with nulls: its mask has bits packed into bytes, lowest bit first, padded to 64 bytes."""
     bits = np.zeros(-(-values.size // (8 * PADDED)) * PADDED, np.uint8)
     packed = np.packbits(valid, bitorder="little")
     bits[: packed.size] = packed
@@ -41,52 +41,52 @@ def as_cudf_exports(values: np.ndarray[Any, Any], valid: np.ndarray[Any, Any], t
 def assert_masked(array: cuarray.DeviceArray, valid: np.ndarray[Any, Any] = VALID) -> None:
     host = array.copy_to_host()
     assert isinstance(host, np.ma.MaskedArray)
-    assert np.array_equal(host.mask, ~valid), "what is valid here is what numpy.ma does not mask"
+    assert np.array_equal(host.mask, ~valid), "valid elements are those that numpy.ma does not mask"
     assert host.compressed().tolist() == VALUES[: valid.size][valid].tolist()
 
 
-def test_cudfs_mask_is_refused_where_it_cannot_be_one(driver: str) -> None:
+def test_cudf_mask_of_wrong_shape_is_refused(driver: str) -> None:
     with pytest.raises(ValueError, match=r"__cuda_array_interface__\['mask'\].*64"):
         cuarray.as_cuda_array(as_cudf_exports(VALUES, VALID))
 
 
-def test_cudfs_mask_is_read_by_name(driver: str) -> None:
+def test_cudf_mask_is_read_with_mask_format_bits(driver: str) -> None:
     assert_masked(cuarray.as_cuda_array(as_cudf_exports(VALUES, VALID), mask_format="bits"))
 
 
-def test_many_bits(driver: str) -> None:
+def test_mask_of_a_thousand_bits_is_read(driver: str) -> None:
     valid = np.random.default_rng(7).integers(0, 2, 1000).astype(bool)
     array = cuarray.as_cuda_array(as_cudf_exports(np.arange(1000), valid), mask_format="bits")
     assert np.array_equal(array.copy_to_host().mask, ~valid)
 
 
-def test_too_few_bits_are_refused(driver: str) -> None:
+def test_mask_with_too_few_bits_is_refused(driver: str) -> None:
     producer = as_cudf_exports(VALUES, VALID)
     producer.__cuda_array_interface__["mask"].__cuda_array_interface__["shape"] = (1,)
     with pytest.raises(ValueError, match=r"\['mask'\].*8 bits.*10 elements"):
         cuarray.as_cuda_array(producer, mask_format="bits")
 
 
-def test_bits_that_say_so_need_no_name(driver: str) -> None:
-    """The type that was agreed on (numba issue 4130) and that nobody writes."""
+def test_mask_of_type_t1_is_read_as_bits(driver: str) -> None:
+    """numba issue 4130 agreed on this type, but no library writes it."""
     assert_masked(cuarray.as_cuda_array(as_cudf_exports(VALUES, VALID, "|t1")))
 
 
 @pytest.mark.parametrize("dtype", ["?", "u1", "i1", "i4", "u8", "f4", "c8"])
-def test_a_mask_by_the_text_is_elements(driver: str, dtype: str) -> None:
-    """Bytes too, which cuDF would take for bits."""
+def test_mask_of_elements_is_read_for_each_type(driver: str, dtype: str) -> None:
+    """Also for bytes, which cuDF would read as bits."""
     mask = foreign(cuarray.to_device(VALID.astype(dtype) * np.array(3 if dtype != "?" else True, dtype)))
     assert_masked(cuarray.as_cuda_array(foreign(cuarray.to_device(VALUES), mask=mask)))
 
 
-def test_elements_without_a_truth_value_are_no_mask(driver: str) -> None:
+def test_mask_of_void_elements_is_refused(driver: str) -> None:
     mask = foreign(cuarray.to_device(np.ones(10, "i4")), typestr="|V4")
     with pytest.raises(ValueError, match=r"__cuda_array_interface__\['mask'\]"):
         cuarray.as_cuda_array(foreign(cuarray.to_device(VALUES), mask=mask))
 
 
-def test_where_bits_and_elements_both_fit_the_text_decides_unless_the_user_does(driver: str) -> None:
-    """A column of 64 elements: cuDF's padded bits are as many bytes as it has elements."""
+def test_ambiguous_mask_is_read_as_elements_without_mask_format(driver: str) -> None:
+    """A cuDF column of 64 elements has a mask of 64 bytes."""
     values, valid = np.arange(PADDED), np.arange(PADDED) % 3 != 0
     producer = as_cudf_exports(values, valid)
     by_text = cuarray.as_cuda_array(producer).copy_to_host()
@@ -95,14 +95,14 @@ def test_where_bits_and_elements_both_fit_the_text_decides_unless_the_user_does(
     assert np.array_equal(~by_name.mask, valid)
 
 
-def test_an_invalid_element_is_never_taken_for_a_valid_one(driver: str) -> None:
+def test_invalid_elements_are_masked_and_filled(driver: str) -> None:
     array = cuarray.as_cuda_array(foreign(cuarray.to_device(VALUES), mask=cuarray.to_device(VALID)))
     assert_masked(array)
     assert array.filled(-1).copy_to_host().tolist() == np.where(VALID, VALUES, -1).tolist()
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
-def test_only_a_user_leaves_a_mask_behind(driver: str, version: int) -> None:
+def test_mask_is_dropped_only_on_request(driver: str, version: int) -> None:
     producer = foreign(cuarray.to_device(VALUES), mask=cuarray.to_device(VALID), version=version)
     assert_masked(cuarray.as_cuda_array(producer))
     array = cuarray.as_cuda_array(producer, mask="ignore")
@@ -112,13 +112,13 @@ def test_only_a_user_leaves_a_mask_behind(driver: str, version: int) -> None:
         cuarray.as_cuda_array(producer, mask="error")
 
 
-def test_there_is_no_mask_in_version_0(driver: str) -> None:
+def test_mask_is_ignored_in_version_0(driver: str) -> None:
     array = cuarray.as_cuda_array(foreign(cuarray.to_device(VALUES), mask=object(), version=0))
     assert array.copy_to_host().tolist() == VALUES.tolist()
 
 
 @pytest.mark.parametrize("mask_format", [None, "bits"])
-def test_what_is_exported_is_a_mask_by_the_text(driver: str, mask_format: str | None) -> None:
+def test_exported_mask_has_bool_elements(driver: str, mask_format: str | None) -> None:
     if mask_format == "bits":
         producer = as_cudf_exports(VALUES, VALID)
     else:
@@ -130,10 +130,9 @@ def test_what_is_exported_is_a_mask_by_the_text(driver: str, mask_format: str | 
     assert_masked(cuarray.as_cuda_array(Producer(dict(producer.__cuda_array_interface__, mask=exported), producer)))
 
 
-def test_the_peers_see_the_mask_and_refuse_it(
+def test_peers_refuse_a_masked_array(
     numba: Any, strided_memory_view: Callable[..., Any], mpi_buffer: Callable[[object], Any]
 ) -> None:
-    """Not one of them takes the elements for valid."""
     array = cuarray.as_cuda_array(foreign(cuarray.to_device(VALUES), mask=cuarray.to_device(VALID)))
     with pytest.raises(NotImplementedError, match="Masked arrays are not supported"):
         numba.as_cuda_array(array)
@@ -143,5 +142,5 @@ def test_the_peers_see_the_mask_and_refuse_it(
         mpi_buffer(array)
 
 
-def test_a_mask_that_is_none_is_no_mask(driver: str) -> None:
+def test_mask_none_means_no_mask(driver: str) -> None:
     assert cuarray.as_cuda_array(Producer(describe(mask=None))).mask is None

@@ -1,14 +1,13 @@
-"""D16: a stream that is given is heeded.
+"""D16: the consumer waits for the exported stream.
 
-PyTorch, cuDF, pylibcudf, RMM, Warp, PyArrow, PyCUDA and the captured globals of numba's kernels never look at ``stream``. (mpi4py neither,
-but says so and tells its users what to do, as the text allows.)
+PyTorch, cuDF, pylibcudf, RMM, Warp, PyArrow, PyCUDA and the captured globals of numba's kernels ignore ``stream``. mpi4py ignores it
+too, but documents it with a workaround, as the text allows.
 
-The text: the consumer synchronizes on the given stream before it touches the data, or enqueues its work there (S2). Who
-is told none has nothing to wait for (S1).
+The text: the consumer synchronizes on the given stream before it touches the data, or enqueues its work there (S2). Without a
+stream there is nothing to wait for (S1).
 
-cuarray: every way in which it takes another library's array comes after the work in that array's stream: imports wait; copies, with or
-without a stream of their own, are put behind it, without blocking the host where the copy itself does not. The stream of a mask
-counts too.
+cuarray: each import and copy of another library's array is ordered after the work in that array's stream. Imports wait. Copies are
+enqueued after that work, and do not block the host if the copy itself does not. The stream of a mask is included.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ import cuarray
 
 
 class Late:
-    """An array whose elements become 7 only when its stream is let go: until then they are 0."""
+    """An array of zeros with a pending fill, which sets the elements to 7 when its stream is released."""
 
     def __init__(self, stream: driver_probe.ForeignStream, hold: driver_probe.Held) -> None:
         self.memory, self.hold = cuarray.to_device(np.zeros(4, np.uint8)), hold
@@ -60,17 +59,19 @@ TAKE: dict[str, Callable[[Producer], Any]] = {
     "copy_to_device": copied_into_new,
     "copy_to_device, in the target's stream": copied_in_the_targets_stream,
     "numpy.asarray": lambda obj: np.asarray(cuarray.as_cuda_array(obj)),
-    "not waited for on import, copied to the host": lambda obj: cuarray.as_cuda_array(obj, sync=False).copy_to_host(),
+    "as_cuda_array without a wait, copied to the host": lambda obj: cuarray.as_cuda_array(
+        obj, sync=False
+    ).copy_to_host(),
 }
 
 
 @pytest.mark.parametrize("take", TAKE.values(), ids=list(TAKE))
-def test_what_is_taken_is_what_the_stream_has_written(late: Late, take: Callable[[Producer], Any]) -> None:
+def test_consumer_reads_elements_written_by_pending_work(late: Late, take: Callable[[Producer], Any]) -> None:
     late.hold.let_go_soon()
     assert take(late.producer).tolist() == [7] * 4
 
 
-def test_a_copy_in_a_stream_waits_there_and_not_here(late: Late) -> None:
+def test_copy_in_a_stream_waits_without_blocking_the_host(late: Late) -> None:
     stream = cuarray.stream()
     target = cuarray.to_device(np.zeros(4, np.uint8))
     target.copy_to_device(late.producer, stream=stream)
@@ -81,16 +82,15 @@ def test_a_copy_in_a_stream_waits_there_and_not_here(late: Late) -> None:
     assert target.copy_to_host().tolist() == [7] * 4
 
 
-def test_writing_into_it_comes_after_its_work(late: Late) -> None:
-    """A copy *to* the array, which the fill must not overwrite."""
+def test_copy_into_imported_array_runs_after_pending_fill(late: Late) -> None:
     array = cuarray.as_cuda_array(late.producer, sync=False)
     late.hold.let_go_soon()
     array.copy_to_device(np.full(4, 9, np.uint8))
     assert array.copy_to_host().tolist() == [9] * 4
 
 
-def test_the_stream_of_a_mask_is_heeded(late: Late) -> None:
-    """Until its stream is let go, the mask says that nothing is valid."""
+def test_import_waits_for_the_stream_of_a_mask(late: Late) -> None:
+    """Until its stream is released, the mask marks all elements as invalid."""
     values = foreign(cuarray.to_device(np.arange(4)), mask=late.producer)
     late.hold.let_go_soon()
     host = cuarray.as_cuda_array(values).copy_to_host()
@@ -98,8 +98,8 @@ def test_the_stream_of_a_mask_is_heeded(late: Late) -> None:
     assert not np.ma.getmaskarray(host).any()
 
 
-def test_who_is_told_no_stream_waits_for_nothing(late: Late) -> None:
-    """The same memory without a stream, and of a version that has none: no work of anybody's is waited for."""
+def test_import_without_a_stream_does_not_wait(late: Late) -> None:
+    """Neither if the stream is None, nor for a version without streams."""
     for entries in ({"stream": None}, {"version": 2}):
         cuarray.as_cuda_array(
             foreign(late.memory, **{"stream": late.producer.__cuda_array_interface__["stream"], **entries})

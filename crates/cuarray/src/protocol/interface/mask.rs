@@ -4,7 +4,7 @@
 //! compute with invalid data; so a [`Mask`] is checked against its array where it is made and where it is attached, and is
 //! there for every consumer to see.
 
-use super::layout::Tuple;
+use crate::protocol::layout::Tuple;
 use crate::{Error, Interface, Kind, Layout, Result};
 
 /// The mask of an array: an interface of its own, whose elements are true where the array's are valid (clause I10).

@@ -1,13 +1,13 @@
-"""D9: every version up to 3 is read.
+"""D9: versions 0 to 3 are read.
 
-cuda.core, and with it numba's kernels, takes version 3 alone. JAX warns outside 2 and 3; DALI wants the key and never looks at its value;
-everybody else ignores it. RMM still exports version 0, cuML's callback hands out a dictionary of version 1 that is no interface at
-all, and pylibraft says 3 only because NumPy's own interface happens to.
+cuda.core, and thus numba's kernels, accepts only version 3. JAX warns about versions other than 2 and 3. DALI requires the key but
+ignores its value; the other libraries ignore the key. RMM still exports version 0. cuML's callback passes a dictionary of version 1
+that is not a valid interface. pylibraft exports 3 only because it copies NumPy's own interface.
 
-The text: 3 is current, and what each older version leaves open is listed (I7, V0 to V2).
+The text: 3 is current, and the differences of each older version are listed (I7, V0 to V2).
 
-cuarray: reads 0 to 3, each by its own rules, refuses what it does not know, and exports version 3: an old array passes through it
-to those who take nothing else.
+cuarray: reads 0 to 3, each by its own rules, refuses other versions, and exports version 3. An array of an old version can thus be
+passed on to a consumer that accepts only version 3.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import cuarray
 
 
 def as_rmm_exports(memory: cuarray.DeviceArray) -> Producer:
-    """A device buffer: bytes, of version 0."""
+    """Return a device buffer of bytes with an interface of version 0."""
     return Producer(
         {"data": (memory.ptr, False), "shape": (memory.nbytes,), "strides": None, "typestr": "|u1", "version": 0},
         keeps=memory,
@@ -31,7 +31,7 @@ def as_rmm_exports(memory: cuarray.DeviceArray) -> Producer:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_all_are_read(driver: str, version: int) -> None:
+def test_versions_0_to_3_are_read_and_exported_as_3(driver: str, version: int) -> None:
     memory = cuarray.to_device(np.arange(5, dtype="f4"))
     producer = foreign(memory, version=version)
     assert cuarray.interface(producer).version == version
@@ -42,12 +42,12 @@ def test_all_are_read(driver: str, version: int) -> None:
 
 @pytest.mark.parametrize("version", [4, -1, 2**40])
 @pytest.mark.parametrize("strict", [True, False])
-def test_what_is_not_known_is_refused(version: int, strict: bool) -> None:
+def test_unknown_version_is_refused(version: int, strict: bool) -> None:
     with pytest.raises(ValueError, match=rf"\['version'\]: {version}; .*0 to 3"):
         cuarray.interface(describe(version=version), strict=strict)
 
 
-def test_a_missing_version_is_refused_and_leniently_the_oldest() -> None:
+def test_missing_version_is_refused_and_leniently_read_as_0() -> None:
     without = describe(stream=7, mask=object())
     del without["version"]
     with pytest.raises(ValueError, match=r"\['version'\]: the key is missing"):
@@ -57,8 +57,7 @@ def test_a_missing_version_is_refused_and_leniently_the_oldest() -> None:
     assert read.forgiven == ("'version': missing; read as version 0",)
 
 
-def test_each_is_read_by_its_own_rules() -> None:
-    """A stream means nothing before version 3, nor a mask in version 0, whatever stands there."""
+def test_stream_before_version_3_and_mask_before_version_1_are_ignored() -> None:
     assert [cuarray.interface(describe(stream=7, version=version)).stream for version in range(4)] == [None] * 3 + [7]
     for nonsense in (0, -5, "stream", 2.5):
         assert cuarray.interface(describe(stream=nonsense, version=2)).stream is None
@@ -69,9 +68,7 @@ def test_each_is_read_by_its_own_rules() -> None:
         cuarray.as_cuda_array(Producer(describe(mask=object(), version=1)))
 
 
-def test_rmms_buffer_reaches_those_who_take_only_version_3(
-    driver: str, strided_memory_view: Callable[..., Any]
-) -> None:
+def test_rmm_buffer_reaches_cuda_core_as_version_3(driver: str, strided_memory_view: Callable[..., Any]) -> None:
     memory = cuarray.to_device(np.arange(5, dtype="f4"))
     rmm = as_rmm_exports(memory)
     with pytest.raises(BufferError, match="v3 or above"):
@@ -80,8 +77,8 @@ def test_rmms_buffer_reaches_those_who_take_only_version_3(
     assert (view.ptr, view.shape, view.exporting_obj.owner) == (memory.ptr, (20,), rmm)
 
 
-def test_cumls_dictionary(driver: str) -> None:
-    """A name for a type, a list for the pair, no flag, a key of its own."""
+def test_cuml_dictionary_is_refused_and_leniently_read(driver: str) -> None:
+    """It has a type name as typestr, a list without a flag as data, and an unknown key."""
     memory = cuarray.to_device(np.arange(6, dtype="f4").reshape(2, 3))
     cuml = {"shape": (2, 3), "typestr": "float32", "data": [memory.ptr], "order": "C", "version": 1}
     with pytest.raises(ValueError, match=r"\['(typestr|data)'\]"):
@@ -97,8 +94,8 @@ def test_cumls_dictionary(driver: str) -> None:
     assert (exported["version"], exported["typestr"], exported["data"]) == (3, "<f4", (memory.ptr, False))
 
 
-def test_pylibrafts_accidental_version_3(driver: str) -> None:
-    """It is NumPy's dictionary with another pointer: a descr that no structured type needs, and no stream."""
+def test_pylibraft_copy_of_numpy_interface_is_read(driver: str) -> None:
+    """It is NumPy's dictionary with another pointer: with a descr for a plain type, and without a stream."""
     host = np.arange(6, dtype="f4").reshape(2, 3)
     memory = cuarray.to_device(host)
     array = cuarray.as_cuda_array(Producer({**host.__array_interface__, "data": (memory.ptr, False)}, memory))
@@ -106,7 +103,7 @@ def test_pylibrafts_accidental_version_3(driver: str) -> None:
     assert array.stream is None
 
 
-def test_version_2_is_exported_to_those_who_want_it(driver: str) -> None:
+def test_version_2_is_exported_by_setting(driver: str) -> None:
     array = cuarray.to_device([1, 2], stream=cuarray.stream())
     cuarray.config.export_version = 2
     exported = array.__cuda_array_interface__

@@ -1,12 +1,12 @@
 """D15: the numbers 1 and 2 are streams.
 
-JAX takes 1 and 2 for "no wait", so that CuPy's usual export, stream 1, races with it; a stream that it did not make is an error in
-one of its clients and ignored in the other. No stream of another library is ever heeded.
+JAX does not wait for streams 1 and 2, so it races with CuPy's usual export, stream 1. One of its clients refuses a stream that JAX
+did not create, the other ignores it. Thus JAX never waits for a stream of another library.
 
 The text: 1 is the legacy default stream, 2 the per-thread default stream, any other number is a ``cudaStream_t`` (I11); the consumer
 synchronizes on it, or enqueues its work there (S2).
 
-cuarray: waits for each of them alike, and keeps it as the array's default stream.
+cuarray: waits for each of them, and keeps it as the array's home stream.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from producers import Producer, foreign
 import cuarray
 
 Read = Callable[[Producer], cuarray.DeviceArray]
-WAYS_IN: dict[str, Read] = {
+IMPORTS: dict[str, Read] = {
     "as_cuda_array": cuarray.as_cuda_array,
     "from_cuda_array_interface": lambda obj: cuarray.from_cuda_array_interface(obj.__cuda_array_interface__, obj),
 }
 
 
-@pytest.fixture(params=["legacy default", "per-thread default", "another library's", "our own"])
+@pytest.fixture(params=["legacy default", "per-thread default", "another library's", "cuarray's"])
 def handle(request: pytest.FixtureRequest, driver: str) -> Iterator[int]:
-    """A stream, by its number."""
+    """Yield the handle of a stream."""
     if request.param == "legacy default":
         yield 1
     elif request.param == "per-thread default":
         yield 2
-    elif request.param == "our own":
+    elif request.param == "cuarray's":
         stream = cuarray.stream()
         yield stream.handle
     else:
@@ -44,8 +44,8 @@ def handle(request: pytest.FixtureRequest, driver: str) -> Iterator[int]:
         theirs.destroy()
 
 
-@pytest.mark.parametrize("read", WAYS_IN.values(), ids=list(WAYS_IN))
-def test_an_import_waits_for_it(handle: int, read: Read) -> None:
+@pytest.mark.parametrize("read", IMPORTS.values(), ids=list(IMPORTS))
+def test_import_waits_for_the_exported_stream(handle: int, read: Read) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
     producer = foreign(memory, stream=handle)
     with driver_probe.held(handle) as hold:
@@ -61,8 +61,8 @@ def test_an_import_waits_for_it(handle: int, read: Read) -> None:
 
 
 @pytest.mark.parametrize("sync", [False, True])
-def test_only_the_user_elides_the_wait(handle: int, sync: bool) -> None:
-    """The control: an import that does not wait returns while the stream is held."""
+def test_import_with_sync_false_does_not_wait(handle: int, sync: bool) -> None:
+    """Also a control: an import without a wait returns while the stream is held."""
     memory = cuarray.to_device(np.zeros(4, np.uint8))
     with driver_probe.held(handle) as hold:
         if sync:
@@ -73,7 +73,7 @@ def test_only_the_user_elides_the_wait(handle: int, sync: bool) -> None:
         assert array.copy_to_host().tolist() == [0] * 4
 
 
-def test_a_stream_of_numbas_is_heeded(numba: Any) -> None:
+def test_import_waits_for_numba_stream(numba: Any) -> None:
     stream = numba.stream()
     theirs, sevens = numba.to_device(np.zeros(4, np.uint8)).bind(stream), numba.to_device(np.full(4, 7, np.uint8))
     with driver_probe.held(theirs.__cuda_array_interface__["stream"]) as hold:

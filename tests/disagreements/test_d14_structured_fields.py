@@ -1,13 +1,13 @@
-"""D14: the fields of a structure are lost, or come out in the wrong place.
+"""D14: the fields of a structure are lost or misplaced.
 
-Numba writes no ``descr`` at all, so its structures are ``|V16`` and nothing more; cuda.core and JAX do not read it. CuPy reads
-it and drops the padding at the end, so that every element after the first is in the wrong place; it cannot take a sub-array, and
-of the ``[("", "|V4")]`` that it writes itself it makes a type without bytes.
+Numba writes no ``descr``, so its structures are plain ``|V16``; cuda.core and JAX do not read it. CuPy reads it without the padding
+at the end, so every element after the first is misplaced. CuPy also refuses sub-arrays, and reads its own ``[("", "|V4")]`` as a
+type of size 0.
 
 The text: ``descr`` describes the fields, as in the NumPy array interface: names, titles, sub-arrays, nesting, padding (I9).
 
-cuarray: reads all of it, writes all of it, and never more or fewer bytes than the type string says. Where a producer left it out,
-the user can say what is in the void (``dtype=``).
+cuarray: reads and writes all of it, always with as many bytes as the type string. If a producer leaves ``descr`` out, the user can
+give the fields of the void (``dtype=``).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DTYPES = [ALIGNED, EVERYTHING]
 
 
 def as_cupy_reads(descr: list[Any]) -> np.dtype[Any]:
-    """CuPy's rule: offsets by adding up, gaps left out, and the end where the last field ends."""
+    """Return the type by CuPy's rule: the item ends at the end of the last field, without padding."""
     names, formats, offsets, end = [], [], [], 0
     for name, typestr in descr:
         if name:
@@ -53,7 +53,7 @@ def as_cupy_reads(descr: list[Any]) -> np.dtype[Any]:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=["aligned", "everything"])
-def test_all_fields_survive(driver: str, dtype: np.dtype[Any]) -> None:
+def test_all_fields_are_exported_and_imported(driver: str, dtype: np.dtype[Any]) -> None:
     host = elements(dtype, (3, 2))
     array = cuarray.to_device(host)
     exported = array.__cuda_array_interface__
@@ -63,19 +63,19 @@ def test_all_fields_survive(driver: str, dtype: np.dtype[Any]) -> None:
     assert again.copy_to_host().tobytes() == host.tobytes()
 
 
-def test_padding_at_the_end_counts(driver: str) -> None:
+def test_trailing_padding_is_exported_and_required(driver: str) -> None:
     host = np.array([(1, True), (2, False), (3, True)], ALIGNED)
     exported = cuarray.to_device(host).__cuda_array_interface__
     assert exported["descr"] == [("count", "<i8"), ("valid", "|b1"), ("", "|V7")]
-    assert as_cupy_reads(exported["descr"]).itemsize == 9, "the second element would begin at byte 9"
+    assert as_cupy_reads(exported["descr"]).itemsize == 9, "CuPy reads the second element at byte 9"
     read = cuarray.interface(exported)
     assert (read.dtype.itemsize, read.strides) == (16, (16,))
-    # Without the gap at its end the list describes something else, and is refused.
+    # Without the padding, descr and typestr have different sizes.
     with pytest.raises(ValueError, match=r"\['descr'\].*adds up to 9 bytes, but typestr '\|V16'"):
         cuarray.interface({**exported, "descr": exported["descr"][:-1]})
 
 
-def test_a_sub_array_is_read(driver: str) -> None:
+def test_sub_array_field_is_read(driver: str) -> None:
     exported = cuarray.to_device(elements(EVERYTHING, (2,))).__cuda_array_interface__
     with pytest.raises(ValueError, match="unpack"):
         as_cupy_reads(exported["descr"])
@@ -83,7 +83,7 @@ def test_a_sub_array_is_read(driver: str) -> None:
 
 
 @pytest.mark.parametrize("typestr", ["|V4", "<V2"])
-def test_a_lone_void_is_void(typestr: str) -> None:
+def test_descr_of_one_void_is_read_as_void(typestr: str) -> None:
     written = [("", typestr)]
     assert as_cupy_reads(written).itemsize == 0
     read = cuarray.from_cuda_array_interface(describe(typestr=typestr, descr=written))
@@ -91,7 +91,7 @@ def test_a_lone_void_is_void(typestr: str) -> None:
     assert "descr" not in read.__cuda_array_interface__
 
 
-def test_what_numba_leaves_out_the_user_can_say(numba: Any) -> None:
+def test_fields_of_numba_array_are_given_by_dtype(numba: Any) -> None:
     dtype = np.dtype([("flag", "u1"), ("pos", "<f8", (3,)), ("code", "<u2"), ("value", "<c16")], align=True)
     host = np.ones(4, dtype)
     host["code"] = range(4)
@@ -109,13 +109,13 @@ def test_what_numba_leaves_out_the_user_can_say(numba: Any) -> None:
         cuarray.as_cuda_array(theirs, dtype=ALIGNED)
 
 
-def test_cuda_core_reads_no_fields(driver: str, strided_memory_view: Callable[..., Any]) -> None:
+def test_cuda_core_reads_structure_without_fields(driver: str, strided_memory_view: Callable[..., Any]) -> None:
     array = cuarray.to_device(elements(ALIGNED, (4,)))
     view = strided_memory_view(array, stream_ptr=-1)
     assert (view.dtype.names, view.dtype.itemsize, view.ptr) == (None, 16, array.ptr)
 
 
-def test_structures_of_other_fields_are_not_copied_into_each_other(driver: str) -> None:
+def test_copy_between_structures_of_different_fields_is_refused(driver: str) -> None:
     swapped = np.dtype([("y", "<f4"), ("x", "<f4")])
     points = cuarray.to_device(np.zeros(2, [("x", "<f4"), ("y", "<f4")]))
     with pytest.raises(ValueError, match="one type"):
@@ -125,15 +125,15 @@ def test_structures_of_other_fields_are_not_copied_into_each_other(driver: str) 
     assert points.copy_to_host().tolist() == [(0, 0), (0, 0)]
 
 
-def test_fields_that_overlap_are_refused_and_not_forgotten(driver: str) -> None:
+def test_overlapping_fields_are_refused(driver: str) -> None:
     union = np.dtype({"names": ["whole", "low"], "formats": ["<i8", "<i4"], "offsets": [0, 0]})
     host = np.zeros(2, union)
-    assert host.__array_interface__["descr"] == [("", "|V8")], "NumPy drops them without a word"
+    assert host.__array_interface__["descr"] == [("", "|V8")], "NumPy silently drops the fields"
     with pytest.raises(ValueError, match=r"\['descr'\].*overlap"):
         cuarray.to_device(host)
 
 
-def test_a_view_of_an_array_of_ours_keeps_its_fields(driver: str) -> None:
+def test_views_keep_fields(driver: str) -> None:
     array = cuarray.to_device(elements(ALIGNED, (6,)))
     for view in (array[::2], array.reshape(2, 3), array[::-1], cuarray.as_cuda_array(foreign(array))[1:]):
         assert view.dtype == ALIGNED
