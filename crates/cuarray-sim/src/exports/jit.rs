@@ -1,7 +1,7 @@
 //! Loading of code: images, compiler options, and compiler messages.
 //!
-//! Of the options (`CUjit_option`) the log buffers and the register limit have an effect. All others are accepted, since they
-//! change nothing that a program can observe.
+//! Of the options (`CUjit_option`) the log buffers and the register limit have an effect. All others are accepted,
+//! since they change nothing that a program can observe.
 
 use super::*;
 use crate::launch::{Buffer, Log};
@@ -81,8 +81,8 @@ pub(super) unsafe fn refused(call: &Call<'_>, log: &Log, refusal: Refusal) -> CU
 /// Compiles an image to a program.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_PTX` for invalid PTX; `CUDA_ERROR_NOT_SUPPORTED` for PTX that this driver cannot execute. The log
-/// names the error and its line.
+/// `CUDA_ERROR_INVALID_PTX` for invalid PTX; `CUDA_ERROR_NOT_SUPPORTED` for PTX that this driver cannot execute. The
+/// log names the error and its line.
 ///
 /// # Safety
 /// The log's buffers belong to the program and are still valid.

@@ -1,9 +1,9 @@
 //! The exported C functions: the whole list of `cuarray-abi`, each a wrapper around a function of a module here.
 //!
 //! The modules are the groups of the driver's manual, and their functions have the exported symbols' names. They return
-//! `Result` and take the [`Call`] before the driver's own parameters. The wrapper does what every call needs. It keeps panics
-//! from crossing into C; it refuses calls before `cuInit`, after `fork`, inside host functions and in forbidding captures. It
-//! also injects faults, counts, traces, and finds the call site.
+//! `Result` and take the [`Call`] before the driver's own parameters. The wrapper does what every call needs. It keeps
+//! panics from crossing into C; it refuses calls before `cuInit`, after `fork`, inside host functions and in forbidding
+//! captures. It also injects faults, counts, traces, and finds the call site.
 // Names and parameters are the driver's.
 #![allow(non_snake_case, clippy::too_many_arguments)]
 

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Writes the statistics of the calling thread's driver, JSON and a nul, to `buf`, which has room for `cap` bytes. `len`
-/// receives the length of the JSON in bytes. If it does not fit, writes only the length and returns
+/// Writes the statistics of the calling thread's driver, JSON and a nul, to `buf`, which has room for `cap` bytes.
+/// `len` receives the length of the JSON in bytes. If it does not fit, writes only the length and returns
 /// `CUDA_ERROR_INVALID_VALUE`. A null `buf` queries the length.
 ///
 /// # Safety

@@ -1,6 +1,6 @@
-"""Checklist 4B, items 56 to 66 and 73 to 80: what numba-cuda's suites assert of memory, streams, odd layouts and two devices.
+"""Checklist 4B, items 56 to 66 and 73 to 80: memory, streams, unusual layouts and two devices, from numba-cuda's test suites.
 
-The name of a test carries the item's number. Items 67 to 72 are in `test_4b_ipc.py`; what needs kernels is listed in `test_4b.py`.
+Each test's name has the item's number.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import cuarray
 
 
 @pytest.mark.parametrize("kind", ["device", "mapped", "managed"])
-def test_4b_56_every_kind_of_memory_has_a_device_pointer(driver_kind: str, kind: str) -> None:
+def test_4b_56_every_memory_kind_has_device_pointer(driver_kind: str, kind: str) -> None:
     host = np.arange(10, dtype="<i4")
     array = getattr(cuarray, f"{kind}_array")(10, "<i4")
     array.copy_to_device(host)
@@ -34,8 +34,8 @@ def test_4b_56_every_kind_of_memory_has_a_device_pointer(driver_kind: str, kind:
     assert array.owner.kind == kind
 
 
-def test_4b_56_and_pinned_memory(driver_kind: str) -> None:
-    """A host array whose memory devices reach: its address is given to the interface like any other."""
+def test_4b_56_pinned_memory_has_device_pointer(driver_kind: str) -> None:
+    """The host address of pinned memory is its device address, and is given to the interface like any other."""
     pinned = cuarray.pinned_array(4, "<i4")
     pinned[:] = [1, 2, 3, 4]
     array = cuarray.from_cuda_array_interface({**pinned.__array_interface__, "version": 3}, owner=pinned)
@@ -45,7 +45,7 @@ def test_4b_56_and_pinned_memory(driver_kind: str) -> None:
     assert pinned.tolist() == [7, 2, 7, 4]
 
 
-def test_4b_57_derived_pointers(driver_kind: str) -> None:
+def test_4b_57_views_derive_pointers_and_keep_memory_alive(driver_kind: str) -> None:
     array = cuarray.device_array(16, "u1")
     memory = weakref.ref(array.owner)
     view = array[3:]
@@ -64,8 +64,8 @@ def test_4b_57_derived_pointers(driver_kind: str) -> None:
     assert memory() is None
 
 
-def test_4b_58_the_users_finalizer_runs_once(driver_kind: str) -> None:
-    """Of memory that the user gives: the owner is let go when its last array is, and not by views."""
+def test_4b_58_finalizer_of_owner_runs_once(driver_kind: str) -> None:
+    """The owner given for foreign memory is released with the last array, and not by views."""
     runs: list[int] = []
     memory = cuarray.to_device(np.arange(8.0))
     owner = foreign(memory)
@@ -84,7 +84,7 @@ def test_4b_58_the_users_finalizer_runs_once(driver_kind: str) -> None:
 
 
 @pytest.mark.parametrize("on_stream", [False, True])
-def test_4b_59_copies_and_fills(driver_kind: str, on_stream: bool) -> None:
+def test_4b_59_copies_and_fills_with_and_without_stream(driver_kind: str, on_stream: bool) -> None:
     stream = cuarray.stream() if on_stream else None
     host = np.arange(100, dtype="<u4")
     first, second = cuarray.device_array(100, "<u4"), cuarray.device_array(100, "<u4")
@@ -106,7 +106,7 @@ def host_extent(host: np.ndarray[Any, Any]) -> int:
 
 @pytest.mark.parametrize("shape", [(1,), (7,), (3, 5), (2, 3, 4)])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_4b_60_extents(driver_kind: str, shape: tuple[int, ...], order: Any) -> None:
+def test_4b_60_byte_extent_of_contiguous_array_is_nbytes(driver_kind: str, shape: tuple[int, ...], order: Any) -> None:
     host = np.zeros(shape, order=order)
     assert host_extent(host) == host.nbytes
     low, high = cuarray.interface(cuarray.device_array(shape, order=order)).byte_range
@@ -114,27 +114,27 @@ def test_4b_60_extents(driver_kind: str, shape: tuple[int, ...], order: Any) -> 
 
 
 class Point(ctypes.Structure):
-    """A C struct without padding, which older Pythons describe wrongly."""
+    """A C struct without padding, whose type older Pythons describe wrongly."""
 
     _fields_ = (("x", ctypes.c_int32), ("y", ctypes.c_int32))
 
 
-def test_4b_60_of_a_ctypes_struct() -> None:
+def test_4b_60_byte_extent_of_ctypes_struct_is_its_size() -> None:
     point = Point(3, 4)
     host = np.asarray(point)
     assert host_extent(host) == ctypes.sizeof(point) == 8
     assert host.ctypes.data == ctypes.addressof(point)
 
 
-def test_4b_60_a_ctypes_struct_round_trips(driver_kind: str) -> None:
+def test_4b_60_ctypes_struct_round_trips(driver_kind: str) -> None:
     array = cuarray.to_device(np.asarray(Point(3, 4)))
     assert (array.shape, array.nbytes) == ((), 8)
     back = array.copy_to_host()[()]
     assert (back["x"], back["y"]) == (3, 4)
 
 
-def test_4b_61_managed_memory_is_the_hosts_and_the_devices(numba: Any) -> None:
-    """Both attachments: to every stream, and to the host alone (which only numba's constructor asks the driver for)."""
+def test_4b_61_managed_memory_is_shared_by_host_and_device(numba: Any) -> None:
+    """Both attachments are tested: global, and to the host, which only numba's constructor offers."""
     for managed in (
         cuarray.managed_array(100, "<i4"),
         cuarray.as_cuda_array(numba.managed_array(100, "<i4", attach_global=True)),
@@ -151,7 +151,7 @@ def test_4b_61_managed_memory_is_the_hosts_and_the_devices(numba: Any) -> None:
 @pytest.mark.parametrize(
     "make", [cuarray.stream, cuarray.default_stream, cuarray.legacy_default_stream, cuarray.per_thread_default_stream]
 )
-def test_4b_65_streams_of_all_sorts_are_made_and_waited_for(driver_kind: str, make: Any) -> None:
+def test_4b_65_every_kind_of_stream_is_created_and_synchronized(driver_kind: str, make: Any) -> None:
     stream = make()
     array = cuarray.to_device(np.zeros(4, np.uint8))
     with driver_probe.held(stream.handle) as hold:
@@ -164,30 +164,30 @@ def test_4b_65_streams_of_all_sorts_are_made_and_waited_for(driver_kind: str, ma
     assert array.copy_to_host().tolist() == [9] * 4
 
 
-def test_4b_66_an_external_stream_is_its_number_and_is_not_waited_for(driver_kind: str) -> None:
-    theirs = driver_probe.ForeignStream()
-    with driver_probe.held(theirs.handle) as hold:
-        stream = cuarray.external_stream(theirs.handle)
-        assert stream.handle == theirs.handle
+def test_4b_66_external_stream_has_given_handle_and_is_not_owned(driver_kind: str) -> None:
+    foreign_stream = driver_probe.ForeignStream()
+    with driver_probe.held(foreign_stream.handle) as hold:
+        stream = cuarray.external_stream(foreign_stream.handle)
+        assert stream.handle == foreign_stream.handle
         assert "external" in repr(stream)
         assert not stream.query()
-        assert hold.is_held, "to name a stream is not to wait for it"
+        assert hold.is_held, "making a Stream of a handle must not wait"
     stream.synchronize()
     del stream
-    assert driver_probe.is_done(theirs.handle), "the stream is its maker's, and is still there"
-    theirs.destroy()
+    assert driver_probe.is_done(foreign_stream.handle), "the stream must still exist"
+    foreign_stream.destroy()
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0, 2), ()])
-def test_4b_73_arrays_of_nothing_and_without_dimensions(driver_kind: str, shape: tuple[int, ...]) -> None:
+def test_4b_73_empty_and_0d_arrays_round_trip(driver_kind: str, shape: tuple[int, ...]) -> None:
     host = np.full(shape, 2.5)
     back = cuarray.to_device(host).copy_to_host()
     assert (back.shape, back.dtype) == (shape, host.dtype)
     assert np.array_equal(back, host)
 
 
-def test_4b_74_unaligned_and_interleaved_host_arrays(driver_kind: str) -> None:
-    """Fields of packed records. Numba refuses the interleaved one; any layout is copied here."""
+def test_4b_74_unaligned_and_interleaved_host_arrays_round_trip(driver_kind: str) -> None:
+    """Fields of packed records. Numba refuses the interleaved array; cuarray copies any layout."""
     records = np.zeros(3, [("gap", "u1"), ("x", "<f8")])
     records["x"] = [1.5, 2.5, 3.5]
     unaligned = np.frombuffer(bytes(3) + np.arange(4.0).tobytes(), np.uint8)[3:].view("<f8")
@@ -199,7 +199,9 @@ def test_4b_74_unaligned_and_interleaved_host_arrays(driver_kind: str) -> None:
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("shape", [(), (5,), (2, 3), (2, 1, 3)])
-def test_4b_75_like_a_contiguous_array(driver_kind: str, shape: tuple[int, ...], order: Any) -> None:
+def test_4b_75_device_array_like_contiguous_array_has_its_layout(
+    driver_kind: str, shape: tuple[int, ...], order: Any
+) -> None:
     host = np.zeros(shape, "<i2", order)
     for model in (host, cuarray.to_device(host)):
         like = cuarray.device_array_like(model)
@@ -210,7 +212,7 @@ def test_4b_75_like_a_contiguous_array(driver_kind: str, shape: tuple[int, ...],
 
 @pytest.mark.parametrize("key", [np.s_[::2], np.s_[:, ::2], np.s_[:, :, 1:], np.s_[::-1]])
 @pytest.mark.parametrize("transposed", [False, True])
-def test_4b_75_like_a_view(driver_kind: str, key: Any, transposed: bool) -> None:
+def test_4b_75_device_array_like_view_is_contiguous(driver_kind: str, key: Any, transposed: bool) -> None:
     host = np.zeros((4, 6, 8), "<i2")
     view = cuarray.to_device(host)[key]
     view = view.T if transposed else view
@@ -225,10 +227,10 @@ def test_4b_75_like_a_view(driver_kind: str, key: Any, transposed: bool) -> None
     ("shape", "new"),
     [((6,), (2, 3)), ((2, 3), (-1,)), ((4, 6), (2, -1, 3)), ((0, 3), (3, 0)), ((0,), (0, 5)), ((), (1, -1))],
 )
-def test_4b_77_reshape_with_nothing_and_with_inference(
+def test_4b_77_reshape_of_empty_arrays_and_with_inferred_length(
     driver_kind: str, shape: tuple[int, ...], new: tuple[int, ...]
 ) -> None:
-    """On the host's side; the item is of a kernel's."""
+    """The item reshapes in a kernel; this test reshapes on the host."""
     host = np.arange(np.prod(shape)).reshape(shape)
     array = cuarray.to_device(host).reshape(new)
     assert array.shape == host.reshape(new).shape
@@ -236,14 +238,14 @@ def test_4b_77_reshape_with_nothing_and_with_inference(
 
 
 @pytest.mark.parametrize("new", [(4, -1), (-1, -1), (5,), (-2, 3)])
-def test_4b_77_what_cannot_be_inferred(new: tuple[int, ...]) -> None:
+def test_4b_77_reshape_that_cannot_be_inferred_is_refused(new: tuple[int, ...]) -> None:
     array = cuarray.as_cuda_array(Producer(describe(shape=(6,))))
     with pytest.raises(ValueError, match=rf"\({new[0]},"):
         array.reshape(new)
 
 
-def test_4b_80_two_devices(driver_kind: str) -> None:
-    """Each array's work stays on its device, whichever is current; a copy between them is one between peers."""
+def test_4b_80_arrays_work_on_their_own_device(driver_kind: str) -> None:
+    """The current device does not matter, and a copy between the devices is a peer copy."""
     program = """
 import ctypes
 import numpy as np
@@ -265,7 +267,7 @@ del arrays, array
     assert all(values == [0, *[10 if device < 2 else 10 + device] * 4] for device, values in answer)
 
 
-def test_4b_80_ten_threads_read_one_array(driver_kind: str) -> None:
+def test_4b_80_ten_threads_copy_from_one_array(driver_kind: str) -> None:
     host = np.arange(1000)
     array = cuarray.to_device(host)
     begin = threading.Barrier(10)

@@ -1,6 +1,6 @@
-"""Checklist 4B, items 67 to 71: what numba-cuda's suite asserts of arrays that cross processes.
+"""Checklist 4B, items 67 to 71: arrays shared between processes, from numba-cuda's test suite.
 
-The name of a test carries the item's number. More is in `package/test_ipc.py`.
+Each test's name has the item's number. More tests are in `package/test_ipc.py`.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ READ = "with handle as array: answer = array.copy_to_host()"
 
 
 def variant(index: slice | None, is_foreign: bool) -> Any:
-    """Ten numbers, or a slice of them, or either as another library's."""
+    """Ten numbers or a slice of them, directly or imported as another library's array."""
     array = cuarray.to_device(np.arange(10, dtype=np.intp))
     if index is not None:
         array = array[index]
     return cuarray.as_cuda_array(foreign(array)) if is_foreign else array
 
 
-def test_4b_67_another_process_has_the_same_data(driver_kind: str) -> None:
+def test_4b_67_other_process_reads_same_data(driver_kind: str) -> None:
     array = variant(None, False)
     assert ask(READ, handle=array.get_ipc_handle()).tolist() == list(range(10))
 
 
 @pytest.mark.parametrize(("index", "is_foreign"), VARIANTS)
-def test_4b_68_a_pickled_handle_keeps_size_and_bytes(driver_kind: str, index: slice | None, is_foreign: bool) -> None:
+def test_4b_68_pickled_ipc_handle_keeps_size_and_bytes(driver_kind: str, index: slice | None, is_foreign: bool) -> None:
     array = variant(index, is_foreign)
     handle = array.get_ipc_handle()
     again = pickle.loads(pickle.dumps(handle))
@@ -43,14 +43,16 @@ def test_4b_68_a_pickled_handle_keeps_size_and_bytes(driver_kind: str, index: sl
 
 
 @pytest.mark.parametrize(("index", "is_foreign"), VARIANTS)
-def test_4b_69_slices_and_imported_arrays(driver_kind: str, index: slice | None, is_foreign: bool) -> None:
+def test_4b_69_other_process_reads_slices_and_imported_arrays(
+    driver_kind: str, index: slice | None, is_foreign: bool
+) -> None:
     array = variant(index, is_foreign)
     expected = array.copy_to_host()
     assert np.array_equal(ask(READ, handle=array.get_ipc_handle()), expected)
 
 
-def test_4b_70_a_context_manager(driver_kind: str) -> None:
-    """Numba refuses to open a handle twice. The driver counts, so it is open twice here, and closed twice."""
+def test_4b_70_ipc_handle_is_a_reentrant_context_manager(driver_kind: str) -> None:
+    """Numba refuses to open a handle twice. The driver counts openings, so cuarray can open it twice and close it twice."""
     program = """
 with handle as first:
     with handle as second:
@@ -60,8 +62,8 @@ with handle as first:
     assert ask(program, handle=variant(slice(7, None), False).get_ipc_handle()) == (True, [7, 8, 9])
 
 
-def test_4b_71_every_device_gets_the_data(driver_kind: str) -> None:
-    """Numba stages the copy through the host by itself; here it is the driver's copy between devices."""
+def test_4b_71_opened_array_is_copied_to_every_device(driver_kind: str) -> None:
+    """Numba stages this copy through the host; cuarray uses the driver's copy between devices."""
     program = """
 import ctypes
 count = ctypes.c_int()

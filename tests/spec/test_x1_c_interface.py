@@ -1,6 +1,6 @@
-"""Clause X1: an interface without a dictionary, and what it keeps on the way to and from the others.
+"""Clause X1: an interface at the C level, and what is preserved between it and the other protocols.
 
-Every array goes from a library that offers one protocol alone, through cuarray, to a library that knows one alone.
+Every array goes from a library that offers one protocol, through cuarray, to a library that accepts one protocol.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import cuarray
 
 
 class Structure:
-    """A library that offers the structure of C and nothing else."""
+    """A library that offers only the C structure."""
 
     def __init__(self, array: cuarray.DeviceArray) -> None:
         self._array = array
@@ -32,7 +32,7 @@ class Structure:
 
 
 class Tensor:
-    """A library that offers DLPack and nothing else."""
+    """A library that offers only DLPack."""
 
     def __init__(self, array: cuarray.DeviceArray) -> None:
         self._array = array
@@ -45,7 +45,7 @@ class Tensor:
 
 
 def dictionary(array: cuarray.DeviceArray) -> Any:
-    """A library that offers the dictionary and nothing else."""
+    """A library that offers only the dictionary."""
     return Producer(array.__cuda_array_interface__, keeps=array)
 
 
@@ -61,13 +61,13 @@ pairs = pytest.mark.parametrize("source", LIBRARIES.values(), ids=list(LIBRARIES
 
 
 def through(array: cuarray.DeviceArray, source: Library, target: Library) -> cuarray.DeviceArray:
-    """What arrives of an array of the one library in the other, by cuarray."""
+    """The array that the target library receives, passed on by cuarray."""
     return cuarray.as_cuda_array(target(cuarray.as_cuda_array(source(array))))
 
 
 @pairs
 @both
-def test_x1_layout_and_values(driver: str, source: Library, target: Library) -> None:
+def test_x1_layout_and_values_are_preserved(driver: str, source: Library, target: Library) -> None:
     values = np.arange(24, dtype="int32").reshape(2, 3, 4)
     arrived = through(cuarray.to_device(values)[:, ::-1, 1::2], source, target)
     assert arrived.strides == (48, -16, 8)
@@ -76,14 +76,14 @@ def test_x1_layout_and_values(driver: str, source: Library, target: Library) -> 
 
 @pairs
 @both
-def test_x1_read_only(driver: str, source: Library, target: Library) -> None:
+def test_x1_read_only_flag_is_preserved(driver: str, source: Library, target: Library) -> None:
     array = read_only()
     assert through(array, source, target).readonly
 
 
 @pairs
 @both
-def test_x1_the_owner_goes_when_the_last_array_does(driver: str, source: Library, target: Library) -> None:
+def test_x1_owner_is_released_with_last_array(driver: str, source: Library, target: Library) -> None:
     array = cuarray.to_device(np.arange(3.0))
     memory = weakref.ref(array.owner)
     arrived = through(array, source, target)
@@ -97,8 +97,8 @@ def test_x1_the_owner_goes_when_the_last_array_does(driver: str, source: Library
 
 @pairs
 @both
-def test_x1_work_in_a_stream_is_waited_for(driver: str, source: Library, target: Library) -> None:
-    """A protocol that names the stream names it to the end; DLPack hands over on the legacy default stream, behind the work."""
+def test_x1_pending_work_is_waited_for(driver: str, source: Library, target: Library) -> None:
+    """A protocol with streams passes the stream on; DLPack makes the legacy default stream wait for the work."""
     stream = cuarray.stream()
     array = cuarray.to_device(np.zeros(4, "int32"), stream=stream)
     cuarray.config.sync = True
@@ -114,38 +114,38 @@ def test_x1_work_in_a_stream_is_waited_for(driver: str, source: Library, target:
 
 
 @pytest.mark.parametrize("source", [dictionary, Structure], ids=["dict", "c"])
-def test_x1_an_event_goes_along(driver: str, source: Library) -> None:
-    """An event that was given is waited for, and one of our own is given on where the user wants that."""
+def test_x1_event_is_exported_in_the_structure(driver: str, source: Library) -> None:
+    """An imported event is waited for; an event of cuarray's own is exported if the user wants that."""
     cuarray.config.export_event = True
     array = cuarray.device_array(4, "int32", stream=cuarray.stream())
     array[:] = 3
     arrived = cuarray.as_cuda_array(source(array))
-    said = c.of_capsule(capsule := arrived.__cuda_array_c_interface__)
-    assert (said.flags, said.stream) == (c.HAS_STREAM | c.HAS_EVENT, array.stream.handle)
-    assert said.event == arrived.__cuda_array_interface__["event"]
+    structure = c.of_capsule(capsule := arrived.__cuda_array_c_interface__)
+    assert (structure.flags, structure.stream) == (c.HAS_STREAM | c.HAS_EVENT, array.stream.handle)
+    assert structure.event == arrived.__cuda_array_interface__["event"]
     del capsule
 
 
 @pairs
-def test_x1_the_device_is_said(driver: str, source: Library) -> None:
+def test_x1_device_and_memory_kind_are_exported(driver: str, source: Library) -> None:
     array = cuarray.managed_array(3, "float32")
     arrived = cuarray.as_cuda_array(source(array))
-    said = c.of_capsule(capsule := arrived.__cuda_array_c_interface__)
-    assert (said.device, said.memory) == (array.device, c.MANAGED)
+    structure = c.of_capsule(capsule := arrived.__cuda_array_c_interface__)
+    assert (structure.device, structure.memory) == (array.device, c.MANAGED)
     assert arrived.__dlpack_device__() == (13, 0)
     del capsule
 
 
 @pytest.mark.parametrize("source", [Structure, Tensor], ids=["c", "dlpack"])
 @pytest.mark.parametrize("target", [Structure, Tensor], ids=["c", "dlpack"])
-def test_x1_names_of_types(driver: str, source: Library, target: Library) -> None:
+def test_x1_named_types_are_preserved(driver: str, source: Library, target: Library) -> None:
     array = cuarray.device_array(3, "bfloat16")
     assert through(array, source, target).typestr == "bfloat16"
 
 
 @pytest.mark.parametrize("source", [dictionary, Structure], ids=["dict", "c"])
 @pytest.mark.parametrize("target", [dictionary, Structure], ids=["dict", "c"])
-def test_x1_masks_and_structures(driver: str, source: Library, target: Library) -> None:
+def test_x1_masks_structures_and_datetimes_are_preserved(driver: str, source: Library, target: Library) -> None:
     masked = np.ma.MaskedArray([1.0, 2.0, 3.0], mask=[True, False, True])
     assert through(cuarray.to_device(masked), source, target).copy_to_host().tolist() == [None, 2.0, None]
     records = np.array([(1, (2.5, [3, 4])), (5, (6.5, [7, 8]))], [("a", "i2"), ("b", [("x", "f4"), ("y", "u1", (2,))])])
@@ -166,7 +166,7 @@ def test_x1_masks_and_structures(driver: str, source: Library, target: Library) 
         (np.zeros(2, ">f4"), "swapped"),
     ],
 )
-def test_x1_what_a_tensor_cannot_say_is_an_error(driver: str, source: Library, values: Any, why: str) -> None:
+def test_x1_array_without_dlpack_form_is_refused_by_dlpack(driver: str, source: Library, values: Any, why: str) -> None:
     array = cuarray.as_cuda_array(source(cuarray.to_device(values)))
     with pytest.raises(BufferError, match=why):
         array.__dlpack__()
@@ -174,7 +174,7 @@ def test_x1_what_a_tensor_cannot_say_is_an_error(driver: str, source: Library, v
         cuarray.as_cuda_array(Tensor(array))
 
 
-def test_x1_a_tensor_says_that_it_is_read_only(driver: str) -> None:
+def test_x1_dlpack_export_of_read_only_structure_has_flag(driver: str) -> None:
     array = cuarray.as_cuda_array(Structure(read_only()))
     capsule = array.__dlpack__(max_version=(1, 0))
     assert content(capsule).flags == READ_ONLY

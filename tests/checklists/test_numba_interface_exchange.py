@@ -1,7 +1,7 @@
-"""Checklist 4A, items 1 to 6, 20 to 22 and 24 to 34: what numba-cuda's suite for the interface asserts of exchanging arrays.
+"""Checklist 4A, items 1 to 6, 20 to 22 and 24 to 34: exchange of arrays, from numba-cuda's test suite of the interface.
 
-The name of a test carries the item's number. Where an item is of both sides, numba is the other one, in both directions; where
-numba refuses what can be done, its refusal is shown beside what is done here.
+Each test's name has the item's number. Items about both sides are tested with numba as the other library, in both directions. If
+numba refuses something that is possible, the test shows numba's error beside the result of cuarray.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from producers import Producer, foreign
 import cuarray
 
 
-def test_4a_1_what_is_a_cuda_array(numba: Any) -> None:
+def test_4a_1_is_cuda_array_agrees_with_numba(numba: Any) -> None:
     array = cuarray.to_device(np.arange(3.0))
     wrapper = foreign(array)
     for one in (array, wrapper, cuarray.as_cuda_array(wrapper), numba.device_array(3)):
@@ -32,18 +32,18 @@ def test_4a_1_what_is_a_cuda_array(numba: Any) -> None:
             cuarray.as_cuda_array(other)  # type: ignore[arg-type]
 
 
-def test_4a_2_pointer_and_values_are_shared(numba: Any) -> None:
+def test_4a_2_import_shares_pointer_and_values(numba: Any) -> None:
     host = np.arange(10.0)
-    theirs, ours = numba.to_device(host), cuarray.to_device(host)
+    numba_array, cuarray_array = numba.to_device(host), cuarray.to_device(host)
     for original, imported in (
-        (theirs.__cuda_array_interface__["data"][0], cuarray.as_cuda_array(theirs)),
-        (ours.ptr, numba.as_cuda_array(ours)),
+        (numba_array.__cuda_array_interface__["data"][0], cuarray.as_cuda_array(numba_array)),
+        (cuarray_array.ptr, numba.as_cuda_array(cuarray_array)),
     ):
         assert imported.__cuda_array_interface__["data"] == (original, False)
         assert np.array_equal(imported.copy_to_host(), host)
 
 
-def test_4a_3_an_import_keeps_numbas_memory(numba: Any) -> None:
+def test_4a_3_import_keeps_numba_array_alive(numba: Any) -> None:
     pending = numba.current_context().memory_manager.deallocations
     pending.clear()
     original = numba.to_device(np.arange(10.0))
@@ -54,7 +54,7 @@ def test_4a_3_an_import_keeps_numbas_memory(numba: Any) -> None:
     assert np.array_equal(imported.copy_to_host(), np.arange(10.0))
 
 
-def test_4a_3_and_numbas_import_keeps_ours(numba: Any) -> None:
+def test_4a_3_import_by_numba_keeps_cuarray_memory_alive(numba: Any) -> None:
     original = cuarray.to_device(np.arange(10.0))
     memory = weakref.ref(original.owner)
     imported = numba.as_cuda_array(original)
@@ -67,7 +67,7 @@ def test_4a_3_and_numbas_import_keeps_ours(numba: Any) -> None:
     assert memory() is None
 
 
-def test_4a_4_dropping_the_last_import_frees_once(numba: Any) -> None:
+def test_4a_4_dropping_last_import_frees_numba_memory_once(numba: Any) -> None:
     pending = numba.current_context().memory_manager.deallocations
     pending.clear()
     original = numba.to_device(np.arange(10.0))
@@ -81,15 +81,15 @@ def test_4a_4_dropping_the_last_import_frees_once(numba: Any) -> None:
     assert len(pending) == 1
 
 
-def test_4a_5_what_is_written_through_an_import_is_in_the_original(numba: Any) -> None:
-    """A copy stands for the kernel: cuarray launches none."""
-    theirs, ours = numba.to_device(np.zeros(5)), cuarray.to_device(np.zeros(5))
-    cuarray.as_cuda_array(theirs).copy_to_device(np.arange(5.0))
-    numba.as_cuda_array(ours).copy_to_device(np.arange(5.0))
-    assert theirs.copy_to_host().tolist() == ours.copy_to_host().tolist() == [0, 1, 2, 3, 4]
+def test_4a_5_write_through_import_reaches_original(numba: Any) -> None:
+    """A copy takes the place of the item's kernel, because cuarray launches none."""
+    numba_array, cuarray_array = numba.to_device(np.zeros(5)), cuarray.to_device(np.zeros(5))
+    cuarray.as_cuda_array(numba_array).copy_to_device(np.arange(5.0))
+    numba.as_cuda_array(cuarray_array).copy_to_device(np.arange(5.0))
+    assert numba_array.copy_to_host().tolist() == cuarray_array.copy_to_host().tolist() == [0, 1, 2, 3, 4]
 
 
-def test_4a_6_fortran_order(numba: Any) -> None:
+def test_4a_6_fortran_order_is_kept(numba: Any) -> None:
     host = np.asfortranarray(np.arange(6.0).reshape(2, 3))
     into, out = cuarray.as_cuda_array(numba.to_device(host)), numba.as_cuda_array(cuarray.to_device(host))
     assert into.is_f_contiguous
@@ -100,21 +100,21 @@ def test_4a_6_fortran_order(numba: Any) -> None:
     assert into.strides == out.strides == host.strides
 
 
-def test_4a_20_copying_backwards(numba: Any) -> None:
-    """Numba cannot copy the array; it is copied here, whoever made it."""
+def test_4a_20_reversed_array_is_copied(numba: Any) -> None:
+    """Numba cannot copy reversed arrays; cuarray copies its own and numba's."""
     host = np.arange(6.0)
-    ours = cuarray.to_device(host)
+    cuarray_array = cuarray.to_device(host)
     with pytest.raises(NotImplementedError, match="negative strides"):
-        numba.as_cuda_array(ours[::-1]).copy_to_host()
-    theirs = numba.to_device(host)[::-1]
+        numba.as_cuda_array(cuarray_array[::-1]).copy_to_host()
+    numba_array = numba.to_device(host)[::-1]
     with pytest.raises(NotImplementedError, match="negative strides"):
-        theirs.copy_to_host()
-    assert np.array_equal(ours[::-1].copy_to_host(), host[::-1])
-    assert np.array_equal(cuarray.as_cuda_array(theirs).copy_to_host(), host[::-1])
+        numba_array.copy_to_host()
+    assert np.array_equal(cuarray_array[::-1].copy_to_host(), host[::-1])
+    assert np.array_equal(cuarray.as_cuda_array(numba_array).copy_to_host(), host[::-1])
 
 
-def test_4a_21_masked_arrays(numba: Any) -> None:
-    """Numba refuses them. They work here, and a consumer that has no use for masks refuses them by its own choice."""
+def test_4a_21_masked_array_is_imported_or_refused_on_request(numba: Any) -> None:
+    """Numba refuses masked arrays; cuarray imports them, and refuses them only with `mask="error"`."""
     host = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
     masked = cuarray.to_device(host)
     with pytest.raises(NotImplementedError, match="Masked arrays are not supported"):
@@ -126,7 +126,7 @@ def test_4a_21_masked_arrays(numba: Any) -> None:
     assert back.compressed().tolist() == [1, 3]
 
 
-def test_4a_4_and_the_last_import_by_numba_frees_ours_once(numba: Any, frees: Any) -> None:
+def test_4a_4_dropping_last_import_by_numba_frees_memory_once(numba: Any, frees: Any) -> None:
     original = cuarray.to_device(np.arange(10.0))
     first, second = numba.as_cuda_array(original), numba.as_cuda_array(original)
     view = second[2:]
@@ -141,7 +141,7 @@ def test_4a_4_and_the_last_import_by_numba_frees_ours_once(numba: Any, frees: An
 
 
 @pytest.mark.parametrize("shape", [0, (0, 3), (2, 0)])
-def test_4a_22_nothing_is_at_pointer_0(numba: Any, shape: Any) -> None:
+def test_4a_22_empty_array_has_pointer_0(numba: Any, shape: Any) -> None:
     array = cuarray.device_array(shape)
     assert array.__cuda_array_interface__["data"][0] == 0
     for imported in (numba.as_cuda_array(array), cuarray.as_cuda_array(numba.device_array(shape))):
@@ -150,25 +150,25 @@ def test_4a_22_nothing_is_at_pointer_0(numba: Any, shape: Any) -> None:
 
 
 @pytest.mark.parametrize("shape", [(), 5, (2, 3), (2, 3, 4), (1, 4)])
-def test_4a_24_contiguous_arrays_export_no_strides(driver_kind: str, shape: Any) -> None:
+def test_4a_24_contiguous_array_exports_strides_none(driver_kind: str, shape: Any) -> None:
     array = cuarray.device_array(shape)
     assert array.__cuda_array_interface__["strides"] is None
     assert cuarray.as_cuda_array(foreign(array)).__cuda_array_interface__["strides"] is None
 
 
 @pytest.mark.parametrize("key", [np.s_[::2], np.s_[:, 1:], np.s_[:, ::-1], np.s_[:, 0]])
-def test_4a_25_others_export_theirs(driver_kind: str, key: Any) -> None:
+def test_4a_25_strided_array_exports_its_strides(driver_kind: str, key: Any) -> None:
     host = np.zeros((4, 6))
     assert cuarray.to_device(host)[key].__cuda_array_interface__["strides"] == host[key].strides
     assert cuarray.to_device(host).T.__cuda_array_interface__["strides"] == host.T.strides
 
 
-@pytest.mark.parametrize("given", [False, True], ids=["None", "given"])
-def test_4a_26_27_strides_of_a_contiguous_array(numba: Any, given: bool) -> None:
+@pytest.mark.parametrize("explicit", [False, True], ids=["None", "explicit"])
+def test_4a_26_27_import_of_contiguous_array_with_and_without_strides(numba: Any, explicit: bool) -> None:
     host = np.arange(6.0).reshape(2, 3)
-    ours, theirs = cuarray.to_device(host), numba.to_device(host)
-    for original, read in ((theirs, cuarray.as_cuda_array), (ours, numba.as_cuda_array)):
-        strides = host.strides if given else None
+    cuarray_array, numba_array = cuarray.to_device(host), numba.to_device(host)
+    for original, read in ((numba_array, cuarray.as_cuda_array), (cuarray_array, numba.as_cuda_array)):
+        strides = host.strides if explicit else None
         imported = read(foreign(original, strides=strides))
         assert imported.strides == host.strides
         assert imported.__cuda_array_interface__["strides"] is None
@@ -176,19 +176,19 @@ def test_4a_26_27_strides_of_a_contiguous_array(numba: Any, given: bool) -> None
 
 
 def exporters(numba: Any, kind: str) -> list[tuple[Callable[..., Any], Callable[[], Any]]]:
-    """Both libraries' constructors of arrays in one kind of memory, with their constructors of streams."""
+    """The constructors of arrays in one kind of memory, with those of streams, in both libraries."""
     name = f"{kind}_array"
     return [(getattr(cuarray, name), cuarray.stream), (getattr(numba, name), numba.stream)]
 
 
-def without_a_stream(numba: Any, kind: str) -> None:
+def assert_no_stream_is_exported(numba: Any, kind: str) -> None:
     for make, _ in exporters(numba, kind):
         array = make(10)
         assert array.__cuda_array_interface__["stream"] is None
         assert cuarray.as_cuda_array(array).stream is None
 
 
-def with_a_stream(numba: Any, kind: str) -> None:
+def assert_creation_stream_is_exported(numba: Any, kind: str) -> None:
     for make, make_stream in exporters(numba, kind):
         stream = make_stream()
         handle = stream.__cuda_stream__()[1]
@@ -201,41 +201,41 @@ def with_a_stream(numba: Any, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["device", "mapped"])
-def test_4a_28_no_stream_exports_none(numba: Any, kind: str) -> None:
-    without_a_stream(numba, kind)
+def test_4a_28_array_without_stream_exports_none(numba: Any, kind: str) -> None:
+    assert_no_stream_is_exported(numba, kind)
 
 
-def test_4a_29_managed_memory_likewise(numba: Any) -> None:
-    without_a_stream(numba, "managed")
+def test_4a_29_managed_array_without_stream_exports_none(numba: Any) -> None:
+    assert_no_stream_is_exported(numba, "managed")
 
 
 @pytest.mark.parametrize("kind", ["device", "mapped"])
-def test_4a_30_the_creation_stream_is_exported(numba: Any, kind: str) -> None:
-    with_a_stream(numba, kind)
+def test_4a_30_creation_stream_is_exported(numba: Any, kind: str) -> None:
+    assert_creation_stream_is_exported(numba, kind)
 
 
-def test_4a_31_managed_memory_likewise(numba: Any) -> None:
-    with_a_stream(numba, "managed")
+def test_4a_31_creation_stream_of_managed_array_is_exported(numba: Any) -> None:
+    assert_creation_stream_is_exported(numba, "managed")
 
 
 @pytest.mark.parametrize("entries", [{"stream": None}, {"version": 2}])
-def test_4a_32_an_import_without_a_stream_has_none(numba: Any, entries: dict[str, Any]) -> None:
+def test_4a_32_import_without_stream_has_no_home_stream(numba: Any, entries: dict[str, Any]) -> None:
     for original in (cuarray.device_array(3), numba.device_array(3)):
         assert cuarray.as_cuda_array(foreign(original, **entries)).stream is None
 
 
-def test_4a_33_an_imported_stream_is_an_external_one(numba: Any) -> None:
-    theirs, ours = numba.stream(), cuarray.stream()
-    into = cuarray.as_cuda_array(numba.device_array(3, stream=theirs))
-    assert into.stream == cuarray.external_stream(int(theirs))
+def test_4a_33_imported_stream_is_external(numba: Any) -> None:
+    numba_array, cuarray_array = numba.stream(), cuarray.stream()
+    into = cuarray.as_cuda_array(numba.device_array(3, stream=numba_array))
+    assert into.stream == cuarray.external_stream(int(numba_array))
     assert "external" in repr(into.stream)
-    out = numba.as_cuda_array(cuarray.device_array(3, stream=ours))
+    out = numba.as_cuda_array(cuarray.device_array(3, stream=cuarray_array))
     assert out.stream.external
-    assert int(out.stream) == ours.handle
+    assert int(out.stream) == cuarray_array.handle
 
 
 @pytest.mark.parametrize(("with_stream", "enabled"), list(itertools.product([False, True], repeat=2)))
-def test_4a_34_an_import_waits_once_for_a_stream(
+def test_4a_34_import_waits_once_for_exported_stream(
     driver_kind: str, waits: Any, with_stream: bool, enabled: bool
 ) -> None:
     stream = cuarray.stream() if with_stream else None
@@ -254,12 +254,12 @@ def test_4a_34_an_import_waits_once_for_a_stream(
         assert account.count == 0
 
 
-def test_4a_34_and_the_wait_is_for_its_work(driver_kind: str) -> None:
+def test_4a_34_import_waits_for_work_in_exported_stream(driver_kind: str) -> None:
     stream = cuarray.stream()
     array = cuarray.to_device(np.zeros(4, np.uint8), stream=stream)
     with driver_probe.held(stream.handle) as hold:
         cuarray.as_cuda_array(foreign(array), sync=False)
-        assert hold.is_held, "an import that was told not to wait has waited"
+        assert hold.is_held, "an import with sync=False has waited"
         hold.let_go_soon()
         cuarray.as_cuda_array(foreign(array))
         assert not hold.is_held, "an import did not wait"
