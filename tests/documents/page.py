@@ -26,7 +26,7 @@ else:
 ROOT = Path(__file__).parents[2]
 SESSION = Path(__file__).parent / "session.py"
 # What docs/introduction.md tells the reader to install for the examples of a page that installs nothing itself.
-DEFAULT = "pip install cuarray cuarray-sim numpy"
+DEFAULT = "pip install cuarray cuarray-sim"
 
 
 @dataclass
@@ -193,10 +193,11 @@ class Page:
         path.write_text(block.text, encoding="utf-8")
 
     def python(self, found: list[Block]) -> None:
-        """Run Python blocks in one process on the simulated driver."""
+        """Run Python blocks in one process, on the simulated driver unless they install it themselves."""
         listed = self.folder / ".blocks.json"
         listed.write_text(json.dumps([(each.place, each.language, each.text) for each in found]), encoding="utf-8")
-        self.call(f"python -m cuarray_sim '{SESSION}' {listed.name}")
+        installs = any("cuarray_sim.install(" in each.text for each in found)
+        self.call(f"python {'' if installs else '-m cuarray_sim '}'{SESSION}' {listed.name}")
 
     def rust(self, found: list[Block]) -> None:
         """Compile and run Rust blocks as documentation tests of a crate of their own."""
