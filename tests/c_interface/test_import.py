@@ -1,4 +1,4 @@
-"""`as_cuda_array` of a structure of C: what it makes of it, what it waits for, and that it owes each release one call."""
+"""Import of the C structure: the resulting array, the waits, and exactly one call of each release."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def memory(driver):
     return cuarray.to_device(np.arange(12, dtype="float32"))
 
 
-def test_values_shape_and_strides_arrive(memory):
+def test_import_reads_values_shape_and_strides(memory):
     producer = c.Producer(memory, data=memory.ptr + 8, shape=c.numbers(3, 2), strides=c.numbers(16, -4), ndim=2)
     array = cuarray.as_cuda_array(producer)
     assert (array.shape, array.strides, array.ptr) == ((3, 2), (16, -4), memory.ptr + 8)
@@ -28,7 +28,7 @@ def test_values_shape_and_strides_arrive(memory):
     assert name(producer.capsule) == c.TAKEN
 
 
-def test_the_release_is_called_once_when_the_last_view_goes(memory):
+def test_release_is_called_once_with_the_last_view(memory):
     producer = c.Producer(memory)
     view = cuarray.as_cuda_array(producer)[1:]
     gc.collect()
@@ -38,7 +38,7 @@ def test_the_release_is_called_once_when_the_last_view_goes(memory):
     assert producer.released == 1
 
 
-def test_the_release_is_called_once_without_a_view_too(memory):
+def test_release_is_called_once_with_the_owner_object(memory):
     producer = c.Producer(memory)
     array = cuarray.as_cuda_array(producer)
     owner = array.owner
@@ -53,13 +53,13 @@ def test_the_release_is_called_once_without_a_view_too(memory):
     assert unseen.released == 1
 
 
-def test_a_structure_without_a_release_is_fine(memory):
+def test_structure_without_release_is_imported(memory):
     producer = c.Producer(memory, null_release=True)
     assert cuarray.as_cuda_array(producer).copy_to_host().tolist() == [0, 1]
-    producer.array = None  # nobody will say when
+    producer.array = None  # without a release, the test frees the memory itself
 
 
-def test_flags_names_and_fields(memory):
+def test_import_reads_flags_type_names_and_fields(memory):
     assert cuarray.as_cuda_array(c.Producer(memory, flags=c.READ_ONLY)).readonly
     bfloat16 = c.Producer(memory, typestr=b"<V2", type_name=b"bfloat16")
     assert cuarray.as_cuda_array(bfloat16).typestr == "bfloat16"
@@ -74,7 +74,7 @@ def test_flags_names_and_fields(memory):
     assert array.__cuda_array_interface__["descr"] == descr
 
 
-def test_a_mask_stays_with_its_array(memory):
+def test_import_reads_mask(memory):
     valid = cuarray.to_device(np.array([True, False]))
     mask = c.of(valid, typestr=b"|b1")
     producer = c.Producer(memory, mask=ctypes.pointer(mask))
@@ -86,7 +86,7 @@ def test_a_mask_stays_with_its_array(memory):
 
 
 @pytest.mark.parametrize("handle", [1, 2, "own"])
-def test_the_host_waits_for_the_stream(memory, handle):
+def test_import_waits_for_exported_stream(memory, handle):
     stream = cuarray.stream()
     number = stream.handle if handle == "own" else handle
     array = cuarray.as_cuda_array(c.Producer(memory, flags=c.HAS_STREAM, stream=number))
@@ -100,7 +100,7 @@ def test_the_host_waits_for_the_stream(memory, handle):
     assert unordered.stream is not None
 
 
-def test_an_event_is_waited_for_in_place_of_the_stream(memory):
+def test_import_waits_for_event_instead_of_stream(memory):
     stream, event = cuarray.stream(), cuarray.event()
     event.record(stream)
     with driver_probe.held(stream.handle) as held:
@@ -111,7 +111,7 @@ def test_an_event_is_waited_for_in_place_of_the_stream(memory):
     assert array.__cuda_array_interface__["stream"] == stream.handle
 
 
-def test_an_event_without_a_stream_is_waited_for(memory):
+def test_import_waits_for_event_without_stream(memory):
     stream, event = cuarray.stream(), cuarray.event()
     memory.setitem(slice(None), 7, stream=stream)
     event.record(stream)
@@ -120,38 +120,38 @@ def test_an_event_without_a_stream_is_waited_for(memory):
     assert array.stream is None
 
 
-def test_a_borrow_waits_for_the_event_and_makes_the_stream_wait(memory):
-    theirs, ours, event = cuarray.stream(), cuarray.stream(), cuarray.event()
-    event.record(theirs)
-    producer = c.Producer(memory, flags=c.HAS_STREAM | c.HAS_EVENT, stream=theirs.handle, event=event.handle)
-    with driver_probe.held(theirs.handle) as later:
-        with cuarray.borrow(producer, stream=ours) as array:
+def test_borrow_waits_for_event_and_producer_stream_for_borrow(memory):
+    producer_stream, own_stream, event = cuarray.stream(), cuarray.stream(), cuarray.event()
+    event.record(producer_stream)
+    producer = c.Producer(memory, flags=c.HAS_STREAM | c.HAS_EVENT, stream=producer_stream.handle, event=event.handle)
+    with driver_probe.held(producer_stream.handle) as later:
+        with cuarray.borrow(producer, stream=own_stream) as array:
             array[:] = 7
-        ours.synchronize()  # not held: the event stands before what holds their stream
+        own_stream.synchronize()  # does not hang: the event was recorded before the hold
         later.let_go()
-    assert memory.copy_to_host(stream=theirs).tolist() == [7, 7, *range(2, 12)]
+    assert memory.copy_to_host(stream=producer_stream).tolist() == [7, 7, *range(2, 12)]
 
 
 @pytest.mark.parametrize("way", ["exit", "drop"])
 @pytest.mark.parametrize("flags", [0, c.HAS_EVENT], ids=["nothing", "event"])
-def test_a_borrow_of_what_has_no_stream_is_over_before_its_release(memory, flags, way):
-    ours, event = cuarray.stream(), cuarray.event()
-    event.record(ours)
+def test_borrow_of_structure_without_stream_is_done_before_release(memory, flags, way):
+    own_stream, event = cuarray.stream(), cuarray.event()
+    event.record(own_stream)
     producer = c.Producer(memory, flags=flags, event=event.handle if flags else 0)
-    borrow = cuarray.borrow(producer, stream=ours)
+    borrow = cuarray.borrow(producer, stream=own_stream)
     array = borrow.__enter__()
     array[:] = 7
-    assert not ours.query()
+    assert not own_stream.query()
     if way == "exit":
         borrow.__exit__()
-        assert ours.query()
+        assert own_stream.query()
     del array, borrow
     gc.collect()
     assert producer.released == 1
-    assert ours.query()
+    assert own_stream.query()
 
 
-def test_a_source_of_a_copy(memory):
+def test_structure_is_accepted_as_copy_source(memory):
     assert cuarray.to_device(c.Producer(memory)).copy_to_host().tolist() == [0, 1]
     stream, event = cuarray.stream(), cuarray.event()
     memory.setitem(slice(None), 5, stream=stream)
@@ -162,7 +162,7 @@ def test_a_source_of_a_copy(memory):
 
 
 @pytest.mark.parametrize("way", ["to_device", "copy_to_device", "assignment", "slice"])
-def test_the_source_of_a_copy_in_a_stream_is_released_after_it(memory, way):
+def test_source_of_copy_in_stream_is_released_after_the_copy(memory, way):
     stream, producer = cuarray.stream(), c.Producer(memory)
     target = cuarray.device_array(2, dtype="f4", stream=stream)
     if way == "to_device":
@@ -182,7 +182,7 @@ def test_the_source_of_a_copy_in_a_stream_is_released_after_it(memory, way):
     assert target[1:].copy_to_host().tolist() == [0 if way == "slice" else 1]
 
 
-def test_options(memory):
+def test_import_options_apply_to_structures(memory):
     assert cuarray.as_cuda_array(c.Producer(memory, typestr=b"<V2"), dtype="bfloat16").typestr == "bfloat16"
     with pytest.raises(ValueError, match="expected to lie in one allocation"):
         cuarray.as_cuda_array(c.Producer(memory, shape=c.numbers(13)), bounds=True)
@@ -208,7 +208,7 @@ def test_options(memory):
         ({"device": -2}, ValueError, "no device"),
     ],
 )
-def test_what_is_wrong_is_refused_and_released(memory, entries, error, message):
+def test_invalid_structure_is_refused_and_released(memory, entries, error, message):
     producer = c.Producer(memory, **entries)
     with pytest.raises(error, match=message):
         cuarray.as_cuda_array(producer)
@@ -222,19 +222,19 @@ class Raises:
         raise RuntimeError("not today")
 
 
-def answering(value):
+def object_with_attribute(value):
     return type("Answers", (), {"__cuda_array_c_interface__": value})()
 
 
-def test_what_is_no_capsule_of_that_name(memory):
+def test_attribute_that_is_not_an_untaken_capsule_is_refused(memory):
     with pytest.raises(TypeError, match="is a int; a PyCapsule"):
-        cuarray.as_cuda_array(answering(7))
+        cuarray.as_cuda_array(object_with_attribute(7))
     with pytest.raises(TypeError, match="of another name"):
-        cuarray.as_cuda_array(answering(capsule_of(4096, b"dltensor")))
+        cuarray.as_cuda_array(object_with_attribute(capsule_of(4096, b"dltensor")))
     with pytest.raises(RuntimeError, match="not today"):
         cuarray.as_cuda_array(Raises())
     producer = c.Producer(memory)
-    twice = answering(producer.capsule_of())
+    twice = object_with_attribute(producer.capsule_of())
     cuarray.as_cuda_array(twice)
     with pytest.raises(ValueError, match="taken already"):
         cuarray.as_cuda_array(twice)
@@ -242,8 +242,8 @@ def test_what_is_no_capsule_of_that_name(memory):
     assert producer.released == 1
 
 
-class Both(c.Producer):
-    """Says one thing in C, another in its dictionary, and a third in its tensor."""
+class AllProtocols(c.Producer):
+    """An array of other sizes in the structure (2), the dictionary (3) and the tensor (4)."""
 
     def __init__(self, memory):
         super().__init__(memory)
@@ -262,22 +262,22 @@ class Both(c.Producer):
 
 
 @pytest.mark.parametrize(("protocol", "size"), [(None, 2), ("any", 2), ("c", 2), ("dict", 3), ("dlpack", 4)])
-def test_the_order_of_preference_and_its_switches(memory, protocol, size):
-    assert cuarray.as_cuda_array(Both(memory), protocol=protocol).size == size
+def test_protocol_argument_and_setting_select_the_protocol(memory, protocol, size):
+    assert cuarray.as_cuda_array(AllProtocols(memory), protocol=protocol).size == size
     if protocol is not None:
         cuarray.config.protocol = protocol
         assert cuarray.config.protocol == protocol
-        assert cuarray.as_cuda_array(Both(memory)).size == size
-        # What is asked for in the call goes before.
-        assert cuarray.as_cuda_array(Both(memory), protocol="dict").size == 3
+        assert cuarray.as_cuda_array(AllProtocols(memory)).size == size
+        # The argument of the call takes precedence over the setting.
+        assert cuarray.as_cuda_array(AllProtocols(memory), protocol="dict").size == 3
 
 
-def test_what_is_about_dictionaries_reads_the_dictionary(memory):
-    assert cuarray.as_cuda_array(Both(memory), strict=False).size == 3
-    assert cuarray.as_cuda_array(Both(memory), mask_format="bits").size == 3
+def test_options_of_the_dictionary_select_the_dictionary(memory):
+    assert cuarray.as_cuda_array(AllProtocols(memory), strict=False).size == 3
+    assert cuarray.as_cuda_array(AllProtocols(memory), mask_format="bits").size == 3
 
 
-def test_a_protocol_that_there_is_none_of(memory):
+def test_unknown_or_unavailable_protocol_is_refused(memory):
     with pytest.raises(ValueError, match='protocol is "csv"'):
         cuarray.as_cuda_array(memory, protocol="csv")
     with pytest.raises(ValueError, match='protocol is "csv"'):
@@ -287,12 +287,12 @@ def test_a_protocol_that_there_is_none_of(memory):
     with pytest.raises(TypeError, match="protocol"):
         cuarray.from_cuda_array_interface({}, protocol="c")
     with pytest.raises(BufferError, match="no way back"):
-        cuarray.borrow(Both(memory), cuarray.stream(), protocol="dlpack").__enter__()
+        cuarray.borrow(AllProtocols(memory), cuarray.stream(), protocol="dlpack").__enter__()
     with pytest.raises(BufferError, match=r"dlpack_tensors\.Producer offers DLPack alone, which has no way back"):
         cuarray.borrow(Tensor(memory), cuarray.stream()).__enter__()
 
 
-def test_a_tensor_is_taken_where_there_is_nothing_else(memory):
+def test_dlpack_is_used_if_no_other_protocol_is_offered(memory):
     tensor = Tensor(memory)
     array = cuarray.as_cuda_array(tensor)
     assert array.copy_to_host().tolist() == [0, 1]
@@ -304,7 +304,7 @@ def test_a_tensor_is_taken_where_there_is_nothing_else(memory):
     assert unordered.asked == [{"stream": -1, "max_version": (1, 3)}]
 
 
-def test_a_tensor_is_a_source_of_copies(memory):
+def test_dlpack_tensor_is_accepted_as_copy_source(memory):
     tensor = Tensor(memory, shape=(2, 3), strides=(6, 2))
     copy = cuarray.to_device(tensor)
     assert copy.copy_to_host().tolist() == [[0, 2, 4], [6, 8, 10]]
@@ -317,22 +317,22 @@ def test_a_tensor_is_a_source_of_copies(memory):
     assert array.copy_to_host().tolist() == [[0, 1, 2], [9, 10, 11]]
 
 
-def test_work_on_a_tensor_that_is_copied_is_waited_for(memory):
+def test_copy_of_dlpack_tensor_waits_for_its_work(memory):
     stream = cuarray.stream()
     memory.setitem(slice(None), 5, stream=stream)
 
     class Ordered(Tensor):
         def __dlpack__(self, **asked):
-            self.array.__dlpack__(**asked)  # lets the stream that is asked for wait
+            self.array.__dlpack__(**asked)  # makes the requested stream wait
             return super().__dlpack__(**asked)
 
     assert cuarray.to_device(Ordered(memory)).copy_to_host().tolist() == [5, 5]
 
 
 @pytest.mark.parametrize(("protocol", "size"), [("any", 3), ("c", 2), ("dict", 3), ("dlpack", 4)])
-def test_the_switch_of_the_process_is_for_sources_of_copies_too(memory, protocol, size):
+def test_protocol_setting_applies_to_copy_sources(memory, protocol, size):
     cuarray.config.protocol = protocol
-    assert cuarray.to_device(Both(memory)).size == size
+    assert cuarray.to_device(AllProtocols(memory)).size == size
     read = {"any": [Tensor, c.Producer], "c": [c.Producer], "dict": [], "dlpack": [Tensor]}[protocol]
     for kind in (Tensor, c.Producer):
         if kind in read:
@@ -342,12 +342,12 @@ def test_the_switch_of_the_process_is_for_sources_of_copies_too(memory, protocol
                 cuarray.to_device(kind(memory))
 
 
-def test_a_tensor_in_host_memory_is_no_cuda_array(memory):
+def test_numpy_array_is_not_imported_through_dlpack(memory):
     with pytest.raises(TypeError, match="raised AttributeError"):
         cuarray.as_cuda_array(np.zeros(3))
 
 
-def test_a_property_that_raises_is_not_gone_round(memory):
+def test_raising_interface_attribute_is_not_bypassed_by_dlpack(memory):
     class Refuses(Tensor):
         @property
         def __cuda_array_interface__(self):
@@ -359,7 +359,7 @@ def test_a_property_that_raises_is_not_gone_round(memory):
     assert tensor.asked == []
 
 
-def test_what_the_attribute_was_looking_for_is_not_lost(memory):
+def test_attribute_error_within_the_attribute_is_the_cause(memory):
     class Looks(c.Producer):
         @property
         def __cuda_array_c_interface__(self):
@@ -370,7 +370,7 @@ def test_what_the_attribute_was_looking_for_is_not_lost(memory):
     assert "elsewhere" in str(raised.value.__cause__)
 
 
-def test_a_type_that_goes_leaves_no_mistake_behind(memory):
+def test_protocol_lookup_survives_reuse_of_type_addresses(memory):
     for round_ in range(64):
         made = type("Made", (c.Producer,), {}) if round_ % 2 else type("Made", (Tensor,), {})
         assert cuarray.as_cuda_array(made(memory)).size == 2

@@ -1,4 +1,4 @@
-"""`from_dlpack`: what it asks a producer for, what it makes of the answer, and that it owes each deleter one call."""
+"""`from_dlpack`: requests to the producer, the resulting array, and exactly one call of each deleter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def memory(driver):
     return cuarray.to_device(np.arange(12, dtype="float32"))
 
 
-def test_values_shape_and_strides_arrive(memory):
+def test_import_reads_values_shape_and_strides(memory):
     producer = Producer(memory, shape=(3, 2), strides=(4, 1), byte_offset=8)
     array = cuarray.from_dlpack(producer)
     assert (array.shape, array.strides, array.ptr) == ((3, 2), (16, 4), memory.ptr + 8)
@@ -27,12 +27,12 @@ def test_values_shape_and_strides_arrive(memory):
     assert tensors.name(producer.capsule) == b"used_dltensor_versioned"
 
 
-def test_without_strides_the_order_is_that_of_c(memory):
+def test_tensor_without_strides_is_c_contiguous(memory):
     assert cuarray.from_dlpack(Producer(memory, shape=(3, 4), strides=None)).strides == (16, 4)
 
 
 @pytest.mark.parametrize("legacy", [False, True])
-def test_the_deleter_is_called_once_when_the_last_view_goes(memory, legacy):
+def test_deleter_is_called_once_with_the_last_view(memory, legacy):
     producer = Producer(memory, legacy=legacy)
     view = cuarray.from_dlpack(producer)[1:]
     gc.collect()
@@ -42,61 +42,61 @@ def test_the_deleter_is_called_once_when_the_last_view_goes(memory, legacy):
     assert producer.deleted == 1
 
 
-@pytest.mark.parametrize("looked_at", [False, True])
-def test_the_deleter_is_called_once_without_a_view_too(memory, looked_at):
+@pytest.mark.parametrize("with_owner_object", [False, True])
+def test_deleter_is_called_once_with_array_and_owner_object(memory, with_owner_object):
     producer = Producer(memory)
     array = cuarray.from_dlpack(producer)
-    owner = array.owner if looked_at else None
+    owner = array.owner if with_owner_object else None
     del array
     gc.collect()
-    assert producer.deleted == (not looked_at)
+    assert producer.deleted == (not with_owner_object)
     del owner
     gc.collect()
     assert producer.deleted == 1
 
 
-def test_the_owner_is_one_object(memory):
+def test_views_share_one_owner_object(memory):
     array = cuarray.from_dlpack(Producer(memory))
     view = array[1:]
     assert array.owner is array.owner is view.owner is view.reshape(1, -1).owner
     assert repr(array.owner) == "<cuarray.DLPackTensor>"
 
 
-def test_a_producer_without_a_deleter_is_fine(memory):
+def test_tensor_without_deleter_is_imported(memory):
     producer = Producer(memory, null_deleter=True)
     assert cuarray.from_dlpack(producer).copy_to_host().tolist() == [0, 1]
-    producer.array = None  # nobody will say when
+    producer.array = None  # without a deleter, the test frees the memory itself
 
 
 @pytest.mark.parametrize(("stream", "asked", "entry"), [(None, None, 1), (-1, -1, None), (1, 1, 1), (2, 2, 2)])
-def test_the_stream_that_is_asked_for_becomes_the_default(memory, stream, asked, entry):
+def test_requested_stream_becomes_home_stream(memory, stream, asked, entry):
     producer = Producer(memory)
     array = cuarray.from_dlpack(producer, stream=stream)
     assert producer.asked == [{"stream": asked, "max_version": (1, 3)}]
     assert array.__cuda_array_interface__["stream"] == entry
 
 
-def test_a_stream_of_ones_own(memory):
+def test_stream_object_is_requested_by_handle(memory):
     producer, stream = Producer(memory), cuarray.stream()
     array = cuarray.from_dlpack(producer, stream=stream)
     assert producer.asked[0]["stream"] == stream.handle
     assert array.stream == stream
 
 
-def test_stream_0_is_refused_before_anybody_is_asked(memory):
+def test_stream_0_is_refused_before_calling_the_producer(memory):
     producer = Producer(memory)
     with pytest.raises(ValueError, match="stream is 0, which DLPack disallows"):
         cuarray.from_dlpack(producer, stream=0)
     assert producer.asked == []
 
 
-def test_a_producer_of_before_version_1_is_asked_again(memory):
+def test_producer_before_version_1_is_called_again_without_max_version(memory):
     producer = Producer(memory, legacy=True)
     cuarray.from_dlpack(producer, stream=2)
     assert producer.asked == [{"stream": 2, "max_version": (1, 3)}, {"stream": 2}]
 
 
-def test_neither_of_two_reasons_is_lost(memory):
+def test_error_of_second_call_has_first_error_as_context(memory):
     class Refuses(Producer):
         def __dlpack__(self, **asked):
             self.asked.append(asked)
@@ -107,7 +107,7 @@ def test_neither_of_two_reasons_is_lost(memory):
     assert str(raised.value.__context__) == "reason 1"
 
 
-def test_what_it_raised_first_does_not_stay_alive(memory):
+def test_error_of_first_call_is_not_kept_alive(memory):
     class Refused(TypeError):
         pass
 
@@ -120,13 +120,13 @@ def test_what_it_raised_first_does_not_stay_alive(memory):
             return super().__dlpack__(**asked)
 
     raised = []
-    for _ in range(3):  # the type is known from the second time on
+    for _ in range(3):  # the type is cached after the first import
         cuarray.from_dlpack(Old(memory, legacy=True))
         gc.collect()
     assert [reference() for reference in raised] == [None] * 3
 
 
-def test_flags(memory):
+def test_flags_read_only_and_is_copied_are_read(memory):
     array = cuarray.from_dlpack(Producer(memory, flags=tensors.READ_ONLY))
     assert array.readonly
     with pytest.raises(BufferError, match="read-only"):
@@ -150,11 +150,11 @@ def test_flags(memory):
         ((12, 8, 1), "float8_e5m2"),
     ],
 )
-def test_types(memory, dtype, typestr):
+def test_dlpack_types_are_converted_to_typestrs(memory, dtype, typestr):
     assert cuarray.from_dlpack(Producer(memory, dtype=dtype)).typestr == typestr
 
 
-def test_kinds_of_memory(driver):
+def test_managed_and_host_memory_of_cuda_is_imported(driver):
     for kind, make in [(tensors.CUDA_MANAGED, cuarray.managed_array), (tensors.CUDA_HOST, cuarray.mapped_array)]:
         memory = make(2, "float32")
         memory.host_view()[:] = [3, 4]
@@ -162,7 +162,7 @@ def test_kinds_of_memory(driver):
         assert array.copy_to_host().tolist() == [3, 4]
 
 
-def test_host_memory_is_refused_or_copied_by_request(driver):
+def test_host_memory_is_refused_unless_copy_is_true(driver):
     host = np.arange(6, dtype="int16").reshape(2, 3)
     for copy in (None, False):
         with pytest.raises(BufferError, match="host memory"):
@@ -171,7 +171,7 @@ def test_host_memory_is_refused_or_copied_by_request(driver):
     assert copied.copy_to_host().tolist() == host.tolist()
 
 
-def test_types_that_numpy_lacks_are_copied_from_the_host_too(driver):
+def test_host_tensor_of_type_unknown_to_numpy_is_copied(driver):
     host = np.arange(4, dtype="uint16")
     for dtype, typestr, values in [
         ((tensors.BFLOAT, 16, 1), "bfloat16", host),
@@ -182,11 +182,11 @@ def test_types_that_numpy_lacks_are_copied_from_the_host_too(driver):
         assert (array.typestr, array.strides) == (typestr, (array.itemsize, 2 * array.itemsize))
         assert array.view(values.dtype).copy_to_host().ravel("F").tolist() == values[:4].tolist()
         gc.collect()
-        assert producer.deleted == 1  # what was copied is not kept
+        assert producer.deleted == 1  # the copy does not keep the tensor alive
 
 
-def test_what_is_copied_from_the_host_is_there_when_the_tensor_goes(driver):
-    # Of page-locked memory the driver copies later than it is told to.
+def test_copy_from_pinned_host_tensor_is_complete_before_its_deleter(driver):
+    # The driver reads page-locked memory when the copy runs, which may be after the call.
     pinned = cuarray.pinned_array(4, "float32")
     pinned[:] = [1, 2, 3, 4]
     stream = cuarray.stream()
@@ -209,7 +209,7 @@ def test_what_is_copied_from_the_host_is_there_when_the_tensor_goes(driver):
         ({"dtype": (tensors.FLOAT, 32, 2)}, BufferError, "lanes"),
     ],
 )
-def test_bad_tensors_on_the_host_are_refused_and_deleted(driver, entries, error, message):
+def test_invalid_host_tensor_is_refused_and_deleted(driver, entries, error, message):
     producer = Producer(device=(tensors.CPU, 0), **entries)
     with pytest.raises(error, match=message):
         cuarray.from_dlpack(producer, copy=True)
@@ -217,7 +217,7 @@ def test_bad_tensors_on_the_host_are_refused_and_deleted(driver, entries, error,
     assert producer.deleted == 1
 
 
-def test_a_tensor_that_is_not_on_the_host_as_was_said_is_refused(memory):
+def test_tensor_not_on_the_reported_host_device_is_refused(memory):
     class Hides(Producer):
         def __dlpack_device__(self):
             return (tensors.CPU, 0)
@@ -229,16 +229,16 @@ def test_a_tensor_that_is_not_on_the_host_as_was_said_is_refused(memory):
     assert producer.deleted == 1
 
 
-class MakesNoCopies(Producer):
+class RefusesCopies(Producer):
     def __dlpack__(self, *, stream=None, max_version=None, copy=None):
         if copy:
-            raise BufferError("no copies here")
+            raise BufferError("copy is not supported")
         return super().__dlpack__(stream=stream, max_version=max_version)
 
 
 @pytest.mark.parametrize("stream", [None, -1, 2, "own"])
-@pytest.mark.parametrize("kind", [Producer, MakesNoCopies])
-def test_a_copy_is_made_here_where_the_producer_makes_none(memory, kind, stream):
+@pytest.mark.parametrize("kind", [Producer, RefusesCopies])
+def test_copy_is_made_by_cuarray_if_producer_refuses_it(memory, kind, stream):
     producer = kind(memory, legacy=kind is Producer, shape=(2, 3), strides=(6, 2))
     stream = cuarray.stream() if stream == "own" else stream
     array = cuarray.from_dlpack(producer, copy=True, stream=stream)
@@ -249,15 +249,15 @@ def test_a_copy_is_made_here_where_the_producer_makes_none(memory, kind, stream)
     assert array.copy_to_host().tolist() == [[0, 2, 4], [6, 8, 10]]
 
 
-def test_copy_is_passed_on(memory):
+def test_copy_argument_is_passed_to_the_producer(memory):
     producer = Producer(memory)
     cuarray.from_dlpack(producer, copy=True)
     assert producer.asked == [{"stream": None, "max_version": (1, 3), "copy": True}]
 
 
-BAD = {
+INVALID = {
     "host memory": ({"device": (tensors.CPU, 0)}, BufferError, "host memory"),
-    "another maker's device": ({"device": (tensors.ROCM, 0)}, BufferError, "ROCm"),
+    "a device of another vendor": ({"device": (tensors.ROCM, 0)}, BufferError, "ROCm"),
     "an unknown device": ({"device": (99, 0)}, BufferError, "type 99"),
     "a negative device type": ({"device": (-1, 0)}, BufferError, "type -1"),
     "vectors": ({"dtype": (tensors.FLOAT, 32, 4)}, BufferError, "4 lanes"),
@@ -267,9 +267,9 @@ BAD = {
     "an opaque handle": ({"dtype": (3, 64, 1)}, BufferError, "opaque"),
     "an unknown type": ({"dtype": (200, 8, 1)}, BufferError, "code 200"),
     "no bits": ({"dtype": (tensors.FLOAT, 0, 1)}, BufferError, "0 bits"),
-    "a negative rank": ({"ndim": -1}, ValueError, "-1 dimensions"),
-    "the highest rank": ({"ndim": 2**31 - 1}, ValueError, "2147483647 dimensions"),
-    "a rank above the limit": ({"ndim": 65}, ValueError, "65 dimensions"),
+    "a negative ndim": ({"ndim": -1}, ValueError, "-1 dimensions"),
+    "the largest ndim": ({"ndim": 2**31 - 1}, ValueError, "2147483647 dimensions"),
+    "an ndim above the limit": ({"ndim": 65}, ValueError, "65 dimensions"),
     "a negative length": ({"shape": (-2,)}, ValueError, "length -2"),
     "no shape": ({"null_shape": True}, ValueError, "null"),
     "lengths that overflow": ({"shape": (2**62, 2**62)}, ValueError, "too big"),
@@ -285,18 +285,18 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_bad_tensors_are_refused_and_deleted(driver, case):
-    entries, error, message = BAD[case]
+@pytest.mark.parametrize("case", INVALID)
+def test_invalid_tensor_is_refused_and_deleted(driver, case):
+    entries, error, message = INVALID[case]
     producer = Producer(**entries)
     with pytest.raises(error, match=message):
         cuarray.from_dlpack(producer)
     gc.collect()
-    # One that was never asked for is not ours to delete.
+    # A tensor that was never requested must not be deleted.
     assert producer.deleted == len(producer.asked)
 
 
-def test_a_tensor_that_hides_where_it_is_is_refused_and_deleted(driver):
+def test_host_tensor_with_reported_cuda_device_is_refused_and_deleted(driver):
     class Hides(Producer):
         def __dlpack_device__(self):
             return (tensors.CUDA, 0)
@@ -308,19 +308,19 @@ def test_a_tensor_that_hides_where_it_is_is_refused_and_deleted(driver):
     assert (len(producer.asked), producer.deleted) == (1, 1)
 
 
-def test_elements_may_lie_between_the_places_of_their_type(memory):
-    # As in a packed structure, which the interface can say too; who needs them aligned looks at the address.
+def test_unaligned_tensor_is_imported(memory):
+    # Fields of packed structures are unaligned in the dictionary interface as well.
     array = cuarray.from_dlpack(Producer(memory, byte_offset=1))
     assert array.ptr == memory.ptr + 1
     assert array.copy_to_host().tobytes() == memory.copy_to_host().tobytes()[1:9]
 
 
-def test_an_array_without_elements_may_have_any_pointer(driver):
+def test_empty_tensor_may_have_any_pointer(driver):
     for data in (0, 1, 2**64 - 1):
         assert cuarray.from_dlpack(Producer(shape=(0, 3), strides=(3, 1), data=data)).shape == (0, 3)
 
 
-def test_a_capsule_is_taken_once(memory):
+def test_capsule_is_consumed_only_once(memory):
     producer = Producer(memory)
     capsule = producer.__dlpack__()
 
@@ -339,7 +339,7 @@ def test_a_capsule_is_taken_once(memory):
 
 
 @pytest.mark.parametrize("answer", [None, 3, (), "dltensor", object()])
-def test_what_is_no_capsule_is_refused(driver, answer):
+def test_dlpack_result_that_is_not_a_capsule_is_refused(driver, answer):
     class Wrong:
         def __dlpack__(self, **_):
             return answer
@@ -349,7 +349,7 @@ def test_what_is_no_capsule_is_refused(driver, answer):
 
 
 @pytest.mark.parametrize("called", [b"dltensor2", b"", b"arrow_schema", b"DLTENSOR"])
-def test_a_capsule_of_something_else_is_refused(driver, called):
+def test_capsule_with_other_name_is_refused(driver, called):
     producer = Producer(called=called)
     with pytest.raises(TypeError, match="none of DLPack's"):
         cuarray.from_dlpack(producer)
@@ -358,7 +358,7 @@ def test_a_capsule_of_something_else_is_refused(driver, called):
 
 @pytest.mark.parametrize("raised", [RuntimeError, BufferError, ValueError, KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("method", ["__dlpack__", "__dlpack_device__"])
-def test_what_a_producer_raises_passes_through(driver, raised, method):
+def test_exception_of_producer_passes_through(driver, raised, method):
     class Raises(Producer):
         pass
 
@@ -367,12 +367,12 @@ def test_what_a_producer_raises_passes_through(driver, raised, method):
 
     setattr(Raises, method, fail)
     with pytest.raises(raised, match="no"):
-        # Asked for the stream alone, the device is that of the tensor.
+        # Without copy=False, the device is read from the tensor.
         cuarray.from_dlpack(Raises(), copy=False if method == "__dlpack_device__" else None)
 
 
 @pytest.mark.parametrize("answer", [None, 2, (2,), (2, 0, 0), ("cuda", 0), (2**40, 0)])
-def test_a_device_that_is_none_is_refused(driver, answer):
+def test_invalid_dlpack_device_result_is_refused(driver, answer):
     class Wrong(Producer):
         def __dlpack_device__(self):
             return answer
@@ -381,13 +381,13 @@ def test_a_device_that_is_none_is_refused(driver, answer):
         cuarray.from_dlpack(Wrong(), copy=False)
 
 
-def test_what_is_no_tensor_is_refused(driver):
+def test_object_without_dlpack_method_is_refused(driver):
     for value in (None, 3, [1, 2], object()):
         with pytest.raises(TypeError, match="__dlpack__"):
             cuarray.from_dlpack(value)
 
 
-def test_its_signature_can_be_asked_for():
+def test_signature_is_available_to_inspect():
     parameters = inspect.signature(cuarray.from_dlpack).parameters.values()
     assert [str(each) for each in parameters] == ["obj", "stream=None", "copy=None"]
     assert [each.kind.name for each in parameters] == ["POSITIONAL_ONLY", "KEYWORD_ONLY", "KEYWORD_ONLY"]
@@ -405,6 +405,6 @@ def test_its_signature_can_be_asked_for():
         ((1,), {"copy": "no"}, "argument 'copy' is 'no', a str; a bool is expected"),
     ],
 )
-def test_other_arguments_are_refused(arguments, keywords, message):
+def test_invalid_arguments_raise_type_error_that_names_them(arguments, keywords, message):
     with pytest.raises(TypeError, match=message):
         cuarray.from_dlpack(*arguments, **keywords)

@@ -1,4 +1,4 @@
-"""`__dlpack__`, `__dlpack_device__` and the exchange table of a DeviceArray."""
+"""Export by `__dlpack__` and `__dlpack_device__`: versions, content, lifetimes, copies and ordering."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def described(capsule):
         ({"max_version": (2, 0)}, b"dltensor_versioned"),
     ],
 )
-def test_the_structure_is_one_that_the_consumer_knows(array, asked, called):
+def test_exported_version_fits_max_version(array, asked, called):
     capsule = array.__dlpack__(**asked)
     assert tensors.name(capsule) == called
     if called == b"dltensor_versioned":
@@ -47,7 +47,7 @@ def test_the_structure_is_one_that_the_consumer_knows(array, asked, called):
         assert (managed.version.major, managed.flags) == (1, 0)
 
 
-def test_the_tensor_is_the_array(array):
+def test_exported_tensor_describes_array(array):
     capsule = array[:, ::-2].__dlpack__(max_version=(1, 0))
     tensor, shape, strides = described(capsule)
     assert (shape, strides, tensor.byte_offset) == ([2, 2], [3, -2], 0)
@@ -56,7 +56,7 @@ def test_the_tensor_is_the_array(array):
     assert (tensor.device.device_type, tensor.device.device_id) == array.__dlpack_device__() == (tensors.CUDA, 0)
 
 
-def test_an_array_of_no_dimensions_and_one_without_elements(driver):
+def test_exported_0d_and_empty_arrays(driver):
     capsule = cuarray.device_array((), "int8").__dlpack__()
     tensor, shape, strides = described(capsule)
     assert (tensor.ndim, shape, strides) == (0, [], [])
@@ -65,12 +65,12 @@ def test_an_array_of_no_dimensions_and_one_without_elements(driver):
     assert (tensor.data, shape) == (None, [3, 0])
 
 
-def test_kinds_of_memory(driver):
+def test_device_type_names_memory_kind(driver):
     assert cuarray.managed_array(2, "int8").__dlpack_device__() == (tensors.CUDA_MANAGED, 0)
     assert cuarray.mapped_array(2, "int8").__dlpack_device__() == (tensors.CUDA_HOST, 0)
 
 
-def test_an_untaken_capsule_lets_go_of_the_array(driver):
+def test_untaken_capsule_releases_array(driver):
     array = cuarray.device_array(3)
     memory = weakref.ref(array.owner)
     for version in (None, (1, 0)):
@@ -83,7 +83,7 @@ def test_an_untaken_capsule_lets_go_of_the_array(driver):
 
 
 @pytest.mark.parametrize("version", [None, (1, 0)])
-def test_the_deleter_may_be_called_in_any_thread_without_the_gil(driver, version):
+def test_deleter_may_be_called_in_other_thread_without_the_gil(driver, version):
     array = cuarray.device_array(3)
     memory = weakref.ref(array.owner)
     capsule = array.__dlpack__(max_version=version)
@@ -92,7 +92,7 @@ def test_the_deleter_may_be_called_in_any_thread_without_the_gil(driver, version
     del array
     gc.collect()
     assert memory() is not None
-    # A function of ctypes' runs without the GIL, and this thread is not Python's main one.
+    # ctypes calls the function without the GIL, and this is not the main thread.
     delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(managed.deleter)
     thread = threading.Thread(target=delete, args=(ctypes.addressof(managed),))
     thread.start()
@@ -103,8 +103,8 @@ def test_the_deleter_may_be_called_in_any_thread_without_the_gil(driver, version
 
 @pytest.mark.parametrize("version", [None, (1, 0)])
 @pytest.mark.parametrize("host", [False, True])
-def test_the_deleter_may_be_called_after_the_interpreter(driver, version, host):
-    # What the C library calls at the end of the process comes after Python's own end.
+def test_deleter_may_be_called_after_the_interpreter_has_ended(driver, version, host):
+    # Functions registered with the C library run after the end of the interpreter.
     program = f"""
         import ctypes, cuarray, dlpack_tensors
         array = cuarray.device_array(3)
@@ -120,7 +120,7 @@ def test_the_deleter_may_be_called_after_the_interpreter(driver, version, host):
     assert driver_probe.run_python(textwrap.dedent(program)) == "done\n"
 
 
-def test_read_only_is_said_or_refused(driver):
+def test_read_only_flag_is_exported_or_export_is_refused(driver):
     desc = {**cuarray.device_array(2, "float32").__cuda_array_interface__}
     desc["data"] = (4096, True)
     desc["shape"] = (0,)
@@ -132,7 +132,7 @@ def test_read_only_is_said_or_refused(driver):
         array.__dlpack__(max_version=(0, 8))
 
 
-def test_a_copy_is_one_and_says_so(array):
+def test_copy_true_exports_flagged_copy(array):
     capsule = array.__dlpack__(copy=True, max_version=(1, 0))
     managed = tensors.content(capsule)
     assert managed.flags == tensors.IS_COPIED
@@ -148,14 +148,14 @@ def test_a_copy_is_one_and_says_so(array):
 
 
 @pytest.mark.parametrize("make", [cuarray.device_array, cuarray.managed_array, cuarray.mapped_array])
-def test_a_copy_is_on_the_device_that_was_said(driver, make):
+def test_exported_copy_is_on_the_reported_device(driver, make):
     array = make(3, "int8")
     array[:] = 1
     device = tensors.content(array.__dlpack__(copy=True, max_version=(1, 0))).tensor.device
     assert (device.device_type, device.device_id) == array.__dlpack_device__()
 
 
-def test_another_device_is_the_host_by_a_copy_or_an_error(array):
+def test_dl_device_selects_host_copy_and_refuses_other_devices(array):
     host = np.from_dlpack(HostSide(array, copy=None))
     assert host.tolist() == [[0, 1, 2], [3, 4, 5]]
     with pytest.raises(BufferError, match="copy is False"):
@@ -167,7 +167,7 @@ def test_another_device_is_the_host_by_a_copy_or_an_error(array):
 
 
 @pytest.mark.parametrize("version", [None, (1, 0)])
-def test_the_hosts_copy_says_that_it_is_one_and_keeps_itself(array, version):
+def test_host_copy_is_flagged_and_keeps_its_memory(array, version):
     capsule = array[:, ::2].__dlpack__(dl_device=(tensors.CPU, 0), max_version=version)
     managed = tensors.content(capsule)
     tensor, shape, strides = described(capsule)
@@ -179,14 +179,14 @@ def test_the_hosts_copy_says_that_it_is_one_and_keeps_itself(array, version):
     assert list((ctypes.c_float * 4).from_address(tensor.data)) == [0, 2, 3, 5]
 
 
-def test_the_copy_of_what_is_read_only_may_be_written(driver):
+def test_copy_of_read_only_array_is_writable(driver):
     memory = cuarray.to_device(np.arange(3, dtype="int16"))
     array = cuarray.as_cuda_array(foreign(memory, data=(memory.ptr, True)))
     for asked in ({"dl_device": (tensors.CPU, 0)}, {"copy": True}):
         assert tensors.content(array.__dlpack__(max_version=(1, 0), **asked)).flags == tensors.IS_COPIED
 
 
-def test_a_stream_for_the_hosts_copy_is_a_stream_all_the_same(array):
+def test_host_copy_waits_for_given_stream_and_validates_it(array):
     host = (tensors.CPU, 0)
     with pytest.raises(ValueError, match="stream is 0"):
         array.__dlpack__(dl_device=host, stream=0)
@@ -199,7 +199,7 @@ def test_a_stream_for_the_hosts_copy_is_a_stream_all_the_same(array):
 
 
 class HostSide:
-    """What asks for the host's copy, since NumPy itself asks for no device by default."""
+    """Requests a host copy, because NumPy passes no device by default."""
 
     def __init__(self, array, copy):
         self.array, self.copy = array, copy
@@ -212,14 +212,14 @@ class HostSide:
 
 
 @pytest.mark.parametrize("typestr", ["<M8[ns]", "|S4", "<U2", ">f4", "|V3"])
-def test_types_without_a_code_are_refused(driver, typestr):
+def test_export_of_types_without_dlpack_code_is_refused(driver, typestr):
     array = cuarray.device_array(2, typestr)
     for asked in ({}, {"copy": True}, {"dl_device": (tensors.CPU, 0)}):
         with pytest.raises(BufferError, match="DLPack"):
             array.__dlpack__(**asked)
 
 
-def test_strides_between_elements_and_masks_are_refused(driver):
+def test_export_of_fractional_strides_or_masks_is_refused(driver):
     pairs = cuarray.device_array(4, np.dtype([("a", "<i2"), ("b", "<i4")]))
     desc = {**pairs.__cuda_array_interface__, "typestr": "<i4", "strides": (6,)}
     del desc["descr"]
@@ -241,19 +241,19 @@ def test_disallowed_streams_are_refused(array, stream):
         array.__dlpack__(stream=stream)
 
 
-def test_what_is_no_stream_is_refused(array):
+def test_stream_argument_of_wrong_type_is_refused(array):
     with pytest.raises(TypeError, match="no stream"):
         array.__dlpack__(stream="1")
 
 
 @pytest.mark.parametrize("name", ["max_version", "dl_device"])
 @pytest.mark.parametrize("value", [1, (1,), (1, 2, 3), "1.0", (1.5, 0)])
-def test_pairs_that_are_none_are_refused(array, name, value):
+def test_arguments_that_are_not_pairs_of_ints_are_refused(array, name, value):
     with pytest.raises(ValueError, match=f"{name} is .* a tuple of two ints is expected"):
         array.__dlpack__(**{name: value})
 
 
-def test_bfloat16_and_the_8_bit_floats_keep_their_names(driver):
+def test_bfloat16_and_float8_types_round_trip(driver):
     for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu"):
         array = cuarray.device_array(3, name)
         assert cuarray.from_dlpack(array).typestr == name
@@ -262,7 +262,7 @@ def test_bfloat16_and_the_8_bit_floats_keep_their_names(driver):
 
         class OnTheHost:
             def __dlpack__(self, **_):
-                return capsule  # noqa: B023 - taken within the loop
+                return capsule  # noqa: B023 - used only within the loop
 
             def __dlpack_device__(self):
                 return (tensors.CPU, 0)
@@ -271,7 +271,7 @@ def test_bfloat16_and_the_8_bit_floats_keep_their_names(driver):
         assert (back.typestr, back.view("u1").copy_to_host().tolist()) == (name, [7] * array.nbytes)
 
 
-def test_pending_work_is_before_the_consumers_and_nobody_waits(driver):
+def test_consumer_stream_waits_for_home_stream_and_host_does_not(driver):
     home, consumer, elsewhere = cuarray.stream(), cuarray.stream(), cuarray.stream()
     array = cuarray.device_array(4, "int32", stream=home)
     with driver_probe.held(home.handle) as held:
@@ -285,7 +285,7 @@ def test_pending_work_is_before_the_consumers_and_nobody_waits(driver):
     elsewhere.synchronize()
 
 
-def test_work_on_an_array_without_a_home_is_before_the_consumers(driver):
+def test_consumer_stream_waits_for_pending_work_without_home_stream(driver):
     used, consumer = cuarray.stream(), cuarray.stream()
     array, source = cuarray.device_array(4, "int32"), cuarray.to_device(np.arange(4, dtype="int32"))
     with driver_probe.held(used.handle) as held:
