@@ -183,7 +183,7 @@ impl State {
                     Some((finding::Kind::MisalignedAccess, format!("use an address that {} divides", fault.size)))
                 }
                 FaultKind::ReadOnly => {
-                    let missing = "do not write constant memory in a kernel: it is the host's to set";
+                    let missing = "do not write constant memory in a kernel: only the host sets it";
                     Some((finding::Kind::OutOfBounds, missing.to_owned()))
                 }
                 // No memory that the driver gives out: an address of it means something in the kernel alone.
@@ -229,9 +229,9 @@ impl State {
         } else if one.atomic != other.atomic {
             "make both atomic, or put a barrier (__syncthreads, cuda.syncthreads) between the two"
         } else if one.thread / 32 == other.thread / 32 {
-            "put __syncwarp (cuda.syncwarp) between the two: threads of a warp are in no order without it"
+            "put __syncwarp (cuda.syncwarp) between the two: without it the threads of a warp are unordered"
         } else {
-            "put a barrier (__syncthreads, cuda.syncthreads) between the two, which all threads of the block come to"
+            "put a barrier (__syncthreads, cuda.syncthreads) between the two, which all threads of the block reach"
         };
         let bytes = Range { address, length: race.size.into() };
         KernelRace { bytes, variable, sides: [side(one), side(other)], missing: missing.to_owned() }
@@ -367,22 +367,22 @@ fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
         FaultKind::IllegalAddress => match cuarray_ptx::in_window(fault.address) {
             Some(("shared", _)) => {
                 let bytes = launch.program.static_shared() + u64::from(launch.dynamic_shared);
-                format!("{access}, of which the block has {bytes}")
+                format!("{access}, beyond the {bytes} bytes of the block")
             }
-            Some(_) => format!("{access}, which is not that long"),
+            Some(_) => format!("{access}, beyond its end"),
             None => format!("{access}, where nothing is allocated"),
         },
         FaultKind::Misaligned => format!("{access}, which is not aligned to its size"),
         FaultKind::ReadOnly => format!("{access}, in constant memory"),
         FaultKind::Trap => "trap".to_owned(),
         FaultKind::Assert => "an assertion failed".to_owned(),
-        FaultKind::Stack => "the calls of a thread have used up its stack".to_owned(),
+        FaultKind::Stack => "the calls of a thread overflowed its stack".to_owned(),
         FaultKind::InvalidProgramCounter => {
-            format!("a jump or call to {:#x}, where no code of that kind is", fault.address)
+            format!("a jump or call to {:#x}, which is not the address of such code", fault.address)
         }
-        FaultKind::Deadlock => "its threads wait for each other for ever".to_owned(),
+        FaultKind::Deadlock => "its threads wait for each other forever".to_owned(),
         FaultKind::Budget => {
-            format!("it has executed {} instructions and not ended (CUARRAY_SIM_LAUNCH_BUDGET)", launch.settings.budget)
+            format!("it did not end within {} instructions (CUARRAY_SIM_LAUNCH_BUDGET)", launch.settings.budget)
         }
         FaultKind::IllegalInstruction => "an instruction that cannot be executed".to_owned(),
     };
