@@ -53,7 +53,7 @@ def linked(metadata: dict[str, Any]) -> set[str]:
     [
         ("cuarray", {"cuarray-abi", "libc", "libloading", "smallvec"}, {"half", "pyo3"}),
         ("cuarray-sim", {"cuarray-abi", "cuarray-ptx", "libc"}, set()),
-        ("cuarray-ptx", set(), set()),
+        ("cuarray-ptx", {"lz4_flex", "ruzstd"}, set()),
         ("cuarray-abi", set(), set()),
     ],
 )
