@@ -90,14 +90,18 @@ def commands(console: str) -> list[Command]:
 
 
 def fits(expected: str, printed: str) -> bool:
-    """Whether an output is what the page shows. ``...`` stands for any text; the space at the ends of lines does not count.
+    """Whether an output is as the page shows it.
 
-    >>> fits("a ...\\nd", "a b\\nc\\nd \\n"), fits("a", "b")
-    (True, False)
+    A line of ``...`` stands for any number of lines, and ``...`` within a line for any text. Spaces at the ends of lines do not count.
+
+    >>> fits("a ...\\nd", "a b\\nc\\nd \\n"), fits("...\\na", "a"), fits("a", "b")
+    (True, True, False)
     """
-    pattern = ".*?".join(re.escape(part) for part in _trimmed(expected).split("..."))
-    return re.fullmatch(pattern, _trimmed(printed), re.DOTALL) is not None
+    pattern = ""
+    for line in _trimmed(expected):
+        pattern += "(?:[^\n]*\n)*?" if line == "..." else ".*?".join(map(re.escape, line.split("..."))) + "\n"
+    return re.fullmatch(pattern, "".join(f"{line}\n" for line in _trimmed(printed)), re.DOTALL) is not None
 
 
-def _trimmed(text: str) -> str:
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+def _trimmed(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip().splitlines()]

@@ -25,7 +25,7 @@ else:
 
 ROOT = Path(__file__).parents[2]
 SESSION = Path(__file__).parent / "session.py"
-# What docs/introduction.md tells the reader to install for the examples of a page that installs nothing itself.
+# For the examples of a page that installs nothing, as docs/introduction.md says.
 DEFAULT = "pip install cuarray cuarray-sim"
 
 
@@ -156,7 +156,7 @@ class Page:
             self.run(DEFAULT)
 
     def run(self, command: str) -> tuple[int, str]:
-        """Run a command of the page. What an earlier page has installed with the same commands is there already."""
+        """Run a command of the page. Skip an installation that an earlier page has done in this environment."""
         done = (self.environment, command)
         if from_the_registry(command):
             if done in self.machine.installed:

@@ -75,6 +75,7 @@ def test_command_has_its_continuation_and_its_output() -> None:
         ("a\n", "a  \n\n", True),
         ("a ... c\n", "a b c", True),
         ("...\nc\n", "a\nb\nc\n", True),
+        ("...\nc\n...\n", "c\n", True),
         ("a\n", "a\nb\n", False),
         ("...c\n", "c d", False),
     ],

@@ -93,8 +93,8 @@ pub(super) unsafe fn compile(call: &Call<'_>, image: &Image, log: &Log) -> Resul
             let info = format!("info    : {functions} functions, {} instructions\n", program.instructions());
             (info, String::new(), Ok(Arc::new(program)))
         }
-        Err((name, error)) => {
-            let name = if name.is_empty() { "application ptx input" } else { &name };
+        Err(error) => {
+            let name = if error.module.is_empty() { "application ptx input" } else { &error.module };
             let text = format!("ptxas {name}, line {}; error   : '{}': {}\n", error.line, error.token, error.message);
             call.driver.explain(&format!("PTX was refused: {error}"));
             let code = match error.unsupported {
