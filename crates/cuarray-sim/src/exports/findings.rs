@@ -10,7 +10,7 @@ use std::ffi::CStr;
 /// Calls `f` with the calling thread's driver, if that driver works in this process.
 fn with_driver(f: impl FnOnce(&Driver) -> Answer) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
-        let driver = Driver::of_this_thread().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        let driver = Driver::current().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         if driver.initialized_elsewhere() {
             return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }
