@@ -4,10 +4,10 @@
 //! one that a Python program loads. A variable that cannot be understood is an error and never ignored: a simulation that
 //! quietly runs with other settings than those asked for proves nothing.
 
-use crate::report::Format;
 use crate::schedule::choices::Choices;
-use crate::suppression::{self, Suppression};
 use cuarray_abi::{CUresult, ENTRY_POINTS};
+use cuarray_races::report::Format;
+use cuarray_races::suppression::{self, Suppression};
 use std::cell::RefCell;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};

@@ -4,14 +4,14 @@
 //! fails leaves its context failed, as on a GPU: every later call answers the same code, until the context ends.
 
 use crate::allocator::FreeRanges;
-use crate::check::{KernelRace, Ticket, Touch, Touched};
 use crate::code::Meant;
-use crate::finding::{self, Deed, KernelPlace, Range, SourceLine, Variable};
 use crate::memory::Kind;
 use crate::ptx::{self, Fault, FaultKind, Program, Region, Service};
-use crate::report::kernel_name;
 use crate::state::State;
 use cuarray_abi::*;
+use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, SourceLine, Variable};
+use cuarray_races::report::kernel_name;
+use cuarray_races::{KernelRace, Ticket, Touch, Touched};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -137,7 +137,7 @@ impl State {
         }
         if let Some(ticket) = ticket {
             let races = outcome.races.iter().map(|race| self.kernel_race(launch, race)).collect();
-            self.checks.threads_raced(ticket, races);
+            self.detector.threads_raced(ticket, races);
         }
         let mut touched = Vec::new();
         for range in without_overwritten(&outcome.touched) {
@@ -173,7 +173,7 @@ impl State {
         }
         let access = matches!(fault.kind, FaultKind::IllegalAddress | FaultKind::Misaligned | FaultKind::ReadOnly);
         if let Some(ticket) = ticket.filter(|_| access && (window.is_some() || fault.address >> 56 == 0)) {
-            let deed = if fault.write { Deed::Write } else { Deed::Read };
+            let access = if fault.write { AccessKind::Write } else { AccessKind::Read };
             let bytes = Range { address: fault.address, length: fault.size.into() };
             let wrong = match fault.kind {
                 FaultKind::Misaligned => {
@@ -186,7 +186,7 @@ impl State {
                 // No memory that the driver gives out: an address of it means something in the kernel alone.
                 _ => window.map(|_| (finding::Kind::OutOfBounds, format!("keep within it: {what}"))),
             };
-            self.launch_failed(ticket, (deed, bytes), wrong, place, &more);
+            self.launch_failed(ticket, (access, bytes), wrong, place, &more);
         }
     }
 
@@ -216,10 +216,10 @@ impl State {
             self.code.global_at(address).map(|(name, offset)| Variable { name: Some(name), space: "global", offset })
         };
         let side = |access: &ptx::Access| {
-            let deed = if access.writes { Deed::Write } else { Deed::Read };
+            let kind = if access.writes { AccessKind::Write } else { AccessKind::Read };
             let block = index_in(launch.grid, access.block);
             let thread = index_in(launch.threads, access.thread.into());
-            (deed, place(&launch.program, access.pc, block, thread, access.atomic))
+            (kind, place(&launch.program, access.pc, block, thread, access.atomic))
         };
         let missing = if one.block != other.block {
             "let each block have memory of its own, use atomic operations, or let the grid synchronize in a cooperative launch"
@@ -344,10 +344,10 @@ fn place(program: &Program, pc: Option<u32>, block: [u32; 3], thread: [u32; 3], 
 
 /// A failure in words, and where it was.
 fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
-    let (deed, size) = (if fault.write { "write" } else { "read" }, fault.size);
+    let (access, size) = (if fault.write { "write" } else { "read" }, fault.size);
     let access = match ptx::in_window(fault.address) {
-        Some((space, offset)) => format!("{deed} of {size} bytes at byte {offset} of {space} memory"),
-        None => format!("{deed} of {size} bytes at {:#x}", fault.address),
+        Some((space, offset)) => format!("{access} of {size} bytes at byte {offset} of {space} memory"),
+        None => format!("{access} of {size} bytes at {:#x}", fault.address),
     };
     let what = match fault.kind {
         FaultKind::IllegalAddress => match ptx::in_window(fault.address) {

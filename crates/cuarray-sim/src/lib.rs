@@ -24,25 +24,28 @@
 //!
 //! From top to bottom: `exports` are the C functions, each a shield (panics, faults, trace, counts) around a plain function
 //! over the `state`; `schedule` decides when pending work runs; `copy` and `ptx` run it; `memory` and `arena` know where bytes lie;
-//! `check` computes what is ordered with what, and `report` tells what is not.
+//! `happens_before` tells [`cuarray_races`] what happens, which computes what is ordered with what and reports what is not.
 
 mod allocator;
 mod arena;
 mod capture;
-mod check;
 mod code;
 mod config;
 mod context;
 mod copy;
 mod device;
 mod driver;
+/// The names by which `ptx` reports accesses.
+mod check {
+    pub(crate) use cuarray_races::{Touch, Touched};
+}
 mod event;
 mod exit;
 mod exports;
-pub mod finding;
 mod fork;
 mod graph;
 mod handle;
+mod happens_before;
 mod host_access;
 mod host_pages;
 mod ipc;
@@ -51,17 +54,16 @@ mod memory;
 mod ordering_calls;
 mod pool;
 mod ptx;
-mod report;
 mod schedule;
-pub mod site;
+mod site;
 mod state;
 mod statistics;
 mod stream;
-pub mod suppression;
 mod thread;
 mod trace;
 
 pub use config::{Config, Fault, HostOrder, Schedule};
+pub use cuarray_races::finding;
 pub use schedule::choices::{Choice, Choices};
 pub use schedule::explore::{Bounds, Exploration, Failure, explore};
 
@@ -176,14 +178,14 @@ impl Sim {
     /// [taken over](Sim::take_over) under the same key.
     pub fn hand_over(&self, key: u64) {
         if let Some(thread) = thread::with(|thread| thread.number) {
-            self.driver.lock().checks.hand_over(key, thread);
+            self.driver.lock().detector.hand_over(key, thread);
         }
     }
 
     /// The other half of [`Sim::hand_over`].
     pub fn take_over(&self, key: u64) {
         if let Some(thread) = thread::with(|thread| thread.number) {
-            self.driver.lock().checks.take(key, thread);
+            self.driver.lock().detector.take_over(key, thread);
         }
     }
 

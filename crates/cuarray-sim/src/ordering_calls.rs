@@ -5,23 +5,9 @@
 //! puts nothing before anything. The calls of one library alone can be meant, so that a sweep over a library's calls
 //! passes over those of the test around it.
 
-use crate::site::Site;
+use cuarray_races::site::Site;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-/// Whether an exported symbol is an ordering call.
-fn orders(symbol: &str) -> bool {
-    matches!(
-        symbol,
-        "cuEventRecord"
-            | "cuEventRecordWithFlags"
-            | "cuStreamWaitEvent"
-            | "cuStreamSynchronize"
-            | "cuEventSynchronize"
-            | "cuCtxSynchronize"
-            | "cuCtxSynchronize_v2"
-    )
-}
 
 #[derive(Default)]
 struct Watch {
@@ -53,9 +39,9 @@ impl OrderingCalls {
         (watch.made, watch.dropped)
     }
 
-    /// Whether the call that is being made is to be left out.
-    pub(crate) fn leaves_out(&self, symbol: &str, site: &Site) -> bool {
-        if !self.watched.load(Ordering::Acquire) || !orders(symbol) {
+    /// Whether the ordering call that is being made is to be left out.
+    pub(crate) fn leaves_out(&self, site: &Site) -> bool {
+        if !self.watched.load(Ordering::Acquire) {
             return false;
         }
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,11 +5,11 @@
 //! it has happened then, because a stream only goes when it is drained.
 
 use crate::capture::Capturing;
-use crate::check::Lane;
 use crate::driver::Call;
 use crate::schedule::{Operation, Point};
 use crate::state::State;
 use cuarray_abi::*;
+use cuarray_races::Lane;
 use std::collections::VecDeque;
 
 /// Which kind of stream.
@@ -51,8 +51,6 @@ pub(crate) struct Stream {
     pub capturing: Option<Capturing>,
     /// What its work comes after; made when it is first needed.
     pub lane: Option<Lane>,
-    /// The operations of other lanes that its next operation comes after, and the one in front of it does not.
-    pub after: Vec<u64>,
 }
 
 impl Stream {
@@ -73,7 +71,6 @@ impl Stream {
             last_host_function: 0,
             capturing: None,
             lane: None,
-            after: Vec::new(),
         }
     }
 

@@ -6,9 +6,9 @@
 //! languages; in the main thread, by nobody. Where something calls later still, [`with`] answers `None`, and the call ends with
 //! `CUDA_ERROR_DEINITIALIZED`.
 
-use crate::check::Caller;
 use crate::driver::Driver;
 use cuarray_abi::{CUcontext, CUstreamCaptureMode};
+use cuarray_races::Caller;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::c_void;

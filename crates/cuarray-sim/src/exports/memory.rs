@@ -80,7 +80,7 @@ fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext)
         _ => state.contexts.keys().copied().collect(),
     };
     // The manual says of pool memory that nothing is waited for: the program has to.
-    let synchronizes = state.checks.free_synchronizes && !matches!(allocation.kind, Kind::Pool(_));
+    let synchronizes = call.driver.free_synchronizes() && !matches!(allocation.kind, Kind::Pool(_));
     // Taken first: a stream that was destroyed is forgotten once its work has run.
     let clocks = contexts.iter().flat_map(|context| state.clocks_of_context(*context)).collect();
     let mut state = call.driver.exhaust(state, &contexts);

@@ -4,11 +4,11 @@
 //! and fills of rows keep their shape. Launches that are pending are not affected: they were made from the old parameters.
 
 use super::{Action, CopyNode, FillNode};
-use crate::check::Caller;
 use crate::copy::{End, Extent};
 use crate::state::State;
 use crate::thread;
 use cuarray_abi::*;
+use cuarray_races::Caller;
 use std::collections::HashMap;
 
 /// What a node is to do, and whose call that was.

@@ -1,7 +1,7 @@
 //! The ends of memory and of handles, reads of what was never written, and accesses that leave their allocation.
 
 use super::*;
-use cuarray_sim::finding::Deed;
+use cuarray_sim::finding::AccessKind;
 
 const PAGE: usize = 4096;
 
@@ -70,7 +70,7 @@ fn released_memory_is_not_used() {
         let finding = only(program);
         assert_eq!((finding.kind, finding.offset), (Kind::UseAfterFree, Some(8)));
         assert_eq!(finding.sides[0].call, "cuMemFree_v2");
-        assert_eq!((finding.sides[1].deed, finding.sides[1].bytes.unwrap().length), (Deed::Write, 16));
+        assert_eq!((finding.sides[1].access, finding.sides[1].bytes.unwrap().length), (AccessKind::Write, 16));
         assert_eq!(finding.allocation.unwrap().size, 64);
         let again = pool_memory(program, stream);
         ok!(program, cuMemFreeAsync(again, stream));
@@ -86,7 +86,7 @@ fn memory_is_released_once() {
         ok!(program, cuMemFree_v2(memory));
         fails!(program, INVALID_VALUE, cuMemFree_v2(memory));
         let finding = only(program);
-        assert_eq!((finding.kind, finding.sides[1].deed), (Kind::UseAfterFree, Deed::Release));
+        assert_eq!((finding.kind, finding.sides[1].access), (Kind::UseAfterFree, AccessKind::Release));
         // The address is in use again: nothing is remembered of what was there.
         let again = program.alloc(64);
         program.sim.clear_findings();
