@@ -2,7 +2,7 @@
 //!
 //! A [`Finding`] names one or two [`Side`]s, the bytes in which they met, the allocation of those bytes, and the edge that
 //! would have ordered them. A [`Report`] holds all findings and the operations that are still remembered, so that a
-//! reader or a picture can show what lay between. All types serialize as `docs/findings-json.md` describes.
+//! reader or a picture can show what lay between. All types serialize as `docs/reference/findings.md` describes.
 
 use crate::site::Site;
 use serde::Serialize;

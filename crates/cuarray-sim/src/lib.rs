@@ -23,7 +23,7 @@
 //! it refuses with the driver's own codes; nothing pretends to have worked.
 //!
 //! From top to bottom: `exports` are the C functions, each a shield (panics, faults, trace, counts) around a plain function
-//! over the `state`; `schedule` decides when pending work runs; `copy` and `ptx` run it; `memory` and `arena` know where bytes lie;
+//! over the `state`; `schedule` decides when pending work runs; `copy` and the crate `cuarray-ptx` run it; `memory` and `arena` know where bytes lie;
 //! `happens_before` tells [`cuarray_races`] what happens, which computes what is ordered with what and reports what is not.
 
 mod allocator;
@@ -35,10 +35,6 @@ mod context;
 mod copy;
 mod device;
 mod driver;
-/// The names by which `ptx` reports accesses.
-mod check {
-    pub(crate) use cuarray_races::{Touch, Touched};
-}
 mod event;
 mod exit;
 mod exports;
@@ -53,7 +49,6 @@ mod launch;
 mod memory;
 mod ordering_calls;
 mod pool;
-mod ptx;
 mod schedule;
 mod site;
 mod state;
@@ -189,7 +184,7 @@ impl Sim {
         }
     }
 
-    /// What is alive, what is pending, what was called and what was refused, as JSON (see `docs/simulator.md`).
+    /// What is alive, what is pending, what was called and what was refused, as JSON (see `docs/reference/simulator.md`).
     pub fn statistics(&self) -> String {
         statistics::json(&self.driver)
     }

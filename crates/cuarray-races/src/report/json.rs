@@ -1,4 +1,4 @@
-//! The report as JSON: one object, described in `docs/findings-json.md`.
+//! The report as JSON: one object, described in `docs/reference/findings.md`.
 
 use crate::finding::Report;
 use serde::Serialize;
@@ -14,7 +14,7 @@ struct Document<'a> {
 }
 
 impl Report {
-    /// The report as one JSON object (`docs/findings-json.md`).
+    /// The report as one JSON object (`docs/reference/findings.md`).
     ///
     /// ```
     /// let empty = cuarray_races::finding::Report::default();

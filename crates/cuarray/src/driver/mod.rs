@@ -7,7 +7,7 @@
 //! **What is safe.** An object here owns its handle or says that it borrows it; it holds its [`Context`], which holds
 //! the [`Driver`], so nothing outlives what it needs. Contexts are pushed for a call and popped after it, never left
 //! set: other libraries of the process keep the current context that they chose. What takes raw addresses ([`copy`], [`fill`]) is
-//! `unsafe`, for no type can know whether an address is still good; and so is a [launch](Function::launch), for no type knows what a
+//! `unsafe`, for no type can know whether an address is still good; and so is the launch of a kernel, for no type knows what a
 //! kernel does.
 //!
 //! **What goes wrong.** Each result is an [`Error`] with the name that the driver's manual gives the call, and the
@@ -48,17 +48,14 @@ mod device;
 mod event;
 mod event_pool;
 pub mod fill;
-mod function;
 mod idle_events;
 mod ipc;
-pub(crate) mod launch;
 #[cfg(feature = "python")]
 mod legacy;
 mod load;
 mod memory;
-mod module;
 mod pointer;
-mod process_end;
+pub(crate) mod process_end;
 mod relaxed;
 mod shared_pool;
 mod stream;
@@ -70,16 +67,13 @@ pub use current::Current;
 pub use device::Device;
 pub use event::Event;
 pub use event_pool::{EventPool, PooledEvent};
-pub use function::Function;
 pub use ipc::{IpcMemHandle, IpcMemory};
-pub use launch::{Argument, Arguments, LaunchConfig};
 pub use memory::{Allocation, MemoryKind};
-pub use module::Module;
 pub use pointer::{MemoryType, PointerAttributes};
 pub(crate) use shared_pool::SharedPools;
 pub use stream::Stream;
 
-use crate::{Error, Result, order::PutBy};
+use crate::{Error, Result, sync::PutBy};
 use context::ContextState;
 use std::{
     fmt, mem,
@@ -118,7 +112,7 @@ macro_rules! call {
 pub(crate) use call;
 
 /// The name under which the manual has a symbol: `cuMemAlloc` for `cuMemAlloc_v2`.
-const fn manual_name(symbol: &'static str) -> &'static str {
+pub(crate) const fn manual_name(symbol: &'static str) -> &'static str {
     let bytes = symbol.as_bytes();
     match bytes {
         [name @ .., b'_', b'v', b'1'..=b'9'] => symbol.split_at(name.len()).0,
@@ -126,7 +120,7 @@ const fn manual_name(symbol: &'static str) -> &'static str {
     }
 }
 
-fn check(call: &'static str, code: CUresult) -> Result<()> {
+pub(crate) fn check(call: &'static str, code: CUresult) -> Result<()> {
     if code.is_success() { Ok(()) } else { Err(Error::driver(call, code)) }
 }
 
@@ -341,8 +335,6 @@ const _: () = {
     shareable::<PooledEvent>();
     shareable::<Allocation>();
     shareable::<IpcMemory>();
-    shareable::<Module>();
-    shareable::<Function>();
 };
 
 #[cfg(test)]

@@ -10,9 +10,18 @@
 //! Reading is strict: what the text does not allow is refused, with the reason. A `Reading` that is not strict takes what
 //! real libraries are known to write instead, and lists what it forgave.
 
+pub(in crate::python) mod as_cuda_array;
+pub mod borrow;
+pub(in crate::python) mod c_interface;
+pub(in crate::python) mod dlpack;
 mod entries;
+pub(in crate::python) mod exchange;
+pub(in crate::python) mod inert;
+pub mod interface;
+pub mod ipc;
 mod lazy;
 mod reading;
+pub(in crate::python) mod root;
 mod values;
 
 pub(super) use entries::{DATA, DESCR, KEYS, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
@@ -21,15 +30,12 @@ pub(super) use reading::Reading;
 pub(super) use values::{integer, is_bool, shown, type_name};
 
 use super::{
-    as_cuda_array,
-    c_interface::consume::{self, Imported},
-    config, create, descr,
-    device_array::PyDeviceArray,
-    dtype::Element,
-    inert, mask,
-    options::Options,
+    array::{PyDeviceArray, create, mask},
+    config,
+    values::{descr, dtype::Element, options::Options},
 };
 use crate::{Dims, Error, Interface, Kind, Layout, Result, StreamEntry, TypeStr, Version};
+use c_interface::Imported;
 use entries::Entries;
 use pyo3::{
     exceptions::{PyAttributeError, PyException},
@@ -127,10 +133,10 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
 
 /// The array of an object that offers a structure of C, not waited for.
 pub(super) fn structure<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
-    if !consume::is_offered(value) {
+    if !c_interface::is_offered(value) {
         return Ok(None);
     }
-    let Some(Imported { array, event }) = consume::import(value, false, &mut Options::default())? else {
+    let Some(Imported { array, event }) = c_interface::import(value, false, &mut Options::default())? else {
         return Ok(None);
     };
     // Of an event that no stream goes with nothing else would remember anything.

@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Result,
-    python::{dtype::Element, mask},
+    python::{array::mask, values::dtype::Element},
 };
 use pyo3::prelude::*;
 
