@@ -26,11 +26,11 @@ from spec_coverage import Coverage, Function, Subject, lists, merged, subjects
         ("disagreements/test_d07_mask_convention.py", "test_i3", ["D7"]),
         ("disagreements/test_d24_exact_types.py", "test_anything", ["D24"]),
         ("disagreements/test_other.py", "test_d3_anything", []),
-        ("checklists/test_4a.py", "test_4a_13_slices", ["4A.13"]),
-        ("checklists/test_4b.py", "test_4b_14_15_transposes_of_3_axes", ["4B.14", "4B.15"]),
-        ("checklists/test_4b.py", "test_4b_7", ["4B.7"]),
-        ("checklists/test_4b.py", "test_4b_7th", []),
-        ("checklists/test_4c.py", "test_something", []),
+        ("checklists/test_numba_interface.py", "test_4a_13_slices", ["4A.13"]),
+        ("checklists/test_numba_arrays.py", "test_4b_14_15_transposes_of_3_axes", ["4B.14", "4B.15"]),
+        ("checklists/test_numba_arrays.py", "test_4b_7", ["4B.7"]),
+        ("checklists/test_numba_arrays.py", "test_4b_7th", []),
+        ("checklists/test_cupy_interface.py", "test_something", []),
         ("package/test_copies.py", "test_i3_of_another_folder", []),
         ("test_i3.py", "test_i3", []),
     ],
@@ -103,10 +103,10 @@ def test_disagreements_are_required_and_x_clauses_are_not() -> None:
 def test_unknown_ids_are_listed_with_their_tests() -> None:
     coverage = complete_coverage()
     coverage.outcomes[Function("spec/test_all.py", "test_i12_holds")].add("passed")
-    coverage.outcomes[Function("checklists/test_4a.py", "test_4a_37_holds")].add("passed")
+    coverage.outcomes[Function("checklists/test_numba_interface.py", "test_4a_37_holds")].add("passed")
     coverage.not_applicable[Subject("4C", "41")] = "there are 40"
     assert coverage.unknown() == [
-        "4A.37: checklists/test_4a.py::test_4a_37_holds",
+        "4A.37: checklists/test_numba_interface.py::test_4a_37_holds",
         "4C.41: NOT_APPLICABLE",
         "I12: spec/test_all.py::test_i12_holds",
     ]

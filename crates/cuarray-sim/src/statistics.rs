@@ -1,6 +1,6 @@
-//! The statistics of a driver as JSON: what is alive, pending, counted and refused.
+//! Statistics of a driver as JSON: live objects, pending work, calls and refusals.
 //!
-//! Tests use them: a leaked allocation is still in the list.
+//! Tests and people read them; an allocation that is left at the end is a leak.
 
 use crate::driver::Driver;
 use crate::graph::Owner;

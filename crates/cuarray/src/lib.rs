@@ -160,7 +160,7 @@ pub use owner::Owner;
 pub use protocol::{
     descr::{Descr, Field, FieldType},
     element::{Bool8, Complex, Element},
-    interface::{DevicePtr, Interface},
+    interface::{DevicePtr, Interface, mask::Mask},
     layout::{
         Layout, MAX_RANK,
         axes::{Axes, Dims, Strides},
@@ -170,7 +170,6 @@ pub use protocol::{
         reshape::Order,
         view::View,
     },
-    mask::Mask,
     stream_entry::StreamEntry,
     typestr::{ByteOrder, Kind, NamedType, TimeUnit, TypeStr},
     version::Version,

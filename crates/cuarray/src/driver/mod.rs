@@ -44,6 +44,7 @@ mod capture;
 mod context;
 pub mod copy;
 mod current;
+mod deferred;
 mod device;
 mod event;
 mod event_pool;
@@ -73,15 +74,13 @@ pub use pointer::{MemoryType, PointerAttributes};
 pub(crate) use shared_pool::SharedPools;
 pub use stream::Stream;
 
-use crate::{Error, Result, sync::PutBy};
+use crate::{Error, Result};
 use context::ContextState;
+pub(crate) use deferred::DeferredRelease;
 use std::{
-    fmt, mem,
+    fmt,
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::AtomicBool},
 };
 
 /// Calls an entry point of a table: `call!(driver, cuMemAlloc_v2(&mut address, len))`.
@@ -162,9 +161,8 @@ struct Inner {
     contexts: Mutex<Vec<Weak<ContextState>>>,
     /// Device 0's primary context, once it has been the default.
     default: Mutex<Option<Arc<ContextState>>>,
-    /// Memory and modules to give back later.
-    put_by: Mutex<Vec<Box<dyn PutBy>>>,
-    /// Whether there may be some.
+    deferred: Mutex<Vec<Box<dyn DeferredRelease>>>,
+    /// Whether releases may be deferred.
     reclaimable: AtomicBool,
 }
 
@@ -208,7 +206,7 @@ impl Driver {
             table,
             contexts: Mutex::default(),
             default: Mutex::default(),
-            put_by: Mutex::default(),
+            deferred: Mutex::default(),
             reclaimable: AtomicBool::new(false),
         }))
     }
@@ -289,21 +287,6 @@ impl Driver {
     /// Takes what a destructor's call answered; see the [module](self).
     pub(crate) fn dropped(&self, result: Result<()>) {
         self.0.table.dropped(result);
-    }
-
-    /// Puts something by until it can be given back.
-    pub(crate) fn put_by(&self, release: Box<dyn PutBy>) {
-        lock(&self.0.put_by).push(release);
-        self.0.reclaimable.store(true, Relaxed);
-    }
-
-    /// All that was put by.
-    pub(crate) fn take_put_by(&self) -> Vec<Box<dyn PutBy>> {
-        // Asked at each allocation: nearly always there is nothing, and no lock to take.
-        if !self.0.reclaimable.swap(false, Relaxed) {
-            return Vec::new();
-        }
-        mem::take(&mut *lock(&self.0.put_by))
     }
 
     fn table(&self) -> &Arc<Table> {

@@ -130,6 +130,21 @@ macro_rules! element {
     };
 }
 
+impl TypeStr {
+    /// The type string of a Rust type.
+    ///
+    /// ```
+    /// use cuarray::TypeStr;
+    ///
+    /// assert_eq!(TypeStr::of::<u8>().to_string(), "|u1");
+    /// assert_eq!(TypeStr::of::<f64>().itemsize(), 8);
+    /// ```
+    pub const fn of<T: Element>() -> TypeStr {
+        const { assert!(size_of::<T>() == T::TYPESTR.itemsize(), "Element::TYPESTR is of another size than the type") };
+        T::TYPESTR
+    }
+}
+
 /// What a structure of [`element!`](crate::element) may be made of: an [`Element`], or arrays of them.
 ///
 /// # Safety

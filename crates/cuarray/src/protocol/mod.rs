@@ -4,7 +4,6 @@ pub(crate) mod descr;
 pub(crate) mod element;
 pub(crate) mod interface;
 pub(crate) mod layout;
-pub(crate) mod mask;
 pub(crate) mod stream_entry;
 pub(crate) mod typestr;
 pub(crate) mod version;

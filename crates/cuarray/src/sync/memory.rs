@@ -4,7 +4,7 @@
 //! whoever happened to drop the last reference. The driver's free may wait for everything that the device is doing, strangers'
 //! work included. So memory is freed where it is dropped only if the work on it is known to be done, and the default stream
 //! has none either, which stands for all streams that wait for each other. All else is *put by*, and tried again by
-//! [`Driver::reclaim`]: when memory is allocated, where a program synchronizes anyway, at its end; and an allocation that finds
+//! [`Driver::reclaim`](crate::Driver::reclaim): when memory is allocated, where a program synchronizes anyway, at its end; and an allocation that finds
 //! no room waits for it.
 //!
 //! That is also what happens to memory that dies inside a host function, where the driver permits no call at all, or while a
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     Result,
-    driver::{Allocation, CUresult, Context, Driver, Stream},
+    driver::{Allocation, CUresult, Context, Stream},
 };
 use std::sync::Arc;
 
@@ -146,34 +146,5 @@ impl Resource for Allocation {
 
     fn give_back(&mut self) -> Result<()> {
         self.free()
-    }
-}
-
-impl Driver {
-    /// Frees memory that was put by because work on it was pending, or because no call was permitted where it was dropped;
-    /// see [`sync::Memory`](crate::sync::Memory). With `wait`, waits for that work; without, what is not done stays. Answers
-    /// whether there was anything.
-    ///
-    /// Allocating a [`Memory`] does this first. Call it where a program waits anyway, and before it ends.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{driver::Allocation, sync::{Access, Memory}};
-    /// # let memory = Memory::new(&context, || Allocation::device(&context, 64))?;
-    /// drop(memory);
-    /// driver.reclaim(true);
-    /// assert!(!driver.reclaim(true), "nothing is left");
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    pub fn reclaim(&self, wait: bool) -> bool {
-        let put_by = self.take_put_by();
-        let any = !put_by.is_empty();
-        put_by.into_iter().for_each(|release| release.attempt(wait));
-        any
     }
 }

@@ -56,7 +56,7 @@ pub use lease::Lease;
 pub(crate) use lease::{begin, end};
 pub use memory::Memory;
 pub use pending::Pending;
-pub(crate) use release::{Deferred, PutBy, Resource};
+pub(crate) use release::{Deferred, Resource};
 
 use crate::{
     Result,

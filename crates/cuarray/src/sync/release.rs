@@ -6,7 +6,7 @@
 use super::{Access, Mark, Pending, capture};
 use crate::{
     Error, Result,
-    driver::{CUresult, Context, Stream},
+    driver::{CUresult, Context, DeferredRelease, Stream},
 };
 use std::{
     fmt,
@@ -92,8 +92,8 @@ impl<R: Resource> Release<R> {
         let driver = self.resource.context().driver().clone();
         match self.give_back(wait) {
             Ok(true) => {}
-            Ok(false) => driver.put_by(Box::new(self)),
-            Err(error) if is_for_later(&error) => driver.put_by(Box::new(self)),
+            Ok(false) => driver.defer(Box::new(self)),
+            Err(error) if is_for_later(&error) => driver.defer(Box::new(self)),
             // The streams are broken or gone. The resource's own drop waits for what is left of the work, if anything is.
             Err(error) => driver.dropped(Err(error)),
         }
@@ -128,13 +128,7 @@ impl<R: Resource> Release<R> {
     }
 }
 
-/// What was put by, whatever it is.
-pub(crate) trait PutBy: Send {
-    /// Tries again to give it back, and puts it by again where that fails; with `wait`, waits for what is pending.
-    fn attempt(self: Box<Self>, wait: bool);
-}
-
-impl<R: Resource> PutBy for Release<R> {
+impl<R: Resource> DeferredRelease for Release<R> {
     fn attempt(self: Box<Self>, wait: bool) {
         Release::attempt(*self, wait);
     }

@@ -22,6 +22,7 @@
 
 mod bytes;
 mod display;
+pub(crate) mod mask;
 
 use crate::{ByteOrder, Descr, Error, Kind, Layout, Mask, Result, StreamEntry, TypeStr, Version, error::Brief};
 use bytes::{byte_extent, check_memory, is_packed, packed_bytes};

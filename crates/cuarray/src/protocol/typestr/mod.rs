@@ -23,7 +23,7 @@ mod parse;
 pub use kind::{ByteOrder, Kind, TimeUnit};
 pub use named::NamedType;
 
-use crate::{Element, Error, Result};
+use crate::{Error, Result};
 use parse::{Fault, Quoted};
 use std::{
     fmt,
@@ -97,19 +97,6 @@ impl TypeStr {
             return Err(Fault::OrderMissing);
         }
         Ok(typestr)
-    }
-
-    /// The type string of a Rust type.
-    ///
-    /// ```
-    /// use cuarray::TypeStr;
-    ///
-    /// assert_eq!(TypeStr::of::<u8>().to_string(), "|u1");
-    /// assert_eq!(TypeStr::of::<f64>().itemsize(), 8);
-    /// ```
-    pub const fn of<T: Element>() -> TypeStr {
-        const { assert!(size_of::<T>() == T::TYPESTR.itemsize(), "Element::TYPESTR is of another size than the type") };
-        T::TYPESTR
     }
 
     /// A number of `size` bytes in this machine's order; for the constants of [`Element`].
