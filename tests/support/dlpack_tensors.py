@@ -1,4 +1,4 @@
-"""DLPack tensors made by hand, as any library might make them; each counts how often its deleter was called."""
+"""Hand-made DLPack tensors of another library; each counts the calls of its deleter."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _python.PyCapsule_GetPointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
 
 
 def name(capsule: Any) -> bytes:
-    """What a capsule is called now."""
+    """The current name of a capsule."""
     return _python.PyCapsule_GetName(capsule)
 
 
@@ -72,7 +72,7 @@ def content(capsule: Any) -> ManagedVersioned | Managed:
 
 
 def capsule_of(address: int, called: bytes) -> Any:
-    """A capsule without a destructor, whose name lives forever."""
+    """A capsule without a destructor; its name is kept alive."""
     _NAMES.append(called)
     return _python.PyCapsule_New(address, called, None)
 
@@ -80,12 +80,12 @@ def capsule_of(address: int, called: bytes) -> Any:
 _NAMES: list[bytes] = []
 
 
-# Producers whose structures somebody may hold. They stay: a deleter cannot free the function that it is.
+# Producers whose tensors have been exported. They are kept alive, because a deleter must not free its own function.
 _HANDED_OUT: list[Producer] = []
 
 
 class Producer:
-    """An object with ``__dlpack__``; ``entries`` replace what its tensor says."""
+    """An object with ``__dlpack__``; ``entries`` replace fields of its tensor."""
 
     def __init__(self, array: Any = None, *, legacy: bool = False, called: bytes | None = None, **entries: Any) -> None:
         self.array = array  # kept alive

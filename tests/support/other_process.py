@@ -1,6 +1,6 @@
-"""A second process, to which objects are sent and which answers with another: what arrays that cross processes are tested with.
+"""A second process for tests of arrays that cross processes: it receives objects and returns one.
 
-It is a new interpreter, not a fork: a CUDA driver does not survive one. It runs on the driver that this process runs on.
+The process is a new interpreter and not a fork, because CUDA drivers do not support forks. It uses the same driver.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ print("ANSWER:" + pickle.dumps(answer).hex())
 
 
 def ask(program: str, environment: dict[str, str | None] | None = None, **sent: Any) -> Any:
-    """Runs a program in another process, with the names that it is sent, and returns what it calls ``answer``."""
+    """Runs a program in another process with the objects ``sent`` as its variables, and returns its variable ``answer``."""
     sent_as = {"SENT_BY_A_TEST": pickle.dumps(sent).hex()}
     printed = driver_probe.run_python(_BEGIN + program + _END, **(environment or {}), **sent_as)
     _, _, answer = printed.rpartition("ANSWER:")

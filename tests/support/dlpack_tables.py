@@ -1,4 +1,4 @@
-"""DLPack's exchange table as others see it: its functions, and libraries that offer one."""
+"""DLPack's exchange table for tests: its function types, and types of other libraries that offer a table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Table(ctypes.Structure):
 
 
 def library(producer: tensors.Producer, **replaced: Any) -> Any:
-    """A type whose table hands out the tensor of `producer`."""
+    """A type whose table exports the tensor of ``producer``."""
 
     class Array:
         pass

@@ -1,7 +1,7 @@
-"""Every type that NumPy can make, as a hypothesis strategy: both byte orders, units, sizes, structures of all kinds.
+"""A hypothesis strategy for every NumPy type: both byte orders, units, sizes, and structures of all kinds.
 
-Left out is what no array interface can say, which has tests of its own: Python objects, fields that overlap or are out of order,
-fields without a name, titles that are no text, the types of extensions.
+Types that no array interface can describe have tests of their own: Python objects, overlapping or unordered fields, fields without
+a name, titles that are not strings, and types of extensions.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6
 
 @st.composite
 def structures(draw: st.DrawFn, parts: st.SearchStrategy[np.dtype[Any]]) -> np.dtype[Any]:
-    """A structure of ``parts`` and sub-arrays of them, in one of NumPy's three ways: packed, aligned, or by offsets."""
+    """A structure of ``parts`` and sub-arrays of them, made in one of NumPy's three ways: packed, aligned, or by offsets."""
     chosen = draw(st.lists(names, min_size=1, max_size=10, unique=True))
-    # Names and titles are one set of names; some fields get both.
+    # Names and titles must be distinct from each other; some fields get both.
     titles = [draw(st.booleans()) for _ in range(len(chosen) // 2)]
     labels: list[str | tuple[str, str]] = []
     for titled in titles:
@@ -47,7 +47,7 @@ def structures(draw: st.DrawFn, parts: st.SearchStrategy[np.dtype[Any]]) -> np.d
     for label in labels:
         part = draw(parts)
         shape = tuple(draw(st.lists(st.integers(0, 3), max_size=3)))
-        # NumPy takes the shape of a type without a size for its size.
+        # NumPy reads the shape of a type of size 0 as its size.
         fields.append((label, (part, shape) if shape and part.itemsize else part))
     way = draw(st.sampled_from(["packed", "aligned", "offsets"]))
     if way != "offsets":
@@ -72,8 +72,8 @@ structured = dtypes.filter(lambda dtype: dtype.names is not None)
 
 
 def elements(dtype: np.dtype[Any], shape: tuple[int, ...], seed: int = 0) -> np.ndarray[Any, Any]:
-    """An array whose bytes are any bytes, those of gaps included."""
-    # NumPy itself makes one byte, or character, out of a string of none.
+    """An array of random bytes, gaps included."""
+    # For a string of size 0, NumPy allocates one byte or character.
     array = np.empty(shape, dtype)
     if array.nbytes:
         array = np.frombuffer(np.random.default_rng(seed).bytes(array.nbytes), np.uint8).copy()

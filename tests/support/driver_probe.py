@@ -1,8 +1,7 @@
-"""The driver seen from beside cuarray: what a test must do, or look at, without the package that it tests.
+"""Direct calls of the driver, for tests that must not go through the package that they test.
 
-All of it goes through the driver library that cuarray has loaded, whichever that is, so the same tests run on a GPU and on
-the simulated driver. Work that is *known* to be unfinished is made with a host function that waits in a stream until it is let go
-(:func:`held`): what is enqueued behind it has not run, on any driver.
+All calls use the driver library that cuarray has loaded, so the same tests run on a GPU and on the simulated driver. To keep work
+pending, :func:`held` enqueues a host function that blocks until it is released: work enqueued behind it cannot run, on any driver.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ CU_MEMHOSTALLOC_DEVICEMAP = 2
 CU_MEM_ATTACH_GLOBAL = 1
 CU_MEMHOSTREGISTER_DEVICEMAP = 2
 
-# Far more than any of the waits takes, far less than anybody would wait for a test that hangs.
+# Far longer than any wait takes, and short enough for a test that hangs.
 PATIENCE = 60.0
 
 _HostFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -44,13 +43,13 @@ def library() -> ctypes.CDLL:
 
 
 def call(name: str, *arguments: Any) -> None:
-    """One driver call that must succeed."""
+    """Makes one driver call, which must succeed."""
     result = getattr(library(), name)(*arguments)
     assert result == CUDA_SUCCESS, f"{name} answered {result}"
 
 
 def current_context() -> int | None:
-    """The context that is current on this thread; None for none."""
+    """The current context of this thread, or None."""
     context = ctypes.c_void_p()
     call("cuCtxGetCurrent", ctypes.byref(context))
     return context.value
@@ -58,7 +57,7 @@ def current_context() -> int | None:
 
 @cache
 def _retained(device: int) -> int:
-    """A device's primary context, retained until the process ends: the last release would destroy all that is in it."""
+    """A device's primary context, retained until the process ends, because its last release destroys all objects in it."""
     context = ctypes.c_void_p()
     call("cuInit", ctypes.c_uint(0))
     call("cuDevicePrimaryCtxRetain", ctypes.byref(context), ctypes.c_int(device))
@@ -68,7 +67,7 @@ def _retained(device: int) -> int:
 
 @contextlib.contextmanager
 def primary_context(device: int = 0) -> Iterator[int]:
-    """A device's primary context, current on this thread meanwhile."""
+    """Makes a device's primary context current on this thread for the block."""
     context = ctypes.c_void_p(_retained(device))
     call("cuCtxPushCurrent_v2", context)
     try:
@@ -78,9 +77,9 @@ def primary_context(device: int = 0) -> Iterator[int]:
 
 
 class ForeignStream:
-    """A stream that another library made: it knows neither the default streams nor cuarray.
+    """A non-blocking stream of another library, which is not ordered with the legacy default stream.
 
-    That library keeps the primary context meanwhile; otherwise the stream would go with it, if nobody else had it.
+    It retains the primary context, which would otherwise be destroyed together with the stream.
     """
 
     def __init__(self) -> None:
@@ -101,7 +100,7 @@ class ForeignStream:
 
 
 def is_done(stream: int) -> bool:
-    """Whether all work in a stream is done; asks the driver itself."""
+    """Whether the driver reports that all work in a stream is done."""
     with primary_context():
         result = library().cuStreamQuery(ctypes.c_void_p(stream))
     assert result in (CUDA_SUCCESS, CUDA_ERROR_NOT_READY)
@@ -115,7 +114,7 @@ def synchronize(stream: int) -> None:
 
 
 def fill(pointer: int, byte: int, count: int, stream: int) -> None:
-    """Enqueues the filling of ``count`` bytes of device memory."""
+    """Enqueues a fill of ``count`` bytes of device memory."""
     with primary_context():
         call(
             "cuMemsetD8Async",
@@ -127,7 +126,7 @@ def fill(pointer: int, byte: int, count: int, stream: int) -> None:
 
 
 def copy(target: int, source: int, count: int, stream: int) -> None:
-    """Enqueues the copying of ``count`` bytes of device memory."""
+    """Enqueues a copy of ``count`` bytes of device memory."""
     with primary_context():
         call(
             "cuMemcpyDtoDAsync_v2",
@@ -139,7 +138,7 @@ def copy(target: int, source: int, count: int, stream: int) -> None:
 
 
 class Held:
-    """A stream in which nothing more runs until :meth:`let_go`."""
+    """A stream in which no further work runs until :meth:`let_go`."""
 
     def __init__(self, stream: int) -> None:
         self.stream = stream
@@ -149,11 +148,11 @@ class Held:
         self._function = _HostFunction(self._hold)
         with primary_context():
             call("cuLaunchHostFunc", ctypes.c_void_p(stream), self._function, None)
-        # A driver may leave the work of a stream undone until somebody waits for it. So somebody does, and whoever else
-        # looks at the stream finds it busy, as a GPU's would be.
+        # A driver may defer all work of a stream until a thread waits for it. This thread waits, so other threads see a
+        # busy stream, as on a GPU.
         self._waiting = threading.Thread(target=self._wait)
         self._waiting.start()
-        assert self._begun.wait(PATIENCE), "the stream cannot be held: it waits for something else"
+        assert self._begun.wait(PATIENCE), "the stream cannot be held, because it waits for other work"
 
     def _hold(self, _data: object) -> None:
         self._begun.set()
@@ -161,40 +160,38 @@ class Held:
 
     def _wait(self) -> None:
         with primary_context():
-            if self.stream == CU_STREAM_PER_THREAD:  # another thread cannot name it
+            if self.stream == CU_STREAM_PER_THREAD:  # this handle means another stream in each thread
                 call("cuCtxSynchronize")
             else:
                 call("cuStreamSynchronize", ctypes.c_void_p(self.stream))
 
     def let_go(self) -> None:
-        """Lets the stream run on."""
+        """Releases the stream."""
         self._go.set()
 
     def let_go_soon(self, seconds: float = 0.1) -> None:
-        """Lets the stream run on in a moment, while this thread waits for it."""
+        """Releases the stream after ``seconds``, so that this thread can wait for it now."""
         self._timer = threading.Timer(seconds, self._go.set)
         self._timer.start()
 
     @property
     def is_held(self) -> bool:
-        """Whether nobody has let the stream go yet."""
+        """Whether the stream has not been released yet."""
         return not self._go.is_set()
 
     def finish(self) -> None:
-        """Lets the stream go, and waits until it has."""
+        """Releases the stream, and waits until its work is done."""
         self._go.set()
         if self._timer is not None:
             self._timer.join()
         self._waiting.join()
         synchronize(self.stream)
-        assert self._was_let_go, (
-            f"somebody waited {PATIENCE:.0f} s for the held stream, which was to be let go after that"
-        )
+        assert self._was_let_go, f"a thread waited {PATIENCE:.0f} s for the held stream before the test released it"
 
 
 @contextlib.contextmanager
 def held(stream: int) -> Iterator[Held]:
-    """Holds a stream: what is enqueued there from now on has not run before ``let_go``. Empty again afterwards."""
+    """Holds a stream for the block: work enqueued in it runs only after ``let_go``. At the end its work is done."""
     hold = Held(stream)
     try:
         yield hold
@@ -203,7 +200,7 @@ def held(stream: int) -> Iterator[Held]:
 
 
 class Pinned:
-    """Page-locked host memory, as the driver allocates it; ``mapped`` asks for a device address too."""
+    """Page-locked host memory, allocated by the driver and mapped to a device address."""
 
     def __init__(self, count: int) -> None:
         pointer = ctypes.c_void_p()
@@ -227,7 +224,7 @@ class Pinned:
 
 
 class Managed:
-    """Memory that host and devices share."""
+    """Managed memory, which host and devices share."""
 
     def __init__(self, count: int) -> None:
         pointer = ctypes.c_uint64()
@@ -245,9 +242,9 @@ class Managed:
 
 @contextlib.contextmanager
 def registered(pointer: int, count: int) -> Iterator[int]:
-    """Page-locks host memory that is there already, meanwhile, and gives the address by which devices reach it."""
+    """Page-locks existing host memory for the block, and gives its device address."""
     host, device_pointer = ctypes.c_void_p(pointer), ctypes.c_uint64()
-    # Registered memory ends with its context; somebody has to hold that meanwhile.
+    # The registration ends with its context, so the context is retained.
     context = ctypes.c_void_p()
     call("cuDevicePrimaryCtxRetain", ctypes.byref(context), ctypes.c_int(0))
     with primary_context():
@@ -262,7 +259,7 @@ def registered(pointer: int, count: int) -> Iterator[int]:
 
 
 class Registered:
-    """Ordinary host memory that was page-locked after it was allocated."""
+    """Pageable host memory that is page-locked after its allocation."""
 
     def __init__(self, count: int) -> None:
         self.bytes = (ctypes.c_ubyte * count)()
@@ -274,7 +271,7 @@ class Registered:
 
 
 def finished_python(program: str, timeout: int = 300, **environment: str | None) -> subprocess.CompletedProcess[str]:
-    """A program that has run in a process of its own; a variable that is None is unset there."""
+    """Runs a program in a new process; an environment variable with the value None is unset."""
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     for name, value in environment.items():
         if value is None:
@@ -293,7 +290,7 @@ def finished_python(program: str, timeout: int = 300, **environment: str | None)
 
 
 def run_python(program: str, **environment: str | None) -> str:
-    """What a program prints that runs in a process of its own, and ends well."""
+    """The output of a program in a new process, which must succeed."""
     finished = finished_python(program, **environment)
     assert finished.returncode == 0, f"exit {finished.returncode}\n{finished.stdout}\n{finished.stderr}"
     return finished.stdout

@@ -1,4 +1,4 @@
-"""Structures of ``cuarray.h`` made by hand, as any library might make them; each counts how often it was released."""
+"""Hand-made structures of ``cuarray.h``, as of another library; each counts the calls of its release."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Array._fields_ = (
 
 
 def numbers(*values: int) -> Any:
-    """An array of 64-bit integers, as a pointer that keeps it."""
+    """A pointer to 64-bit integers, which it keeps alive."""
     return ctypes.cast((ctypes.c_int64 * max(len(values), 1))(*values), ctypes.POINTER(ctypes.c_int64))
 
 
@@ -67,19 +67,19 @@ def of_capsule(capsule: Any) -> Array:
 
 
 def taken(capsule: Any) -> Array:
-    """The structure, which is the caller's to release from now on."""
+    """The structure of a capsule, marked as taken; the caller must release it."""
     array = of_capsule(capsule)
     ctypes.pythonapi.PyCapsule_SetName(ctypes.py_object(capsule), ctypes.c_char_p(TAKEN))
     return array
 
 
 def release(array: Array) -> None:
-    """Calls the release, without the GIL."""
+    """Calls the release without the GIL."""
     RELEASE(array.release)(ctypes.addressof(array))
 
 
 def of(array: Any, **entries: Any) -> Array:
-    """The structure of a one-dimensional array of floats, with other entries."""
+    """The structure of a one-dimensional array of two floats, with some fields replaced."""
     described = {
         "major": 1,
         "data": array.ptr if array is not None else 0x7F0000000000,
@@ -91,7 +91,7 @@ def of(array: Any, **entries: Any) -> Array:
     return Array(**{**described, **entries})
 
 
-# Producers whose structures somebody may hold. They stay: a release cannot free the function that it is.
+# Producers whose structures have been exported. They are kept alive, because a release must not free its own function.
 _HANDED_OUT: list[Any] = []
 
 
@@ -120,7 +120,7 @@ class _Producer:
 
 
 class Producer(_Producer):
-    """An object with ``__cuda_array_c_interface__``; ``entries`` replace what its structure says."""
+    """An object with ``__cuda_array_c_interface__``; ``entries`` replace fields of its structure."""
 
     @property
     def __cuda_array_c_interface__(self) -> Any:

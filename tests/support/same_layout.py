@@ -1,4 +1,4 @@
-"""Device arrays with the layout of a host array: the same bytes, gaps included, so that whatever NumPy does can be compared."""
+"""Device arrays with the exact layout of a host array, gaps included, for comparison with NumPy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import cuarray
 
 
 class SameLayout:
-    """A host array, and a device array over a copy of all bytes between its first and its last element."""
+    """A host array, and a device array over a copy of all bytes from its first to its last element."""
 
     def __init__(self, host: np.ndarray[Any, Any], stream: Any = None, **entries: Any) -> None:
         self.host = host
@@ -28,12 +28,12 @@ class SameLayout:
         self.array = cuarray.from_cuda_array_interface({**interface, **entries}, owner=self.bytes, sync=False)
 
     def fetched(self) -> np.ndarray[Any, Any]:
-        """The elements that are on the device now, read by one plain copy of all bytes."""
+        """The current elements on the device, read by one copy of all bytes."""
         content = self.bytes.copy_to_host()
         return np.ndarray(self.host.shape, self.host.dtype, content, self.offset, self.host.strides)
 
     def assert_is(self, expected: np.ndarray[Any, Any], before: np.ndarray[Any, Any]) -> None:
-        """The elements are those of ``expected``; every byte between them is as in ``before``."""
+        """Checks that the elements equal ``expected`` and all bytes between them equal ``before``."""
         assert np.array_equal(self.fetched(), expected)
         content = self.bytes.copy_to_host()
         if self.host.size:
@@ -49,10 +49,12 @@ def address(array: np.ndarray[Any, Any]) -> int:
 
 
 def assert_same_view(view: Any, expected: np.ndarray[Any, Any], base: SameLayout) -> None:
-    """The view has NumPy's shape, strides, type and flags, and lies as far from its base as NumPy's does."""
+    """Checks that the view has the shape, strides, type, flags and offset of NumPy's view."""
     assert isinstance(view, cuarray.DeviceArray)
     assert (view.shape, view.dtype) == (expected.shape, expected.dtype)
-    assert view.strides == expected.strides or not expected.size  # where nothing steps, NumPy's versions differ
+    assert (
+        view.strides == expected.strides or not expected.size
+    )  # strides of empty arrays differ between NumPy versions
     assert view.ptr - base.array.ptr == address(expected) - address(base.host)
     assert view.is_c_contiguous == expected.flags.c_contiguous
     assert view.is_f_contiguous == expected.flags.f_contiguous
@@ -61,7 +63,7 @@ def assert_same_view(view: Any, expected: np.ndarray[Any, Any], base: SameLayout
 
 @st.composite
 def hosts(draw: st.DrawFn, min_dims: int = 0, max_dims: int = 4, min_side: int = 0) -> np.ndarray[Any, Any]:
-    """Host arrays of any shape, several types and item sizes, in any order, sliced with gaps and reversed."""
+    """Host arrays of any shape and several types, in any order of axes, with gaps and reversed axes."""
     shape = draw(hnp.array_shapes(min_dims=min_dims, max_dims=max_dims, min_side=min_side, max_side=5))
     dtype = draw(st.sampled_from(["u1", "<i2", "<f4", "<i8", "<c16", "S3"]))
     steps = [draw(st.sampled_from([1, 1, 2, -1, -3])) for _ in shape]
