@@ -5,7 +5,7 @@ synchronization that cuarray made in it, with this one call doing nothing. If th
 the call, or the call is not needed: it is reported, and the exit status is 1. At the end the scenario must run without findings
 again, which shows that the runs did not affect each other.
 
-    PYTHONPATH=tests python -m cuarray_sim --devices 2 -m sweep [--table docs/results/sweep.md] [name ...]
+    PYTHONPATH=tests:tests/support python -m cuarray_sim --devices 2 -m sweep [--table docs/results/sweep.md] [name ...]
 """
 
 from __future__ import annotations
