@@ -28,6 +28,7 @@ TOOLS := $(VENV)/.tools
 PEERS := $(VENV)/.peers
 MPI4PY_TESTS := build/mpi4py-tests/.fetched
 MEASURED := $(VENV)/.measured
+RELEASE_TOOLS := $(VENV)/.release-tools
 INSTALLED := $(VENV)/.wheels
 SIM_WHEEL := dist/.cuarray-sim
 WHEEL := dist/.cuarray
@@ -245,6 +246,41 @@ book: ## build the book from docs/ into target/book; installs mdBook into target
 	mdbook build docs
 	@echo 'target/book/index.html'
 
+# The oldest glibc that the published wheels support. Rust itself needs 2.17.
+GLIBC := 2.17
+MANYLINUX := manylinux_$(subst .,_,$(GLIBC))
+RELEASED_CRATES := cuarray-abi cuarray-ptx cuarray-sim cuarray
+RELEASE_ENVIRONMENT := build/release/.venv
+
+.PHONY: release-wheels
+release-wheels: $(RELEASE_TOOLS) ## build the wheels for PyPI into dist/release
+	$(call say,wheels for glibc $(GLIBC))
+	rm -rf dist/release && mkdir -p dist/release
+	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --zig --compatibility $(MANYLINUX) \
+	    --manifest-path python/cuarray/Cargo.toml --interpreter $(BIN)/python --out dist/release
+	PATH="$(CURDIR)/$(BIN):$$PATH" CUARRAY_SIM_GLIBC=$(GLIBC) \
+	    $(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist/release ./python/cuarray-sim
+	@ls -l dist/release
+
+# `cargo publish` builds each crate from its package alone, with the packages of the crates before it.
+.PHONY: release-check
+release-check: release-wheels ## build and check everything that a release publishes; uploads nothing
+	$(call say,wheels: metadata and platform tags)
+	$(BIN)/twine check --strict dist/release/*.whl
+	@for wheel in dist/release/*.whl; do \
+	    $(BIN)/auditwheel show "$$wheel" | tr '\n' ' ' | grep -q 'tag: "$(MANYLINUX)_' || \
+	        { echo "$$wheel does not run on $(MANYLINUX)" >&2; $(BIN)/auditwheel show "$$wheel" >&2; exit 1; }; \
+	    case "$$wheel" in *$(MANYLINUX)_*) echo "$$wheel: $(MANYLINUX)";; \
+	        *) echo "$$wheel is not tagged $(MANYLINUX)" >&2; exit 1;; esac; \
+	done
+	$(call say,wheels in an empty environment)
+	rm -rf $(RELEASE_ENVIRONMENT) && $(BIN)/python -m venv $(RELEASE_ENVIRONMENT)
+	$(RELEASE_ENVIRONMENT)/bin/python -m pip --disable-pip-version-check install --quiet dist/release/*.whl
+	cd build/release && .venv/bin/python -I -m cuarray_sim ../../tests/project/smoke.py
+	$(call say,crates)
+	cargo publish --dry-run --locked $(foreach crate,$(RELEASED_CRATES),-p $(crate))
+	@echo 'release-check passed: dist/release and the crates $(RELEASED_CRATES) can be published'
+
 .PHONY: bench
 bench: peers $(MEASURED) ## measure, print the figures, and put them into the documentation
 	$(call say,the extension module of the benchmarks)
@@ -292,6 +328,11 @@ $(ENVIRONMENT): | prerequisites
 $(TOOLS): requirements/dev.txt requirements/test.txt $(ENVIRONMENT)
 	$(call say,tools)
 	$(PIP_INSTALL) -r requirements/dev.txt
+	@touch $@
+
+$(RELEASE_TOOLS): requirements/release.txt $(TOOLS)
+	$(call say,release tools (about 500 MB on disk))
+	$(PIP_INSTALL) -r requirements/release.txt
 	@touch $@
 
 # A peer that cannot be installed is named, and the others are installed. Without the stamp the next call tries again.
