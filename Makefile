@@ -43,7 +43,7 @@ PIP_INSTALL := $(PIP) install --retries 2 --timeout 30
 # The sources of each wheel. Directories are listed too: their times change when a file is removed.
 sources = $(shell find $(1) -not -path '*/__pycache__*' -not -name '*.whl')
 WORKSPACE := Cargo.toml Cargo.lock
-SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-ptx crates/cuarray-sim python/cuarray-sim)
+SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-ptx crates/cuarray-races crates/cuarray-sim python/cuarray-sim)
 SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray python/cuarray)
 
 # The packages of each peer, with the versions of requirements/peers.txt.
@@ -193,7 +193,7 @@ lint: install ## check format, lints, types and prose; every warning is an error
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	$(call say,Rust: documentation)
-	RUSTDOCFLAGS='-D warnings' cargo doc --no-deps -p cuarray -p cuarray-abi -p cuarray-ptx -p cuarray-sim --all-features
+	RUSTDOCFLAGS='-D warnings' cargo doc --no-deps -p cuarray -p cuarray-abi -p cuarray-ptx -p cuarray-races -p cuarray-sim --all-features
 	$(call say,fuzz targets: format and lints)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features --all-targets -- -D warnings
@@ -249,7 +249,7 @@ book: ## build the book from docs/ into target/book; installs mdBook into target
 # The oldest glibc that the published wheels support. Rust itself needs 2.17.
 GLIBC := 2.17
 MANYLINUX := manylinux_$(subst .,_,$(GLIBC))
-RELEASED_CRATES := cuarray-abi cuarray-ptx cuarray-sim cuarray
+RELEASED_CRATES := cuarray-abi cuarray-ptx cuarray-races cuarray-sim cuarray
 RELEASE_ENVIRONMENT := build/release/.venv
 
 .PHONY: release-wheels
@@ -258,7 +258,7 @@ release-wheels: $(RELEASE_TOOLS) ## build the wheels for PyPI into dist/release
 	rm -rf dist/release && mkdir -p dist/release
 	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --zig --compatibility $(MANYLINUX) \
 	    --manifest-path python/cuarray/Cargo.toml --interpreter $(BIN)/python --out dist/release
-	PATH="$(CURDIR)/$(BIN):$$PATH" CUARRAY_SIM_GLIBC=$(GLIBC) \
+	PATH="$(CURDIR)/$(BIN):$$PATH" MANYLINUX_GLIBC=$(GLIBC) \
 	    $(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist/release ./python/cuarray-sim
 	@ls -l dist/release
 
@@ -280,6 +280,12 @@ release-check: release-wheels ## build and check everything that a release publi
 	$(call say,crates)
 	cargo publish --dry-run --locked $(foreach crate,$(RELEASED_CRATES),-p $(crate))
 	@echo 'release-check passed: dist/release and the crates $(RELEASED_CRATES) can be published'
+
+# Needs the network: pip installs the peers into empty environments, and cargo downloads the dependencies of the examples.
+.PHONY: docs-test
+docs-test: wheels ## run every block of README, docs/ and examples/ as written, in empty environments
+	$(call say,blocks of the documents)
+	PYTHONPATH=tests $(BIN)/python -m documents
 
 .PHONY: bench
 bench: peers $(MEASURED) ## measure, print the figures, and put them into the documentation

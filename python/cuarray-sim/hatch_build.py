@@ -4,7 +4,7 @@ The build fails without cargo, on another system than Linux, and if cargo report
 library would install and then fail at its first use. The file is packed from cargo's target directory, so nothing is
 written into the source tree.
 
-The environment variable ``CUARRAY_SIM_GLIBC``, for example ``2.17``, builds for that version of glibc with
+The environment variable ``MANYLINUX_GLIBC``, for example ``2.17``, builds for that version of glibc with
 ``cargo zigbuild``, and so for older systems than this one. ``make release-check`` does so.
 """
 
@@ -43,7 +43,7 @@ class SimulatedDriver(BuildHookInterface):
 
 def build_library(workspace: Path) -> Path:
     """Run cargo in the workspace and return the path of the shared library that it reports."""
-    glibc = os.environ.get("CUARRAY_SIM_GLIBC")
+    glibc = os.environ.get("MANYLINUX_GLIBC")
     build = ["zigbuild", "--target", f"{platform.machine()}-unknown-linux-gnu.{glibc}"] if glibc else ["build"]
     command = [find_cargo(), *build, "--release", "-p", CRATE, "--message-format=json-render-diagnostics"]
     # cargo writes its report to stdout, and its progress and errors to stderr.
