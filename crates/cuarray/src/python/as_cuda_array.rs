@@ -6,17 +6,16 @@ use super::{
     bounds,
     c_interface::consume,
     config,
-    create::{self, adopt},
     device_array::PyDeviceArray,
     dlpack,
     dtype::Element,
     fastcall::{self, Arguments, Function},
-    import, inert,
+    import::{self, Adopted},
     mask::{ArrayMask, Policy},
     options::{self, Options, Protocol},
     root,
 };
-use crate::{Error, Result, StreamEntry};
+use crate::{Error, Result};
 use pyo3::{intern, prelude::*, types::PyInt};
 use std::ffi::CStr;
 
@@ -96,22 +95,16 @@ fn as_cuda_array<'py>(
         Ok(dict) => dict,
         Err(error) => return Python::attach(|_| without_interface(object, sync, options, error)),
     };
-    if options.are_default()
-        && let Some(interface) = inert::interface(&dict)
-        && (!sync || interface.stream() == StreamEntry::None)
-    {
-        import::refuse_lazy(object, &interface)?;
+    let Adopted { interface, mask, .. } = import::adopt(&dict, Some(object), sync, options)?;
+    let Some(mask) = mask else {
         if let Some(array) = root::returned(object, &interface)? {
             return Ok(array);
         }
         return Ok(Bound::new(py, PyDeviceArray::foreign(interface, Some(object.to_owned().unbind())))?);
-    }
+    };
     Python::attach(|_| {
-        let array = adopt(&dict, Some(object.to_owned().unbind()), sync, options)?;
-        import::refuse_lazy(object, array.get().interface())?;
-        let returned =
-            if array.get().mask().is_none() { root::returned(object, array.get().interface())? } else { None };
-        Ok(returned.unwrap_or(array))
+        let array = PyDeviceArray::foreign(interface, Some(object.to_owned().unbind()));
+        Ok(Bound::new(py, array.with_mask(Some(mask)))?)
     })
 }
 
@@ -198,8 +191,8 @@ fn has_dictionary(object: &Bound<'_, PyAny>) -> bool {
 fn of_dlpack<'py>(object: &Bound<'py, PyAny>, sync: bool, options: &mut Options) -> Result<Bound<'py, PyDeviceArray>> {
     let py = object.py();
     let array = tensor(object)?;
-    if sync && config::sync() {
-        create::wait(py, array.get().interface(), None)?;
+    if sync {
+        import::heed(py, array.get().interface(), None)?;
     }
     Ok(again(&array, options)?.unwrap_or(array))
 }

@@ -9,9 +9,9 @@ use super::{
     bounds,
     c_interface::consume::{self, Imported},
     config,
-    create::adopt,
     device_array::PyDeviceArray,
-    event, import,
+    event,
+    import::{self, Adopted},
     mask::{ArrayMask, Policy},
     options::{Options, Protocol},
     runtime::{self, context_of},
@@ -241,10 +241,9 @@ impl PyBorrow {
             }
             Err(error) => return Err(error),
         };
-        let array = adopt(&dict, Some(object.clone().unbind()), false, options)?;
-        import::refuse_lazy(object, array.get().interface())?;
-        let named = event::entry(&dict, array.get().interface())?;
-        Ok((array, given.or(named)))
+        let Adopted { interface, mask, event } = import::adopt(&dict, Some(object), false, options)?;
+        let array = PyDeviceArray::foreign(interface, Some(object.clone().unbind())).with_mask(mask);
+        Ok((Bound::new(py, array)?, given.or(event)))
     }
 
     fn lease(

@@ -1,24 +1,21 @@
 //! The functions that make arrays (clauses N1, N4, L2, L3).
 
 use super::{
-    bounds,
     c_interface::consume,
-    config,
     device_array::PyDeviceArray,
     dtype::Element,
-    event,
     host::{self, HostArray},
-    import::{self, Reading, shown, type_name},
+    import::{self, Adopted, shown, type_name},
     mask::{self, ArrayMask},
     memory::PyMemory,
     options::Options,
-    runtime::{context_of, context_on, driver},
+    runtime::{context_on, driver},
     stream::{self, PyStream},
 };
 use crate::{
     Dims, Error, Interface, Layout, MAX_RANK, Result, StreamEntry, Strides,
-    driver::{Allocation, Context, Event, MemoryKind, Stream},
-    order::{self, Memory},
+    driver::{Allocation, Context, MemoryKind, Stream},
+    order::Memory,
 };
 use pyo3::{
     exceptions::{PyException, PyTypeError},
@@ -53,52 +50,8 @@ pub(super) fn from_cuda_array_interface<'py>(
             import::type_name(desc)
         ))
     })?;
-    adopt(dict, owner, sync, options)
-}
-
-/// The array that a dictionary describes, once its bounds are checked and what it waits for is done, if that is asked for.
-pub(super) fn adopt<'py>(
-    dict: &Bound<'py, PyDict>,
-    owner: Option<Py<PyAny>>,
-    sync: bool,
-    options: Options,
-) -> Result<Bound<'py, PyDeviceArray>> {
-    let py = dict.py();
-    let mut reading = Reading::new(options.strict).with_masks(options.masks).with_element(options.element);
-    let interface = import::interface(dict, &mut reading)?;
-    let mask = ArrayMask::read(&mut reading, interface.layout(), options.bits)?;
-    if options.bounds {
-        bounds::verify(py, &interface, mask.as_ref().map(ArrayMask::interface))?;
-    }
-    if sync && config::sync() {
-        wait(py, &interface, event::entry(dict, &interface)?)?;
-        if let Some(mask) = &mask {
-            wait(py, mask.interface(), None)?;
-        }
-    }
-    Ok(Bound::new(py, PyDeviceArray::foreign(interface, owner).with_mask(mask))?)
-}
-
-/// Clauses S2 and N1: the host waits for the producer's stream, or for the event that stands in its place (X2).
-pub(super) fn wait(py: Python<'_>, interface: &Interface, event: Option<event::Handle>) -> Result<()> {
-    let handle = interface.stream().handle();
-    if handle.is_none() && event.is_none() {
-        return Ok(());
-    }
-    py.detach(|| {
-        let _remembered = driver()?.remember_current();
-        let stream = handle.map(stream::external).transpose()?;
-        // Whose is a default stream, or an event, the device of the memory says.
-        let context = match &stream {
-            Some(stream) if stream.handle() > 2 && event.is_none() => stream.work_context()?,
-            _ => context_of(interface.data())?,
-        };
-        let _current = context.push()?;
-        let Some(event) = event else { return stream.as_ref().map_or(Ok(()), order::synchronize) };
-        stream.as_ref().map_or(Ok(()), order::may_wait)?;
-        // SAFETY: the handle is the producer's word for a live event, as its stream is.
-        unsafe { Event::external(&context, event.0) }.synchronize()
-    })
+    let Adopted { interface, mask, .. } = import::adopt(dict, None, sync, options)?;
+    Ok(Bound::new(desc.py(), PyDeviceArray::foreign(interface, owner).with_mask(mask))?)
 }
 
 /// Whether `as_cuda_array(obj)` would find an interface: a DeviceArray, or an object whose `__cuda_array_interface__` is

@@ -4,11 +4,11 @@ use super::{
     import::{self, type_name},
     runtime, stream,
 };
-use crate::{Error, Interface, Result, StreamEntry, driver::Event};
+use crate::{Error, Result, driver::Event};
 use pyo3::{
     intern,
     prelude::*,
-    types::{PyBool, PyDict, PyInt},
+    types::{PyBool, PyInt},
 };
 
 /// A CUDA event: a point in a stream's work.
@@ -122,23 +122,16 @@ pub(super) fn argument(value: &Bound<'_, PyAny>) -> Result<Handle> {
     }
 }
 
-/// What an interface has under `event` (clause X2, an extension of ours): an event behind all work on the data that was pending
-/// when the interface was made, in the stream that `stream` names, to be waited for in its place. It means nothing where there
-/// is no `stream`.
+/// The entry `event` of an interface (clause X2, an extension of this library). The event stands behind all work on the data that was pending
+/// when the interface was made, in the stream under `stream`; a consumer waits for it in place of that stream.
 ///
 /// # Errors
-/// Key `event`: what stands there is no event handle.
-pub(super) fn entry(dict: &Bound<'_, PyDict>, interface: &Interface) -> Result<Option<Handle>> {
-    if interface.stream() == StreamEntry::None {
-        return Ok(None);
-    }
-    let Some(value) = dict.get_item(intern!(dict.py(), "event"))?.filter(|value| !value.is_none()) else {
-        return Ok(None);
-    };
+/// Key `event`: the value is no event handle.
+pub(super) fn entry(value: &Bound<'_, PyAny>) -> Result<Handle> {
     let expected = "None or a cudaEvent_t (int)";
-    let number = import::integer(&value, "event", expected)?;
+    let number = import::integer(value, "event", expected)?;
     match usize::try_from(number) {
-        Ok(handle) if handle != 0 => Ok(Some(Handle(handle))),
+        Ok(handle) if handle != 0 => Ok(Handle(handle)),
         _ => Err(Error::entry("event", format!("{number} is no event; {expected} is expected"))),
     }
 }

@@ -9,10 +9,10 @@ use crate::{
     c_interface::{RawCArray, Read},
     python::{
         array_owner::{ArrayOwner, LetGo},
-        bounds, config, create,
+        bounds,
         device_array::PyDeviceArray,
         event,
-        import::{known, type_name},
+        import::{heed, known, type_name},
         mask::{ArrayMask, Policy},
         options::Options,
     },
@@ -129,10 +129,10 @@ fn array<'py>(py: Python<'py>, taken: LetGo<CArray>, sync: bool, options: &mut O
         bounds::verify(py, &interface, mask.as_ref().map(ArrayMask::interface))?;
     }
     let handle = |event: std::num::NonZeroUsize| event::Handle(event.get());
-    if sync && config::sync() {
-        create::wait(py, &interface, event.map(handle))?;
+    if sync {
+        heed(py, &interface, event.map(handle))?;
         if let Some(mask) = &mask {
-            create::wait(py, mask.interface(), mask_event.map(handle))?;
+            heed(py, mask.interface(), mask_event.map(handle))?;
         }
     }
     let array = PyDeviceArray::with_stream(interface, owner, None).with_mask(mask);

@@ -10,12 +10,14 @@
 //! Reading is strict: what the text does not allow is refused, with the reason. A `Reading` that is not strict takes what
 //! real libraries are known to write instead, and lists what it forgave.
 
+mod adopt;
 mod entries;
 mod lazy;
 mod reading;
 mod values;
 
-pub(super) use entries::{DATA, DESCR, KEYS, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
+pub(super) use adopt::{Adopted, adopt, heed};
+pub(super) use entries::{DATA, DESCR, EVENT, Entries, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
 pub(super) use lazy::{are_tensors, refuse_lazy, refuse_lazy_tensor, refuse_unsaid};
 pub(super) use reading::Reading;
 pub(super) use values::{integer, is_bool, shown, type_name};
@@ -23,14 +25,15 @@ pub(super) use values::{integer, is_bool, shown, type_name};
 use super::{
     as_cuda_array,
     c_interface::consume::{self, Imported},
-    config, create, descr,
+    config, descr,
     device_array::PyDeviceArray,
     dtype::Element,
-    inert, mask,
+    event, inert, mask,
     options::Options,
 };
 use crate::{Dims, Error, Interface, Kind, Layout, Result, StreamEntry, TypeStr, Version};
-use entries::Entries;
+
+use entries::OwnedEntries;
 use pyo3::{
     exceptions::{PyAttributeError, PyException},
     intern,
@@ -134,8 +137,8 @@ pub(super) fn structure<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'
         return Ok(None);
     };
     // Of an event that no stream goes with nothing else would remember anything.
-    if array.get().interface().stream() == StreamEntry::None && config::sync() {
-        create::wait(value.py(), array.get().interface(), event)?;
+    if array.get().interface().stream() == StreamEntry::None {
+        heed(value.py(), array.get().interface(), event)?;
     }
     Ok(Some(array))
 }
@@ -153,15 +156,19 @@ pub(super) fn known(interface: Interface, element: Option<Element>) -> Result<In
 /// # Errors
 /// [`Error::is_invalid_interface`] where an entry is missing or wrong, with the key, the value and what is expected.
 pub(super) fn interface<'py>(dict: &Bound<'py, PyDict>, reading: &mut Reading<'py>) -> Result<Box<Interface>> {
+    let entries = Entries::read(dict);
     if reading.element.is_none()
-        && let Some(interface) = inert::interface(dict)
+        && let Some(interface) = inert::interface(&entries, dict.py())
     {
         return Ok(interface);
     }
-    let mut entries = Entries::default();
-    entries.read(dict);
-    let version = version(&entries, reading)?;
-    let mut read = described(&entries, reading)?;
+    careful(&entries.own(), reading)
+}
+
+/// The interface that entries of any kind describe.
+fn careful<'py>(entries: &OwnedEntries<'py>, reading: &mut Reading<'py>) -> Result<Box<Interface>> {
+    let version = version(entries, reading)?;
+    let mut read = described(entries, reading)?;
     read.set_version(version);
     if let Some(element) = reading.element.take() {
         *read = known(*read, Some(element))?;
@@ -173,6 +180,7 @@ pub(super) fn interface<'py>(dict: &Bound<'py, PyDict>, reading: &mut Reading<'p
         let number =
             integer(stream, "stream", "None or an int (1: legacy default, 2: per-thread default, a cudaStream_t)")?;
         read.set_stream(StreamEntry::try_from(number)?);
+        reading.event = entries.optional(EVENT).map(event::entry).transpose()?;
     }
     // Clause V0: version 0 has no mask.
     if version >= Version::V1
@@ -192,7 +200,7 @@ pub(super) fn interface<'py>(dict: &Bound<'py, PyDict>, reading: &mut Reading<'p
 }
 
 #[inline]
-fn version(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Version> {
+fn version(entries: &OwnedEntries<'_>, reading: &mut Reading<'_>) -> Result<Version> {
     let value = match entries.required(VERSION, "an int from 0 to 3") {
         Ok(value) => value,
         Err(error) => {
@@ -208,7 +216,7 @@ fn version(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Version> 
 
 /// What the entries say of memory: `shape`, `typestr`, `data`, `strides`, `descr`.
 #[inline]
-fn described(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Box<Interface>> {
+fn described(entries: &OwnedEntries<'_>, reading: &mut Reading<'_>) -> Result<Box<Interface>> {
     let written = entries.required(TYPESTR, "a str such as '<f4'")?;
     let typestr = typestr(written, reading)?;
     let mut read = memory(entries, typestr, reading)?;
@@ -224,7 +232,7 @@ fn described(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Box<Int
 
 /// The same but for the type, which is given.
 #[inline]
-fn memory(entries: &Entries<'_>, typestr: TypeStr, reading: &mut Reading<'_>) -> Result<Box<Interface>> {
+fn memory(entries: &OwnedEntries<'_>, typestr: TypeStr, reading: &mut Reading<'_>) -> Result<Box<Interface>> {
     let mut shape = Dims::new();
     dims(entries.required(SHAPE, "a tuple of ints")?, reading, &mut shape)?;
     let strides = entries.optional(STRIDES).map(|strides| steps(strides, shape.len(), reading)).transpose()?;

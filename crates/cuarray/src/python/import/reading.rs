@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Result,
-    python::{dtype::Element, mask},
+    python::{dtype::Element, event, mask},
 };
 use pyo3::prelude::*;
 
@@ -15,12 +15,14 @@ pub(in crate::python) struct Reading<'py> {
     pub(super) element: Option<Element>,
     /// The object under `mask`, where masks are kept and the array has one.
     pub(in crate::python) mask: Option<Bound<'py, PyAny>>,
+    /// The event under `event`, where the interface names a stream too.
+    pub(in crate::python) event: Option<event::Handle>,
 }
 
 impl<'py> Reading<'py> {
     /// A reading that refuses arrays with a mask.
     pub(in crate::python) fn new(strict: bool) -> Reading<'py> {
-        Reading { strict, masks: mask::Policy::Refuse, forgiven: Vec::new(), element: None, mask: None }
+        Reading { strict, masks: mask::Policy::Refuse, forgiven: Vec::new(), element: None, mask: None, event: None }
     }
 
     pub(in crate::python) fn with_masks(self, masks: mask::Policy) -> Reading<'py> {
