@@ -105,7 +105,7 @@ test-rust: install ## run the Rust tests
 .PHONY: test-python
 test-python: install $(EXTENSIONS) mpi4py-tests ## run the Python tests on the simulated driver
 	$(call say,Python tests on the simulated driver)
-	PYTHONPATH=$(abspath build/extensions) $(BIN)/python -m pytest tests --cuarray-sim --spec-coverage docs/spec-coverage.md
+	PYTHONPATH=$(abspath build/extensions) $(BIN)/python -m pytest tests --cuarray-sim --spec-coverage docs/results/spec-coverage.md
 
 .PHONY: mpi4py-tests
 mpi4py-tests: $(MPI4PY_TESTS) ## fetch mpi4py's own tests into build/mpi4py-tests
@@ -114,9 +114,9 @@ mpi4py-tests: $(MPI4PY_TESTS) ## fetch mpi4py's own tests into build/mpi4py-test
 extensions: $(EXTENSIONS) ## build the extension modules of tests/extensions into build/extensions
 
 .PHONY: sweep
-sweep: install ## leave out each ordering call of cuarray in turn: the simulator must show it; writes docs/sweep.md
+sweep: install ## leave out each ordering call of cuarray in turn: the simulator must show it; writes docs/results/sweep.md
 	$(call say,Edge-removal sweep)
-	CUARRAY_SIM_FREE_SYNCHRONIZES=0 PYTHONPATH=tests $(BIN)/python -m cuarray_sim --devices 2 -m sweep --table docs/sweep.md
+	CUARRAY_SIM_FREE_SYNCHRONIZES=0 PYTHONPATH=tests $(BIN)/python -m cuarray_sim --devices 2 -m sweep --table docs/results/sweep.md
 
 # Programs that are not Python find the simulated driver by the loader's search: under both names, as some ask for the one without a version.
 EXAMPLES_DRIVER := target/examples/driver
@@ -144,7 +144,7 @@ examples: install $(EXTENSIONS) ## build the examples and run their tests on the
 # No findings: numba-cuda's own tests are not written for them. Two devices: some tests want more than one. Little memory: one test
 # writes a tenth of it.
 .PHONY: numba-suite
-numba-suite: install ## run numba-cuda's own tests, and compare with docs/numba-suite.md; UPDATE=1 writes it
+numba-suite: install ## run numba-cuda's own tests, and compare with docs/results/numba-suite.md; UPDATE=1 writes it
 	$(call say,the tests of numba-cuda on the simulated driver)
 	CUARRAY_SIM_FINDINGS=0 CUARRAY_SIM_MEMORY=4294967296 PYTHONPATH=tests \
 	    $(BIN)/python -m cuarray_sim --devices 2 -m numba_suite $(if $(UPDATE),--update)
@@ -178,6 +178,10 @@ lint: install ## check form, lints and types; every warning is an error
 	$(call say,Python: types and stubs)
 	$(BIN)/mypy python/cuarray/cuarray python/cuarray-sim/cuarray_sim
 	$(BIN)/python -m mypy.stubtest cuarray
+
+.PHONY: prose
+prose: ## check the language of documents, comments, messages and test names
+	@python3 tests/project/prose.py
 
 # The oldest Rust that builds the crates, as Cargo.toml states it.
 MSRV := $(shell sed -nE 's/^rust-version = "(.*)"/\1/p' Cargo.toml)
@@ -214,7 +218,7 @@ bench: install $(MEASURED) ## measure, print the figures, and put them into the 
 	CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 \
 	    cargo build --release --manifest-path examples/Cargo.toml --target-dir target/bench -p arguments-bench
 	@mkdir -p build/bench && cp target/bench/release/libarguments_bench.so build/bench/arguments_bench.abi3.so
-	PYTHONPATH=build/bench $(BIN)/python benches/run.py --update docs/performance.md --update docs/kernels.md --update README.md
+	PYTHONPATH=build/bench $(BIN)/python benches/run.py --update docs/results/performance.md
 	$(call say,the simulated driver: cost per operation)
 	cargo run --release --quiet -p cuarray-sim --example cost
 

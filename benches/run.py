@@ -2,7 +2,7 @@
 
     python benches/run.py                                  # everything
     python benches/run.py importing copying                # some of: importing, ranks, exporting, exchange-out, exchange-in, from-dlpack, copying, arguments, kernels, instructions
-    python benches/run.py --update docs/performance.md     # also puts the tables into a page
+    python benches/run.py --update docs/results/performance.md     # also puts the tables into a page
 
 Without a CUDA driver it runs on the simulated one, and says so. That changes little for imports and exports: an import asks
 the driver for nothing in cuarray, and in the others where the text says so. Copies are the host's own there, in memory.
@@ -68,12 +68,6 @@ def importing():
     )
     table.notes.append("cuda.core asks the driver on which device the pointer is; numba sees to the current context.")
     return table
-
-
-def summary(table):
-    """Of the imports, one column, for a page that has no room for more."""
-    column = table.heads.index("3-d")
-    return Table("summary", "", ["", "median (ratio)"], [(row[0], row[column]) for row in table.rows])
 
 
 def ranks():
@@ -294,7 +288,6 @@ def main():
                 continue
             tables.append(table)
             print("\n" + table.as_text(), flush=True)
-    tables += [summary(table) for table in tables if table.name == "importing"]
     for page in options.update:
         text = replaced(page.read_text(), {"setting": setting, **{table.name: table.as_markdown() for table in tables}})
         page.write_text(text)

@@ -1,4 +1,4 @@
-"""How the examples in C are compiled: every warning an error, and once more with the address sanitizer."""
+"""Compiler commands of the C examples: every warning is an error, and the address sanitizer is optional."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SANITIZE = ("-fsanitize=address", "-fno-omit-frame-pointer")
 
 
 def built(command: Sequence[str | Path]) -> None:
-    """Runs a compiler, which must have nothing to say."""
+    """Run a compiler, and require success without any output."""
     done = subprocess.run([str(each) for each in command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
 def extension(source: Path, into: Path, *options: str) -> Path:
-    """An extension module of one C or C++ source, in the folder `into`."""
+    """Build an extension module from one C or C++ source in the folder `into`."""
     module = into / (source.stem + sysconfig.get_config_var("EXT_SUFFIX"))
     compiler = "c++" if "c++" in options else "cc"
     python, driver = sysconfig.get_paths()["include"], Path(cuarray_sim.library_path())
@@ -47,12 +47,15 @@ def extension(source: Path, into: Path, *options: str) -> Path:
 
 
 def run(program: Path, modules: Path, *, sanitized: bool) -> str:
-    """What a Python program prints that imports from the folder `modules`, on the simulated driver without a finding."""
+    """Return the output of a Python program on the simulated driver, and require no finding.
+
+    The program imports extension modules from the folder `modules`.
+    """
     environment = {**os.environ, "CUARRAY_SIM_EXIT_STATUS": "66"}
     environment["PYTHONPATH"] = os.pathsep.join([str(modules), *(path for path in sys.path if path)])
     if sanitized:
         library = subprocess.run(["cc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
-        # Python keeps what it has allocated until the process ends.
+        # Python keeps allocations until the process ends, so leak detection would report them.
         environment |= {
             "LD_PRELOAD": library.stdout.strip(),
             "ASAN_OPTIONS": "detect_leaks=0",

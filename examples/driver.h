@@ -1,4 +1,4 @@
-/* What these examples need of the CUDA driver. With a CUDA toolkit, include <cuda.h> instead: the names are the same. */
+/* The parts of the CUDA driver interface that these examples use. With a CUDA toolkit, include <cuda.h> instead: the names are the same. */
 #ifndef EXAMPLES_DRIVER_H
 #define EXAMPLES_DRIVER_H
 #include <stddef.h>
@@ -6,7 +6,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-typedef int CUresult; /* 0: done */
+typedef int CUresult; /* 0: success */
 typedef int CUdevice;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;

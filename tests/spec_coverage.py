@@ -1,14 +1,15 @@
-"""``pytest --spec-coverage docs/spec-coverage.md``: which test checks which clause, and which clause none.
+"""Report which tests check which clause: ``pytest --spec-coverage docs/results/spec-coverage.md``.
 
-A test says by its name what it checks, and nothing else has to be kept up to date:
+The report is made from file and function names; there is no other record to maintain:
 
-- ``tests/spec/``: clauses. ``test_i3_i9_...`` checks I3 and I9; a function without such a name stands for its file's.
-- ``tests/disagreements/``: ``test_v07_....py`` is disagreement V7; the first line of its docstring is its title.
-- ``tests/checklists/``: ``test_4b_14_15_...`` checks items 14 and 15 of checklist 4B; the table ``NOT_APPLICABLE`` of a module
-  says of an item why there is no test of it.
+- ``tests/spec/``: clauses. ``test_i3_i9_...`` checks I3 and I9. A function without ids in its name counts for its file's ids.
+- ``tests/disagreements/``: ``test_d07_....py`` is disagreement D7. The first line of its docstring is its title.
+- ``tests/checklists/``: ``test_4b_14_15_...`` checks items 14 and 15 of checklist 4B. A module's table ``NOT_APPLICABLE``
+  gives the reason for each item that has no test.
 
-The lists of what there is to check are in ``tests/spec/clauses.toml``. The report holds no times, counts of cases or versions: it
-changes when tests or their outcomes do. What is required and has no passing test, and a name that means no clause, fails the run.
+``tests/spec/clauses.toml`` lists everything there is to check. The report holds no times, case counts or versions, so it changes
+only when tests or their outcomes change. The run fails if a required subject has no passing test, or if a name contains an id
+that is in no list.
 """
 
 from __future__ import annotations
@@ -32,23 +33,23 @@ TESTS = Path(__file__).parent
 OUTCOMES = ("failed", "failed as expected", "passed", "skipped")
 
 CLAUSE = re.compile(r"[a-z]\d+")
-DISAGREEMENT = re.compile(r"test_v(\d+)_")
+DISAGREEMENT = re.compile(r"test_d(\d+)_")
 CHECKLIST = re.compile(r"test_(\d[a-z])_(\d+(?:_\d+)*)(?:_|$)")
 
 
 class Subject(NamedTuple):
-    """What a test is about: a list, and the id within it."""
+    """The subject of a test: a list, and the id within it."""
 
     list: str
     id: str
 
     def __str__(self) -> str:
-        # V1 is a clause, and a disagreement too.
-        return {"clauses": "", "disagreements": "disagreement "}.get(self.list, f"{self.list}.") + self.id
+        # An item of a checklist is only a number.
+        return self.id if self.list in ("clauses", "disagreements") else f"{self.list}.{self.id}"
 
 
 def subjects(path: str, function: str) -> list[Subject]:
-    """What a test checks, by its file (relative to ``tests``, with ``/``) and its name.
+    """Subjects that a test checks, from its path (relative to ``tests``, with ``/``) and its name.
 
     >>> [str(each) for each in subjects("spec/test_i3_i9_types.py", "test_i3_byte_order")]
     ['I3']
@@ -58,7 +59,7 @@ def subjects(path: str, function: str) -> list[Subject]:
         ids = _leading_ids(function) or _leading_ids(file.removesuffix(".py"))
         return [Subject("clauses", each) for each in ids]
     if folder == "disagreements" and (found := DISAGREEMENT.match(file)):
-        return [Subject("disagreements", f"V{int(found[1])}")]
+        return [Subject("disagreements", f"D{int(found[1])}")]
     if folder == "checklists" and (found := CHECKLIST.match(function)):
         return [Subject(found[1].upper(), str(int(number))) for number in found[2].split("_")]
     return []
@@ -74,7 +75,7 @@ def _leading_ids(name: str) -> list[str]:
 
 
 class Function(NamedTuple):
-    """A test function: its file, relative to ``tests``, and its name. It may stand for many cases."""
+    """A test function: its file, relative to ``tests``, and its name. It may have many cases."""
 
     path: str
     name: str
@@ -82,7 +83,7 @@ class Function(NamedTuple):
 
 @dataclass
 class Coverage:
-    """What was collected and how it went."""
+    """The collected tests and their outcomes."""
 
     lists: dict[str, Any]
     outcomes: dict[Function, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -93,7 +94,7 @@ class Coverage:
         """Everything there is to check, in the report's order."""
         clauses = [Subject("clauses", each) for family in self.lists["family"] for each in family["clauses"]]
         numbers = range(1, self.lists["disagreements"]["count"] + 1)
-        disagreements = [Subject("disagreements", f"V{number}") for number in numbers]
+        disagreements = [Subject("disagreements", f"D{number}") for number in numbers]
         items = [
             Subject(each["id"], str(number))
             for each in self.lists["checklist"]
@@ -102,7 +103,7 @@ class Coverage:
         return clauses + disagreements + items
 
     def required(self) -> set[Subject]:
-        """What must have a passing test."""
+        """Subjects that must have a passing test."""
         families = [family for family in self.lists["family"] if family["required"]]
         required = {Subject("clauses", each) for family in families for each in family["clauses"]}
         if self.lists["disagreements"]["required"]:
@@ -118,18 +119,18 @@ class Coverage:
         return found
 
     def unknown(self) -> list[str]:
-        """The tests whose names mean something that is in no list."""
+        """Tests whose names contain an id that is in no list."""
         known = set(self.known())
         wrong = [(subject, tests) for subject, tests in self.tests().items() if subject not in known]
         wrong += [(subject, []) for subject in self.not_applicable if subject not in known]
         return sorted(f"{subject}: {', '.join(map('::'.join, tests)) or 'NOT_APPLICABLE'}" for subject, tests in wrong)
 
     def outcome(self, tests: list[Function]) -> str:
-        """How it stands with what these tests check."""
+        """The combined outcome of these tests."""
         return merged(set().union(*(self.outcomes[test] for test in tests)))
 
     def missing(self) -> list[Subject]:
-        """What is required and has no passing test, in the report's order."""
+        """Required subjects without a passing test, in the report's order."""
         required, tests = self.required(), self.tests()
         return [
             each
@@ -138,14 +139,14 @@ class Coverage:
         ]
 
     def markdown(self, base: str) -> str:
-        """The report; ``base`` is the path from its folder to ``tests``."""
+        """The report as Markdown; ``base`` is the path from its folder to ``tests``."""
         tests = self.tests()
         lines = [
-            "# What is checked",
+            "# Clauses and their tests",
             "",
-            "Written by the tests themselves (`pytest --spec-coverage`); edit the tests, not this page. Each row is a clause of the",
-            "CUDA Array Interface, a disagreement among real libraries, or an item of another library's test suite, with the",
-            "tests of this project that check it. **no test** is a gap.",
+            "Written by `pytest --spec-coverage`: edit the tests, not this page. Each row is a clause of the CUDA Array Interface,",
+            "a disagreement among real libraries, or an item of another library's test suite, with the tests of this project",
+            "that check it. **no test** marks a gap.",
         ]
 
         def row(first: str, text: str | None, subject: Subject) -> str:
@@ -167,7 +168,7 @@ class Coverage:
                 "",
                 f"## {family['letter']}. {family['title']}",
                 "",
-                "| clause | says | outcome | tests |",
+                "| clause | requirement | outcome | tests |",
                 "|---|---|---|---|",
             ]
             lines += [row(each, text, Subject("clauses", each)) for each, text in family["clauses"].items()]
@@ -200,7 +201,7 @@ class Coverage:
 
 
 def merged(outcomes: set[str]) -> str:
-    """Several outcomes as one: the worst first, and a pass only where there is one.
+    """Combine outcomes: a failure wins, and a pass needs at least one passing case.
 
     >>> merged({"passed", "skipped"})
     'passed, some skipped'
@@ -218,7 +219,7 @@ def _cell(text: str) -> str:
 
 
 def lists() -> dict[str, Any]:
-    """What there is to check."""
+    """The lists of all subjects, from ``clauses.toml``."""
     read: dict[str, Any] = tomllib.loads((TESTS / "spec" / "clauses.toml").read_text(encoding="utf-8"))
     return read
 
@@ -227,7 +228,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("spec-coverage").addoption(
         "--spec-coverage",
         metavar="FILE",
-        help="write which test checks which clause to FILE, and fail if a required clause has no passing test",
+        help="write a table of clauses and their tests to FILE; fail if a required clause has no passing test",
     )
 
 
@@ -238,7 +239,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _Collector:
-    """Registered for a run that is to be reported."""
+    """The plugin that records outcomes and writes the report, registered when ``--spec-coverage`` is given."""
 
     def __init__(self, target: Path) -> None:
         self.target = target
@@ -290,4 +291,4 @@ class _Collector:
         for subject in self.coverage.missing():
             terminalreporter.line(f"no passing test: {subject}", red=True)
         for name in self.coverage.unknown():
-            terminalreporter.line(f"names what is in no list: {name}", red=True)
+            terminalreporter.line(f"unknown id in the name of a test: {name}", red=True)

@@ -1,4 +1,4 @@
-"""The report on the clauses: that it finds what a name says, and does not hide a gap."""
+"""Tests of the coverage report: ids are read from test names, and every gap is reported."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from spec_coverage import Coverage, Function, Subject, lists, merged, subjects
     [
         ("spec/test_i3_i9_types.py", "test_i3_every_type_string", ["I3"]),
         ("spec/test_i3_i9_types.py", "test_i3_i9_together", ["I3", "I9"]),
-        ("spec/test_i3_i9_types.py", "test_the_example", ["I3", "I9"]),
+        ("spec/test_i3_i9_types.py", "test_example", ["I3", "I9"]),
         ("spec/test_i10_masks.py", "test_I10", ["I10"]),
         ("spec/test_streams.py", "test_s2", ["S2"]),
-        ("spec/test_streams.py", "test_of_i3", []),
-        ("spec/test_streams.py", "test_i3x_is_no_clause", []),
-        ("disagreements/test_v07_mask_convention.py", "test_i3", ["disagreement V7"]),
-        ("disagreements/test_v24_exact_types.py", "test_anything", ["disagreement V24"]),
-        ("disagreements/test_other.py", "test_v3_anything", []),
+        ("spec/test_streams.py", "test_types_of_i3", []),
+        ("spec/test_streams.py", "test_i3x_is_not_a_clause", []),
+        ("disagreements/test_d07_mask_convention.py", "test_i3", ["D7"]),
+        ("disagreements/test_d24_exact_types.py", "test_anything", ["D24"]),
+        ("disagreements/test_other.py", "test_d3_anything", []),
         ("checklists/test_4a.py", "test_4a_13_slices", ["4A.13"]),
         ("checklists/test_4b.py", "test_4b_14_15_transposes_of_3_axes", ["4B.14", "4B.15"]),
         ("checklists/test_4b.py", "test_4b_7", ["4B.7"]),
@@ -35,7 +35,7 @@ from spec_coverage import Coverage, Function, Subject, lists, merged, subjects
         ("test_i3.py", "test_i3", []),
     ],
 )
-def test_a_name_says_what_is_checked(path: str, function: str, expected: list[str]) -> None:
+def test_subjects_are_read_from_path_and_function_name(path: str, function: str, expected: list[str]) -> None:
     assert [str(each) for each in subjects(path, function)] == expected
 
 
@@ -52,12 +52,12 @@ def test_a_name_says_what_is_checked(path: str, function: str, expected: list[st
     ],
     ids=str,
 )
-def test_the_worst_outcome_counts(outcomes: set[str], expected: str) -> None:
+def test_merged_outcome_is_the_worst_one(outcomes: set[str], expected: str) -> None:
     assert merged(outcomes) == expected
 
 
-def covered() -> Coverage:
-    """A coverage without gaps."""
+def complete_coverage() -> Coverage:
+    """A coverage in which every subject has a passing test."""
     coverage = Coverage(lists())
     for subject in coverage.known():
         folder = subject.list if subject.list in ("clauses", "disagreements") else "checklists"
@@ -71,16 +71,16 @@ def covered() -> Coverage:
     return coverage
 
 
-def test_without_gaps_nothing_is_missing() -> None:
-    coverage = covered()
+def test_complete_coverage_has_no_missing_subjects() -> None:
+    coverage = complete_coverage()
     assert coverage.missing() == coverage.unknown() == []
     assert "| **no test** |" not in coverage.markdown("../tests")
 
 
 @pytest.mark.parametrize("outcome", [None, "failed", "skipped", "failed as expected"])
 @pytest.mark.parametrize("clause", ["I1", "I11", "V0", "N6", "L5", "A1"])
-def test_a_required_clause_without_a_passing_test_is_missing(clause: str, outcome: str | None) -> None:
-    coverage = covered()
+def test_required_clause_without_passing_test_is_missing(clause: str, outcome: str | None) -> None:
+    coverage = complete_coverage()
     test = Function("spec/test_all.py", f"test_{clause.lower()}_holds")
     if outcome is None:
         del coverage.outcomes[test]
@@ -92,16 +92,16 @@ def test_a_required_clause_without_a_passing_test_is_missing(clause: str, outcom
     assert ("**no test**" if outcome is None else outcome) in line
 
 
-def test_every_disagreement_is_required_and_what_is_open_is_not() -> None:
-    coverage = covered()
-    del coverage.outcomes[Function("disagreements/test_v19_x.py", "test_it")]
+def test_disagreements_are_required_and_x_clauses_are_not() -> None:
+    coverage = complete_coverage()
+    del coverage.outcomes[Function("disagreements/test_d19_x.py", "test_it")]
     del coverage.outcomes[Function("spec/test_all.py", "test_x1_holds")]
-    assert coverage.missing() == [Subject("disagreements", "V19")]
+    assert coverage.missing() == [Subject("disagreements", "D19")]
     assert coverage.markdown("../tests").count("| **no test** |") == 2
 
 
-def test_a_name_that_means_nothing_is_told() -> None:
-    coverage = covered()
+def test_unknown_ids_are_listed_with_their_tests() -> None:
+    coverage = complete_coverage()
     coverage.outcomes[Function("spec/test_all.py", "test_i12_holds")].add("passed")
     coverage.outcomes[Function("checklists/test_4a.py", "test_4a_37_holds")].add("passed")
     coverage.not_applicable[Subject("4C", "41")] = "there are 40"
@@ -112,15 +112,15 @@ def test_a_name_that_means_nothing_is_told() -> None:
     ]
 
 
-def test_the_report_does_not_depend_on_the_order_of_the_run() -> None:
-    coverage, backwards = covered(), Coverage(lists())
+def test_report_does_not_depend_on_test_order() -> None:
+    coverage, backwards = complete_coverage(), Coverage(lists())
     for test, outcomes in reversed(list(coverage.outcomes.items())):
         backwards.outcomes[test] = copy.copy(outcomes)
     assert coverage.markdown("../tests") == backwards.markdown("../tests")
 
 
-def test_what_is_not_applicable_has_its_reason() -> None:
-    coverage = covered()
+def test_report_shows_reason_of_item_that_does_not_apply() -> None:
+    coverage = complete_coverage()
     del coverage.outcomes[Function("checklists/test_all.py", "test_4a_7_holds")]
     coverage.not_applicable[Subject("4A", "7")] = "ufuncs | kernels"
     assert "| 7 | not applicable | ufuncs \\| kernels |" in coverage.markdown("../tests")
@@ -152,8 +152,8 @@ def test_i7_has_a_broken_fixture(broken):
 """
 
 
-def test_a_run_writes_the_report_and_fails_for_the_gaps(tmp_path: Path) -> None:
-    """A tests folder of its own, with the plugin and the lists of this one."""
+def test_run_with_gaps_writes_report_and_fails(tmp_path: Path) -> None:
+    """Run pytest in a temporary tests folder with a copy of this plugin and its lists."""
     tests = tmp_path / "tests"
     (tests / "spec").mkdir(parents=True)
     (tests / "spec" / "test_cases.py").write_text(CASES)
@@ -187,4 +187,4 @@ def test_a_run_writes_the_report_and_fails_for_the_gaps(tmp_path: Path) -> None:
     command = [*ran.args, "-k", "nothing_at_all"]
     before = report.read_text()
     subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False)
-    assert report.read_text() == before, "a run of no tests says nothing of the clauses"
+    assert report.read_text() == before, "a run that selects no tests must not rewrite the report"

@@ -1,10 +1,10 @@
-/* An extension module in C that has GPU arrays of its own, and takes those of any library.
+/* An extension module in C that exports GPU arrays and takes those of any library.
  *
- *     Buffer(n)         n bytes of device memory with a stream of their own; every library reads it
- *     fill(array, byte) sets all bytes of any library's contiguous array, and does not wait
+ *     Buffer(n)         n bytes of device memory with their own stream; any library can read it
+ *     fill(array, byte) sets all bytes of any library's contiguous array; does not wait
  *
- * A Buffer offers the structure of cuarray.h, and the dictionary for those who know only that. `fill` takes the structure where there is
- * one, else the dictionary; either way it works on a stream of its own, which waits for the array's, and has that wait for its work.
+ * A Buffer exports the structure of cuarray.h, and the dictionary for consumers that know only the dictionary. `fill` reads the structure
+ * if the array has one, else the dictionary. It works on its own stream, which waits for the array's stream; that stream then waits for it.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -59,7 +59,7 @@ static void buffer_dealloc(PyObject *object) {
     Py_DECREF(type);
     Py_BEGIN_ALLOW_THREADS
     if (stream != NULL && cuCtxPushCurrent_v2(context) == 0) {
-        /* All work on the memory is before this point of its stream, as every consumer has seen to. */
+        /* Every consumer has ordered its work on the memory before this point of the stream. */
         cuStreamSynchronize(stream);
         if (memory != 0) cuMemFree_v2(memory);
         cuStreamDestroy_v2(stream);
@@ -68,7 +68,7 @@ static void buffer_dealloc(PyObject *object) {
     Py_END_ALLOW_THREADS
 }
 
-/* The structure keeps the Buffer. Its consumer may release it in any thread. */
+/* The structure holds a reference to the Buffer. Its consumer may release it in any thread. */
 static void buffer_release(cuarray *array) {
     if (Py_IsInitialized()) {
         PyGILState_STATE state = PyGILState_Ensure();
@@ -122,15 +122,15 @@ static PyType_Slot buffer_slots[] = {
 };
 static PyType_Spec buffer_spec = {"buffers.Buffer", sizeof(Buffer), 0, Py_TPFLAGS_DEFAULT, buffer_slots};
 
-/* What `fill` needs to know of an array, however that is told. */
+/* The array that `fill` works on, read from either form. */
 typedef struct {
     CUdeviceptr data;
     size_t bytes;
     CUstream stream;
     CUevent event;
     int has_stream;
-    cuarray *array;   /* to be released, or NULL: */
-    PyObject *object; /* to be let go of */
+    cuarray *array;   /* to release, or NULL */
+    PyObject *object; /* to release, or NULL */
 } Target;
 
 static int refuse(const char *why) {
@@ -138,7 +138,7 @@ static int refuse(const char *why) {
     return 0;
 }
 
-/* Bytes of an array of this shape and type, if that is a plain number; 0 with an exception set if not. */
+/* Computes `target->bytes` from type and shape. Returns 0 with an exception set if the type is not numeric. */
 static int sized(Target *target, const char *typestr, const int64_t *shape, int ndim) {
     size_t bytes = 1;
     int axis;
@@ -164,7 +164,7 @@ static int from_structure(Target *target, cuarray *array) {
     return sized(target, array->typestr, array->shape, array->ndim);
 }
 
-/* Those who know only the dictionary. */
+/* Reads the dictionary of an object that has no structure. */
 static int from_dictionary(Target *target, PyObject *object) {
     int64_t lengths[CUARRAY_MAX_NDIM];
     PyObject *dictionary = PyObject_GetAttrString(object, "__cuda_array_interface__");
@@ -212,7 +212,7 @@ out:
     return ok;
 }
 
-/* Lets `then` wait for what is in `first` now; the host waits for nothing. */
+/* Makes `then` wait for the work now in `first`; the host does not wait. */
 static int edge(CUstream first, CUstream then) {
     CUevent event;
     int ok;
@@ -241,7 +241,7 @@ static PyObject *fill(PyObject *module, PyObject *arguments) {
         else if (target.has_stream)
             ok = edge(target.stream, working);
         ok = ok && DONE(cuMemsetD8Async(target.data, byte, target.bytes, working));
-        /* What its owner does next comes after this. Where there is no stream to say so in, wait. */
+        /* The array's later work is ordered after the fill: by its stream, or, if it names none, by waiting here. */
         if (ok) ok = target.has_stream ? edge(working, target.stream) : DONE(cuStreamSynchronize(working));
         DONE(cuCtxPopCurrent_v2(NULL));
     }

@@ -1,4 +1,4 @@
-"""Arrays between a library in C and cuarray, both ways; run on a GPU, or with `python -m cuarray_sim exchange.py`."""
+"""Exchange arrays between cuarray and a library in C. Run on a GPU, or with `python -m cuarray_sim exchange.py`."""
 
 import buffers
 
@@ -6,7 +6,7 @@ import cuarray
 
 
 class OnlyADictionary:
-    """Any library that does not know the structure."""
+    """An array of a library that does not export the structure."""
 
     def __init__(self, array):
         self.array = array

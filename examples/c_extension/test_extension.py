@@ -1,4 +1,4 @@
-"""The module, compiled as C and as C++, plain and with the address sanitizer, on the simulated driver."""
+"""The extension module works when compiled as C and C++, with and without the address sanitizer, on the simulated driver."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ cannot fill the array: it is not contiguous
 
 @pytest.mark.parametrize("sanitize", [(), SANITIZE], ids=["plain", "sanitized"])
 @pytest.mark.parametrize("language", [("-std=c99",), ("c++", "-std=c++17")], ids=["c", "c++"])
-def test_arrays_go_both_ways(tmp_path: Path, language: tuple[str, ...], sanitize: tuple[str, ...]):
+def test_c_extension_exchanges_arrays_with_cuarray(
+    tmp_path: Path, language: tuple[str, ...], sanitize: tuple[str, ...]
+):
     as_cpp = ("-x", "c++", "-Wno-missing-field-initializers", "-std=c++17") if "c++" in language else language
     extension(HERE / "buffers.c", tmp_path, *as_cpp, *sanitize)
     assert run(HERE / "exchange.py", tmp_path, sanitized=bool(sanitize)) == EXPECTED

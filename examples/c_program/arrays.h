@@ -1,4 +1,4 @@
-/* The library's interface for C. */
+/* The C interface of the Rust library in library/. */
 #ifndef ARRAYS_H
 #define ARRAYS_H
 #include "cuarray.h"
@@ -6,9 +6,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* The numbers 0, 1, 2, ... as 32-bit floats; NULL where that fails. The caller releases it. */
+/* Returns the numbers 0, 1, 2, ... as 32-bit floats, or NULL on failure. The caller releases the array. */
 cuarray *arrays_ramp(int64_t count);
-/* The sum of an array of 32-bit floats, which is taken over; 0, or -1 where that fails. */
+/* Computes the sum of an array of 32-bit floats and releases the array. Returns 0, or -1 on failure. */
 int arrays_sum(cuarray *array, double *sum);
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
-/* A program in C that takes an array from a library and gives it one. No Python, and nothing of the library but its two functions:
- * the array is the structure of cuarray.h.
+/* A C program that takes an array from a library and passes it another, without Python.
+ * It knows only the library's two functions; arrays are passed as the structure of cuarray.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void check(CUresult result, const char *call) {
 }
 #define CHECK(call) check(call, #call)
 
-/* An array of the program's own: the structure, and what it keeps. */
+/* An array of this program: the structure and the resources that it owns. */
 typedef struct {
     cuarray array;
     int64_t shape[1];
@@ -29,7 +29,7 @@ static int released = 0;
 
 static void release_owned(cuarray *array) {
     owned *own = (owned *)array->owner;
-    /* Whoever had the array has ordered its work before what comes next in the stream. */
+    /* Every consumer has ordered its work on the memory before this point of the stream. */
     CHECK(cuStreamSynchronize(own->stream));
     CHECK(cuMemFree_v2(own->memory));
     CHECK(cuEventDestroy_v2(own->event));
@@ -38,7 +38,7 @@ static void release_owned(cuarray *array) {
     released++;
 }
 
-/* `count` times the number 2, on a stream that may not have run yet. */
+/* Returns an array of `count` times the number 2, with the fill still pending on its stream. */
 static cuarray *twos(int64_t count) {
     const unsigned int two = 0x40000000u; /* the bits of 2.0f */
     owned *own = (owned *)calloc(1, sizeof *own);
@@ -67,7 +67,7 @@ static cuarray *twos(int64_t count) {
     return array;
 }
 
-/* Prints the elements of somebody else's array, once its stream has come so far. */
+/* Prints the elements of another library's array, after waiting for its pending work. */
 static void print(const cuarray *array) {
     float numbers[16];
     size_t i, count;
@@ -112,7 +112,7 @@ int main(void) {
     if (arrays_sum(twos(1000), &sum) != 0) return 1;
     printf("sum: %g, released: %d\n", sum, released);
 
-    /* What the library cannot take it releases all the same. */
+    /* The library also releases an array that it refuses. */
     strange = twos(10);
     strange->major = 99;
     answer = arrays_sum(strange, &sum);

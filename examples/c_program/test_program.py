@@ -1,4 +1,4 @@
-"""The program, compiled as C and as C++, plain and with the address sanitizer, on the simulated driver."""
+"""The program works when compiled as C and C++, with and without the address sanitizer, on the simulated driver."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def library() -> Path:
 
 @pytest.mark.parametrize("sanitize", [(), SANITIZE], ids=["plain", "sanitized"])
 @pytest.mark.parametrize("standard", [("cc", "c", "-std=c99"), ("c++", "c++", "-std=c++17")], ids=["c", "c++"])
-def test_arrays_go_both_ways(tmp_path: Path, library: Path, standard: tuple[str, str, str], sanitize: tuple[str, ...]):
+def test_c_program_exchanges_arrays_with_rust_library(
+    tmp_path: Path, library: Path, standard: tuple[str, str, str], sanitize: tuple[str, ...]
+):
     compiler, language, version = standard
     program, driver = tmp_path / "program", Path(cuarray_sim.library_path())
     sources = ["-x", language, HERE / "program.c", "-x", "none", library, driver]
@@ -63,8 +65,8 @@ for _ in range(3):
 """
 
 
-def test_the_library_may_be_unloaded(tmp_path: Path, library: Path) -> None:
-    # It has asked to be told of the process's end, and is not told any more; the driver stays, and is found again.
+def test_rust_library_can_be_unloaded_and_loaded_again(tmp_path: Path, library: Path) -> None:
+    # The library's exit handler must not run after the unload. The driver stays loaded and is found again.
     trace = tmp_path / "trace"
     done = subprocess.run(
         [sys.executable, "-c", UNLOADED, library],

@@ -1,4 +1,4 @@
-"""Rows of arrays, by way of a Cython module; run on a GPU, or with `python -m cuarray_sim exchange.py`."""
+"""Exchange rows of arrays with a Cython module. Run on a GPU, or with `python -m cuarray_sim exchange.py`."""
 
 import gc
 import weakref

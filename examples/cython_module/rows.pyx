@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""A Cython module that takes any library's array by the structure of cuarray.h, and gives a row of it in the same way.
+"""A Cython module that takes any library's array as the structure of cuarray.h, and exports a row of it as another.
 
-Nothing is copied and no driver is called: a row is another structure, over the same memory and in the same stream, that keeps the
-first one until it is released.
+It copies nothing and calls no driver. The row's structure has the same memory and stream, and holds the array's structure until
+it is released.
 """
 
 from cpython.exc cimport PyErr_Occurred
@@ -56,7 +56,7 @@ cdef cuarray *take(object array) except NULL:
 
 
 cdef class Row:
-    """Row(array, index): one row of any library's array, as an array for any library."""
+    """Row(array, index): one row of any library's array, exported for any library."""
 
     cdef object array
     cdef Py_ssize_t index
@@ -78,7 +78,7 @@ cdef class Row:
         if row == NULL:
             cuarray_release(whole)
             raise MemoryError
-        # The row says what the array says, but for these.
+        # The row's structure is the array's, except for the fields set below.
         memcpy(&row.array, whole, sizeof(cuarray))
         row.whole = whole
         row.array.release = release_row
@@ -97,13 +97,13 @@ cdef class Row:
 
 
 cdef int64_t itemsize(const cuarray *array):
-    # Numbers and void; characters have four bytes.
+    # The size in a typestr is in bytes, but for `U` in characters of four bytes.
     cdef int64_t size = int((<bytes>array.typestr)[2:])
     return size * 4 if array.typestr[1] == b"U" else size
 
 
 def describe(array):
-    """What the structure of an array says, as a string."""
+    """Return a description of an array's structure."""
     cdef cuarray *taken = take(array)
     try:
         shape = tuple(taken.shape[axis] for axis in range(taken.ndim))

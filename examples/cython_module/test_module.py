@@ -1,4 +1,4 @@
-"""The module, as C and as C++, plain and with the address sanitizer, on the simulated driver."""
+"""The Cython module works when compiled as C and C++, with and without the address sanitizer, on the simulated driver."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ an array with such a row, and without a mask, is expected
 
 @pytest.mark.parametrize("sanitize", [(), SANITIZE], ids=["plain", "sanitized"])
 @pytest.mark.parametrize("language", ["c", "c++"])
-def test_rows_of_rows(tmp_path: Path, language: str, sanitize: tuple[str, ...]):
+def test_cython_rows_are_exchanged_with_cuarray(tmp_path: Path, language: str, sanitize: tuple[str, ...]):
     source = tmp_path / ("rows.c" if language == "c" else "rows.cpp")
     as_cpp = ["--cplus"] if language == "c++" else []
     subprocess.run([sys.executable, "-m", "cython", *as_cpp, HERE / "rows.pyx", "-o", source], check=True)

@@ -1,7 +1,7 @@
 """mpi4py's own tests of buffers (`mpi4py_suite.py`) between two processes, each with a simulated driver that looks for findings.
 
 They are in mpi4py's source distribution, which `make test` fetches. What is left out here to save time passes, too, by hand: see
-docs/peer-suites.md.
+docs/results/peer-suites.md.
 """
 
 from __future__ import annotations

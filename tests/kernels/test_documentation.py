@@ -1,4 +1,4 @@
-"""The list of instructions in ``docs/kernels.md``, against the driver's source, the kernels of these tests, and the driver."""
+"""The list of instructions in ``docs/reference/kernels.md``, against the driver's source, the kernels of these tests, and the driver."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ELSEWHERE = {"trap", "brkpt", "setmaxnreg"}
 
 
 def section(title: str) -> str:
-    text = (ROOT / "docs" / "kernels.md").read_text()
+    text = (ROOT / "docs" / "reference" / "kernels.md").read_text()
     return text.split(f"## {title}\n")[1].split("\n## ")[0]
 
 

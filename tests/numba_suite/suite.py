@@ -3,7 +3,7 @@
     PYTHONPATH=tests python -m cuarray_sim --devices 2 -m numba_suite [--update] [name ...]
 
 Each module's tests run in a process of their own (:mod:`numba_suite.pool`), by pytest (:mod:`numba_suite.worker`). The exit status is 1 if
-anything differs from ``expected.toml`` (:mod:`numba_suite.expected`); ``--update`` writes that and ``docs/numba-suite.md`` anew, once
+anything differs from ``expected.toml`` (:mod:`numba_suite.expected`); ``--update`` writes that and ``docs/results/numba-suite.md`` anew, once
 every test that does not pass has a reason in ``reasons.toml``.
 """
 
@@ -34,7 +34,7 @@ LONGEST = [
 
 OUT_OF_TIME = re.compile("TimeoutExpired|TimeoutError|BrokenBarrierError")
 
-TABLE = Path(__file__).parents[2] / "docs" / "numba-suite.md"
+TABLE = Path(__file__).parents[2] / "docs" / "results" / "numba-suite.md"
 
 
 def modules(parts: list[str]) -> list[str]:
@@ -129,7 +129,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--logs", type=Path, default=Path("build/numba-suite"), metavar="DIR", help="for what modules say"
     )
-    parser.add_argument("--update", action="store_true", help="write expected.toml and docs/numba-suite.md anew")
+    parser.add_argument("--update", action="store_true", help="write expected.toml and docs/results/numba-suite.md anew")
     parser.add_argument("names", nargs="*", help="parts of the names of the modules to run; all without")
     options = parser.parse_args()
     if options.update and options.names:

@@ -1,4 +1,4 @@
-"""The results for people: ``docs/numba-suite.md``."""
+"""The results for people: ``docs/results/numba-suite.md``."""
 
 from __future__ import annotations
 

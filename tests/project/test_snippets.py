@@ -34,7 +34,7 @@ class Snippet(NamedTuple):
 
 
 def snippets() -> Iterator[Snippet]:
-    for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("python/*/README.md"))]:
+    for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("python/*/README.md"))]:
         for found in FENCE.finditer(path.read_text(encoding="utf-8")):
             yield Snippet(str(path.relative_to(ROOT)), found[2], textwrap.dedent(found[3]))
 
@@ -77,7 +77,7 @@ def names(document: str) -> dict[str, Any]:
         "theirs": foreign(array),
         "array_of_any_gpu_library": foreign(array),
         "x": beyond,
-        "tensor": pairs if document == "docs/types.md" else Tensor(array),
+        "tensor": pairs if document == "docs/reference/types.md" else Tensor(array),
         "numba": SimpleNamespace(cuda=cuarray),
         "other_library": SimpleNamespace(from_dlpack=cuarray.from_dlpack, asarray=cuarray.as_cuda_array),
         "s": cuarray.stream(),

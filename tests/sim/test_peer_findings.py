@@ -1,4 +1,4 @@
-"""``docs/findings.md``: what the simulated driver finds in real libraries, each time the scripts beside it are run."""
+"""``docs/explanation/real-libraries.md``: what the simulated driver finds in real libraries, each time the scripts beside it are run."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
-SCRIPTS = sorted((DOCS / "findings").glob("*.py"))
+DOCS = Path(__file__).parents[2] / "docs" / "explanation"
+SCRIPTS = sorted((DOCS / "real-libraries").glob("*.py"))
 
 
 def as_in_the_document(report: str) -> str:
     """A report without what differs from machine to machine and from run to run."""
-    report = report.replace(f"{DOCS / 'findings'}/", "")
+    report = report.replace(f"{DOCS / 'real-libraries'}/", "")
     report = re.sub(r"^(      by [\w.]+), .*$", r"\1", report, flags=re.M)
     report = re.sub(r",? \(?operation \d+\)?| at 0x[0-9a-f]+|\.cpython-\S+", "", report)
     return report.strip()
@@ -23,8 +23,8 @@ def as_in_the_document(report: str) -> str:
 
 def in_the_document(script: str) -> str:
     """The report that the document shows for a script."""
-    text = (DOCS / "findings.md").read_text()
-    section = text.partition(f"(findings/{script})")[2].partition("\n## ")[0]
+    text = (DOCS / "real-libraries.md").read_text()
+    section = text.partition(f"(real-libraries/{script})")[2].partition("\n## ")[0]
     return section.partition("```text\n")[2].partition("\n```")[0]
 
 
@@ -40,10 +40,10 @@ def test_a_script_finds_what_the_document_says(run: Callable, script: Path) -> N
 
 
 def test_each_script_is_about_ten_lines_and_in_the_document() -> None:
-    text = (DOCS / "findings.md").read_text()
+    text = (DOCS / "real-libraries.md").read_text()
     assert SCRIPTS
     for script in SCRIPTS:
-        assert text.count(f"(findings/{script.name})") == 1
+        assert text.count(f"(real-libraries/{script.name})") == 1
         lines = [
             line for line in script.read_text().splitlines()[1:] if line and not line.startswith(("from", "import"))
         ]

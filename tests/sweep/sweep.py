@@ -5,7 +5,7 @@ and synchronization that cuarray has made in it, with that one call doing nothin
 either not covered by the scenario, or not needed: both are reported, and make the exit status 1. The scenario has to be
 clean once more at the end, so that nothing that was left out in one run spoils another.
 
-    PYTHONPATH=tests python -m cuarray_sim --devices 2 -m sweep [--table docs/sweep.md] [name ...]
+    PYTHONPATH=tests python -m cuarray_sim --devices 2 -m sweep [--table docs/results/sweep.md] [name ...]
 """
 
 from __future__ import annotations

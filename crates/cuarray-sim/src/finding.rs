@@ -2,7 +2,7 @@
 //!
 //! A [`Finding`] names one or two [`Side`]s, the bytes they met in, the allocation of those bytes, and the edge that would
 //! have ordered them. A [`Report`] is all findings together with the operations that the driver still remembers, so that
-//! a reader, or a picture, can show what lay between. Nothing here computes anything; `docs/findings-json.md` describes the
+//! a reader, or a picture, can show what lay between. Nothing here computes anything; `docs/reference/findings.md` describes the
 //! JSON that [`Report::json`] writes.
 
 use crate::site::Site;

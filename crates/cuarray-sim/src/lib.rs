@@ -187,7 +187,7 @@ impl Sim {
         }
     }
 
-    /// What is alive, what is pending, what was called and what was refused, as JSON (see `docs/simulator.md`).
+    /// What is alive, what is pending, what was called and what was refused, as JSON (see `docs/reference/simulator.md`).
     pub fn statistics(&self) -> String {
         statistics::json(&self.driver)
     }

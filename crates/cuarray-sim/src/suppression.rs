@@ -2,7 +2,7 @@
 //!
 //! A line for each, in the manner of the sanitizers: what kind of finding, and what one of its sides looks like. A
 //! suppressed finding is counted, never silently gone, and a line that matched nothing is reported, so that a file does not
-//! outlive the bugs that it was written for. `docs/reports.md` describes the format.
+//! outlive the bugs that it was written for. `docs/reference/reports.md` describes the format.
 
 use crate::finding::{Finding, Kind, Side};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-"""The front page's module does what the front page says, and is this one."""
+"""The extension module that README.md shows is this one, and does what README.md says."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from scaled import scale
 HERE = Path(__file__).parents[1]
 
 
-def test_the_front_page_has_this_source() -> None:
+def test_readme_shows_this_source_file() -> None:
     readme = (HERE.parents[1] / "README.md").read_text()
     assert "```rust,ignore\n" + (HERE / "src" / "lib.rs").read_text() + "```\n" in readme
 
 
-def test_it_does_what_is_said() -> None:
+def test_scale_multiplies_float32_arrays_and_refuses_others() -> None:
     x = cuda.to_device(np.arange(4, dtype=np.float32))
     scale(x[::2], 10)
     assert x.copy_to_host().tolist() == [0, 1, 20, 3]

@@ -1,4 +1,4 @@
-"""What comes out goes into any library."""
+"""Any library can read the array that `iota` returns."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import pytest
 from numba import cuda
 from return_an_array import iota
 
-# The module keeps its kernel, with an event behind the last launch.
+# The module keeps its kernel and an event recorded after the last launch.
 pytestmark = pytest.mark.cuarray_sim_leaks
 
 
-def test_numba_takes_it() -> None:
+def test_returned_array_exports_its_stream_and_numba_reads_it() -> None:
     stream = cuda.stream()
     array = iota(1000, stream)
     assert array.__cuda_array_interface__["stream"] == int(stream.handle)
     assert (cuda.as_cuda_array(array).copy_to_host() == np.arange(1000)).all()
 
 
-def test_it_outlives_the_name_it_had() -> None:
+def test_numba_view_keeps_returned_array_alive() -> None:
     stream = cuda.stream()
     view = cuda.as_cuda_array(iota(10, stream))[::2]
     gc.collect()
     assert view.copy_to_host().tolist() == [0, 2, 4, 6, 8]
 
 
-def test_streams_of_any_library() -> None:
+def test_iota_accepts_cuda_core_streams_and_integer_handles() -> None:
     core = pytest.importorskip("cuda.core")
     device = core.Device()
     device.set_current()

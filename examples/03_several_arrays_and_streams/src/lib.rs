@@ -1,8 +1,8 @@
-//! A function of several arrays, each of another producer, in a stream of the caller's.
+//! A function of several arrays from different producers, which works in the caller's stream.
 
 use pyo3::prelude::*;
 
-/// A module of one function.
+/// A module with one function.
 #[pymodule]
 mod several_arrays {
     use cuarray::{
@@ -13,10 +13,10 @@ mod several_arrays {
     use pyo3::{exceptions::PyValueError, prelude::*};
     use std::sync::{Arc, Mutex, PoisonError};
 
-    /// `out = a * x + y` in `stream`, for arrays of any strides. Without `y`, `out = a * x + out`. Does not wait.
+    /// Computes `out = a * x + y` in `stream`, for arrays of any strides. Without `y`, computes `out = a * x + out`. Does not wait.
     ///
-    /// `stream` is any library's stream object, or a handle. It waits for the producers of all arrays, and what they do next
-    /// waits for it. The arrays may be views of one memory, as long as each element of `out` stands on none of another element's.
+    /// `stream` is any library's stream object, or a handle. It waits for the producers of all arrays, and their later work waits for it.
+    /// The arrays may be views of the same memory, as long as no element of `out` overlaps an element of another index.
     #[pyfunction]
     #[pyo3(signature = (a, x, out, stream, y=None))]
     fn axpy(
@@ -43,17 +43,17 @@ mod several_arrays {
             Some(y) => {
                 let [y_step] = y.element_strides()?;
                 let arguments = (a, &x, x_step, y, y_step as i64, &mut out, out_step, threads);
-                // SAFETY: the kernel reads `n` elements of `x` and `y` and writes `n` of `out`, each at the array's own steps.
+                // SAFETY: the kernel reads `n` elements of `x` and `y` and writes `n` of `out`, with each array's own step.
                 unsafe { kernel.launch(&stream, config, arguments) }?;
             }
             None => {
                 let itself = out.as_device_ptr();
                 let arguments = (a, &x, x_step, itself, out_step, &mut out, out_step, threads);
-                // SAFETY: as above; each thread reads the element that it writes.
+                // SAFETY: as above; each thread reads the element that it then writes.
                 unsafe { kernel.launch(&stream, config, arguments) }?;
             }
         }
-        // Here the guards are dropped, which puts the edges back into the producers' streams.
+        // Dropping the guards makes the producers' streams wait for `stream`.
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-"""Each array in a stream of its own, the work in another, and nobody waits by hand."""
+"""`axpy` orders its work with arrays from several streams; the caller adds no waits."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import pytest
 from numba import cuda
 from several_arrays import axpy
 
-# The module keeps its kernel, with an event behind the last launch.
+# The module keeps its kernel and an event recorded after the last launch.
 pytestmark = pytest.mark.cuarray_sim_leaks
 
 N = 1000
 
 
-def on(stream: object, value: float) -> object:
+def filled_on(stream: object, value: float) -> object:
     return cuda.to_device(np.full(N, value, np.float32), stream=stream)
 
 
-def test_four_streams() -> None:
+def test_arrays_of_three_streams_are_ordered_in_a_fourth() -> None:
     first, second, third, work = (cuda.stream() for _ in range(4))
-    x, y, out = on(first, 2), on(second, 3), on(third, 0)
+    x, y, out = filled_on(first, 2), filled_on(second, 3), filled_on(third, 0)
     axpy(10, x, out, work, y)
     assert (out.copy_to_host(stream=third) == 23).all()
     axpy(1, x, out, work)
@@ -27,9 +27,9 @@ def test_four_streams() -> None:
     assert (out.copy_to_host() == 25).all()
 
 
-def test_a_producer_that_goes_on() -> None:
+def test_later_write_by_producer_waits_for_kernel() -> None:
     mine, work = cuda.stream(), cuda.stream()
-    x, out = on(mine, 2), on(mine, 0)
+    x, out = filled_on(mine, 2), filled_on(mine, 0)
     axpy(1, x, out, work)
     # The next write to `x` comes after the kernel that reads it.
     x.copy_to_device(np.full(N, 9, np.float32), stream=mine)
@@ -37,7 +37,7 @@ def test_a_producer_that_goes_on() -> None:
     mine.synchronize()
 
 
-def test_any_strides() -> None:
+def test_axpy_respects_strides_and_offsets() -> None:
     work = cuda.stream()
     x = cuda.to_device(np.arange(10, dtype=np.float32))
     out = cuda.to_device(np.zeros(10, np.float32))
@@ -45,20 +45,20 @@ def test_any_strides() -> None:
     assert out.copy_to_host().tolist() == [0, 0, 0, 0, 0, 0, 2, 4, 6, 8]
 
 
-def test_a_stream_of_cuda_core() -> None:
+def test_axpy_works_in_cuda_core_stream() -> None:
     core = pytest.importorskip("cuda.core")
     device = core.Device()
     device.set_current()
     work = device.create_stream()
-    x, out = on(0, 2), on(0, 1)
+    x, out = filled_on(0, 2), filled_on(0, 1)
     axpy(3, x, out, work)
-    # numba's arrays in its default stream name none, so there is nobody to tell; whoever reads them next waits.
+    # numba exports no stream for arrays in its default stream, so no later reader is ordered; this test waits.
     work.sync()
     assert (out.copy_to_host() == 7).all()
     work.close()
 
 
-def test_lengths() -> None:
+def test_different_lengths_are_value_error() -> None:
     x = cuda.to_device(np.zeros(3, np.float32))
     out = cuda.to_device(np.zeros(4, np.float32))
     with pytest.raises(ValueError, match="of different lengths"):

@@ -1,4 +1,4 @@
-//! Arrays of structures, as NumPy's and numba's record arrays are.
+//! Arrays of structures, compatible with the record arrays of NumPy and numba.
 
 use pyo3::prelude::*;
 
@@ -6,18 +6,18 @@ cuarray::element! {
     /// One particle. In NumPy: `np.dtype([("id", "u4"), ("position", "f4", 3), ("velocity", "f4", 3), ("alive", "?")], align=True)`.
     #[derive(Debug, PartialEq)]
     pub struct Particle {
-        /// A number of its own.
+        /// Unique number of the particle.
         pub id: u32,
-        /// In metres.
+        /// Position in metres.
         pub position: [f32; 3],
-        /// In metres per second.
+        /// Velocity in metres per second.
         pub velocity: [f32; 3],
-        /// Whether it is still there. Device memory holds any bytes, so a Rust `bool` will not do.
+        /// Whether the particle still exists. Device memory may hold any byte, which a Rust `bool` may not.
         pub alive: cuarray::Bool8,
     }
 }
 
-/// A module of two functions.
+/// A module with two functions.
 #[pymodule]
 mod structured_types {
     use super::Particle;
@@ -29,7 +29,7 @@ mod structured_types {
     use pyo3::{exceptions::PyValueError, prelude::*};
     use std::sync::{Arc, Mutex, PoisonError};
 
-    /// Particles at rest in the origin, with ids from 0 on.
+    /// Returns particles at rest in the origin, with ids from 0 on.
     #[pyfunction]
     fn particles(count: u32, stream: Stream) -> PyResult<DeviceArray> {
         let one = |id| Particle { id, position: [0.0; 3], velocity: [0.0; 3], alive: true.into() };
@@ -37,7 +37,7 @@ mod structured_types {
         Ok(DeviceArray::from_host(&host, &[host.len()], &stream)?)
     }
 
-    /// Moves each particle by `dt` times its velocity, in the array's own stream.
+    /// Moves each particle by `dt` times its velocity, in the array's home stream.
     #[pyfunction]
     fn advance(mut particles: DeviceViewMut<'_, Particle, Ix1, CContiguous>, dt: f32) -> PyResult<()> {
         let stream = particles.stream()?;
@@ -45,7 +45,7 @@ mod structured_types {
         let count = particles.len();
         let n = u32::try_from(count).map_err(|_| PyValueError::new_err("more than 2**32 particles"))?;
         let mut particles = particles.acquire_mut(&stream)?;
-        // SAFETY: the kernel knows particles as they are declared above, and touches `n` of them, as many as there are.
+        // SAFETY: the kernel uses the layout declared above and accesses `n` particles, and the array has `n`.
         unsafe { kernel.launch(&stream, LaunchConfig::for_elements(count, 256)?, (&mut particles, dt, n)) }?;
         particles.release()?;
         Ok(())

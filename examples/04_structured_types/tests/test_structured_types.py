@@ -1,4 +1,4 @@
-"""Record arrays go both ways, field by field."""
+"""Record arrays are passed to the module and returned from it, with all their fields."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from structured_types import advance, particles
 
 import cuarray
 
-# The module keeps its kernel, with an event behind the last launch.
+# The module keeps its kernel and an event recorded after the last launch.
 pytestmark = pytest.mark.cuarray_sim_leaks
 
 PARTICLE = np.dtype([("id", "u4"), ("position", "f4", 3), ("velocity", "f4", 3), ("alive", "?")], align=True)
 
 
-def test_an_array_of_numba() -> None:
+def test_advance_updates_numba_record_array() -> None:
     host = np.zeros(3, PARTICLE)
     host["velocity"][1] = 1, 2, 3
     x = cuda.to_device(host)
@@ -23,7 +23,7 @@ def test_an_array_of_numba() -> None:
     assert x.copy_to_host()["position"].tolist() == [[0, 0, 0], [0.5, 1, 1.5], [0, 0, 0]]
 
 
-def test_what_comes_out_has_fields() -> None:
+def test_returned_array_has_fields() -> None:
     x = particles(4, cuda.stream())
     assert x.dtype.fields.keys() == PARTICLE.fields.keys()
     assert x["id"].copy_to_host().tolist() == [0, 1, 2, 3]
@@ -33,7 +33,7 @@ def test_what_comes_out_has_fields() -> None:
     assert cuarray.as_cuda_array(x)["alive"].copy_to_host().all()
 
 
-def test_other_fields() -> None:
+def test_fields_in_another_order_are_buffer_error() -> None:
     other = np.dtype([("id", "u4"), ("velocity", "f4", 3), ("position", "f4", 3), ("alive", "?")], align=True)
     with pytest.raises(BufferError, match=r"\('velocity'.*\('position'.*; .*\('position'.*\('velocity'.*is expected"):
         advance(cuarray.to_device(np.zeros(3, other)), 1)

@@ -1,8 +1,8 @@
-//! Arrays of which some elements are not valid.
+//! Arrays with a mask, which says which elements are valid.
 
 use pyo3::prelude::*;
 
-/// A module of three functions.
+/// A module with three functions.
 #[pymodule]
 mod masked_arrays {
     use cuarray::{
@@ -11,10 +11,9 @@ mod masked_arrays {
     };
     use pyo3::prelude::*;
 
-    /// The mean of the valid elements, `None` if there are none. Waits.
+    /// Returns the mean of the valid elements, or `None` if there are none. Waits.
     ///
-    /// The mask comes as a view of its own, with an element for each of the array's: also if its producer's is a single row
-    /// that stands for all.
+    /// The mask is a separate view with the array's shape. A producer's mask of fewer elements is broadcast to it.
     #[pyfunction]
     fn mean(x: MaskedView<'_, f32, Ix1>) -> PyResult<Option<f64>> {
         let stream = x.data.stream()?;
@@ -32,7 +31,7 @@ mod masked_arrays {
         Ok((!valid.is_empty()).then(|| valid.iter().sum::<f64>() / valid.len() as f64))
     }
 
-    /// The same array with `value` in place of what is not valid, as an array without a mask. Waits.
+    /// Returns a copy without a mask, with `value` in place of each invalid element. Waits.
     #[pyfunction]
     fn filled(x: MaskedView<'_, f32, Ix1>, value: f32) -> PyResult<DeviceArray> {
         let stream = x.data.stream()?;
@@ -44,9 +43,9 @@ mod masked_arrays {
         Ok(DeviceArray::from_host(&elements, &[elements.len()], &stream)?)
     }
 
-    /// The sum of all elements. Waits.
+    /// Returns the sum of all elements. Waits.
     ///
-    /// Whoever does not ask for masks gets none: an array with one is refused, for its elements are not all meant.
+    /// `DeviceView1` accepts no array with a mask, since a sum over invalid elements would be wrong.
     #[pyfunction]
     fn sum(x: DeviceView1<'_, f32>) -> PyResult<f64> {
         let stream = x.stream()?;

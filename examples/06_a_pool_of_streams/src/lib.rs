@@ -1,8 +1,8 @@
-//! A library with streams of its own, among which it divides its work.
+//! A library that divides its work among its own streams.
 
 use pyo3::prelude::*;
 
-/// A module of one class.
+/// A module with one class.
 #[pymodule]
 mod stream_pool {
     use cuarray::{
@@ -14,7 +14,7 @@ mod stream_pool {
     use pyo3::{exceptions::PyValueError, prelude::*};
     use std::sync::{Arc, Mutex, PoisonError};
 
-    /// Doubles matrices, some rows in each of several streams at once.
+    /// Doubles matrices, with the rows divided among several streams.
     #[pyclass(frozen)]
     struct Doubler {
         context: Context,
@@ -33,10 +33,10 @@ mod stream_pool {
             Ok(Doubler { context, workers })
         }
 
-        /// `2 * x`, in a new array. Does not wait.
+        /// Returns `2 * x` in a new array. Does not wait.
         ///
-        /// Every worker acquires `x`, so each waits for its producer, and the producer's next work waits for each. The result is written
-        /// by all of them: it records each worker's stream, and whoever takes it is behind all.
+        /// Each worker acquires `x`, so it waits for the producer, and the producer's next work waits for it. All workers write the result,
+        /// which records their streams, so a consumer is ordered after all of them.
         fn double(&self, x: DeviceView<'_, f32, Ix2, CContiguous>) -> PyResult<DeviceArray> {
             let [rows, columns] = x.shape();
             let kernel = kernel(&self.context)?;
@@ -51,8 +51,8 @@ mod stream_pool {
                 }
                 let x = x.acquire(worker)?;
                 let arguments = (x.device_ptr_at(&[first, 0])?, start + 4 * (first * columns) as u64, n);
-                // SAFETY: `count` elements from row `first` on are in both arrays, and no other worker has these rows of the result. The
-                // result is new, so there is nothing to wait for, and its use is recorded in the next line.
+                // SAFETY: both arrays hold `count` elements from row `first` on, and no other worker writes these rows. The result is
+                // new, so no earlier work touches it, and the next line records this use.
                 unsafe { kernel.launch(worker, LaunchConfig::for_elements(count, 256)?, arguments) }?;
                 result.record_stream(worker, Access::Write)?;
                 x.release()?;

@@ -1,4 +1,4 @@
-"""Work in many streams at once, on the input of one producer, for consumers who know of none of them."""
+"""Work in several streams is ordered after one producer and before consumers that know none of these streams."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import pytest
 from numba import cuda
 from stream_pool import Doubler
 
-# The module keeps its kernel, with an event behind the last launch.
+# The module keeps its kernel and an event recorded after the last launch.
 pytestmark = pytest.mark.cuarray_sim_leaks
 
 
 @pytest.mark.parametrize("streams", [1, 3, 8])
 @pytest.mark.parametrize("rows", [0, 1, 7])
-def test_a_matrix(streams: int, rows: int) -> None:
+def test_doubled_matrix_is_ordered_for_any_number_of_streams_and_rows(streams: int, rows: int) -> None:
     host = np.arange(rows * 5, dtype=np.float32).reshape(rows, 5)
     mine = cuda.stream()
     x = cuda.to_device(host, stream=mine)
     result = Doubler(streams).double(x)
-    # What comes next to `x` comes after all workers.
+    # The producer's next write to `x` is ordered after all workers.
     if rows:
         x.copy_to_device(np.zeros_like(host), stream=mine)
     assert result.copy_to_host().tolist() == (2 * host).tolist()
     mine.synchronize()
 
 
-def test_numba_takes_the_result() -> None:
+def test_numba_reads_the_result() -> None:
     doubler = Doubler(4)
     x = doubler.double(cuda.to_device(np.ones((9, 2), np.float32)))
     again = doubler.double(cuda.as_cuda_array(x))

@@ -1,8 +1,8 @@
-//! A class that holds device memory for as long as it lives, keeps arrays of others, and lets others look.
+//! Classes that hold device memory for as long as they live: one owns and exports it, one keeps another library's array.
 
 use pyo3::prelude::*;
 
-/// A module of two classes.
+/// A module with two classes.
 #[pymodule]
 mod memory_for_years {
     use cuarray::{
@@ -13,7 +13,7 @@ mod memory_for_years {
     use pyo3::{exceptions::PyValueError, prelude::*};
     use std::sync::{Mutex, PoisonError};
 
-    /// The last rows that were pushed, the oldest overwritten first.
+    /// A ring buffer of the last rows that were pushed.
     #[pyclass]
     struct History {
         rows: DeviceArray,
@@ -32,7 +32,7 @@ mod memory_for_years {
             Ok(History { rows, next: 0, stream })
         }
 
-        /// Copies a row in, and does not wait.
+        /// Copies a row into the buffer. Does not wait.
         fn push(&mut self, row: DeviceView<'_, f32, Ix1, CContiguous>) -> PyResult<()> {
             let [columns] = row.shape();
             let rows = self.rows.acquire_mut::<f32, Ix2>(&self.stream)?;
@@ -44,7 +44,7 @@ mod memory_for_years {
                 let row = row.acquire(&self.stream)?;
                 let to = rows.device_ptr_at(&[self.next, 0])?;
                 let context = self.stream.work_context()?;
-                // SAFETY: both have a row, and both guards are for the stream that the copy goes to.
+                // SAFETY: source and destination hold one row each, and both guards are for the stream of the copy.
                 unsafe { copy_device_to_device(&context, to, row.as_device_ptr(), 4 * columns, Some(&self.stream)) }?;
                 row.release()?;
             }
@@ -53,14 +53,14 @@ mod memory_for_years {
             Ok(())
         }
 
-        /// All rows: the memory itself, not a copy. It stays when the history goes, for as long as somebody has it.
+        /// Returns all rows without a copy. The returned array keeps the memory alive, also after the history is gone.
         #[getter]
         fn rows(&self) -> DeviceArray {
             self.rows.clone()
         }
     }
 
-    /// Somebody else's array, kept to be read again and again, in any thread.
+    /// Another library's array, kept to be read repeatedly, from any thread.
     #[pyclass(frozen)]
     struct Table {
         view: Mutex<TypedView<f32, Ix1>>,
@@ -70,11 +70,11 @@ mod memory_for_years {
     impl Table {
         #[new]
         fn new(x: DeviceView1<'_, f32>) -> Table {
-            // A view is bound to the call that it came by; unbound, it keeps the object, and may go where it likes.
+            // A view argument is bound to this call. `unbind` gives a view that keeps the object and may move to other threads.
             Table { view: Mutex::new(x.unbind()) }
         }
 
-        /// The sum as the memory is now, by way of `stream`. Waits, without the interpreter.
+        /// Returns the sum of the current elements, read in `stream`. Waits, detached from the interpreter.
         fn sum(&self, py: Python<'_>, stream: Stream) -> PyResult<f64> {
             py.detach(|| {
                 let view = self.view.lock().unwrap_or_else(PoisonError::into_inner);

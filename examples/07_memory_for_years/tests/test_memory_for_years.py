@@ -1,4 +1,4 @@
-"""Memory stays for whoever has it, in order, whoever holds it."""
+"""Kept memory stays alive and ordered for every holder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def row(value: float, stream: object = 0) -> object:
     return cuda.to_device(np.full(3, value, np.float32), stream=stream)
 
 
-def test_a_history() -> None:
+def test_exported_rows_show_later_pushes() -> None:
     work, mine = cuda.stream(), cuda.stream()
     history = History(2, 3, work)
     rows = history.rows
@@ -28,7 +28,7 @@ def test_a_history() -> None:
     mine.synchronize()
 
 
-def test_the_memory_outlives_the_class() -> None:
+def test_exported_rows_outlive_the_history() -> None:
     work = cuda.stream()
     history = History(1, 3, work)
     history.push(row(5))
@@ -38,13 +38,13 @@ def test_the_memory_outlives_the_class() -> None:
     assert kept.copy_to_host().tolist() == [[5, 5, 5]]
 
 
-def test_what_others_write_is_seen() -> None:
+def test_write_by_numba_is_visible_in_rows() -> None:
     history = History(1, 3, cuda.stream())
     cuda.as_cuda_array(history.rows).copy_to_device(np.full((1, 3), 7, np.float32))
     assert history.rows.copy_to_host().tolist() == [[7, 7, 7]]
 
 
-def test_a_table_in_another_thread() -> None:
+def test_table_is_read_in_another_thread() -> None:
     table = Table(row(4))
     gc.collect()
     sums: list[float] = []

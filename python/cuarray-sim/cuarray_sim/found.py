@@ -1,8 +1,8 @@
 """What the simulated driver has found wrong with the program of this process: for programs, and for people.
 
 The driver computes its findings from what comes before what, not from what happened to run first, so a finding does not
-come and go with timing; see ``docs/happens-before.md``. :func:`findings` gives them as data, with the history in which they
-happened; :func:`report` writes the same for people. ``docs/findings-json.md`` describes every key, ``docs/reports.md`` the
+come and go with timing; see ``docs/explanation/happens-before.md``. :func:`findings` gives them as data, with the history in which they
+happened; :func:`report` writes the same for people. ``docs/reference/findings.md`` describes every key, ``docs/reference/reports.md`` the
 formats.
 """
 

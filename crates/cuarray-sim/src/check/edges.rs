@@ -1,7 +1,7 @@
 //! The calls of the driver as edges: which of them puts what before what.
 //!
 //! These are the only functions that the rest of the driver calls when something synchronizes. Each does nothing
-//! while findings are off. `docs/happens-before.md` says which call uses which, and why.
+//! while findings are off. `docs/explanation/happens-before.md` says which call uses which, and why.
 
 use super::operation::boxes;
 use super::{Block, Checks, Clock, DYING, Doing, Entry, Kind, Lane, Operation, Party, Region, Ticket, Touch, Touched};

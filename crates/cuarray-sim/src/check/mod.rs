@@ -2,7 +2,7 @@
 //!
 //! Every call that enqueues work gives it a [clock](clock::Clock) when it is made: what the calling thread had done and waited for,
 //! what was in front of it in its stream, what the events that its stream waits for stood for, and what the legacy default
-//! stream's rules add ([`edges`] has them all; `docs/happens-before.md` gives the manual's page for each). Nothing of
+//! stream's rules add ([`edges`] has them all; `docs/explanation/happens-before.md` gives the manual's page for each). Nothing of
 //! this depends on when work runs. Then its accesses are compared with the last ones to the same bytes ([`shadow`]), in the order of
 //! the calls ([`queue`]), and two that conflict without either knowing of the other are a finding, whether or not anything went wrong
 //! in this run.

@@ -1,5 +1,5 @@
 //! What is not CUDA's: findings, ordering calls that are left out, and what threads hand to each other, for tools that have
-//! loaded the shared library. `docs/simulator.md` lists them.
+//! loaded the shared library. `docs/reference/simulator.md` lists them.
 
 use super::statistics::give;
 use super::*;

@@ -1,4 +1,4 @@
-//! The report as JSON: one object, described in `docs/findings-json.md`.
+//! The report as JSON: one object, described in `docs/reference/findings.md`.
 
 use crate::finding::{Allocation, Finding, KernelPlace, Lane, Operation, Range, Report, Side};
 use crate::site::{Frame, Site};
@@ -84,7 +84,7 @@ impl Drop for Writer<'_> {
 }
 
 impl Report {
-    /// The report as one JSON object (`docs/findings-json.md`).
+    /// The report as one JSON object (`docs/reference/findings.md`).
     ///
     /// ```
     /// let empty = cuarray_sim::finding::Report::default();

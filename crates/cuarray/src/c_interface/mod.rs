@@ -1,7 +1,7 @@
 //! The C side of the CUDA Array Interface (clause X1): an array as one structure of C, for callers to whom a dictionary is too slow,
 //! or who have no Python at all.
 //!
-//! The structure is that of `include/cuarray.h`; `docs/c-interface.md` says what both sides owe each other. It says what the
+//! The structure is that of `include/cuarray.h`; `docs/reference/c-interface.md` says what both sides owe each other. It says what the
 //! dictionary says, with the dictionary's numbers for streams and its rules for them, and what the dictionary cannot: an event
 //! in place of the stream, the names of types without a letter, where the memory is, and a function to be called when nobody
 //! needs the array any more. A [`CArray`] owns such a structure; it needs no Python and no driver.

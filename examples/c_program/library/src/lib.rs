@@ -1,7 +1,7 @@
-//! A library in Rust with an interface for C: arrays go in and out as the structure of `cuarray.h`.
+//! A Rust library with a C interface that passes arrays as the structure of `cuarray.h`.
 //!
-//! `ramp` makes an array on a stream of its own, and names the stream. `sum` takes anybody's, works on it on a stream of its own, and
-//! has the view's guard order that: after the producer's work, and before what the producer does next.
+//! `ramp` makes an array on its own stream and exports the stream. `sum` takes any library's array and reads it on its own stream.
+//! The view's guard orders the read after the producer's work and before the producer's later work.
 
 use cuarray::{
     CArray, Driver, Error, Interface, Layout, Owner, Result, Stream, StreamEntry, TypeStr,
@@ -10,14 +10,16 @@ use cuarray::{
 };
 use std::{ptr::null_mut, sync::Arc};
 
-/// `cuarray *arrays_ramp(int64_t count)`: the numbers 0, 1, 2, ... as 32-bit floats on the first device, or null where that fails.
+/// Returns the numbers 0, 1, 2, ... as 32-bit floats on the first device, or null on failure.
+///
+/// In C: `cuarray *arrays_ramp(int64_t count)`.
 #[unsafe(no_mangle)]
 pub extern "C" fn arrays_ramp(count: i64) -> *mut RawCArray {
-    said(ramp(count)).map_or(null_mut(), CArray::into_raw)
+    report(ramp(count)).map_or(null_mut(), CArray::into_raw)
 }
 
 fn ramp(count: i64) -> Result<CArray> {
-    /// What has to live as long as the array; the memory goes before the stream that has work on it.
+    /// Owner of the resources that live as long as the array. The memory is dropped before the stream that works on it.
     struct Kept {
         memory: Allocation,
         _numbers: Vec<f32>,
@@ -26,7 +28,7 @@ fn ramp(count: i64) -> Result<CArray> {
 
     impl Drop for Kept {
         fn drop(&mut self) {
-            // The copy below may not have run yet.
+            // The copy from `_numbers` below may still be pending.
             let _ = self.stream.synchronize();
         }
     }
@@ -38,23 +40,24 @@ fn ramp(count: i64) -> Result<CArray> {
     let (memory, stream) = (Allocation::device(&context, layout.nbytes())?, Stream::non_blocking(&context)?);
     let kept = Kept { memory, _numbers: numbers, stream };
     let (to, from) = (kept.memory.device_ptr(), kept._numbers.as_ptr().cast());
-    // SAFETY: both are `nbytes` long, and `kept` keeps them until the stream is done.
+    // SAFETY: both are `nbytes` long, and `kept` holds them until the stream is done.
     unsafe { copy::copy_host_to_device(&context, to, from, layout.nbytes(), Some(&kept.stream)) }?;
     let stream = StreamEntry::try_from(kept.stream.handle() as i128)?;
     let interface = Interface::new(to, TypeStr::of::<f32>(), layout)?.with_stream(stream);
     CArray::new(interface, Some(Owner::new(Arc::new(kept))))
 }
 
-/// `int arrays_sum(cuarray *array, double *sum)`: adds up the elements of a contiguous array of 32-bit floats; it takes the array over,
-/// whatever it answers: 0, or -1 with a line on standard error.
+/// Adds up the elements of a contiguous array of 32-bit floats, and releases the array in every case.
+///
+/// Returns 0, or -1 with a line on standard error. In C: `int arrays_sum(cuarray *array, double *sum)`.
 ///
 /// # Safety
-/// `array` is null or the caller's to release, `sum` may be written.
+/// `array` is null or owned by the caller, and `sum` is valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arrays_sum(array: *mut RawCArray, sum: *mut f64) -> i32 {
     // SAFETY: this function's contract.
     let added = unsafe { CArray::from_raw(array) }.and_then(add);
-    match said(added) {
+    match report(added) {
         Some(added) => {
             // SAFETY: this function's contract.
             unsafe { sum.write(added) };
@@ -68,25 +71,26 @@ fn add(array: CArray) -> Result<f64> {
     let driver = Driver::load()?;
     let context = driver.device(0)?.primary_context()?;
     let stream = Stream::non_blocking(&context)?;
-    // SAFETY: whoever gave the array says that it keeps its memory, its stream and its event alive.
+    // SAFETY: the producer of the structure guarantees that it keeps its memory, stream and event alive.
     let view = unsafe { array.into_view(&driver) }?;
     let interface = view.interface();
     if interface.typestr() != TypeStr::of::<f32>() || !interface.layout().is_c_contiguous() {
         return Err(Error::unsupported(format!("{interface:?}; contiguous 32-bit floats are expected")));
     }
     let mut numbers = vec![0f32; interface.layout().len()];
-    let acquired = view.acquire(&stream)?; // our stream waits for theirs, or for their event
-    // SAFETY: both are `nbytes` long and live until the stream is done, which the next lines see to.
+    let acquired = view.acquire(&stream)?; // this stream waits for the producer's stream or event
+    // SAFETY: both are `nbytes` long and live until the stream is synchronized below.
     let copied = unsafe {
         let (to, from) = (numbers.as_mut_ptr().cast(), acquired.as_device_ptr());
         copy::copy_device_to_host(&context, to, from, interface.nbytes(), Some(&stream))
     };
-    acquired.release()?; // their stream waits for ours
+    acquired.release()?; // the producer's stream waits for this one
     stream.synchronize()?;
     copied?;
     Ok(numbers.iter().map(|number| f64::from(*number)).sum())
 }
 
-fn said<T>(result: Result<T>) -> Option<T> {
+/// Prints an error to standard error, since the C interface returns no message.
+fn report<T>(result: Result<T>) -> Option<T> {
     result.inspect_err(|error| eprintln!("arrays: {error}")).ok()
 }

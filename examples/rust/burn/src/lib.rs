@@ -1,8 +1,8 @@
-//! burn and cuarray, both ways: [`lend`] gives a tensor to anybody as an array, where it lies; [`copied`] makes a tensor of anybody's array.
+//! Exchange between burn and cuarray: [`lend`] exports a tensor as an array without a copy, [`copied`] copies any array into a tensor.
 //!
-//! burn's public API says where a tensor lies (`CubeTensor::client`, `ComputeClient::get_resource`, `GpuResource::ptr`) and how its rows lie, which is
-//! with gaps between them. It does not say which stream burn works in, nor take one, nor an event: so where work changes over, the host
-//! waits, once in each direction. And it takes no memory of anybody else's, so that way is a copy within the device.
+//! burn's public API gives a tensor's address (`CubeTensor::client`, `ComputeClient::get_resource`, `GpuResource::ptr`) and its strides,
+//! with padding between the rows. It neither gives nor takes a stream or an event, so the host waits once in each direction. It cannot
+//! make a tensor over foreign memory, so that direction is a copy within the device.
 
 use burn_cubecl::{
     cubecl::{Runtime, cuda::CudaRuntime, future::block_on},
@@ -16,32 +16,32 @@ use cuarray::{
 };
 use std::sync::Arc;
 
-/// What either library may answer.
+/// The result of a call to either library.
 pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
-/// A tensor that is lent, and the array that others see. Whoever holds the array holds the tensor's memory.
+/// A lent tensor and the array that exports it. The array keeps the tensor's memory alive.
 pub struct Lent<const D: usize> {
     tensor: CubeTensor<CudaRuntime>,
     home: Stream,
     array: TypedView<f32>,
 }
 
-/// Lends a tensor as an array; it is read-only if other tensors share the memory. The host waits until burn is done with it.
+/// Exports a tensor as an array, read-only if other tensors share the memory. The host waits for burn's work on the tensor.
 pub fn lend<const D: usize>(driver: &Driver, tensor: Tensor<Cuda, D>) -> Result<Lent<D>> {
     let tensor = tensor.into_primitive().tensor();
     if tensor.dtype != DType::F32 {
         return Err(format!("the tensor is of {:?}, and f32 is expected", tensor.dtype).into());
     }
     let is_shared = !tensor.handle.can_mut();
-    let pointer = place(&tensor)?;
+    let pointer = address(&tensor)?;
 
     let size = size_of::<f32>();
     let shape: Vec<usize> = tensor.meta.shape().iter().copied().collect();
-    // burn counts elements, the interface bytes.
+    // burn's strides are in elements, the interface's in bytes.
     let strides: Vec<isize> = tensor.meta.strides().iter().map(|&stride| (stride * size) as isize).collect();
     let layout = Layout::strided(&shape, &strides, size)?;
 
-    // burn's own stream is its secret. So the array has one of ours, where all consumers' work ends, and `take_back` waits for that.
+    // burn does not give its stream. The array gets a new home stream, which joins all consumers' work; `take_back` waits for it.
     let home = Stream::non_blocking(&driver.device(tensor.device.index as i32)?.primary_context()?)?;
     let interface = Interface::new(pointer, TypeStr::of::<f32>(), layout)?
         .with_read_only(is_shared)
@@ -53,12 +53,12 @@ pub fn lend<const D: usize>(driver: &Driver, tensor: Tensor<Cuda, D>) -> Result<
 }
 
 impl<const D: usize> Lent<D> {
-    /// The array, for consumers.
+    /// Returns the array for consumers.
     pub fn array(&mut self) -> &mut TypedView<f32> {
         &mut self.array
     }
 
-    /// The tensor again. The host waits until the consumers' work is done, since burn cannot be told to.
+    /// Returns the tensor. The host waits for the consumers' work, since burn's stream cannot be made to wait.
     pub fn take_back(self) -> Result<Tensor<Cuda, D>> {
         self.home.synchronize()?;
         drop(self.array);
@@ -66,7 +66,7 @@ impl<const D: usize> Lent<D> {
     }
 }
 
-/// A tensor with what is in an array of anybody's: a copy within the device, for which the host waits.
+/// Copies any array into a new tensor, within the device. The host waits for the copy.
 pub fn copied<const D: usize>(
     view: &TypedView<f32, IxDyn, CContiguous>,
     device: &CudaDevice,
@@ -77,8 +77,8 @@ pub fn copied<const D: usize>(
     let (client, bytes) = (CudaRuntime::client(device), view.len() * size_of::<f32>());
     let handle = client.empty(bytes);
     let tensor = CubeTensor::new_contiguous(client, device.clone(), shape.into(), handle, DType::F32);
-    let (target, source) = (place(&tensor)?, view.acquire(stream)?);
-    // SAFETY: the tensor is new and has as many bytes, and nothing of burn's is pending on them; the guard orders the rest.
+    let (target, source) = (address(&tensor)?, view.acquire(stream)?);
+    // SAFETY: the new tensor has `bytes` bytes and no pending work of burn; the guard orders the array's work.
     unsafe {
         copy_device_to_device(&stream.work_context()?, target, source.as_device_ptr(), bytes, Some(stream))?;
     }
@@ -87,10 +87,10 @@ pub fn copied<const D: usize>(
     Ok(Tensor::from_primitive(TensorPrimitive::Float(tensor)))
 }
 
-/// Where a tensor lies, once all that burn has enqueued on it is done.
-fn place(tensor: &CubeTensor<CudaRuntime>) -> Result<u64> {
-    // This makes burn's stream of this thread wait for that of whoever made the tensor, and the host then waits for ours.
-    let place = tensor.client.get_resource(tensor.handle.clone()).map_err(|error| format!("{error:?}"))?;
+/// Returns a tensor's address, after waiting for all work that burn has enqueued on it.
+fn address(tensor: &CubeTensor<CudaRuntime>) -> Result<u64> {
+    // `get_resource` makes this thread's stream of burn wait for the stream that made the tensor; `sync` waits for this thread's stream.
+    let resource = tensor.client.get_resource(tensor.handle.clone()).map_err(|error| format!("{error:?}"))?;
     block_on(tensor.client.sync()).map_err(|error| format!("{error:?}"))?;
-    Ok(place.resource().ptr)
+    Ok(resource.resource().ptr)
 }

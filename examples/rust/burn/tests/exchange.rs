@@ -1,4 +1,4 @@
-//! Both ways, with work pending on either side. No kernel of burn's runs, so nothing has to be compiled.
+//! Arrays and tensors are exchanged with work pending on both sides. No burn kernel runs, so burn compiles nothing.
 
 use burn_cuda::{Cuda, CudaDevice};
 use burn_tensor::Tensor;
@@ -12,7 +12,7 @@ fn values<const D: usize>(tensor: &Tensor<Cuda, D>) -> Vec<f32> {
 }
 
 #[test]
-fn a_tensor_is_an_array_where_it_lies() {
+fn writes_to_lent_array_are_seen_by_tensor() {
     let (driver, device) = (Driver::load().unwrap(), CudaDevice::default());
     let mut lent = lend(&driver, Tensor::<Cuda, 2>::from_data(ROWS, &device)).unwrap();
     let array = lent.array();
@@ -23,17 +23,17 @@ fn a_tensor_is_an_array_where_it_lies() {
     let mut guard = array.acquire_mut(&ours).unwrap();
     assert_eq!(guard.copy_to_host().unwrap(), ROWS.as_flattened());
     guard.copy_from_host(&[0.0; 6]).unwrap();
-    // The second row, wherever burn has it, by work that is pending when the guard goes.
+    // Fill the second row, whose address depends on burn's padding, with work that is still pending at the release.
     let row = guard.device_ptr_at(&[1, 0]).unwrap();
     let context = ours.work_context().unwrap();
-    // SAFETY: the row has three elements, and the guard holds it in order with our stream.
+    // SAFETY: the row has three elements, and the guard orders it with this stream.
     unsafe { fill::fill_bytes(&context, row, &1.5f32.to_ne_bytes(), 3, Some(&ours)) }.unwrap();
     guard.release().unwrap();
     assert_eq!(values(&lent.take_back().unwrap()), [0.0, 0.0, 0.0, 1.5, 1.5, 1.5]);
 }
 
 #[test]
-fn strides_go_along() {
+fn lent_transposed_tensor_keeps_its_strides() {
     let (driver, device) = (Driver::load().unwrap(), CudaDevice::default());
     let tensor = Tensor::<Cuda, 2>::from_data(ROWS, &device).transpose();
     let mut lent = lend(&driver, tensor).unwrap();
@@ -44,7 +44,7 @@ fn strides_go_along() {
 }
 
 #[test]
-fn memory_that_tensors_share_is_read_only() {
+fn lent_tensor_with_shared_memory_is_read_only() {
     let (driver, device) = (Driver::load().unwrap(), CudaDevice::default());
     let tensor = Tensor::<Cuda, 2>::from_data(ROWS, &device);
     let mut lent = lend(&driver, tensor.clone()).unwrap();
@@ -55,12 +55,12 @@ fn memory_that_tensors_share_is_read_only() {
 }
 
 #[test]
-fn an_array_of_anybodys_becomes_a_tensor() {
+fn array_with_pending_fill_is_copied_into_tensor() {
     let (driver, device) = (Driver::load().unwrap(), CudaDevice::default());
     let context = driver.default_context().unwrap();
     let (theirs, ours) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());
     let array = DeviceArray::empty::<f32>(&[2, 3], &theirs).unwrap();
-    // SAFETY: the memory has six elements, and its home is that stream.
+    // SAFETY: the memory has six elements, and `theirs` is its home stream.
     unsafe { fill::fill_bytes(&context, array.interface().data(), &2.5f32.to_ne_bytes(), 6, Some(&theirs)) }.unwrap();
     // SAFETY: the array is alive, and so is its stream.
     let view = unsafe { RawView::new(&driver, array.interface().clone(), None) }.unwrap();

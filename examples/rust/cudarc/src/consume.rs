@@ -1,4 +1,4 @@
-//! Anybody's array in a kernel of cudarc's.
+//! Runs a cudarc kernel on any library's array.
 
 use crate::{Result, stream};
 use cuarray::{CContiguous, Driver, IxDyn, TypedView};
@@ -34,7 +34,7 @@ const PTX: &str = "
 }
 ";
 
-/// A library that works with cudarc.
+/// A library whose kernels are launched with cudarc.
 pub struct Scaler {
     driver: Driver,
     stream: Arc<CudaStream>,
@@ -42,27 +42,27 @@ pub struct Scaler {
 }
 
 impl Scaler {
-    /// One with a stream of its own on the first device.
+    /// Creates a scaler with its own stream on the first device.
     pub fn new(driver: &Driver) -> Result<Scaler> {
         let context = CudaContext::new(0)?;
         let kernel = context.load_module(Ptx::from_src(PTX))?.load_function("scale")?;
         Ok(Scaler { driver: driver.clone(), stream: context.new_stream()?, kernel })
     }
 
-    /// Multiplies an array in place: of any shape, but in C order, as the type says. The host waits for nothing.
+    /// Multiplies a C-contiguous array of any shape in place. The host does not wait.
     pub fn scale(&self, view: &mut TypedView<f32, IxDyn, CContiguous>, factor: f32) -> Result<()> {
         let n = view.len() as u64;
         if n == 0 {
             return Ok(());
         }
         let stream = stream(&self.driver, &self.stream);
-        let array = view.acquire_mut(&stream)?; // our stream waits for the producer
+        let array = view.acquire_mut(&stream)?; // this stream waits for the producer's
         let data = array.as_device_ptr();
         let mut launch = self.stream.launch_builder(&self.kernel);
         launch.arg(&data).arg(&n).arg(&factor);
-        // SAFETY: the kernel reads and writes n numbers, and the array has as many; its order is the guard's affair.
+        // SAFETY: the kernel reads and writes `n` numbers, and the array has `n`; the guard orders the access.
         unsafe { launch.launch(LaunchConfig::for_num_elems(n as u32)) }?;
-        array.release()?; // the producer waits for our stream
+        array.release()?; // the producer's stream waits for this one
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! cudarc and cuarray, both ways: [`consume`] takes anybody's array into a kernel of cudarc's; [`produce`] lends a `CudaSlice` as an array.
+//! Exchange between cudarc and cuarray: [`consume`] runs a cudarc kernel on any array, [`produce`] exports a `CudaSlice` as an array.
 
 pub mod consume;
 pub mod produce;
@@ -7,12 +7,12 @@ use cuarray::{Driver, Owner, Stream};
 use cudarc::driver::CudaStream;
 use std::sync::Arc;
 
-/// What either library may answer.
+/// The result of a call to either library.
 pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
-/// A stream of cudarc's as one of cuarray's, which keeps it. cudarc's default stream is the null handle, which means the legacy one.
+/// Converts a cudarc stream into a cuarray stream, which keeps it alive. cudarc's default stream is CUDA's legacy default stream, handle 0.
 pub fn stream(driver: &Driver, stream: &Arc<CudaStream>) -> Stream {
     let handle = stream.cu_stream() as usize;
-    // SAFETY: the stream is the driver's, and lives as long as its owner.
+    // SAFETY: the handle is a stream of the driver, and the owner keeps it alive.
     unsafe { Stream::external(driver, handle, Some(Owner::new(stream.clone()))) }
 }

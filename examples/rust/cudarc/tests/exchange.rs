@@ -1,4 +1,4 @@
-//! Both ways, with work pending on every side.
+//! Arrays and slices are exchanged with work pending on both sides.
 
 use cuarray::{
     CContiguous, Driver, Interface, IxDyn, Layout, RawView, Result, Stream, StreamEntry, TypeStr, TypedView,
@@ -10,7 +10,7 @@ use cudarc_arrays::{consume::Scaler, produce::lend};
 const N: usize = 10_000;
 
 #[test]
-fn cudarc_launches_on_an_array_of_anybodys() {
+fn cudarc_kernel_is_ordered_with_the_producer_of_an_array() {
     let driver = Driver::load().unwrap();
     let scaler = Scaler::new(&driver).unwrap();
     let context = driver.default_context().unwrap();
@@ -32,24 +32,24 @@ fn cudarc_launches_on_an_array_of_anybodys() {
 }
 
 #[test]
-fn what_the_kernel_cannot_take_is_refused() {
+fn strided_and_integer_arrays_are_refused_and_empty_array_is_a_no_op() {
     let driver = Driver::load().unwrap();
     let scaler = Scaler::new(&driver).unwrap();
     let context = driver.default_context().unwrap();
     let memory = Allocation::device(&context, 4096).unwrap();
-    let of = |typestr: &str, layout: Layout| -> Result<TypedView<f32, IxDyn, CContiguous>> {
+    let view_of = |typestr: &str, layout: Layout| -> Result<TypedView<f32, IxDyn, CContiguous>> {
         let interface = Interface::new(memory.device_ptr(), typestr.parse()?, layout)?;
         // SAFETY: the memory lives as long as the view.
         unsafe { RawView::new(&driver, interface, None) }?.typed()
     };
-    assert!(of("<f4", Layout::strided(&[8, 8], &[64, 4], 4).unwrap()).is_err());
-    assert!(of("<i4", Layout::c_contiguous(&[8, 8], 4).unwrap()).is_err());
-    let mut empty = of("<f4", Layout::c_contiguous(&[0, 8], 4).unwrap()).unwrap();
+    assert!(view_of("<f4", Layout::strided(&[8, 8], &[64, 4], 4).unwrap()).is_err());
+    assert!(view_of("<i4", Layout::c_contiguous(&[8, 8], 4).unwrap()).is_err());
+    let mut empty = view_of("<f4", Layout::c_contiguous(&[0, 8], 4).unwrap()).unwrap();
     assert!(scaler.scale(&mut empty, 1.0).is_ok());
 }
 
 #[test]
-fn a_slice_of_cudarcs_is_an_array_and_comes_back() {
+fn lent_slice_is_ordered_for_consumers_and_after_take_back() {
     let driver = Driver::load().unwrap();
     let cudarc = CudaContext::new(0).unwrap();
     let (one, other) = (cudarc.new_stream().unwrap(), cudarc.new_stream().unwrap());
@@ -59,7 +59,7 @@ fn a_slice_of_cudarcs_is_an_array_and_comes_back() {
 
     let values: Vec<f32> = (0..N).map(|value| value as f32).collect();
     let slice = one.clone_htod(&values).unwrap();
-    // Work in a stream that is not the slice's own: the copy waits for the first by cudarc's events, and we for the copy.
+    // The copy runs in another stream than the slice's. It waits by cudarc's events for the upload; `lend` waits for the copy.
     let slice = other.clone_dtod(&slice).unwrap();
     let mut lent = lend(&driver, slice, &[N / 10, 10]).unwrap();
     scaler.scale(lent.array(), 3.0).unwrap();
@@ -69,7 +69,7 @@ fn a_slice_of_cudarcs_is_an_array_and_comes_back() {
     array.release().unwrap();
 
     scaler.scale(lent.array(), 2.0).unwrap();
-    // And back: a third stream of cudarc's, which knows of the slice what cudarc's events say.
+    // After `take_back`, a third cudarc stream is ordered only by cudarc's events.
     let slice = lent.take_back();
     let third = cudarc.new_stream().unwrap();
     let expected: Vec<f32> = values.iter().map(|value| 6.0 * value).collect();

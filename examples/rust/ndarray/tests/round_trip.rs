@@ -1,4 +1,4 @@
-//! There and back, in any layout.
+//! Arrays of any layout are copied to the device and back.
 
 use cuarray::{
     AnyLayout, Complex, DeviceArray, Driver, Element, Interface, IxDyn as AnyRank, Layout, RawView, Stream, TypeStr,
@@ -6,7 +6,7 @@ use cuarray::{
 use device_ndarray::{to_device, to_host};
 use ndarray::{Array, Array2, Array3, ArrayD, Axis, IxDyn, array, s};
 
-/// Two streams; at the end of the test all memory is given back, which is done behind the work on it.
+/// Two streams. The drop frees all memory whose release was deferred, so that the test leaves no leak.
 struct Streams {
     one: Stream,
     other: Stream,
@@ -31,7 +31,7 @@ impl Drop for Streams {
 }
 
 #[test]
-fn any_rank_any_layout_of_the_host() {
+fn host_arrays_of_any_ndim_and_layout_are_copied_there_and_back() {
     let streams = Streams::new();
     let cube = Array3::from_shape_fn((3, 4, 5), |(i, j, k)| (100 * i + 10 * j + k) as f64);
     for array in [
@@ -49,7 +49,7 @@ fn any_rank_any_layout_of_the_host() {
 }
 
 #[test]
-fn any_layout_of_the_device() {
+fn device_views_of_any_strides_are_copied_to_host() {
     let Streams { one, other } = &Streams::new();
     let host: Array2<i32> = Array::from_shape_fn((6, 8), |(i, j)| (10 * i + j) as i32);
     let whole = to_device(&host, one).unwrap();
@@ -68,7 +68,7 @@ fn any_layout_of_the_device() {
 }
 
 #[test]
-fn another_type_is_refused() {
+fn acquire_with_wrong_element_type_is_an_error() {
     let streams = Streams::new();
     let view = to_device(&array![1.0f32, 2.0], &streams.one).unwrap();
     let error = view.acquire::<f64, AnyRank>(&streams.one).unwrap_err();
@@ -76,7 +76,7 @@ fn another_type_is_refused() {
 }
 
 #[test]
-fn the_copy_comes_after_what_is_pending() {
+fn copy_to_host_is_ordered_after_pending_fill() {
     let Streams { one, other } = &Streams::new();
     let context = one.context().unwrap().unwrap();
     let array = DeviceArray::empty::<i32>(&[100], one).unwrap();

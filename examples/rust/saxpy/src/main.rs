@@ -1,4 +1,4 @@
-//! `y = a·x + y` on a GPU, with cuarray alone: arrays, a stream, a kernel from PTX, and the result on the host.
+//! Computes `y = a·x + y` on a GPU with no other CUDA crate: arrays, streams, a kernel from PTX, and the result on the host.
 
 use cuarray::{
     DeviceArray, Driver, Ix1, Result, Stream,
@@ -9,7 +9,7 @@ fn saxpy(driver: &Driver, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>> {
     assert_eq!(x.len(), y.len());
     let n = x.len();
     let context = driver.default_context()?;
-    // Two streams, as two libraries would have: one where the data comes from, one for the kernel.
+    // Two streams, as two libraries would use: one for the data, one for the kernel.
     let (data, work) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
     let kernel = Module::load_ptx(&context, include_str!("saxpy.ptx"))?.function("saxpy")?;
 
@@ -18,10 +18,10 @@ fn saxpy(driver: &Driver, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>> {
         // `work` waits for `data` here ...
         let (x, mut y) = (x.acquire::<f32, Ix1>(&work)?, y.acquire_mut::<f32, Ix1>(&work)?);
         let config = LaunchConfig::for_elements(n, 256)?;
-        // SAFETY: the kernel reads n numbers of x, and reads and writes n of y, and both have as many.
+        // SAFETY: the kernel reads `n` numbers of `x` and reads and writes `n` of `y`, and both have `n`.
         unsafe { kernel.launch(&work, config, (a, &x, &mut y, n as u32)) }?;
         y.release()?;
-        x.release()?; // ... and `data` for the kernel from here on.
+        x.release()?; // ... and `data` waits for the kernel from here on.
     }
     y.acquire::<f32, Ix1>(&data)?.copy_to_host()
 }
@@ -34,7 +34,7 @@ fn main() -> Result<()> {
 }
 
 #[test]
-fn it_is_what_the_host_computes() {
+fn saxpy_equals_host_result_for_any_length() {
     let driver = Driver::load().unwrap();
     for n in [0, 1, 255, 256, 257, 100_000] {
         let x: Vec<f32> = (0..n).map(|value| value as f32 / 3.0).collect();
@@ -42,5 +42,5 @@ fn it_is_what_the_host_computes() {
         let expected: Vec<f32> = x.iter().zip(&y).map(|(x, y)| 2.5f32.mul_add(*x, *y)).collect();
         assert_eq!(saxpy(&driver, 2.5, &x, &y).unwrap(), expected);
     }
-    driver.reclaim(true); // what was dropped while work was pending on it
+    driver.reclaim(true); // frees the arrays whose release was deferred
 }

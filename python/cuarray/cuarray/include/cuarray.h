@@ -2,7 +2,7 @@
  *
  * A GPU array as one structure: what __cuda_array_interface__ says in a dictionary of Python, an event beside the stream, and
  * who keeps the memory. In Python it travels in a capsule, the attribute __cuda_array_c_interface__ of an object; without Python,
- * as a pointer. Nothing has to be linked: the structures are all there is. docs/c-interface.md says what both sides owe.
+ * as a pointer. Nothing has to be linked: the structures are all there is. docs/reference/c-interface.md says what both sides owe.
  */
 #ifndef CUARRAY_H
 #define CUARRAY_H

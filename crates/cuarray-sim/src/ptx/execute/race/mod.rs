@@ -2,7 +2,7 @@
 //!
 //! Three shadows. [`order`] knows what comes before what among the threads of a block; [`page`], made of [`cell`]s, who touched
 //! what in the block that is being executed, in shared and in global memory; [`grid`] which blocks touched what in global memory.
-//! `watch` tells them about each access and synchronization. `docs/kernels.md` is the model.
+//! `watch` tells them about each access and synchronization. `docs/reference/kernels.md` is the model.
 //!
 //! Of several races between the same lines of code in the same variable or allocation one is kept, and which one does not
 //! depend on the number of cores: that of the block with the least number.

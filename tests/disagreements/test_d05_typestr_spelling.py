@@ -1,0 +1,91 @@
+"""D5: a type string is a byte order, a kind and a size in bytes.
+
+DALI writes codes of the buffer protocol (``=f``, ``=q``, ``=?``), Warp's buffers of JAX a single letter (``f``), one callback of cuML
+a name (``float32``). They get away with it because most consumers hand the string to NumPy; mpi4py, pylibcudf and others
+that read the string itself do not take them.
+
+The text: ``typestr`` is that of the NumPy array interface (I3).
+
+cuarray: refuses them, with the spelling that is expected, unless it is told to read leniently. Then it reads what each can only
+mean, and says what it forgave. It never writes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from producers import Producer, describe, foreign
+
+import cuarray
+
+# What is written, what it means, and who writes it.
+SPELLINGS = [
+    ("=f", "<f4", "DALI"),
+    ("=d", "<f8", "DALI"),
+    ("=e", "<f2", "DALI"),
+    ("=q", "<i8", "DALI"),
+    ("=i", "<i4", "DALI"),
+    ("=h", "<i2", "DALI"),
+    ("=b", "|i1", "DALI"),
+    ("=Q", "<u8", "DALI"),
+    ("=I", "<u4", "DALI"),
+    ("=H", "<u2", "DALI"),
+    ("=B", "|u1", "DALI"),
+    ("=?", "|b1", "DALI"),
+    ("f", "<f4", "Warp"),
+    ("d", "<f8", "Warp"),
+    ("i", "<i4", "Warp"),
+    ("B", "|u1", "Warp"),
+    ("F", "<c8", "Warp"),
+    ("D", "<c16", "Warp"),
+    ("float32", "<f4", "cuML"),
+    ("float64", "<f8", "cuML"),
+]
+spellings = pytest.mark.parametrize(
+    ("written", "meant"), [row[:2] for row in SPELLINGS], ids=[row[0] for row in SPELLINGS]
+)
+
+
+@spellings
+@pytest.mark.parametrize("read", [cuarray.interface, cuarray.as_cuda_array])
+def test_strictly_it_is_refused(read: Callable[[Any], object], written: str, meant: str) -> None:
+    with pytest.raises(ValueError, match=r"__cuda_array_interface__\['typestr'\]") as raised:
+        read(Producer(describe(typestr=written)))
+    assert repr(written) in str(raised.value)
+
+
+@spellings
+def test_leniently_it_is_read_as_what_it_means(written: str, meant: str) -> None:
+    read = cuarray.interface(describe(typestr=written), strict=False)
+    assert read.typestr == meant
+    assert read.dtype == np.dtype(written)
+    [note] = read.forgiven
+    assert written in note
+    assert meant in note
+
+
+@spellings
+def test_leniently_the_elements_come_out_right_and_go_out_well_spelt(driver: str, written: str, meant: str) -> None:
+    host = np.arange(5).astype(meant)
+    array = cuarray.as_cuda_array(foreign(cuarray.to_device(host), typestr=written), strict=False)
+    assert array.copy_to_host().tobytes() == host.tobytes()
+    assert array.__cuda_array_interface__["typestr"] == meant
+
+
+@pytest.mark.parametrize("written", ["=g", "float16x", "=", "", "float", "int", "x", "=f4,=i4", "O", "=O"])
+def test_what_names_no_type_for_certain_is_refused_even_leniently(written: str) -> None:
+    with pytest.raises(ValueError, match="typestr"):
+        cuarray.interface(describe(typestr=written), strict=False)
+
+
+def test_a_reader_of_type_strings_takes_ours(driver: str, mpi_buffer: Callable[[object], Any]) -> None:
+    """mpi4py, which cannot read DALI's."""
+    memory = cuarray.to_device(np.arange(5, dtype="f4"))
+    theirs = foreign(memory, typestr="=f")
+    with pytest.raises(ValueError, match="invalid literal"):
+        mpi_buffer(theirs)
+    ours = mpi_buffer(cuarray.as_cuda_array(theirs, strict=False))
+    assert (ours.address, ours.nbytes) == (memory.ptr, 20)

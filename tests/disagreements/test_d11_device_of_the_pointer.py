@@ -1,0 +1,93 @@
+"""D11: the device is the one that the pointer belongs to.
+
+The interface has no entry for it. PyTorch believes an index that the user names, and labels a pointer of device 0 as one of device 1;
+numba-cuda, PyCUDA, RMM, cuDF and mpi4py never look; cuVS assumes device 0; Warp wants to be told.
+
+The text: what there is to know of a pointer, its context and thereby its device included, the driver's pointer attributes tell (A1).
+
+cuarray: asks the driver, and works in the pointer's own context whichever is current, which stays current. There is no
+argument by which a user could be wrong. An import asks nothing: it is not the time to fail for memory that the driver cannot
+describe yet.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import driver_probe
+import numpy as np
+import pytest
+from producers import Producer, describe, foreign
+
+import cuarray
+
+PROGRAM = """
+import ctypes, cuarray, driver_probe, numpy as np
+from producers import foreign
+count = ctypes.c_int()
+driver_probe.call("cuInit", 0)
+driver_probe.call("cuDeviceGetCount", ctypes.byref(count))
+if count.value < 2:
+    print("one device")
+    raise SystemExit
+with driver_probe.primary_context(1) as second, driver_probe.primary_context(0) as first:
+    with driver_probe.primary_context(1):
+        theirs = cuarray.to_device(np.arange(6.0).reshape(2, 3))
+    here = cuarray.to_device(np.zeros((2, 3)))
+    assert driver_probe.current_context() == first
+
+    array = cuarray.as_cuda_array(foreign(theirs))
+    assert (array.device, here.device) == (1, 0)
+    assert array.copy_to_host().tolist() == [[0, 1, 2], [3, 4, 5]]
+    array.copy_to_device(np.full((2, 3), 7.0))
+    assert theirs.copy_to_host().tolist() == [[7] * 3] * 2
+    here.copy_to_device(array)
+    assert here.copy_to_host().tolist() == [[7] * 3] * 2
+    array.copy_to_device(np.arange(6.0).reshape(2, 3))
+    copied = cuarray.to_device(array)
+    assert copied.copy_to_host().tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert driver_probe.current_context() == first
+    del array, theirs, here, copied
+print("right")
+"""
+
+
+def test_two_devices(driver: str) -> None:
+    said = driver_probe.run_python(PROGRAM, CUARRAY_SIM_DEVICES="2").strip()
+    if said == "one device":
+        pytest.skip("needs two devices")
+    assert said == "right"
+
+
+def test_nobody_can_name_a_wrong_device() -> None:
+    for way_in in (cuarray.as_cuda_array, cuarray.from_cuda_array_interface):
+        assert not {"device", "device_id", "ordinal"} & set(inspect.signature(way_in).parameters)
+
+
+def test_the_device_is_asked_for_when_it_is_wanted(driver: str, driver_calls: Callable[[], Any]) -> None:
+    memory = cuarray.to_device(np.arange(4))
+    producer = foreign(memory)
+    with driver_calls() as calls:
+        array = cuarray.as_cuda_array(producer)
+    assert not calls
+    with driver_calls() as calls:
+        assert array.device == 0
+    assert any(name.startswith("cuPointerGetAttribute") for name in calls)
+
+
+def test_memory_that_the_driver_does_not_know_has_no_device(driver: str) -> None:
+    """Never device 0 for want of an answer."""
+    array = cuarray.as_cuda_array(Producer(describe()))
+    assert array.device is None
+    assert not array.is_managed
+    host = np.arange(4, dtype="f4")
+    on_host = cuarray.as_cuda_array(Producer({**host.__array_interface__, "version": 3}, host))
+    if driver == "simulated":
+        # Some real systems let the device read any memory of the host; then it has a device for it.
+        assert on_host.device is None
+
+
+def test_an_array_without_elements_has_no_device(driver: str) -> None:
+    assert cuarray.device_array((0, 3)).device is None

@@ -1,0 +1,103 @@
+"""D22: reading the attribute may raise anything.
+
+``hasattr(tensor, "__cuda_array_interface__")`` raises RuntimeError of a PyTorch tensor that wants a gradient, and KeyError of one of a
+type that is not in PyTorch's table; a categorical series of cuDF raises TypeError. ``hasattr`` forgives AttributeError alone.
+
+The text: it is an attribute whose value is a dict (I1).
+
+cuarray: the question ``is_cuda_array`` is answered with no. To take such an object is a TypeError that names what was raised and chains it, so
+that PyTorch's advice ("use tensor.detach()") is seen. What is no ``Exception``, such as Ctrl-C, passes through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cuarray
+
+# What PyTorch raises, of a tensor that wants a gradient, of a type without a code, and on the host; then cuDF, and others.
+ERRORS = [
+    (RuntimeError, "Can't get __cuda_array_interface__ on Variable that requires grad. Use var.detach()"),
+    (KeyError, "torch.float8_e4m3fn"),
+    (AttributeError, "Can't get __cuda_array_interface__ on non-CUDA tensor type"),
+    (TypeError, "Cannot get the array interface of a categorical column"),
+    (NotImplementedError, "dtype string is not supported"),
+    (BufferError, "the buffer is gone"),
+    (MemoryError, "out of memory"),
+    (RecursionError, "maximum recursion depth exceeded"),
+]
+
+
+@pytest.fixture(params=ERRORS, ids=[kind.__name__ for kind, _ in ERRORS])
+def error(request: pytest.FixtureRequest) -> Exception:
+    """A new one for each test, since an exception keeps the frames that it has come through."""
+    kind, text = request.param
+    raised: Exception = kind(text)
+    return raised
+
+
+class Raising:
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        raise self.error
+
+
+def test_the_question_is_answered(error: Exception) -> None:
+    if not isinstance(error, AttributeError):
+        with pytest.raises(type(error)):
+            hasattr(Raising(error), "__cuda_array_interface__")
+    assert cuarray.is_cuda_array(Raising(error)) is False
+
+
+@pytest.mark.parametrize("take", [cuarray.as_cuda_array, cuarray.interface])
+def test_taking_it_is_one_type_of_error_with_the_cause(take: Callable[[Any], object], error: Exception) -> None:
+    with pytest.raises(TypeError, match=f"Raising raised {type(error).__name__}") as raised:
+        take(Raising(error))
+    assert type(raised.value) is TypeError
+    assert raised.value.__cause__ is error
+
+
+def test_copying_from_it_too(driver: str, error: Exception) -> None:
+    """An object without the attribute, and that is what AttributeError says, is taken for numbers; any other error is one."""
+    array = cuarray.to_device(np.arange(4))
+    for copy in (array.copy_to_device, cuarray.to_device):
+        if isinstance(error, AttributeError):
+            with pytest.raises((TypeError, ValueError)):
+                copy(Raising(error))
+            continue
+        with pytest.raises(TypeError, match=f"Raising raised {type(error).__name__}") as raised:
+            copy(Raising(error))
+        assert raised.value.__cause__ is error
+    assert array.copy_to_host().tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit])
+@pytest.mark.parametrize("take", [cuarray.as_cuda_array, cuarray.interface, cuarray.is_cuda_array])
+def test_what_is_no_exception_passes_through(take: Callable[[Any], object], kind: type[BaseException]) -> None:
+    error = kind()
+    with pytest.raises(kind) as raised:
+        take(Raising(error))
+    assert raised.value is error
+
+
+def test_numba_lets_it_out(numba: Any) -> None:
+    """The question, and not only the import, fails there."""
+    with pytest.raises(RuntimeError, match="requires grad"):
+        numba.is_cuda_array(Raising(RuntimeError("requires grad")))
+
+
+@pytest.mark.parametrize("value", [None, 3, "text", [("shape", (2,))], {1, 2}, object()], ids=repr)
+def test_what_is_no_dict_is_no_array(value: object) -> None:
+    class Wrong:
+        __cuda_array_interface__ = value
+
+    assert cuarray.is_cuda_array(Wrong()) is False
+    with pytest.raises(TypeError, match="a dict is expected"):
+        cuarray.as_cuda_array(Wrong())

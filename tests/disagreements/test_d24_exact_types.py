@@ -1,0 +1,154 @@
+"""D24: what a tuple is, and what an int.
+
+cuda.core and CuPy take only an exact ``dict`` and an exact ``tuple``, no subclasses; PyTorch takes any sequence, JAX whatever can be
+converted; numba takes NumPy's integers and makes them Python's, others refuse them.
+
+The text: a dict (I1), tuples of ints (I2, I4, I8), a bool (I4).
+
+cuarray: an instance of a subclass is one, and an int is what Python can use as an index, except a bool. A list is no tuple, a float is no
+int; a lenient reading takes a list, and says so. What is exported is of the exact types, so that everybody takes it.
+"""
+
+from __future__ import annotations
+
+import collections
+import enum
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from producers import Producer, describe, foreign
+
+import cuarray
+
+
+class Dict(dict[str, Any]):
+    pass
+
+
+class Shape(NamedTuple):
+    rows: Any
+    columns: Any
+
+
+class Number(enum.IntEnum):
+    TWO = 2
+    THREE = 3
+
+
+class Text(str):
+    __slots__ = ()
+
+
+@pytest.mark.parametrize("kind", [Dict, collections.OrderedDict, lambda d: collections.defaultdict(int, d)])
+def test_a_subclass_of_dict_is_a_dict(kind: Callable[[dict[str, Any]], Any]) -> None:
+    assert cuarray.interface(Producer(kind(describe()))) == cuarray.interface(describe())
+    assert cuarray.from_cuda_array_interface(kind(describe())).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {"shape": Shape(2, 3)},
+        {"shape": (np.int64(2), np.uint8(3))},
+        {"shape": (Number.TWO, Number.THREE)},
+        {"strides": Shape(12, 4)},
+        {"strides": (np.int32(12), np.int64(4))},
+        {"data": Shape(0x7F0000000000, False)},
+        {"data": (np.uint64(0x7F0000000000), False)},
+        {"typestr": Text("<f4")},
+        {"version": np.int64(3)},
+        {"version": Number.THREE},
+        {"stream": np.uint64(2)},
+        {"stream": Number.TWO},
+    ],
+    ids=repr,
+)
+def test_what_is_an_instance_is_taken(entries: dict[str, Any]) -> None:
+    plain = cuarray.interface(describe(shape=(2, 3), stream=2 if "stream" in entries else None))
+    assert cuarray.interface({**describe(shape=(2, 3)), **entries}) == plain
+
+
+WRONG = [
+    {"shape": [2]},
+    {"shape": np.array([2])},
+    {"shape": range(2, 3)},
+    {"strides": [4]},
+    {"strides": np.array([4])},
+    {"data": [0x7F0000000000, False]},
+]
+
+
+@pytest.mark.parametrize("entries", WRONG, ids=repr)
+def test_another_sequence_is_refused_and_leniently_noted(entries: dict[str, Any]) -> None:
+    [key] = entries
+    with pytest.raises(ValueError, match=rf"__cuda_array_interface__\['{key}'\].*tuple"):
+        cuarray.interface(describe(**entries))
+    read = cuarray.interface(describe(**entries), strict=False)
+    assert read == cuarray.interface(describe())
+    [note] = read.forgiven
+    assert note.startswith(f"'{key}'")
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {"shape": (2.0,)},
+        {"shape": ("2",)},
+        {"shape": (True,)},
+        {"shape": "2"},
+        {"shape": 2},
+        {"strides": (4.0,)},
+        {"data": (4096.0, False)},
+        {"data": (True, False)},
+        {"version": 3.0},
+        {"stream": True},
+    ],
+    ids=repr,
+)
+def test_what_is_no_int_is_refused_even_leniently(entries: dict[str, Any], strict: bool) -> None:
+    with pytest.raises(ValueError, match=next(iter(entries))):
+        cuarray.interface(describe(**entries), strict=strict)
+
+
+def exact(value: object) -> bool:
+    """Whether a value, and all that is in it, is of one of Python's own types."""
+    if type(value) is tuple:
+        return all(map(exact, value))
+    return value is None or type(value) in (int, bool, str)
+
+
+def test_what_is_exported_is_of_the_exact_types(driver: str) -> None:
+    memory = cuarray.to_device(np.arange(6, dtype="f4").reshape(2, 3))
+    producer = Producer(
+        Dict(
+            shape=Shape(np.int64(3), Number.TWO),
+            strides=Shape(np.int16(4), np.int32(12)),
+            typestr=Text("<f4"),
+            data=Shape(np.uint64(memory.ptr), False),
+            version=np.int8(3),
+            stream=Number.TWO,
+        ),
+        keeps=memory,
+    )
+    array = cuarray.as_cuda_array(producer)
+    exported = array.__cuda_array_interface__
+    assert type(exported) is dict
+    assert all(type(key) is str and exact(value) for key, value in exported.items())
+    assert exported["shape"] == (3, 2)
+    assert array.copy_to_host().tolist() == [[0, 3], [1, 4], [2, 5]]
+
+
+def test_cuda_core_takes_through_ours_what_it_refuses(driver: str, strided_memory_view: Callable[..., Any]) -> None:
+    memory = cuarray.to_device(np.arange(6, dtype="f4"))
+    subclass = Producer(Dict(memory.__cuda_array_interface__), memory)
+    with pytest.raises(TypeError, match="Expected dict"):
+        strided_memory_view(subclass, -1)
+    assert strided_memory_view(cuarray.as_cuda_array(subclass), -1).ptr == memory.ptr
+
+    listed = foreign(memory, shape=[6])
+    with pytest.raises(TypeError, match="Expected tuple"):
+        strided_memory_view(listed, -1)
+    assert strided_memory_view(cuarray.as_cuda_array(listed, strict=False), -1).shape == (6,)
