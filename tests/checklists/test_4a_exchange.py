@@ -92,8 +92,8 @@ def test_4a_5_what_is_written_through_an_import_is_in_the_original(numba: Any) -
 def test_4a_6_fortran_order(numba: Any) -> None:
     host = np.asfortranarray(np.arange(6.0).reshape(2, 3))
     into, out = cuarray.as_cuda_array(numba.to_device(host)), numba.as_cuda_array(cuarray.to_device(host))
-    assert into.is_f_contiguous
-    assert not into.is_c_contiguous
+    assert into.is_f_contiguous()
+    assert not into.is_c_contiguous()
     assert out.is_f_contiguous()
     assert np.array_equal(into.copy_to_host(), host)
     assert np.array_equal(out.copy_to_host(), host)

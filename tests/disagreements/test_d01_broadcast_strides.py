@@ -35,8 +35,8 @@ def broadcast_host(shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
 @broadcast
 def test_our_own_says_its_strides(driver: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
     array = cuarray.device_array(shape, "f8", strides=strides)
-    assert not array.is_c_contiguous
-    assert not array.is_f_contiguous
+    assert not array.is_c_contiguous()
+    assert not array.is_f_contiguous()
     assert array.__cuda_array_interface__["strides"] == strides
 
 
@@ -52,7 +52,7 @@ def test_a_foreign_one_is_passed_on_as_it_is(driver: str, shape: tuple[int, ...]
 
 def test_stride_0_of_a_single_element_is_contiguous(driver: str) -> None:
     array = cuarray.device_array((1, 3), "f8", strides=(0, 8))
-    assert array.is_c_contiguous
+    assert array.is_c_contiguous()
     assert array.__cuda_array_interface__["strides"] is None
 
 

@@ -62,7 +62,7 @@ def test_leniently_it_is_read_as_what_it_means(written: str, meant: str) -> None
     read = cuarray.interface(describe(typestr=written), strict=False)
     assert read.typestr == meant
     assert read.dtype == np.dtype(written)
-    [note] = read.forgiven
+    [note] = read.deviations
     assert written in note
     assert meant in note
 

@@ -64,7 +64,7 @@ def test_leniently_it_is_read_once(driver: str) -> None:
 
 
 def test_leniently_it_is_noted() -> None:
-    [note] = cuarray.interface(describe(data=DelayedPointer(4096)), strict=False).forgiven
+    [note] = cuarray.interface(describe(data=DelayedPointer(4096)), strict=False).deviations
     assert note.startswith("'data'")
     assert "DelayedPointer" in note
 

@@ -38,8 +38,8 @@ def test_any_strides_and_pointer_are_taken(
     exported = array.__cuda_array_interface__
     assert exported["data"] == (0, False)
     assert exported["strides"] is None
-    assert array.is_c_contiguous
-    assert array.is_f_contiguous
+    assert array.is_c_contiguous()
+    assert array.is_f_contiguous()
 
 
 def test_the_driver_is_not_asked(driver: str, driver_calls: Callable[[], Any]) -> None:

@@ -30,8 +30,8 @@ def test_like_is_numpys_empty_like(driver: str, host: np.ndarray[Any, Any]) -> N
         assert (like.shape, like.dtype) == (expected.shape, expected.dtype)
         # An array without elements has strides that mean nothing.
         assert like.strides == expected.strides or not host.size
-        assert like.is_c_contiguous == expected.flags.c_contiguous
-        assert like.is_f_contiguous == expected.flags.f_contiguous
+        assert like.is_c_contiguous() == expected.flags.c_contiguous
+        assert like.is_f_contiguous() == expected.flags.f_contiguous
 
 
 def test_like_keeps_fields_and_takes_a_stream(driver: str) -> None:

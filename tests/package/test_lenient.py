@@ -71,7 +71,7 @@ def test_what_is_forgiven_in_a_mask_is_listed() -> None:
     mask = Producer(describe(typestr="bool", shape=[2]))
     with pytest.raises(ValueError, match="mask"):
         cuarray.interface(describe(mask=mask))
-    forgiven = cuarray.interface(describe(mask=mask), strict=False).forgiven
+    forgiven = cuarray.interface(describe(mask=mask), strict=False).deviations
     assert len(forgiven) == 2
     assert all(note.startswith("'mask': ") for note in forgiven)
     assert "'typestr'" in forgiven[0]

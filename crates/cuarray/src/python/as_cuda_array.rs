@@ -31,8 +31,8 @@ DLPack tensor is taken, as `from_dlpack` does. `protocol='dict'`, 'c' or 'dlpack
 `cuarray.config.protocol` says otherwise. `strict=False` and `mask_format` are about dictionaries, and read that.
 
 If the object names a stream, this waits for that stream (`sync=False` does not), and it becomes the array's default
-stream (clause N1). A DeviceArray is returned as it is. `strict=False` also reads what some libraries write although the
-text does not allow it; `interface(obj, strict=False).forgiven` lists what that was.
+stream (clause N1). A DeviceArray is returned as it is. `strict=False` also takes deviations from the text
+that some libraries are known for; `interface(obj, strict=False).deviations` lists them.
 
 A mask (clause I10) stays with the array as `a.mask`; `mask=\"ignore\"` leaves it behind, `mask=\"error\"` refuses an array that
 has one. `mask_format=\"bits\"` says that a mask of bytes holds a bit for each element, the lowest bit of a byte first.

@@ -18,7 +18,7 @@ use crate::{
     order::Memory,
 };
 use pyo3::{
-    exceptions::{PyException, PyTypeError},
+    exceptions::PyTypeError,
     intern,
     prelude::*,
     types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyInt, PySet, PyString},
@@ -67,7 +67,7 @@ pub(super) fn is_cuda_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
         Err(error) if error.is_not_an_array() => Ok(consume::is_offered(obj)),
         Err(error) => {
             let error = PyErr::from(error);
-            if error.is_instance_of::<PyException>(obj.py()) { Ok(false) } else { Err(error) }
+            if import::passes_through(obj.py(), &error) { Err(error) } else { Ok(false) }
         }
     }
 }

@@ -97,9 +97,9 @@ pub(super) fn argument(value: &Bound<'_, PyAny>) -> Result<Handle> {
         return Ok(Handle(event.get().event.handle()));
     }
     let py = value.py();
-    let number = match value.getattr_opt(intern!(py, "handle"))? {
+    let number = match import::optional_attribute("event", value, intern!(py, "handle"), "an event handle")? {
         // A number as ctypes has it, or as an object of a binding that converts to one.
-        Some(handle) => match handle.getattr_opt(intern!(py, "value"))? {
+        Some(handle) => match import::optional_attribute("event", &handle, intern!(py, "value"), "an event handle")? {
             Some(number) => number,
             None => handle,
         },
@@ -112,13 +112,14 @@ pub(super) fn argument(value: &Bound<'_, PyAny>) -> Result<Handle> {
     };
     if !number.is_instance_of::<PyInt>() || number.is_instance_of::<PyBool>() {
         return Err(Error::not_an_array(format!(
-            "a {} is no event; a cuarray event, an object with a handle, or a handle (int) is expected",
+            "event: {} is a {}; a cuarray event, an object with a handle, or a handle (int) is expected",
+            import::shown(value),
             type_name(value)
         )));
     }
     match number.extract::<usize>() {
         Ok(handle) if handle != 0 => Ok(Handle(handle)),
-        _ => Err(Error::argument(format!("{number} is no event handle; an int from 1 to 2**64 - 1 is expected"))),
+        _ => Err(Error::argument(format!("event: {number} is not a handle; an int from 1 to 2**64 - 1 is expected"))),
     }
 }
 

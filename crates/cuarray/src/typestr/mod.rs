@@ -265,6 +265,15 @@ impl TypeStr {
         }
     }
 
+    /// The type of a text that `numpy.dtype` takes beside type strings: a name (`float32`), or a code without a byte order or with `=`
+    /// (`f4`, `d`, `=i2`).
+    #[cfg(feature = "python")]
+    pub(crate) fn from_dtype_text(text: &str) -> Option<TypeStr> {
+        let numpy_takes_it =
+            text.starts_with(|first: char| first.is_ascii_alphanumeric() || matches!(first, '=' | '?'));
+        lenient::read(text.as_bytes()).filter(|_| numpy_takes_it).map(|(typestr, _)| typestr)
+    }
+
     /// In words, for people: `floating point, 4 bytes, little-endian`.
     pub(crate) fn in_words(self) -> String {
         let order = match self.order {

@@ -12,13 +12,12 @@ use crate::{
         bounds,
         device_array::PyDeviceArray,
         event,
-        import::{heed, known, type_name},
+        import::{heed, known, optional_attribute, type_name},
         mask::{ArrayMask, Policy},
         options::Options,
     },
 };
 use pyo3::{
-    exceptions::PyAttributeError,
     ffi, intern,
     prelude::*,
     types::{PyCapsule, PyString},
@@ -72,11 +71,7 @@ pub(in crate::python) fn import<'py>(
     options: &mut Options,
 ) -> Result<Option<Imported<'py>>> {
     let py = object.py();
-    let capsule = match object.getattr(name(py)) {
-        Ok(capsule) => capsule,
-        Err(error) if error.is_instance_of::<PyAttributeError>(py) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
+    let Some(capsule) = optional_attribute("not a CUDA array", object, name(py), "a capsule")? else { return Ok(None) };
     array(py, LetGo::new(take(object, &capsule)?), sync, options).map(Some)
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Entries, Reading, careful, refuse_lazy};
 use crate::{
-    Interface, Result, StreamEntry,
+    Error, Interface, Result, StreamEntry,
     driver::Event,
     order,
     python::{
@@ -74,7 +74,11 @@ pub(in crate::python) fn heed(py: Python<'_>, interface: &Interface, event: Opti
     if !config::sync() || handle.is_none() && event.is_none() {
         return Ok(());
     }
-    py.detach(|| {
+    let named = |error: Error| match handle {
+        Some(handle) => error.with_log(format!("the stream is {handle:#x}, of __cuda_array_interface__['stream']")),
+        None => error,
+    };
+    let waited = py.detach(|| {
         let _remembered = driver()?.remember_current();
         let stream = handle.map(stream::external).transpose()?;
         // A default stream or an event belongs to no context by itself; the memory tells the device.
@@ -87,5 +91,6 @@ pub(in crate::python) fn heed(py: Python<'_>, interface: &Interface, event: Opti
         stream.as_ref().map_or(Ok(()), order::may_wait)?;
         // SAFETY: the producer promises a live event, as it promises a live stream.
         unsafe { Event::external(&context, event.0) }.synchronize()
-    })
+    });
+    waited.map_err(named)
 }

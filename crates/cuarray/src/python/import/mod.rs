@@ -7,18 +7,20 @@
 //!
 //! The dictionary of a host array, `__array_interface__`, has the same grammar; `host.rs` reads it here too.
 //!
-//! Reading is strict: what the text does not allow is refused, with the reason. A `Reading` that is not strict takes what
-//! real libraries are known to write instead, and lists what it forgave.
+//! Reading is strict: a deviation from the text is refused, with the reason. A lenient `Reading` takes the deviations that real libraries are
+//! known for, and lists them.
 
 mod adopt;
 mod entries;
 mod lazy;
+mod raised;
 mod reading;
 mod values;
 
 pub(super) use adopt::{Adopted, adopt, heed};
 pub(super) use entries::{DATA, DESCR, EVENT, Entries, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
 pub(super) use lazy::{are_tensors, refuse_lazy, refuse_lazy_tensor, refuse_unsaid};
+pub(super) use raised::{optional_attribute, passes_through};
 pub(super) use reading::Reading;
 pub(super) use values::{integer, is_bool, shown, type_name};
 
@@ -35,7 +37,7 @@ use crate::{Dims, Error, Interface, Kind, Layout, Result, StreamEntry, TypeStr, 
 
 use entries::OwnedEntries;
 use pyo3::{
-    exceptions::{PyAttributeError, PyException},
+    exceptions::PyAttributeError,
     intern,
     prelude::*,
     types::{PyDict, PyList},
@@ -55,29 +57,18 @@ use values::{POINTER_AND_FLAG, UNNAMED_FLOAT8, data, dims, steps, typestr};
 /// ```
 ///
 /// # Errors
-/// [`Error::is_not_an_array`] where the attribute is missing, raises, or is no dictionary. What is no `Exception`
-/// (`KeyboardInterrupt`, `SystemExit`) passes through unchanged.
+/// [`Error::is_not_an_array`] where the attribute is missing, raises, or is no dictionary. `MemoryError`, `RecursionError`, and
+/// what is no `Exception` (`KeyboardInterrupt`, `SystemExit`) pass through unchanged.
 pub fn attribute<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDict>> {
     let value = object.getattr(intern!(object.py(), "__cuda_array_interface__"));
-    dictionary(object, value.map_err(|error| raised(object, error))?)
+    dictionary(object, value.map_err(|error| refused(object, error))?)
 }
 
-/// What reading the attribute of `object` raised, as the reason why it is no array.
-fn raised(object: &Bound<'_, PyAny>, error: PyErr) -> Error {
-    let py = object.py();
-    if !error.is_instance_of::<PyException>(py) {
-        return error.into();
-    }
-    let raised = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
-    let remedy = if error.is_instance_of::<PyAttributeError>(py) { remedy(object) } else { "" };
-    Error::unreadable(
-        format!(
-            "not a CUDA array: reading __cuda_array_interface__ of a {} raised {raised}; \
-             an object with that attribute is expected{remedy}",
-            type_name(object)
-        ),
-        error,
-    )
+/// The error for an object whose attribute raised: it is no array.
+fn refused(object: &Bound<'_, PyAny>, error: PyErr) -> Error {
+    let remedy = if error.is_instance_of::<PyAttributeError>(object.py()) { remedy(object) } else { "" };
+    let expected = format!("an object with that attribute{remedy}");
+    raised::unreadable("not a CUDA array", object, "__cuda_array_interface__", &expected, error)
 }
 
 /// What is for objects such as this one, which has no interface, if it is known.
@@ -117,7 +108,7 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
         return as_cuda_array::offered_in_c(value);
     }
     let attribute = value.getattr_opt(intern!(py, "__cuda_array_interface__"));
-    let Some(attribute) = attribute.map_err(|error| raised(value, error))? else {
+    let Some(attribute) = attribute.map_err(|error| refused(value, error))? else {
         return as_cuda_array::offered_in_c(value);
     };
     let mut reading = Reading::new(true).with_masks(mask::Policy::Keep);
@@ -204,7 +195,7 @@ fn version(entries: &OwnedEntries<'_>, reading: &mut Reading<'_>) -> Result<Vers
     let value = match entries.required(VERSION, "an int from 0 to 3") {
         Ok(value) => value,
         Err(error) => {
-            reading.forgive("version", || "missing; read as version 0".to_owned(), || error)?;
+            reading.deviation("version", || "missing; read as version 0".to_owned(), || error)?;
             return Ok(Version::V0);
         }
     };
