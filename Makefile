@@ -42,7 +42,7 @@ PIP_INSTALL := $(PIP) install --retries 2 --timeout 30
 # What each wheel is made from. Directories are named too: their times tell that a file was removed.
 sources = $(shell find $(1) -not -path '*/__pycache__*' -not -name '*.whl')
 WORKSPACE := Cargo.toml Cargo.lock
-SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-sim python/cuarray-sim)
+SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-ptx crates/cuarray-sim python/cuarray-sim)
 SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray python/cuarray)
 
 # The packages that bring up each peer, at the versions of requirements/peers.txt.
@@ -168,7 +168,7 @@ lint: install ## check form, lints and types; every warning is an error
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	$(call say,Rust: documentation)
-	RUSTDOCFLAGS='-D warnings' cargo doc --no-deps -p cuarray -p cuarray-abi -p cuarray-sim --all-features
+	RUSTDOCFLAGS='-D warnings' cargo doc --no-deps -p cuarray -p cuarray-abi -p cuarray-ptx -p cuarray-sim --all-features
 	$(call say,fuzz targets: format and lints)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features --all-targets -- -D warnings

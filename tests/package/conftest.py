@@ -1,4 +1,4 @@
-"""What only the tests of the package need."""
+"""Fixtures for the tests of the package."""
 
 from __future__ import annotations
 

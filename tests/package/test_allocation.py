@@ -1,4 +1,4 @@
-"""Arrays in every kind of memory: mapped, managed, pinned, and like another array."""
+"""Allocation in every kind of memory: mapped, managed and pinned, and allocation like another array."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 @PROPERTY
 @given(host=hosts())
-def test_like_is_numpys_empty_like(driver: str, host: np.ndarray[Any, Any]) -> None:
+def test_device_array_like_has_layout_of_numpy_empty_like(driver: str, host: np.ndarray[Any, Any]) -> None:
     expected = np.empty_like(host)
     for like in (cuarray.device_array_like(host), cuarray.device_array_like(SameLayout(host).array)):
         assert (like.shape, like.dtype) == (expected.shape, expected.dtype)
-        # An array without elements has strides that mean nothing.
+        # The strides of an empty array are not significant.
         assert like.strides == expected.strides or not host.size
         assert like.is_c_contiguous() == expected.flags.c_contiguous
         assert like.is_f_contiguous() == expected.flags.f_contiguous
 
 
-def test_like_keeps_fields_and_takes_a_stream(driver: str) -> None:
+def test_device_array_like_keeps_fields_and_accepts_stream(driver: str) -> None:
     stream = cuarray.stream()
     host = np.zeros((2, 3), [("a", "<i2"), ("b", "<f4", (2,))])
     like = cuarray.device_array_like(host, stream=stream)
@@ -46,13 +46,13 @@ def test_like_keeps_fields_and_takes_a_stream(driver: str) -> None:
     assert other.ptr != like.ptr
 
 
-def test_like_a_read_only_array_is_writable(driver: str) -> None:
+def test_device_array_like_read_only_array_is_writable(driver: str) -> None:
     array = cuarray.to_device([1, 2])
     assert not cuarray.device_array_like(foreign(array, data=(array.ptr, True))).readonly
 
 
 @every_kind
-def test_host_and_device_share_the_memory(driver: str, kind: str) -> None:
+def test_shared_array_is_visible_to_host_and_device(driver: str, kind: str) -> None:
     array = KINDS[kind]((3, 4), "<i4")
     host = array.host_view()
     host[...] = np.arange(12).reshape(3, 4)
@@ -67,7 +67,7 @@ def test_host_and_device_share_the_memory(driver: str, kind: str) -> None:
 
 
 @every_kind
-def test_a_part_has_its_part_on_the_host(driver: str, kind: str) -> None:
+def test_host_view_of_slice_is_same_slice(driver: str, kind: str) -> None:
     array = KINDS[kind]((4, 5), "<i4")
     array.host_view()[...] = np.arange(20).reshape(4, 5)
     part = array[1:, ::-2].T
@@ -79,7 +79,7 @@ def test_a_part_has_its_part_on_the_host(driver: str, kind: str) -> None:
 
 @every_kind
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_order_type_and_strides(driver: str, kind: str, order: Any) -> None:
+def test_shared_allocation_accepts_order_dtype_and_strides(driver: str, kind: str, order: Any) -> None:
     array = KINDS[kind]((3, 4), np.complex64, order=order)
     assert array.strides == np.zeros((3, 4), np.complex64, order).strides
     assert array.dtype == np.complex64
@@ -91,7 +91,7 @@ def test_order_type_and_strides(driver: str, kind: str, order: Any) -> None:
 
 
 @every_kind
-def test_a_creation_stream_is_the_default_stream(driver: str, kind: str) -> None:
+def test_creation_stream_becomes_home_stream(driver: str, kind: str) -> None:
     stream = cuarray.stream()
     array = KINDS[kind](3, stream=stream)
     assert array.stream is stream
@@ -99,7 +99,7 @@ def test_a_creation_stream_is_the_default_stream(driver: str, kind: str) -> None
 
 
 @every_kind
-def test_a_host_view_waits_for_the_default_stream(driver: str, kind: str) -> None:
+def test_host_view_waits_for_home_stream(driver: str, kind: str) -> None:
     stream = cuarray.stream()
     array = KINDS[kind](3, "<i4", stream=stream)
     with driver_probe.held(stream.handle) as hold:
@@ -109,7 +109,7 @@ def test_a_host_view_waits_for_the_default_stream(driver: str, kind: str) -> Non
 
 
 @every_kind
-def test_structures_with_gaps(driver: str, kind: str) -> None:
+def test_padded_structures_in_shared_memory(driver: str, kind: str) -> None:
     dtype = np.dtype([("a", "i1"), ("b", "<f8")], align=True)
     array = KINDS[kind](2, dtype)
     array.host_view()["b"] = [1.5, 2.5]
@@ -118,14 +118,14 @@ def test_structures_with_gaps(driver: str, kind: str) -> None:
 
 
 @every_kind
-def test_nothing_in_it(driver: str, kind: str) -> None:
+def test_empty_shared_array_has_pointer_0(driver: str, kind: str) -> None:
     array = KINDS[kind]((0, 3))
     assert array.host_view().shape == (0, 3)
     assert array.__cuda_array_interface__["data"] == (0, False)
 
 
 @every_kind
-def test_a_host_view_keeps_the_memory(driver: str, kind: str) -> None:
+def test_host_view_keeps_memory_alive(driver: str, kind: str) -> None:
     array = KINDS[kind](1000, "<i4")
     memory = weakref.ref(array.owner)
     host = array.host_view()[10:20]
@@ -139,18 +139,18 @@ def test_a_host_view_keeps_the_memory(driver: str, kind: str) -> None:
     assert memory() is None
 
 
-def test_device_memory_has_no_host_view(driver: str) -> None:
+def test_host_view_of_device_memory_is_refused(driver: str) -> None:
     with pytest.raises(BufferError, match="copy_to_host"):
         cuarray.device_array(3).host_view()
 
 
-def test_a_read_only_array_has_a_read_only_host_view(driver: str) -> None:
+def test_host_view_of_read_only_array_is_read_only(driver: str) -> None:
     array = cuarray.managed_array(3)
     frozen = cuarray.as_cuda_array(foreign(array, data=(array.ptr, True)))
     assert not frozen.host_view().flags.writeable
 
 
-def test_a_masked_array_has_no_host_view(driver: str) -> None:
+def test_host_view_of_masked_array_is_refused(driver: str) -> None:
     array = cuarray.managed_array(2)
     array[:] = 1
     masked = cuarray.as_cuda_array(foreign(array, mask=cuarray.to_device([True, False])))
@@ -160,7 +160,7 @@ def test_a_masked_array_has_no_host_view(driver: str) -> None:
 
 
 class TestPinned:
-    def test_it_is_a_numpy_array(self, driver: str) -> None:
+    def test_pinned_array_is_writable_numpy_array(self, driver: str) -> None:
         array = cuarray.pinned_array((2, 3), "<f4")
         assert type(array) is np.ndarray
         assert (array.shape, array.dtype, array.flags.c_contiguous) == ((2, 3), np.float32, True)
@@ -168,7 +168,7 @@ class TestPinned:
         array[...] = 5
         assert cuarray.to_device(array).copy_to_host().tolist() == [[5, 5, 5], [5, 5, 5]]
 
-    def test_the_driver_knows_it(self, driver: str) -> None:
+    def test_pinned_array_is_importable_as_host_accessible_memory(self, driver: str) -> None:
         array = cuarray.pinned_array(3, "<i4")
         array[:] = [1, 2, 3]
         interface = {**array.__array_interface__, "version": 3}
@@ -176,7 +176,7 @@ class TestPinned:
         assert known.is_host_accessible
         assert known.copy_to_host().tolist() == [1, 2, 3]
 
-    def test_order_and_strides(self, driver: str) -> None:
+    def test_pinned_array_accepts_order_and_strides(self, driver: str) -> None:
         assert cuarray.pinned_array((2, 3), order="F").flags.f_contiguous
         backwards = cuarray.pinned_array(3, "<i2", strides=(-4,))
         backwards[:] = [1, 2, 3]
@@ -185,7 +185,7 @@ class TestPinned:
         assert cuarray.pinned_array(0).shape == (0,)
         assert cuarray.pinned_array(()).shape == ()
 
-    def test_views_keep_the_memory(self, driver: str) -> None:
+    def test_views_of_pinned_array_keep_memory_alive(self, driver: str) -> None:
         array = cuarray.pinned_array(100, "<i4")
         base = array
         while isinstance(base, np.ndarray):
@@ -201,7 +201,7 @@ class TestPinned:
         gc.collect()
         assert memory() is None
 
-    def test_copies_from_it_do_not_wait(self, driver: str) -> None:
+    def test_copy_from_pinned_array_returns_before_it_has_run(self, driver: str) -> None:
         stream = cuarray.stream()
         source = cuarray.pinned_array(1000)
         source[:] = 1
@@ -227,18 +227,20 @@ class TestPinned:
         ({"shape": (2**62, 2**62)}, ValueError),
     ],
 )
-def test_wrong_arguments(make: Callable[..., Any], arguments: dict[str, Any], error: Any) -> None:
+def test_allocation_with_invalid_arguments_is_refused(
+    make: Callable[..., Any], arguments: dict[str, Any], error: Any
+) -> None:
     with pytest.raises(error):
         make(**arguments)
 
 
-def test_more_memory_than_there_is(driver: str) -> None:
+def test_allocation_beyond_device_memory_raises_out_of_memory(driver: str) -> None:
     with pytest.raises(cuarray.CudaError, match="OUT_OF_MEMORY"):
         cuarray.device_array(2**50, "u1")
 
 
 @every_kind
-def test_managed_and_mapped_arrays_come_from_other_libraries_too(driver: str, kind: str) -> None:
+def test_managed_and_mapped_memory_of_other_libraries_has_host_view(driver: str, kind: str) -> None:
     allocate = driver_probe.Managed if kind == "managed" else driver_probe.Pinned
     memory = allocate(16)
     array = cuarray.from_cuda_array_interface(describe(shape=(4,), typestr="<i4", data=(memory.pointer, False)))
@@ -251,7 +253,7 @@ def test_managed_and_mapped_arrays_come_from_other_libraries_too(driver: str, ki
 
 @PROPERTY
 @given(data=st.data())
-def test_a_host_view_is_what_numpy_has(driver: str, data: st.DataObject) -> None:
+def test_host_view_equals_assigned_values(driver: str, data: st.DataObject) -> None:
     host = data.draw(hosts())
     array = cuarray.managed_array(host.shape, host.dtype)
     array[...] = host
@@ -260,7 +262,7 @@ def test_a_host_view_is_what_numpy_has(driver: str, data: st.DataObject) -> None
 
 @pytest.mark.parametrize("kind", ["mapped", "managed"])
 @pytest.mark.parametrize("stream", [False, True], ids=["no stream", "stream"])
-def test_a_copy_from_and_to_its_own_host_view_is_as_if_the_two_were_apart(driver: str, kind: str, stream: bool) -> None:
+def test_copy_between_array_and_its_own_host_view_handles_overlap(driver: str, kind: str, stream: bool) -> None:
     make = getattr(cuarray, f"{kind}_array")
     array = make(100, "<i4", stream=cuarray.stream() if stream else None)
     host = array.host_view()
@@ -277,7 +279,7 @@ def test_a_copy_from_and_to_its_own_host_view_is_as_if_the_two_were_apart(driver
     assert array.copy_to_host().tolist() == list(range(100))
 
 
-def test_what_is_wrong_with_a_new_array_is_said_of_its_arguments(driver: str) -> None:
+def test_allocation_errors_name_the_argument(driver: str) -> None:
     with pytest.raises(ValueError, match=r"^shape: \(1152921504606846976,\) of 8-byte elements is too big"):
         cuarray.device_array(2**60)
     with pytest.raises(ValueError, match=r"^strides: \(4,\) has 1 entries; expected 2"):

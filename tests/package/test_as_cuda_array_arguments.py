@@ -1,4 +1,4 @@
-"""The arguments of `as_cuda_array`, which reads them itself, are those of any Python function."""
+"""`as_cuda_array` parses its arguments itself, and must behave as a Python function does."""
 
 import inspect
 
@@ -11,7 +11,7 @@ class Plain:
     __cuda_array_interface__ = {"shape": (2,), "typestr": "<f4", "data": (4096, False), "version": 3}  # noqa: RUF012
 
 
-def test_its_signature_can_be_asked_for():
+def test_signature_is_available_to_inspect():
     signature = inspect.signature(cuarray.as_cuda_array)
     assert [str(each) for each in signature.parameters.values()] == [
         "obj",
@@ -41,7 +41,7 @@ def test_its_signature_can_be_asked_for():
         ((Plain(),), {"strict": False, "mask": None, "mask_format": None, "dtype": "<f4", "bounds": False}),
     ],
 )
-def test_they_may_be_given_in_every_way(arguments, keywords):
+def test_arguments_are_accepted_by_position_and_keyword(arguments, keywords):
     assert cuarray.as_cuda_array(*arguments, **keywords).shape == (2,)
 
 
@@ -59,13 +59,13 @@ def test_they_may_be_given_in_every_way(arguments, keywords):
         ((Plain(),), {"mask": 3}, "argument 'mask' is 3, a int"),
     ],
 )
-def test_wrong_ones_are_refused_by_name(arguments, keywords, message):
+def test_invalid_arguments_raise_type_error_that_names_them(arguments, keywords, message):
     with pytest.raises(TypeError) as raised:
         cuarray.as_cuda_array(*arguments, **keywords)
     assert message in str(raised.value)
 
 
-def test_an_object_that_drops_itself_while_it_is_read_stays_until_it_was():
+def test_object_deleted_while_its_attribute_is_read_stays_alive():
     class Fleeting:
         @property
         def __cuda_array_interface__(self):

@@ -1,4 +1,4 @@
-"""``a[key] = value``: what NumPy's assignment leaves in memory, and nothing else touched, with few driver calls."""
+"""``a[key] = value``: the result equals NumPy's, no other byte changes, and few driver calls are made."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ PROPERTY = settings(max_examples=150, deadline=None, suppress_health_check=[Heal
 
 @st.composite
 def broadcastable(draw: st.DrawFn, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """An array that broadcasts to a shape: some axes are 1 or missing, or repeated by strides of 0; any order and direction."""
+    """An array that broadcasts to a shape: axes of length 1, missing axes or stride 0, in any order and direction."""
     lengths = [length if length == 1 else draw(st.sampled_from([length, length, 1])) for length in shape]
     missing = draw(st.integers(0, len(shape)))
     lengths = lengths[missing:] if draw(st.booleans()) else [*[1] * draw(st.integers(0, 2)), *lengths]
     order = draw(st.permutations(range(len(lengths))))
-    whole = np.zeros([lengths[axis] for axis in order], dtype).transpose(np.argsort(order))
-    whole[...] = (np.arange(100, 100 + whole.size) % 251).reshape(whole.shape).astype(dtype)
-    value = whole[(..., *(slice(None, None, draw(st.sampled_from([1, -1]))) for _ in lengths))]
+    array_key = np.zeros([lengths[axis] for axis in order], dtype).transpose(np.argsort(order))
+    array_key[...] = (np.arange(100, 100 + array_key.size) % 251).reshape(array_key.shape).astype(dtype)
+    value = array_key[(..., *(slice(None, None, draw(st.sampled_from([1, -1]))) for _ in lengths))]
     if draw(st.booleans()) and len(lengths) <= len(shape):
         value = np.broadcast_to(value, shape)
     return value
@@ -40,40 +40,40 @@ def any_key(data: st.DataObject, host: np.ndarray[Any, Any]) -> Any:
     return data.draw(hnp.basic_indices(host.shape, max_dims=6, allow_newaxis=True, allow_ellipsis=True))
 
 
-def whole(key: Any) -> Any:
-    """The same part as an array also where it is one element, into which NumPy assigns no array of one axis."""
+def array_key(key: Any) -> Any:
+    """The key with an ellipsis, so that it selects an array even for one element; NumPy assigns no 1-d array to a scalar."""
     key = key if isinstance(key, tuple) else (key,)
     return key if ... in key else (*key, ...)
 
 
 @PROPERTY
 @given(data=st.data())
-def test_a_host_value_is_assigned_as_numpy_does(driver: str, data: st.DataObject) -> None:
+def test_assigning_host_array_matches_numpy(driver: str, data: st.DataObject) -> None:
     base = SameLayout(data.draw(hosts()))
     key = any_key(data, base.host)
     expected, before = base.host.copy(), base.bytes.copy_to_host()
     value = data.draw(broadcastable(np.shape(base.host[key]), base.host.dtype))
-    expected[whole(key)] = value
+    expected[array_key(key)] = value
     base.array[key] = value
     base.assert_is(expected, before)
 
 
 @PROPERTY
 @given(data=st.data())
-def test_a_device_value_is_assigned_as_numpy_does(driver: str, data: st.DataObject) -> None:
+def test_assigning_device_array_matches_numpy(driver: str, data: st.DataObject) -> None:
     stream = data.draw(st.sampled_from([None, cuarray.stream()]))
     base = SameLayout(data.draw(hosts()), stream=stream)
     key = any_key(data, base.host)
     expected, before = base.host.copy(), base.bytes.copy_to_host()
     value = SameLayout(data.draw(broadcastable(np.shape(base.host[key]), base.host.dtype)))
-    expected[whole(key)] = value.host
+    expected[array_key(key)] = value.host
     base.array[key] = value.array
     base.assert_is(expected, before)
 
 
 @PROPERTY
 @given(data=st.data())
-def test_a_scalar_is_assigned_as_numpy_does(driver: str, data: st.DataObject) -> None:
+def test_assigning_scalar_matches_numpy(driver: str, data: st.DataObject) -> None:
     stream = data.draw(st.sampled_from([None, cuarray.stream()]))
     base = SameLayout(data.draw(hosts()), stream=stream)
     key = any_key(data, base.host)
@@ -86,7 +86,7 @@ def test_a_scalar_is_assigned_as_numpy_does(driver: str, data: st.DataObject) ->
 
 @PROPERTY
 @given(data=st.data())
-def test_parts_of_one_array_may_overlap(driver: str, data: st.DataObject) -> None:
+def test_assigning_overlapping_slice_of_same_array_matches_numpy(driver: str, data: st.DataObject) -> None:
     stream = data.draw(st.sampled_from([None, cuarray.stream()]))
     base = SameLayout(data.draw(hosts(min_dims=1, max_dims=3, min_side=1)), stream=stream)
     length = data.draw(st.integers(1, base.host.shape[0]))
@@ -109,7 +109,7 @@ def test_parts_of_one_array_may_overlap(driver: str, data: st.DataObject) -> Non
 @pytest.mark.parametrize("dtype", ["u1", "<u2", "<f4", "<f8", "<c16", "S3", "V20", "V100", "<M8[s]"])
 @pytest.mark.parametrize("stream", [False, True], ids=["without stream", "in a stream"])
 @pytest.mark.parametrize("shape", [(), (1,), (7,), (300, 500), (40, 50, 60)])
-def test_fills_of_every_element_size(driver: str, dtype: str, stream: bool, shape: tuple[int, ...]) -> None:
+def test_fill_writes_elements_of_every_size(driver: str, dtype: str, stream: bool, shape: tuple[int, ...]) -> None:
     host = np.zeros(shape, dtype)
     base = SameLayout(host, stream=cuarray.stream() if stream else None)
     value = np.frombuffer(bytes(range(1, 1 + host.itemsize)), dtype)[0]
@@ -122,7 +122,9 @@ def test_fills_of_every_element_size(driver: str, dtype: str, stream: bool, shap
 @pytest.mark.parametrize("dtype", ["<f4", "<f8"])
 @pytest.mark.parametrize("value_shape", [(600,), (500, 1), (1, 1), (1, 1, 500, 600)])
 @pytest.mark.parametrize("on_device", [False, True])
-def test_big_broadcasts(driver: str, dtype: str, value_shape: tuple[int, ...], on_device: bool) -> None:
+def test_large_value_is_broadcast_on_assignment(
+    driver: str, dtype: str, value_shape: tuple[int, ...], on_device: bool
+) -> None:
     array = cuarray.to_device(np.zeros((500, 600), dtype))
     value = np.arange(np.prod(value_shape), dtype=dtype).reshape(value_shape) + dtype.count("8")
     array[...] = cuarray.to_device(value) if on_device else value
@@ -131,7 +133,7 @@ def test_big_broadcasts(driver: str, dtype: str, value_shape: tuple[int, ...], o
     assert np.array_equal(array.copy_to_host(), expected)
 
 
-def test_other_orders_of_big_arrays(driver: str) -> None:
+def test_large_transposed_and_reversed_arrays_are_assigned(driver: str) -> None:
     host = np.arange(300 * 400, dtype="<f4").reshape(300, 400)
     array, source = cuarray.to_device(np.zeros((400, 300), "<f4")), cuarray.to_device(host)
     for stream in (None, cuarray.stream()):
@@ -144,8 +146,8 @@ def test_other_orders_of_big_arrays(driver: str) -> None:
     assert np.array_equal(array.copy_to_host(), host[:, ::-1].T)
 
 
-def test_windows_that_share_elements(driver: str) -> None:
-    """An array whose elements overlap each other is written as on the host, one after the other."""
+def test_assigning_to_array_with_overlapping_elements_sets_each_element(driver: str) -> None:
+    """A sliding window: the elements share memory, and are written one after the other as on the host."""
     memory = cuarray.to_device(np.arange(10, dtype="<i4"))
     windows = cuarray.as_cuda_array(foreign(memory, shape=(8, 3), strides=(4, 4)))
     windows[...] = 5
@@ -155,7 +157,7 @@ def test_windows_that_share_elements(driver: str) -> None:
 
 
 class TestConversion:
-    def test_host_values_are_converted(self, driver: str) -> None:
+    def test_host_values_are_converted_to_array_dtype(self, driver: str) -> None:
         array = cuarray.to_device(np.zeros(4, "<i4"))
         array[0] = 1.9
         array[1] = True
@@ -165,7 +167,7 @@ class TestConversion:
         array[0] = np.array([[9]])
         assert array.copy_to_host().tolist() == [9, 5, 6, 7]
 
-    def test_structures_strings_and_times(self, driver: str) -> None:
+    def test_structures_strings_and_datetimes_are_assigned(self, driver: str) -> None:
         records = cuarray.to_device(np.zeros(2, [("a", "<i2"), ("b", "<f8")]))
         records[0] = (3, 2.5)
         records["b"] = 1.0
@@ -178,20 +180,22 @@ class TestConversion:
         assert times[0] == np.datetime64("2026-11-21")
 
     @pytest.mark.parametrize(("value", "error"), [("x", ValueError), (300, OverflowError), (object(), TypeError)])
-    def test_what_numpy_cannot_convert(self, driver: str, value: Any, error: type[Exception]) -> None:
+    def test_unconvertible_value_raises_numpy_error_and_writes_nothing(
+        self, driver: str, value: Any, error: type[Exception]
+    ) -> None:
         array = cuarray.to_device(np.zeros(3, "u1"))
         with pytest.raises(error):
             array[0] = value
         assert array.copy_to_host().tolist() == [0, 0, 0]
 
-    def test_the_device_converts_nothing(self, driver: str) -> None:
+    def test_device_array_of_other_dtype_is_refused(self, driver: str) -> None:
         array = cuarray.to_device(np.zeros(3, "<f4"))
         with pytest.raises(ValueError, match=r"'<f8' to '<f4'.*needs a kernel"):
             array[:] = cuarray.to_device(np.ones(3))
         array[:] = cuarray.to_device(np.ones(3)).copy_to_host()
         assert array.copy_to_host().tolist() == [1, 1, 1]
 
-    def test_structures_of_other_fields_are_of_another_type(self, driver: str) -> None:
+    def test_structure_with_other_fields_is_refused(self, driver: str) -> None:
         array = cuarray.to_device(np.zeros(3, [("a", "<i4")]))
         with pytest.raises(ValueError, match="needs a kernel"):
             array[:] = cuarray.to_device(np.zeros(3, [("b", "<f4")]))
@@ -199,7 +203,7 @@ class TestConversion:
 
 class TestRefusals:
     @pytest.mark.parametrize("value", [1, np.ones(3), "device"])
-    def test_read_only(self, driver: str, value: Any) -> None:
+    def test_read_only_array_is_not_assigned(self, driver: str, value: Any) -> None:
         array = cuarray.to_device(np.zeros(3))
         frozen = cuarray.as_cuda_array(foreign(array, data=(array.ptr, True)))
         with pytest.raises(BufferError, match="read-only"):
@@ -212,26 +216,28 @@ class TestRefusals:
         ("key", "shape"), [(..., (4,)), (..., (2, 1)), (0, (3, 1)), (..., (2, 3, 4)), ((0, 0), (2,)), (..., (0,))]
     )
     @pytest.mark.parametrize("on_device", [False, True])
-    def test_shapes_that_do_not_fit(self, driver: str, key: Any, shape: tuple[int, ...], on_device: bool) -> None:
+    def test_value_that_does_not_broadcast_is_refused(
+        self, driver: str, key: Any, shape: tuple[int, ...], on_device: bool
+    ) -> None:
         array, value = cuarray.to_device(np.zeros((3, 3))), np.ones(shape)
         with pytest.raises(ValueError, match="cannot broadcast"):
             array[key] = cuarray.to_device(value) if on_device else value
         assert not array.copy_to_host().any()
 
-    def test_a_broadcast_destination(self, driver: str) -> None:
+    def test_assigning_to_broadcast_array_is_refused(self, driver: str) -> None:
         memory = cuarray.to_device(np.zeros(1))
         wide = cuarray.as_cuda_array(foreign(memory, shape=(4,), strides=(0,)))
         with pytest.raises(ValueError, match="broadcast"):
             wide[:] = np.arange(4.0)
 
-    def test_wrong_keys_write_nothing(self, driver: str) -> None:
+    def test_invalid_key_raises_and_writes_nothing(self, driver: str) -> None:
         array = cuarray.to_device(np.zeros(3))
         for key, error in ((3, IndexError), ([0, 1], TypeError), ("x", IndexError)):
             with pytest.raises(error):
                 array[key] = 1.0
         assert not array.copy_to_host().any()
 
-    def test_masks_are_not_lost(self, driver: str) -> None:
+    def test_assigning_to_or_from_masked_array_is_refused(self, driver: str) -> None:
         array, valid = cuarray.to_device(np.zeros(3)), cuarray.to_device([True, False, True])
         masked = cuarray.as_cuda_array(foreign(array, mask=valid))
         with pytest.raises(BufferError, match="mask"):
@@ -242,7 +248,7 @@ class TestRefusals:
         masked.data[0] = 1.0
         assert array[0] == 1.0
 
-    def test_a_source_whose_attribute_raises(self, driver: str) -> None:
+    def test_value_whose_interface_attribute_raises_is_refused(self, driver: str) -> None:
         class Raises:
             @property
             def __cuda_array_interface__(self) -> Any:
@@ -251,7 +257,7 @@ class TestRefusals:
         with pytest.raises(TypeError, match="RuntimeError"):
             cuarray.to_device(np.zeros(3))[:] = Raises()
 
-    def test_nothing_to_write_needs_no_driver(self) -> None:
+    def test_assigning_to_empty_array_needs_no_driver(self) -> None:
         array = cuarray.from_cuda_array_interface(describe(shape=(0, 3), data=(0, False)))
         array[...] = 1
         array[...] = np.ones(3)
@@ -261,10 +267,10 @@ class TestRefusals:
 
 
 class TestStreams:
-    """Work behind a stream that is held has not run: whoever returns meanwhile has not waited."""
+    """Work behind a held stream has not run, so a call that returns meanwhile did not wait."""
 
     @pytest.mark.parametrize("dtype", ["u1", "<i4", "<f8", "<c16"])
-    def test_a_fill_does_not_wait(self, driver: str, dtype: str) -> None:
+    def test_fill_returns_before_it_has_run(self, driver: str, dtype: str) -> None:
         stream = cuarray.stream()
         array = cuarray.to_device(np.zeros(5, dtype), stream=stream)
         with driver_probe.held(stream.handle) as hold:
@@ -274,7 +280,7 @@ class TestStreams:
             hold.let_go()
         assert array.copy_to_host().tolist() == [0, 2, 2, 0, 3]
 
-    def test_a_device_copy_does_not_wait(self, driver: str) -> None:
+    def test_device_to_device_assignment_returns_before_it_has_run(self, driver: str) -> None:
         stream = cuarray.stream()
         array = cuarray.to_device(np.zeros((4, 3)), stream=stream)
         row = cuarray.to_device(np.arange(3.0))
@@ -285,7 +291,7 @@ class TestStreams:
             hold.let_go()
         assert (array.copy_to_host() == np.arange(3)).all()
 
-    def test_a_given_stream_is_used_and_ordered(self, driver: str) -> None:
+    def test_setitem_in_given_stream_is_ordered_with_home_stream(self, driver: str) -> None:
         home, given_stream = cuarray.stream(), cuarray.stream()
         array = cuarray.to_device(np.zeros(3, "<i4"), stream=home)
         with driver_probe.held(home.handle) as hold:
@@ -296,7 +302,7 @@ class TestStreams:
             hold.let_go()
         assert array.copy_to_host().tolist() == [1, 2, 3]
 
-    def test_the_sources_stream_comes_first(self, driver: str) -> None:
+    def test_assignment_waits_for_home_stream_of_source_and_blocks_its_next_write(self, driver: str) -> None:
         theirs, ours = cuarray.stream(), cuarray.stream()
         source = cuarray.to_device(np.zeros(3, "<i4"), stream=theirs)
         array = cuarray.to_device(np.zeros(3, "<i4"), stream=ours)
@@ -309,7 +315,7 @@ class TestStreams:
         assert array.copy_to_host().tolist() == [5, 5, 5]
         assert source.copy_to_host().tolist() == [6, 6, 6]
 
-    def test_a_page_locked_source_may_go_at_once(self, driver: str) -> None:
+    def test_pinned_source_may_be_overwritten_after_assignment(self, driver: str) -> None:
         array = cuarray.to_device(np.zeros(1000), stream=cuarray.stream())
         source = cuarray.pinned_array(1000)
         source[:] = 4
@@ -317,12 +323,12 @@ class TestStreams:
         source[:] = 5
         assert (array.copy_to_host() == 4).all()
 
-    def test_without_streams_it_is_done(self, driver: str) -> None:
+    def test_fill_without_stream_is_complete_on_return(self, driver: str) -> None:
         array = cuarray.to_device(np.zeros(3, "<i4"))
         array[:] = 7
         assert driver_probe.is_done(1)
 
-    def test_a_foreign_stream(self, foreign_stream: Any) -> None:
+    def test_setitem_runs_in_foreign_stream(self, foreign_stream: Any) -> None:
         array = cuarray.to_device(np.zeros(3))
         array.setitem(..., 1.5, stream=foreign_stream)
         driver_probe.synchronize(foreign_stream.handle)
@@ -330,7 +336,7 @@ class TestStreams:
 
 
 class TestDriverCalls:
-    """How many copies and fills an assignment takes, as the simulated driver counts them."""
+    """The number of copies and fills that an assignment takes, as counted by the simulated driver."""
 
     @staticmethod
     def transfers(work: Callable[[], None]) -> int:
@@ -358,7 +364,7 @@ class TestDriverCalls:
         ],
         ids=range(10),
     )
-    def test_of_host_values(self, simulator: str, dtype: str, key: Any, value: Any, most: int) -> None:
+    def test_host_value_takes_few_transfers(self, simulator: str, dtype: str, key: Any, value: Any, most: int) -> None:
         array = cuarray.to_device(np.zeros((1000, 1000), dtype), stream=cuarray.stream())
         assert self.transfers(lambda: array.__setitem__(key, value)) <= most
         expected = np.zeros((1000, 1000), dtype)
@@ -377,14 +383,14 @@ class TestDriverCalls:
             (lambda a: a[::-1, :1], 2 + 10),  # the column through the host
         ],
     )
-    def test_of_device_values(self, simulator: str, of: Callable[[Any], Any], most: int) -> None:
+    def test_device_value_takes_few_transfers(self, simulator: str, of: Callable[[Any], Any], most: int) -> None:
         host = np.arange(10**6, dtype="<i4").reshape(1000, 1000)
         source, array = cuarray.to_device(host), cuarray.to_device(np.zeros_like(host))
         assert self.transfers(lambda: array.__setitem__(..., of(source))) <= most
         assert np.array_equal(array.copy_to_host(), np.broadcast_to(of(host), host.shape))
 
     @pytest.mark.parametrize("with_stream", [False, True])
-    def test_an_overlap_takes_one_temporary_which_is_freed(self, simulator: str, with_stream: bool) -> None:
+    def test_overlapping_assignment_frees_its_one_temporary(self, simulator: str, with_stream: bool) -> None:
         array = cuarray.to_device(np.arange(1000), stream=cuarray.stream() if with_stream else None)
 
         def shift() -> None:

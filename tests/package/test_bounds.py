@@ -1,4 +1,4 @@
-"""`bounds=True`: every element lies in the allocation that the driver knows there, or the user is told that nobody could say."""
+"""`bounds=True`: every element must lie in one driver allocation; a warning says so if the driver does not know the memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from producers import Producer, describe, foreign
 import cuarray
 
 SIZE = 4096
-WAYS_IN: dict[str, Callable[..., Any]] = {
+READERS: dict[str, Callable[..., Any]] = {
     "as_cuda_array": lambda desc, **options: cuarray.as_cuda_array(Producer(desc), bounds=True, **options),
     "from_cuda_array_interface": lambda desc, **options: cuarray.from_cuda_array_interface(
         desc, bounds=True, **options
@@ -26,7 +26,7 @@ WAYS_IN: dict[str, Callable[..., Any]] = {
 
 @pytest.fixture(params=["device", "pinned", "managed"])
 def memory(request: pytest.FixtureRequest, driver: str) -> Iterator[int]:
-    """The address of an allocation of exactly ``SIZE`` bytes, of every kind, between two others."""
+    """The address of an allocation of exactly ``SIZE`` bytes, of each memory kind."""
     if request.param == "device":
         around = [cuarray.device_array(SIZE, "u1") for _ in range(3)]
         yield around[1].ptr
@@ -41,9 +41,9 @@ def floats(pointer: int, count: int, **entries: Any) -> dict[str, Any]:
     return describe(shape=(count,), data=(pointer, False), **entries)
 
 
-@pytest.mark.parametrize("way_in", WAYS_IN)
-def test_what_lies_within_is_taken(memory: int, way_in: str) -> None:
-    read = WAYS_IN[way_in]
+@pytest.mark.parametrize("reader", READERS)
+def test_array_within_its_allocation_is_accepted(memory: int, reader: str) -> None:
+    read = READERS[reader]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert read(floats(memory, SIZE // 4)).shape == (SIZE // 4,)
@@ -53,7 +53,7 @@ def test_what_lies_within_is_taken(memory: int, way_in: str) -> None:
         assert read(describe(shape=(2, 2), strides=(SIZE // 2, 4), data=(memory, False))).shape == (2, 2)
 
 
-@pytest.mark.parametrize("way_in", WAYS_IN)
+@pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize(
     "reach",
     [
@@ -67,25 +67,25 @@ def test_what_lies_within_is_taken(memory: int, way_in: str) -> None:
     ],
     ids=str,
 )
-def test_what_lies_outside_is_refused(memory: int, way_in: str, reach: dict[str, Any]) -> None:
+def test_array_beyond_its_allocation_is_refused(memory: int, reader: str, reach: dict[str, Any]) -> None:
     desc = floats(memory + reach.get("offset", 0), reach["count"])
     if "strides" in reach:
         desc["strides"] = reach["strides"]
     first, last = cuarray.interface(desc).byte_range
     with pytest.raises(ValueError, match=r"'data'.*allocation") as raised:
-        WAYS_IN[way_in](desc)
+        READERS[reader](desc)
     message = str(raised.value)
     assert f"{first:#x} to {last:#x}" in message
     assert f"{memory:#x} to {memory + SIZE:#x} ({SIZE} bytes)" in message
 
 
-def test_nothing_is_checked_unless_it_is_asked_for(memory: int) -> None:
+def test_bounds_are_not_checked_by_default(memory: int) -> None:
     desc = floats(memory, SIZE)
     assert cuarray.from_cuda_array_interface(desc).shape == (SIZE,)
     assert cuarray.interface(desc).notes == ()
 
 
-def test_an_array_of_ours_is_checked_too(driver: str) -> None:
+def test_bounds_of_device_array_objects_are_checked(driver: str) -> None:
     array = cuarray.device_array(SIZE, "u1")
     assert cuarray.as_cuda_array(array, bounds=True) is array
     beyond = cuarray.as_cuda_array(foreign(array, shape=(SIZE + 1,)))
@@ -95,17 +95,17 @@ def test_an_array_of_ours_is_checked_too(driver: str) -> None:
         cuarray.interface(beyond, bounds=True)
 
 
-@pytest.mark.parametrize("way_in", WAYS_IN)
-def test_the_mask_is_checked_by_its_own_memory(driver: str, way_in: str) -> None:
+@pytest.mark.parametrize("reader", READERS)
+def test_mask_is_checked_against_its_own_allocation(driver: str, reader: str) -> None:
     data, mask = cuarray.device_array(600, "f4"), cuarray.device_array(600, "?")
-    read = WAYS_IN[way_in]
+    read = READERS[reader]
     assert read(foreign(data, mask=mask).__cuda_array_interface__).mask is not None
-    # The mask begins one byte late, and so ends one byte late.
+    # The mask begins one byte late, so it ends one byte beyond its allocation.
     late = foreign(mask, data=(mask.ptr + 1, False))
     desc = foreign(data, mask=late).__cuda_array_interface__
     with pytest.raises(ValueError, match=r"'mask'.*allocation"):
         read(desc)
-    if way_in != "interface":
+    if reader != "interface":
         assert read(desc, mask="ignore").mask is None
     array = cuarray.from_cuda_array_interface(desc)
     with pytest.raises(ValueError, match=r"'mask'.*allocation"):
@@ -113,30 +113,30 @@ def test_the_mask_is_checked_by_its_own_memory(driver: str, way_in: str) -> None
     assert cuarray.as_cuda_array(array, bounds=True, mask="ignore").mask is None
 
 
-def test_bits_are_counted_as_bits(driver: str) -> None:
+def test_bit_mask_extent_is_counted_in_bits(driver: str) -> None:
     data, bits = cuarray.device_array(4096, "f4"), cuarray.to_device(np.zeros(512, np.uint8))
     masked = foreign(data, mask=bits)
     assert cuarray.as_cuda_array(masked, mask_format="bits", bounds=True).mask is not None
 
 
 @pytest.mark.parametrize("pointer", [0, 4096, 2**63])
-@pytest.mark.parametrize("way_in", WAYS_IN)
-def test_an_array_without_elements_may_be_anywhere(driver: str, way_in: str, pointer: int) -> None:
+@pytest.mark.parametrize("reader", READERS)
+def test_empty_array_may_have_any_pointer(driver: str, reader: str, pointer: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert WAYS_IN[way_in](describe(shape=(0,), data=(pointer, False))).shape == (0,)
+        assert READERS[reader](describe(shape=(0,), data=(pointer, False))).shape == (0,)
 
 
-@pytest.mark.parametrize("way_in", WAYS_IN)
-def test_ordinary_host_memory_is_refused_with_what_it_is(simulator: str, way_in: str) -> None:
+@pytest.mark.parametrize("reader", READERS)
+def test_pageable_host_memory_is_refused_by_name(simulator: str, reader: str) -> None:
     host = np.zeros(8, "f4")
     with pytest.raises(BufferError, match=rf"{host.ctypes.data:#x}, which is ordinary host memory"):
-        WAYS_IN[way_in](floats(host.ctypes.data, 8))
+        READERS[reader](floats(host.ctypes.data, 8))
 
 
-def test_what_the_driver_does_not_describe_is_not_checked_and_said(simulator: str) -> None:
-    """As memory that a graph will allocate. A user who asked for a check is told that there was none."""
-    # At the usual address the system may have mapped something into this very process.
+def test_memory_unknown_to_driver_is_accepted_with_warning(simulator: str) -> None:
+    """Such memory is, for example, an allocation of a graph that has not run. A user who asked for a check learns that none was made."""
+    # The operating system does not map anything at this address.
     desc = describe(data=(0x1000, False))
     note = "'data': bounds were not checked: the driver does not describe the memory at 0x1000"
     assert cuarray.interface(desc, bounds=True).notes == (note,)
@@ -152,7 +152,7 @@ def test_what_the_driver_does_not_describe_is_not_checked_and_said(simulator: st
             cuarray.as_cuda_array(Producer(desc), bounds=True)
 
 
-def test_memory_that_was_freed_is_nobodys(simulator: str) -> None:
+def test_freed_memory_is_unknown_to_driver(simulator: str) -> None:
     array = cuarray.device_array(8, "f4")
     desc = array.__cuda_array_interface__
     assert cuarray.interface(desc, bounds=True).notes == ()
@@ -161,7 +161,7 @@ def test_memory_that_was_freed_is_nobodys(simulator: str) -> None:
     assert "does not describe" in note
 
 
-def test_registered_memory_has_the_bounds_of_what_was_registered(driver: str) -> None:
+def test_registered_memory_is_checked_against_registered_range(driver: str) -> None:
     host = np.zeros(3 * SIZE, "u1")
     start = -host.ctypes.data % SIZE
     pointer = host.ctypes.data + start
@@ -171,7 +171,7 @@ def test_registered_memory_has_the_bounds_of_what_was_registered(driver: str) ->
             cuarray.interface(floats(device_pointer, SIZE // 4 + 1), bounds=True)
 
 
-def test_memory_of_a_pool_is_checked(driver: str) -> None:
+def test_pool_allocation_is_checked(driver: str) -> None:
     pointer = ctypes.c_uint64()
     with driver_probe.primary_context():
         driver_probe.call("cuMemAllocAsync", ctypes.byref(pointer), ctypes.c_size_t(SIZE), ctypes.c_void_p(1))
@@ -184,7 +184,7 @@ def test_memory_of_a_pool_is_checked(driver: str) -> None:
             driver_probe.call("cuMemFree_v2", pointer)
 
 
-def test_the_check_comes_before_the_wait(driver: str, foreign_stream: driver_probe.ForeignStream) -> None:
+def test_bounds_are_checked_before_waiting_for_stream(driver: str, foreign_stream: driver_probe.ForeignStream) -> None:
     array = cuarray.device_array(SIZE, "u1")
     producer = foreign(array, shape=(SIZE + 1,), stream=foreign_stream.handle)
     with driver_probe.held(foreign_stream.handle) as hold:

@@ -1,4 +1,4 @@
-"""Settings: what each switches off, that it switches off nothing else, and where it can be said."""
+"""Settings: the effect of each, its limits, and the environment variables that set it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ VARIABLES = (
     ],
     ids=str,
 )
-def test_the_environment(run_python: Run, environment: dict[str, str], expected: str) -> None:
+def test_environment_variables_set_initial_config(run_python: Run, environment: dict[str, str], expected: str) -> None:
     assert run_python(SHOW, **{**dict.fromkeys(VARIABLES), **environment}).strip() == expected
 
 
@@ -63,13 +63,13 @@ def test_the_environment(run_python: Run, environment: dict[str, str], expected:
         ("CUARRAY_EXPORT_VERSION", "4"),
         ("CUARRAY_EXPORT_VERSION", "three"),
         ("CUARRAY_PROTOCOL", "1"),
-        # Bytes that are no text.
+        # Bytes that are not valid UTF-8.
         ("CUARRAY_SYNC", "0\udcff"),
         ("CUARRAY_EXPORT_VERSION", "2\udcff"),
         ("CUARRAY_PROTOCOL", "dict\udcff"),
     ],
 )
-def test_a_value_that_is_not_understood_is_an_error_on_import(run_python: Run, name: str, value: str) -> None:
+def test_invalid_environment_value_raises_on_import(run_python: Run, name: str, value: str) -> None:
     program = """
         try:
             import cuarray
@@ -81,7 +81,7 @@ def test_a_value_that_is_not_understood_is_an_error_on_import(run_python: Run, n
     assert value.rstrip("\udcff") in printed
 
 
-def test_repr_and_types() -> None:
+def test_config_validates_types_and_values() -> None:
     assert repr(cuarray.config) == (
         "cuarray.config(sync=True, export_stream=True, export_event=False, export_version=3, protocol='any')"
     )
@@ -106,7 +106,7 @@ def test_repr_and_types() -> None:
 
 
 @pytest.mark.cuarray_sim(expect="data-race")
-def test_sync_off_ignores_the_stream_of_an_import_and_of_a_source(driver: str, foreign_stream: ForeignStream) -> None:
+def test_sync_off_ignores_streams_of_imports_and_sources(driver: str, foreign_stream: ForeignStream) -> None:
     memory = cuarray.to_device(np.full(4, 1, np.uint8))
     producer = foreign(memory, stream=foreign_stream.handle)
     target = cuarray.to_device(np.zeros(4, np.uint8))
@@ -120,7 +120,7 @@ def test_sync_off_ignores_the_stream_of_an_import_and_of_a_source(driver: str, f
         assert hold.is_held
 
 
-def test_sync_off_does_not_touch_what_is_exported_or_asked_for(driver: str, foreign_stream: ForeignStream) -> None:
+def test_sync_off_keeps_exported_stream_and_copy_order(driver: str, foreign_stream: ForeignStream) -> None:
     cuarray.config.sync = False
     stream = cuarray.stream()
     array = cuarray.to_device(np.full(4, 1, np.uint8), stream=stream)
@@ -131,7 +131,7 @@ def test_sync_off_does_not_touch_what_is_exported_or_asked_for(driver: str, fore
         assert array.copy_to_host().tolist() == [9] * 4
 
 
-def test_export_stream_off(driver: str) -> None:
+def test_export_stream_off_exports_none(driver: str) -> None:
     array = cuarray.device_array(4, stream=cuarray.stream())
     before = array.__cuda_array_interface__
     cuarray.config.export_stream = False
@@ -141,7 +141,7 @@ def test_export_stream_off(driver: str) -> None:
     assert array.__cuda_array_interface__ == before
 
 
-def test_export_version_2_has_no_stream(driver: str) -> None:
+def test_export_version_2_omits_stream(driver: str) -> None:
     array = cuarray.device_array(4, stream=cuarray.stream())
     before = array.__cuda_array_interface__
     cuarray.config.export_version = 2

@@ -1,7 +1,6 @@
-"""Copies between host and device, and within a device, for every pair of layouts: NumPy says what must come out.
+"""Copies between host and device, and within a device, for every pair of layouts: the result equals NumPy's.
 
-What must *not* change is checked too: the bytes between the elements of a destination, which a copy that is too wide would
-overwrite.
+The tests also check the bytes between the elements of a destination, which must not change.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ SHAPE = (3, 4, 5)
 
 
 class ArrayOf:
-    """What NumPy takes for an array by asking it."""
+    """An object that NumPy converts to an array through ``__array__``."""
 
     def __init__(self, host: np.ndarray[Any, Any]) -> None:
         self.host = host
@@ -38,7 +37,7 @@ def values(shape: tuple[int, ...], dtype: Any = "<i4", start: int = 1) -> np.nda
     return np.arange(start, start + int(np.prod(shape)), dtype=dtype).reshape(shape)
 
 
-# Each makes an array of a shape and type, in the layout that it is named for, within memory of its own.
+# Each function makes an array of a shape and type in the named layout, within larger memory.
 LAYOUTS: dict[str, Callable[[tuple[int, ...], Any], np.ndarray[Any, Any]]] = {
     "C": lambda shape, dtype: np.zeros(shape, dtype),
     "F": lambda shape, dtype: np.zeros(shape, dtype, "F"),
@@ -55,8 +54,8 @@ BROADCAST: Callable[[tuple[int, ...], Any], np.ndarray[Any, Any]] = lambda shape
 )
 
 
-class Whole:
-    """A device array of a layout, and all of the memory that it lies in, so that its gaps can be looked at."""
+class LaidOut:
+    """A device array of a layout, and all of its memory, so that tests can read its gaps."""
 
     def __init__(self, like: np.ndarray[Any, Any], stream: Any = None) -> None:
         read = cuarray.interface({**like.__array_interface__, "version": 3})
@@ -85,7 +84,7 @@ class Whole:
     def put(self, elements: np.ndarray[Any, Any]) -> None:
         """Sets the elements by one plain copy of all bytes."""
         fetched = self.bytes.copy_to_host()
-        # A broadcast array has several elements in one place, all of them alike.
+        # Elements of a broadcast array share one place, and have one value.
         view = np.ndarray(self.like.shape, self.like.dtype, fetched, self.offset, self.like.strides)
         for index in np.ndindex(self.like.shape):
             view[index] = elements[index]
@@ -100,8 +99,8 @@ class Whole:
         assert (fetched[~written] == 0xA5).all(), "bytes between the elements were overwritten"
 
 
-def same_layout_on_device(host: np.ndarray[Any, Any]) -> Whole:
-    whole = Whole(host)
+def same_layout_on_device(host: np.ndarray[Any, Any]) -> LaidOut:
+    whole = LaidOut(host)
     whole.put(host)
     return whole
 
@@ -120,7 +119,7 @@ PAIRS = list(itertools.product(LAYOUTS, SOURCES))
 
 @pytest.fixture(params=["without stream", "in a stream", "in a foreign stream", "in the array's stream"])
 def streams(request: pytest.FixtureRequest, driver: str) -> Iterator[tuple[Any, Any]]:
-    """What is given as the default stream of the arrays, and as `stream=`."""
+    """The home stream of the arrays, and the stream that is passed as `stream=`."""
     if request.param == "without stream":
         yield None, None
     elif request.param == "in a stream":
@@ -139,9 +138,9 @@ def finish(stream: Any) -> None:
 
 
 @pytest.mark.parametrize(("to", "of"), PAIRS)
-def test_host_to_device(streams: Any, to: str, of: str) -> None:
-    default, given_stream = streams
-    host, device = source(of), Whole(LAYOUTS[to](SHAPE, "<i4"), default)
+def test_host_to_device_copy_of_every_layout_pair(streams: Any, to: str, of: str) -> None:
+    home, given_stream = streams
+    host, device = source(of), LaidOut(LAYOUTS[to](SHAPE, "<i4"), home)
     device.array.copy_to_device(host, stream=given_stream)
     finish(given_stream)
     assert np.array_equal(device.host(), host)
@@ -149,7 +148,7 @@ def test_host_to_device(streams: Any, to: str, of: str) -> None:
 
 
 @pytest.mark.parametrize(("to", "of"), PAIRS)
-def test_device_to_host(streams: Any, to: str, of: str) -> None:
+def test_device_to_host_copy_of_every_layout_pair(streams: Any, to: str, of: str) -> None:
     _, given_stream = streams
     host = source(of)
     device, target = same_layout_on_device(host), LAYOUTS[to](SHAPE, "<i4")
@@ -163,7 +162,7 @@ def test_device_to_host(streams: Any, to: str, of: str) -> None:
 
 
 @pytest.mark.parametrize("of", SOURCES)
-def test_device_to_new_host_array(driver: str, of: str) -> None:
+def test_copy_to_new_host_array_keeps_values_and_order(driver: str, of: str) -> None:
     host = source(of)
     back = same_layout_on_device(host).array.copy_to_host()
     assert np.array_equal(back, host)
@@ -173,10 +172,10 @@ def test_device_to_new_host_array(driver: str, of: str) -> None:
 
 
 @pytest.mark.parametrize(("to", "of"), PAIRS)
-def test_device_to_device(streams: Any, to: str, of: str) -> None:
-    default, given_stream = streams
+def test_device_to_device_copy_of_every_layout_pair(streams: Any, to: str, of: str) -> None:
+    home, given_stream = streams
     host = source(of)
-    device, target = same_layout_on_device(host), Whole(LAYOUTS[to](SHAPE, "<i4"), default)
+    device, target = same_layout_on_device(host), LaidOut(LAYOUTS[to](SHAPE, "<i4"), home)
     target.array.copy_to_device(device.array, stream=given_stream)
     finish(given_stream)
     assert np.array_equal(target.host(), host)
@@ -185,11 +184,11 @@ def test_device_to_device(streams: Any, to: str, of: str) -> None:
 
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 0, 2), (1, 1, 1), (1, 5), (5, 1), (1, 3, 1, 2)], ids=str)
 @pytest.mark.parametrize("dtype", ["u1", "<f8", "V3", "<c16"])
-def test_shapes_of_no_and_of_one_element(streams: Any, shape: tuple[int, ...], dtype: str) -> None:
-    default, given_stream = streams
+def test_copies_of_empty_and_single_element_shapes(streams: Any, shape: tuple[int, ...], dtype: str) -> None:
+    home, given_stream = streams
     host = np.frombuffer(np.random.default_rng(2).bytes(int(np.prod(shape)) * np.dtype(dtype).itemsize), dtype)
     host = host.reshape(shape)
-    array = cuarray.device_array(shape, dtype, stream=default)
+    array = cuarray.device_array(shape, dtype, stream=home)
     array.copy_to_device(host, stream=given_stream)
     other = cuarray.device_array(shape, dtype, order="F")
     finish(given_stream)
@@ -202,7 +201,7 @@ def test_shapes_of_no_and_of_one_element(streams: Any, shape: tuple[int, ...], d
 
 
 @pytest.mark.parametrize("strides", [(999, 4), (-3, 4), (0, 4), (2**40, 4), (-(2**40), -4)], ids=str)
-def test_the_stride_of_a_single_row_means_nothing(driver: str, strides: tuple[int, int]) -> None:
+def test_stride_of_axis_of_length_one_is_ignored(driver: str, strides: tuple[int, int]) -> None:
     memory = cuarray.to_device(np.arange(10, dtype="<i4"))
     row = cuarray.as_cuda_array(foreign(memory, shape=(1, 3), strides=strides, data=(memory.ptr + 16, False)))
     expected = [[4, 5, 6]] if strides[1] > 0 else [[4, 3, 2]]
@@ -212,14 +211,14 @@ def test_the_stride_of_a_single_row_means_nothing(driver: str, strides: tuple[in
     assert memory.copy_to_host()[[0, 1, 7, 8, 9]].tolist() == [0, 1, 7, 8, 9]
 
 
-def test_a_copy_onto_itself_changes_nothing(driver: str) -> None:
+def test_copy_of_array_onto_itself_keeps_values(driver: str) -> None:
     array = cuarray.to_device(np.arange(6))
     array.copy_to_device(array)
     assert array.copy_to_host().tolist() == list(range(6))
 
 
-def test_many_small_pieces_are_fetched_whole(driver: str) -> None:
-    """Two thousand elements that no single box holds, in both directions."""
+def test_many_small_boxes_are_copied_through_staging(driver: str) -> None:
+    """Two thousand elements that no single box covers, in both directions."""
     host = values((10, 10, 4, 5), "<i2")[::-1, ::2, ::-1, ::3]
     device = same_layout_on_device(host)
     assert np.array_equal(device.array.copy_to_host(), host)
@@ -228,7 +227,7 @@ def test_many_small_pieces_are_fetched_whole(driver: str) -> None:
     device.assert_gaps_untouched()
 
 
-def test_large_and_strided(driver: str) -> None:
+def test_large_strided_view_is_copied_both_ways(driver: str) -> None:
     host = values((512, 600), "<i4")
     device = cuarray.to_device(host)
     corner = cuarray.as_cuda_array(foreign(device, shape=(256, 300), strides=(4800, 8), data=(device.ptr + 4, False)))
@@ -238,18 +237,18 @@ def test_large_and_strided(driver: str) -> None:
     assert np.array_equal(device.copy_to_host(), host)
 
 
-# --- numbers and arrays of other kinds as a source ---------------------------------------------------------------------
+# --- other sources: numbers, buffers and foreign arrays ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("given_values", [[1, 2, 3], (1, 2, 3), range(1, 4), [1.0, 2.0, 3.0]], ids=repr)
-def test_numbers_take_the_type_of_the_array(driver: str, given_values: Any) -> None:
+def test_python_numbers_are_converted_to_array_dtype(driver: str, given_values: Any) -> None:
     for dtype in ("<f4", ">i2", "<u8", "<c8"):
         array = cuarray.device_array(3, dtype)
         array.copy_to_device(given_values)
         assert array.copy_to_host().tolist() == [1, 2, 3]
 
 
-def test_a_scalar_fills_a_0_d_array(driver: str) -> None:
+def test_scalar_is_copied_to_0d_array(driver: str) -> None:
     array = cuarray.device_array((), "<f4")
     array.copy_to_device(2.5)
     assert array.copy_to_host()[()] == 2.5
@@ -258,7 +257,7 @@ def test_a_scalar_fills_a_0_d_array(driver: str) -> None:
 @pytest.mark.parametrize(
     "of", [memoryview, lambda host: typed_array("d", host), ArrayOf], ids=["buffer", "array.array", "__array__"]
 )
-def test_what_has_elements_of_a_type_must_have_the_arrays(driver: str, of: Callable[[Any], Any]) -> None:
+def test_typed_source_of_other_dtype_is_refused(driver: str, of: Callable[[Any], Any]) -> None:
     host = np.array([1.5, 2.5, 3.5])
     with pytest.raises(ValueError, match="must be of one type"):
         cuarray.device_array(3, "<i4").copy_to_device(of(host))
@@ -267,13 +266,13 @@ def test_what_has_elements_of_a_type_must_have_the_arrays(driver: str, of: Calla
     assert target.copy_to_host().tolist() == [1.5, 2.5, 3.5]
 
 
-def test_bytes_are_a_value(driver: str) -> None:
+def test_bytes_object_is_copied_as_one_string(driver: str) -> None:
     target = cuarray.device_array((), "S5")
     target.copy_to_device(b"abc")
     assert target.copy_to_host() == b"abc"
 
 
-def test_typed_arrays_must_have_the_type(driver: str) -> None:
+def test_copies_between_different_dtypes_are_refused(driver: str) -> None:
     array = cuarray.device_array(3, "<i4")
     for other in (np.zeros(3, "<f4"), np.zeros(3, ">i4"), np.zeros(3, "<u4"), np.zeros(3, "<i8")):
         with pytest.raises(ValueError, match="one type"):
@@ -285,7 +284,7 @@ def test_typed_arrays_must_have_the_type(driver: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(), (2,), (4,), (1, 3), (3, 1), (0,)], ids=str)
-def test_shapes_must_be_equal(driver: str, shape: tuple[int, ...]) -> None:
+def test_copies_between_different_shapes_are_refused(driver: str, shape: tuple[int, ...]) -> None:
     array = cuarray.to_device(np.zeros(3, "<i4"))
     for copy in (
         lambda: array.copy_to_device(np.zeros(shape, "<i4")),
@@ -298,7 +297,7 @@ def test_shapes_must_be_equal(driver: str, shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("source_of", ["host", "device"])
-def test_a_broadcast_destination_is_refused(driver: str, source_of: str) -> None:
+def test_copy_to_broadcast_array_is_refused(driver: str, source_of: str) -> None:
     memory = cuarray.to_device(np.int32([5]))
     target = cuarray.as_cuda_array(foreign(memory, shape=(3,), strides=(0,)))
     given_values: Any = np.int32([1, 2, 3])
@@ -307,7 +306,7 @@ def test_a_broadcast_destination_is_refused(driver: str, source_of: str) -> None
     assert memory.copy_to_host().tolist() == [5]
 
 
-def test_a_read_only_host_array_is_no_destination(driver: str) -> None:
+def test_copy_to_read_only_host_array_is_refused(driver: str) -> None:
     target = np.zeros(3, "<i4")
     target.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
@@ -315,8 +314,8 @@ def test_a_read_only_host_array_is_no_destination(driver: str) -> None:
     assert target.tolist() == [0, 0, 0]
 
 
-def test_a_subclass_cannot_lend_the_memory_of_another_array(driver: str) -> None:
-    """What is written to is the array itself, whatever a subclass says of it."""
+def test_copy_to_host_ignores_interface_of_ndarray_subclass(driver: str) -> None:
+    """The copy writes to the array itself, even if a subclass reports the memory of another array."""
     other = np.zeros(3, "<i4")
 
     class Lying(np.ndarray):
@@ -333,7 +332,7 @@ def test_a_subclass_cannot_lend_the_memory_of_another_array(driver: str) -> None
     [*"?bhilefdgFDG", ">i4", ">f8", ">c16", "S3", "U2", ">U2", "V5", "<M8[s]", ">m8[ms]", [("x", "<i2"), ("y", ">f4")]],
 )
 @pytest.mark.parametrize("writeable", [True, False])
-def test_host_arrays_of_every_kind_are_read_as_numpy_says(driver: str, dtype: Any, writeable: bool) -> None:
+def test_host_arrays_of_every_dtype_round_trip(driver: str, dtype: Any, writeable: bool) -> None:
     raw = np.random.default_rng(3).integers(0, 2, 4 * 3 * np.dtype(dtype).itemsize, np.uint8)
     host = raw.view(dtype).reshape(4, 3)[::2, ::-1]
     host.flags.writeable = writeable
@@ -352,12 +351,12 @@ def test_host_arrays_of_every_kind_are_read_as_numpy_says(driver: str, dtype: An
 
 
 @pytest.mark.parametrize("target", [[0, 0, 0], (0, 0, 0), bytearray(12), "abc", 1.0], ids=repr)
-def test_a_destination_is_a_numpy_array(driver: str, target: Any) -> None:
+def test_host_destination_must_be_numpy_array(driver: str, target: Any) -> None:
     with pytest.raises(TypeError, match="numpy"):
         cuarray.to_device(np.int32([1, 2, 3])).copy_to_host(target)
 
 
-def test_a_subclass_of_numpys_array_is_a_destination(driver: str, tmp_path: Path) -> None:
+def test_memmap_is_accepted_as_host_destination(driver: str, tmp_path: Path) -> None:
     array = cuarray.to_device(np.arange(6).reshape(2, 3))
     target = np.memmap(tmp_path / "target", int, "w+", shape=(2, 3))
     assert array.copy_to_host(target) is target
@@ -367,14 +366,14 @@ def test_a_subclass_of_numpys_array_is_a_destination(driver: str, tmp_path: Path
         array.copy_to_host(np.memmap(tmp_path / "target", int, "r", shape=(2, 3)))
 
 
-def test_a_foreign_array_is_a_source(driver: str) -> None:
+def test_foreign_array_is_accepted_as_source(driver: str) -> None:
     memory = cuarray.to_device(np.arange(3))
     target = cuarray.device_array(3, int)
     target.copy_to_device(foreign(memory))
     assert target.copy_to_host().tolist() == [0, 1, 2]
 
 
-def test_a_wrong_foreign_array_is_refused_as_an_import_would_be(driver: str) -> None:
+def test_invalid_foreign_source_raises_the_error_of_import(driver: str) -> None:
     target = cuarray.to_device(np.arange(3))
     with pytest.raises(ValueError, match=r"\['shape'\]"):
         target.copy_to_device(foreign(target, shape=[3]))
@@ -393,7 +392,7 @@ def test_a_wrong_foreign_array_is_refused_as_an_import_would_be(driver: str) -> 
     assert target.copy_to_host().tolist() == [0, 1, 2]
 
 
-# --- how many driver calls ---------------------------------------------------------------------------------------------------
+# --- number of driver copies ------------------------------------------------------------------------------------------------
 
 
 def driver_copies() -> int:
@@ -403,28 +402,28 @@ def driver_copies() -> int:
 
 
 View = Callable[[Any], Any]
-AWKWARD: dict[str, tuple[tuple[int, ...], View, View, int]] = {
-    # shape of the whole arrays, the destination's view, the source's view, driver copies
+UNMATCHED: dict[str, tuple[tuple[int, ...], View, View, int]] = {
+    # shape of the base arrays, view of the destination, view of the source, driver copies
     "reversed": ((5000,), lambda a: a, lambda a: a[::-1], 2),
     "both reversed": ((5000,), lambda a: a[::-1], lambda a: a[::-1], 1),
     "transposed": ((60, 60), lambda a: a, lambda a: a.T, 2),
     "transposed, with gaps on both sides": ((60, 60), lambda a: a[::2, 1:31], lambda a: a.T[10:40, ::2], 2),
-    "all axes turned round": ((20, 20, 20), lambda a: a, lambda a: a.T, 2),
-    "some axes turned round and reversed": (
+    "axes in reverse order": ((20, 20, 20), lambda a: a, lambda a: a.T, 2),
+    "some axes transposed and reversed": (
         (9, 9, 9, 9),
         lambda a: a[::-1],
         lambda a: a.transpose(2, 0, 3, 1)[:, ::-1],
         2,
     ),
-    "strides that are no multiple of each other": ((40, 33), lambda a: a[:39:2, ::3], lambda a: a[1::2, 2::3], 1),
-    "a column into all columns": ((64, 64), lambda a: a, lambda a: a[:, :1], 7),
-    "a row into all rows": ((64, 64), lambda a: a, lambda a: a[5:6], 7),
+    "strides that are not multiples of each other": ((40, 33), lambda a: a[:39:2, ::3], lambda a: a[1::2, 2::3], 1),
+    "one column to all columns": ((64, 64), lambda a: a, lambda a: a[:, :1], 7),
+    "one row to all rows": ((64, 64), lambda a: a, lambda a: a[5:6], 7),
 }
 
 
-@pytest.mark.parametrize("case", AWKWARD)
-def test_awkward_layouts_take_few_driver_copies(simulator: str, driver: str, case: str) -> None:
-    shape, to, of, most = AWKWARD[case]
+@pytest.mark.parametrize("case", UNMATCHED)
+def test_unmatched_layouts_take_few_driver_copies_within_device(simulator: str, driver: str, case: str) -> None:
+    shape, to, of, most = UNMATCHED[case]
     host = values(shape)
     expected = np.zeros(shape, "<i4")
     target, source = cuarray.to_device(expected), cuarray.to_device(host)
@@ -445,9 +444,9 @@ def test_awkward_layouts_take_few_driver_copies(simulator: str, driver: str, cas
     assert np.array_equal(target.copy_to_host(), expected)
 
 
-@pytest.mark.parametrize("case", AWKWARD)
-def test_awkward_layouts_take_few_driver_copies_from_and_to_the_host(simulator: str, driver: str, case: str) -> None:
-    shape, to, of, _ = AWKWARD[case]
+@pytest.mark.parametrize("case", UNMATCHED)
+def test_unmatched_layouts_take_one_driver_copy_from_and_to_host(simulator: str, driver: str, case: str) -> None:
+    shape, to, of, _ = UNMATCHED[case]
     host, expected = values(shape), np.zeros(shape, "<i4")
     target = cuarray.to_device(expected)
     wanted = to(expected)
@@ -464,7 +463,7 @@ def test_awkward_layouts_take_few_driver_copies_from_and_to_the_host(simulator: 
     assert np.array_equal(fetched, wanted)
 
 
-# --- views of one memory ----------------------------------------------------------------------------------------------------
+# --- overlapping views ------------------------------------------------------------------------------------------------------
 
 
 @st.composite
@@ -486,7 +485,7 @@ def overlapping(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[slice, ...], tu
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=overlapping(), in_stream=st.booleans())
-def test_views_of_one_memory_are_copied_as_if_it_were_two(driver: str, case: Any, in_stream: bool) -> None:
+def test_copy_between_overlapping_views_matches_numpy(driver: str, case: Any, in_stream: bool) -> None:
     shape, to, of = case
     host = values(shape)
     array = cuarray.to_device(host)
@@ -497,12 +496,12 @@ def test_views_of_one_memory_are_copied_as_if_it_were_two(driver: str, case: Any
     assert np.array_equal(array.copy_to_host(), host)
 
 
-# --- any two layouts at all ------------------------------------------------------------------------------------------------
+# --- arbitrary layouts ------------------------------------------------------------------------------------------------------
 
 
 @st.composite
 def layouts(draw: st.DrawFn, shape: tuple[int, ...], itemsize: int, overlapping: bool) -> tuple[int, ...]:
-    """Byte strides under which no two elements share a byte, unless they may: a random order of axes, gaps, signs."""
+    """Byte strides in a random order of axes, with gaps and signs; elements share bytes only if ``overlapping``."""
     if overlapping and draw(st.booleans()):
         return tuple(draw(st.integers(-3 * itemsize, 3 * itemsize)) for _ in shape)
     strides, step = [0] * len(shape), itemsize
@@ -521,7 +520,7 @@ def cases(draw: st.DrawFn) -> tuple[tuple[int, ...], int, tuple[int, ...], tuple
 
 
 def laid_out(shape: tuple[int, ...], itemsize: int, strides: tuple[int, ...], seed: int) -> np.ndarray[Any, Any]:
-    """A host array of just that layout, filled with random bytes."""
+    """A host array of exactly this layout, filled with random bytes."""
     ends = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)] if 0 not in shape else []
     low, high = sum(min(end, 0) for end in ends), sum(max(end, 0) for end in ends)
     raw = np.random.default_rng(seed).integers(0, 256, high - low + itemsize, np.uint8)
@@ -530,17 +529,17 @@ def laid_out(shape: tuple[int, ...], itemsize: int, strides: tuple[int, ...], se
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=cases())
-def test_any_layout_to_any_layout(driver: str, case: Any) -> None:
+def test_copies_between_arbitrary_layouts(driver: str, case: Any) -> None:
     shape, itemsize, to, of = case
     host = laid_out(shape, itemsize, of, 1)
     expected = np.ascontiguousarray(host).tobytes()
 
-    device = Whole(laid_out(shape, itemsize, to, 2))
+    device = LaidOut(laid_out(shape, itemsize, to, 2))
     device.array.copy_to_device(host)
     assert np.ascontiguousarray(device.host()).tobytes() == expected
     device.assert_gaps_untouched()
 
-    overlapping = Whole(host)
+    overlapping = LaidOut(host)
     if host.size:
         overlapping.bytes.copy_to_device(host.base)
     assert overlapping.array.copy_to_host().tobytes("C") == expected
@@ -549,7 +548,7 @@ def test_any_layout_to_any_layout(driver: str, case: Any) -> None:
     overlapping.array.copy_to_host(target)
     assert np.ascontiguousarray(target).tobytes() == expected
 
-    other = Whole(laid_out(shape, itemsize, to, 4))
+    other = LaidOut(laid_out(shape, itemsize, to, 4))
     other.array.copy_to_device(overlapping.array)
     assert np.ascontiguousarray(other.host()).tobytes() == expected
     other.assert_gaps_untouched()
@@ -557,7 +556,7 @@ def test_any_layout_to_any_layout(driver: str, case: Any) -> None:
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=cases())
-def test_to_device_of_any_layout(driver: str, case: Any) -> None:
+def test_to_device_of_arbitrary_layout_is_contiguous_and_keeps_values(driver: str, case: Any) -> None:
     shape, itemsize, _, of = case
     host = laid_out(shape, itemsize, of, 5)
     array = cuarray.to_device(host)

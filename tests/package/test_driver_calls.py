@@ -1,6 +1,6 @@
-"""The driver calls of copies, edges and waits: each once, and none to ask what is known already.
+"""The driver calls of copies, edges and waits: each is made once, and none asks for something already known.
 
-A copy of a few kilobytes takes as long as two or three driver calls, so what is called beside the copy itself is what it costs.
+A copy of a few kilobytes takes as long as two or three driver calls, so each additional call shows in its cost.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from producers import foreign
 
 import cuarray
 
-# Of a copy in no stream: whether the default stream can be used, and the relaxed mode for a capture elsewhere.
+# Calls around a copy without a stream: the current context, the capture status of the default stream, and the thread's capture mode.
 AROUND = {"cuCtxGetCurrent": 1, "cuStreamIsCapturing": 1, "cuThreadExchangeStreamCaptureMode": 2}
 PUSHED = {"cuCtxPushCurrent_v2": 1, "cuCtxPopCurrent_v2": 1}
 
@@ -27,7 +27,7 @@ Counted = Callable[[], Any]
 
 @contextlib.contextmanager
 def no_context() -> Iterator[None]:
-    """No context is current on this thread meanwhile, whatever earlier tests have left."""
+    """No context is current on this thread in the block, whatever earlier tests have left."""
     popped = []
     while (current := driver_probe.current_context()) is not None:
         driver_probe.call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
@@ -41,21 +41,21 @@ def no_context() -> Iterator[None]:
 
 @pytest.fixture(params=["current", "none current"])
 def context(driver: str, request: pytest.FixtureRequest) -> Iterator[dict[str, int]]:
-    """The calls that the context takes: none where it is current, else it is pushed once."""
+    """The context calls that are expected: none if a context is current, else one push and pop."""
     current = request.param == "current"
     with driver_probe.primary_context() if current else no_context():
         yield {} if current else PUSHED
 
 
 def arrays() -> tuple[cuarray.DeviceArray, cuarray.DeviceArray, np.ndarray]:
-    """Two device arrays and a host array of one shape, between which a copy takes one box."""
+    """Two device arrays and a host array of one shape, such that a copy between them is one box."""
     shape = (4, 6, 2)
     host = np.arange(48, dtype="f4").reshape(shape)
     wide = cuarray.to_device(np.zeros((4, 8, 2), "f4"))
     return wide[:, 1:7], cuarray.to_device(host), host
 
 
-def test_from_the_host(context: dict[str, int], driver_calls: Counted) -> None:
+def test_strided_copy_from_host_is_one_driver_copy(context: dict[str, int], driver_calls: Counted) -> None:
     part, _, host = arrays()
     with driver_calls() as calls:
         part.copy_to_device(host)
@@ -63,7 +63,7 @@ def test_from_the_host(context: dict[str, int], driver_calls: Counted) -> None:
     assert part.copy_to_host().tolist() == host.tolist()
 
 
-def test_to_the_host(context: dict[str, int], driver_calls: Counted) -> None:
+def test_strided_copy_to_host_is_one_driver_copy(context: dict[str, int], driver_calls: Counted) -> None:
     part, _, host = arrays()
     with driver_calls() as calls:
         part.copy_to_host(host)
@@ -71,7 +71,9 @@ def test_to_the_host(context: dict[str, int], driver_calls: Counted) -> None:
     assert host.tolist() == np.zeros((4, 6, 2)).tolist()
 
 
-def test_within_the_device(context: dict[str, int], driver_calls: Counted) -> None:
+def test_strided_copy_within_device_is_one_driver_copy_and_one_wait(
+    context: dict[str, int], driver_calls: Counted
+) -> None:
     part, dense, host = arrays()
     with driver_calls() as calls:
         part.copy_to_device(dense)
@@ -79,16 +81,16 @@ def test_within_the_device(context: dict[str, int], driver_calls: Counted) -> No
     assert part.copy_to_host().tolist() == host.tolist()
 
 
-def test_many_boxes_are_no_more_than_their_copies(context: dict[str, int], driver_calls: Counted) -> None:
+def test_copy_of_several_boxes_adds_only_their_copies(context: dict[str, int], driver_calls: Counted) -> None:
     target = cuarray.to_device(np.zeros((3, 5, 2**16), np.uint8))
     source = cuarray.to_device(np.ones((3, 5, 2**16), np.uint8))
-    # Reversed in both outer axes, on one side alone.
+    # Only the source is reversed, in both outer axes.
     with driver_calls() as calls:
         target.copy_to_device(source[::-1, ::-1])
     assert calls == {**AROUND, **context, "cuMemcpyDtoD_v2": 15, "cuStreamSynchronize": 1}
 
 
-def test_of_another_librarys_memory_the_driver_is_asked_once(context: dict[str, int], driver_calls: Counted) -> None:
+def test_pointer_attributes_of_foreign_memory_are_queried_once(context: dict[str, int], driver_calls: Counted) -> None:
     part, dense, host = arrays()
     theirs = cuarray.as_cuda_array(foreign(dense))
     with driver_calls() as calls:
@@ -105,22 +107,24 @@ def test_of_another_librarys_memory_the_driver_is_asked_once(context: dict[str, 
     }
 
 
-def test_what_names_our_memory_for_an_address_elsewhere_is_asked_about(driver: str, driver_calls: Counted) -> None:
-    ours, other = cuarray.to_device(np.arange(4, dtype="f4")), cuarray.to_device(np.arange(4, 8, dtype="f4"))
-    described = cuarray.from_cuda_array_interface(other.__cuda_array_interface__, owner=ours.owner)
+def test_pointer_outside_named_owner_is_queried(driver: str, driver_calls: Counted) -> None:
+    owned, other = cuarray.to_device(np.arange(4, dtype="f4")), cuarray.to_device(np.arange(4, 8, dtype="f4"))
+    described = cuarray.from_cuda_array_interface(other.__cuda_array_interface__, owner=owned.owner)
     with driver_calls() as calls:
         assert described.copy_to_host().tolist() == [4, 5, 6, 7]
     assert calls["cuPointerGetAttributes"] == 1
     with pytest.raises(BufferError, match="unknown to the driver"):
         cuarray.from_cuda_array_interface(
-            {**ours.__cuda_array_interface__, "data": (4096, False)}, ours.owner
+            {**owned.__cuda_array_interface__, "data": (4096, False)}, owned.owner
         ).copy_to_host()
 
 
-def test_in_a_stream(context: dict[str, int], foreign_stream: ForeignStream, driver_calls: Counted) -> None:
+def test_copy_in_stream_is_one_driver_copy_and_one_wait(
+    context: dict[str, int], foreign_stream: ForeignStream, driver_calls: Counted
+) -> None:
     part, _, host = arrays()
     bound = part.bind(foreign_stream)
-    bound.copy_to_device(host)  # once, for what is asked of a stream once
+    bound.copy_to_device(host)  # the first use also queries the stream
     with driver_calls() as calls:
         bound.copy_to_device(host)
     assert {name: count for name, count in calls.items() if "Ctx" in name} == {"cuCtxGetCurrent": 1, **context}
@@ -128,13 +132,13 @@ def test_in_a_stream(context: dict[str, int], foreign_stream: ForeignStream, dri
     assert "cuPointerGetAttributes" not in calls
 
 
-def test_an_edge_takes_the_context_once(driver: str, driver_calls: Counted) -> None:
-    array, ours = cuarray.device_array(4, "u1", stream=cuarray.stream()), cuarray.stream()
+def test_edge_pushes_context_at_most_once(driver: str, driver_calls: Counted) -> None:
+    array, other = cuarray.device_array(4, "u1", stream=cuarray.stream()), cuarray.stream()
     for current, taken in ((driver_probe.primary_context, {}), (no_context, PUSHED)):
         with current():
-            array.record_stream(ours)  # once, for what is asked of a stream once
+            array.record_stream(other)  # the first use also queries the stream
             with driver_calls() as calls:
-                array.record_stream(ours)
+                array.record_stream(other)
         assert calls == {
             "cuCtxGetCurrent": 1,
             **taken,
@@ -144,7 +148,7 @@ def test_an_edge_takes_the_context_once(driver: str, driver_calls: Counted) -> N
         }
 
 
-def test_a_host_wait_takes_the_context_once(driver: str, foreign_stream: ForeignStream, driver_calls: Counted) -> None:
+def test_host_wait_queries_context_once(driver: str, foreign_stream: ForeignStream, driver_calls: Counted) -> None:
     producer = foreign(cuarray.to_device(np.zeros(4, np.uint8)), stream=foreign_stream.handle)
     with driver_probe.primary_context(), driver_calls() as calls:
         cuarray.as_cuda_array(producer)
@@ -157,8 +161,8 @@ def test_a_host_wait_takes_the_context_once(driver: str, foreign_stream: Foreign
     }
 
 
-def test_what_is_remembered_of_a_context_is_forgotten_after_the_copy(driver: str) -> None:
-    """The next copy goes where the program has gone meanwhile."""
+def test_copy_uses_context_that_is_current_at_the_call(driver: str) -> None:
+    """A context remembered from one copy must not be used for the next."""
     _, dense, host = arrays()
     made = ctypes.c_void_p()
     driver_probe.call("cuCtxCreate_v2", ctypes.byref(made), ctypes.c_uint(0), ctypes.c_int(0))

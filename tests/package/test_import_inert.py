@@ -1,12 +1,12 @@
-"""The quick reading of inert dictionaries reads what the careful one reads, and refuses nothing of its own."""
+"""The fast path for dictionaries of plain objects gives the results and errors of the general path."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 import cuarray
 
-# A key that is no interned string makes the careful reading take the dictionary.
-CAREFULLY = {key: "".join([key[:1], key[1:]]) for key in ("shape", "typestr", "data", "version", "strides", "stream")}
+# Keys that are not interned strings select the general path.
+UNINTERNED = {key: "".join([key[:1], key[1:]]) for key in ("shape", "typestr", "data", "version", "strides", "stream")}
 
 integers = st.one_of(st.integers(-3, 12), st.sampled_from([2**31, 2**62, 2**63 - 1, 2**63, 2**64, -(2**63)]))
 typestrs = st.sampled_from(
@@ -27,8 +27,8 @@ dictionaries = st.fixed_dictionaries(
 )
 
 
-def reading(desc):
-    """What the interface reads as, or the error."""
+def import_result(desc):
+    """The imported array's attributes, or the error of the import."""
     try:
         array = cuarray.from_cuda_array_interface(desc, sync=False)
     except (TypeError, ValueError, BufferError) as error:
@@ -37,23 +37,23 @@ def reading(desc):
     return exported, array.strides, array.ptr
 
 
-def test_the_careful_reading_is_taken():
-    assert all(key == same and key is not same for key, same in CAREFULLY.items())
+def test_uninterned_keys_are_equal_and_distinct_objects():
+    assert all(key == same and key is not same for key, same in UNINTERNED.items())
 
 
 @given(dictionaries)
-def test_both_readings_say_the_same(desc):
-    assert reading(desc) == reading({CAREFULLY.get(key, key): value for key, value in desc.items()})
+def test_fast_and_general_path_agree(desc):
+    assert import_result(desc) == import_result({UNINTERNED.get(key, key): value for key, value in desc.items()})
 
 
 @given(st.permutations(["shape", "typestr", "data", "version", "strides", "stream"]))
-def test_the_order_of_the_keys_says_nothing(order):
+def test_key_order_does_not_matter(order):
     values = {"shape": (2, 3), "typestr": "<f4", "data": (4096, True), "version": 3, "strides": (4, 8), "stream": 7}
     array = cuarray.from_cuda_array_interface({key: values[key] for key in order}, sync=False)
     assert (array.shape, array.strides, array.ptr, array.readonly) == ((2, 3), (4, 8), 4096, True)
     assert array.__cuda_array_interface__["stream"] == 7
 
 
-def test_keys_of_other_protocols_are_passed_over():
+def test_unknown_keys_are_ignored():
     desc = {"name": "x", "shape": (2,), "typestr": "<f4", "data": (4096, False), "version": 3, 5: None, "version_": 9}
     assert cuarray.from_cuda_array_interface(desc).shape == (2,)

@@ -1,4 +1,4 @@
-"""``a[key]``: every key of NumPy's basic indexing gives the view, or the element, that NumPy gives."""
+"""``a[key]``: every key of NumPy's basic indexing gives the view or the element that NumPy gives."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROPERTY = settings(max_examples=120, deadline=None, suppress_health_check=[Heal
 
 @PROPERTY
 @given(data=st.data())
-def test_a_key_selects_what_numpy_selects(driver: str, data: st.DataObject) -> None:
+def test_basic_indexing_matches_numpy(driver: str, data: st.DataObject) -> None:
     host = data.draw(hosts(max_dims=5))
     key = data.draw(hnp.basic_indices(host.shape, max_dims=8, allow_newaxis=True, allow_ellipsis=True))
     base = SameLayout(host)
@@ -36,7 +36,7 @@ def test_a_key_selects_what_numpy_selects(driver: str, data: st.DataObject) -> N
 
 @PROPERTY
 @given(data=st.data())
-def test_slices_of_any_ends_and_steps(driver: str, data: st.DataObject) -> None:
+def test_slices_with_arbitrary_bounds_and_steps_match_numpy(driver: str, data: st.DataObject) -> None:
     host = data.draw(hosts(min_dims=1))
     end = st.none() | st.integers(-8, 8) | st.sampled_from([2**62, -(2**62), 2**80, -(2**80)])
     steps = (st.integers(-6, 6) | st.sampled_from([2**62, -(2**62), 2**80, -(2**80)])).filter(bool)
@@ -45,7 +45,7 @@ def test_slices_of_any_ends_and_steps(driver: str, data: st.DataObject) -> None:
     base = SameLayout(host)
     expected = host[key]
     view = base.array[key]
-    # Of an axis with one place, the stride means nothing; NumPy's wraps for steps as long as the address space.
+    # The stride of an axis of length 1 is not significant; NumPy's overflows for steps as long as the address space.
     real = [axis for axis, length in enumerate(expected.shape) if length > 1]
     assert view.shape == expected.shape
     assert [view.strides[axis] for axis in real] == [expected.strides[axis] for axis in real]
@@ -54,7 +54,7 @@ def test_slices_of_any_ends_and_steps(driver: str, data: st.DataObject) -> None:
 
 @PROPERTY
 @given(data=st.data())
-def test_views_of_views_compose(driver: str, data: st.DataObject) -> None:
+def test_views_of_views_match_numpy_and_keep_one_owner(driver: str, data: st.DataObject) -> None:
     base = SameLayout(data.draw(hosts(min_dims=2)))
     host, array = base.host, base.array
     for _ in range(3):
@@ -67,7 +67,7 @@ def test_views_of_views_compose(driver: str, data: st.DataObject) -> None:
     assert np.array_equal(array.copy_to_host(), host)
 
 
-def test_an_index_may_be_any_integer(driver: str) -> None:
+def test_index_accepts_numpy_integers_and_index_objects(driver: str) -> None:
     array = cuarray.to_device(np.arange(12).reshape(3, 4))
 
     class Two:
@@ -85,13 +85,13 @@ def test_an_index_may_be_any_integer(driver: str) -> None:
      (slice(None), [1, 2]), (0, np.array([1])), np.array(True)],
     ids=repr,
 )  # fmt: skip
-def test_advanced_indexing_is_refused_with_the_reason(key: Any) -> None:
+def test_advanced_indexing_is_refused_because_it_needs_a_kernel(key: Any) -> None:
     array = cuarray.from_cuda_array_interface(describe(shape=(3, 4)))
     with pytest.raises(TypeError, match="needs a kernel"):
         array[key]
 
 
-def test_a_device_array_is_no_index() -> None:
+def test_device_array_as_index_is_refused() -> None:
     array = cuarray.from_cuda_array_interface(describe(shape=(3, 4)))
     with pytest.raises(TypeError, match="needs a kernel"):
         array[cuarray.from_cuda_array_interface(describe(typestr="<i4"))]
@@ -115,25 +115,25 @@ def test_a_device_array_is_no_index() -> None:
         ((None,) * 63, "at most 64"),
     ],
 )
-def test_wrong_indices(key: Any, message: str) -> None:
+def test_invalid_index_raises_index_error(key: Any, message: str) -> None:
     array = cuarray.from_cuda_array_interface(describe(shape=(3, 4)))
     with pytest.raises(IndexError, match=message):
         array[key]
 
 
-def test_an_int_is_checked_also_where_there_are_no_elements() -> None:
+def test_integer_index_into_empty_axis_is_out_of_bounds() -> None:
     array = cuarray.from_cuda_array_interface(describe(shape=(0, 4), data=(0, False)))
     with pytest.raises(IndexError):
         array[0]
     assert array[:, 3].shape == (0,)
 
 
-def test_a_step_of_zero() -> None:
+def test_slice_step_of_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="step"):
         cuarray.from_cuda_array_interface(describe(shape=(3,)))[::0]
 
 
-def test_an_index_that_raises_is_not_hidden() -> None:
+def test_exception_of_index_method_passes_through() -> None:
     class Broken:
         def __index__(self) -> int:
             raise ZeroDivisionError("of its own")
@@ -142,7 +142,7 @@ def test_an_index_that_raises_is_not_hidden() -> None:
         cuarray.from_cuda_array_interface(describe(shape=(3,)))[Broken()]
 
 
-def test_a_0d_array(driver: str) -> None:
+def test_indexing_0d_array_gives_scalar_or_view(driver: str) -> None:
     array = cuarray.to_device(np.float64(2.5))
     assert array[()] == 2.5
     assert isinstance(array[()], np.float64)
@@ -152,7 +152,7 @@ def test_a_0d_array(driver: str) -> None:
         array[0]
 
 
-def test_an_element_of_a_structured_array(driver: str) -> None:
+def test_element_of_structured_array_is_numpy_void(driver: str) -> None:
     host = np.array([(1, 2.5), (3, 4.5)], [("a", "i1"), ("b", "f8")])
     element = cuarray.to_device(host)[1]
     assert isinstance(element, np.void)
@@ -165,7 +165,7 @@ STRUCTURED = np.dtype(
 
 
 @pytest.mark.parametrize("field", ["a", "b", "c"])
-def test_a_field_is_a_view(driver: str, field: str) -> None:
+def test_indexing_by_field_name_gives_view(driver: str, field: str) -> None:
     host = np.zeros((3, 2), STRUCTURED)
     host["a"] = np.arange(6).reshape(3, 2)
     host["b"] = np.arange(36).reshape(3, 2, 2, 3)
@@ -176,17 +176,17 @@ def test_a_field_is_a_view(driver: str, field: str) -> None:
     assert np.array_equal(base.array[1:]["c"]["y"].copy_to_host(), host[1:]["c"]["y"])
 
 
-def test_no_such_field() -> None:
+def test_unknown_field_name_is_refused() -> None:
     array = cuarray.from_cuda_array_interface(describe(typestr="|V4", descr=[("a", "<i4")]))
     with pytest.raises(ValueError, match=r"no field \"b\".*'a'"):
         array["b"]
-    # Gaps are no fields.
+    # Padding is not a field.
     padded = cuarray.from_cuda_array_interface(describe(typestr="|V4", descr=[("a", "<i2"), ("", "|V2")]))
     with pytest.raises(ValueError, match="no field"):
         padded[""]
 
 
-def test_what_belongs_to_the_array_belongs_to_its_views() -> None:
+def test_views_inherit_read_only_flag_owner_and_stream() -> None:
     owner = Producer(describe())
     array = cuarray.from_cuda_array_interface(
         describe(shape=(3, 4), data=(0x7F0000000000, True), stream=1), owner=owner, sync=False
@@ -198,7 +198,7 @@ def test_what_belongs_to_the_array_belongs_to_its_views() -> None:
     assert view.__cuda_array_interface__["data"] == (0x7F0000000010, True)
 
 
-def test_chains_of_views_do_not_grow(driver: str) -> None:
+def test_chained_views_keep_only_the_owner_alive(driver: str) -> None:
     array = cuarray.to_device(np.arange(1000))
     owner = array.owner
     views = [array]
@@ -213,7 +213,7 @@ def test_chains_of_views_do_not_grow(driver: str) -> None:
     assert last[0] == 100
 
 
-def test_bits_that_share_bytes() -> None:
+def test_bit_array_is_sliced_only_at_its_first_byte() -> None:
     array = cuarray.from_cuda_array_interface(describe(typestr="|t1", shape=(20,)))
     assert array[:12].shape == (12,)
     assert cuarray.interface(array[:12]).byte_range == (array.ptr, array.ptr + 2)
@@ -223,7 +223,7 @@ def test_bits_that_share_bytes() -> None:
 
 @PROPERTY
 @given(data=st.data())
-def test_a_mask_is_indexed_with_its_array(driver: str, data: st.DataObject) -> None:
+def test_mask_is_indexed_with_its_array(driver: str, data: st.DataObject) -> None:
     host = data.draw(hosts(min_dims=1, max_dims=3, min_side=1))
     mask_shape = tuple(data.draw(st.sampled_from([1, length])) for length in host.shape)
     mask_shape = mask_shape[data.draw(st.integers(0, host.ndim)) :]
@@ -240,7 +240,7 @@ def test_a_mask_is_indexed_with_its_array(driver: str, data: st.DataObject) -> N
         assert (selected is np.ma.masked) == (not expected_valid)
 
 
-def test_iteration(driver: str) -> None:
+def test_iterating_gives_first_axis_views_or_scalars(driver: str) -> None:
     host = np.arange(24).reshape(2, 3, 4)
     array = cuarray.to_device(host)
     rows = list(array)
@@ -252,6 +252,6 @@ def test_iteration(driver: str) -> None:
         iter(cuarray.to_device(1.0))
 
 
-def test_iteration_makes_each_part_when_it_is_asked_for() -> None:
+def test_iteration_creates_views_lazily() -> None:
     many = iter(cuarray.from_cuda_array_interface(describe(shape=(2**40, 4))))
     assert [next(many).ptr for _ in range(3)] == [0x7F0000000000, 0x7F0000000010, 0x7F0000000020]

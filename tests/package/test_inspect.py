@@ -1,4 +1,4 @@
-"""``cuarray inspect``: the drawing against counting bytes, the deviations against the reader, and the command as it is run."""
+"""``cuarray inspect``: the drawing against counted bytes, the deviations against the reader, and the command line."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def layouts(draw: st.DrawFn) -> Layout:
 
 
 def elements(layout: Layout) -> dict[tuple[int, ...], int]:
-    """Where each element begins, from the array's first byte on."""
+    """The offset of each element from the array's lowest byte."""
     shape, strides, _ = layout
     offsets = {
         index: sum(at * stride for at, stride in zip(index, strides, strict=True))
@@ -54,15 +54,15 @@ def elements(layout: Layout) -> dict[tuple[int, ...], int]:
     return {index: offset - lowest for index, offset in offsets.items()}
 
 
-def taken(layout: Layout) -> set[int]:
-    """The bytes of all elements."""
+def occupied(layout: Layout) -> set[int]:
+    """The offsets of the bytes of all elements."""
     return {offset + byte for offset in elements(layout).values() for byte in range(layout[2])}
 
 
 def drawn(layout: Layout) -> list[str]:
     offsets = elements(layout)
     pointer = 4096 + offsets[(0,) * len(layout[0])]
-    return picture.draw(axes.describe(*layout), layout[2], 4096, 4096 + max(taken(layout)) + 1, pointer)
+    return picture.draw(axes.describe(*layout), layout[2], 4096, 4096 + max(occupied(layout)) + 1, pointer)
 
 
 def bar(lines: list[str]) -> str:
@@ -71,40 +71,40 @@ def bar(lines: list[str]) -> str:
 
 @settings(deadline=None)
 @given(layouts())
-def test_the_line_of_memory_shows_which_bytes_are_the_arrays(layout: Layout) -> None:
-    bytes_taken = taken(layout)
-    extent = max(bytes_taken) + 1
+def test_bar_marks_exactly_the_bytes_of_the_array(layout: Layout) -> None:
+    occupied_bytes = occupied(layout)
+    extent = max(occupied_bytes) + 1
     line = bar(drawn(layout))
     scale = -(-extent // picture.WIDTH)
     cells = [range(start, min(start + scale, extent)) for start in range(0, extent, scale)]
     assert len(line) == len(cells) <= picture.WIDTH
     for character, cell in zip(line, cells, strict=True):
-        inside = len(bytes_taken.intersection(cell))
+        inside = len(occupied_bytes.intersection(cell))
         assert character == ("#" if inside == len(cell) else "+" if inside else ".")
 
 
 @settings(deadline=None)
 @given(layouts())
-def test_what_lies_below_any_byte_is_counted(layout: Layout) -> None:
-    bytes_taken = taken(layout)
-    extent = max(bytes_taken) + 1
+def test_coverage_counts_array_bytes_below_each_offset(layout: Layout) -> None:
+    occupied_bytes = occupied(layout)
+    extent = max(occupied_bytes) + 1
     covered = picture.coverage(axes.describe(*layout), layout[2])
     assert covered is not None
     assert [covered(offset) for offset in range(extent + 1)] == [
-        len(bytes_taken.intersection(range(offset))) for offset in range(extent + 1)
+        len(occupied_bytes.intersection(range(offset))) for offset in range(extent + 1)
     ]
 
 
 @settings(deadline=None)
 @given(layouts())
-def test_labels_are_under_the_first_byte_of_their_elements(layout: Layout) -> None:
+def test_labels_are_below_first_byte_of_their_elements(layout: Layout) -> None:
     lines = drawn(layout)
     below = lines[-1]
     if "|" in below or "^" in below or not layout[0]:
         return
     offsets = elements(layout)
     margin = lines[-2].index("|") + 1
-    # Of a broadcast axis, and only of one, every index is under the same star.
+    # One star stands for every index along a broadcast axis.
     starred = [axis for axis, stride in enumerate(layout[1]) if stride == 0 and layout[0][axis] > 1]
     for index, offset in offsets.items():
         label = ",".join("*" if axis in starred else str(at) for axis, at in enumerate(index))
@@ -114,8 +114,8 @@ def test_labels_are_under_the_first_byte_of_their_elements(layout: Layout) -> No
 
 @settings(deadline=None)
 @given(layouts())
-def test_a_drawing_fits_a_terminal(layout: Layout) -> None:
-    assert max(map(len, drawn(layout))) <= 78, "the report indents by two more"
+def test_drawing_fits_80_columns(layout: Layout) -> None:
+    assert max(map(len, drawn(layout))) <= 78, "the report adds an indent of two"
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_drawing_fits_a_terminal(layout: Layout) -> None:
         ((5, 3), (4, 6), [Spacing.DENSE, Spacing.OVERLAP], [0, 14], [False, False]),
     ],
 )
-def test_strides_in_words(
+def test_axes_describe_gaps_broadcasts_and_reversal(
     shape: tuple[int, ...],
     strides: tuple[int, ...],
     spacing: list[Spacing],
@@ -145,13 +145,13 @@ def test_strides_in_words(
     assert [axis.index for axis in found] == list(range(len(shape)))
 
 
-def test_an_array_of_any_size_is_drawn_at_once() -> None:
+def test_huge_array_is_drawn_without_visiting_elements() -> None:
     layout = ((10**5, 10**5, 10**3), (10**9, -8 * 10**3, 8), 8)
     lines = picture.draw(axes.describe(*layout), 8, 0, 10**14 - 10**9 + 8 * 10**8, 8 * 10**8 - 8000)
     assert len(bar(lines)) == picture.WIDTH
 
 
-def test_overlaps_beyond_counting_are_not_drawn() -> None:
+def test_uncountable_overlaps_are_described_and_not_drawn() -> None:
     lines = picture.draw(axes.describe((10**6, 10), (4, 4), 4), 4, 0, 4 * 10**6 + 36, 0)
     assert not any("|" in line for line in lines)
     assert "overlapping" in lines[-1]
@@ -162,8 +162,8 @@ def clauses(entries: dict[str, Any]) -> list[tuple[str, str]]:
     return [(one.clause, one.key) for one in report.deviations if one.clause != "I6"]
 
 
-class Whole(dict):
-    """A subclass of dict, which is one."""
+class DictSubclass(dict):
+    """A subclass of dict."""
 
 
 SELF_MASKED: dict[str, Any] = describe(mask=Producer({}))
@@ -199,10 +199,10 @@ SELF_MASKED: dict[str, Any] = describe(mask=Producer({}))
         (describe(typestr="|V4", descr=[("x", "<f8")]), [("I9", "descr")]),
         (describe(typestr="<f4", descr=[("", "<f4")]), []),
         (describe(typestr="<f4", descr=[("", "<f8")]), [("I9", "descr")]),
-        # What is wrong with two entries together.
+        # Two entries are wrong together.
         (describe(shape=(1 << 40,), data=((1 << 64) - 8, False)), [("I4", "data")]),
         (describe(shape=(1 << 40,), strides=(1 << 40,)), [("I8", "strides")]),
-        # Every fault is found, not the first one only.
+        # All faults are found, and not only the first.
         (
             {"shape": (2, "3"), "typestr": "f", "data": [1], "strides": (4, None), "stream": 0, "version": 3},
             [("I2", "shape"), ("I3", "typestr"), ("I4", "data"), ("I8", "strides"), ("I11", "stream")],
@@ -211,7 +211,9 @@ SELF_MASKED: dict[str, Any] = describe(mask=Producer({}))
     ],
     ids=repr,
 )
-def test_every_deviation_is_found_and_named(entries: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+def test_each_deviation_is_reported_with_clause_and_key(
+    entries: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
     assert clauses(entries) == expected
 
 
@@ -228,8 +230,8 @@ VALUES = st.one_of(
 KEYS = ["shape", "typestr", "data", "version", "strides", "stream", "descr", "mask"]
 
 
-def refused(interface: dict[str, Any]) -> str | None:
-    """What a strict reading says against it."""
+def strict_refusal(interface: dict[str, Any]) -> str | None:
+    """The message with which strict reading refuses the dictionary, or None."""
     try:
         cuarray.interface(interface)
     except ValueError as error:
@@ -239,13 +241,13 @@ def refused(interface: dict[str, Any]) -> str | None:
 
 @settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=4), st.sets(st.sampled_from(KEYS[:4]), max_size=2))
-def test_there_are_deviations_wherever_a_strict_reading_refuses(entries: dict[str, Any], without: set[str]) -> None:
+def test_deviations_exist_exactly_where_strict_reading_refuses(entries: dict[str, Any], without: set[str]) -> None:
     interface = {key: value for key, value in describe(**entries).items() if key not in without}
     report = Report.of(interface)
     found = [one for one in report.deviations if one.clause not in ("I5", "I6", "V0", "V2")]
-    # Of a type that is not a structure the fields are not read, but told nonetheless when they are wrong.
+    # The `descr` of a type that is not structured is not read, but its faults are reported.
     unread = [one for one in found if one.clause == "I9"]
-    refusal = refused(interface)
+    refusal = strict_refusal(interface)
     if refusal is None:
         assert found == unread
     else:
@@ -258,7 +260,7 @@ def test_there_are_deviations_wherever_a_strict_reading_refuses(entries: dict[st
 
 
 @pytest.mark.parametrize(
-    ("entries", "clause", "key", "said"),
+    ("entries", "clause", "key", "expected"),
     [
         (describe(strides=(4,)), "I8", "strides", "C-contiguous"),
         (describe(strides=(0,)), "I8", "strides", "broadcast"),
@@ -272,23 +274,25 @@ def test_there_are_deviations_wherever_a_strict_reading_refuses(entries: dict[st
         (describe(order="C"), "I1", "order", "no clause"),
         (describe(**{"shape": (np.int64(2),)}), "I2", "shape", "numpy.int64"),
         (describe(version=np.int32(3)), "I7", "version", "numpy.int32"),
-        (Whole(describe()), "I1", "", "subclass of dict"),
+        (DictSubclass(describe()), "I1", "", "subclass of dict"),
     ],
     ids=repr,
 )
-def test_what_is_legal_and_unwise_is_remarked(entries: dict[str, Any], clause: str, key: str, said: str) -> None:
+def test_legal_but_unwise_entries_get_remarks(entries: dict[str, Any], clause: str, key: str, expected: str) -> None:
     report = Report.of(Producer(entries))
     assert [one for one in report.deviations if one.clause != "I6"] == []
-    assert any(one.clause == clause and one.key == key and said in one.text for one in report.remarks), report.remarks
+    assert any(one.clause == clause and one.key == key and expected in one.text for one in report.remarks), (
+        report.remarks
+    )
 
 
-def test_a_plain_array_has_no_remarks() -> None:
+def test_plain_array_has_no_remarks() -> None:
     assert Report.of(describe()).remarks == []
 
 
 @pytest.fixture
 def module(tmp_path: Path) -> Iterator[Path]:
-    """A directory with a module ``arrays``, where the command is run."""
+    """A directory with a module ``arrays``, in which the command runs."""
     (tmp_path / "arrays.py").write_text(
         "sound = {'shape': (3,), 'typestr': '<f4', 'data': (4096, False), 'strides': (-8,), 'version': 3}\n"
         "wrong = {**sound, 'stream': 0}\n"
@@ -298,12 +302,12 @@ def module(tmp_path: Path) -> Iterator[Path]:
         "        raise RuntimeError('requires grad')\n"
         "raising = Raising()\n"
     )
-    (tmp_path / "broken.py").write_text("raise SystemExit('no such luck')\n")
+    (tmp_path / "broken.py").write_text("raise SystemExit('stopped on import')\n")
     return tmp_path
 
 
 def run(module: Path, *arguments: str, driver: str | None = None) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, without a driver unless one is named."""
+    """Runs the command in a new process, without a driver unless one is given."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     environment["CUARRAY_DRIVER"] = driver or str(module / "no-driver.so")
     return subprocess.run(
@@ -317,7 +321,7 @@ def run(module: Path, *arguments: str, driver: str | None = None) -> subprocess.
     )
 
 
-def test_the_command_prints_a_report(module: Path) -> None:
+def test_inspect_prints_interface_layout_and_remarks(module: Path) -> None:
     done = run(module, "inspect", "arrays:sound")
     assert (done.returncode, done.stderr) == (0, "")
     first, _, rest = done.stdout.partition("\n\n")
@@ -342,14 +346,14 @@ def test_the_command_prints_a_report(module: Path) -> None:
     assert "I8   strides  axis 0 is reversed" in rest
 
 
-def test_deviations_are_the_exit_status(module: Path) -> None:
+def test_inspect_exits_with_1_for_deviations(module: Path) -> None:
     done = run(module, "inspect", "arrays:wrong")
     assert done.returncode == 1
     assert "\n  I11  stream   0 is disallowed" in done.stdout
 
 
-def test_what_can_be_read_is_shown(module: Path) -> None:
-    """One entry that is wrong hides no more than itself, where there is an array without it."""
+def test_wrong_entries_are_left_out_and_the_rest_is_shown(module: Path) -> None:
+    """A wrong entry hides only itself, if an array can be read without it."""
     wrong = run(module, "inspect", "arrays:wrong").stdout
     assert "read without its 'stream'" in wrong
     assert "|####....####....####|" in wrong
@@ -362,17 +366,17 @@ def test_what_can_be_read_is_shown(module: Path) -> None:
     assert "that cannot be read" in hidden.text()
 
 
-def test_json_says_the_same(module: Path) -> None:
+def test_json_report_holds_interface_layout_and_deviations(module: Path) -> None:
     done = run(module, "inspect", "--json", "arrays:sound")
     assert done.returncode == 0
-    said = json.loads(done.stdout)
-    assert said["target"] == "arrays:sound"
-    assert said["interface"]["shape"] == [3]
-    assert said["interface"]["byte_range"] == [4096 - 16, 4096 + 4]
-    assert said["layout"] == [{"length": 3, "stride": -8, "spacing": "gap", "between": 4, "reversed": True}]
-    assert said["pointer"]["unknown"] == "no driver: not asked"
-    assert said["deviations"] == []
-    assert [one["clause"] for one in said["remarks"]] == ["I8"]
+    report = json.loads(done.stdout)
+    assert report["target"] == "arrays:sound"
+    assert report["interface"]["shape"] == [3]
+    assert report["interface"]["byte_range"] == [4096 - 16, 4096 + 4]
+    assert report["layout"] == [{"length": 3, "stride": -8, "spacing": "gap", "between": 4, "reversed": True}]
+    assert report["pointer"]["unknown"] == "no driver: not asked"
+    assert report["deviations"] == []
+    assert [one["clause"] for one in report["remarks"]] == ["I8"]
 
     wrong = json.loads(run(module, "inspect", "--json", "arrays:wrong").stdout)
     assert wrong["interface"]["stream"] is None
@@ -382,13 +386,13 @@ def test_json_says_the_same(module: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "said"),
+    ("named", "expected"),
     [
         ("arrays", "module:expression is expected"),
         (":sound", "module:expression is expected"),
         ("arrays:", "module:expression is expected"),
         ("nowhere:x", "cannot import 'nowhere': ModuleNotFoundError"),
-        ("broken:x", "cannot import 'broken': SystemExit: no such luck"),
+        ("broken:x", "cannot import 'broken': SystemExit: stopped on import"),
         ("arrays:unsound", "cannot evaluate 'unsound' in 'arrays': NameError"),
         ("arrays:sound[", "cannot evaluate 'sound[' in 'arrays': SyntaxError"),
         ("arrays:sound['shape'][9]", "IndexError"),
@@ -396,28 +400,28 @@ def test_json_says_the_same(module: Path) -> None:
         ("arrays:raising", "RuntimeError: requires grad"),
     ],
 )
-def test_no_array_is_said_in_a_sentence(module: Path, named: str, said: str) -> None:
+def test_target_without_array_exits_with_2_and_one_sentence(module: Path, named: str, expected: str) -> None:
     done = run(module, "inspect", named)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert expected in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     assert "Traceback" in run(module, "inspect", "--traceback", named).stderr
 
 
-def test_the_command_says_its_version(module: Path) -> None:
+def test_version_option_prints_package_version(module: Path) -> None:
     done = run(module, "--version")
     assert (done.returncode, done.stdout) == (0, f"cuarray {cuarray.__version__}\n")
 
 
-def test_help_tells_how_to_go_without_a_gpu(module: Path) -> None:
+def test_inspect_help_names_the_simulator(module: Path) -> None:
     done = run(module, "inspect", "--help")
     assert done.returncode == 0
     assert "python -m cuarray_sim -m cuarray inspect" in " ".join(done.stdout.split())
 
 
-def test_the_current_directory_is_searched(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The console command finds a module beside it, which Python itself only does for `python -m`."""
+def test_inspect_imports_from_current_directory(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The console script finds a module in the current directory; Python itself does so only for `python -m`."""
     monkeypatch.chdir(module)
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path not in ("", str(module))])
     monkeypatch.delitem(sys.modules, "arrays", raising=False)
@@ -426,16 +430,16 @@ def test_the_current_directory_is_searched(module: Path, monkeypatch: pytest.Mon
     sys.modules.pop("arrays")
 
 
-def test_the_wheel_has_the_command() -> None:
+def test_installed_package_has_cuarray_console_script() -> None:
     try:
         distribution = importlib.metadata.distribution("cuarray")
     except importlib.metadata.PackageNotFoundError:
-        pytest.skip("the package runs from a folder here, and is not installed")
+        pytest.skip("the package runs from a source folder and is not installed")
     (command,) = distribution.entry_points.select(group="console_scripts", name="cuarray")
     assert command.load() is main
 
 
-def asked(array: Any) -> dict[str, Any]:
+def pointer_report(array: Any) -> dict[str, Any]:
     return Report.of(array).as_json()["pointer"]
 
 
@@ -448,43 +452,44 @@ def asked(array: Any) -> dict[str, Any]:
     ],
     ids=["device", "managed", "mapped"],
 )
-def test_the_driver_is_asked(driver: str, make: Callable[..., Any], kind: str, host: bool) -> None:
+def test_pointer_report_shows_memory_kind_and_allocation(
+    driver: str, make: Callable[..., Any], kind: str, host: bool
+) -> None:
     array = make((8, 4), "float32")
-    told = asked(array)
-    assert told["driver"] == cuarray.driver_path()
-    assert (told["memory"], told["device"], told["unknown"]) == (kind, 0, None)
-    assert (told["is_managed"], told["is_host_accessible"]) == (kind == "managed", host)
-    low, high = told["allocation"]
+    reported = pointer_report(array)
+    assert reported["driver"] == cuarray.driver_path()
+    assert (reported["memory"], reported["device"], reported["unknown"]) == (kind, 0, None)
+    assert (reported["is_managed"], reported["is_host_accessible"]) == (kind == "managed", host)
+    low, high = reported["allocation"]
     assert low <= array.ptr < array.ptr + 128 <= high
-    assert told["within_allocation"] is True
+    assert reported["within_allocation"] is True
     row = Report.of(array[3:, ::2])
     assert row.deviations == []
     assert f"from byte {array.ptr - low + 48} of it on" in row.text()
 
 
-def test_a_broadcast_array_without_its_strides_leaves_its_memory(driver: str) -> None:
-    """V1: what the dictionary cannot show, the driver does."""
+def test_array_that_leaves_its_allocation_deviates_from_i6(driver: str) -> None:
+    """D1: a broadcast array exported without strides. The dictionary looks correct; the driver's allocation shows the fault."""
     array = cuarray.device_array((1,), "float32")
-    low, high = asked(array)["allocation"]
+    low, high = pointer_report(array)["allocation"]
     report = Report.of(foreign(array, shape=((high - low) // 4 + 1,)))
     assert [(one.clause, one.key) for one in report.deviations] == [("I6", "data")]
     assert "beyond the allocation" in report.deviations[0].text
     assert report.as_json()["pointer"]["within_allocation"] is False
 
 
-def test_ordinary_host_memory_is_no_device_memory(driver: str) -> None:
+def test_pageable_host_memory_deviates_from_i6(driver: str) -> None:
     host = np.zeros(4, "f4")
     report = Report.of(describe(shape=(4,), data=(host.ctypes.data, False)))
     assert [(one.clause, one.key) for one in report.deviations] == [("I6", "data")]
     assert "ordinary host memory" in report.deviations[0].text
 
 
-def test_an_array_without_bytes_is_not_asked_about(driver: str) -> None:
-    assert "not asked" in asked(cuarray.device_array((0, 3)))["unknown"]
+def test_driver_is_not_asked_about_empty_array(driver: str) -> None:
+    assert "not asked" in pointer_report(cuarray.device_array((0, 3)))["unknown"]
 
 
-def test_looking_changes_nothing(driver: str) -> None:
-    """The elements are the same afterwards."""
+def test_inspecting_array_leaves_elements_unchanged(driver: str) -> None:
     values = np.arange(6.0, dtype="f4").reshape(2, 3)
     array = cuarray.to_device(values)
     Report.of(foreign(array)).text()

@@ -1,4 +1,4 @@
-"""Pinned, managed and registered memory through the interface, and memory that no device reaches (clauses I6 and A1)."""
+"""Import of pinned, managed and registered memory, and of memory that no device can use (clauses I6 and A1)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS: dict[str, Callable[[int], Any]] = {
 
 @pytest.fixture(params=KINDS)
 def shared(request: pytest.FixtureRequest, driver: str) -> Any:
-    """Memory that host and devices reach: ``pointer`` for these, ``bytes`` for that."""
+    """Memory that host and device share: ``pointer`` is its device address, ``bytes`` its content."""
     memory = KINDS[request.param](4 * COUNT)
     yield memory
     memory.free()
@@ -39,7 +39,7 @@ def host(memory: Any) -> Any:
     return np.frombuffer(memory.bytes, "<i4")
 
 
-def test_copies_go_both_ways(shared: Any) -> None:
+def test_host_copies_to_and_from_shared_memory(shared: Any) -> None:
     array = imported(shared)
     array.copy_to_device(np.arange(COUNT, dtype="<i4"))
     assert host(shared).tolist() == list(range(COUNT))
@@ -47,7 +47,7 @@ def test_copies_go_both_ways(shared: Any) -> None:
     assert array.copy_to_host().tolist() == [7] * COUNT
 
 
-def test_copies_with_device_memory(shared: Any) -> None:
+def test_copies_between_shared_and_device_memory(shared: Any) -> None:
     array, device = imported(shared), cuarray.to_device(np.arange(COUNT, dtype="<i4"))
     array.copy_to_device(device)
     assert host(shared).tolist() == list(range(COUNT))
@@ -57,7 +57,7 @@ def test_copies_with_device_memory(shared: Any) -> None:
     assert cuarray.to_device(array).copy_to_host().tolist() == [3] * COUNT
 
 
-def test_parts_and_assignment(shared: Any) -> None:
+def test_views_and_assignment_reach_shared_memory(shared: Any) -> None:
     array = imported(shared, strides=None).reshape(4, 6)
     array[:] = -1
     array[1::2, ::-3] = [[1, 2], [3, 4]]
@@ -69,7 +69,7 @@ def test_parts_and_assignment(shared: Any) -> None:
     assert np.array_equal(array.T[2:4].copy_to_host(), expected.T[2:4])
 
 
-def test_what_it_is(shared: Any) -> None:
+def test_shared_memory_is_host_accessible_and_has_host_view(shared: Any) -> None:
     array = imported(shared)
     assert array.is_host_accessible
     assert array.is_managed == isinstance(shared, driver_probe.Managed)
@@ -80,10 +80,10 @@ def test_what_it_is(shared: Any) -> None:
     assert view.ctypes.data == ctypes.addressof(shared.bytes) + 8
 
 
-# Of registered memory, the host is met only on pages that are wholly in it.
+# Registered pages that are only partly registered are not tracked, so the simulator may miss the host's access.
 @pytest.mark.cuarray_sim(allow="data-race")
-def test_reading_in_a_stream(shared: Any) -> None:
-    """The device reads page-locked memory when the copy runs, not when it is enqueued."""
+def test_shared_memory_is_read_when_the_copy_runs(shared: Any) -> None:
+    """The device reads page-locked memory when the copy runs, and not when it is enqueued."""
     stream = cuarray.stream()
     host(shared)[:] = 1
     target = cuarray.device_array(COUNT, "<i4")
@@ -93,8 +93,8 @@ def test_reading_in_a_stream(shared: Any) -> None:
     assert target.copy_to_host().tolist() == [2] * COUNT
 
 
-def refusals(array: Any) -> dict[str, Callable[[], object]]:
-    """All that uses an array's memory."""
+def uses_of(array: Any) -> dict[str, Callable[[], object]]:
+    """Every operation that uses an array's memory."""
     device = cuarray.device_array(array.shape, array.dtype)
     return {
         "copy to the host": array.copy_to_host,
@@ -110,11 +110,11 @@ def refusals(array: Any) -> dict[str, Callable[[], object]]:
     }
 
 
-def test_ordinary_host_memory_is_refused_when_it_is_used(simulator: str) -> None:
-    """Some real systems let devices reach it; the simulated devices, as most real ones, do not."""
+def test_pageable_host_memory_is_refused_on_use(simulator: str) -> None:
+    """Devices of some real systems reach such memory; the simulated devices, like most real ones, do not."""
     memory = np.zeros(COUNT, "<i4")
     array = cuarray.from_cuda_array_interface({**memory.__array_interface__, "version": 3})
-    for what, use in refusals(array).items():
+    for what, use in uses_of(array).items():
         with pytest.raises(BufferError, match=rf"{memory.ctypes.data:#x}, which is ordinary host memory") as raised:
             use()
         assert "page-locked" in str(raised.value), what
@@ -123,17 +123,17 @@ def test_ordinary_host_memory_is_refused_when_it_is_used(simulator: str) -> None
         array.host_view()
 
 
-def test_memory_that_is_gone_is_refused_when_it_is_used(simulator: str) -> None:
+def test_freed_memory_is_refused_on_use(simulator: str) -> None:
     owner = cuarray.to_device(np.zeros(COUNT, "<i4"))
     array = cuarray.from_cuda_array_interface(owner.__cuda_array_interface__)
     del owner
-    for use in refusals(array).values():
+    for use in uses_of(array).values():
         with pytest.raises(BufferError, match="unknown to the driver: it was freed, or never was a device's"):
             use()
 
 
-def test_memory_is_what_it_is_when_it_is_used(simulator: str) -> None:
-    """Memory that is registered after it was imported can be used from then on, and until it is no longer."""
+def test_memory_kind_is_determined_on_each_use(simulator: str) -> None:
+    """Memory that is registered after its import can be used until it is unregistered."""
     memory = np.arange(COUNT, dtype="<i4")
     array = cuarray.from_cuda_array_interface({**memory.__array_interface__, "version": 3})
     assert (array.device, array.is_host_accessible) == (None, False)
@@ -147,7 +147,7 @@ def test_memory_is_what_it_is_when_it_is_used(simulator: str) -> None:
         array.copy_to_host()
 
 
-def test_mapped_arrays_go_out_and_in(driver: str) -> None:
+def test_mapped_and_managed_arrays_round_trip_through_interface(driver: str) -> None:
     for array in (cuarray.mapped_array(COUNT, "<i4"), cuarray.managed_array(COUNT, "<i4")):
         array.host_view()[:] = range(COUNT)
         again = cuarray.as_cuda_array(foreign(array), bounds=True)
@@ -158,7 +158,7 @@ def test_mapped_arrays_go_out_and_in(driver: str) -> None:
 
 
 @pytest.mark.parametrize("allocate", [cuarray.mapped_array, cuarray.managed_array, cuarray.pinned_array])
-def test_the_device_of_the_context_can_be_named(driver: str, allocate: Any) -> None:
+def test_shared_allocations_accept_device_argument(driver: str, allocate: Any) -> None:
     array = allocate((2, 3), "u1", device=0)
     assert array.shape == (2, 3)
     with pytest.raises(ValueError, match="device is 4096"):

@@ -1,4 +1,4 @@
-"""A machine without any driver: what needs none works, the rest fails with an error that says how to go on."""
+"""A machine without a driver: operations that need none work; others raise an error that says how to continue."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 Run = Callable[..., str]
 
-# What is loaded already would be found whatever the variable says, so each test has a process of its own.
+# A driver that is already loaded would be found regardless of the variable, so each test has a process of its own.
 WITHOUT = {"CUARRAY_DRIVER": "/nonexistent/libcuda.so.1"}
 
 PRELUDE = """
@@ -24,7 +24,7 @@ def run(run_python: Run, program: str, **environment: str | None) -> str:
     return run_python(PRELUDE + textwrap.dedent(program), **{**WITHOUT, **environment})
 
 
-def test_reading_needs_no_driver(run_python: Run) -> None:
+def test_interface_is_read_without_driver(run_python: Run) -> None:
     printed = run(
         run_python,
         """
@@ -37,7 +37,7 @@ def test_reading_needs_no_driver(run_python: Run) -> None:
     assert "0x7f0000000000" in printed
 
 
-def test_imports_and_exports_need_no_driver(run_python: Run) -> None:
+def test_import_and_export_work_without_driver(run_python: Run) -> None:
     printed = run(
         run_python,
         """
@@ -51,11 +51,11 @@ def test_imports_and_exports_need_no_driver(run_python: Run) -> None:
     assert printed.count("(2, 3) <f4 24 2") == 2
 
 
-def test_an_import_without_a_stream_needs_no_driver(run_python: Run) -> None:
+def test_synchronizing_import_without_stream_works_without_driver(run_python: Run) -> None:
     run(run_python, "cuarray.from_cuda_array_interface({**desc, 'stream': None})")
 
 
-def test_a_wrong_interface_is_refused_without_a_driver(run_python: Run) -> None:
+def test_invalid_interface_is_refused_without_driver(run_python: Run) -> None:
     printed = run(
         run_python,
         """
@@ -85,7 +85,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_what_needs_a_driver_says_what_was_tried_and_how_to_go_on(run_python: Run, call: str) -> None:
+def test_missing_driver_error_names_attempts_and_simulator(run_python: Run, call: str) -> None:
     printed = run(
         run_python,
         f"""
@@ -104,7 +104,7 @@ def test_what_needs_a_driver_says_what_was_tried_and_how_to_go_on(run_python: Ru
         assert wanted in printed
 
 
-def test_a_file_that_is_no_driver_is_named(run_python: Run, tmp_path: object) -> None:
+def test_file_that_is_not_a_library_is_named_in_error(run_python: Run, tmp_path: object) -> None:
     import pathlib
 
     wrong = pathlib.Path(str(tmp_path)) / "libcuda.so.1"
@@ -122,7 +122,7 @@ def test_a_file_that_is_no_driver_is_named(run_python: Run, tmp_path: object) ->
     assert str(wrong) in printed
 
 
-def test_importing_loads_no_driver_and_no_numpy(run_python: Run) -> None:
+def test_package_import_loads_no_driver_and_no_numpy(run_python: Run) -> None:
     printed = run(
         run_python,
         """
@@ -135,7 +135,7 @@ def test_importing_loads_no_driver_and_no_numpy(run_python: Run) -> None:
     assert printed.split() == ["False", "False"]
 
 
-def test_a_driver_that_comes_later_is_found(simulator: str, run_python: Run) -> None:
+def test_driver_is_searched_again_after_failure(simulator: str, run_python: Run) -> None:
     printed = run_python(
         textwrap.dedent("""
             import os

@@ -1,7 +1,7 @@
-"""Streams: what waits for what.
+"""Streams: stream objects, waits, and the order of transfers.
 
-Each test holds a stream (`driver_probe.held`), so the work behind it is known to be pending: what does not wait for it must find
-the values of before, and what waits must find the new ones. On the simulated driver and on a GPU alike.
+Each test holds a stream (`driver_probe.held`), so work behind it is known to be pending. An operation that does not wait finds
+the old values; one that waits finds the new values. This holds on the simulated driver and on a GPU.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def array(driver: str) -> cuarray.DeviceArray:
 
 
 def bytes_now(array: cuarray.DeviceArray) -> set[int]:
-    """What is in the memory this moment: read in a stream that waits for nothing."""
+    """The content of the memory now, read in a stream that waits for nothing."""
     stream = ForeignStream()
     target = np.zeros(array.nbytes, np.uint8)
     with driver_probe.primary_context():
@@ -48,16 +48,16 @@ def bytes_now(array: cuarray.DeviceArray) -> set[int]:
     return set(target.tolist())
 
 
-# --- the objects ------------------------------------------------------------------------------------------------------------
+# --- stream objects ---------------------------------------------------------------------------------------------------------
 
 
-def test_handles_of_the_default_streams(driver: str) -> None:
+def test_default_streams_have_handles_1_and_2(driver: str) -> None:
     assert cuarray.default_stream().handle == cuarray.legacy_default_stream().handle == 1
     assert cuarray.per_thread_default_stream().handle == 2
     assert cuarray.default_stream() == cuarray.legacy_default_stream() != cuarray.per_thread_default_stream()
 
 
-def test_new_streams_differ(driver: str) -> None:
+def test_new_streams_have_distinct_handles_and_compare_by_handle(driver: str) -> None:
     first, second = cuarray.stream(), cuarray.stream()
     assert first != second
     assert first.handle != second.handle
@@ -67,7 +67,7 @@ def test_new_streams_differ(driver: str) -> None:
     assert len({first, second, cuarray.external_stream(first.handle)}) == 2
 
 
-def test_repr_of_streams(driver: str) -> None:
+def test_repr_names_default_and_external_streams(driver: str) -> None:
     assert repr(cuarray.default_stream()) == "<cuarray.Stream: legacy default>"
     assert repr(cuarray.per_thread_default_stream()) == "<cuarray.Stream: per-thread default>"
     stream = cuarray.stream()
@@ -75,13 +75,13 @@ def test_repr_of_streams(driver: str) -> None:
     assert repr(cuarray.external_stream(stream.handle)) == f"<cuarray.Stream {stream.handle:#x}, external>"
 
 
-def test_the_stream_protocol(driver: str) -> None:
+def test_cuda_stream_protocol_gives_version_and_handle(driver: str) -> None:
     for stream in (cuarray.stream(), cuarray.default_stream(), cuarray.per_thread_default_stream()):
         assert stream.__cuda_stream__() == (0, stream.handle)
 
 
 class Provider:
-    """An object with the stream protocol; ``answer`` is what its method answers, or raises."""
+    """An object with the stream protocol; its method returns ``answer``, or raises it."""
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer
@@ -93,7 +93,7 @@ class Provider:
 
 
 @pytest.mark.parametrize("spell", [lambda s: s, lambda s: s.handle, lambda s: Provider((0, s.handle))])
-def test_a_stream_is_taken_in_each_spelling(driver: str, spell: Callable[[Any], Any]) -> None:
+def test_stream_arguments_accept_objects_handles_and_protocol(driver: str, spell: Callable[[Any], Any]) -> None:
     stream = cuarray.stream()
     given = spell(stream)
     assert cuarray.external_stream(given) == stream
@@ -109,7 +109,7 @@ def test_a_stream_is_taken_in_each_spelling(driver: str, spell: Callable[[Any], 
 
 
 @pytest.mark.parametrize("given", ["1", 1.0, None, True, (0, 1), [1], object(), b"1"], ids=repr)
-def test_what_is_no_stream_is_refused(driver: str, given: Any) -> None:
+def test_stream_argument_of_wrong_type_raises_type_error(driver: str, given: Any) -> None:
     with pytest.raises(TypeError, match="stream") as raised:
         cuarray.external_stream(given)
     assert type(given).__name__ in str(raised.value)
@@ -130,12 +130,12 @@ def test_what_is_no_stream_is_refused(driver: str, given: Any) -> None:
     [1, None, (1,), (0, 1, 2), [0, 1], "01", (1, 1), (-1, 1), ("0", 1), (0, -1), (0, 2**64), (0, "1")],
     ids=repr,
 )
-def test_a_wrong_answer_to_the_stream_protocol_is_refused(driver: str, answer: Any) -> None:
+def test_malformed_cuda_stream_result_raises_value_error(driver: str, answer: Any) -> None:
     with pytest.raises(ValueError, match=r"__cuda_stream__|handle"):
         cuarray.external_stream(Provider(answer))
 
 
-def test_what_the_stream_protocol_raises_passes_through(driver: str) -> None:
+def test_exception_of_cuda_stream_method_passes_through(driver: str) -> None:
     for error in (RuntimeError("closed"), KeyboardInterrupt()):
         with pytest.raises(type(error)) as raised:
             cuarray.external_stream(Provider(error))
@@ -143,12 +143,12 @@ def test_what_the_stream_protocol_raises_passes_through(driver: str) -> None:
 
 
 @pytest.mark.parametrize("handle", [-1, 2**64])
-def test_a_handle_that_is_none_is_refused(driver: str, handle: int) -> None:
+def test_handle_outside_64_bits_is_refused(driver: str, handle: int) -> None:
     with pytest.raises(ValueError, match=str(handle)):
         cuarray.external_stream(handle)
 
 
-def test_a_provider_lives_as_long_as_its_stream_is_used(driver: str) -> None:
+def test_stream_provider_lives_while_its_stream_is_used(driver: str) -> None:
     provider = Provider((0, 2))
     reference = weakref.ref(provider)
     array = cuarray.device_array(4, "u1", stream=provider)
@@ -161,7 +161,7 @@ def test_a_provider_lives_as_long_as_its_stream_is_used(driver: str) -> None:
     assert reference() is None
 
 
-def test_a_stream_of_ours_lives_as_long_as_its_arrays(driver: str) -> None:
+def test_owned_stream_lives_as_long_as_its_arrays(driver: str) -> None:
     stream = cuarray.stream()
     reference = weakref.ref(stream)
     array = cuarray.device_array(4, "u1", stream=stream)
@@ -180,7 +180,7 @@ def test_a_stream_of_ours_lives_as_long_as_its_arrays(driver: str) -> None:
 @pytest.mark.parametrize(
     "make", [cuarray.stream, lambda: cuarray.external_stream(cuarray.stream())], ids=["new", "external"]
 )
-def test_query_and_synchronize(driver: str, make: Callable[[], cuarray.Stream]) -> None:
+def test_query_is_false_until_synchronize_has_waited(driver: str, make: Callable[[], cuarray.Stream]) -> None:
     stream = make()
     assert stream.query() is True
     with held(stream.handle) as hold:
@@ -192,7 +192,7 @@ def test_query_and_synchronize(driver: str, make: Callable[[], cuarray.Stream]) 
 
 
 @pytest.mark.parametrize("default", [cuarray.default_stream, cuarray.per_thread_default_stream])
-def test_the_default_streams_synchronize(driver: str, default: Callable[[], cuarray.Stream]) -> None:
+def test_default_streams_synchronize_waits_for_their_work(driver: str, default: Callable[[], cuarray.Stream]) -> None:
     stream = default()
     with held(stream.handle) as hold:
         assert stream.query() is False
@@ -201,8 +201,8 @@ def test_the_default_streams_synchronize(driver: str, default: Callable[[], cuar
         assert not hold.is_held
 
 
-def test_other_python_threads_run_during_a_wait(driver: str) -> None:
-    """The stream is let go by Python code on another thread: it could not be if the wait held the interpreter."""
+def test_waiting_releases_the_gil(driver: str) -> None:
+    """Python code on another thread ends the hold, which it can do only if the wait has released the GIL."""
     for wait in (
         lambda stream, array: stream.synchronize(),
         lambda stream, array: array.copy_to_host(),
@@ -217,7 +217,7 @@ def test_other_python_threads_run_during_a_wait(driver: str) -> None:
             assert not hold.is_held
 
 
-def test_auto_synchronize(driver: str) -> None:
+def test_auto_synchronize_waits_at_end_of_block(driver: str) -> None:
     stream = cuarray.stream()
     with held(stream.handle) as hold:
         with stream.auto_synchronize() as entered:
@@ -226,7 +226,7 @@ def test_auto_synchronize(driver: str) -> None:
         assert not hold.is_held
 
 
-def test_auto_synchronize_also_after_an_exception(driver: str) -> None:
+def test_auto_synchronize_waits_after_exception(driver: str) -> None:
     stream = cuarray.stream()
     with held(stream.handle) as hold:
         hold.let_go_soon()
@@ -235,11 +235,13 @@ def test_auto_synchronize_also_after_an_exception(driver: str) -> None:
         assert not hold.is_held
 
 
-# --- what transfers wait for -------------------------------------------------------------------------------------------------
+# --- order of transfers -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.cuarray_sim(expect="data-race")  # it looks before it may
-def test_the_memory_is_stale_until_somebody_waits(array: cuarray.DeviceArray, foreign_stream: ForeignStream) -> None:
+@pytest.mark.cuarray_sim(expect="data-race")  # reads pending data on purpose
+def test_memory_is_stale_until_stream_is_synchronized(
+    array: cuarray.DeviceArray, foreign_stream: ForeignStream
+) -> None:
     with held(foreign_stream.handle) as hold:
         driver_probe.fill(array.ptr, NEW, array.nbytes, foreign_stream.handle)
         assert bytes_now(array) == {OLD}
@@ -248,7 +250,7 @@ def test_the_memory_is_stale_until_somebody_waits(array: cuarray.DeviceArray, fo
         assert bytes_now(array) == {NEW}
 
 
-def test_copy_to_host_waits_for_the_default_stream(array: cuarray.DeviceArray, foreign_stream: ForeignStream) -> None:
+def test_copy_to_host_waits_for_home_stream(array: cuarray.DeviceArray, foreign_stream: ForeignStream) -> None:
     imported = cuarray.as_cuda_array(foreign(array, stream=foreign_stream.handle), sync=False)
     with held(foreign_stream.handle) as hold:
         driver_probe.fill(array.ptr, NEW, array.nbytes, foreign_stream.handle)
@@ -256,7 +258,7 @@ def test_copy_to_host_waits_for_the_default_stream(array: cuarray.DeviceArray, f
         assert set(imported.copy_to_host().tolist()) == {NEW}
 
 
-def test_copy_to_device_comes_after_the_default_streams_work(
+def test_copy_to_device_runs_after_work_in_home_stream(
     array: cuarray.DeviceArray, foreign_stream: ForeignStream
 ) -> None:
     imported = cuarray.as_cuda_array(foreign(array, stream=foreign_stream.handle), sync=False)
@@ -267,12 +269,12 @@ def test_copy_to_device_comes_after_the_default_streams_work(
         assert bytes_now(array) == {0x33}
 
 
-@pytest.mark.cuarray_sim(expect="data-race")  # it looks before it may
+@pytest.mark.cuarray_sim(expect="data-race")  # reads pending data on purpose
 @pytest.mark.parametrize("spell", [lambda s: s, lambda s: s.handle, cuarray.external_stream])
-def test_a_copy_in_another_stream_comes_after_the_default_streams_work(
+def test_copy_in_other_stream_runs_after_work_in_home_stream(
     array: cuarray.DeviceArray, foreign_stream: ForeignStream, spell: Callable[[Any], Any]
 ) -> None:
-    """The forward edge: the array's own stream has work, the copy is asked for in another stream."""
+    """Forward edge: the home stream has pending work, and the copy is requested in another stream."""
     imported = cuarray.as_cuda_array(foreign(array, stream=foreign_stream.handle), sync=False)
     target, other = cuarray.to_device(np.zeros(16, np.uint8)), ForeignStream()
     with contextlib.ExitStack() as stack:
@@ -287,11 +289,9 @@ def test_a_copy_in_another_stream_comes_after_the_default_streams_work(
         assert bytes_now(target) == {NEW}
 
 
-@pytest.mark.cuarray_sim(expect="data-race")  # it looks before it may
-def test_the_default_stream_waits_for_a_copy_in_another_stream(
-    array: cuarray.DeviceArray, foreign_stream: ForeignStream
-) -> None:
-    """The backward edge: what the array's own stream gets next may not overtake the copy."""
+@pytest.mark.cuarray_sim(expect="data-race")  # reads pending data on purpose
+def test_home_stream_waits_for_copy_in_other_stream(array: cuarray.DeviceArray, foreign_stream: ForeignStream) -> None:
+    """Backward edge: later work in the home stream must not overtake the copy."""
     imported = cuarray.as_cuda_array(foreign(array, stream=foreign_stream.handle), sync=False)
     target, other = cuarray.to_device(np.zeros(16, np.uint8)), ForeignStream()
     with contextlib.ExitStack() as stack:
@@ -306,8 +306,10 @@ def test_the_default_stream_waits_for_a_copy_in_another_stream(
         assert (bytes_now(target), bytes_now(array)) == ({OLD}, {NEW})
 
 
-def test_the_targets_stream_is_ordered_too(array: cuarray.DeviceArray, foreign_stream: ForeignStream) -> None:
-    """As above, where the array of the other stream is the one that is written."""
+def test_copy_in_other_stream_runs_after_work_in_home_stream_of_target(
+    array: cuarray.DeviceArray, foreign_stream: ForeignStream
+) -> None:
+    """Forward edge for the array that is written."""
     imported = cuarray.as_cuda_array(foreign(array, stream=foreign_stream.handle), sync=False)
     source, other = cuarray.to_device(np.full(16, 0x33, np.uint8)), ForeignStream()
     with contextlib.ExitStack() as stack:
@@ -321,7 +323,9 @@ def test_the_targets_stream_is_ordered_too(array: cuarray.DeviceArray, foreign_s
         assert bytes_now(array) == {0x33}
 
 
-def test_a_copy_between_two_streams_waits_for_both(array: cuarray.DeviceArray, foreign_stream: ForeignStream) -> None:
+def test_copy_between_arrays_of_two_home_streams_waits_for_both(
+    array: cuarray.DeviceArray, foreign_stream: ForeignStream
+) -> None:
     stream = cuarray.stream()
     target = cuarray.to_device(np.zeros(16, np.uint8), stream=stream)
     imported = cuarray.as_cuda_array(foreign(array, stream=foreign_stream.handle), sync=False)
@@ -336,8 +340,8 @@ def test_a_copy_between_two_streams_waits_for_both(array: cuarray.DeviceArray, f
         assert bytes_now(target) == {NEW}
 
 
-def test_an_array_without_a_stream_blocks_as_the_driver_does(array: cuarray.DeviceArray) -> None:
-    """Without any stream a copy runs in the legacy default stream, which waits for blocking streams."""
+def test_copy_without_stream_waits_for_blocking_streams(array: cuarray.DeviceArray) -> None:
+    """A copy without a stream runs in the legacy default stream, which waits for blocking streams."""
     stream = cuarray.stream()
     with held(stream.handle) as hold:
         driver_probe.fill(array.ptr, NEW, 16, stream.handle)
@@ -347,7 +351,7 @@ def test_an_array_without_a_stream_blocks_as_the_driver_does(array: cuarray.Devi
 
 @pytest.mark.parametrize("stream_of_target", [False, True])
 @pytest.mark.parametrize("stream_of_source", [False, True])
-def test_a_copy_within_the_device_is_done_on_return(
+def test_device_to_device_copy_without_stream_argument_is_complete_on_return(
     array: cuarray.DeviceArray, foreign_stream: ForeignStream, stream_of_target: bool, stream_of_source: bool
 ) -> None:
     target = cuarray.device_array(16, "u1", stream=cuarray.stream() if stream_of_target else None)
@@ -357,8 +361,8 @@ def test_a_copy_within_the_device_is_done_on_return(
     assert driver_probe.is_done(foreign_stream.handle) or stream_of_target
 
 
-def test_no_stream_waits_for_itself(array: cuarray.DeviceArray, simulator: str) -> None:
-    """Where a copy goes into the array's own stream there is nothing to order: no event, no wait."""
+def test_copy_in_home_stream_needs_no_event_and_no_wait(array: cuarray.DeviceArray, simulator: str) -> None:
+    """A copy in the array's home stream is ordered already."""
     import cuarray_sim
 
     stream = cuarray.stream()
@@ -374,8 +378,8 @@ def test_no_stream_waits_for_itself(array: cuarray.DeviceArray, simulator: str) 
     stream.synchronize()
 
 
-def test_memory_is_not_freed_under_pending_work(driver: str, foreign_stream: ForeignStream) -> None:
-    """The array goes while a copy from it is pending: the copy still finds its values."""
+def test_dropping_array_with_pending_copy_keeps_its_values_readable(driver: str, foreign_stream: ForeignStream) -> None:
+    """The array is dropped while a copy from it is pending."""
     stream = cuarray.stream()
     target = cuarray.to_device(np.zeros(16, np.uint8))
     source = cuarray.to_device(np.full(16, NEW, np.uint8))
@@ -388,7 +392,7 @@ def test_memory_is_not_freed_under_pending_work(driver: str, foreign_stream: For
     assert bytes_now(target) == {NEW}
 
 
-def test_a_stream_may_go_while_it_has_work(array: cuarray.DeviceArray) -> None:
+def test_stream_dropped_with_pending_work_completes_it(array: cuarray.DeviceArray) -> None:
     stream = cuarray.stream()
     with held(stream.handle) as hold:
         driver_probe.fill(array.ptr, NEW, 16, stream.handle)

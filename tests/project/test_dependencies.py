@@ -37,7 +37,7 @@ def package(metadata: dict[str, Any], name: str) -> dict[str, Any]:
 def linked(metadata: dict[str, Any]) -> set[str]:
     """The ids of all packages that a published crate is linked with, or built by."""
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
-    found = {package(metadata, name)["id"] for name in ("cuarray", "cuarray-abi", "cuarray-sim")}
+    found = {package(metadata, name)["id"] for name in ("cuarray", "cuarray-abi", "cuarray-ptx", "cuarray-sim")}
     left = list(found)
     while left:
         for dependency in nodes[left.pop()]["deps"]:
@@ -52,7 +52,8 @@ def linked(metadata: dict[str, Any]) -> set[str]:
     ("crate", "required", "optional"),
     [
         ("cuarray", {"cuarray-abi", "libc", "libloading", "smallvec"}, {"half", "pyo3"}),
-        ("cuarray-sim", {"cuarray-abi", "libc"}, set()),
+        ("cuarray-sim", {"cuarray-abi", "cuarray-ptx", "libc"}, set()),
+        ("cuarray-ptx", set(), set()),
         ("cuarray-abi", set(), set()),
     ],
 )
@@ -101,6 +102,6 @@ def test_licences_are_those_of_deny_toml(metadata: dict[str, Any]) -> None:
 
 
 def test_what_is_required_of_rust_is_stated_once(metadata: dict[str, Any]) -> None:
-    for crate in ("cuarray", "cuarray-abi", "cuarray-sim"):
+    for crate in ("cuarray", "cuarray-abi", "cuarray-ptx", "cuarray-sim"):
         assert package(metadata, crate)["rust_version"] == "1.88"
     assert "Rust 1.88" in (ROOT / "CONTRIBUTING.md").read_text()

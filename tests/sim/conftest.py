@@ -1,4 +1,4 @@
-"""What the tests of the package ``cuarray_sim`` share: processes that start with no driver chosen."""
+"""Fixtures of the tests of the package ``cuarray_sim``: processes that start without a driver."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy  # noqa: F401 -- pytester takes modules out that its runs have loaded, and NumPy does not load twice
+import numpy  # noqa: F401 -- pytester unloads modules that its runs have loaded, and NumPy cannot load twice
 import pytest
 
 import cuarray_sim
@@ -18,7 +18,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def environment() -> dict[str, str]:
-    """This process's environment, but for what chooses or sets up a driver."""
+    """Return this process's environment without the variables that choose or configure a driver."""
     dropped = ("CUARRAY_", "LD_LIBRARY_PATH")
     return {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
 
@@ -42,7 +42,7 @@ def run(environment: dict[str, str], tmp_path: Path) -> Run:
 
 @pytest.fixture
 def passes(run: Run) -> Callable[..., str]:
-    """Run a piece of Python that must end well, and give what it printed."""
+    """Run Python code that must exit with status 0, and return its output."""
 
     def passes(code: str, *arguments: str, **variables: str) -> str:
         done = run("-c", code, *arguments, **variables)
@@ -54,7 +54,7 @@ def passes(run: Run) -> Callable[..., str]:
 
 @pytest.fixture
 def another_driver(tmp_path: Path) -> Path:
-    """A driver that is not the package's: a copy of its library, in a file of its own."""
+    """Return a driver that is not the package's: a copy of its library in another file."""
     path = tmp_path / "elsewhere" / "libcuda.so.1"
     path.parent.mkdir()
     path.write_bytes(cuarray_sim.library_path().read_bytes())

@@ -1,4 +1,4 @@
-"""What the simulated driver finds, as Python sees it: the report, its text, ordering calls left out, and the end of a program."""
+"""Findings of the simulated driver in Python: as data, as text, with ordering calls left out, and at exit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import cuarray_sim
 
 Passes = Callable[..., str]
 
-# Two streams that write the same 64 bytes; `order` says what happens in between.
+# Two streams that write the same 64 bytes; `order` makes the second wait for the first.
 PROGRAM = """
 import ctypes
 import cuarray_sim
@@ -39,7 +39,7 @@ def kinds():
 """
 
 
-def test_a_race_is_reported_as_data_and_as_text(passes: Passes) -> None:
+def test_race_is_reported_as_data_and_as_text(passes: Passes) -> None:
     out = passes(
         PROGRAM
         + """
@@ -61,7 +61,7 @@ print("done")
     assert out == "done\n"
 
 
-def test_an_ordering_call_is_left_out(passes: Passes) -> None:
+def test_dropped_ordering_call_gives_a_race(passes: Passes) -> None:
     passes(
         PROGRAM
         + """
@@ -76,7 +76,7 @@ for nth, expected in [(0, []), (1, ["data-race"]), (2, ["data-race"]), (3, [])]:
     )
 
 
-def test_only_the_calls_of_one_library_are_counted_and_left_out(passes: Passes) -> None:
+def test_drop_ordering_counts_only_calls_of_the_given_library(passes: Passes) -> None:
     passes(
         PROGRAM
         + """
@@ -95,7 +95,7 @@ for nth, expected in [(0, []), (1, ["data-race"])]:
     cuarray_sim.clear_findings()
     cuarray_sim.drop_ordering(nth, library="cuarray")
     write(first)
-    # Waits for the stream that the dictionary names.
+    # The import waits for the stream in the dictionary.
     cuarray.as_cuda_array(Producer())
     assert cuarray_sim.ordering_calls() > 0
     write(second)
@@ -104,25 +104,25 @@ for nth, expected in [(0, []), (1, ["data-race"])]:
     )
 
 
-def test_arguments_are_checked(passes: Passes) -> None:
+def test_negative_call_number_and_missing_driver_are_errors(passes: Passes) -> None:
     with pytest.raises(ValueError, match="nth is -1"):
         cuarray_sim.drop_ordering(-1)
     out = passes("import cuarray_sim\ntry: cuarray_sim.findings()\nexcept RuntimeError as error: print(error)")
     assert "not installed in this process" in out
 
 
-def test_what_is_left_at_the_end_is_told_for_who_asks(passes: Passes) -> None:
+def test_leaks_are_returned_on_request_and_can_be_off(passes: Passes) -> None:
     program = PROGRAM + "print(len([f for f in cuarray_sim.findings(leaks=True)['findings'] if f['kind'] == 'leak']))"
-    # One line makes all handles, and another one the memory.
+    # Leaks are merged by line: one line creates all handles, another the memory.
     assert int(passes(program)) >= 2
     assert int(passes(program, CUARRAY_SIM_LEAKS="0")) == 0
 
 
-def test_findings_can_be_off(passes: Passes) -> None:
+def test_no_finding_with_findings_setting_off(passes: Passes) -> None:
     passes(PROGRAM + "write(first); write(second); assert kinds() == []", CUARRAY_SIM_FINDINGS="0")
 
 
-def test_a_thread_hands_over(passes: Passes) -> None:
+def test_hand_over_orders_threads_under_host_order_driver(passes: Passes) -> None:
     program = (
         PROGRAM
         + """
@@ -146,7 +146,7 @@ print(*kinds())
 
 
 @pytest.mark.parametrize("name", ["report.txt", "report.json"])
-def test_a_file_receives_the_findings_at_the_end(passes: Passes, tmp_path: Path, name: str) -> None:
+def test_findings_are_written_to_report_file_at_exit(passes: Passes, tmp_path: Path, name: str) -> None:
     passes(PROGRAM + "write(first); write(second)", CUARRAY_SIM_REPORT=name)
     text = (tmp_path / name).read_text()
     if name.endswith("json"):
@@ -174,7 +174,7 @@ int main(int count, char **arguments) {
 """
 
 
-def test_a_program_without_python_prints_its_findings(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_c_program_prints_its_findings_at_exit(tmp_path: Path, environment: dict[str, str]) -> None:
     source, program = tmp_path / "program.c", tmp_path / "program"
     source.write_text(PROGRAM_IN_C)
     library = cuarray_sim.library_path()
@@ -182,7 +182,7 @@ def test_a_program_without_python_prints_its_findings(tmp_path: Path, environmen
         ["cc", "-w", "-o", str(program), str(source), str(library), f"-Wl,-rpath,{library.parent}"], capture_output=True
     )
     if compiled.returncode != 0:
-        pytest.skip("no C compiler that makes programs here")
+        pytest.skip("no working C compiler on this machine")
     environment = environment | {"CUARRAY_SIM_LEAKS": "0"}
     racing = subprocess.run([str(program)], env=environment, capture_output=True, text=True, timeout=60)
     assert racing.returncode == 0

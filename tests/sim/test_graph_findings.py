@@ -1,4 +1,4 @@
-"""Races in captured graphs, and captures that are disturbed, as a user of cuda.core meets them: with his own lines."""
+"""Findings in graphs captured with cuda.core name the user's lines."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ def line(text: str) -> int:
 
 
 @pytest.mark.parametrize("schedule", ["lazy", "random:7"])
-def test_a_race_between_branches_is_told_with_the_lines_that_were_captured(
-    run: Run, tmp_path: Path, schedule: str
-) -> None:
+def test_race_between_graph_branches_names_the_captured_lines(run: Run, tmp_path: Path, schedule: str) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     done = run(str(program), CUARRAY_SIM_SCHEDULE=schedule, CUARRAY_SIM_QUIET="1")
@@ -59,7 +57,7 @@ def test_a_race_between_branches_is_told_with_the_lines_that_were_captured(
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
 
 
-def test_a_capturing_stream_that_is_waited_for_names_the_begin_of_its_capture(run: Run, tmp_path: Path) -> None:
+def test_synchronizing_a_capturing_stream_names_the_line_that_began_capture(run: Run, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text("""
 import cuarray_sim

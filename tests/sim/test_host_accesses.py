@@ -1,4 +1,4 @@
-"""The host's own reads and writes of memory that devices use, in Python: found with their line, and never in the way."""
+"""Host reads and writes of memory with pending device work are found with their line, without disturbing the program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 Found = Callable[..., "list[dict[str, Any]]"]
 
-# Written into the first line, so that the scripts' own line numbers hold.
+# One line, so that it shifts the scripts' line numbers by one only.
 PROLOGUE = (
     "import ctypes, numpy; cuda = ctypes.CDLL('libcuda.so.1'); size = ctypes.c_size_t(40000); "
     "context, stream, host, device = [ctypes.c_void_p() for _ in range(4)]; "
@@ -29,7 +29,7 @@ PROLOGUE = (
 
 @pytest.fixture
 def found(run: Callable, tmp_path: Path) -> Found:
-    """Run a script, and give its findings."""
+    """Run a script and return its findings."""
 
     def found(
         script: str, *options: str, prologue: str = PROLOGUE, status: int = 0, **variables: str
@@ -62,7 +62,7 @@ def sides(finding: dict[str, Any]) -> list[tuple[str, int]]:
     return [(side["call"], side["site"]["user"]["line"]) for side in finding["sides"]]
 
 
-def test_a_result_read_too_early(found: Found) -> None:
+def test_host_read_of_pending_download_is_a_race(found: Found) -> None:
     (finding,) = found("""\
         def early():
             download()
@@ -72,7 +72,7 @@ def test_a_result_read_too_early(found: Found) -> None:
         assert array.sum() == 7 * 40000
     """)
     assert finding["kind"] == "data-race"
-    # The call is made in the lambda of the first line.
+    # The driver call is in the lambda `download`, on line 1.
     assert sides(finding) == [("cuMemcpyDtoHAsync_v2", 1), ("host read", 4)]
     site = finding["sides"][1]["site"]
     assert site["user"]["function"] == "early"
@@ -81,7 +81,7 @@ def test_a_result_read_too_early(found: Found) -> None:
     assert "synchronize" in finding["missing"]
 
 
-def test_a_source_written_too_early(found: Found) -> None:
+def test_host_write_to_source_of_pending_upload_is_a_race(found: Found) -> None:
     (finding,) = found("""\
         upload()
         assert array[5] == 0
@@ -91,7 +91,7 @@ def test_a_source_written_too_early(found: Found) -> None:
     assert sides(finding) == [("cuMemcpyHtoDAsync_v2", 1), ("host write", 4)]
 
 
-def test_what_is_waited_for_is_clean(found: Found) -> None:
+def test_host_accesses_after_synchronization_have_no_findings(found: Found) -> None:
     assert (
         found("""\
         for _ in range(3):
@@ -107,7 +107,7 @@ def test_what_is_waited_for_is_clean(found: Found) -> None:
     )
 
 
-def test_each_line_is_a_finding_of_its_own(found: Found) -> None:
+def test_each_racing_line_is_a_separate_finding(found: Found) -> None:
     findings = found("""\
         for _ in range(3):
             download()
@@ -119,11 +119,13 @@ def test_each_line_is_a_finding_of_its_own(found: Found) -> None:
             ctypes.string_at(host, 3)
     """)
     lines = sorted(sides(finding)[1] for finding in findings)
-    assert lines == [("host read", 4), ("host read", 6), ("host read", 8)], "the first access after each call is met"
+    assert lines == [("host read", 4), ("host read", 6), ("host read", 8)], (
+        "only the first access after each call is seen"
+    )
     assert [finding["count"] for finding in findings] == [3, 3, 3]
 
 
-def test_managed_memory(found: Found) -> None:
+def test_host_read_of_managed_memory_with_pending_fill_is_a_race(found: Found) -> None:
     (finding,) = found("""\
         cuda.cuMemAllocManaged(ctypes.byref(host), size, 1)
         shared = numpy.frombuffer((ctypes.c_ubyte * 40000).from_address(host.value), dtype=numpy.uint8)
@@ -135,7 +137,7 @@ def test_managed_memory(found: Found) -> None:
     assert sides(finding) == [("cuMemsetD8Async", 4), ("host read", 5)]
 
 
-def test_registered_memory(found: Found) -> None:
+def test_host_write_to_registered_memory_with_pending_upload_is_a_race(found: Found) -> None:
     (finding,) = found("""\
         mine = numpy.zeros(1 << 20, dtype=numpy.uint8)
         size = ctypes.c_size_t(1 << 20)
@@ -150,7 +152,7 @@ def test_registered_memory(found: Found) -> None:
     assert sides(finding) == [("cuMemcpyHtoDAsync_v2", 6), ("host write", 7)]
 
 
-def test_numbas_pinned_arrays(found: Found) -> None:
+def test_host_write_to_numba_pinned_array_with_pending_upload_is_a_race(found: Found) -> None:
     pytest.importorskip("numba.cuda")
     script = """\
         import numpy
@@ -169,7 +171,7 @@ def test_numbas_pinned_arrays(found: Found) -> None:
     assert found(script.format(wait="stream.synchronize()"), prologue="\n") == []
 
 
-def test_another_thread(found: Found) -> None:
+def test_host_read_in_another_thread_is_a_race(found: Found) -> None:
     (finding,) = found("""\
         import threading
         download()
@@ -183,7 +185,7 @@ def test_another_thread(found: Found) -> None:
     assert sides(finding)[1] == ("host read", 5)
 
 
-def test_a_host_function(found: Found) -> None:
+def test_read_in_host_function_after_download_has_no_findings(found: Found) -> None:
     assert (
         found("""\
         seen = []
@@ -198,12 +200,12 @@ def test_a_host_function(found: Found) -> None:
 
 
 @pytest.mark.parametrize("when", ["before", "after", "again"])
-def test_faulthandler_stays_silent(found: Found, when: str) -> None:
+def test_faulthandler_prints_nothing_for_a_racing_read(found: Found, when: str) -> None:
     (finding,) = found(
         f"""\
         import faulthandler
         if "{when}" == "after":
-            download(); wait()  # pages were closed before: the driver's handler is there
+            download(); wait()  # protecting pages has installed the driver's signal handler
             faulthandler.enable()
         elif "{when}" == "again":
             faulthandler.disable(); faulthandler.enable()
@@ -217,8 +219,8 @@ def test_faulthandler_stays_silent(found: Found, when: str) -> None:
     assert found.errors == ""  # type: ignore[attr-defined]
 
 
-def test_faulthandler_enabled_while_pages_are_closed(found: Found) -> None:
-    # It reports what it takes for a crash; the program goes on all the same.
+def test_race_is_found_with_faulthandler_enabled_while_pages_are_protected(found: Found) -> None:
+    # faulthandler prints a crash report for the protected page; the program continues.
     (finding,) = found("""\
         import faulthandler
         download()
@@ -230,15 +232,15 @@ def test_faulthandler_enabled_while_pages_are_closed(found: Found) -> None:
 
 
 @pytest.mark.parametrize("when", ["before", "after", "never"])
-@pytest.mark.parametrize("closed", [True, False])
-def test_a_real_crash_is_one(found: Found, when: str, closed: bool) -> None:
+@pytest.mark.parametrize("protected", [True, False], ids=["pages-protected", "pages-open"])
+def test_real_crash_still_kills_the_process(found: Found, when: str, protected: bool) -> None:
     found(
         f"""\
         import faulthandler
         if "{when}" == "before": faulthandler.enable()
         download()
         if "{when}" == "after": faulthandler.enable()
-        if not {closed}: wait()
+        if not {protected}: wait()
         ctypes.string_at(8)
         """,
         status=-signal.SIGSEGV,
@@ -247,7 +249,7 @@ def test_a_real_crash_is_one(found: Found, when: str, closed: bool) -> None:
     assert ("user.py" in errors and "Segmentation fault" in errors) == (when != "never")
 
 
-def test_a_system_call_meets_an_error(found: Found) -> None:
+def test_system_call_on_protected_memory_fails_with_efault_until_synchronized(found: Found) -> None:
     assert (
         found("""\
         import os
@@ -264,5 +266,5 @@ def test_a_system_call_meets_an_error(found: Found) -> None:
     )
 
 
-def test_off(found: Found) -> None:
+def test_no_finding_with_host_accesses_setting_off(found: Found) -> None:
     assert found("download(); array[7]; wait()", CUARRAY_SIM_HOST_ACCESSES="0") == []

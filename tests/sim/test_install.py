@@ -1,4 +1,4 @@
-"""``cuarray_sim.install()``: one driver to a process, chosen by name, and the account that it keeps."""
+"""``cuarray_sim.install()`` loads the simulated driver, refuses a second driver, and gives access to statistics."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ assert "CUARRAY_DRIVER" not in os.environ
 """)
 
 
-def test_whoever_asks_for_the_driver_gets_the_simulated_one(passes: Passes) -> None:
+def test_install_makes_libcuda_resolve_to_the_simulated_driver(passes: Passes) -> None:
     passes("""
 import ctypes, cuarray_sim
 path = cuarray_sim.install()
 assert path == cuarray_sim.library_path() and cuarray_sim.is_installed()
-# By the name that CUDA libraries ask for, with no search path set when this process started.
+# By the name that CUDA libraries load, without a search path at process start.
 driver = ctypes.CDLL("libcuda.so.1")
 assert driver._handle == ctypes.CDLL(str(path))._handle
-# And through the global scope, as a library that was linked with it would.
+# Through the global scope, as a library linked with libcuda does.
 assert ctypes.CDLL(None).cuInit(0) == 0
 """)
 
@@ -44,16 +44,16 @@ assert dict(os.environ) == before
 """)
 
 
-def test_options_set_up_the_driver(passes: Passes, tmp_path: Path) -> None:
+def test_install_options_configure_the_driver(passes: Passes, tmp_path: Path) -> None:
     out = passes("""
 import ctypes, os, cuarray_sim
 cuarray_sim.install(devices=5, host_readable=True, trace="calls.txt", schedule="eager")
-os.chdir("/")  # the trace is where it was asked for, wherever the program goes
+os.chdir("/")  # the trace path is relative to the folder at the time of install()
 driver, count, pointer, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(), ctypes.c_uint64(), ctypes.c_void_p()
 assert driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
 assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and driver.cuCtxPushCurrent_v2(context) == 0
 assert driver.cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(64)) == 0
-# Neither of these works with the default settings: a host access, and a fill that is seen before any synchronization.
+# Neither works with the default settings: the host access, nor seeing the fill without a synchronization.
 assert driver.cuMemsetD8Async(pointer, ctypes.c_ubyte(7), ctypes.c_size_t(64), None) == 0
 print(count.value, ctypes.string_at(pointer.value, 64) == bytes([7]) * 64)
 """)
@@ -61,7 +61,7 @@ print(count.value, ctypes.string_at(pointer.value, 64) == bytes([7]) * 64)
     assert "cuMemAlloc_v2" in (tmp_path / "calls.txt").read_text()
 
 
-def test_without_options_the_host_cannot_read_device_memory(run: Callable) -> None:
+def test_host_read_of_device_memory_crashes_by_default(run: Callable) -> None:
     done = run(
         "-c",
         """
@@ -80,7 +80,7 @@ print("read")
     assert done.returncode == -11
 
 
-def test_other_options_than_the_driver_was_loaded_with_are_refused(passes: Passes) -> None:
+def test_install_again_with_other_options_is_refused(passes: Passes) -> None:
     message = passes("""
 import cuarray_sim
 cuarray_sim.install(devices=2)
@@ -103,14 +103,14 @@ except RuntimeError as error:
         ({"schedule": "late"}, "schedule is 'late'"),
     ],
 )
-def test_an_option_that_cannot_be_is_named(options: dict[str, object], named: str) -> None:
+def test_invalid_option_is_value_error_that_names_it(options: dict[str, object], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         cuarray_sim.install(**options)
 
 
 @pytest.mark.parametrize("name", ["libcuda.so.1", "some_driver.so"])
-def test_a_second_driver_is_refused(passes: Passes, another_driver: Path, name: str) -> None:
-    # By its file's name, or by the SONAME alone.
+def test_install_with_another_driver_loaded_is_refused(passes: Passes, another_driver: Path, name: str) -> None:
+    # The other driver is recognized by its file name, or by its SONAME alone.
     other = another_driver.rename(another_driver.with_name(name))
     message = passes(
         """
@@ -130,7 +130,7 @@ assert dict(os.environ) == before, "a refused call must leave nothing behind"
     assert "before" in message
 
 
-def test_another_choice_in_the_environment_is_refused(passes: Passes, another_driver: Path) -> None:
+def test_install_with_another_driver_in_environment_is_refused(passes: Passes, another_driver: Path) -> None:
     message = passes(
         """
 import cuarray_sim
@@ -146,7 +146,7 @@ assert not cuarray_sim.is_installed()
     assert str(another_driver) in message
 
 
-def test_a_driver_that_the_loader_found_first_is_recognized(passes: Passes) -> None:
+def test_simulated_driver_loaded_by_search_path_counts_as_installed(passes: Passes) -> None:
     passes(
         """
 import ctypes, cuarray_sim
@@ -179,7 +179,7 @@ print(os.environ["LD_LIBRARY_PATH"])
     assert out.split() == ["4", str(path), f"{path.parent}:/opt/some/lib"]
 
 
-def test_statistics_need_the_simulator(passes: Passes) -> None:
+def test_statistics_without_installed_driver_is_runtime_error(passes: Passes) -> None:
     message = passes("""
 import cuarray_sim
 try:
@@ -190,7 +190,7 @@ except RuntimeError as error:
     assert "cuarray_sim.install()" in message
 
 
-def test_statistics_follow_what_is_alive(passes: Passes) -> None:
+def test_statistics_count_live_objects_calls_and_refused_symbols(passes: Passes) -> None:
     passes("""
 import ctypes, cuarray_sim
 from ctypes import byref, c_size_t, c_uint, c_uint64, c_ubyte, c_void_p
@@ -221,7 +221,7 @@ call("cuEventDestroy_v2", event)
 after = cuarray_sim.statistics()
 assert after["allocations"] == [] and after["streams"] == after["events"] == 0
 assert after["calls"]["cuMemAlloc_v2"] == 1 and after["calls"]["cuStreamSynchronize"] == 1
-# A name that no driver has: asked for in vain, and listed.
+# A symbol that no driver has is refused, and counted.
 function = c_void_p()
 assert driver.cuGetProcAddress_v2(b"cuNoSuchThing", byref(function), 13000, c_uint64(0), None) != 0
 assert cuarray_sim.statistics()["refused"]["cuNoSuchThing"] == 1

@@ -1,4 +1,4 @@
-"""Races between the threads of a launch, and accesses that fail it, in kernels of numba-cuda and of NVRTC, with their lines."""
+"""Races between kernel threads, and invalid accesses, are found in kernels of numba-cuda and NVRTC, with their lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def found(run: Run, tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
-    """Run a program on the simulated driver, and give its findings and the lines that they name."""
+    """Run a program on the simulated driver and return its findings."""
 
     def found(name: str, program: str, **variables: str) -> list[dict[str, Any]]:
         if importlib.util.find_spec(name) is None:
@@ -31,7 +31,7 @@ def found(run: Run, tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
 
 
 def lines(finding: dict[str, Any], text: str) -> list[str]:
-    """The lines of the program that the sides of a finding name."""
+    """Return the program's lines that the sides of a finding name."""
     places = [side["place"]["source"] for side in finding["sides"]]
     return [text.splitlines()[place["line"] - 1].strip() for place in places]
 
@@ -63,7 +63,7 @@ out.copy_to_host()
 """
 
 
-def test_a_barrier_that_a_reduction_lacks(found: Callable[..., list[dict[str, Any]]]) -> None:
+def test_missing_barrier_in_numba_reduction_is_a_kernel_race(found: Callable[..., list[dict[str, Any]]]) -> None:
     wrong = REDUCTION.replace("BEFORE", "pass")
     for cores in ("1", "3"):
         (finding,) = found("numba.cuda", wrong, CUARRAY_SIM_CORES=cores)
@@ -99,7 +99,7 @@ bins.copy_to_host()
 """
 
 
-def test_a_histogram_without_atomics(found: Callable[..., list[dict[str, Any]]]) -> None:
+def test_numba_histogram_without_atomics_is_a_kernel_race(found: Callable[..., list[dict[str, Any]]]) -> None:
     wrong = HISTOGRAM.replace("COUNT", "bins[values[i]] += 1")
     (finding,) = found("numba.cuda", wrong)
     assert finding["kind"] == "kernel-race"
@@ -137,7 +137,7 @@ stream.sync()
 """
 
 
-def test_a_barrier_that_a_kernel_in_cuda_cpp_lacks(found: Callable[..., list[dict[str, Any]]]) -> None:
+def test_missing_barrier_in_cuda_cpp_kernel_is_a_kernel_race(found: Callable[..., list[dict[str, Any]]]) -> None:
     wrong = NVRTC.replace("BEFORE", "")
     findings = found("cuda.core", wrong)
     assert findings
@@ -178,21 +178,21 @@ assert finding["kind"] == "out-of-bounds" and side["deed"] == "write" and side["
 assert "fill" in side["detail"] and place["block"] == [0, 0, 0] and place["thread"] == [0, 0, 0]
 assert place["source"]["line"] == 9 and os.path.basename(place["source"]["file"]) == "program.py"
 assert "the nearest allocation is 256 bytes at" in finding["missing"]
-print("as it should be", flush=True)
+print("as expected", flush=True)
 os._exit(0)
 """
 
 
-def test_an_access_that_fails_a_launch_names_its_line(run: Run, tmp_path: Path) -> None:
+def test_out_of_bounds_write_in_kernel_names_its_line(run: Run, tmp_path: Path) -> None:
     if importlib.util.find_spec("numba.cuda") is None:
         pytest.skip("numba.cuda is not installed")
     (tmp_path / "program.py").write_text(FAULT)
     done = run("-m", "cuarray_sim", "program.py")
-    assert done.stdout == "as it should be\n", done.stderr
+    assert done.stdout == "as expected\n", done.stderr
     assert "cuarray-sim: kernel __main__::fill: write of 4 bytes at 0x" in done.stderr
 
 
-def test_the_text_quotes_the_lines_of_the_kernel(run: Run, tmp_path: Path) -> None:
+def test_kernel_race_report_quotes_the_kernel_source(run: Run, tmp_path: Path) -> None:
     if importlib.util.find_spec("numba.cuda") is None:
         pytest.skip("numba.cuda is not installed")
     (tmp_path / "program.py").write_text(HISTOGRAM.replace("COUNT", "bins[values[i]] += 1"))

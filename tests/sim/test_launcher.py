@@ -1,4 +1,4 @@
-"""``python -m cuarray_sim``: a program sees what it would have seen without it, and a driver besides."""
+"""``python -m cuarray_sim`` runs a program as plain Python does, with the simulated driver installed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-WHAT_A_PROGRAM_SEES = """
+PRINT_SURROUNDINGS = """
 import sys, atexit
 print(sys.argv, sys.path[0], __name__, __file__, __spec__ and __spec__.name, sys.modules["__main__"].__dict__ is globals())
-print("still here")
+print("still running")
 atexit.register(lambda: print("at exit:", sys.modules["__main__"].later, __name__))
 later = "main"
 """
@@ -22,7 +22,7 @@ ENDINGS = {
     "normally": "print('done')",
     "with a status": "import sys; sys.exit(3)",
     "with a text": "raise SystemExit('no more')",
-    "with nothing": "import sys; sys.exit()",
+    "with exit() without a status": "import sys; sys.exit()",
     "with an exception": """
         def inner(): raise ValueError("wrong")
         def outer():
@@ -33,7 +33,7 @@ ENDINGS = {
     "with a syntax error": "x = = 1",
     "with an interrupt": "raise KeyboardInterrupt",
     "with a missing import": "import no_such_module_anywhere",
-    "with a hook of its own": """
+    "with its own exception hook": """
         import sys
         sys.excepthook = lambda kind, error, traceback: print("hook:", kind.__name__, error)
         raise ValueError("wrong")
@@ -49,7 +49,7 @@ ENDINGS = {
 
 @pytest.fixture
 def script(tmp_path: Path) -> Callable[[str], str]:
-    """Write a script into a folder below the current one, and give its relative path."""
+    """Write a script into a folder below the current one and return its relative path."""
 
     def script(text: str) -> str:
         path = tmp_path / "programs" / "script.py"
@@ -60,25 +60,25 @@ def script(tmp_path: Path) -> Callable[[str], str]:
     return script
 
 
-def test_a_script_sees_what_it_would_see_without_the_launcher(run: Callable, script: Callable) -> None:
-    arguments = [script(WHAT_A_PROGRAM_SEES), "--devices", "7", "-m", "x", "--", "a b", ""]
+def test_script_has_same_argv_path_and_main_as_without_launcher(run: Callable, script: Callable) -> None:
+    arguments = [script(PRINT_SURROUNDINGS), "--devices", "7", "-m", "x", "--", "a b", ""]
     plain, launched = run(*arguments), run("-m", "cuarray_sim", *arguments)
     assert plain.returncode == 0, plain.stderr
     assert (launched.stdout, launched.stderr) == (plain.stdout, plain.stderr)
 
 
-def test_a_module_sees_what_it_would_see_without_the_launcher(run: Callable, tmp_path: Path) -> None:
+def test_module_has_same_argv_path_and_main_as_without_launcher(run: Callable, tmp_path: Path) -> None:
     package = tmp_path / "somepackage"
     package.mkdir()
     (package / "__init__.py").write_text("")
-    (package / "__main__.py").write_text(WHAT_A_PROGRAM_SEES.partition("atexit.register")[0])
+    (package / "__main__.py").write_text(PRINT_SURROUNDINGS.partition("atexit.register")[0])
     arguments = ["-m", "somepackage", "-m", "--trace", "x"]
     plain, launched = run(*arguments), run("-m", "cuarray_sim", *arguments)
     assert plain.returncode == 0, plain.stderr
     assert (launched.stdout, launched.stderr) == (plain.stdout, plain.stderr)
 
 
-def test_a_directory_sees_what_it_would_see_without_the_launcher(run: Callable, tmp_path: Path) -> None:
+def test_directory_has_same_argv_path_and_main_as_without_launcher(run: Callable, tmp_path: Path) -> None:
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "__main__.py").write_text("import sys, beside; print(sys.argv[1:], sys.path[0], __name__)")
     (tmp_path / "app" / "beside.py").write_text("")
@@ -88,13 +88,13 @@ def test_a_directory_sees_what_it_would_see_without_the_launcher(run: Callable, 
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_script_ends_as_it_would_without_the_launcher(run: Callable, script: Callable, ending: str) -> None:
+def test_script_has_same_status_and_output_as_without_launcher(run: Callable, script: Callable, ending: str) -> None:
     path = script(ENDINGS[ending])
     plain, launched = run(path), run("-m", "cuarray_sim", path)
     assert (launched.returncode, launched.stdout, launched.stderr) == (plain.returncode, plain.stdout, plain.stderr)
 
 
-def test_a_module_ends_with_its_own_status_and_traceback(run: Callable, tmp_path: Path) -> None:
+def test_module_exit_status_and_traceback_do_not_show_launcher(run: Callable, tmp_path: Path) -> None:
     (tmp_path / "failing.py").write_text("import sys\nif sys.argv[1:]: sys.exit(5)\nraise ValueError('wrong')\n")
     assert run("-m", "cuarray_sim", "-m", "failing", "x").returncode == 5
     done = run("-m", "cuarray_sim", "-m", "failing")
@@ -103,7 +103,7 @@ def test_a_module_ends_with_its_own_status_and_traceback(run: Callable, tmp_path
     assert done.stderr.endswith("ValueError: wrong\n")
 
 
-def test_a_program_that_is_not_there_is_named(run: Callable) -> None:
+def test_missing_script_or_module_is_named(run: Callable) -> None:
     done = run("-m", "cuarray_sim", "nothing.py")
     assert done.returncode == 2
     assert "nothing.py" in done.stderr
@@ -114,7 +114,7 @@ def test_a_program_that_is_not_there_is_named(run: Callable) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ([], "the following arguments are required: program"),
         (["--devices", "2"], "the following arguments are required: program"),
@@ -125,29 +125,29 @@ def test_a_program_that_is_not_there_is_named(run: Callable) -> None:
         (["--explore", "few", "PROGRAM"], "'few' is no count; an integer of at least 0 is expected"),
     ],
 )
-def test_a_wrong_command_line_is_refused_with_the_usage(
-    run: Callable, script: Callable, arguments: list[str], said: str
+def test_wrong_command_line_is_refused_with_usage(
+    run: Callable, script: Callable, arguments: list[str], message: str
 ) -> None:
     path = script("print('ran')")
     done = run("-m", "cuarray_sim", *(path if each == "PROGRAM" else each for each in arguments))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("usage: python -m cuarray_sim [options] (script.py | -m module)")
-    assert said in done.stderr
+    assert message in done.stderr
     assert "arguments\n" not in done.stderr
 
 
-def test_a_variable_that_is_no_setting_is_refused_before_the_program_runs(run: Callable, script: Callable) -> None:
+def test_unknown_setting_is_refused_before_the_program_runs(run: Callable, script: Callable) -> None:
     done = run("-m", "cuarray_sim", script("print('ran')"), CUARRAY_SIM_REPROT="out.html")
     assert (done.returncode, done.stdout) == (2, "")
     assert "CUARRAY_SIM_REPROT is no setting: there are CUARRAY_SIM_DEVICES, " in done.stderr
 
 
-def test_the_launcher_says_its_version(run: Callable) -> None:
+def test_version_option_prints_package_version(run: Callable) -> None:
     done = run("-m", "cuarray_sim", "--version")
     assert (done.returncode, done.stdout) == (0, f"cuarray-sim {importlib.metadata.version('cuarray-sim')}\n")
 
 
-def test_options_reach_the_driver_and_its_children(run: Callable, script: Callable, tmp_path: Path) -> None:
+def test_options_reach_driver_and_child_processes(run: Callable, script: Callable, tmp_path: Path) -> None:
     path = script("""
         import ctypes, os, subprocess, sys
         driver, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
@@ -163,7 +163,7 @@ def test_options_reach_the_driver_and_its_children(run: Callable, script: Callab
     assert "cuDeviceGetCount" in (tmp_path / "calls.txt").read_text()
 
 
-def test_another_driver_is_refused_before_the_program_runs(
+def test_another_loaded_driver_is_refused_before_the_program_runs(
     run: Callable, script: Callable, another_driver: Path
 ) -> None:
     path = script("print('ran')")
@@ -173,7 +173,7 @@ def test_another_driver_is_refused_before_the_program_runs(
     assert "Traceback" not in done.stderr
 
 
-def test_a_bad_number_of_devices_is_refused_before_the_program_runs(run: Callable, script: Callable) -> None:
+def test_invalid_number_of_devices_is_refused_before_the_program_runs(run: Callable, script: Callable) -> None:
     done = run("-m", "cuarray_sim", "--devices", "9", script("print('ran')"))
     assert (done.returncode, done.stdout) == (2, "")
     assert "devices is 9" in done.stderr

@@ -1,4 +1,4 @@
-"""``docs/explanation/real-libraries.md``: what the simulated driver finds in real libraries, each time the scripts beside it are run."""
+"""Each script of ``docs/explanation/real-libraries`` gives the finding that ``real-libraries.md`` shows for it."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ DOCS = Path(__file__).parents[2] / "docs" / "explanation"
 SCRIPTS = sorted((DOCS / "real-libraries").glob("*.py"))
 
 
-def as_in_the_document(report: str) -> str:
-    """A report without what differs from machine to machine and from run to run."""
+def normalized(report: str) -> str:
+    """Remove addresses, paths and other parts of a report that differ between machines and runs."""
     report = report.replace(f"{DOCS / 'real-libraries'}/", "")
     report = re.sub(r"^(      by [\w.]+), .*$", r"\1", report, flags=re.M)
     report = re.sub(r",? \(?operation \d+\)?| at 0x[0-9a-f]+|\.cpython-\S+", "", report)
     return report.strip()
 
 
-def in_the_document(script: str) -> str:
-    """The report that the document shows for a script."""
+def documented(script: str) -> str:
+    """Return the report that the document shows for a script."""
     text = (DOCS / "real-libraries.md").read_text()
     section = text.partition(f"(real-libraries/{script})")[2].partition("\n## ")[0]
     return section.partition("```text\n")[2].partition("\n```")[0]
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_a_script_finds_what_the_document_says(run: Callable, script: Path) -> None:
+def test_script_gives_the_documented_finding(run: Callable, script: Path) -> None:
     for name in re.findall(r"^(?:from|import) (\w+)", script.read_text(), re.M):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"{name} is not installed")
     done = run("-m", "cuarray_sim", str(script), "-")
     assert done.returncode == 66, done.stderr
-    assert as_in_the_document(done.stderr) == in_the_document(script.name)
-    assert done.stderr.count("\n[") == 0, "one script, one finding"
+    assert normalized(done.stderr) == documented(script.name)
+    assert done.stderr.count("\n[") == 0, "each script gives exactly one finding"
 
 
-def test_each_script_is_about_ten_lines_and_in_the_document() -> None:
+def test_each_script_has_at_most_ten_lines_and_is_documented_once() -> None:
     text = (DOCS / "real-libraries.md").read_text()
     assert SCRIPTS
     for script in SCRIPTS:

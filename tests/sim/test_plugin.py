@@ -1,4 +1,4 @@
-"""``pytest --cuarray-sim``: installed before any conftest file, and nothing may be left behind."""
+"""``pytest --cuarray-sim`` installs the driver before any conftest file, and reports leaks of each test."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-# A driver API in a few lines, as a conftest file of the suites below.
+# The conftest file of the suites below: a minimal driver API.
 CONFTEST = """
 import ctypes, pytest
 from ctypes import byref, c_size_t, c_uint, c_uint64, c_void_p
 
-driver = ctypes.CDLL("libcuda.so.1")  # at import: the plugin must have been earlier
+driver = ctypes.CDLL("libcuda.so.1")  # at import, so the plugin must have installed the driver before
 context = c_void_p()
 assert driver.cuInit(0) == 0 and driver.cuDevicePrimaryCtxRetain(byref(context), 0) == 0
 
@@ -35,7 +35,7 @@ class Api:
         assert driver.cuEventCreate(byref(event), c_uint(0)) == 0
 
 class Buffer:
-    # Freed when it is collected, which only the garbage collector can do.
+    # In a reference cycle, so only the garbage collector frees it.
     def __init__(self): self.pointer, self.itself = Api().memory(), self
     def __del__(self): Api().free(self.pointer)
 
@@ -72,7 +72,7 @@ def suite(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
-def test_without_the_option_nothing_is_loaded(pytester: pytest.Pytester, environment: dict[str, str]) -> None:
+def test_no_driver_is_loaded_without_the_option(pytester: pytest.Pytester, environment: dict[str, str]) -> None:
     for name in set(__import__("os").environ) - set(environment):
         pytester._monkeypatch.delenv(name)
     pytester.makepyfile("""
@@ -84,7 +84,7 @@ def test_without_the_option_nothing_is_loaded(pytester: pytest.Pytester, environ
     result.stdout.no_fnmatch_line("*CUDA driver*")
 
 
-def test_the_driver_is_there_before_conftest_files_and_the_header_says_so(suite: pytest.Pytester) -> None:
+def test_driver_is_installed_before_conftest_files_and_named_in_header(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         import cuarray_sim
         def test_installed():
@@ -95,7 +95,7 @@ def test_the_driver_is_there_before_conftest_files_and_the_header_says_so(suite:
     result.stdout.fnmatch_lines(["CUDA driver: simulated by cuarray-sim*"])
 
 
-def test_each_kind_of_leak_is_listed(suite: pytest.Pytester) -> None:
+def test_leaks_of_memory_streams_and_events_are_listed(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         def test_memory(api): api.memory(1234)
         def test_stream(api): api.stream()
@@ -119,7 +119,7 @@ def test_each_kind_of_leak_is_listed(suite: pytest.Pytester) -> None:
     result.stdout.no_fnmatch_line("*ERROR at teardown of test_clean_afterwards*")
 
 
-def test_memory_in_place_of_other_memory_is_a_leak(suite: pytest.Pytester) -> None:
+def test_new_allocation_at_reused_address_is_a_leak(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         import pytest
         kept = []
@@ -130,7 +130,7 @@ def test_memory_in_place_of_other_memory_is_a_leak(suite: pytest.Pytester) -> No
     suite.runpytest_subprocess("--cuarray-sim").assert_outcomes(passed=2, errors=1)
 
 
-def test_what_is_released_in_time_is_no_leak(suite: pytest.Pytester) -> None:
+def test_memory_freed_by_fixtures_or_garbage_collection_is_no_leak(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         from conftest import Buffer
         def test_by_a_fixture(memory): pass
@@ -142,7 +142,7 @@ def test_what_is_released_in_time_is_no_leak(suite: pytest.Pytester) -> None:
     suite.runpytest_subprocess("--cuarray-sim").assert_outcomes(passed=5)
 
 
-def test_what_numba_has_put_off_is_no_leak(pytester: pytest.Pytester) -> None:
+def test_numba_deferred_deallocation_is_no_leak(pytester: pytest.Pytester) -> None:
     if importlib.util.find_spec("numba") is None:
         pytest.skip("numba is not installed")
     pytester.makepyfile("""
@@ -161,7 +161,7 @@ def test_what_numba_has_put_off_is_no_leak(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*ERROR at teardown of test_kept*", "  device memory: 80 bytes at *"])
 
 
-def test_a_leak_beside_a_wider_fixture_is_found(suite: pytest.Pytester) -> None:
+def test_leak_is_found_beside_a_fixture_of_wider_scope(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         def test_leaks(shared, api): api.memory(77); api.stream()
     """)
@@ -170,7 +170,7 @@ def test_a_leak_beside_a_wider_fixture_is_found(suite: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["  device memory: 77 bytes at *"])
 
 
-def test_what_a_wider_fixture_makes_is_counted_once(suite: pytest.Pytester) -> None:
+def test_stream_of_a_wider_fixture_is_not_counted_as_leak(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         def test_leaks(outer, api): api.stream()
         def test_leaks_not(outer, api): pass
@@ -180,7 +180,7 @@ def test_what_a_wider_fixture_makes_is_counted_once(suite: pytest.Pytester) -> N
     result.stdout.fnmatch_lines(["*ERROR at teardown of test_leaks *", "  1 stream"])
 
 
-def test_the_marker_allows_a_leak(suite: pytest.Pytester) -> None:
+def test_leaks_marker_allows_a_leak(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         import pytest
         @pytest.mark.cuarray_sim_leaks
@@ -190,7 +190,7 @@ def test_the_marker_allows_a_leak(suite: pytest.Pytester) -> None:
     suite.runpytest_subprocess("--cuarray-sim", "--strict-markers").assert_outcomes(passed=2)
 
 
-def test_a_test_that_failed_is_not_blamed_twice(suite: pytest.Pytester) -> None:
+def test_failed_test_with_a_leak_has_no_second_error(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         def test_fails(api):
             api.memory()
@@ -200,7 +200,7 @@ def test_a_test_that_failed_is_not_blamed_twice(suite: pytest.Pytester) -> None:
     suite.runpytest_subprocess("--cuarray-sim").assert_outcomes(passed=1, failed=1)
 
 
-def test_another_driver_is_a_usage_error(suite: pytest.Pytester, another_driver: object) -> None:
+def test_another_loaded_driver_is_a_usage_error(suite: pytest.Pytester, another_driver: object) -> None:
     suite._monkeypatch.setenv("LD_PRELOAD", str(another_driver))
     result = suite.runpytest_subprocess("--cuarray-sim")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

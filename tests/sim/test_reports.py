@@ -1,4 +1,4 @@
-"""What is found reaches people: on standard error, in a file of each format, and as the exit status."""
+"""Findings are printed on standard error, written to a file of each format, and set the exit status."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ HEADLINE = "stream 2 writes 32 bytes that stream 1 writes, and nothing orders th
 
 @pytest.fixture
 def program(tmp_path: Path) -> Callable[[str], str]:
-    """Write a program, and give its name."""
+    """Write a program and return its name."""
 
     def program(text: str) -> str:
         (tmp_path / "program.py").write_text(text)
@@ -55,15 +55,15 @@ def launch(run: Run, *arguments: str, **variables: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_a_program_with_a_finding_says_so_and_ends_with_66(run: Run, program: Callable[[str], str]) -> None:
-    status, said = launch(run, program(BAD))
+def test_finding_is_printed_and_exit_status_is_66(run: Run, program: Callable[[str], str]) -> None:
+    status, errors = launch(run, program(BAD))
     assert status == 66
-    assert said.startswith(f"[1] data-race: {HEADLINE}\n")
-    assert f"program.py:13 in <module>\n          {FILL}" in said
-    assert "  missing: record an event on stream 1" in said
+    assert errors.startswith(f"[1] data-race: {HEADLINE}\n")
+    assert f"program.py:13 in <module>\n          {FILL}" in errors
+    assert "  missing: record an event on stream 1" in errors
 
 
-def test_a_program_without_one_ends_as_it_would(run: Run, program: Callable[[str], str]) -> None:
+def test_program_without_finding_exits_with_0_and_no_output(run: Run, program: Callable[[str], str]) -> None:
     assert launch(run, program(GOOD)) == (0, "")
 
 
@@ -71,22 +71,22 @@ def test_a_program_without_one_ends_as_it_would(run: Run, program: Callable[[str
     ("ending", "status"),
     [("sys.exit(3)", 3), ("raise ValueError", 1), ("sys.exit(0)", 66), ("sys.exit(256)", 66), ("sys.exit('no')", 1)],
 )
-def test_a_status_of_the_programs_own_is_kept(
+def test_non_zero_exit_status_of_the_program_is_kept(
     run: Run, program: Callable[[str], str], ending: str, status: int
 ) -> None:
-    done, said = launch(run, program(BAD + ending))
+    done, errors = launch(run, program(BAD + ending))
     assert done == status
-    assert HEADLINE in said
+    assert HEADLINE in errors
 
 
-def test_what_is_found_after_the_program_counts_too(run: Run, program: Callable[[str], str]) -> None:
-    status, said = launch(run, program(RACE + f"import atexit\n@atexit.register\ndef late():\n    {FILL}    pass\n"))
+def test_finding_in_exit_handler_sets_the_exit_status(run: Run, program: Callable[[str], str]) -> None:
+    status, errors = launch(run, program(RACE + f"import atexit\n@atexit.register\ndef late():\n    {FILL}    pass\n"))
     assert status == 66
-    assert HEADLINE in said
-    assert "in late" in said
+    assert HEADLINE in errors
+    assert "in late" in errors
 
 
-def test_the_status_and_the_report_are_the_drivers_and_no_launcher_is_needed(
+def test_report_and_exit_status_settings_work_without_the_launcher(
     run: Run, program: Callable[[str], str], tmp_path: Path
 ) -> None:
     variables = {
@@ -104,7 +104,7 @@ def test_the_status_and_the_report_are_the_drivers_and_no_launcher_is_needed(
 
 
 class _Page(html.parser.HTMLParser):
-    """Checks that each element that is opened is closed, and remembers what is there."""
+    """Parser that collects elements and texts, and checks that every opened element is closed."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ class _Page(html.parser.HTMLParser):
         self.texts.append(data)
 
 
-def test_each_format_is_chosen_by_the_name_of_the_file(run: Run, program: Callable[[str], str], tmp_path: Path) -> None:
+def test_report_format_follows_the_file_name(run: Run, program: Callable[[str], str], tmp_path: Path) -> None:
     path = program(BAD)
     for name in ("out.txt", "out.json", "out.trace.json", "out.html"):
         assert launch(run, "--report", name, path)[0] == 66
@@ -157,25 +157,29 @@ def test_each_format_is_chosen_by_the_name_of_the_file(run: Run, program: Callab
     assert "no edge" in page.texts
 
 
-def test_a_clean_program_has_a_report_too(run: Run, program: Callable[[str], str], tmp_path: Path) -> None:
+def test_report_is_written_for_a_program_without_findings(
+    run: Run, program: Callable[[str], str], tmp_path: Path
+) -> None:
     assert launch(run, "--report", "out.html", program(GOOD)) == (0, "")
     assert "Nothing found" in _Page((tmp_path / "out.html").read_text()).texts
-    # Also one that never asks for a GPU.
+    # Also for a program that never loads the driver.
     assert launch(run, "--report", "none.json", program("print(1)")) == (0, "")
     assert json.loads((tmp_path / "none.json").read_text())["findings"] == []
 
 
-def test_leaks_are_reported_where_a_report_is_asked_for(run: Run, program: Callable[[str], str]) -> None:
+def test_leaks_are_reported_if_a_report_is_requested(run: Run, program: Callable[[str], str]) -> None:
     path = program(RACE)
     assert launch(run, path) == (0, "")
-    status, said = launch(run, "--report", "out.txt", path)
+    status, errors = launch(run, "--report", "out.txt", path)
     assert status == 66
-    assert "leak: 64 bytes of device memory are never freed" in said
+    assert "leak: 64 bytes of device memory are never freed" in errors
     assert launch(run, "--report", "out.txt", path, CUARRAY_SIM_LEAKS="0") == (0, "")
     assert launch(run, path, CUARRAY_SIM_LEAKS="1")[0] == 66
 
 
-def test_a_child_writes_its_report_beside_its_parents(run: Run, program: Callable[[str], str], tmp_path: Path) -> None:
+def test_child_process_writes_its_own_report_beside_its_parents(
+    run: Run, program: Callable[[str], str], tmp_path: Path
+) -> None:
     (tmp_path / "child.py").write_text(BAD)
     path = program("import subprocess, sys; print(subprocess.run([sys.executable, 'child.py']).returncode)\n")
     done = run("-m", "cuarray_sim", "--report", "out.json", path)
@@ -185,17 +189,17 @@ def test_a_child_writes_its_report_beside_its_parents(run: Run, program: Callabl
     assert len(json.loads(child.read_text())["findings"]) == 1
 
 
-def test_a_child_of_fork_leaves_its_parents_report_alone(
+def test_forked_child_does_not_overwrite_its_parents_report(
     run: Run, program: Callable[[str], str], tmp_path: Path
 ) -> None:
-    status, said = launch(run, "--report", "out.json", program(BAD + "import os\nif os.fork(): os.wait()\n"))
+    status, errors = launch(run, "--report", "out.json", program(BAD + "import os\nif os.fork(): os.wait()\n"))
     assert status == 66
-    assert said.count(HEADLINE) == 1
+    assert errors.count(HEADLINE) == 1
     assert [path.name for path in tmp_path.glob("out*")] == ["out.json"]
     assert len(json.loads((tmp_path / "out.json").read_text())["findings"]) == 1
 
 
-def test_known_findings_can_be_suppressed(run: Run, program: Callable[[str], str], tmp_path: Path) -> None:
+def test_suppressed_findings_are_counted_in_the_report(run: Run, program: Callable[[str], str], tmp_path: Path) -> None:
     (tmp_path / "known.txt").write_text("data-race library=ctypes call=cuMemset*\nleak file=*\n")
     path = program(BAD)
     assert launch(run, "--suppressions", "known.txt", "--report", "out.json", path) == (0, "")
@@ -205,7 +209,7 @@ def test_known_findings_can_be_suppressed(run: Run, program: Callable[[str], str
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (
             ["--report", "out.pdf"],
@@ -217,23 +221,25 @@ def test_known_findings_can_be_suppressed(run: Run, program: Callable[[str], str
     ],
 )
 def test_wrong_settings_are_refused_before_the_program_runs(
-    run: Run, program: Callable[[str], str], tmp_path: Path, arguments: list[str], said: str
+    run: Run, program: Callable[[str], str], tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     (tmp_path / "wrong.txt").write_text("\nraces library=x\n")
     done = run("-m", "cuarray_sim", *arguments, program("print('ran')"))
     assert (done.returncode, done.stdout) == (2, "")
-    for part in said.split("*"):
+    for part in message.split("*"):
         assert part in done.stderr
 
 
-def test_a_report_that_cannot_be_written_is_no_crash(run: Run, program: Callable[[str], str], tmp_path: Path) -> None:
+def test_unwritable_report_is_an_error_message_and_no_crash(
+    run: Run, program: Callable[[str], str], tmp_path: Path
+) -> None:
     (tmp_path / "out.txt").mkdir()
-    status, said = launch(run, "--report", "out.txt", program(GOOD))
+    status, errors = launch(run, "--report", "out.txt", program(GOOD))
     assert status == 0
-    assert "out.txt: Is a directory" in said
+    assert "out.txt: Is a directory" in errors
 
 
-def test_a_programs_own_findings_are_at_hand(run: Run, program: Callable[[str], str]) -> None:
+def test_program_can_read_and_clear_its_own_findings(run: Run, program: Callable[[str], str]) -> None:
     path = program(
         BAD
         + """

@@ -1,4 +1,4 @@
-"""Schedules that are chosen, as a Python program meets them: replayed in another process, drawn, explored."""
+"""Schedules of a Python program can be replayed in another process, drawn at random, and explored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-# Writes in one stream and copies in another to pinned memory; the edge between them is there where it is asked for.
+# `exchange` fills memory in all streams but the last, and copies it to pinned memory in the last. `edge` orders them.
 EXCHANGE = """
 import ctypes, sys
 from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_ubyte, c_void_p
@@ -39,13 +39,13 @@ def exchange(edge, streams=2):
 
 @pytest.fixture
 def environment(environment: dict[str, str]) -> dict[str, str]:
-    """The exchange without its edge is a race, and here it is looked at what comes of it."""
+    """Turn findings off: the exchange without its edge is a race, and these tests look at its results."""
     return environment | {"CUARRAY_SIM_FINDINGS": "0"}
 
 
 @pytest.fixture
 def script(tmp_path: Path) -> Callable[[str], str]:
-    """Write a script that begins with the exchange, and give its name."""
+    """Write a script that begins with the exchange and return its name."""
 
     def script(text: str) -> str:
         (tmp_path / "script.py").write_text(EXCHANGE + "setup()\n" + textwrap.dedent(text))
@@ -54,9 +54,7 @@ def script(tmp_path: Path) -> Callable[[str], str]:
     return script
 
 
-def test_a_schedule_that_was_written_down_is_had_again_in_another_process(
-    run: Callable, script: Callable, tmp_path: Path
-) -> None:
+def test_schedule_file_replays_the_schedule_in_another_process(run: Callable, script: Callable, tmp_path: Path) -> None:
     path = script("print([exchange(False, streams=5) for _ in range(20)])")
     outputs = set()
     for seed in range(3):
@@ -75,7 +73,7 @@ def test_a_schedule_that_was_written_down_is_had_again_in_another_process(
     assert len(outputs) == 3
 
 
-def test_a_seed_is_drawn_and_said_first_and_last(run: Callable, script: Callable) -> None:
+def test_random_schedule_prints_its_seed_at_start_and_end(run: Callable, script: Callable) -> None:
     path = script("print([exchange(False, streams=4) for _ in range(10)])")
     drawn = run("-m", "cuarray_sim", "--schedule", "random", path)
     said = re.findall(r"CUARRAY_SIM_SCHEDULE=random:(\d+)", drawn.stderr)
@@ -83,14 +81,14 @@ def test_a_seed_is_drawn_and_said_first_and_last(run: Callable, script: Callable
     assert said[0] == said[1]
     again = run("-m", "cuarray_sim", path, CUARRAY_SIM_SCHEDULE=f"random:{said[0]}")
     assert (again.stdout, again.stderr) == (drawn.stdout, drawn.stderr)
-    # Also where nothing of Python installs the driver, and not where there is no choice.
+    # Also without the launcher; not under the default schedule, which has no seed.
     crashes = "import ctypes, os; ctypes.CDLL('libcuda.so.1').cuInit(0); os.abort()"
     preloaded = {"LD_PRELOAD": str(__import__("cuarray_sim").library_path())}
     assert "CUARRAY_SIM_SCHEDULE=random:" in run("-c", crashes, CUARRAY_SIM_SCHEDULE="random", **preloaded).stderr
     assert run("-m", "cuarray_sim", path).stderr == ""
 
 
-def test_a_schedule_of_another_program_ends_it_with_a_clear_error(run: Callable, script: Callable) -> None:
+def test_replayed_schedule_of_another_program_is_an_error(run: Callable, script: Callable) -> None:
     path = script("exchange(False)")
     other = run("-m", "cuarray_sim", "--schedule", "replay:5:01", path)
     assert other.returncode == 1
@@ -102,15 +100,15 @@ def test_a_schedule_of_another_program_ends_it_with_a_clear_error(run: Callable,
         refused = run("-m", "cuarray_sim", "--schedule", wrong, path)
         assert (refused.returncode, refused.stdout) == (2, "")
         assert f"schedule is {wrong!r}" in refused.stderr
-    # Well formed, but nonsense: the driver says so.
+    # Well formed, but with a choice out of range: refused by the driver.
     assert "CUARRAY_SIM_SCHEDULE=replay:2:7" in run("-m", "cuarray_sim", "--schedule", "replay:2:7", path).stderr
 
 
-def test_a_program_is_explored_in_processes_of_its_own(run: Callable, script: Callable) -> None:
+def test_explore_option_runs_the_program_under_every_schedule(run: Callable, script: Callable) -> None:
     path = script("""
         import subprocess
         edge = sys.argv[1] == "edge"
-        # A process of the program's is no part of what is explored.
+        # Child processes of the program are not explored.
         if sys.argv[2:]: subprocess.run([sys.executable, __file__, "edge"], check=True)
         seen = exchange(edge)
         print("seen", seen)
@@ -135,7 +133,7 @@ def test_a_program_is_explored_in_processes_of_its_own(run: Callable, script: Ca
     assert "1 schedules (there are more)" in lazy.stdout
 
 
-def test_what_cannot_be_explored_is_said(run: Callable, script: Callable) -> None:
+def test_explore_option_refuses_aborting_and_unstable_programs(run: Callable, script: Callable) -> None:
     killed = run("-m", "cuarray_sim", "--explore", "9", script("exchange(True); import os; os.abort()"))
     assert killed.returncode == 1
     assert "did not say its schedule" in killed.stderr
@@ -149,7 +147,7 @@ def test_what_cannot_be_explored_is_said(run: Callable, script: Callable) -> Non
 IN_PROCESS = f"import cuarray_sim; cuarray_sim.install()\n{EXCHANGE}\nsetup()\n"
 
 
-def test_a_function_is_explored_in_this_process(passes: Callable) -> None:
+def test_explore_runs_a_function_under_every_schedule_in_process(passes: Callable) -> None:
     passes(
         IN_PROCESS
         + """
@@ -176,7 +174,7 @@ assert cuarray_sim.schedule() == "lazy"
     )
 
 
-def test_a_function_that_differs_from_run_to_run_cannot_be_explored(passes: Callable) -> None:
+def test_explore_refuses_a_function_that_differs_between_runs(passes: Callable) -> None:
     passes(
         IN_PROCESS
         + """
@@ -190,7 +188,7 @@ except RuntimeError as error:
     assert "does not do the same every time" in str(error), error
 else:
     raise SystemExit("explored")
-exchange(False)  # the driver answers again
+exchange(False)  # the driver still works
 for text in ("late", "replay:2:7", "random:-1", ""):
     try: cuarray_sim.set_schedule(text)
     except ValueError as error: assert repr(text) in str(error)
@@ -199,7 +197,7 @@ for text in ("late", "replay:2:7", "random:-1", ""):
     )
 
 
-def test_a_test_that_fails_under_a_random_schedule_fails_again_alone(
+def test_failure_under_random_schedule_is_repeated_by_the_printed_command(
     pytester: pytest.Pytester, environment: dict[str, str]
 ) -> None:
     for name in set(__import__("os").environ) - set(environment):

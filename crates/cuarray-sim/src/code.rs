@@ -6,9 +6,9 @@
 
 use crate::launch::{Heap, Log};
 use crate::memory::Kind;
-use crate::ptx::{Constant, Program, Space};
 use crate::state::State;
 use cuarray_abi::*;
+use cuarray_ptx::{Program, Space};
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::Arc;
@@ -121,7 +121,7 @@ impl Code {
     /// The variable of a module that lies at an address, and how far behind its start.
     pub(crate) fn global_at(&self, address: u64) -> Option<(String, u64)> {
         let variables = |module: &'_ Module| {
-            let places = module.program.variables.iter().zip(&module.addresses);
+            let places = module.program.variables().iter().zip(&module.addresses);
             let mut held = places.filter(|(variable, start)| {
                 variable.space == Space::Global && (**start..*start + variable.size).contains(&address)
             });
@@ -148,7 +148,7 @@ impl Code {
     /// The handle of a library's kernel; the same for the same one.
     pub(crate) fn kernel(&mut self, handle: CUlibrary, name: &str) -> Result<CUkernel, CUresult> {
         let library = self.libraries.get_mut(&handle).ok_or(INVALID_HANDLE)?;
-        let number = *library.program.kernels.get(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+        let number = *library.program.kernels().get(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
         let name = CString::new(name).map_err(|_| CUresult::CUDA_ERROR_NOT_FOUND)?;
         let kernels = &mut self.kernels;
         Ok(*library.kernels.entry(number).or_insert_with(|| {
@@ -161,7 +161,7 @@ impl Code {
     /// The handle of a module's function; the same for the same one.
     pub(crate) fn function(&mut self, handle: CUmodule, name: &str) -> Result<CUfunction, CUresult> {
         let module = self.modules.get_mut(&handle).ok_or(INVALID_HANDLE)?;
-        let number = *module.program.kernels.get(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+        let number = *module.program.kernels().get(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
         let name = CString::new(name).map_err(|_| CUresult::CUDA_ERROR_NOT_FOUND)?;
         let functions = &mut self.functions;
         Ok(*module.functions.entry(number).or_insert_with(|| {
@@ -186,12 +186,12 @@ impl State {
         program: Arc<Program>,
         library: Option<CUlibrary>,
     ) -> Result<CUmodule, CUresult> {
-        let mut addresses = vec![0; program.variables.len()];
+        let mut addresses = vec![0; program.variables().len()];
         let mut memory = Vec::new();
         for constant in [false, true] {
             let wanted = if constant { Space::Const } else { Space::Global };
             let mut size = 0_u64;
-            for (variable, address) in program.variables.iter().zip(&mut addresses) {
+            for (variable, address) in program.variables().iter().zip(&mut addresses) {
                 if variable.space == wanted {
                     *address = size.next_multiple_of(variable.align.max(8));
                     size = *address + variable.size.max(1);
@@ -204,31 +204,18 @@ impl State {
                 memory.iter().for_each(|address| self.release_allocation(*address));
             })?;
             memory.push(base);
-            for (variable, address) in program.variables.iter().zip(&mut addresses) {
+            for (variable, address) in program.variables().iter().zip(&mut addresses) {
                 if variable.space == wanted {
                     *address += base;
                 }
             }
         }
         let address_of = |number: u32| addresses[number as usize];
-        for (variable, address) in program.variables.iter().zip(&addresses) {
+        for (variable, address) in program.variables().iter().zip(&addresses) {
             if *address == 0 {
                 continue;
             }
-            let mut bytes = variable.contents.clone();
-            for (place, size, shift, constant) in &variable.addresses {
-                let mut value = program.value(*constant, &address_of);
-                if let Constant::Variable(number, _) = constant
-                    && program.variables[*number as usize].space == Space::Shared
-                {
-                    value = value.wrapping_add(crate::ptx::SHARED_WINDOW);
-                }
-                let (place, size) = (*place as usize, *size as usize);
-                let value = (value >> shift).to_le_bytes();
-                if let Some(target) = bytes.get_mut(place..place + size.min(8)) {
-                    target.copy_from_slice(&value[..size.min(8)]);
-                }
-            }
+            let bytes = program.initial_bytes(variable, address_of);
             let host = self.host_address(*address);
             // SAFETY: the variable lies in an allocation that was just made for it, and its contents are no longer than it.
             unsafe {
@@ -315,10 +302,10 @@ impl State {
         let module = self.code.modules.get(&module).ok_or(INVALID_HANDLE)?;
         let index = module
             .program
-            .variables
+            .variables()
             .iter()
             .position(|variable| variable.name == name && matches!(variable.space, Space::Global | Space::Const));
         let index = index.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
-        Ok((module.addresses[index], module.program.variables[index].size))
+        Ok((module.addresses[index], module.program.variables()[index].size))
     }
 }

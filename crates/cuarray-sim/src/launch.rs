@@ -8,10 +8,10 @@ use crate::check::{KernelRace, Ticket, Touch, Touched};
 use crate::code::Meant;
 use crate::finding::{self, Deed, KernelPlace, Range, SourceLine, Variable};
 use crate::memory::Kind;
-use crate::ptx::{self, Fault, FaultKind, Program, Region, Service};
 use crate::report::kernel_name;
 use crate::state::State;
 use cuarray_abi::*;
+use cuarray_ptx::{Access, AccessKind, Fault, FaultKind, Program, Race, Region, Service, TouchedRange};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -37,14 +37,14 @@ pub(crate) struct Launch {
 impl Launch {
     /// The kernel's name.
     pub(crate) fn name(&self) -> &str {
-        &self.program.functions[self.kernel as usize].name
+        &self.program.functions()[self.kernel as usize].name
     }
 
     /// A list of pointers to the arguments, as a launch is given one. It lives as long as the launch; it is for reading.
     pub(crate) fn argument_pointers(&self) -> *mut *mut c_void {
         let pointers = self.pointers.get_or_init(|| {
             let start = self.parameters.as_ptr() as usize;
-            let parameters = &self.program.functions[self.kernel as usize].parameters;
+            let parameters = &self.program.functions()[self.kernel as usize].parameters;
             parameters.iter().map(|parameter| start + parameter.offset as usize).collect()
         });
         pointers.as_ptr().cast_mut().cast()
@@ -108,10 +108,10 @@ const HEAP_LIMIT: usize = CU_LIMIT_MALLOC_HEAP_SIZE as usize;
 impl State {
     /// Executes a launch. Answers what it touched of the program's memory, if somebody wants to know.
     pub(crate) fn execute_launch(&mut self, launch: &Launch, ticket: Option<&Ticket>) -> Vec<Touched> {
-        let heap = if launch.program.allocates { self.heap(launch.context) } else { None };
+        let heap = if launch.program.allocates() { self.heap(launch.context) } else { None };
         let regions = self.regions();
         let services = Services { heap, assertions: Mutex::default() };
-        let outcome = ptx::execute(&ptx::Launch {
+        let kernel = cuarray_ptx::Launch {
             program: &launch.program,
             kernel: launch.kernel,
             constants: &launch.constants,
@@ -126,7 +126,10 @@ impl State {
             cooperative: launch.cooperative,
             workers: workers(launch.settings.cores),
             service: &services,
-        });
+        };
+        // SAFETY: the regions are the live allocations by address, mapped while the state is locked. The constants are the
+        // program's, of the module that the launch is of.
+        let outcome = unsafe { cuarray_ptx::execute(&kernel) };
         print(&outcome.printed);
         for text in services.assertions.into_inner().unwrap_or_else(PoisonError::into_inner) {
             eprintln!("{text}");
@@ -146,13 +149,13 @@ impl State {
                 Some(allocation) if matches!(allocation.kind, Kind::Code { .. }) => {}
                 Some(allocation) => {
                     let end = allocation.address + allocation.size;
-                    touched.push(Touched { end: range.end.min(end), ..range });
-                    if range.end > end && range.touch != Touch::Update {
-                        touched.push(Touched { start: end, ..range });
+                    touched.push(noted(TouchedRange { end: range.end.min(end), ..range }));
+                    if range.end > end && range.kind != AccessKind::Update {
+                        touched.push(noted(TouchedRange { start: end, ..range }));
                     }
                 }
-                None if range.touch == Touch::Update => {}
-                None => touched.push(range),
+                None if range.kind == AccessKind::Update => {}
+                None => touched.push(noted(range)),
             }
         }
         touched
@@ -161,7 +164,7 @@ impl State {
     /// A kernel has failed: its context has, too.
     fn fail_launch(&mut self, launch: &Launch, ticket: Option<&Ticket>, fault: &Fault) {
         let (what, place) = described(launch, fault);
-        let window = ptx::in_window(fault.address);
+        let window = cuarray_ptx::in_window(fault.address);
         let illegal = fault.kind == FaultKind::IllegalAddress && fault.address >> 56 == 0;
         let more = illegal.then(|| self.nearest_to(fault.address)).flatten().unwrap_or_default();
         if !launch.settings.quiet {
@@ -203,19 +206,19 @@ impl State {
     }
 
     /// A race between threads of a launch, as findings tell it.
-    fn kernel_race(&self, launch: &Launch, race: &ptx::Race) -> KernelRace {
+    fn kernel_race(&self, launch: &Launch, race: &Race) -> KernelRace {
         let [one, other] = &race.accesses;
-        let address = if race.shared { ptx::SHARED_WINDOW + race.address } else { race.address };
+        let address = if race.shared { cuarray_ptx::SHARED_WINDOW + race.address } else { race.address };
         let variable = if race.shared {
-            let number = ptx::shared_variable(&launch.program, race.address);
-            let variable = number.map(|number| &launch.program.variables[number]);
-            let start = variable.map_or(launch.program.shared, |variable| variable.offset);
+            let number = launch.program.shared_variable_at(race.address);
+            let variable = number.map(|number| &launch.program.variables()[number]);
+            let start = variable.map_or(launch.program.static_shared(), |variable| variable.offset);
             let offset = race.address.saturating_sub(start);
             Some(Variable { name: variable.map(|variable| variable.name.clone()), space: "shared", offset })
         } else {
             self.code.global_at(address).map(|(name, offset)| Variable { name: Some(name), space: "global", offset })
         };
-        let side = |access: &ptx::Access| {
+        let side = |access: &Access| {
             let deed = if access.writes { Deed::Write } else { Deed::Read };
             let block = index_in(launch.grid, access.block);
             let thread = index_in(launch.threads, access.thread.into());
@@ -266,10 +269,21 @@ impl State {
     }
 }
 
+/// Converts a range that a kernel has accessed.
+fn noted(range: TouchedRange) -> Touched {
+    let touch = match range.kind {
+        AccessKind::Read => Touch::Read,
+        AccessKind::Write => Touch::Write,
+        AccessKind::Update => Touch::Update,
+    };
+    Touched { start: range.start, end: range.end, touch }
+}
+
 /// Reads without the bytes that are written too, for whoever comes later meets the write anyway; writes; and updates.
-fn without_overwritten(touched: &[Touched]) -> Vec<Touched> {
-    let of = |touch| touched.iter().copied().filter(move |touched| touched.touch == touch);
-    let (reads, writes): (Vec<Touched>, Vec<Touched>) = (of(Touch::Read).collect(), of(Touch::Write).collect());
+fn without_overwritten(touched: &[TouchedRange]) -> Vec<TouchedRange> {
+    let of = |kind| touched.iter().copied().filter(move |range| range.kind == kind);
+    let (reads, writes): (Vec<TouchedRange>, Vec<TouchedRange>) =
+        (of(AccessKind::Read).collect(), of(AccessKind::Write).collect());
     let mut kept = Vec::new();
     let mut next = 0;
     for read in reads {
@@ -279,16 +293,16 @@ fn without_overwritten(touched: &[Touched]) -> Vec<Touched> {
         }
         for write in writes[next..].iter().take_while(|write| write.start < read.end) {
             if start < write.start {
-                kept.push(Touched { start, end: write.start, ..read });
+                kept.push(TouchedRange { start, end: write.start, ..read });
             }
             start = start.max(write.end);
         }
         if start < read.end {
-            kept.push(Touched { start, ..read });
+            kept.push(TouchedRange { start, ..read });
         }
     }
     kept.extend(writes);
-    kept.extend(of(Touch::Update));
+    kept.extend(of(AccessKind::Update));
     kept
 }
 
@@ -334,9 +348,9 @@ fn index_in([x, y, _]: [u32; 3], number: u64) -> [u32; 3] {
 
 /// Where in a kernel an instruction was executed.
 fn place(program: &Program, pc: Option<u32>, block: [u32; 3], thread: [u32; 3], atomic: bool) -> KernelPlace {
-    let location = pc.and_then(|pc| program.locations.get(pc as usize));
+    let location = pc.and_then(|pc| program.location(pc));
     let source = location.filter(|location| location.source_line > 0).and_then(|location| {
-        let file = program.files.get(&location.file)?.clone();
+        let file = program.file(location.file)?.to_owned();
         Some(SourceLine { file, line: location.source_line })
     });
     KernelPlace { block, thread, atomic, source, ptx_line: location.map(|location| location.line) }
@@ -345,14 +359,14 @@ fn place(program: &Program, pc: Option<u32>, block: [u32; 3], thread: [u32; 3], 
 /// A failure in words, and where it was.
 fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
     let (deed, size) = (if fault.write { "write" } else { "read" }, fault.size);
-    let access = match ptx::in_window(fault.address) {
+    let access = match cuarray_ptx::in_window(fault.address) {
         Some((space, offset)) => format!("{deed} of {size} bytes at byte {offset} of {space} memory"),
         None => format!("{deed} of {size} bytes at {:#x}", fault.address),
     };
     let what = match fault.kind {
-        FaultKind::IllegalAddress => match ptx::in_window(fault.address) {
+        FaultKind::IllegalAddress => match cuarray_ptx::in_window(fault.address) {
             Some(("shared", _)) => {
-                let bytes = launch.program.shared + u64::from(launch.dynamic_shared);
+                let bytes = launch.program.static_shared() + u64::from(launch.dynamic_shared);
                 format!("{access}, of which the block has {bytes}")
             }
             Some(_) => format!("{access}, which is not that long"),
@@ -417,7 +431,7 @@ impl Buffer {
 impl Meant {
     /// The most threads of a block.
     pub(crate) fn max_threads(&self) -> u32 {
-        let own = self.program.functions[self.number as usize].max_threads.map_or(1024, |(threads, _)| threads);
+        let own = self.program.functions()[self.number as usize].max_threads.map_or(1024, |(threads, _)| threads);
         // Registers are handed out to warps in pieces of 256; there are 65536.
         let warps = 65536 / (self.registers() * 32).next_multiple_of(256);
         own.min(warps * 32).min(1024)
@@ -426,8 +440,8 @@ impl Meant {
     /// Registers of a thread, as a compiler might have used.
     pub(crate) fn registers(&self) -> u32 {
         let wanted = self.program.reachable(self.number);
-        let most = wanted.iter().map(|number| self.program.functions[*number as usize].registers).max().unwrap_or(0);
-        let limit = if self.program.max_registers == 0 { 255 } else { self.program.max_registers.clamp(16, 255) };
+        let most = wanted.iter().map(|number| self.program.functions()[*number as usize].registers).max().unwrap_or(0);
+        let limit = if self.program.max_registers() == 0 { 255 } else { self.program.max_registers().clamp(16, 255) };
         (most + 8).clamp(10, limit.max(10))
     }
 
@@ -438,14 +452,14 @@ impl Meant {
 
     /// Bytes of constants of the program.
     pub(crate) fn constant_bytes(&self) -> u64 {
-        let constants = self.program.variables.iter().filter(|variable| variable.space == ptx::Space::Const);
+        let constants = self.program.variables().iter().filter(|variable| variable.space == cuarray_ptx::Space::Const);
         constants.map(|variable| variable.size).sum()
     }
 
     /// Bytes of local memory of a thread.
     pub(crate) fn local(&self) -> u32 {
         let reached = self.program.reachable(self.number);
-        reached.iter().map(|number| self.program.functions[*number as usize].local_variables).sum()
+        reached.iter().map(|number| self.program.functions()[*number as usize].local_variables).sum()
     }
 
     /// How many blocks of so many threads, with so much dynamic shared memory, a multiprocessor holds.

@@ -23,7 +23,7 @@
 //! it refuses with the driver's own codes; nothing pretends to have worked.
 //!
 //! From top to bottom: `exports` are the C functions, each a shield (panics, faults, trace, counts) around a plain function
-//! over the `state`; `schedule` decides when pending work runs; `copy` and `ptx` run it; `memory` and `arena` know where bytes lie;
+//! over the `state`; `schedule` decides when pending work runs; `copy` and the crate `cuarray-ptx` run it; `memory` and `arena` know where bytes lie;
 //! `check` computes what is ordered with what, and `report` tells what is not.
 
 mod allocator;
@@ -50,7 +50,6 @@ mod launch;
 mod memory;
 mod ordering_calls;
 mod pool;
-mod ptx;
 mod report;
 mod schedule;
 pub mod site;

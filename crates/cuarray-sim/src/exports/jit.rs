@@ -5,7 +5,7 @@
 
 use super::*;
 use crate::launch::{Buffer, Log};
-use crate::ptx::{self, Image, Program, Refusal};
+use cuarray_ptx::{Image, Program, Refusal};
 use std::ffi::CStr;
 use std::sync::Arc;
 
@@ -87,10 +87,10 @@ pub(super) unsafe fn refused(call: &Call<'_>, log: &Log, refusal: Refusal) -> CU
 /// # Safety
 /// The log's buffers are the program's, and still there.
 pub(super) unsafe fn compile(call: &Call<'_>, image: &Image, log: &Log) -> Result<Arc<Program>, CUresult> {
-    let (info, error, answer) = match ptx::load(image) {
+    let (info, error, answer) = match cuarray_ptx::load(image) {
         Ok(program) => {
-            let functions = program.functions.len();
-            let info = format!("info    : {functions} functions, {} instructions\n", program.code.len());
+            let functions = program.functions().len();
+            let info = format!("info    : {functions} functions, {} instructions\n", program.instructions());
             (info, String::new(), Ok(Arc::new(program)))
         }
         Err((name, error)) => {

@@ -75,7 +75,7 @@ pub(super) unsafe fn cuLibraryGetKernel(
 }
 
 pub(super) unsafe fn cuLibraryGetKernelCount(call: &Call<'_>, count: *mut c_uint, lib: CUlibrary) -> Answer {
-    let count_of = call.lock().code.libraries.get(&lib).ok_or(INVALID_HANDLE)?.program.kernels.len();
+    let count_of = call.lock().code.libraries.get(&lib).ok_or(INVALID_HANDLE)?.program.kernels().len();
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(count, count_of as c_uint) }
 }

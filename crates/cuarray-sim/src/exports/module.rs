@@ -5,7 +5,7 @@
 
 use super::jit::{Options, name, program_at, program_in};
 use super::*;
-use crate::ptx::Program;
+use cuarray_ptx::Program;
 use std::sync::Arc;
 
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
@@ -79,7 +79,7 @@ pub(super) unsafe fn cuModuleGetFunction(
 }
 
 pub(super) unsafe fn cuModuleGetFunctionCount(call: &Call<'_>, count: *mut c_uint, module: CUmodule) -> Answer {
-    let count_of = call.lock().code.modules.get(&module).ok_or(INVALID_HANDLE)?.program.kernels.len();
+    let count_of = call.lock().code.modules.get(&module).ok_or(INVALID_HANDLE)?.program.kernels().len();
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(count, count_of as c_uint) }
 }
@@ -103,7 +103,7 @@ pub(super) unsafe fn cuModuleEnumerateFunctions(
 
 /// The names of a program's kernels, in the order of the text.
 pub(super) fn kernels(program: &Program) -> Vec<String> {
-    let mut kernels: Vec<(&u32, &String)> = program.kernels.iter().map(|(name, number)| (number, name)).collect();
+    let mut kernels: Vec<(&u32, &String)> = program.kernels().iter().map(|(name, number)| (number, name)).collect();
     kernels.sort_unstable();
     kernels.into_iter().map(|(_, name)| name.clone()).collect()
 }

@@ -18,7 +18,7 @@ pub(in crate::exports) fn attribute(
         2 => u32::try_from(meant.constant_bytes()).unwrap_or(u32::MAX),
         3 => meant.local(),
         4 => meant.registers(),
-        5 => meant.program.version,
+        5 => meant.program.version(),
         6 => major * 10 + minor,
         7 => 0,
         8 => meant.settings.max_dynamic_shared.unwrap_or(SHARED.saturating_sub(meant.shared())),
@@ -116,7 +116,8 @@ pub(in crate::exports) unsafe fn cuFuncGetParamInfo(
     param_size: *mut usize,
 ) -> Answer {
     let meant = call.lock().code.meant(func)?;
-    let parameter = meant.program.functions[meant.number as usize].parameters.get(param_index).ok_or(INVALID_VALUE)?;
+    let parameter =
+        meant.program.functions()[meant.number as usize].parameters.get(param_index).ok_or(INVALID_VALUE)?;
     // SAFETY: the caller's pointers, by the driver's contract; the size may be left out.
     unsafe {
         put(param_offset, parameter.offset as usize)?;
@@ -133,7 +134,7 @@ pub(in crate::exports) unsafe fn cuFuncGetParamCount(
     param_count: *mut usize,
 ) -> Answer {
     let meant = call.lock().code.meant(func)?;
-    let count = meant.program.functions[meant.number as usize].parameters.len();
+    let count = meant.program.functions()[meant.number as usize].parameters.len();
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(param_count, count) }
 }

@@ -28,7 +28,7 @@ pub(in crate::exports) const PARAM_BUFFER_SIZE: usize = 2;
 /// # Safety
 /// The lists are as the driver's manual has them: a pointer for each parameter, or a buffer of the size that is told.
 unsafe fn arguments(meant: &Meant, params: *mut *mut c_void, extra: *mut *mut c_void) -> Result<Vec<u64>, CUresult> {
-    let function = &meant.program.functions[meant.number as usize];
+    let function = &meant.program.functions()[meant.number as usize];
     let size = meant.program.parameter_bytes(meant.number) as usize;
     let mut words = vec![0_u64; size.div_ceil(8)];
     let target = words.as_mut_ptr().cast::<u8>();
@@ -95,7 +95,7 @@ pub(in crate::exports) unsafe fn prepare(
     if module.context != context {
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
     }
-    let function = &meant.program.functions[meant.number as usize];
+    let function = &meant.program.functions()[meant.number as usize];
     let threads = shape.threads.iter().try_fold(1_u32, |product, extent| product.checked_mul(*extent));
     let threads = threads.filter(|threads| *threads > 0 && *threads <= 1024).ok_or(INVALID_VALUE)?;
     let grid_fits = shape.grid[0] as i32 > 0 && shape.grid[1..].iter().all(|extent| (1..=65535).contains(extent));

@@ -1,0 +1,126 @@
+//! Kernels in text, executed over buffers of the test's own.
+
+mod arithmetic;
+mod control;
+mod memory;
+mod mutated;
+mod patterns;
+mod races;
+
+use super::Error;
+use super::execute::{FaultKind, Launch, NoService, Outcome, Region, execute};
+use super::parser::parse;
+use super::program::Program;
+use super::resolve::resolve;
+
+const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
+
+fn load(source: &str) -> Result<Program, Error> {
+    let source = format!("{HEAD}{source}");
+    let module = parse(&source)?;
+    resolve(std::slice::from_ref(&module))
+}
+
+/// Where the tests' buffers begin on the device, so that addresses are not the host's.
+const BASE: u64 = 0x10_0000_0000;
+/// How far buffers are apart.
+const APART: u64 = 0x1_0000_0000;
+
+/// A launch over buffers, whose addresses are the kernel's first parameters.
+struct Run<'a> {
+    source: &'a str,
+    grid: [u32; 3],
+    threads: [u32; 3],
+    dynamic_shared: u32,
+    more: Vec<u64>,
+    budget: u64,
+    cooperative: bool,
+    workers: usize,
+}
+
+impl Default for Run<'_> {
+    fn default() -> Self {
+        let (grid, threads) = ([1; 3], [32, 1, 1]);
+        Run {
+            source: "",
+            grid,
+            threads,
+            dynamic_shared: 0,
+            more: Vec::new(),
+            budget: 1 << 24,
+            cooperative: false,
+            workers: 2,
+        }
+    }
+}
+
+impl Run<'_> {
+    fn over(&self, buffers: &mut [&mut [u64]]) -> Outcome {
+        let program = load(self.source).unwrap_or_else(|error| panic!("{error}"));
+        let regions: Vec<Region> = buffers
+            .iter_mut()
+            .enumerate()
+            .map(|(index, buffer)| {
+                let start = BASE + index as u64 * APART;
+                let end = start + size_of_val(*buffer) as u64;
+                Region { start, end, host: buffer.as_mut_ptr() as u64, writable: true }
+            })
+            .collect();
+        let mut parameters: Vec<u64> = regions.iter().map(|region| region.start).collect();
+        parameters.extend(&self.more);
+        // Constants of the module's own: one buffer behind the others.
+        let variables: u64 = program.variables.iter().map(|variable| variable.size.next_multiple_of(16)).sum();
+        let mut storage = vec![0_u64; variables as usize / 8 + 2];
+        let start = BASE + 100 * APART;
+        let mut places = vec![0; program.variables.len()];
+        let mut at = 0_u64;
+        for (variable, place) in program.variables.iter().zip(&mut places) {
+            *place = start + at;
+            for (index, byte) in variable.contents.iter().enumerate() {
+                let place = at as usize + index;
+                storage[place / 8] |= u64::from(*byte) << (place % 8 * 8);
+            }
+            at += variable.size.next_multiple_of(16);
+        }
+        let mut regions = regions;
+        let end = start + storage.len() as u64 * 8;
+        regions.push(Region { start, end, host: storage.as_mut_ptr() as u64, writable: true });
+        let constants = program.constants(|number| places[number as usize]);
+        let kernel = *program.kernels.values().next().expect("the source has a kernel");
+        let words = program.parameter_bytes(kernel).div_ceil(8) as usize;
+        assert!(words <= parameters.len(), "the kernel wants {words} words of parameters");
+        let launch = Launch {
+            program: &program,
+            kernel,
+            constants: &constants,
+            grid: self.grid,
+            threads: self.threads,
+            dynamic_shared: self.dynamic_shared,
+            parameters: &parameters,
+            regions: &regions,
+            record: true,
+            races: true,
+            budget: self.budget,
+            cooperative: self.cooperative,
+            workers: self.workers,
+            service: &NoService,
+        };
+        // SAFETY: the regions are the borrowed buffers and the storage, in ascending order.
+        unsafe { execute(&launch) }
+    }
+}
+
+/// Executes instructions for one thread: `%a`, `%b` and `%c` (64 bits each) hold the inputs, and what is in `%d` comes out.
+fn computed(declarations: &str, body: &str, inputs: [u64; 3]) -> u64 {
+    let source = format!(
+        ".visible .entry k(.param .u64 out, .param .u64 p0, .param .u64 p1, .param .u64 p2) {{\n\
+         .reg .b64 %a, %b, %c, %d, %out; {declarations}\n\
+         ld.param.u64 %out, [out]; ld.param.u64 %a, [p0]; ld.param.u64 %b, [p1]; ld.param.u64 %c, [p2]; mov.u64 %d, 0;\n\
+         {body}\n st.global.u64 [%out], %d; ret; }}"
+    );
+    let mut out = [0_u64; 1];
+    let run = Run { source: &source, threads: [1, 1, 1], more: inputs.to_vec(), ..Run::default() };
+    let outcome = run.over(&mut [&mut out]);
+    assert_eq!(outcome.fault, None, "{body}");
+    out[0]
+}
