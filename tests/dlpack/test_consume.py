@@ -389,7 +389,7 @@ def test_what_is_no_tensor_is_refused(driver):
 
 def test_its_signature_can_be_asked_for():
     parameters = inspect.signature(cuarray.from_dlpack).parameters.values()
-    assert [str(each) for each in parameters] == ["obj", "stream=None", "copy=None"]
+    assert [str(each) for each in parameters] == ["obj", "device=None", "stream=None", "copy=None"]
     assert [each.kind.name for each in parameters] == ["POSITIONAL_ONLY", "KEYWORD_ONLY", "KEYWORD_ONLY"]
     assert cuarray.from_dlpack.__doc__.startswith("A DeviceArray of any object with `__dlpack__`")
 

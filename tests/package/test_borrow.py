@@ -295,7 +295,7 @@ def test_an_event_stands_in_the_place_of_the_stream(
 def test_arguments_are_checked(memory: cuarray.DeviceArray) -> None:
     with pytest.raises(TypeError):
         cuarray.borrow(memory)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="is no stream"):
+    with pytest.raises(TypeError, match="a cuarray stream, an object with __cuda_stream__, or a handle"):
         cuarray.borrow(memory, "stream")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unexpected keyword argument"):
         cuarray.borrow(memory, 1, streams=2)  # type: ignore[call-arg]

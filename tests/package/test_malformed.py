@@ -568,8 +568,6 @@ EXCEPTIONS: list[Exception] = [
     NotImplementedError("strings"),
     BufferError("busy"),
     OSError(5, "device"),
-    MemoryError(),
-    RecursionError("too deep"),
     StopIteration(),
     UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no text"),
     cuarray.CudaError("of another driver"),

@@ -72,5 +72,5 @@ def test_memory_is_not_freed_under_it(simulator: str) -> None:
 
 
 def test_it_is_told_of_a_stream(driver: str) -> None:
-    with pytest.raises(TypeError, match="is no stream"):
+    with pytest.raises(TypeError, match="a cuarray stream, an object with __cuda_stream__, or a handle"):
         cuarray.device_array(1).record_stream("here")  # type: ignore[arg-type]

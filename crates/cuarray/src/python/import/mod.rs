@@ -67,7 +67,7 @@ pub fn attribute<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDict>> 
 /// The error for an object whose attribute raised: it is no array.
 fn refused(object: &Bound<'_, PyAny>, error: PyErr) -> Error {
     let remedy = if error.is_instance_of::<PyAttributeError>(object.py()) { remedy(object) } else { "" };
-    let expected = format!("an object with that attribute{remedy}");
+    let expected = format!("an object with that attribute is expected{remedy}");
     raised::unreadable("not a CUDA array", object, "__cuda_array_interface__", &expected, error)
 }
 

@@ -20,7 +20,8 @@ pub(in crate::python) fn passes_through(py: Python<'_>, error: &PyErr) -> bool {
         || error.is_instance_of::<PyRecursionError>(py)
 }
 
-/// The error for the attribute `name` of `object` that raised. `subject` is the wrong thing, `expected` what the caller needs.
+/// The error for the attribute `name` of `object` that raised. `subject` names what is wrong, `expected` says what
+/// the caller needs.
 #[cold]
 pub(super) fn unreadable(subject: &str, object: &Bound<'_, PyAny>, name: &str, expected: &str, error: PyErr) -> Error {
     let py = object.py();
@@ -29,7 +30,7 @@ pub(super) fn unreadable(subject: &str, object: &Bound<'_, PyAny>, name: &str, e
     }
     let raised = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
     let of = type_name(object);
-    Error::unreadable(format!("{subject}: reading {name} of a {of} raised {raised}; {expected} is expected"), error)
+    Error::unreadable(format!("{subject}: reading {name} of a {of} raised {raised}; {expected}"), error)
 }
 
 /// The attribute of `object`, `None` where it has none.
@@ -42,5 +43,7 @@ pub(in crate::python) fn optional_attribute<'py>(
     name: &Bound<'py, PyString>,
     expected: &str,
 ) -> Result<Option<Bound<'py, PyAny>>> {
-    object.getattr_opt(name).map_err(|error| unreadable(subject, object, &name.to_string_lossy(), expected, error))
+    object.getattr_opt(name).map_err(|error| {
+        unreadable(subject, object, &name.to_string_lossy(), &format!("{expected} is expected"), error)
+    })
 }
