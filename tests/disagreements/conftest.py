@@ -1,7 +1,7 @@
-"""Around the tests of the disagreements: the settings, the driver, and the real libraries that disagree.
+"""Fixtures of the tests of the disagreements: the real libraries that disagree.
 
-A peer that is not installed skips the test that needs it. What a peer does wrong is asserted too, so that a test whose reason
-is gone says so: the peers have fixed versions (``requirements/peers.txt``), and a newer one may well have been mended.
+A test is skipped if its peer is not installed. Each peer's wrong behaviour is asserted too, so that a test fails if its reason
+is gone: the peers have fixed versions (``requirements/peers.txt``), and a newer version may behave correctly.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 
 
 def peer(package: str, module: str) -> Any:
-    """A peer's module; skips where the peer is not installed. One that is installed and does not start is a failure."""
+    """Return a peer's module, or skip if the peer is not installed. A peer that is installed but fails to import is a failure."""
     if importlib.util.find_spec(package.partition(".")[0]) is None or importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed; `make install` installs the versions of requirements/peers.txt")
     return importlib.import_module(module)
@@ -24,7 +24,7 @@ def peer(package: str, module: str) -> Any:
 
 @pytest.fixture
 def numba(driver: str) -> Iterator[Any]:
-    """``numba.cuda``. It leaves the context that it makes current, and frees later: neither reaches the next test."""
+    """Yield ``numba.cuda``, and undo its side effects: the context that it makes current, and its deferred deallocations."""
     with driver_probe.primary_context():
         cuda = peer("numba_cuda", "numba.cuda")
         yield cuda
@@ -35,14 +35,14 @@ def numba(driver: str) -> Iterator[Any]:
 
 @pytest.fixture
 def typeof(numba: Any) -> Callable[[object], Any]:
-    """The type that a numba kernel would be compiled for if it were given this argument."""
+    """Return numba's function for the type of a kernel argument."""
     function: Callable[[object], Any] = peer("numba_cuda", "numba.cuda.typing.typeof").typeof
     return function
 
 
 @pytest.fixture
 def strided_memory_view(driver: str) -> Iterator[Callable[..., Any]]:
-    """How cuda.core reads an array: its ``StridedMemoryView.from_cuda_array_interface(obj, stream_ptr)``."""
+    """Yield the reader of cuda.core: ``StridedMemoryView.from_cuda_array_interface(obj, stream_ptr)``."""
     with driver_probe.primary_context():
         module = peer("cuda.core", "cuda.core")
         module.Device().set_current()
@@ -52,7 +52,7 @@ def strided_memory_view(driver: str) -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def mpi_buffer() -> Callable[[object], Any]:
-    """How mpi4py reads an array; needs no MPI processes, since nothing is sent."""
+    """Return the reader of mpi4py. It needs no MPI processes, since nothing is sent."""
     package = peer("mpi4py", "mpi4py")
     package.rc.initialize = False
     buffer: Callable[[object], Any] = importlib.import_module("mpi4py.MPI").buffer

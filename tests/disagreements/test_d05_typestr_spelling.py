@@ -1,13 +1,13 @@
-"""D5: a type string is a byte order, a kind and a size in bytes.
+"""D5: a type string has a byte order, a kind and a size in bytes.
 
-DALI writes codes of the buffer protocol (``=f``, ``=q``, ``=?``), Warp's buffers of JAX a single letter (``f``), one callback of cuML
-a name (``float32``). They get away with it because most consumers hand the string to NumPy; mpi4py, pylibcudf and others
-that read the string itself do not take them.
+DALI writes codes of the buffer protocol (``=f``, ``=q``, ``=?``), Warp's buffers of JAX a single letter (``f``), and a callback of
+cuML a name (``float32``). Most consumers pass the string to NumPy, which accepts them. mpi4py, pylibcudf and others parse the
+string themselves and refuse them.
 
 The text: ``typestr`` is that of the NumPy array interface (I3).
 
-cuarray: refuses them, with the spelling that is expected, unless it is told to read leniently. Then it reads what each can only
-mean, and says what it forgave. It never writes them.
+cuarray: refuses them with the expected spelling. With ``strict=False`` it reads those with only one possible meaning, and lists
+them as deviations. It never writes them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from producers import Producer, describe, foreign
 
 import cuarray
 
-# What is written, what it means, and who writes it.
+# The spelling, its meaning, and the library that writes it.
 SPELLINGS = [
     ("=f", "<f4", "DALI"),
     ("=d", "<f8", "DALI"),
@@ -51,14 +51,14 @@ spellings = pytest.mark.parametrize(
 
 @spellings
 @pytest.mark.parametrize("read", [cuarray.interface, cuarray.as_cuda_array])
-def test_strictly_it_is_refused(read: Callable[[Any], object], written: str, meant: str) -> None:
+def test_strict_read_refuses_the_spelling(read: Callable[[Any], object], written: str, meant: str) -> None:
     with pytest.raises(ValueError, match=r"__cuda_array_interface__\['typestr'\]") as raised:
         read(Producer(describe(typestr=written)))
     assert repr(written) in str(raised.value)
 
 
 @spellings
-def test_leniently_it_is_read_as_what_it_means(written: str, meant: str) -> None:
+def test_lenient_read_gives_the_type_and_lists_the_deviation(written: str, meant: str) -> None:
     read = cuarray.interface(describe(typestr=written), strict=False)
     assert read.typestr == meant
     assert read.dtype == np.dtype(written)
@@ -68,7 +68,7 @@ def test_leniently_it_is_read_as_what_it_means(written: str, meant: str) -> None
 
 
 @spellings
-def test_leniently_the_elements_come_out_right_and_go_out_well_spelt(driver: str, written: str, meant: str) -> None:
+def test_lenient_import_has_right_elements_and_exports_standard_spelling(driver: str, written: str, meant: str) -> None:
     host = np.arange(5).astype(meant)
     array = cuarray.as_cuda_array(foreign(cuarray.to_device(host), typestr=written), strict=False)
     assert array.copy_to_host().tobytes() == host.tobytes()
@@ -76,13 +76,13 @@ def test_leniently_the_elements_come_out_right_and_go_out_well_spelt(driver: str
 
 
 @pytest.mark.parametrize("written", ["=g", "float16x", "=", "", "float", "int", "x", "=f4,=i4", "O", "=O"])
-def test_what_names_no_type_for_certain_is_refused_even_leniently(written: str) -> None:
+def test_lenient_read_refuses_ambiguous_spelling(written: str) -> None:
     with pytest.raises(ValueError, match="typestr"):
         cuarray.interface(describe(typestr=written), strict=False)
 
 
-def test_a_reader_of_type_strings_takes_ours(driver: str, mpi_buffer: Callable[[object], Any]) -> None:
-    """mpi4py, which cannot read DALI's."""
+def test_mpi4py_reads_the_exported_spelling(driver: str, mpi_buffer: Callable[[object], Any]) -> None:
+    """mpi4py cannot read the spelling of DALI."""
     memory = cuarray.to_device(np.arange(5, dtype="f4"))
     theirs = foreign(memory, typestr="=f")
     with pytest.raises(ValueError, match="invalid literal"):

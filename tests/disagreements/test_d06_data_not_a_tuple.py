@@ -1,11 +1,11 @@
 """D6: ``data`` is a tuple.
 
-cuDF's buffers that can be moved out of device memory give a lazy sequence instead: as soon as somebody reads the pointer,
-the buffer counts as exposed, and is never moved again. PyTorch, DALI and numba's newer launcher refuse it; cuda.core unpacks it.
+cuDF's spillable buffers export a lazy sequence instead. Reading its pointer marks the buffer as exposed, and it is never moved out
+of device memory again. PyTorch, DALI and numba's newer launcher refuse it; cuda.core unpacks it.
 
 The text: ``data`` is a 2-tuple of a pointer and a flag (I4).
 
-cuarray: refuses it without touching the pointer, so that a refusal exposes nothing; reads it when told to be lenient, once.
+cuarray: refuses it without reading the pointer, so that a refusal exposes nothing. With ``strict=False`` it reads the pointer once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import cuarray
 
 
 class DelayedPointer(Sequence[Any]):
-    """A pair like cuDF's: to read the pointer exposes the buffer."""
+    """A lazy pair as cuDF exports it: reading the pointer exposes the buffer."""
 
     def __init__(self, pointer: int) -> None:
         self.pointer, self.exposed = pointer, 0
@@ -41,7 +41,7 @@ class DelayedPointer(Sequence[Any]):
 @pytest.mark.parametrize(
     "read", [cuarray.interface, cuarray.as_cuda_array, lambda obj: cuarray.to_device(obj), cuarray.is_cuda_array]
 )
-def test_strictly_nothing_is_exposed(driver: str, read: Callable[[Any], object]) -> None:
+def test_strict_read_does_not_read_the_pointer(driver: str, read: Callable[[Any], object]) -> None:
     data = DelayedPointer(4096)
     producer = Producer(describe(data=data))
     if read is cuarray.is_cuda_array:
@@ -52,7 +52,7 @@ def test_strictly_nothing_is_exposed(driver: str, read: Callable[[Any], object])
     assert data.exposed == 0
 
 
-def test_leniently_it_is_read_once(driver: str) -> None:
+def test_lenient_import_reads_the_pointer_once(driver: str) -> None:
     memory = cuarray.to_device(np.arange(5, dtype="f4"))
     data = DelayedPointer(memory.ptr)
     array = cuarray.as_cuda_array(foreign(memory, data=data), strict=False)
@@ -63,21 +63,19 @@ def test_leniently_it_is_read_once(driver: str) -> None:
     assert data.exposed == 1
 
 
-def test_leniently_it_is_noted() -> None:
+def test_lenient_read_lists_the_deviation() -> None:
     [note] = cuarray.interface(describe(data=DelayedPointer(4096)), strict=False).deviations
     assert note.startswith("'data'")
     assert "DelayedPointer" in note
 
 
-def test_a_null_pointer_of_an_empty_buffer_is_read_too() -> None:
-    data = DelayedPointer(None)  # type: ignore[arg-type] - what cuDF gives for an empty buffer
+def test_lenient_read_accepts_null_pointer_of_empty_buffer() -> None:
+    data = DelayedPointer(None)  # type: ignore[arg-type] - cuDF exports None for an empty buffer
     read = cuarray.interface(describe(shape=(0,), data=data), strict=False)
     assert (read.ptr, read.nbytes) == (0, 0)
 
 
-def test_a_pair_that_raises_is_no_pair() -> None:
-    """And what no code may swallow is not swallowed."""
-
+def test_pair_that_raises_is_refused_and_keyboard_interrupt_propagates() -> None:
     class Lost(DelayedPointer):
         def __init__(self, error: BaseException) -> None:
             super().__init__(0)

@@ -1,10 +1,11 @@
 """D8: ``strides`` may be absent.
 
-cuDF looks the key up without asking whether it is there: arrays of JAX, and slices of pylibcudf, fail with KeyError.
+cuDF reads the key without checking that it exists: arrays of JAX, and slices of pylibcudf, fail with KeyError.
 
 The text: strides are optional; absent, or ``None``, the array is C-contiguous (I8).
 
-cuarray: reads all three spellings as the same, in every version, and always writes the key, so that who expects it finds it.
+cuarray: an absent key, ``None`` and contiguous strides mean the same, in every version. Exports always contain the key, for
+consumers that require it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ ABSENT = object()
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_absent_none_and_given_are_the_same(driver: str, shape: tuple[int, ...], version: int) -> None:
+def test_absent_none_and_contiguous_strides_are_equivalent(driver: str, shape: tuple[int, ...], version: int) -> None:
     host = np.arange(int(np.prod(shape)), dtype="f4").reshape(shape)
     memory = cuarray.to_device(host)
     exports = []
@@ -41,14 +42,14 @@ def test_absent_none_and_given_are_the_same(driver: str, shape: tuple[int, ...],
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("version", [2, 3])
-def test_the_key_is_always_written(driver: str, shape: tuple[int, ...], version: int) -> None:
+def test_export_always_contains_strides(driver: str, shape: tuple[int, ...], version: int) -> None:
     cuarray.config.export_version = version
     exported = cuarray.device_array(shape, "f4").__cuda_array_interface__
     assert exported["strides"] is None
     assert cuarray.device_array((2, 3), "f4", order="F").__cuda_array_interface__["strides"] == (4, 8)
 
 
-def test_a_consumer_that_needs_the_key_reads_through_ours(driver: str) -> None:
+def test_consumer_that_requires_the_key_reads_an_imported_array(driver: str) -> None:
     def as_cudf_reads(obj: Any) -> tuple[int, bool]:
         interface = obj.__cuda_array_interface__
         return interface["data"][0], interface["strides"] is None or interface["strides"] == (4,)
@@ -60,7 +61,7 @@ def test_a_consumer_that_needs_the_key_reads_through_ours(driver: str) -> None:
     assert as_cudf_reads(cuarray.as_cuda_array(jax)) == (jax.__cuda_array_interface__["data"][0], True)
 
 
-def test_the_peers_read_ours(
+def test_peers_read_an_imported_array_without_strides(
     numba: Any, strided_memory_view: Callable[..., Any], mpi_buffer: Callable[[object], Any]
 ) -> None:
     array = cuarray.as_cuda_array(foreign(cuarray.to_device(np.arange(6.0).reshape(2, 3)), version=2))

@@ -1,13 +1,12 @@
 """D11: the device is the one that the pointer belongs to.
 
-The interface has no entry for it. PyTorch believes an index that the user names, and labels a pointer of device 0 as one of device 1;
-numba-cuda, PyCUDA, RMM, cuDF and mpi4py never look; cuVS assumes device 0; Warp wants to be told.
+The interface has no entry for it. PyTorch uses an index that the user passes, and labels a pointer of device 0 as one of device 1.
+The device is not determined by numba-cuda, PyCUDA, RMM, cuDF and mpi4py; cuVS assumes device 0, and Warp requires it as an argument.
 
-The text: what there is to know of a pointer, its context and thereby its device included, the driver's pointer attributes tell (A1).
+The text: the driver's pointer attributes give the context of a pointer, and thus its device (A1).
 
-cuarray: asks the driver, and works in the pointer's own context whichever is current, which stays current. There is no
-argument by which a user could be wrong. An import asks nothing: it is not the time to fail for memory that the driver cannot
-describe yet.
+cuarray: asks the driver, and works in the pointer's context without changing the current one. No argument can name a wrong device.
+An import does not ask, since the driver may not know the memory yet.
 """
 
 from __future__ import annotations
@@ -50,23 +49,23 @@ with driver_probe.primary_context(1) as second, driver_probe.primary_context(0) 
     assert copied.copy_to_host().tolist() == [[0, 1, 2], [3, 4, 5]]
     assert driver_probe.current_context() == first
     del array, theirs, here, copied
-print("right")
+print("passed")
 """
 
 
-def test_two_devices(driver: str) -> None:
-    said = driver_probe.run_python(PROGRAM, CUARRAY_SIM_DEVICES="2").strip()
-    if said == "one device":
+def test_array_of_another_device_is_used_without_changing_current_context(driver: str) -> None:
+    output = driver_probe.run_python(PROGRAM, CUARRAY_SIM_DEVICES="2").strip()
+    if output == "one device":
         pytest.skip("needs two devices")
-    assert said == "right"
+    assert output == "passed"
 
 
-def test_nobody_can_name_a_wrong_device() -> None:
-    for way_in in (cuarray.as_cuda_array, cuarray.from_cuda_array_interface):
-        assert not {"device", "device_id", "ordinal"} & set(inspect.signature(way_in).parameters)
+def test_imports_have_no_device_parameter() -> None:
+    for read in (cuarray.as_cuda_array, cuarray.from_cuda_array_interface):
+        assert not {"device", "device_id", "ordinal"} & set(inspect.signature(read).parameters)
 
 
-def test_the_device_is_asked_for_when_it_is_wanted(driver: str, driver_calls: Callable[[], Any]) -> None:
+def test_driver_is_asked_for_device_on_access_and_not_on_import(driver: str, driver_calls: Callable[[], Any]) -> None:
     memory = cuarray.to_device(np.arange(4))
     producer = foreign(memory)
     with driver_calls() as calls:
@@ -77,17 +76,17 @@ def test_the_device_is_asked_for_when_it_is_wanted(driver: str, driver_calls: Ca
     assert any(name.startswith("cuPointerGetAttribute") for name in calls)
 
 
-def test_memory_that_the_driver_does_not_know_has_no_device(driver: str) -> None:
-    """Never device 0 for want of an answer."""
+def test_memory_unknown_to_driver_has_no_device(driver: str) -> None:
+    """Not device 0 by default."""
     array = cuarray.as_cuda_array(Producer(describe()))
     assert array.device is None
     assert not array.is_managed
     host = np.arange(4, dtype="f4")
     on_host = cuarray.as_cuda_array(Producer({**host.__array_interface__, "version": 3}, host))
     if driver == "simulated":
-        # Some real systems let the device read any memory of the host; then it has a device for it.
+        # On some real systems devices can access all host memory, which then has a device.
         assert on_host.device is None
 
 
-def test_an_array_without_elements_has_no_device(driver: str) -> None:
+def test_empty_array_has_no_device(driver: str) -> None:
     assert cuarray.device_array((0, 3)).device is None

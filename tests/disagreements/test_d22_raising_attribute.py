@@ -1,13 +1,12 @@
 """D22: reading the attribute may raise anything.
 
-``hasattr(tensor, "__cuda_array_interface__")`` raises RuntimeError of a PyTorch tensor that wants a gradient, and KeyError of one of a
-type that is not in PyTorch's table; a categorical series of cuDF raises TypeError. ``hasattr`` forgives AttributeError alone.
+``hasattr(tensor, "__cuda_array_interface__")`` raises RuntimeError for a PyTorch tensor that requires a gradient, and KeyError for a
+type that is not in PyTorch's table. A categorical series of cuDF raises TypeError. ``hasattr`` catches only AttributeError.
 
 The text: it is an attribute whose value is a dict (I1).
 
-cuarray: the question ``is_cuda_array`` is answered with no. To take such an object is a TypeError that names what was raised and chains it, so
-that PyTorch's advice ("use tensor.detach()") is seen. MemoryError, RecursionError, and all that are no ``Exception`` (such as
-KeyboardInterrupt) pass through.
+cuarray: ``is_cuda_array`` returns False. An import raises TypeError that names the original exception and has it as its cause, so
+that PyTorch's advice ("use tensor.detach()") is visible. MemoryError, RecursionError, and exceptions outside ``Exception`` propagate.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import pytest
 
 import cuarray
 
-# What PyTorch raises, of a tensor that wants a gradient, of a type without a code, and on the host; then cuDF, and others.
+# Errors of PyTorch (gradient required, unsupported type, host tensor), of cuDF, and of others.
 ERRORS = [
     (RuntimeError, "Can't get __cuda_array_interface__ on Variable that requires grad. Use var.detach()"),
     (KeyError, "torch.float8_e4m3fn"),
@@ -33,7 +32,7 @@ ERRORS = [
 
 @pytest.fixture(params=ERRORS, ids=[kind.__name__ for kind, _ in ERRORS])
 def error(request: pytest.FixtureRequest) -> Exception:
-    """A new one for each test, since an exception keeps the frames that it has come through."""
+    """Return a new exception for each test, since an exception keeps its traceback."""
     kind, text = request.param
     raised: Exception = kind(text)
     return raised
@@ -48,7 +47,7 @@ class Raising:
         raise self.error
 
 
-def test_the_question_is_answered(error: Exception) -> None:
+def test_is_cuda_array_is_false_if_the_attribute_raises(error: Exception) -> None:
     if not isinstance(error, AttributeError):
         with pytest.raises(type(error)):
             hasattr(Raising(error), "__cuda_array_interface__")
@@ -56,15 +55,15 @@ def test_the_question_is_answered(error: Exception) -> None:
 
 
 @pytest.mark.parametrize("take", [cuarray.as_cuda_array, cuarray.interface])
-def test_taking_it_is_one_type_of_error_with_the_cause(take: Callable[[Any], object], error: Exception) -> None:
+def test_import_raises_type_error_with_the_cause(take: Callable[[Any], object], error: Exception) -> None:
     with pytest.raises(TypeError, match=f"Raising raised {type(error).__name__}") as raised:
         take(Raising(error))
     assert type(raised.value) is TypeError
     assert raised.value.__cause__ is error
 
 
-def test_copying_from_it_too(driver: str, error: Exception) -> None:
-    """An object without the attribute, and that is what AttributeError says, is taken for numbers; any other error is one."""
+def test_copy_from_raising_object_is_an_error(driver: str, error: Exception) -> None:
+    """AttributeError means that the attribute is absent, so the object is read as host numbers."""
     array = cuarray.to_device(np.arange(4))
     for copy in (array.copy_to_device, cuarray.to_device):
         if isinstance(error, AttributeError):
@@ -79,21 +78,20 @@ def test_copying_from_it_too(driver: str, error: Exception) -> None:
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, RecursionError])
 @pytest.mark.parametrize("take", [cuarray.as_cuda_array, cuarray.interface, cuarray.is_cuda_array])
-def test_exceptions_about_the_process_pass_through(take: Callable[[Any], object], kind: type[BaseException]) -> None:
+def test_exceptions_about_the_process_propagate(take: Callable[[Any], object], kind: type[BaseException]) -> None:
     error = kind()
     with pytest.raises(kind) as raised:
         take(Raising(error))
     assert raised.value is error
 
 
-def test_numba_lets_it_out(numba: Any) -> None:
-    """The question, and not only the import, fails there."""
+def test_numba_is_cuda_array_raises(numba: Any) -> None:
     with pytest.raises(RuntimeError, match="requires grad"):
         numba.is_cuda_array(Raising(RuntimeError("requires grad")))
 
 
 @pytest.mark.parametrize("value", [None, 3, "text", [("shape", (2,))], {1, 2}, object()], ids=repr)
-def test_what_is_no_dict_is_no_array(value: object) -> None:
+def test_attribute_that_is_no_dict_is_type_error(value: object) -> None:
     class Wrong:
         __cuda_array_interface__ = value
 

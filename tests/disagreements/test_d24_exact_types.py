@@ -1,12 +1,12 @@
-"""D24: what a tuple is, and what an int.
+"""D24: libraries accept different types for dict, tuple and int.
 
-cuda.core and CuPy take only an exact ``dict`` and an exact ``tuple``, no subclasses; PyTorch takes any sequence, JAX whatever can be
-converted; numba takes NumPy's integers and makes them Python's, others refuse them.
+cuda.core and CuPy accept only an exact ``dict`` and ``tuple``, no subclasses. PyTorch accepts any sequence, JAX any convertible
+object. numba converts NumPy integers, other libraries refuse them.
 
 The text: a dict (I1), tuples of ints (I2, I4, I8), a bool (I4).
 
-cuarray: an instance of a subclass is one, and an int is what Python can use as an index, except a bool. A list is no tuple, a float is no
-int; a lenient reading takes a list, and says so. What is exported is of the exact types, so that everybody takes it.
+cuarray: accepts subclasses of dict and tuple, and as an int any object with ``__index__`` except a bool. A list is no tuple and a
+float is no int. ``strict=False`` accepts a list, and lists the deviation. Exports contain only the exact types, for all consumers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Text(str):
 
 
 @pytest.mark.parametrize("kind", [Dict, collections.OrderedDict, lambda d: collections.defaultdict(int, d)])
-def test_a_subclass_of_dict_is_a_dict(kind: Callable[[dict[str, Any]], Any]) -> None:
+def test_subclass_of_dict_is_accepted(kind: Callable[[dict[str, Any]], Any]) -> None:
     assert cuarray.interface(Producer(kind(describe()))) == cuarray.interface(describe())
     assert cuarray.from_cuda_array_interface(kind(describe())).shape == (2,)
 
@@ -65,7 +65,7 @@ def test_a_subclass_of_dict_is_a_dict(kind: Callable[[dict[str, Any]], Any]) -> 
     ],
     ids=repr,
 )
-def test_what_is_an_instance_is_taken(entries: dict[str, Any]) -> None:
+def test_subclasses_and_numpy_integers_are_accepted(entries: dict[str, Any]) -> None:
     plain = cuarray.interface(describe(shape=(2, 3), stream=2 if "stream" in entries else None))
     assert cuarray.interface({**describe(shape=(2, 3)), **entries}) == plain
 
@@ -81,7 +81,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("entries", WRONG, ids=repr)
-def test_another_sequence_is_refused_and_leniently_noted(entries: dict[str, Any]) -> None:
+def test_sequence_that_is_no_tuple_is_refused_and_leniently_a_deviation(entries: dict[str, Any]) -> None:
     [key] = entries
     with pytest.raises(ValueError, match=rf"__cuda_array_interface__\['{key}'\].*tuple"):
         cuarray.interface(describe(**entries))
@@ -108,19 +108,19 @@ def test_another_sequence_is_refused_and_leniently_noted(entries: dict[str, Any]
     ],
     ids=repr,
 )
-def test_what_is_no_int_is_refused_even_leniently(entries: dict[str, Any], strict: bool) -> None:
+def test_value_that_is_no_int_is_refused_even_leniently(entries: dict[str, Any], strict: bool) -> None:
     with pytest.raises(ValueError, match=next(iter(entries))):
         cuarray.interface(describe(**entries), strict=strict)
 
 
 def exact(value: object) -> bool:
-    """Whether a value, and all that is in it, is of one of Python's own types."""
+    """Return whether a value and all its elements have exact built-in types."""
     if type(value) is tuple:
         return all(map(exact, value))
     return value is None or type(value) in (int, bool, str)
 
 
-def test_what_is_exported_is_of_the_exact_types(driver: str) -> None:
+def test_exported_values_have_exact_types(driver: str) -> None:
     memory = cuarray.to_device(np.arange(6, dtype="f4").reshape(2, 3))
     producer = Producer(
         Dict(
@@ -141,7 +141,9 @@ def test_what_is_exported_is_of_the_exact_types(driver: str) -> None:
     assert array.copy_to_host().tolist() == [[0, 3], [1, 4], [2, 5]]
 
 
-def test_cuda_core_takes_through_ours_what_it_refuses(driver: str, strided_memory_view: Callable[..., Any]) -> None:
+def test_cuda_core_reads_imported_array_that_it_refuses_directly(
+    driver: str, strided_memory_view: Callable[..., Any]
+) -> None:
     memory = cuarray.to_device(np.arange(6, dtype="f4"))
     subclass = Producer(Dict(memory.__cuda_array_interface__), memory)
     with pytest.raises(TypeError, match="Expected dict"):

@@ -1,7 +1,7 @@
 """Builds an extension module with another version of cuarray than the others have.
 
 There is one version so far, so the other one is made: a copy of the crate whose version and whose table for the extensions of a process
-(``crates/cuarray/src/python/rust_api.rs``) differ as a later release's would. The module is typed_views_too under another name. They
+(``crates/cuarray/src/python/extensions/rust_api.rs``) differ as a later release's would. The module is typed_views_too under another name. They
 stand in a workspace of their own, with the examples' lock file, and with their target directory, where all the dependencies are
 built already.
 
@@ -52,7 +52,7 @@ def write_sources(folder: Path) -> None:
     )
     changed(folder / "crates/cuarray/Cargo.toml", (r"^\[dev-dependencies\].*?^\[", "["))
     changed(
-        folder / "crates/cuarray/src/python/rust_api.rs",
+        folder / "crates/cuarray/src/python/extensions/rust_api.rs",
         (r"cuarray\.rust_api\.v1", "cuarray.rust_api.v2"),
         # Whoever takes this table for the first version's calls what is no function.
         (r"struct RustApi \{", "struct RustApi {\n    revision: u64,"),

@@ -1,4 +1,4 @@
-"""`borrow`: ordered before and after, without a wait; and over when it is over."""
+"""`borrow`: ordering before and after without host waits, and refusal of use after the end."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ OLD, NEW = 1, 9
 
 
 @pytest.fixture
-def theirs() -> Iterator[ForeignStream]:
+def producer_stream() -> Iterator[ForeignStream]:
     stream = ForeignStream()
     yield stream
     stream.destroy()
 
 
 @pytest.fixture
-def ours() -> Iterator[ForeignStream]:
+def consumer_stream() -> Iterator[ForeignStream]:
     stream = ForeignStream()
     yield stream
     stream.destroy()
@@ -44,31 +44,31 @@ def producers(memory: cuarray.DeviceArray, stream: ForeignStream) -> dict[str, A
 
 
 @pytest.mark.parametrize("kind", ["foreign", "bound"])
-def test_it_waits_for_the_producer_and_the_producer_for_it(
-    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, kind: str
+def test_borrower_waits_for_producer_and_producer_for_borrower(
+    memory: cuarray.DeviceArray, producer_stream: ForeignStream, consumer_stream: ForeignStream, kind: str
 ) -> None:
-    producer = producers(memory, theirs)[kind]
-    target = cuarray.to_device(np.zeros(4, np.uint8), stream=ours)
-    with held(theirs.handle) as hold:
-        driver_probe.fill(memory.ptr, NEW, 4, theirs.handle)
-        with cuarray.borrow(producer, ours) as array:
+    producer = producers(memory, producer_stream)[kind]
+    target = cuarray.to_device(np.zeros(4, np.uint8), stream=consumer_stream)
+    with held(producer_stream.handle) as hold:
+        driver_probe.fill(memory.ptr, NEW, 4, producer_stream.handle)
+        with cuarray.borrow(producer, consumer_stream) as array:
             assert array.stream is not None
-            assert array.stream.handle == ours.handle
-            assert array.__cuda_array_interface__["stream"] == ours.handle
-            target.copy_to_device(array, stream=ours)
+            assert array.stream.handle == consumer_stream.handle
+            assert array.__cuda_array_interface__["stream"] == consumer_stream.handle
+            target.copy_to_device(array, stream=consumer_stream)
         assert hold.is_held
-        assert not driver_probe.is_done(ours.handle)
+        assert not driver_probe.is_done(consumer_stream.handle)
         hold.let_go()
-        driver_probe.synchronize(ours.handle)
+        driver_probe.synchronize(consumer_stream.handle)
     assert target.copy_to_host().tolist() == [NEW] * 4
-    with cuarray.borrow(producer, ours) as array:
-        hold = driver_probe.Held(ours.handle)
-        target.copy_to_device(array, stream=ours)
-    # The producer goes on: not before the borrower is done.
-    driver_probe.fill(memory.ptr, 5, 4, theirs.handle)
-    assert not driver_probe.is_done(theirs.handle)
+    with cuarray.borrow(producer, consumer_stream) as array:
+        hold = driver_probe.Held(consumer_stream.handle)
+        target.copy_to_device(array, stream=consumer_stream)
+    # Later work of the producer must wait for the borrower.
+    driver_probe.fill(memory.ptr, 5, 4, producer_stream.handle)
+    assert not driver_probe.is_done(producer_stream.handle)
     hold.finish()
-    driver_probe.synchronize(theirs.handle)
+    driver_probe.synchronize(producer_stream.handle)
     assert target.copy_to_host().tolist() == [NEW] * 4
     assert memory.copy_to_host().tolist() == [5] * 4
 
@@ -80,37 +80,39 @@ ENDS: dict[str, Callable[[Any], None]] = {
 
 
 @pytest.mark.parametrize("end", list(ENDS))
-def test_without_a_with_it_ends_with_the_last_array(
-    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, end: str
+def test_borrow_without_with_block_ends_with_last_array(
+    memory: cuarray.DeviceArray, producer_stream: ForeignStream, consumer_stream: ForeignStream, end: str
 ) -> None:
-    borrow = cuarray.borrow(foreign(memory, stream=theirs.handle), ours)
+    borrow = cuarray.borrow(foreign(memory, stream=producer_stream.handle), consumer_stream)
     array = borrow.__enter__()
     part = array[1:]
     gc.collect()
-    with held(ours.handle) as hold:
+    with held(consumer_stream.handle) as hold:
         ENDS[end](borrow)
         del borrow, array
         gc.collect()
-        driver_probe.fill(memory.ptr, NEW, 4, theirs.handle)
+        driver_probe.fill(memory.ptr, NEW, 4, producer_stream.handle)
         if end == "drop":
-            driver_probe.synchronize(theirs.handle)
-            assert hold.is_held, "a view still borrows, so the producer does not wait yet"
+            driver_probe.synchronize(producer_stream.handle)
+            assert hold.is_held, "a view still borrows, so the producer must not wait yet"
         del part
         gc.collect()
-        driver_probe.fill(memory.ptr, NEW, 4, theirs.handle)
-        assert not driver_probe.is_done(theirs.handle)
+        driver_probe.fill(memory.ptr, NEW, 4, producer_stream.handle)
+        assert not driver_probe.is_done(producer_stream.handle)
         hold.let_go()
 
 
-def test_it_ends_after_an_exception(memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream) -> None:
+def test_borrow_ends_after_exception(
+    memory: cuarray.DeviceArray, producer_stream: ForeignStream, consumer_stream: ForeignStream
+) -> None:
     def work() -> None:
-        with cuarray.borrow(foreign(memory, stream=theirs.handle), ours) as array:
-            driver_probe.fill(array.ptr, NEW, 4, ours.handle)
+        with cuarray.borrow(foreign(memory, stream=producer_stream.handle), consumer_stream) as array:
+            driver_probe.fill(array.ptr, NEW, 4, consumer_stream.handle)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         work()
-    driver_probe.synchronize(theirs.handle)
+    driver_probe.synchronize(producer_stream.handle)
     assert memory.copy_to_host().tolist() == [NEW] * 4
 
 
@@ -144,7 +146,7 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("view", list(VIEWS))
-def test_afterwards_it_cannot_be_used(memory: cuarray.DeviceArray, view: str) -> None:
+def test_borrowed_array_cannot_be_used_after_the_end(memory: cuarray.DeviceArray, view: str) -> None:
     with cuarray.borrow(memory, cuarray.stream()) as array:
         part = VIEWS[view](array)
         assert part.ptr >= memory.ptr
@@ -155,11 +157,11 @@ def test_afterwards_it_cannot_be_used(memory: cuarray.DeviceArray, view: str) ->
                 pytest.fail(f"{name}: {use(gone)!r}")
     assert "given back" in repr(part)
     assert hex(memory.ptr) not in repr(part)
-    assert part.shape == later.shape, "what is plain data stays"
+    assert part.shape == later.shape, "the shape stays readable"
     assert memory.copy_to_host().tolist() == [OLD] * 4
 
 
-def test_it_is_entered_once(memory: cuarray.DeviceArray) -> None:
+def test_borrow_is_entered_only_once(memory: cuarray.DeviceArray) -> None:
     borrow = cuarray.borrow(memory, cuarray.stream())
     assert "not entered" in repr(borrow)
     with borrow:
@@ -170,14 +172,14 @@ def test_it_is_entered_once(memory: cuarray.DeviceArray) -> None:
     borrow.__exit__(None, None, None)
 
 
-def test_what_is_not_entered_does_nothing(memory: cuarray.DeviceArray, driver_calls: Any) -> None:
+def test_borrow_that_is_not_entered_makes_no_ordering_calls(memory: cuarray.DeviceArray, driver_calls: Any) -> None:
     stream = cuarray.stream()
     with driver_calls() as calls:
         cuarray.borrow(memory.bind(stream), stream)
     assert not ORDERING & calls.keys()
 
 
-def test_read_only_goes_both_ways(memory: cuarray.DeviceArray) -> None:
+def test_read_only_borrow_gives_read_only_array(memory: cuarray.DeviceArray) -> None:
     stream = cuarray.stream()
     with cuarray.borrow(memory, stream, readonly=True) as array:
         assert array.readonly
@@ -191,7 +193,7 @@ def test_read_only_goes_both_ways(memory: cuarray.DeviceArray) -> None:
         assert array.readonly
 
 
-def test_the_writer_waits_for_readers_and_readers_for_no_reader(simulator: str, driver_calls: Any) -> None:
+def test_writer_waits_for_readers_and_readers_do_not_wait_for_readers(simulator: str, driver_calls: Any) -> None:
     memory, first, second, third = cuarray.to_device(np.zeros(4, np.uint8)), *(ForeignStream() for _ in range(3))
     with contextlib.ExitStack() as stack:
         for stream in (first, second, third):
@@ -214,48 +216,52 @@ def test_the_writer_waits_for_readers_and_readers_for_no_reader(simulator: str, 
 ORDERING = {"cuEventRecord", "cuStreamWaitEvent", "cuStreamSynchronize", "cuEventSynchronize", "cuStreamIsCapturing"}
 
 
-def test_a_borrow_is_four_calls_and_none_in_the_same_stream(
-    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, driver_calls: Any
+def test_borrow_takes_two_edges_in_other_stream_and_none_in_same_stream(
+    memory: cuarray.DeviceArray, producer_stream: ForeignStream, consumer_stream: ForeignStream, driver_calls: Any
 ) -> None:
-    producer = foreign(memory, stream=theirs.handle)
-    for stream, each in ((ours, 2), (theirs, 0)):
+    producer = foreign(memory, stream=producer_stream.handle)
+    for stream, each in ((consumer_stream, 2), (producer_stream, 0)):
         with driver_calls() as calls, cuarray.borrow(producer, stream):
             pass
         assert (calls["cuEventRecord"], calls["cuStreamWaitEvent"]) == (each, each)
         assert calls["cuStreamSynchronize"] == calls["cuEventSynchronize"] == calls["cuCtxSynchronize"] == 0
 
 
-def test_an_array_and_its_mask_in_one_stream_take_one_edge(
-    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, driver_calls: Any
+def test_array_and_mask_in_one_stream_share_one_edge(
+    memory: cuarray.DeviceArray, producer_stream: ForeignStream, consumer_stream: ForeignStream, driver_calls: Any
 ) -> None:
     valid = cuarray.to_device(np.array([True, False, True, True]))
-    together = foreign(memory, stream=theirs.handle, mask=foreign(valid, stream=theirs.handle))
-    with driver_calls() as calls, cuarray.borrow(together, ours) as array:
-        assert array.mask.__cuda_array_interface__["stream"] == ours.handle
+    together = foreign(memory, stream=producer_stream.handle, mask=foreign(valid, stream=producer_stream.handle))
+    with driver_calls() as calls, cuarray.borrow(together, consumer_stream) as array:
+        assert array.mask.__cuda_array_interface__["stream"] == consumer_stream.handle
     assert (calls["cuEventRecord"], calls["cuStreamWaitEvent"]) == (2, 2)
     with pytest.raises(BufferError, match="given back"):
         assert array.mask.ptr
-    # A mask with a stream of its own is waited for too, and its producer waits for the borrower.
+    # A mask with another stream needs edges of its own.
     other = ForeignStream()
-    apart = foreign(memory, stream=theirs.handle, mask=foreign(valid, stream=other.handle))
+    apart = foreign(memory, stream=producer_stream.handle, mask=foreign(valid, stream=other.handle))
     with contextlib.ExitStack() as stack:
         stack.callback(other.destroy)
         hold = stack.enter_context(held(other.handle))
-        with driver_calls() as calls, cuarray.borrow(apart, ours):
-            assert not driver_probe.is_done(ours.handle)
+        with driver_calls() as calls, cuarray.borrow(apart, consumer_stream):
+            assert not driver_probe.is_done(consumer_stream.handle)
         assert (calls["cuEventRecord"], calls["cuStreamWaitEvent"]) == (3, 4)
         hold.let_go()
 
 
 @pytest.mark.parametrize("how", ["argument", "setting"])
-def test_the_switches_turn_off_all_of_it(
-    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, driver_calls: Any, how: str
+def test_sync_off_removes_all_ordering_calls(
+    memory: cuarray.DeviceArray,
+    producer_stream: ForeignStream,
+    consumer_stream: ForeignStream,
+    driver_calls: Any,
+    how: str,
 ) -> None:
     cuarray.config.sync = how != "setting"
     options = {"sync": False} if how == "argument" else {}
-    for producer in producers(memory, theirs).values():  # none of them waits, so the stream can be held for each
-        with held(theirs.handle) as hold:
-            with driver_calls() as calls, cuarray.borrow(producer, ours, **options) as array:
+    for producer in producers(memory, producer_stream).values():  # no borrow waits, so the stream can stay held
+        with held(producer_stream.handle) as hold:
+            with driver_calls() as calls, cuarray.borrow(producer, consumer_stream, **options) as array:
                 assert array.ptr == memory.ptr
             assert not ORDERING & calls.keys()
             assert hold.is_held
@@ -263,24 +269,27 @@ def test_the_switches_turn_off_all_of_it(
             array.copy_to_host()
 
 
-def test_an_event_stands_in_the_place_of_the_stream(
-    memory: cuarray.DeviceArray, theirs: ForeignStream, ours: ForeignStream, driver_calls: Any
+def test_event_argument_replaces_the_producer_stream(
+    memory: cuarray.DeviceArray, producer_stream: ForeignStream, consumer_stream: ForeignStream, driver_calls: Any
 ) -> None:
     event = cuarray.event(timing=False)
-    driver_probe.fill(memory.ptr, NEW, 4, theirs.handle)
-    event.record(theirs)
-    target = cuarray.to_device(np.zeros(4, np.uint8), stream=ours)
+    driver_probe.fill(memory.ptr, NEW, 4, producer_stream.handle)
+    event.record(producer_stream)
+    target = cuarray.to_device(np.zeros(4, np.uint8), stream=consumer_stream)
     numbered = type("Other", (), {"handle": event.handle})()
     for given in (event, event.handle, numbered):
-        with held(theirs.handle) as hold:
-            with cuarray.borrow(foreign(memory, stream=theirs.handle), ours, event=given) as array:
-                target.copy_to_device(array, stream=ours)
-            with driver_calls() as calls, cuarray.borrow(foreign(memory, stream=theirs.handle), ours, event=given):
+        with held(producer_stream.handle) as hold:
+            with cuarray.borrow(foreign(memory, stream=producer_stream.handle), consumer_stream, event=given) as array:
+                target.copy_to_device(array, stream=consumer_stream)
+            with (
+                driver_calls() as calls,
+                cuarray.borrow(foreign(memory, stream=producer_stream.handle), consumer_stream, event=given),
+            ):
                 pass
-            # On entry only a wait; on exit an event in our stream, which theirs waits for.
+            # On entry only a wait; on exit an event in the consumer's stream, which the producer's stream waits for.
             assert (calls["cuEventRecord"], calls["cuStreamWaitEvent"]) == (1, 2)
-            driver_probe.synchronize(ours.handle)
-            assert hold.is_held, "what came after the event is not waited for"
+            driver_probe.synchronize(consumer_stream.handle)
+            assert hold.is_held, "work after the event must not be waited for"
         assert target.copy_to_host().tolist() == [NEW] * 4
     for wrong, error in (
         (0, ValueError),
@@ -289,10 +298,10 @@ def test_an_event_stands_in_the_place_of_the_stream(
         (2**64, ValueError),
     ):
         with pytest.raises(error):
-            cuarray.borrow(foreign(memory), ours, event=wrong).__enter__()
+            cuarray.borrow(foreign(memory), consumer_stream, event=wrong).__enter__()
 
 
-def test_arguments_are_checked(memory: cuarray.DeviceArray) -> None:
+def test_invalid_borrow_arguments_are_refused(memory: cuarray.DeviceArray) -> None:
     with pytest.raises(TypeError):
         cuarray.borrow(memory)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="a cuarray stream, an object with __cuda_stream__, or a handle"):
@@ -305,7 +314,7 @@ def test_arguments_are_checked(memory: cuarray.DeviceArray) -> None:
         cuarray.borrow(Producer(describe(shape=(-1,))), 1).__enter__()
 
 
-def test_options_are_those_of_an_import(memory: cuarray.DeviceArray) -> None:
+def test_borrow_accepts_import_options(memory: cuarray.DeviceArray) -> None:
     valid = cuarray.to_device(np.array([True, False, True, True]))
     with cuarray.borrow(foreign(memory, mask=foreign(valid)), 1, mask="ignore") as array:
         assert array.mask is None
@@ -313,22 +322,24 @@ def test_options_are_those_of_an_import(memory: cuarray.DeviceArray) -> None:
         assert array.typestr == "float8_e5m2"
 
 
-def test_a_device_array_remembers_a_borrow(ours: ForeignStream, theirs: ForeignStream) -> None:
+def test_work_after_borrow_waits_for_the_borrower(
+    consumer_stream: ForeignStream, producer_stream: ForeignStream
+) -> None:
     array = cuarray.to_device(np.zeros(4, np.uint8))
-    with held(ours.handle) as hold:
-        with cuarray.borrow(array, ours) as lent:
-            driver_probe.fill(lent.ptr, NEW, 4, ours.handle)
+    with held(consumer_stream.handle) as hold:
+        with cuarray.borrow(array, consumer_stream) as lent:
+            driver_probe.fill(lent.ptr, NEW, 4, consumer_stream.handle)
         exported = array.__cuda_array_interface__["stream"]
         assert exported is not None
-        with cuarray.borrow(array, theirs):
+        with cuarray.borrow(array, producer_stream):
             pass
-        assert not driver_probe.is_done(theirs.handle)
+        assert not driver_probe.is_done(producer_stream.handle)
         hold.let_go()
         driver_probe.synchronize(exported)
     assert array.copy_to_host().tolist() == [NEW] * 4
 
 
-def test_memory_outlives_a_borrow(simulator: str, ours: ForeignStream) -> None:
+def test_release_of_memory_is_deferred_until_borrower_is_done(simulator: str, consumer_stream: ForeignStream) -> None:
     from cuarray_sim import statistics
 
     def allocations() -> int:
@@ -337,9 +348,9 @@ def test_memory_outlives_a_borrow(simulator: str, ours: ForeignStream) -> None:
     cuarray.reclaim()
     before = allocations()
     array = cuarray.to_device(np.zeros(4, np.uint8))
-    with held(ours.handle) as hold:
-        with cuarray.borrow(array, ours) as lent:
-            driver_probe.fill(lent.ptr, NEW, 4, ours.handle)
+    with held(consumer_stream.handle) as hold:
+        with cuarray.borrow(array, consumer_stream) as lent:
+            driver_probe.fill(lent.ptr, NEW, 4, consumer_stream.handle)
         del array, lent
         gc.collect()
         cuarray.reclaim(wait=False)

@@ -1,5 +1,7 @@
-"""What Python asks of any object: ``==``, ``hash``, truth, ``in``, ``pickle``. NumPy's answer, or an error that says what to do;
-never an answer about the object that reads as one about the elements.
+"""Python's general operations on an array: ``==``, ``hash``, ``bool``, ``in`` and ``pickle``.
+
+Each gives NumPy's result, or an error that names what to use. None gives a result about the object that looks like one about the
+elements.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import cuarray
 
 @pytest.mark.parametrize("compare", [operator.eq, operator.ne], ids=["==", "!="])
 @pytest.mark.parametrize("other", [3, 3.0, True, 1j, [1, 2, 3], (1, 2, 3), "itself", "another"], ids=repr)
-def test_elements_are_not_compared(driver: str, compare: Callable[[Any, Any], Any], other: Any) -> None:
+def test_comparison_that_needs_a_kernel_is_refused(driver: str, compare: Callable[[Any, Any], Any], other: Any) -> None:
     array = cuarray.to_device([1, 2, 3])
     other = (
         {"itself": array, "another": cuarray.to_device([1, 2, 3])}.get(other, other)
@@ -29,7 +31,7 @@ def test_elements_are_not_compared(driver: str, compare: Callable[[Any, Any], An
         else other
     )
     if other is array and compare is operator.eq:
-        assert compare(array, other) is True  # whatever the elements are: of the object
+        assert compare(array, other) is True  # an array equals itself
         return
     for left, right in ((array, other), (other, array)):
         with pytest.raises(TypeError, match="copy_to_host"):
@@ -37,7 +39,7 @@ def test_elements_are_not_compared(driver: str, compare: Callable[[Any, Any], An
 
 
 @pytest.mark.parametrize("compare", [operator.eq, operator.ne], ids=["==", "!="])
-def test_numpy_compares_host_copies(driver: str, compare: Callable[[Any, Any], Any]) -> None:
+def test_comparison_with_numpy_array_uses_host_copy(driver: str, compare: Callable[[Any, Any], Any]) -> None:
     host = np.array([1, 2, 3])
     array = cuarray.to_device(host)
     for other in (np.array([1, 0, 3]), np.float64(2.0), np.int32(3)):
@@ -45,7 +47,7 @@ def test_numpy_compares_host_copies(driver: str, compare: Callable[[Any, Any], A
         assert compare(other, array).tolist() == compare(other, host).tolist()
 
 
-def test_what_is_no_array_is_not_equal(driver: str) -> None:
+def test_array_is_unequal_to_other_objects(driver: str) -> None:
     array = cuarray.to_device([1, 2, 3])
     for other in (None, "x", object(), cuarray.stream()):
         assert (array == other, array != other, other == array) == (False, True, False)
@@ -65,23 +67,23 @@ def test_hash_is_by_identity(driver: str) -> None:
 
 @pytest.mark.parametrize("value", [0, 1, 0.0, np.nan, True, False, 2j, np.datetime64(0, "s")], ids=repr)
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1)], ids=str)
-def test_the_truth_of_one_element_is_its_own(driver: str, value: Any, shape: tuple[int, ...]) -> None:
+def test_truth_of_single_element_array_is_its_elements(driver: str, value: Any, shape: tuple[int, ...]) -> None:
     host = np.full(shape, value)
     assert bool(cuarray.to_device(host)) == bool(host)
 
 
-def test_the_truth_of_an_element_that_is_not_valid(driver: str) -> None:
+def test_masked_element_is_false(driver: str) -> None:
     array = cuarray.as_cuda_array(foreign(cuarray.to_device([1]), mask=cuarray.to_device([False])))
     assert not array
 
 
 @pytest.mark.parametrize("shape", [(2,), (0,), (1, 0), (1, 2)], ids=str)
-def test_other_arrays_are_neither_true_nor_false(driver: str, shape: tuple[int, ...]) -> None:
+def test_truth_of_array_without_single_element_raises_value_error(driver: str, shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="neither true nor false"):
         bool(cuarray.device_array(shape))
 
 
-def test_in(driver: str) -> None:
+def test_membership_test_of_1d_array_and_refusal_for_others(driver: str) -> None:
     assert 2 in cuarray.to_device([1, 2, 3])
     assert 4 not in cuarray.to_device([1, 2, 3])
     rows = cuarray.to_device([[1, 2], [3, 4]])
@@ -91,19 +93,19 @@ def test_in(driver: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_an_array_is_not_pickled(driver: str, protocol: int) -> None:
+def test_pickling_array_is_refused(driver: str, protocol: int) -> None:
     with pytest.raises(TypeError, match="get_ipc_handle"):
         pickle.dumps(cuarray.to_device([1]), protocol)
 
 
 @pytest.mark.parametrize("function", [copy.copy, copy.deepcopy])
-def test_the_module_copy_says_what_copies(driver: str, function: Callable[[Any], Any]) -> None:
+def test_copy_module_is_refused_in_favour_of_to_device(driver: str, function: Callable[[Any], Any]) -> None:
     with pytest.raises(TypeError, match="to_device"):
         function(cuarray.to_device([1]))
 
 
 @pytest.mark.parametrize("kind", [float, int, complex])
-def test_a_number_of_an_array_without_axes(driver: str, kind: Callable[[Any], Any]) -> None:
+def test_conversion_to_number_needs_0d_array(driver: str, kind: Callable[[Any], Any]) -> None:
     number = kind(cuarray.to_device(np.array(2)))
     assert (number, type(number)) == (2, kind)
     for shape in ((1,), (2,), (0,)):
@@ -112,7 +114,7 @@ def test_a_number_of_an_array_without_axes(driver: str, kind: Callable[[Any], An
 
 
 @pytest.mark.parametrize("dtype", ["?", "u1", "<i4", "<f4", "<c8"])
-def test_numpy_takes_arrays_without_axes_from_lists(driver: str, dtype: str) -> None:
+def test_numpy_builds_array_from_list_of_0d_arrays(driver: str, dtype: str) -> None:
     ones = [cuarray.to_device(np.ones((), dtype)) for _ in range(2)]
     assert np.array(ones).tolist() == [1, 1]
     assert np.array(ones).dtype == dtype

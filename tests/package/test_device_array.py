@@ -1,4 +1,4 @@
-"""`device_array`, `to_device` and the attributes of a `DeviceArray`."""
+"""`device_array`, `to_device`, and the attributes and lifetime of a `DeviceArray`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SHAPES = [(), (1,), (5,), (2, 3), (2, 1, 3), (0,), (3, 0), (0, 4, 2), (2,) * 8]
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_attributes_are_numpys(driver: str, shape: tuple[int, ...], dtype: str) -> None:
+def test_attributes_equal_those_of_numpy_array(driver: str, shape: tuple[int, ...], dtype: str) -> None:
     array, like = cuarray.device_array(shape, np.dtype(dtype)), np.empty(shape, dtype)
     assert array.shape == like.shape
-    # NumPy's strides of an array without elements have changed from release to release.
+    # Strides of an empty NumPy array differ between NumPy releases.
     assert array.strides == like.strides or not like.size
     assert (array.ndim, array.size, array.itemsize, array.nbytes) == (like.ndim, like.size, like.itemsize, like.nbytes)
     assert array.dtype == like.dtype
@@ -38,18 +38,18 @@ def test_attributes_are_numpys(driver: str, shape: tuple[int, ...], dtype: str) 
     assert all(type(each) is int for each in (*array.shape, *array.strides, array.ndim, array.size, array.nbytes))
 
 
-def test_the_type_is_float64_unless_said(driver: str) -> None:
+def test_default_dtype_is_float64(driver: str) -> None:
     assert cuarray.device_array(3).dtype == np.float64
 
 
 @pytest.mark.parametrize(
     "dtype", [np.float32, np.dtype("f4"), "float32", "<f4", "f4", "f", np.float32(1).dtype], ids=repr
 )
-def test_what_numpy_takes_for_a_type_is_taken(driver: str, dtype: Any) -> None:
+def test_dtype_argument_accepts_numpy_spellings(driver: str, dtype: Any) -> None:
     assert cuarray.device_array(3, dtype).typestr == "<f4"
 
 
-def test_a_type_that_is_no_type_is_refused(driver: str) -> None:
+def test_unknown_or_object_dtype_is_refused(driver: str) -> None:
     with pytest.raises(TypeError):
         cuarray.device_array(3, "no such type")
     with pytest.raises(ValueError, match="Python objects"):
@@ -57,7 +57,7 @@ def test_a_type_that_is_no_type_is_refused(driver: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [3, (3,), [3], np.int64(3), (np.int8(3),), np.array([3]), iter((3,))], ids=repr)
-def test_a_shape_may_be_a_number_or_numbers(driver: str, shape: Any) -> None:
+def test_shape_argument_accepts_int_and_iterables(driver: str, shape: Any) -> None:
     assert cuarray.device_array(shape, "f4").shape == (3,)
 
 
@@ -77,19 +77,19 @@ def test_a_shape_may_be_a_number_or_numbers(driver: str, shape: Any) -> None:
         (None, TypeError),
         ((None,), TypeError),
         ((1,) * 65, ValueError),
-        # What yields numbers, and does not mean them as lengths in an order.
+        # Iterables of ints that are not shapes.
         ("", TypeError),
         (b"\2\3", TypeError),
         (bytearray(2), TypeError),
         ({2: 3}, TypeError),
         ({2, 3}, TypeError),
         (frozenset({2}), TypeError),
-        # Without an end.
+        # An endless iterator.
         (itertools.repeat(1), ValueError),
     ],
     ids=repr,
 )
-def test_a_shape_that_is_none_is_refused(driver: str, shape: Any, error: type[Exception]) -> None:
+def test_invalid_shape_is_refused(driver: str, shape: Any, error: type[Exception]) -> None:
     with pytest.raises(
         error, match=r"shape.*(int|lengths|representable|exceeds|dimensions|at least 0|out of range|bytes)"
     ) as raised:
@@ -99,14 +99,14 @@ def test_a_shape_that_is_none_is_refused(driver: str, shape: Any, error: type[Ex
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_order(driver: str, shape: tuple[int, ...], order: Any) -> None:
+def test_order_argument_determines_contiguity(driver: str, shape: tuple[int, ...], order: Any) -> None:
     array, like = cuarray.device_array(shape, "f4", order=order), np.empty(shape, "f4", order)
     assert array.strides == like.strides or not like.size
     assert array.is_f_contiguous() if order == "F" else array.is_c_contiguous()
 
 
 @pytest.mark.parametrize("order", ["", "c", "A", "K", "CF"])
-def test_an_order_that_is_none_is_refused(driver: str, order: Any) -> None:
+def test_invalid_order_is_refused(driver: str, order: Any) -> None:
     with pytest.raises(ValueError, match="order"):
         cuarray.device_array(3, "f4", order=order)
 
@@ -128,7 +128,7 @@ def test_an_order_that_is_none_is_refused(driver: str, order: Any) -> None:
     ],
     ids=repr,
 )
-def test_strides_decide_what_is_allocated(
+def test_allocation_covers_exactly_the_strided_extent(
     driver: str, shape: tuple[int, ...], strides: tuple[int, ...], nbytes: int
 ) -> None:
     array = cuarray.device_array(shape, "f4", strides=strides)
@@ -142,7 +142,7 @@ def test_strides_decide_what_is_allocated(
 
 
 @pytest.mark.parametrize("strides", [4, (4, 4), (4.0,), (2**63,), (2**62,), "4"], ids=repr)
-def test_strides_that_fit_no_shape_are_refused(driver: str, strides: Any) -> None:
+def test_invalid_strides_are_refused(driver: str, strides: Any) -> None:
     holds_ints = not any(
         isinstance(step, float | str) for step in (strides if isinstance(strides, tuple) else [strides])
     )
@@ -150,7 +150,7 @@ def test_strides_that_fit_no_shape_are_refused(driver: str, strides: Any) -> Non
         cuarray.device_array((5,) if strides != 4 else (5, 5), "f4", strides=strides)
 
 
-def test_more_memory_than_there_is_is_a_cuda_error(driver: str) -> None:
+def test_allocation_beyond_device_memory_raises_cuda_error(driver: str) -> None:
     with pytest.raises(cuarray.CudaError, match="CUDA_ERROR_OUT_OF_MEMORY") as raised:
         cuarray.device_array(2**60, "u1")
     assert raised.value.code == 2
@@ -158,7 +158,7 @@ def test_more_memory_than_there_is_is_a_cuda_error(driver: str) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_round_trip_keeps_every_value(driver: str, shape: tuple[int, ...], dtype: str) -> None:
+def test_to_device_and_back_keeps_every_byte(driver: str, shape: tuple[int, ...], dtype: str) -> None:
     count = int(np.prod(shape)) * np.dtype(dtype).itemsize
     raw = np.random.default_rng(0).integers(0, 2 if dtype == "?" else 128, count, np.uint8)
     host = raw.view(dtype).reshape(shape) if count else np.empty(shape, dtype)
@@ -174,7 +174,7 @@ def test_a_round_trip_keeps_every_value(driver: str, shape: tuple[int, ...], dty
     [1, 1.5, True, 2j, [1, 2], [[1.0], [2.0]], (1, 2), range(3), b"bytes", "text", np.float32(3), [], np.int64(1)],
     ids=repr,
 )
-def test_to_device_takes_what_numpy_takes(driver: str, value: Any) -> None:
+def test_to_device_accepts_what_numpy_asarray_accepts(driver: str, value: Any) -> None:
     like, array = np.asarray(value), cuarray.to_device(value)
     assert (array.shape, array.dtype) == (like.shape, like.dtype)
     assert array.copy_to_host().tobytes() == like.tobytes()
@@ -186,7 +186,7 @@ def test_to_device_refuses_python_objects(driver: str, value: Any) -> None:
         cuarray.to_device(value)
 
 
-def test_to_device_keeps_fortran_order_and_packs_the_rest(driver: str) -> None:
+def test_to_device_keeps_fortran_order_and_packs_other_layouts(driver: str) -> None:
     host = np.arange(24, dtype="i4").reshape(4, 6)
     for source, expected in [
         (host, (24, 4)),
@@ -201,7 +201,7 @@ def test_to_device_keeps_fortran_order_and_packs_the_rest(driver: str) -> None:
         assert np.array_equal(array.copy_to_host(), source)
 
 
-def test_to_device_of_a_device_array_copies(driver: str) -> None:
+def test_to_device_of_device_array_copies(driver: str) -> None:
     first = cuarray.to_device(np.arange(4))
     second, third = cuarray.to_device(first), cuarray.to_device(foreign(first))
     assert len({first.ptr, second.ptr, third.ptr}) == 3
@@ -209,7 +209,7 @@ def test_to_device_of_a_device_array_copies(driver: str) -> None:
     assert second.copy_to_host().tolist() == third.copy_to_host().tolist() == [0, 1, 2, 3]
 
 
-def test_to_device_of_a_read_only_array_may_be_written(driver: str) -> None:
+def test_to_device_of_read_only_array_is_writable(driver: str) -> None:
     host = np.arange(3)
     host.flags.writeable = False
     array = cuarray.to_device(host)
@@ -229,7 +229,7 @@ STRUCTURED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", STRUCTURED)
-def test_fields_survive(driver: str, name: str) -> None:
+def test_structured_array_round_trips(driver: str, name: str) -> None:
     dtype = np.dtype(STRUCTURED[name])
     host = np.frombuffer(np.random.default_rng(1).bytes(3 * dtype.itemsize), dtype)
     array = cuarray.to_device(host)
@@ -242,16 +242,16 @@ def test_fields_survive(driver: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(1,), (3,), (3, 2), (0, 2)])
-def test_len_is_the_first_dimension(driver: str, shape: tuple[int, ...]) -> None:
+def test_len_is_length_of_first_axis(driver: str, shape: tuple[int, ...]) -> None:
     assert len(cuarray.device_array(shape, "f4")) == shape[0]
 
 
-def test_a_0_d_array_has_no_len(driver: str) -> None:
+def test_len_of_0d_array_raises_type_error(driver: str) -> None:
     with pytest.raises(TypeError, match="0-d"):
         len(cuarray.device_array((), "f4"))
 
 
-def test_repr_says_what_is_not_as_usual(driver: str) -> None:
+def test_repr_shows_attributes_that_are_not_default(driver: str) -> None:
     array = cuarray.to_device(np.float32([1, 2]))
     assert repr(array) == f"DeviceArray(shape=(2,), typestr='<f4', ptr={array.ptr:#x})"
     odd = cuarray.from_cuda_array_interface(
@@ -278,33 +278,33 @@ def test_repr_says_what_is_not_as_usual(driver: str) -> None:
         "__cuda_array_interface__",
     ],
 )
-def test_attributes_cannot_be_set(name: str) -> None:
+def test_attributes_are_read_only(name: str) -> None:
     array = cuarray.from_cuda_array_interface(describe())
     with pytest.raises(AttributeError):
         setattr(array, name, None)
 
 
 @pytest.mark.parametrize("kind", ["DeviceArray", "Stream", "Event", "Memory", "Interface", "Config", "AutoSynchronize"])
-def test_classes_have_no_constructor_and_a_home(kind: str) -> None:
+def test_classes_have_public_module_and_no_constructor(kind: str) -> None:
     cls = getattr(cuarray, kind)
     assert (cls.__module__, cls.__name__) == ("cuarray", kind)
     with pytest.raises(TypeError):
         cls()
 
 
-def test_numpy_may_take_an_array_by_copying_it(driver: str) -> None:
+def test_numpy_conversion_copies_to_host(driver: str) -> None:
     array = cuarray.to_device(np.arange(3))
     assert np.asarray(array).tolist() == [0, 1, 2]
     assert np.asarray(array, dtype="f4").dtype == np.float32
     assert np.array(array, copy=True).tolist() == [0, 1, 2]
 
 
-def test_numpy_cannot_take_an_array_without_a_copy(driver: str) -> None:
+def test_numpy_conversion_without_copy_is_refused(driver: str) -> None:
     with pytest.raises(ValueError, match="without a copy"):
         cuarray.to_device([1]).__array__(copy=False)
 
 
-def test_imports_share_the_memory(driver: str) -> None:
+def test_imported_array_shares_memory_with_its_producer(driver: str) -> None:
     owner = cuarray.to_device(np.arange(4))
     producer = foreign(owner)
     for array in (
@@ -318,13 +318,13 @@ def test_imports_share_the_memory(driver: str) -> None:
         assert array.copy_to_host().tolist() == [0, 1, 2, 3]
 
 
-def test_an_array_of_ours_is_taken_as_it_is(driver: str) -> None:
+def test_import_of_device_array_returns_it_unchanged(driver: str) -> None:
     array = cuarray.to_device([1])
     assert cuarray.as_cuda_array(array) is array
     assert cuarray.is_cuda_array(array)
 
 
-def test_export_and_import_are_inverse(driver: str) -> None:
+def test_imported_export_equals_original(driver: str) -> None:
     for array in (
         cuarray.device_array((2, 3), "i2"),
         cuarray.device_array((2, 3), "i2", order="F"),
@@ -340,7 +340,7 @@ def test_export_and_import_are_inverse(driver: str) -> None:
         assert again.__cuda_array_interface__ == array.__cuda_array_interface__
 
 
-def test_a_read_only_array_cannot_be_written_and_stays_read_only(driver: str) -> None:
+def test_read_only_array_refuses_writes_and_exports_flag(driver: str) -> None:
     memory = cuarray.to_device(np.arange(3))
     array = cuarray.as_cuda_array(foreign(memory, data=(memory.ptr, True)))
     assert array.readonly
@@ -356,7 +356,7 @@ def test_a_read_only_array_cannot_be_written_and_stays_read_only(driver: str) ->
 # --- lifetime -------------------------------------------------------------------------------------------------------------
 
 
-def test_memory_is_freed_with_its_last_array(simulator: str) -> None:
+def test_memory_is_freed_with_last_array(simulator: str) -> None:
     import cuarray_sim
 
     def alive() -> set[int]:
@@ -376,7 +376,7 @@ def test_memory_is_freed_with_its_last_array(simulator: str) -> None:
     assert pointer not in alive()
 
 
-def test_an_owner_is_released_once(driver: str) -> None:
+def test_owner_is_released_once_with_last_array(driver: str) -> None:
     released: list[int] = []
 
     class Owner:
@@ -394,7 +394,7 @@ def test_an_owner_is_released_once(driver: str) -> None:
         assert released.count(keep) == 1
 
 
-def test_as_cuda_array_keeps_the_object_and_a_dictionary_keeps_nothing() -> None:
+def test_imported_array_keeps_object_alive_and_dictionary_keeps_nothing() -> None:
     producer = Producer(describe())
     reference = weakref.ref(producer)
     array = cuarray.as_cuda_array(producer)
@@ -409,7 +409,7 @@ def test_as_cuda_array_keeps_the_object_and_a_dictionary_keeps_nothing() -> None
     assert (unowned.shape, seen.shape) == ((2,), (2,))
 
 
-def test_a_cycle_through_the_owner_is_collected() -> None:
+def test_reference_cycle_through_owner_is_collected() -> None:
     producer = Producer(describe())
     producer.keeps = cuarray.as_cuda_array(producer)
     reference, array = weakref.ref(producer), weakref.ref(producer.keeps)
@@ -421,7 +421,7 @@ def test_a_cycle_through_the_owner_is_collected() -> None:
     assert array() is None
 
 
-def test_a_cycle_through_a_stream_is_collected(driver: str) -> None:
+def test_reference_cycle_through_stream_is_collected(driver: str) -> None:
     class Provider:
         kept: object = None
 
@@ -436,7 +436,7 @@ def test_a_cycle_through_a_stream_is_collected(driver: str) -> None:
     assert reference() is None
 
 
-def test_weak_references(driver: str) -> None:
+def test_objects_support_weak_references(driver: str) -> None:
     stream, event, array = cuarray.stream(), cuarray.event(), cuarray.device_array(1, "u1")
     memory = array.owner
     references = [weakref.ref(each) for each in (stream, event, array, memory)]
@@ -445,7 +445,7 @@ def test_weak_references(driver: str) -> None:
     assert [reference() for reference in references] == [None] * 4
 
 
-def test_a_chain_of_imports_can_be_long_and_goes_at_once() -> None:
+def test_long_chain_of_owners_is_released_without_recursion() -> None:
     array: Any = Producer(describe())
     reference = weakref.ref(array)
     for _ in range(10_000):
@@ -457,7 +457,7 @@ def test_a_chain_of_imports_can_be_long_and_goes_at_once() -> None:
 # --- interface() ------------------------------------------------------------------------------------------------------------
 
 
-def test_interface_says_what_numpy_says() -> None:
+def test_interface_attributes_equal_those_of_numpy_views() -> None:
     host = np.zeros((4, 6, 2), "<i4")
     for view in (
         host,
@@ -477,7 +477,7 @@ def test_interface_says_what_numpy_says() -> None:
         assert read.readonly == (not view.flags.writeable)
 
 
-def test_interface_compares_and_prints() -> None:
+def test_interface_supports_equality_and_repr() -> None:
     first, same = cuarray.interface(describe()), cuarray.interface(Producer(describe()))
     assert first == same
     for entries in itertools.chain(

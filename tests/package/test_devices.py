@@ -1,7 +1,7 @@
-"""Two devices: arrays of both, copies between them, `device=`, and what stays as it was meanwhile.
+"""Two devices: allocation with `device=`, copies between devices, and the current context.
 
-Each test is a program of its own, because a process has as many devices as it began with. It needs two; on the simulated driver
-it has them.
+Each test is a program in a process of its own, because the number of devices is fixed when a process starts. The simulated driver
+provides two devices.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ print("right")
 
 @pytest.fixture
 def on_two_devices(driver_kind: str) -> Callable[[str], None]:
-    """Runs a program where there are two devices; it ends with no context current, as it began."""
+    """Runs a program with two devices, and checks that no context is left current."""
 
     def run(program: str) -> None:
         try:
@@ -57,7 +57,7 @@ def on_two_devices(driver_kind: str) -> Callable[[str], None]:
     return run
 
 
-def test_the_device_can_be_named(on_two_devices: Callable[[str], None]) -> None:
+def test_allocations_accept_device_argument(on_two_devices: Callable[[str], None]) -> None:
     on_two_devices("""
 host = np.arange(6.0).reshape(2, 3)
 for device in (0, 1, np.int64(1)):
@@ -74,7 +74,7 @@ for device in (0, 1, np.int64(1)):
 """)
 
 
-def test_without_a_name_it_is_the_current_one(on_two_devices: Callable[[str], None]) -> None:
+def test_allocation_uses_current_device_by_default(on_two_devices: Callable[[str], None]) -> None:
     on_two_devices("""
 assert cuarray.device_array(3).device == 0
 assert cuarray.device_array(3, device=None).device == 0
@@ -87,7 +87,7 @@ for device in (0, 1):
 """)
 
 
-def test_a_device_that_is_none_is_refused(on_two_devices: Callable[[str], None]) -> None:
+def test_invalid_device_argument_is_refused(on_two_devices: Callable[[str], None]) -> None:
     on_two_devices("""
 for wrong in (-1, 2, 2**31 - 1, -2**31):
     for make in (cuarray.device_array, cuarray.to_device, cuarray.device_array_like):
@@ -101,7 +101,7 @@ for wrong in (2**40, -(2**70)):
 """)
 
 
-def test_a_stream_has_a_device_too(on_two_devices: Callable[[str], None]) -> None:
+def test_stream_determines_device_of_allocation(on_two_devices: Callable[[str], None]) -> None:
     on_two_devices("""
 streams = [cuarray.stream(device=device) for device in (0, 1)]
 for device, stream in enumerate(streams):
@@ -115,8 +115,8 @@ del array
 """)
 
 
-def test_every_device_has_default_streams(on_two_devices: Callable[[str], None]) -> None:
-    """A default stream is of no device until something is enqueued in it: it is that of the array's."""
+def test_default_stream_handle_refers_to_device_of_the_array(on_two_devices: Callable[[str], None]) -> None:
+    """The handles 1 and 2 name a default stream on each device; the array's device selects which."""
     on_two_devices("""
 for default in (cuarray.legacy_default_stream(), cuarray.per_thread_default_stream(), 1, 2):
     with driver_probe.primary_context(0):
@@ -128,7 +128,7 @@ for default in (cuarray.legacy_default_stream(), cuarray.per_thread_default_stre
 """)
 
 
-def test_a_default_stream_in_an_interface_is_that_of_the_memorys_device(on_two_devices: Callable[[str], None]) -> None:
+def test_imported_default_stream_refers_to_device_of_the_memory(on_two_devices: Callable[[str], None]) -> None:
     on_two_devices("""
 for handle in (1, 2):
     for sync in (True, False):
@@ -139,7 +139,7 @@ for handle in (1, 2):
         with driver_probe.primary_context(0):
             array = cuarray.as_cuda_array(foreign(memory, stream=handle), sync=sync)
             assert array.copy_to_host().tolist() == [7] * 4
-            # And as the source of a copy to the other device.
+            # Here the array is the source of a copy to the other device.
             with driver_probe.primary_context(1):
                 driver_probe.call("cuMemsetD8Async", ctypes.c_uint64(memory.ptr), ctypes.c_ubyte(8),
                                   ctypes.c_size_t(4), ctypes.c_void_p(handle))
@@ -159,7 +159,7 @@ host = np.arange(4 * 5 * 6, dtype="<i2").reshape(4, 5, 6)
 """
 
 
-def test_copies_between_devices_in_any_layout(on_two_devices: Callable[[str], None]) -> None:
+def test_copies_between_devices_of_every_layout(on_two_devices: Callable[[str], None]) -> None:
     on_two_devices(
         LAYOUTS
         + """
@@ -183,7 +183,7 @@ for name, part in layouts.items():
     )
 
 
-def test_assignment_broadcasts_between_devices(on_two_devices: Callable[[str], None]) -> None:
+def test_assignment_between_devices_broadcasts(on_two_devices: Callable[[str], None]) -> None:
     on_two_devices("""
 row, column = np.arange(6), np.arange(5)[:, None]
 for value in (row, column, np.int64(7)):
@@ -198,8 +198,8 @@ for value in (row, column, np.int64(7)):
 """)
 
 
-def test_the_driver_is_told_of_both_devices(on_two_devices: Callable[[str], None], simulator: str) -> None:
-    """By its calls for peers, which need no access of one device to the other's memory; none is enabled."""
+def test_copies_between_devices_use_peer_calls(on_two_devices: Callable[[str], None], simulator: str) -> None:
+    """Peer copies work without peer access, which cuarray does not enable."""
     on_two_devices("""
 here, there = cuarray.to_device(np.arange(30).reshape(5, 6)), cuarray.device_array((5, 6), "<i8", device=1)
 stream = cuarray.stream(device=1)
@@ -216,7 +216,7 @@ assert copies == dict.fromkeys(peers, 1), copies
 assert "cuCtxEnablePeerAccess" not in calls()
 assert np.array_equal(there.copy_to_host(), here.copy_to_host())
 
-# Within a device, and from memory that all devices share, it is an ordinary copy.
+# Copies within a device, and from managed memory, are ordinary copies.
 start = calls()
 other, shared = cuarray.device_array((5, 6), "<i8", device=1), cuarray.managed_array((5, 6), "<i8")
 other.copy_to_device(there)
@@ -225,8 +225,8 @@ assert not any("Peer" in name and count != start.get(name, 0) for name, count in
 """)
 
 
-def test_work_on_both_is_ordered(on_two_devices: Callable[[str], None]) -> None:
-    """The copy comes after what is pending on the source, and before what its stream is given next."""
+def test_copy_between_devices_is_ordered_with_both_home_streams(on_two_devices: Callable[[str], None]) -> None:
+    """The copy runs after pending work on the source, and before later work in its stream."""
     on_two_devices("""
 streams = [cuarray.stream(device=device) for device in (0, 1)]
 def fill(array, byte, stream, device):
@@ -252,7 +252,7 @@ del source_array, target
 """)
 
 
-def test_the_current_context_stays(on_two_devices: Callable[[str], None]) -> None:
+def test_operations_keep_the_current_context(on_two_devices: Callable[[str], None]) -> None:
     on_two_devices("""
 import contextlib
 arrays = [cuarray.to_device(np.arange(12).reshape(3, 4), device=device) for device in (0, 1)]
@@ -277,7 +277,7 @@ for device in (None, 0, 1):
 """)
 
 
-def test_what_is_made_of_an_array_is_on_its_device(on_two_devices: Callable[[str], None]) -> None:
+def test_derived_arrays_are_on_the_device_of_their_source(on_two_devices: Callable[[str], None]) -> None:
     on_two_devices("""
 with driver_probe.primary_context(0):
     array = cuarray.to_device(np.ma.MaskedArray(np.arange(6).reshape(2, 3), [[0, 1, 0], [1, 0, 0]]), device=1)
@@ -298,8 +298,8 @@ with driver_probe.primary_context(0):
 """)
 
 
-def test_threads_with_a_device_each(on_two_devices: Callable[[str], None]) -> None:
-    """Ten threads, each with another current device or none, use arrays of both at once."""
+def test_threads_with_different_current_devices_use_arrays_of_both(on_two_devices: Callable[[str], None]) -> None:
+    """Ten threads with different current devices, or none, use arrays of both devices at the same time."""
     on_two_devices("""
 import contextlib
 shared = [cuarray.to_device(np.arange(100), device=device) for device in (0, 1)]
@@ -323,7 +323,9 @@ assert not wrong, wrong
 """)
 
 
-def test_a_named_device_is_not_made_anew_for_each_array(on_two_devices: Callable[[str], None], simulator: str) -> None:
+def test_primary_context_is_retained_once_for_device_argument(
+    on_two_devices: Callable[[str], None], simulator: str
+) -> None:
     on_two_devices("""
 for _ in range(5):
     cuarray.device_array(3, device=1)

@@ -1,4 +1,4 @@
-"""Every public name is documented, and every example in the documentation runs and prints what it says."""
+"""Every public name has a docstring, and every example in a docstring prints what it shows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def documented() -> Iterator[tuple[str, Any]]:
         value = getattr(cuarray, name)
         yield f"cuarray.{name}", value
         if inspect.isclass(value) and not issubclass(value, BaseException):
-            # PyO3 fills its types in another order in each process, and pytest-xdist wants one.
+            # PyO3 fills type dictionaries in another order in each process, and pytest-xdist needs the same order in all.
             for attribute, member in sorted(vars(value).items(), key=lambda entry: entry[0]):
                 if not attribute.startswith("_") or attribute == "__cuda_array_interface__":
                     yield f"cuarray.{name}.{attribute}", member
@@ -32,16 +32,16 @@ FUNCTIONS = [name for name, value in DOCUMENTED.items() if isinstance(value, typ
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
-def test_it_is_documented(name: str) -> None:
+def test_public_name_has_docstring(name: str) -> None:
     assert inspect.getdoc(DOCUMENTED[name]), f"{name} has no docstring"
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_shows_its_signature(name: str) -> None:
+def test_public_function_has_signature(name: str) -> None:
     assert inspect.signature(DOCUMENTED[name]) is not None
 
 
-def test_all_names_everything_that_is_there() -> None:
+def test_dunder_all_lists_every_public_name() -> None:
     public = {
         name
         for name, value in vars(cuarray).items()
@@ -58,12 +58,12 @@ EXAMPLES = {
 }
 
 
-def test_there_are_examples() -> None:
+def test_docstrings_contain_examples() -> None:
     assert len(EXAMPLES) >= 12
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_examples_print_what_they_say(driver: str, name: str) -> None:
+def test_docstring_example_prints_what_it_shows(driver: str, name: str) -> None:
     printed: list[str] = []
     results = doctest.DocTestRunner(verbose=False).run(EXAMPLES[name], out=printed.append)
     assert results.failed == 0, "".join(printed)

@@ -1,4 +1,4 @@
-"""Events: points in a stream's work."""
+"""Events: recording, waiting, queries and elapsed time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from driver_probe import ForeignStream, held
 import cuarray
 
 
-def test_an_event_that_was_never_recorded_is_done(driver: str) -> None:
+def test_unrecorded_event_is_done(driver: str) -> None:
     event = cuarray.event()
     assert event.query() is True
     event.synchronize()
@@ -20,7 +20,7 @@ def test_an_event_that_was_never_recorded_is_done(driver: str) -> None:
     assert event.handle != cuarray.event().handle
 
 
-def test_an_event_marks_the_work_before_it(driver: str, foreign_stream: ForeignStream) -> None:
+def test_event_is_done_after_work_before_its_record(driver: str, foreign_stream: ForeignStream) -> None:
     event = cuarray.event()
     with held(foreign_stream.handle) as hold:
         event.record(foreign_stream)
@@ -31,7 +31,7 @@ def test_an_event_marks_the_work_before_it(driver: str, foreign_stream: ForeignS
         assert event.query() is True
 
 
-def test_an_event_does_not_mark_the_work_behind_it(driver: str, foreign_stream: ForeignStream) -> None:
+def test_event_does_not_wait_for_work_after_its_record(driver: str, foreign_stream: ForeignStream) -> None:
     event = cuarray.event()
     event.record(foreign_stream)
     with held(foreign_stream.handle) as hold:
@@ -41,7 +41,7 @@ def test_an_event_does_not_mark_the_work_behind_it(driver: str, foreign_stream: 
 
 
 @pytest.mark.parametrize("by", ["event", "stream"])
-def test_a_stream_waits_for_an_event(driver: str, foreign_stream: ForeignStream, by: str) -> None:
+def test_stream_waits_for_event(driver: str, foreign_stream: ForeignStream, by: str) -> None:
     event, stream = cuarray.event(), cuarray.stream()
     array = cuarray.to_device(np.zeros(16, np.uint8))
     with held(foreign_stream.handle) as hold:
@@ -58,7 +58,7 @@ def test_a_stream_waits_for_an_event(driver: str, foreign_stream: ForeignStream,
     assert set(array.copy_to_host().tolist()) == {2}
 
 
-def test_a_wait_is_for_the_latest_record_of_its_time(driver: str, foreign_stream: ForeignStream) -> None:
+def test_wait_refers_to_latest_record_before_it(driver: str, foreign_stream: ForeignStream) -> None:
     event, stream = cuarray.event(), cuarray.stream()
     event.record(foreign_stream)
     event.wait(stream)
@@ -69,18 +69,18 @@ def test_a_wait_is_for_the_latest_record_of_its_time(driver: str, foreign_stream
         assert stream.query() is True
 
 
-def test_without_a_stream_the_default_one_is_meant(driver: str) -> None:
-    default, event = cuarray.default_stream(), cuarray.event()
-    with held(default.handle) as hold:
+def test_event_uses_default_stream_without_argument(driver: str) -> None:
+    default_stream, event = cuarray.default_stream(), cuarray.event()
+    with held(default_stream.handle) as hold:
         event.record()
         assert event.query() is False
         hold.let_go()
         event.synchronize()
     event.wait()
-    default.synchronize()
+    default_stream.synchronize()
 
 
-def test_elapsed_time(driver: str) -> None:
+def test_elapsed_time_between_two_events_in_milliseconds(driver: str) -> None:
     stream, start, end = cuarray.stream(), cuarray.event(), cuarray.event()
     start.record(stream)
     with held(stream.handle) as hold:
@@ -92,7 +92,9 @@ def test_elapsed_time(driver: str) -> None:
     assert 0.0 <= milliseconds < 1000 * driver_probe.PATIENCE
 
 
-def test_elapsed_time_needs_events_that_are_done(driver: str, foreign_stream: ForeignStream) -> None:
+def test_elapsed_time_of_unrecorded_or_pending_event_raises_cuda_error(
+    driver: str, foreign_stream: ForeignStream
+) -> None:
     start, end = cuarray.event(), cuarray.event()
     with pytest.raises(cuarray.CudaError) as raised:
         start.elapsed_time(end)
@@ -105,7 +107,7 @@ def test_elapsed_time_needs_events_that_are_done(driver: str, foreign_stream: Fo
         assert raised.value.name == "CUDA_ERROR_NOT_READY"
 
 
-def test_an_event_without_timing_has_no_time(driver: str) -> None:
+def test_elapsed_time_of_event_without_timing_raises_cuda_error(driver: str) -> None:
     start, end, stream = cuarray.event(timing=False), cuarray.event(timing=False), cuarray.stream()
     start.record(stream)
     end.record(stream)
@@ -117,14 +119,14 @@ def test_an_event_without_timing_has_no_time(driver: str) -> None:
 
 
 @pytest.mark.parametrize("other", [None, 1, "event", object()], ids=repr)
-def test_only_events_are_events(driver: str, other: object) -> None:
+def test_event_argument_of_wrong_type_is_refused(driver: str, other: object) -> None:
     with pytest.raises(TypeError):
         cuarray.event().elapsed_time(other)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         cuarray.stream().wait(other)  # type: ignore[arg-type]
 
 
-def test_an_event_may_go_while_it_is_waited_for(driver: str, foreign_stream: ForeignStream) -> None:
+def test_event_may_be_dropped_while_a_stream_waits_for_it(driver: str, foreign_stream: ForeignStream) -> None:
     event, stream = cuarray.event(), cuarray.stream()
     reference = weakref.ref(event)
     with held(foreign_stream.handle) as hold:
@@ -137,6 +139,6 @@ def test_an_event_may_go_while_it_is_waited_for(driver: str, foreign_stream: For
         stream.synchronize()
 
 
-def test_repr_of_an_event(driver: str) -> None:
+def test_repr_of_event_shows_handle(driver: str) -> None:
     event = cuarray.event()
     assert repr(event) == f"<cuarray.Event {event.handle:#x}>"

@@ -1,4 +1,4 @@
-"""Arrays in the memory of another process: `get_ipc_handle`, and what is opened there."""
+"""Arrays in the memory of another process: `get_ipc_handle` in one process, `IpcHandle.open` in another."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ with handle as array:
 """
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "whole": lambda a: a,
-    "start cut off": lambda a: a[1:],
-    "end cut off": lambda a: a[:3, :2],
+    "without first row": lambda a: a[1:],
+    "leading corner": lambda a: a[:3, :2],
     "steps": lambda a: a[::2, 1::2],
     "reversed": lambda a: a[::-1, ::-2],
     "transposed": lambda a: a.T,
@@ -36,12 +36,12 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("through_the_interface", [False, True], ids=["own", "imported"])
+@pytest.mark.parametrize("imported", [False, True], ids=["own", "imported"])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_another_process_reads_any_part(driver: str, layout: str, through_the_interface: bool) -> None:
+def test_ipc_handle_of_any_layout_is_read_by_other_process(driver: str, layout: str, imported: bool) -> None:
     host = np.arange(20.0).reshape(4, 5)
     part, like = LAYOUTS[layout](cuarray.to_device(host)), LAYOUTS[layout](host)
-    if through_the_interface:
+    if imported:
         part = cuarray.as_cuda_array(foreign(part))
     values, shape, strides, typestr, readonly, device = ask(READ, handle=part.get_ipc_handle())
     assert np.array_equal(values, like)
@@ -50,29 +50,29 @@ def test_another_process_reads_any_part(driver: str, layout: str, through_the_in
 
 
 @pytest.mark.parametrize("dtype", ["?", ">i4", "<c16", "M8[us]", "S5", "U3", "V7", RECORD], ids=str)
-def test_the_type_travels(driver: str, dtype: Any) -> None:
+def test_ipc_handle_keeps_dtype(driver: str, dtype: Any) -> None:
     host = np.frombuffer(bytes(range(3 * np.dtype(dtype).itemsize)), np.dtype(dtype))
-    # NumPy's own pickles may swap bytes on the way back.
+    # NumPy's pickles may convert the byte order, so bytes are compared.
     program = "with handle as array: answer = (array.dtype, array.copy_to_host().tobytes())"
     found, values = ask(program, handle=cuarray.to_device(host).get_ipc_handle())
     assert found == host.dtype
     assert values == host.tobytes()
 
 
-def test_a_type_that_only_has_a_name_travels(driver: str) -> None:
+def test_ipc_handle_keeps_named_type(driver: str) -> None:
     handle = cuarray.device_array(3, "bfloat16").get_ipc_handle()
     assert handle.typestr == "bfloat16"
     answer = ask("with handle as array: answer = (array.typestr, array.nbytes)", handle=handle)
     assert answer == ("bfloat16", 6)
 
 
-def test_what_one_writes_the_other_reads(driver: str) -> None:
+def test_other_process_writes_to_shared_memory(driver: str) -> None:
     array = cuarray.to_device(np.zeros(8, "<i4"))
     ask("with handle as array: array[1::2] = 7", handle=array[2:].get_ipc_handle())
     assert array.copy_to_host().tolist() == [0, 0, 0, 7, 0, 7, 0, 7]
 
 
-def test_read_only_stays_read_only(driver: str) -> None:
+def test_ipc_handle_keeps_read_only_flag(driver: str) -> None:
     memory = cuarray.to_device(np.zeros(4, "<i4"))
     array = cuarray.as_cuda_array(foreign(memory, data=(memory.ptr, True)))
     refuse = """
@@ -87,7 +87,7 @@ with handle as array:
     assert "read-only" in message
 
 
-def test_pickling_keeps_all_but_the_owner(driver: str) -> None:
+def test_pickled_ipc_handle_keeps_everything_except_owner(driver: str) -> None:
     array = cuarray.to_device(np.zeros((4, 3), RECORD))[1:, ::2]
     handle = array.get_ipc_handle()
     again = pickle.loads(pickle.dumps(handle))
@@ -103,13 +103,13 @@ def test_pickling_keeps_all_but_the_owner(driver: str) -> None:
         assert pickle.loads(pickle.dumps(handle, protocol)).handle == handle.handle
 
 
-def test_all_parts_of_an_allocation_have_its_handle(driver: str) -> None:
+def test_views_of_one_allocation_share_its_ipc_handle(driver: str) -> None:
     array = cuarray.to_device(np.zeros(10))
     assert array[3:].get_ipc_handle().handle == array.get_ipc_handle().handle
     assert array.get_ipc_handle().handle != cuarray.to_device(np.zeros(10)).get_ipc_handle().handle
 
 
-def test_the_default_stream_is_waited_for(driver: str) -> None:
+def test_get_ipc_handle_waits_for_home_stream(driver: str) -> None:
     stream = cuarray.stream()
     array = cuarray.to_device(np.zeros(4, "u1"), stream=stream)
     with driver_probe.held(stream.handle) as hold:
@@ -120,7 +120,7 @@ def test_the_default_stream_is_waited_for(driver: str) -> None:
     assert ask(READ, handle=handle)[0].tolist() == [5] * 4
 
 
-def test_copies_in_a_named_stream_are_waited_for(driver: str) -> None:
+def test_get_ipc_handle_waits_for_copies_in_other_streams(driver: str) -> None:
     stream, source = cuarray.stream(), cuarray.to_device(np.full(4, 5, "u1"))
     array = cuarray.to_device(np.zeros(4, "u1"))
     with driver_probe.held(stream.handle) as hold:
@@ -131,8 +131,10 @@ def test_copies_in_a_named_stream_are_waited_for(driver: str) -> None:
     assert ask(READ, handle=handle)[0].tolist() == [5] * 4
 
 
-def test_what_pends_elsewhere_is_not_waited_for(simulator: str, foreign_stream: driver_probe.ForeignStream) -> None:
-    """Nor does the other process see it: a process's work runs in that process."""
+def test_get_ipc_handle_ignores_work_unknown_to_the_array(
+    simulator: str, foreign_stream: driver_probe.ForeignStream
+) -> None:
+    """The other process does not see that work before it has run in this process."""
     array = cuarray.to_device(np.zeros(4, "u1"))
     driver_probe.fill(array.ptr, 5, 4, foreign_stream.handle)
     handle = array.get_ipc_handle()
@@ -141,7 +143,7 @@ def test_what_pends_elsewhere_is_not_waited_for(simulator: str, foreign_stream: 
     assert ask(READ, handle=handle)[0].tolist() == [5] * 4
 
 
-def test_the_process_that_made_it_does_not_open_it(driver: str) -> None:
+def test_opening_ipc_handle_in_its_own_process_is_refused(driver: str) -> None:
     handle = cuarray.to_device(np.zeros(4)).get_ipc_handle()
     for each in (handle, pickle.loads(pickle.dumps(handle))):
         with pytest.raises(ValueError, match="made in this process"):
@@ -150,7 +152,7 @@ def test_the_process_that_made_it_does_not_open_it(driver: str) -> None:
             pass
 
 
-def test_an_array_without_elements_needs_no_memory(driver: str) -> None:
+def test_ipc_handle_of_empty_array_has_no_memory(driver: str) -> None:
     handle = cuarray.device_array((0, 3), "f4").get_ipc_handle()
     assert (handle.handle, handle.process) == (b"", None)
     stream = cuarray.stream()
@@ -160,7 +162,7 @@ def test_an_array_without_elements_needs_no_memory(driver: str) -> None:
         assert array.copy_to_host().shape == (0, 3)
 
 
-def test_memory_without_a_handle_is_named(driver: str) -> None:
+def test_get_ipc_handle_of_managed_or_mapped_memory_is_refused(driver: str) -> None:
     for array, kind in (
         (cuarray.managed_array(4), "managed memory"),
         (cuarray.mapped_array(4), "page-locked host memory"),
@@ -169,7 +171,7 @@ def test_memory_without_a_handle_is_named(driver: str) -> None:
             array.get_ipc_handle()
 
 
-def test_memory_of_a_pool_has_no_handle(simulator: str) -> None:
+def test_get_ipc_handle_of_pool_memory_is_refused(simulator: str) -> None:
     pointer = ctypes.c_uint64()
     with driver_probe.primary_context():
         driver_probe.call("cuMemAllocAsync", ctypes.byref(pointer), ctypes.c_size_t(64), ctypes.c_void_p(1))
@@ -181,14 +183,14 @@ def test_memory_of_a_pool_has_no_handle(simulator: str) -> None:
             driver_probe.call("cuMemFree_v2", pointer)
 
 
-def test_ordinary_memory_has_no_handle(driver: str) -> None:
+def test_get_ipc_handle_of_pageable_host_memory_is_refused(driver: str) -> None:
     host = np.zeros(4)
     array = cuarray.from_cuda_array_interface({**host.__array_interface__, "version": 3})
     with pytest.raises(BufferError, match="ordinary host memory"):
         array.get_ipc_handle()
 
 
-def test_a_masked_array_has_two(driver: str) -> None:
+def test_masked_array_is_shared_by_two_ipc_handles(driver: str) -> None:
     array = cuarray.to_device(np.ma.MaskedArray([1, 2, 3], [False, True, False]))
     with pytest.raises(BufferError, match="one of its `data` and one of its `mask`"):
         array.get_ipc_handle()
@@ -201,7 +203,7 @@ with data as values, mask as valid:
     assert sent == ([1, 2, 3], [True, False, True])
 
 
-def test_a_handle_keeps_the_memory_where_it_was_made(driver: str) -> None:
+def test_ipc_handle_keeps_memory_alive_in_its_own_process(driver: str) -> None:
     array = cuarray.to_device(np.arange(4))
     memory = weakref.ref(array.owner)
     handle = array[1:].get_ipc_handle()
@@ -214,7 +216,7 @@ def test_a_handle_keeps_the_memory_where_it_was_made(driver: str) -> None:
     assert memory() is None
 
 
-def test_a_handle_of_memory_that_is_gone_opens_nothing(simulator: str) -> None:
+def test_opening_ipc_handle_of_freed_memory_fails(simulator: str) -> None:
     sent = pickle.dumps(cuarray.to_device(np.zeros(4)).get_ipc_handle())
     gc.collect()
     program = """
@@ -235,7 +237,7 @@ def imported():
 """
 
 
-def test_the_memory_is_open_while_there_is_a_view(simulator: str) -> None:
+def test_opened_memory_stays_open_while_a_view_exists(simulator: str) -> None:
     program = (
         IMPORTED
         + """
@@ -258,7 +260,7 @@ answer = (same, counts, values, owner, driver_probe.current_context())
     assert f"memory of process {os.getpid()}" in owner
 
 
-def test_a_with_block_closes_it_whoever_has_the_array(simulator: str) -> None:
+def test_end_of_with_block_closes_memory_despite_live_arrays(simulator: str) -> None:
     program = (
         IMPORTED
         + """
@@ -285,7 +287,7 @@ answer = (same, after_one, counts, message, imported())
     assert "unknown to the driver: it was freed" in message
 
 
-def test_threads_open_and_close_at_once(driver: str) -> None:
+def test_threads_open_and_close_one_ipc_handle(driver: str) -> None:
     program = """
 import threading
 def work(wrong):
@@ -303,22 +305,22 @@ for thread in threads: thread.join()
 answer = wrong
 """
     array = cuarray.to_device(np.arange(4))
-    # A block's array may be closed by another thread's block only if the driver's count were wrong.
+    # One thread's block closes another thread's array only if the open count is wrong.
     assert ask(program, handle=array.get_ipc_handle()) == []
 
 
-def test_a_third_process_opens_what_the_second_hands_on(driver: str) -> None:
+def test_ipc_handle_of_opened_array_is_opened_by_third_process(driver: str) -> None:
     array = cuarray.to_device(np.arange(6))
     program = "with handle as array: answer = array[2:].get_ipc_handle()"
-    handed_on = ask(program, handle=array[1:].get_ipc_handle())
-    assert handed_on.process == os.getpid()
-    assert (handed_on.offset, handed_on.owner) == (24, None)
-    assert ask(READ, handle=handed_on)[0].tolist() == [3, 4, 5]
+    forwarded = ask(program, handle=array[1:].get_ipc_handle())
+    assert forwarded.process == os.getpid()
+    assert (forwarded.offset, forwarded.owner) == (24, None)
+    assert ask(READ, handle=forwarded)[0].tolist() == [3, 4, 5]
     with pytest.raises(ValueError, match="made in this process"):
-        handed_on.open()
+        forwarded.open()
 
 
-def test_the_array_has_the_stream_that_is_named(driver: str) -> None:
+def test_opened_array_has_the_given_home_stream(driver: str) -> None:
     program = """
 stream = cuarray.stream()
 array = handle.open(stream)
@@ -330,7 +332,7 @@ del array
     assert ask(program, handle=array.get_ipc_handle()) == (True, True, [0, 1, 2])
 
 
-def test_parts_that_do_not_fit_are_refused(driver: str) -> None:
+def test_inconsistent_ipc_handle_fields_are_refused(driver: str) -> None:
     array = cuarray.to_device(np.arange(4, dtype="<i4"))
     handle = array.get_ipc_handle()
     make, parts = handle.__reduce__()
@@ -365,8 +367,8 @@ except ValueError as error:
         assert "'data'" in ask(program, handle=make(**{**good, **wrong}))
 
 
-def test_the_device_is_the_memorys_whatever_its_number(simulator: str) -> None:
-    """A process with two devices exports from its second; one that sees only that one calls it 0."""
+def test_opened_array_is_on_the_device_of_its_memory(simulator: str) -> None:
+    """The device is found by identity: its number differs in a process that sees only one of two devices."""
     program = """
 import numpy as np, other_process
 read = "with handle as array: answer = (array.device, array.copy_to_host().tolist(), driver_probe.current_context())"

@@ -1,4 +1,4 @@
-"""Lenient reading of what nobody would write: it ends, it refuses as a strict reading would, and it lists all that it forgave."""
+"""Lenient reading of unusual input: it terminates, refuses other faults as strict reading does, and lists every deviation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import cuarray
 
 
 class Raising:
-    """A sequence that raises when it is asked for anything."""
+    """A sequence that raises on every access."""
 
     def __init__(self, error: type[BaseException]) -> None:
         self.error = error
@@ -34,27 +34,27 @@ class Endless:
 
 @pytest.mark.parametrize("key", ["shape", "strides", "data"])
 @pytest.mark.parametrize("value", [Endless(), itertools.repeat(1)], ids=["sequence", "iterator"])
-def test_a_sequence_without_end_is_refused(key: str, value: Any) -> None:
+def test_lenient_reading_refuses_endless_sequence(key: str, value: Any) -> None:
     with pytest.raises(ValueError, match=key):
         cuarray.interface(describe(**{key: value}), strict=False)
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyError, StopIteration, TypeError])
 @pytest.mark.parametrize("key", ["shape", "strides", "data"])
-def test_what_raises_when_it_is_asked_is_of_a_wrong_type(key: str, error: type[Exception]) -> None:
+def test_lenient_reading_refuses_sequence_that_raises(key: str, error: type[Exception]) -> None:
     with pytest.raises(ValueError, match=rf"'{key}'.*Raising"):
         cuarray.interface(describe(**{key: Raising(error)}), strict=False)
 
 
 @pytest.mark.parametrize("value", [{4096}, frozenset({2}), {4096: False}, b"22", iter([2]), "22"], ids=repr)
 @pytest.mark.parametrize("key", ["shape", "strides", "data"])
-def test_only_a_sequence_can_stand_for_a_tuple(key: str, value: Any) -> None:
-    """A set has no order, the keys of a dictionary mean nothing, and bytes are a value."""
+def test_lenient_reading_accepts_only_sequences_for_tuples(key: str, value: Any) -> None:
+    """A set has no order, keys of a dictionary are not lengths, and bytes are a single value."""
     with pytest.raises(ValueError, match=key):
         cuarray.interface(describe(**{key: value}), strict=False)
 
 
-def test_a_flag_that_raises_is_of_a_wrong_type() -> None:
+def test_lenient_reading_refuses_flag_that_raises() -> None:
     with pytest.raises(ValueError, match=r"'data'.*Raising"):
         cuarray.interface(describe(data=(4096, Raising(RuntimeError))), strict=False)
 
@@ -62,12 +62,12 @@ def test_a_flag_that_raises_is_of_a_wrong_type() -> None:
 @pytest.mark.parametrize(
     "entries", [{"shape": Raising(KeyboardInterrupt)}, {"data": (4096, Raising(KeyboardInterrupt))}]
 )
-def test_an_interrupt_is_not_swallowed(entries: dict[str, Any]) -> None:
+def test_interrupt_passes_through_lenient_reading(entries: dict[str, Any]) -> None:
     with pytest.raises(KeyboardInterrupt):
         cuarray.interface(describe(**entries), strict=False)
 
 
-def test_what_is_forgiven_in_a_mask_is_listed() -> None:
+def test_deviations_of_mask_are_listed() -> None:
     mask = Producer(describe(typestr="bool", shape=[2]))
     with pytest.raises(ValueError, match="mask"):
         cuarray.interface(describe(mask=mask))
@@ -79,7 +79,7 @@ def test_what_is_forgiven_in_a_mask_is_listed() -> None:
 
 
 @pytest.mark.parametrize(("bits", "length", "nbytes"), [(1, 30, 4), (12, 3, 5), (16, 3, 6)])
-def test_packed_bits_are_counted_as_they_lie(bits: int, length: int, nbytes: int) -> None:
+def test_byte_count_of_bit_fields_rounds_up(bits: int, length: int, nbytes: int) -> None:
     entries = describe(typestr=f"<t{bits}", shape=(length,))
     read = cuarray.interface(entries)
     assert read.nbytes == nbytes == read.byte_range[1] - read.byte_range[0]

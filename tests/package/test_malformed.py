@@ -1,6 +1,5 @@
-"""Wrong input: each row of the table is refused with `ValueError` itself, a message that names the key and shows the value, and
-nothing kept. Every row goes through all three ways in. What passes must pass too: the second table holds the borderline
-cases that are sound.
+"""Malformed input: every row of the first table raises `ValueError` with a message that shows the key and the value, and leaks
+nothing. Each row is read through every entry point. The second table holds unusual but correct dictionaries, which are read.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ class Pair(NamedTuple):
 
 
 class Number:
-    """An int only by ``__index__``."""
+    """An object that converts to int only through ``__index__``."""
 
     def __init__(self, value: object) -> None:
         self.value = value
 
     def __index__(self) -> Any:
         if isinstance(self.value, Exception):
-            # A new one each time: one that is kept keeps the frames that it was raised in.
+            # A new exception each time: a stored one would keep the frames in which it was raised.
             raise type(self.value)(*self.value.args)
         if isinstance(self.value, BaseException):
             raise self.value
@@ -58,7 +57,7 @@ class Handle(enum.IntEnum):
 
 
 class Row(NamedTuple):
-    """``entries`` replace those of a sound interface; ``without`` are taken out of it."""
+    """``entries`` replace those of a correct interface; the keys ``without`` are removed from it."""
 
     key: str
     shown: str
@@ -79,11 +78,11 @@ def wrong(key: str, value: Any, shown: str | None = None, **others: Any) -> Row:
 
 BIG = 2**63
 MALFORMED: list[Row] = [
-    # A required key is missing; a key is only a key when it is spelt so.
+    # A required key is missing. Keys are case-sensitive.
     *map(missing, ("shape", "typestr", "data", "version")),
     Row("shape", "missing", {"Shape": (2,)}, ("shape",)),
     Row("version", "missing", {}, ("shape", "typestr", "data", "version")),
-    # shape: of a wrong type
+    # shape: wrong type
     wrong("shape", None),
     wrong("shape", 2),
     wrong("shape", 2.0),
@@ -135,7 +134,7 @@ MALFORMED: list[Row] = [
     wrong("shape", (2**40, 0, 2**40), str(2**40)),
     wrong("shape", (1,) * 65, "65"),
     wrong("shape", (1,) * 1000, "1000"),
-    # typestr: of a wrong type
+    # typestr: wrong type
     wrong("typestr", None),
     wrong("typestr", 4),
     wrong("typestr", b"<f4"),
@@ -146,7 +145,7 @@ MALFORMED: list[Row] = [
     wrong("typestr", float),
     wrong("typestr", bytearray(b"<f4")),
     wrong("typestr", Unprintable(), "Unprintable"),
-    # typestr: of a wrong value
+    # typestr: wrong value
     wrong("typestr", ""),
     wrong("typestr", "<"),
     wrong("typestr", "f4"),
@@ -192,7 +191,7 @@ MALFORMED: list[Row] = [
     wrong("typestr", "|O", "|O"),
     wrong("typestr", "|O8", "|O8"),
     wrong("typestr", "<f4" * 10000, "<f4<f4"),
-    # data: of a wrong type or length
+    # data: wrong type or length
     wrong("data", None),
     wrong("data", 4096),
     wrong("data", [4096, False]),
@@ -202,7 +201,7 @@ MALFORMED: list[Row] = [
     wrong("data", ()),
     wrong("data", (4096,)),
     wrong("data", (4096, False, None)),
-    # data: a pointer of a wrong type or value
+    # data: pointer of a wrong type or value
     wrong("data", (None, False), "None"),
     wrong("data", (4096.0, False), "4096.0"),
     wrong("data", ("4096", False), "'4096'"),
@@ -223,7 +222,7 @@ MALFORMED: list[Row] = [
     wrong("data", (2**64 - 8, False), "0xfffffffffffffff8", strides=(8,)),
     wrong("data", (4, False), "0x4", strides=(-8,)),
     wrong("data", (2**62, False), hex(2**62), shape=(2,), strides=(-(2**62) - 8,)),
-    # data: a read-only flag of a wrong type
+    # data: read-only flag of a wrong type
     wrong("data", (4096, 0), "0"),
     wrong("data", (4096, 1), "1"),
     wrong("data", (4096, None), "None"),
@@ -231,7 +230,7 @@ MALFORMED: list[Row] = [
     wrong("data", (4096, np.False_), "False"),
     wrong("data", (4096, []), "[]"),
     wrong("data", (4096, Unprintable()), "Unprintable"),
-    # strides: of a wrong type, length or value
+    # strides: wrong type, length or value
     wrong("strides", 4),
     wrong("strides", [4]),
     wrong("strides", "4"),
@@ -254,7 +253,7 @@ MALFORMED: list[Row] = [
     wrong("strides", (-(2**63),), str(-(2**63)), shape=(3,)),
     wrong("strides", (2**62, -(2**62)), str(2**62), shape=(2, 3)),
     wrong("strides", (2,), typestr="|t1"),
-    # version: of a wrong type or value
+    # version: wrong type or value
     wrong("version", None),
     wrong("version", 3.0),
     wrong("version", "3"),
@@ -272,7 +271,7 @@ MALFORMED: list[Row] = [
     wrong("version", 2**64),
     wrong("version", -(2**70)),
     wrong("version", Unprintable(), "Unprintable"),
-    # stream: of a wrong type or value
+    # stream: wrong type or value
     wrong("stream", 0),
     wrong("stream", -1),
     wrong("stream", -2),
@@ -288,7 +287,7 @@ MALFORMED: list[Row] = [
     wrong("stream", object(), "object"),
     wrong("stream", np.float32(1), "1.0"),
     wrong("stream", Number("1"), "Number('1')"),
-    # descr: of a wrong type, or another size than the type string says
+    # descr: wrong type, or a size that differs from the typestr's
     wrong("descr", 4, typestr="|V8"),
     wrong("descr", "x", typestr="|V8"),
     wrong("descr", [4], typestr="|V8", shown="4"),
@@ -306,7 +305,7 @@ MALFORMED: list[Row] = [
     wrong("descr", [("x", "<f4", "2")], typestr="|V8", shown="2"),
     wrong("descr", [("x", "<f4", (2**62, 2**62))], typestr="|V8", shown=str(2**62)),
     wrong("descr", [("", "|V0")] * 65_537, typestr="|V8", shown="65536"),
-    # mask: no CUDA array, or one that is no mask of this array
+    # mask: not a CUDA array, or not a mask for this array
     wrong("mask", True, "bool"),
     wrong("mask", False, "bool"),
     wrong("mask", 1, "int"),
@@ -330,29 +329,31 @@ MALFORMED: list[Row] = [
 ]
 
 
-def test_the_table_is_long_enough() -> None:
+def test_table_has_rows_for_every_key() -> None:
     assert len(MALFORMED) >= 120
     assert {row.key for row in MALFORMED} == {
         "shape", "typestr", "data", "strides", "version", "stream", "descr", "mask",
     }  # fmt: skip
 
 
-WAYS_IN: list[Callable[[dict[Any, Any]], object]] = [
+READERS: list[Callable[[dict[Any, Any]], object]] = [
     lambda interface: cuarray.as_cuda_array(Producer(interface)),
     lambda interface: cuarray.from_cuda_array_interface(interface),
     lambda interface: cuarray.interface(interface),
     lambda interface: cuarray.interface(Producer(interface)),
 ]
-ways_in = pytest.mark.parametrize(
+each_reader = pytest.mark.parametrize(
     "read",
-    WAYS_IN,
+    READERS,
     ids=["as_cuda_array", "from_cuda_array_interface", "interface of a dict", "interface of an object"],
 )
 
 
 @pytest.mark.parametrize("row", MALFORMED, ids=[f"{i}-{row.key}" for i, row in enumerate(MALFORMED)])
-@ways_in
-def test_a_wrong_entry_is_refused(read: Callable[[dict[Any, Any]], object], row: Row) -> None:
+@each_reader
+def test_malformed_entry_raises_value_error_with_key_and_value(
+    read: Callable[[dict[Any, Any]], object], row: Row
+) -> None:
     interface = row.interface()
     before = dict(interface)
     with pytest.raises(ValueError, match=row.key) as raised:
@@ -367,7 +368,7 @@ def test_a_wrong_entry_is_refused(read: Callable[[dict[Any, Any]], object], row:
 
 
 @pytest.mark.parametrize("row", MALFORMED, ids=[f"{i}-{row.key}" for i, row in enumerate(MALFORMED)])
-def test_a_lenient_reading_refuses_it_or_lists_the_key(row: Row) -> None:
+def test_lenient_reading_refuses_entry_or_lists_its_key(row: Row) -> None:
     try:
         read = cuarray.interface(row.interface(), strict=False)
     except ValueError as error:
@@ -383,23 +384,23 @@ def test_a_lenient_reading_refuses_it_or_lists_the_key(row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", MALFORMED, ids=[f"{i}-{row.key}" for i, row in enumerate(MALFORMED)])
-def test_a_refusal_keeps_no_reference(row: Row) -> None:
+def test_refused_import_keeps_no_references(row: Row) -> None:
     interface = row.interface()
     producer = Producer(interface)
     watched: list[object] = [interface, producer]
     for value in interface.values():
         for each in (value, *value) if isinstance(value, tuple | list) else (value,):
-            # The interpreter shares small ints and short texts; their counts tell nothing.
+            # The interpreter shares small ints and short strings, so their reference counts are not significant.
             if not isinstance(each, int | str | bytes | float | None | type | type(...)):
                 watched.append(each)
-    for read in WAYS_IN:
+    for read in READERS:
         before = [sys.getrefcount(each) for each in watched]
         for _ in range(3):
             with pytest.raises(ValueError, match=row.key):
                 read(interface)
         with pytest.raises(ValueError, match=row.key):
             cuarray.as_cuda_array(producer)
-        # A shared constant may have lost references of earlier tests meanwhile; none may have gained one.
+        # References to a shared constant from earlier tests may be dropped meanwhile; none may be added.
         after = [sys.getrefcount(each) for each in watched]
         assert all(now <= then for now, then in zip(after, before, strict=True))
 
@@ -408,8 +409,8 @@ ROUNDS = 20
 
 
 def leaks(work: Callable[[], None]) -> bool:
-    """Whether ROUNDS of ``work`` keep as many blocks, time after time. The interpreter's own caches fill up for a while, so
-    the first times may tell nothing; what leaks leaks every time."""
+    """Whether each call of ``work`` keeps a memory block. The interpreter's own caches fill at first, so only growth in every
+    round counts as a leak."""
 
     def blocks() -> int:
         for _ in range(ROUNDS):
@@ -426,28 +427,28 @@ def leaks(work: Callable[[], None]) -> bool:
     return True
 
 
-def test_a_leak_would_be_seen() -> None:
+def test_leak_detector_finds_a_leak() -> None:
     kept: list[object] = []
     assert leaks(lambda: kept.append(object()))
 
 
-def test_refusals_leave_no_memory_behind() -> None:
-    """If one row leaked one block in one of the ways in, each round would add a block."""
+def test_refused_imports_leak_no_memory() -> None:
+    """If one reader leaked one block for one row, each round would add a block."""
     interfaces = [row.interface() for row in MALFORMED]
 
     def refuse_all() -> None:
         for interface in interfaces:
-            for read in WAYS_IN:
+            for read in READERS:
                 try:
                     read(interface)
                 except ValueError:
                     continue
-                pytest.fail(f"{interface} was taken")
+                pytest.fail(f"{interface} was accepted")
 
     assert not leaks(refuse_all)
 
 
-# --- what is not an array at all -----------------------------------------------------------------------------------------
+# --- objects without a dictionary ----------------------------------------------------------------------------------------
 
 
 class NoAttribute:
@@ -459,7 +460,7 @@ class Slotted:
 
 
 class Computed:
-    """A property; ``answer`` is returned, or raised if it is an exception."""
+    """The attribute as a property; ``answer`` is returned, or raised if it is an exception."""
 
     def __init__(self, answer: object) -> None:
         self.answer = answer
@@ -472,7 +473,7 @@ class Computed:
 
 
 class ComputedElsewhere:
-    """The same by ``__getattr__``."""
+    """The attribute through ``__getattr__``, which raises ``answer``."""
 
     def __init__(self, answer: BaseException) -> None:
         self.answer = answer
@@ -506,7 +507,7 @@ NOT_ARRAYS: list[object] = [
 
 @pytest.mark.parametrize("value", NOT_ARRAYS, ids=lambda value: type(value).__name__)
 @pytest.mark.parametrize("read", [cuarray.as_cuda_array, cuarray.interface])
-def test_an_object_without_the_attribute_is_no_array(read: Callable[[Any], object], value: object) -> None:
+def test_object_without_interface_attribute_raises_type_error(read: Callable[[Any], object], value: object) -> None:
     with pytest.raises(TypeError, match="__cuda_array_interface__") as raised:
         read(value)
     assert type(raised.value) is TypeError
@@ -521,13 +522,13 @@ def test_an_object_without_the_attribute_is_no_array(read: Callable[[Any], objec
         ([1.0, 2.0], "to copy data of the host to a device, use cuarray.to_device"),
     ],
 )
-def test_what_is_for_such_an_object_is_named(value: object, remedy: str) -> None:
+def test_type_error_names_the_function_for_the_object(value: object, remedy: str) -> None:
     with pytest.raises(TypeError, match=rf"an object with that attribute is expected \({remedy}\)$"):
         cuarray.as_cuda_array(value)
 
 
 @pytest.mark.parametrize("value", [*NOT_ARRAYS, Producer(describe())], ids=lambda value: type(value).__name__)
-def test_from_cuda_array_interface_takes_dictionaries_only(value: object) -> None:
+def test_from_cuda_array_interface_accepts_only_dicts(value: object) -> None:
     with pytest.raises(TypeError, match="a dict is expected"):
         cuarray.from_cuda_array_interface(value)  # type: ignore[arg-type]
 
@@ -550,7 +551,9 @@ NOT_DICTS: list[object] = [
 
 @pytest.mark.parametrize("answer", NOT_DICTS, ids=lambda answer: type(answer).__name__)
 @pytest.mark.parametrize("read", [cuarray.as_cuda_array, cuarray.interface])
-def test_an_attribute_that_is_no_dict_is_refused_and_shown(read: Callable[[Any], object], answer: object) -> None:
+def test_interface_attribute_that_is_not_a_dict_raises_type_error(
+    read: Callable[[Any], object], answer: object
+) -> None:
     for producer in (Producer(answer), Computed(answer)):
         with pytest.raises(TypeError, match="a dict is expected") as raised:
             read(producer)
@@ -578,7 +581,7 @@ EXCEPTIONS: list[Exception] = [
 @pytest.mark.parametrize("raised", EXCEPTIONS, ids=lambda raised: type(raised).__name__)
 @pytest.mark.parametrize("kind", [Computed, ComputedElsewhere])
 @pytest.mark.parametrize("read", [cuarray.as_cuda_array, cuarray.interface])
-def test_what_the_attribute_raises_is_chained(
+def test_exception_of_interface_attribute_is_chained(
     read: Callable[[Any], object], kind: type[Computed] | type[ComputedElsewhere], raised: Exception
 ) -> None:
     producer = kind(raised)
@@ -595,7 +598,7 @@ def test_what_the_attribute_raises_is_chained(
 )
 @pytest.mark.parametrize("kind", [Computed, ComputedElsewhere])
 @pytest.mark.parametrize("read", [cuarray.as_cuda_array, cuarray.interface, cuarray.is_cuda_array])
-def test_what_stops_a_program_passes_through(
+def test_interrupt_in_interface_attribute_passes_through(
     read: Callable[[Any], object], kind: type[Computed] | type[ComputedElsewhere], raised: BaseException
 ) -> None:
     with pytest.raises(type(raised)) as passed:
@@ -604,8 +607,8 @@ def test_what_stops_a_program_passes_through(
 
 
 @pytest.mark.parametrize("key", ["shape", "strides", "data", "version", "stream"])
-@ways_in
-def test_what_stops_a_program_passes_through_an_index(read: Callable[[dict[Any, Any]], object], key: str) -> None:
+@each_reader
+def test_interrupt_in_index_method_passes_through(read: Callable[[dict[Any, Any]], object], key: str) -> None:
     stop = KeyboardInterrupt()
     number = Number(stop)
     values = {"shape": (number,), "strides": (number,), "data": (number, False), "version": number, "stream": number}
@@ -614,11 +617,11 @@ def test_what_stops_a_program_passes_through_an_index(read: Callable[[dict[Any, 
     assert passed.value is stop
 
 
-# --- objects that change under the reader's hands ---------------------------------------------------------------------------
+# --- objects that change while they are read --------------------------------------------------------------------------------
 
 
 class AnotherEachTime:
-    """Each read answers another dictionary, the second one wrong."""
+    """Gives another dictionary at each read; only the first is correct."""
 
     def __init__(self) -> None:
         self.reads = 0
@@ -630,7 +633,7 @@ class AnotherEachTime:
 
 
 @pytest.mark.parametrize("read", [cuarray.as_cuda_array, cuarray.interface])
-def test_the_attribute_is_read_once(read: Callable[[Any], Any]) -> None:
+def test_import_reads_the_attribute_once(read: Callable[[Any], Any]) -> None:
     producer = AnotherEachTime()
     assert read(producer).shape == (1,)
     assert producer.reads == 1
@@ -639,7 +642,7 @@ def test_the_attribute_is_read_once(read: Callable[[Any], Any]) -> None:
 @pytest.mark.parametrize(
     "take", [cuarray.to_device, lambda producer: cuarray.to_device([0.0]).copy_to_device(producer)]
 )
-def test_a_copy_reads_the_attribute_once(driver: str, take: Callable[[Any], object]) -> None:
+def test_copy_reads_the_attribute_once(driver: str, take: Callable[[Any], object]) -> None:
     source = cuarray.to_device(np.float32([7]))
     reads = []
 
@@ -652,11 +655,11 @@ def test_a_copy_reads_the_attribute_once(driver: str, take: Callable[[Any], obje
     try:
         take(Counting())
     except ValueError as error:
-        assert "one type" in str(error)  # noqa: PT017 -- float32 into float64: read, understood and refused
+        assert "one type" in str(error)  # noqa: PT017 -- float32 into float64 is read once and then refused
     assert len(reads) == 1
 
 
-def test_an_index_that_changes_the_dictionary_does_no_harm() -> None:
+def test_index_method_that_changes_the_dictionary_is_safe() -> None:
     interface = describe()
 
     class Vandal:
@@ -669,7 +672,7 @@ def test_an_index_that_changes_the_dictionary_does_no_harm() -> None:
     assert cuarray.from_cuda_array_interface(interface, sync=False).shape == (2,)
 
 
-def test_a_repr_that_changes_the_dictionary_does_no_harm() -> None:
+def test_repr_that_changes_the_dictionary_is_safe() -> None:
     interface = describe()
 
     class Vandal:
@@ -683,7 +686,7 @@ def test_a_repr_that_changes_the_dictionary_does_no_harm() -> None:
         cuarray.interface(interface)
 
 
-def test_a_mask_that_is_the_array_itself_ends() -> None:
+def test_array_that_is_its_own_mask_is_refused() -> None:
     producer = Producer(describe())
     producer.__cuda_array_interface__["mask"] = producer
     for read in (cuarray.as_cuda_array, cuarray.interface):
@@ -691,14 +694,14 @@ def test_a_mask_that_is_the_array_itself_ends() -> None:
             read(producer)
 
 
-def test_a_descr_that_holds_itself_ends() -> None:
+def test_recursive_descr_is_refused() -> None:
     descr: list[Any] = []
     descr.append(("x", descr))
     with pytest.raises(ValueError, match="descr"):
         cuarray.interface(describe(typestr="|V4", descr=descr))
 
 
-def test_a_deep_descr_ends() -> None:
+def test_deeply_nested_descr_is_refused() -> None:
     descr: Any = "<f4"
     for _ in range(100_000):
         descr = [("x", descr)]
@@ -706,16 +709,16 @@ def test_a_deep_descr_ends() -> None:
         cuarray.interface(describe(typestr="|V4", descr=descr))
 
 
-def test_a_huge_shape_is_refused_quickly() -> None:
+def test_shape_with_a_million_axes_is_refused() -> None:
     with pytest.raises(ValueError, match="shape"):
         cuarray.interface(describe(shape=(1,) * 1_000_000))
 
 
-# --- subclasses that lie about what they hold -------------------------------------------------------------------------------
+# --- subclasses whose methods disagree with their content -------------------------------------------------------------------
 
 
 class LyingDict(dict[str, Any]):
-    """Every method that a reader could ask raises or lies; what it holds is sound."""
+    """A dict with correct content whose overridden methods raise or return wrong results."""
 
     def __getitem__(self, key: object) -> Any:
         raise RuntimeError("asked")
@@ -766,7 +769,7 @@ class LyingInt(int):
 
 
 class OtherKey:
-    """Has the hash of another key, and raises when it is compared once ``armed``."""
+    """A key with the hash of another key; comparing it raises once it is ``armed``."""
 
     armed = False
 
@@ -782,8 +785,8 @@ class OtherKey:
         return False
 
 
-@ways_in
-def test_what_a_subclass_holds_is_read_and_not_what_it_says(read: Callable[[dict[Any, Any]], Any]) -> None:
+@each_reader
+def test_content_of_subclasses_is_read_without_calling_their_methods(read: Callable[[dict[Any, Any]], Any]) -> None:
     found = read(
         LyingDict(
             describe(
@@ -798,8 +801,8 @@ def test_what_a_subclass_holds_is_read_and_not_what_it_says(read: Callable[[dict
 
 
 @pytest.mark.parametrize("key", ["shape", "typestr", "data", "strides", "version", "stream", "descr", "mask"])
-@ways_in
-def test_keys_that_raise_when_compared_are_other_keys(read: Callable[[dict[Any, Any]], Any], key: str) -> None:
+@each_reader
+def test_key_that_raises_when_compared_is_not_a_match(read: Callable[[dict[Any, Any]], Any], key: str) -> None:
     other = OtherKey(key)
     sound: dict[Any, Any] = {other: 1, **describe()}
     lacking = {name: value for name, value in sound.items() if name != "shape"}
@@ -809,8 +812,8 @@ def test_keys_that_raise_when_compared_are_other_keys(read: Callable[[dict[Any, 
         read(lacking)
 
 
-class Unspeakable(Exception):
-    """Raises when it is printed."""
+class UnprintableError(Exception):
+    """An exception that raises when it is printed."""
 
     def __str__(self) -> str:
         raise RuntimeError("asked")
@@ -819,25 +822,27 @@ class Unspeakable(Exception):
 
 
 @pytest.mark.parametrize("read", [cuarray.as_cuda_array, cuarray.interface])
-def test_an_exception_that_cannot_be_printed_is_chained(read: Callable[[Any], object]) -> None:
-    raised = Unspeakable()
-    with pytest.raises(TypeError, match="Unspeakable") as chained:
+def test_unprintable_exception_of_interface_attribute_is_chained(read: Callable[[Any], object]) -> None:
+    raised = UnprintableError()
+    with pytest.raises(TypeError, match="UnprintableError") as chained:
         read(Computed(raised))
     assert chained.value.__cause__ is raised
     assert not cuarray.is_cuda_array(Computed(raised))
 
 
 @pytest.mark.parametrize("raised", EXCEPTIONS, ids=lambda raised: type(raised).__name__)
-@ways_in
-def test_a_mask_whose_attribute_raises_is_refused(read: Callable[[dict[Any, Any]], Any], raised: Exception) -> None:
+@each_reader
+def test_mask_whose_interface_attribute_raises_is_refused(
+    read: Callable[[dict[Any, Any]], Any], raised: Exception
+) -> None:
     with pytest.raises(ValueError, match=type(raised).__name__) as refused:
         read(describe(mask=Computed(raised)))
     assert "__cuda_array_interface__['mask']" in str(refused.value)
 
 
-# --- what is sound, however odd --------------------------------------------------------------------------------------------
+# --- unusual but correct ---------------------------------------------------------------------------------------------------
 
-SOUND: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+CORRECT: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("dict subclass", collections.OrderedDict(describe()), {"shape": (2,)}),
     ("default dict", collections.defaultdict(int, describe()), {"shape": (2,)}),
     ("computed keys", {Text(key): value for key, value in describe().items()}, {"shape": (2,)}),
@@ -871,8 +876,8 @@ SOUND: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("interface", "expected"), [row[1:] for row in SOUND], ids=[row[0] for row in SOUND])
-def test_what_is_sound_is_read(interface: dict[str, Any], expected: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("interface", "expected"), [row[1:] for row in CORRECT], ids=[row[0] for row in CORRECT])
+def test_unusual_but_correct_interface_is_read(interface: dict[str, Any], expected: dict[str, Any]) -> None:
     for read in (cuarray.interface(interface), cuarray.interface(Producer(interface))):
         values = {name: getattr(read, name) for name in expected}
         assert {name: value() if callable(value) else value for name, value in values.items()} == expected
@@ -884,8 +889,8 @@ def test_what_is_sound_is_read(interface: dict[str, Any], expected: dict[str, An
     assert cuarray.is_cuda_array(Producer(interface))
 
 
-def test_reading_keeps_no_memory() -> None:
-    producers = [Producer(interface) for _, interface, _ in SOUND]
+def test_imports_leak_no_memory() -> None:
+    producers = [Producer(interface) for _, interface, _ in CORRECT]
 
     def read_all() -> None:
         for producer in producers:

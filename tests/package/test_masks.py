@@ -1,4 +1,4 @@
-"""Masks (clauses I10, V0, X3): read, kept, copied to ``numpy.ma``, filled, exported; bits by name."""
+"""Masks (clauses I10, V0, X3): import, export, copies to ``numpy.ma``, filling, and masks of bits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def masked(mask: Any, **entries: Any) -> Producer:
 
 
 @pytest.mark.parametrize("kind", ["?", "u1", "i2", "i8", "f4", "f8", "c8"])
-def test_true_is_valid_in_any_type_with_a_truth_value(kind: str) -> None:
+def test_true_marks_valid_elements_for_every_mask_dtype(kind: str) -> None:
     array = cuarray.as_cuda_array(masked(cuarray.to_device(VALID.astype(kind))))
     host = array.copy_to_host()
     assert isinstance(host, np.ma.MaskedArray)
@@ -32,107 +32,107 @@ def test_true_is_valid_in_any_type_with_a_truth_value(kind: str) -> None:
 @pytest.mark.parametrize(
     "valid", [np.array([True, False, True]), np.array([[True], [False]]), np.array(False), np.array([[[True]]])[0]]
 )
-def test_the_mask_is_broadcast_to_the_shape(valid: np.ndarray[Any, Any]) -> None:
+def test_mask_is_broadcast_to_array_shape(valid: np.ndarray[Any, Any]) -> None:
     host = cuarray.as_cuda_array(masked(cuarray.to_device(valid))).copy_to_host()
     np.testing.assert_array_equal(np.ma.getmaskarray(host), ~np.broadcast_to(valid, DATA.shape))
 
 
-def test_a_mask_of_any_layout_is_read() -> None:
+def test_strided_mask_is_read() -> None:
     flags = cuarray.to_device(np.ascontiguousarray(VALID.T))
     interface = {**flags.__cuda_array_interface__, "shape": (2, 3), "strides": (1, 2)}
     host = cuarray.as_cuda_array(masked(Producer(interface, keeps=flags))).copy_to_host()
     np.testing.assert_array_equal(host.mask, ~VALID)
 
 
-def test_bits_are_unpacked_when_they_are_named() -> None:
+def test_bit_mask_is_unpacked_with_mask_format_bits() -> None:
     bits = cuarray.to_device(np.packbits(VALID, bitorder="little"))
     array = cuarray.as_cuda_array(masked(bits), mask_format="bits")
     np.testing.assert_array_equal(array.copy_to_host().mask, ~VALID)
     assert array.mask is not None
-    assert array.mask.shape == DATA.shape, "what is exported is a mask that everybody can read"
+    assert array.mask.shape == DATA.shape, "the exported mask has one element for each element of the array"
     assert array.mask.typestr == "|b1"
 
 
-def test_a_padded_buffer_of_bits_is_read_as_far_as_the_array_goes() -> None:
+def test_padding_of_bit_mask_is_ignored() -> None:
     buffer = np.zeros(64, np.uint8)
     buffer[:1] = np.packbits(VALID, bitorder="little")
     array = cuarray.as_cuda_array(masked(cuarray.to_device(buffer)), mask_format="bits")
     np.testing.assert_array_equal(array.copy_to_host().mask, ~VALID)
 
 
-def test_a_bit_field_says_itself_that_it_is_bits() -> None:
+def test_mask_of_bit_field_type_is_read_as_bits() -> None:
     bits = cuarray.to_device(np.packbits(VALID, bitorder="little"))
     mask = Producer({**bits.__cuda_array_interface__, "shape": (6,), "typestr": "|t1"}, keeps=bits)
     np.testing.assert_array_equal(cuarray.as_cuda_array(masked(mask)).copy_to_host().mask, ~VALID)
 
 
-def test_too_few_bits_are_refused() -> None:
+def test_bit_mask_with_too_few_bits_is_refused() -> None:
     bits = cuarray.to_device(np.zeros(1, np.uint8))
     nine = foreign(cuarray.to_device(np.zeros(9)), mask=bits)
     with pytest.raises(ValueError, match=r"'mask'.*8 bits.*9 elements"):
         cuarray.as_cuda_array(nine, mask_format="bits")
 
 
-def test_the_export_carries_the_mask() -> None:
+def test_exported_interface_includes_mask() -> None:
     array = cuarray.as_cuda_array(masked(cuarray.to_device(VALID)))
     again = cuarray.as_cuda_array(Producer(array.__cuda_array_interface__, keeps=array))
     np.testing.assert_array_equal(again.copy_to_host().mask, ~VALID)
 
 
-def test_an_array_without_a_mask_exports_none() -> None:
+def test_unmasked_array_exports_no_mask() -> None:
     assert "mask" not in cuarray.to_device(DATA).__cuda_array_interface__
     assert cuarray.to_device(DATA).mask is None
 
 
-def test_a_masked_array_of_numpy_goes_out_and_comes_back() -> None:
+def test_numpy_masked_array_round_trips() -> None:
     host = np.ma.MaskedArray(DATA, mask=~VALID)
     back = cuarray.to_device(host).copy_to_host()
     np.testing.assert_array_equal(back.mask, host.mask)
     np.testing.assert_array_equal(back.filled(-1), host.filled(-1))
 
 
-def test_a_copy_of_a_masked_array_is_masked() -> None:
+def test_to_device_of_masked_array_copies_the_mask() -> None:
     array = cuarray.as_cuda_array(masked(cuarray.to_device(VALID)))
     copy = cuarray.to_device(array)
     assert copy.ptr != array.ptr
     np.testing.assert_array_equal(copy.copy_to_host().mask, ~VALID)
 
 
-def test_filled_puts_the_value_where_elements_are_not_valid() -> None:
+def test_filled_replaces_invalid_elements() -> None:
     array = cuarray.as_cuda_array(masked(cuarray.to_device(VALID)))
     filled = array.filled(-1)
     assert filled.mask is None
     np.testing.assert_array_equal(filled.copy_to_host(), np.where(VALID, DATA, -1))
 
 
-def test_data_is_the_array_without_its_mask() -> None:
+def test_data_is_the_unmasked_array_over_the_same_memory() -> None:
     array = cuarray.as_cuda_array(masked(cuarray.to_device(VALID)))
     assert array.data.mask is None
     assert array.data.ptr == array.ptr
     np.testing.assert_array_equal(array.data.copy_to_host(), DATA)
 
 
-def test_ignore_reads_the_array_as_if_it_had_no_mask() -> None:
+def test_mask_ignore_imports_without_mask() -> None:
     array = cuarray.as_cuda_array(masked(object()), mask="ignore")
     assert array.mask is None
     np.testing.assert_array_equal(array.copy_to_host(), DATA)
 
 
-def test_error_refuses_an_array_with_a_mask_and_no_other() -> None:
+def test_mask_error_refuses_only_masked_arrays() -> None:
     with pytest.raises(BufferError, match="mask"):
         cuarray.as_cuda_array(masked(cuarray.to_device(VALID)), mask="error")
     assert cuarray.as_cuda_array(cuarray.to_device(DATA), mask="error").mask is None
 
 
-def test_ignore_and_error_hold_for_our_own_arrays_too() -> None:
-    ours = cuarray.to_device(np.ma.MaskedArray(DATA, mask=~VALID))
-    assert cuarray.as_cuda_array(ours).mask is not None
-    assert cuarray.as_cuda_array(ours, mask="ignore").mask is None
+def test_mask_argument_applies_to_device_array_objects() -> None:
+    own = cuarray.to_device(np.ma.MaskedArray(DATA, mask=~VALID))
+    assert cuarray.as_cuda_array(own).mask is not None
+    assert cuarray.as_cuda_array(own, mask="ignore").mask is None
     with pytest.raises(BufferError, match="mask"):
-        cuarray.as_cuda_array(ours, mask="error")
+        cuarray.as_cuda_array(own, mask="error")
 
 
-def test_version_0_has_no_mask() -> None:
+def test_mask_of_version_0_interface_is_ignored() -> None:
     array = cuarray.as_cuda_array(masked(cuarray.to_device(VALID), version=0))
     assert array.mask is None
 
@@ -146,7 +146,7 @@ class MasksItself:
         return {**self.array.__cuda_array_interface__, "mask": self}
 
 
-def test_a_mask_with_a_mask_is_refused_also_if_it_is_itself() -> None:
+def test_mask_with_a_mask_is_refused() -> None:
     with pytest.raises(ValueError, match=r"'mask'.*mask itself"):
         cuarray.as_cuda_array(MasksItself(cuarray.to_device(DATA)))
     inner = foreign(cuarray.to_device(VALID), mask=cuarray.to_device(VALID))
@@ -155,12 +155,12 @@ def test_a_mask_with_a_mask_is_refused_also_if_it_is_itself() -> None:
 
 
 @pytest.mark.parametrize("mask", [3, "mask", [True] * 6, Producer({}), Producer(None), Producer(describe(shape=(7,)))])
-def test_what_is_no_mask_is_refused(mask: Any) -> None:
+def test_object_that_is_not_a_mask_is_refused(mask: Any) -> None:
     with pytest.raises(ValueError, match="'mask'"):
         cuarray.as_cuda_array(masked(mask))
 
 
-def test_what_a_mask_raised_is_the_cause(driver: str) -> None:
+def test_exception_of_mask_attribute_is_the_cause(driver: str) -> None:
     class Raises:
         @property
         def __cuda_array_interface__(self) -> Any:
@@ -173,12 +173,12 @@ def test_what_a_mask_raised_is_the_cause(driver: str) -> None:
 
 
 @pytest.mark.parametrize("argument", [{"mask": "keep it"}, {"mask_format": "bytes"}])
-def test_unknown_words_are_refused(argument: dict[str, Any]) -> None:
+def test_unknown_mask_arguments_are_refused(argument: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="expected"):
         cuarray.as_cuda_array(masked(None), **argument)
 
 
-def test_a_copy_never_loses_the_mask_silently() -> None:
+def test_copy_that_would_lose_the_mask_is_refused() -> None:
     array = cuarray.as_cuda_array(masked(cuarray.to_device(VALID)))
     with pytest.raises(BufferError, match="lose the mask"):
         array.copy_to_host(np.zeros((2, 3)))
@@ -191,7 +191,7 @@ def test_a_copy_never_loses_the_mask_silently() -> None:
     np.testing.assert_array_equal(target.mask, ~VALID)
 
 
-def test_a_mask_on_a_stream_is_waited_for() -> None:
+def test_copy_to_host_waits_for_home_stream_of_mask() -> None:
     stream = cuarray.stream()
     flags = cuarray.to_device(np.zeros_like(VALID), stream=stream)
     stream.synchronize()
@@ -200,7 +200,7 @@ def test_a_mask_on_a_stream_is_waited_for() -> None:
     np.testing.assert_array_equal(host.mask, ~VALID)
 
 
-def test_the_mask_is_shown() -> None:
+def test_repr_shows_the_mask() -> None:
     array = cuarray.as_cuda_array(masked(cuarray.to_device(VALID)))
     assert "masked" in repr(array)
     shown = cuarray.interface(array)
@@ -209,8 +209,8 @@ def test_the_mask_is_shown() -> None:
     assert "mask" in repr(shown)
 
 
-def test_a_masked_host_array_is_no_source_of_a_copy(driver: str) -> None:
-    """Nor of an assignment: the mask would be lost."""
+def test_masked_host_array_is_refused_as_copy_source(driver: str) -> None:
+    """Copying it would lose the mask."""
     array = cuarray.to_device(DATA)
     with pytest.raises(BufferError, match="mask"):
         array.copy_to_device(np.ma.MaskedArray(DATA + 1, mask=~VALID))
@@ -220,14 +220,14 @@ def test_a_masked_host_array_is_no_source_of_a_copy(driver: str) -> None:
 @pytest.mark.parametrize(
     "take", [np.asarray, np.asanyarray, np.ma.asarray, np.sum, lambda array: np.add(array, 1)], ids=range(5)
 )
-def test_numpy_does_not_take_a_masked_array_without_its_mask(take: Any) -> None:
+def test_numpy_conversion_of_masked_array_is_refused(take: Any) -> None:
     array = cuarray.as_cuda_array(masked(cuarray.to_device(VALID)))
     with pytest.raises(BufferError, match="without its mask"):
         take(array)
     assert np.sum(array.copy_to_host()) == np.ma.MaskedArray(DATA, ~VALID).sum()
 
 
-def test_a_copy_of_an_array_without_a_mask_unmasks_its_target() -> None:
+def test_copy_of_unmasked_array_clears_the_mask_of_its_target() -> None:
     target = np.ma.MaskedArray(np.zeros((2, 3)), mask=~VALID)
     assert cuarray.to_device(DATA).copy_to_host(target) is target
     assert not np.ma.is_masked(target)
@@ -235,7 +235,7 @@ def test_a_copy_of_an_array_without_a_mask_unmasks_its_target() -> None:
 
 
 @pytest.mark.parametrize("mask", [None, VALID], ids=["unmasked", "masked"])
-def test_a_hard_mask_would_stay_and_is_refused(mask: Any) -> None:
+def test_copy_to_target_with_hard_mask_is_refused(mask: Any) -> None:
     array = cuarray.as_cuda_array(masked(None if mask is None else cuarray.to_device(mask)))
     target = np.ma.MaskedArray(np.zeros((2, 3)), mask=True, hard_mask=True)
     with pytest.raises(BufferError, match=r"soften_mask\(\)"):
@@ -245,7 +245,7 @@ def test_a_hard_mask_would_stay_and_is_refused(mask: Any) -> None:
     target.soften_mask()
     array.copy_to_host(target)
     np.testing.assert_array_equal(np.ma.getmaskarray(target), ~(VALID if mask is not None else np.ones_like(VALID)))
-    # What masks nothing yet is in nobody's way.
+    # A hard mask that masks nothing is no obstacle.
     array.copy_to_host(np.ma.MaskedArray(np.zeros((2, 3)), hard_mask=True))
 
 
@@ -253,7 +253,7 @@ NESTED = np.dtype([("a", "<i4", (2,)), ("b", [("c", "<f8"), ("d", "S3")])])
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 0)], ids=str)
-def test_a_mask_of_structures_goes_out_where_it_is_of_whole_elements(shape: tuple[int, ...]) -> None:
+def test_mask_of_whole_structures_round_trips(shape: tuple[int, ...]) -> None:
     invalid = (np.arange(int(np.prod(shape))) % 2 == 0).reshape(shape)
     host = np.ma.MaskedArray(np.zeros(shape, NESTED), mask=invalid)
     array = cuarray.to_device(host)
@@ -265,19 +265,19 @@ def test_a_mask_of_structures_goes_out_where_it_is_of_whole_elements(shape: tupl
     np.testing.assert_array_equal(np.ma.getmaskarray(array["b"]["c"].copy_to_host()), invalid)
 
 
-def test_a_mask_that_tells_fields_apart_is_refused() -> None:
+def test_mask_of_single_fields_is_refused() -> None:
     host = np.ma.MaskedArray(np.zeros(2, NESTED), mask=[((1, 1), (1, 1)), ((0, 1), (0, 0))])
     with pytest.raises(BufferError, match="fields"):
         cuarray.to_device(host)
 
 
 @pytest.mark.parametrize("typestr", ["<M8[s]", "<m8[s]", "|S4", "<U1", "|V4"])
-def test_what_is_neither_true_nor_false_is_no_mask(typestr: str) -> None:
+def test_mask_of_type_without_truth_value_is_refused(typestr: str) -> None:
     with pytest.raises(ValueError, match=r"\['mask'\].*neither true nor false"):
         cuarray.as_cuda_array(masked(cuarray.to_device(np.zeros(3, typestr))))
 
 
-def test_interfaces_of_other_masks_are_not_equal() -> None:
+def test_interfaces_with_different_masks_are_unequal() -> None:
     first, other = (Producer(describe(typestr="|b1", data=(address, False))) for address in (4096, 8192))
     assert cuarray.interface(describe(mask=first)) == cuarray.interface(describe(mask=first))
     assert cuarray.interface(describe(mask=first)) != cuarray.interface(describe(mask=other))

@@ -1,9 +1,8 @@
-"""Any sequence of work in any streams has the results, and the edges, of the same work done in one row.
+"""Random sequences of work in several streams give the result of the same work done sequentially.
 
-Each step is one of the ways in which a program uses an array: copies, assignments, fills by borrowers, foreign work that is
-recorded, consumers of the exported stream, views, and the end of an array with work still pending. A model in NumPy does the
-same at once. On the simulated driver there must be no finding either: an edge too few would be one, whether or not it showed in
-the data.
+Each step is one way in which a program uses an array: copies, assignments, fills by borrowers, recorded foreign work, consumers of
+the exported stream, views, and dropping an array with pending work. A NumPy model performs each step immediately. The simulated
+driver must have no findings: a missing edge would be one, even if the data were right by chance.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ slices = st.builds(
 )
 arrays = st.integers(0, ARRAYS - 1)
 streams = st.integers(0, STREAMS - 1)
-# None: the array's own order, whatever that is.
+# None leaves the choice of the stream to the array.
 streams_or_none = st.one_of(st.none(), streams)
 values = st.integers(0, 255)
 
 
 @dataclass
 class Program:
-    """Arrays, the streams that they are used in, and what the arrays must be in the end."""
+    """Arrays, the streams in which they are used, and the values that the arrays must have at the end."""
 
     streams: list[Any]
     arrays: list[cuarray.DeviceArray] = field(default_factory=list)
@@ -49,14 +48,14 @@ class Program:
         return None if index is None else self.streams[index]
 
     def fill_borrowed(self, array: int, part: slice, value: int, stream: int) -> None:
-        """A kernel of somebody's: the borrowed array's elements are set, one by one."""
+        """The work of a kernel that sets the elements of the borrowed array one by one."""
         with cuarray.borrow(self.arrays[array], self.streams[stream]) as view:
             for element in range(*part.indices(SIZE)):
                 driver_probe.fill(view.ptr + element, value, 1, handle(self.streams[stream]))
         self.model[array][part] = value
 
     def copy_borrowed(self, target: int, source: int, stream: int) -> None:
-        """A kernel that reads one array and writes another."""
+        """The work of a kernel that reads one array and writes another."""
         at = self.streams[stream]
         with cuarray.borrow(self.arrays[source], at, readonly=True) as read:
             if target == source:
@@ -66,7 +65,7 @@ class Program:
         self.model[target][:] = self.model[source]
 
     def record(self, array: int, value: int, stream: int) -> None:
-        """Foreign work in a stream that the consumer has ordered after the exported one, told of afterwards."""
+        """Foreign work in a stream that the consumer has ordered after the exported one, then recorded."""
         exported = self.arrays[array].__cuda_array_interface__["stream"]
         if exported is not None:
             event = cuarray.event()
@@ -77,17 +76,17 @@ class Program:
         self.model[array][:] = value
 
     def consume(self, array: int) -> None:
-        """A consumer that knows the dictionary alone."""
+        """A consumer that knows only the dictionary."""
         desc = self.arrays[array].__cuda_array_interface__
-        theirs = cuarray.as_cuda_array(type("Other", (), {"__cuda_array_interface__": desc})())
-        np.testing.assert_array_equal(theirs.copy_to_host(), self.model[array])
+        consumed = cuarray.as_cuda_array(type("Other", (), {"__cuda_array_interface__": desc})())
+        np.testing.assert_array_equal(consumed.copy_to_host(), self.model[array])
 
     def copy(self, target: int, source: int, part: slice, stream: int | None) -> None:
         self.arrays[target][part].copy_to_device(self.arrays[source][part], stream=self.stream(stream))
         self.model[target][part] = self.model[source][part]
 
     def upload(self, target: int, part: slice, value: int, stream: int | None) -> None:
-        """From pageable memory, which is the caller's again when the call returns."""
+        """A copy from pageable memory, which the caller may reuse after the call."""
         host = np.full(len(range(*part.indices(SIZE))), value, np.uint8)
         self.arrays[target][part].copy_to_device(host, stream=self.stream(stream))
         host[:] = 77
@@ -98,7 +97,7 @@ class Program:
         self.model[target][part] = value
 
     def reverse(self, array: int) -> None:
-        """Onto itself, which takes a copy in between."""
+        """An assignment of the array to itself, which needs a temporary copy."""
         self.arrays[array][:] = self.arrays[array][::-1]
         self.model[array][:] = self.model[array][::-1].copy()
 
@@ -106,7 +105,7 @@ class Program:
         self.arrays[array] = self.arrays[array].bind(self.stream(stream))
 
     def replace(self, array: int, value: int, stream: int | None) -> None:
-        """The memory goes with work still pending, and may be the new array's."""
+        """The old array is dropped with pending work, and the new array may reuse its memory."""
         host = np.full(SIZE, value, np.uint8)
         self.arrays[array] = cuarray.to_device(host, stream=self.stream(stream))
         self.model[array] = host.copy()
@@ -139,7 +138,7 @@ steps = st.one_of(
 
 @pytest.fixture
 def found(driver: str) -> Callable[[], str]:
-    """What the driver has found wrong since the last time; a real one looks for nothing."""
+    """The findings since the last call; a real driver has none."""
     if driver != "simulated":
         return str
     from cuarray_sim import clear_findings, report
@@ -154,7 +153,9 @@ def found(driver: str) -> Callable[[], str]:
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(program=st.lists(steps, min_size=1, max_size=14))
-def test_any_sequence_is_as_if_done_in_one_row(found: Callable[[], str], program: list[tuple[Any, ...]]) -> None:
+def test_random_sequence_matches_sequential_model_without_findings(
+    found: Callable[[], str], program: list[tuple[Any, ...]]
+) -> None:
     with contextlib.ExitStack() as stack:
         foreign = ForeignStream()
         stack.callback(foreign.destroy)

@@ -1,4 +1,4 @@
-"""Work in a named stream on an array that has no default stream (clauses P1 to P3): it is remembered, and exported."""
+"""Pending work on an array without a home stream (clauses P1 to P3): it is remembered, and exported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OLD, NEW = np.zeros(1024), np.arange(1024.0)
 
 
 def pinned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Page-locked, so that the driver reads it when the copy runs and not when it is called for."""
+    """A page-locked copy, which the driver reads when the copy runs and not when it is called."""
     array = cuarray.pinned_array(values.shape, values.dtype)
     array[...] = values
     return array
@@ -28,7 +28,7 @@ def stream_of(array: cuarray.DeviceArray) -> int | None:
     return stream
 
 
-def test_pending_work_is_exported_and_done_work_is_not(simulator: str) -> None:
+def test_stream_is_exported_only_while_work_is_pending(simulator: str) -> None:
     array, stream, source = cuarray.to_device(OLD), cuarray.stream(), pinned(NEW)
     assert stream_of(array) is None
     array.copy_to_device(source, stream=stream)
@@ -39,7 +39,7 @@ def test_pending_work_is_exported_and_done_work_is_not(simulator: str) -> None:
     assert stream_of(array) is None
 
 
-def test_an_import_waits_for_it() -> None:
+def test_import_waits_for_pending_work() -> None:
     array, stream, source = cuarray.to_device(OLD), cuarray.stream(), pinned(NEW)
     array.copy_to_device(source, stream=stream)
     wrapper = type("Wrapper", (), {"__cuda_array_interface__": array.__cuda_array_interface__})()
@@ -47,7 +47,7 @@ def test_an_import_waits_for_it() -> None:
     np.testing.assert_array_equal(imported.copy_to_host(), NEW)
 
 
-def test_several_streams_are_joined_into_one(simulator: str) -> None:
+def test_work_in_several_streams_is_joined_into_exported_stream(simulator: str) -> None:
     array, source = cuarray.to_device(OLD), pinned(NEW)
     streams = [cuarray.stream() for _ in range(3)]
     for stream, part in zip(streams, (slice(0, 300), slice(300, 700), slice(700, 1024)), strict=True):
@@ -56,21 +56,21 @@ def test_several_streams_are_joined_into_one(simulator: str) -> None:
     assert exported is not None
     cuarray.external_stream(exported).synchronize()
     np.testing.assert_array_equal(np.asarray(array), NEW)
-    assert all(stream.query() for stream in streams), "to wait for the exported stream is to wait for all"
+    assert all(stream.query() for stream in streams), "waiting for the exported stream must wait for every stream"
 
 
-def test_views_share_what_is_pending(simulator: str) -> None:
+def test_views_share_pending_work(simulator: str) -> None:
     array, stream, source = cuarray.to_device(OLD), cuarray.stream(), pinned(NEW)
     view = array[100:200]
     for other in (array, view, array[5:]):
-        # Asking lets the simulator get on with the work, so each is asked anew.
+        # A query lets the simulator run the work, so each array gets new work.
         view.copy_to_device(source[100:200], stream=stream)
         assert stream_of(other) is not None
     stream.synchronize()
 
 
 @pytest.mark.parametrize("later", ["named", "blocking", "bound", "fill"])
-def test_later_work_comes_after_it(later: str) -> None:
+def test_later_work_runs_after_pending_work(later: str) -> None:
     array, first, source = cuarray.to_device(OLD), cuarray.stream(), pinned(NEW)
     array.copy_to_device(source, stream=first)
     if later == "named":
@@ -87,14 +87,14 @@ def test_later_work_comes_after_it(later: str) -> None:
         np.testing.assert_array_equal(array.copy_to_host(), np.full(1024, -1.0))
 
 
-def test_a_source_remembers_that_it_is_being_read() -> None:
+def test_write_to_source_waits_for_pending_read() -> None:
     source, target, stream = cuarray.to_device(NEW), cuarray.to_device(OLD), cuarray.stream()
     target.copy_to_device(source, stream=stream)
     source.copy_to_device(OLD)
     np.testing.assert_array_equal(target.copy_to_host(), NEW)
 
 
-def test_the_stream_may_be_gone_when_the_array_is_asked() -> None:
+def test_pending_work_survives_destruction_of_its_stream() -> None:
     array, source, stream = cuarray.to_device(OLD), pinned(NEW), driver_probe.ForeignStream()
     array.copy_to_device(source, stream=stream)
     stream.destroy()
@@ -102,7 +102,7 @@ def test_the_stream_may_be_gone_when_the_array_is_asked() -> None:
     assert stream_of(array) is None
 
 
-def test_an_exported_stream_lives_as_long_as_the_array(simulator: str) -> None:
+def test_exported_stream_outlives_the_stream_of_the_work(simulator: str) -> None:
     array, source, stream = cuarray.to_device(OLD), pinned(NEW), driver_probe.ForeignStream()
     array.copy_to_device(source, stream=stream)
     exported = stream_of(array)
@@ -113,7 +113,7 @@ def test_an_exported_stream_lives_as_long_as_the_array(simulator: str) -> None:
     np.testing.assert_array_equal(array.copy_to_host(), NEW)
 
 
-def test_the_switch_leaves_it_out(simulator: str) -> None:
+def test_pending_work_is_not_exported_when_export_is_off(simulator: str) -> None:
     array, stream, source = cuarray.to_device(OLD), cuarray.stream(), pinned(NEW)
     array.copy_to_device(source, stream=stream)
     cuarray.config.export_stream = False

@@ -1,4 +1,4 @@
-"""`record_stream`: work of others that cuarray is told of."""
+"""`record_stream`: foreign work on an array is recorded, and later work waits for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEW = 9
 
 
 @pytest.mark.parametrize("spell", [lambda s: s, lambda s: s.handle, lambda s: cuarray.external_stream(s)])
-def test_what_comes_next_comes_after_it(spell: Callable[[ForeignStream], Any]) -> None:
+def test_later_work_waits_for_recorded_work(spell: Callable[[ForeignStream], Any]) -> None:
     array, stream = cuarray.to_device(np.zeros(4, np.uint8)), ForeignStream()
     with contextlib.ExitStack() as stack:
         stack.callback(stream.destroy)
@@ -36,7 +36,7 @@ def test_what_comes_next_comes_after_it(spell: Callable[[ForeignStream], Any]) -
         assert array.copy_to_host().tolist() == [NEW] * 4
 
 
-def test_work_that_only_reads_keeps_no_reader_waiting() -> None:
+def test_recorded_read_does_not_delay_other_reads() -> None:
     array, stream = cuarray.to_device(np.zeros(4, np.uint8)), ForeignStream()
     with contextlib.ExitStack() as stack:
         stack.callback(stream.destroy)
@@ -44,10 +44,10 @@ def test_work_that_only_reads_keeps_no_reader_waiting() -> None:
         array.record_stream(stream, readonly=True)
         assert array.copy_to_host().tolist() == [0] * 4
         assert hold.is_held
-        assert array.__cuda_array_interface__["stream"] is not None, "a consumer may write"
+        assert array.__cuda_array_interface__["stream"] is not None, "a consumer of the export may write"
 
 
-def test_memory_is_not_freed_under_it(simulator: str) -> None:
+def test_release_of_memory_is_deferred_until_recorded_work_is_done(simulator: str) -> None:
     from cuarray_sim import statistics
 
     cuarray.reclaim()
@@ -61,7 +61,7 @@ def test_memory_is_not_freed_under_it(simulator: str) -> None:
         array.record_stream(stream)
         del array
         gc.collect()
-        assert hold.is_held, "nobody has waited"
+        assert hold.is_held, "no thread may wait for the stream"
         other = cuarray.device_array(4, "u1")
         assert other.ptr != pointer
         assert hold.is_held
@@ -71,6 +71,6 @@ def test_memory_is_not_freed_under_it(simulator: str) -> None:
     assert len(statistics()["allocations"]) == before
 
 
-def test_it_is_told_of_a_stream(driver: str) -> None:
+def test_record_stream_argument_of_wrong_type_is_refused(driver: str) -> None:
     with pytest.raises(TypeError, match="a cuarray stream, an object with __cuda_stream__, or a handle"):
         cuarray.device_array(1).record_stream("here")  # type: ignore[arg-type]

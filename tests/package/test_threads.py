@@ -1,4 +1,4 @@
-"""Many threads at once: imports, exports, copies, streams and releases, each thread with right values."""
+"""Concurrent threads: imports, exports, copies, streams and releases give correct values in each thread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ THREADS, ROUNDS = 8, 40
 
 
 def in_threads(work: Callable[[int], None]) -> None:
-    """Runs the work in all threads at the same time; what one of them raises is raised here."""
+    """Runs the work in all threads at the same time, and raises the first exception of a thread."""
     together = threading.Barrier(THREADS)
 
     def begin(number: int) -> None:
@@ -33,7 +33,7 @@ def in_threads(work: Callable[[int], None]) -> None:
             future.result(driver_probe.PATIENCE)
 
 
-def test_imports_and_exports_of_one_object() -> None:
+def test_threads_import_and_export_one_object() -> None:
     producer = Producer(describe(shape=(2, 3), strides=(4, 8), data=(4096, True)))
     array = cuarray.as_cuda_array(producer)
     expected = array.__cuda_array_interface__
@@ -48,7 +48,7 @@ def test_imports_and_exports_of_one_object() -> None:
     in_threads(work)
 
 
-def test_refusals() -> None:
+def test_threads_get_errors_for_one_malformed_object() -> None:
     wrong = Producer(describe(stream=0))
 
     def work(number: int) -> None:
@@ -59,7 +59,7 @@ def test_refusals() -> None:
     in_threads(work)
 
 
-def test_each_thread_with_arrays_and_a_stream_of_its_own(driver: str) -> None:
+def test_threads_copy_with_own_arrays_and_streams(driver: str) -> None:
     def work(number: int) -> None:
         context = driver_probe.current_context()
         stream = cuarray.stream()
@@ -75,7 +75,7 @@ def test_each_thread_with_arrays_and_a_stream_of_its_own(driver: str) -> None:
     in_threads(work)
 
 
-def test_all_threads_read_one_array(driver: str) -> None:
+def test_threads_copy_from_one_array(driver: str) -> None:
     host = np.arange(1000)
     array = cuarray.to_device(host)
 
@@ -91,8 +91,8 @@ def test_all_threads_read_one_array(driver: str) -> None:
     in_threads(work)
 
 
-def test_per_thread_default_streams_differ(driver: str) -> None:
-    """What one thread has pending in its own default stream is nothing that another waits for."""
+def test_per_thread_default_stream_does_not_wait_for_other_threads(driver: str) -> None:
+    """Work pending in one thread's default stream does not delay another thread's."""
     stream = cuarray.per_thread_default_stream()
     done: list[bool] = []
 
@@ -109,8 +109,8 @@ def test_per_thread_default_streams_differ(driver: str) -> None:
         assert hold.is_held
 
 
-def test_one_array_is_borrowed_in_turn_in_each_threads_default_stream(driver: str) -> None:
-    """Threads take turns as a lock lets them, and nobody waits for a stream: edges alone keep their work apart."""
+def test_threads_borrow_one_array_in_turn_without_host_waits(driver: str) -> None:
+    """A lock lets threads take turns, and no thread waits for a stream; only edges order their work."""
     array, turn = cuarray.to_device(np.zeros(THREADS, np.uint8)), threading.Lock()
 
     def work(number: int) -> None:
@@ -129,7 +129,7 @@ def test_one_array_is_borrowed_in_turn_in_each_threads_default_stream(driver: st
     assert array.copy_to_host().tolist() == [ROUNDS] * THREADS
 
 
-def test_events_pass_between_threads(driver: str) -> None:
+def test_event_recorded_in_one_thread_orders_work_of_the_next(driver: str) -> None:
     array = cuarray.to_device(np.zeros(4, np.int32))
     turn: list[Any] = [cuarray.event()]
     lock = threading.Lock()
@@ -152,7 +152,7 @@ def test_events_pass_between_threads(driver: str) -> None:
     assert array.copy_to_host().tolist() == [order[-1]] * 4
 
 
-def test_arrays_go_in_other_threads_than_they_came_from(driver: str) -> None:
+def test_arrays_are_released_in_other_threads(driver: str) -> None:
     shelf: list[Any] = [None] * 32
     lock = threading.Lock()
 
@@ -174,7 +174,7 @@ def test_arrays_go_in_other_threads_than_they_came_from(driver: str) -> None:
     shelf.clear()
 
 
-def test_an_owner_shared_by_all_threads_is_released_once() -> None:
+def test_owner_shared_by_threads_is_released_once() -> None:
     class Owner:
         pass
 
@@ -194,7 +194,7 @@ def test_an_owner_shared_by_all_threads_is_released_once() -> None:
     assert released == [1]
 
 
-def test_a_thread_without_a_context_may_be_the_first(driver: str) -> None:
+def test_thread_without_context_creates_array(driver: str) -> None:
     found: list[object] = []
 
     def work() -> None:
@@ -208,7 +208,7 @@ def test_a_thread_without_a_context_may_be_the_first(driver: str) -> None:
     assert found == [[1, 2], None]
 
 
-def test_switches_may_be_thrown_while_others_read(driver: str) -> None:
+def test_config_changes_while_other_threads_export(driver: str) -> None:
     array = cuarray.device_array(4, stream=cuarray.stream())
     handle = array.stream.handle
 

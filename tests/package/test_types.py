@@ -1,4 +1,4 @@
-"""Element types between NumPy and the interface, both ways, with NumPy as the oracle; and those that have only a name."""
+"""Conversion of element types between NumPy and the interface, compared with NumPy; and types that have only a name."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def size_of(name: str) -> int:
 
 
 def carried(name: str, **entries: Any) -> dict[str, Any]:
-    """What PyTorch, CuPy and ml_dtypes write for such an array."""
+    """The interface that PyTorch, CuPy and ml_dtypes export for such an array."""
     return describe(typestr=f"<V{size_of(name)}", **entries)
 
 
-# --- every type of NumPy -----------------------------------------------------------------------------------------------
+# --- NumPy's types ----------------------------------------------------------------------------------------------------
 
 
 @relaxed
@@ -56,7 +56,7 @@ def carried(name: str, **entries: Any) -> dict[str, Any]:
 @example(np.dtype({"names": ["a"], "formats": ["u1"], "offsets": [5], "itemsize": 9}))
 @example(np.dtype([("void", "V3"), ("next", "V0"), ("last", "S0")]))
 @example(np.dtype([("f1", "u1"), ("f0", "V2")]))
-def test_a_type_comes_back_as_it_was(driver: str, dtype: np.dtype[Any]) -> None:
+def test_dtype_round_trips(driver: str, dtype: np.dtype[Any]) -> None:
     array = cuarray.device_array((2, 3), dtype)
     assert array.dtype == dtype
     assert array.itemsize == dtype.itemsize
@@ -65,7 +65,7 @@ def test_a_type_comes_back_as_it_was(driver: str, dtype: np.dtype[Any]) -> None:
 
 @relaxed
 @given(dtypes, st.lists(st.integers(0, 3), max_size=3).map(tuple))
-def test_elements_come_back_as_they_were(driver: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+def test_elements_of_every_dtype_round_trip(driver: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
     host = elements(dtype, shape)
     array = cuarray.to_device(host)
     back = array.copy_to_host()
@@ -78,7 +78,7 @@ def test_elements_come_back_as_they_were(driver: str, dtype: np.dtype[Any], shap
 
 @relaxed
 @given(dtypes)
-def test_the_export_is_what_numpy_would_write(driver: str, dtype: np.dtype[Any]) -> None:
+def test_exported_typestr_and_descr_equal_numpys(driver: str, dtype: np.dtype[Any]) -> None:
     exported = cuarray.device_array(2, dtype).__cuda_array_interface__
     assert exported["typestr"] == dtype.str
     if dtype.names is None:
@@ -89,7 +89,7 @@ def test_the_export_is_what_numpy_would_write(driver: str, dtype: np.dtype[Any])
 
 
 @pytest.mark.parametrize("typestr", ["|i1", "<i1", ">i1", "|u1", "<u1", "|b1", ">b1"])
-def test_a_typestr_is_exported_as_it_was_written(typestr: str) -> None:
+def test_imported_typestr_is_exported_unchanged(typestr: str) -> None:
     array = cuarray.from_cuda_array_interface(describe(typestr=typestr))
     assert array.__cuda_array_interface__["typestr"] == typestr
     assert array.dtype == np.dtype(typestr)
@@ -97,7 +97,7 @@ def test_a_typestr_is_exported_as_it_was_written(typestr: str) -> None:
 
 @relaxed
 @given(dtypes)
-def test_what_numpy_writes_is_read(dtype: np.dtype[Any]) -> None:
+def test_typestr_and_descr_of_numpy_are_read(dtype: np.dtype[Any]) -> None:
     array = np.zeros(2, dtype)
     written = array.__array_interface__
     dictionary = describe(typestr=written["typestr"], descr=written["descr"])
@@ -108,7 +108,7 @@ def test_what_numpy_writes_is_read(dtype: np.dtype[Any]) -> None:
 
 @relaxed
 @given(structured)
-def test_fields_survive_from_hand_to_hand(driver: str, dtype: np.dtype[Any]) -> None:
+def test_structured_dtype_survives_repeated_export_and_import(driver: str, dtype: np.dtype[Any]) -> None:
     first = cuarray.to_device(elements(dtype, (3,)))
     second = cuarray.as_cuda_array(foreign(first))
     third = cuarray.from_cuda_array_interface(second.__cuda_array_interface__, owner=second)
@@ -118,25 +118,25 @@ def test_fields_survive_from_hand_to_hand(driver: str, dtype: np.dtype[Any]) -> 
 
 @relaxed
 @given(dtypes)
-def test_a_type_may_be_said_of_bytes_and_of_itself(dtype: np.dtype[Any]) -> None:
+def test_dtype_argument_accepts_void_and_equal_types(dtype: np.dtype[Any]) -> None:
     as_bytes = cuarray.interface(describe(typestr=f"|V{dtype.itemsize}"), dtype=dtype)
     assert as_bytes.dtype == dtype
     itself = describe(typestr=dtype.str, descr=dtype.descr)
     assert cuarray.interface(itself, dtype=dtype) == cuarray.interface(itself)
 
 
-def test_arrays_of_arrays_are_arrays_of_more_axes(driver: str) -> None:
+def test_nested_subarrays_are_flattened_to_more_axes(driver: str) -> None:
     nested = np.dtype([("a", ("<f4", (2,)), (3,)), ("b", "u1")])
     flat = np.dtype([("a", "<f4", (3, 2)), ("b", "u1")])
     host = elements(nested, (4,))
     array = cuarray.to_device(host)
     assert array.dtype == flat
     assert np.array_equal(array.copy_to_host()["a"], host["a"], equal_nan=True)
-    # NumPy's own list has a pair for a type here.
+    # NumPy writes a tuple as the type of the field here.
     assert cuarray.interface(describe(typestr=nested.str, descr=nested.descr)).dtype == flat
 
 
-def test_fields_without_a_name_are_called_as_numpy_calls_them() -> None:
+def test_unnamed_fields_get_numpys_default_names() -> None:
     descr = [("", "<f4"), ("", "|V4"), ("", "<i4"), ("", [("x", "<i2")])]
     read = cuarray.interface(describe(typestr="|V14", descr=descr)).dtype
     assert read.names == ("f0", "f2", "f3")
@@ -145,14 +145,14 @@ def test_fields_without_a_name_are_called_as_numpy_calls_them() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["<f4", "|V4", "<M8[ns]", "|S3"])
-def test_a_single_field_without_a_name_says_nothing_new(driver: str, dtype: str) -> None:
+def test_descr_of_one_unnamed_field_equals_plain_type(driver: str, dtype: str) -> None:
     plain = describe(typestr=dtype, descr=[("", dtype)])
     assert cuarray.interface(plain).dtype == np.dtype(dtype)
     assert cuarray.interface(plain) == cuarray.interface(describe(typestr=dtype))
     assert "descr" not in cuarray.from_cuda_array_interface(plain).__cuda_array_interface__
 
 
-def test_a_record_and_a_structure_without_fields_are_their_bytes(driver: str) -> None:
+def test_record_and_fieldless_dtypes_are_read_as_plain_types(driver: str) -> None:
     record = np.dtype((np.record, [("a", "<f4")]))
     assert cuarray.device_array(2, record).dtype == np.dtype([("a", "<f4")])
     nothing = np.dtype({"names": [], "formats": [], "itemsize": 8})
@@ -161,18 +161,18 @@ def test_a_record_and_a_structure_without_fields_are_their_bytes(driver: str) ->
     assert cuarray.device_array(2, views).dtype == np.int32
 
 
-# --- what no interface can say ---------------------------------------------------------------------------------------------
+# --- types without an interface --------------------------------------------------------------------------------------------
 
 OVERLAP = {"names": ["whole", "part"], "formats": ["<i8", "<i4"], "offsets": [0, 4]}
 OUT_OF_ORDER = {"names": ["second", "first"], "formats": ["<i4", "<i4"], "offsets": [4, 0]}
 
 
 @pytest.mark.parametrize("spec", [OVERLAP, OUT_OF_ORDER, [("inner", OVERLAP)]], ids=["overlap", "order", "nested"])
-def test_fields_that_overlap_or_are_out_of_order_are_refused(driver: str, spec: Any) -> None:
+def test_overlapping_or_unordered_fields_are_refused(driver: str, spec: Any) -> None:
     dtype = np.dtype(spec)
     with pytest.raises(ValueError, match="overlapping or out-of-order"):
         _ = dtype.descr
-    # NumPy's own interface of such an array has lost the fields without a word.
+    # NumPy's own interface of such an array drops the fields without a warning.
     if isinstance(spec, dict):
         assert np.zeros(2, dtype).__array_interface__["descr"] == [("", "|V8")]
     for take in (
@@ -196,7 +196,7 @@ def test_python_objects_are_refused_with_the_reason(driver: str, dtype: Any) -> 
             take()
 
 
-def test_other_types_without_a_type_string_are_refused(driver: str) -> None:
+def test_dtypes_without_type_string_are_refused(driver: str) -> None:
     empty_name = np.dtype({"names": ["", "b"], "formats": ["<f4", "<f4"]})
     with pytest.raises(ValueError, match="without a name"):
         cuarray.device_array(2, empty_name)
@@ -209,7 +209,7 @@ def test_other_types_without_a_type_string_are_refused(driver: str) -> None:
             cuarray.device_array(2, np.dtypes.StringDType())
 
 
-def test_a_type_that_holds_itself_too_often_is_refused_quickly() -> None:
+def test_dtype_with_too_many_or_too_deep_fields_is_refused() -> None:
     dtype = np.dtype([("a", "u1"), ("b", "u1")])
     for _ in range(20):
         dtype = np.dtype([("a", dtype), ("b", dtype)])
@@ -222,7 +222,7 @@ def test_a_type_that_holds_itself_too_often_is_refused_quickly() -> None:
         cuarray.interface(describe(typestr=deep.str), dtype=deep)
 
 
-def test_bit_fields_keep_their_typestr_and_have_no_dtype(driver: str) -> None:
+def test_bit_field_has_typestr_and_no_dtype(driver: str) -> None:
     bits = cuarray.device_array(100, "|t1")
     assert (bits.typestr, bits.__cuda_array_interface__["typestr"]) == ("|t1", "|t1")
     with pytest.raises(BufferError, match=r"NumPy has no type for the typestr '\|t1'"):
@@ -232,7 +232,7 @@ def test_bit_fields_keep_their_typestr_and_have_no_dtype(driver: str) -> None:
 # --- copies between types ----------------------------------------------------------------------------------------------------
 
 
-def test_fields_must_be_the_same_to_be_copied(driver: str) -> None:
+def test_copy_between_different_fields_is_refused(driver: str) -> None:
     swapped = np.dtype([("y", "<f4"), ("x", "<f4")])
     array = cuarray.to_device(elements(POINT, (3,)))
     before = array.copy_to_host().tobytes()
@@ -245,7 +245,7 @@ def test_fields_must_be_the_same_to_be_copied(driver: str) -> None:
     assert array.copy_to_host().tobytes() == before
 
 
-def test_bytes_that_say_nothing_are_copied_to_what_says_something(driver: str) -> None:
+def test_void_is_copied_to_and_from_structures_of_its_size(driver: str) -> None:
     host = elements(POINT, (3,))
     array = cuarray.device_array(3, POINT)
     array.copy_to_device(cuarray.as_cuda_array(foreign(cuarray.to_device(host.view("V8")))))
@@ -255,11 +255,11 @@ def test_bytes_that_say_nothing_are_copied_to_what_says_something(driver: str) -
     assert target.tobytes() == host.tobytes()
 
 
-# --- types that have only a name -----------------------------------------------------------------------------------------
+# --- named types ---------------------------------------------------------------------------------------------------------
 
 
 @names
-def test_a_name_is_a_type(driver: str, name: str) -> None:
+def test_named_type_is_accepted_as_dtype(driver: str, name: str) -> None:
     array = cuarray.device_array((2, 3), name)
     assert (array.typestr, array.itemsize, array.nbytes) == (name, size_of(name), 6 * size_of(name))
     assert f"typestr='{name}'" in repr(array)
@@ -281,23 +281,23 @@ def test_a_name_is_a_type(driver: str, name: str) -> None:
 
 
 @names
-def test_void_is_void_until_somebody_says_more(name: str) -> None:
+def test_void_is_read_as_named_type_only_with_dtype_argument(name: str) -> None:
     dictionary = carried(name)
-    unsaid = cuarray.interface(dictionary)
-    assert (unsaid.typestr, unsaid.dtype) == (dictionary["typestr"], np.dtype(f"V{size_of(name)}"))
+    as_void = cuarray.interface(dictionary)
+    assert (as_void.typestr, as_void.dtype) == (dictionary["typestr"], np.dtype(f"V{size_of(name)}"))
     for written in (dictionary["typestr"], f"|V{size_of(name)}", f"<u{size_of(name)}" if size_of(name) > 1 else "|u1"):
-        said = {**dictionary, "typestr": written}
+        named = {**dictionary, "typestr": written}
         for read in (
-            cuarray.interface(said, dtype=name),
-            cuarray.as_cuda_array(Producer(said), dtype=name),
-            cuarray.from_cuda_array_interface(said, dtype=name),
+            cuarray.interface(named, dtype=name),
+            cuarray.as_cuda_array(Producer(named), dtype=name),
+            cuarray.from_cuda_array_interface(named, dtype=name),
         ):
             assert read.typestr == name
-            assert (read.shape, read.strides, read.ptr) == (unsaid.shape, unsaid.strides, unsaid.ptr)
-    assert cuarray.interface(said, dtype=name) != cuarray.interface(said)
+            assert (read.shape, read.strides, read.ptr) == (as_void.shape, as_void.strides, as_void.ptr)
+    assert cuarray.interface(named, dtype=name) != cuarray.interface(named)
 
 
-def test_what_is_said_is_checked() -> None:
+def test_dtype_argument_that_does_not_fit_is_refused() -> None:
     for dictionary, dtype in [
         (describe(typestr="<f4"), "bfloat16"),
         (describe(typestr="<f2"), "bfloat16"),
@@ -320,30 +320,30 @@ def test_what_is_said_is_checked() -> None:
     assert cuarray.interface(describe(), dtype=None) == cuarray.interface(describe())
 
 
-def test_an_array_of_ours_is_taken_at_the_word_too(driver: str) -> None:
+def test_dtype_argument_applies_to_device_array_objects(driver: str) -> None:
     void = cuarray.to_device(np.arange(3, dtype="<u2").view("V2"))
-    said = cuarray.as_cuda_array(void, dtype="bfloat16")
-    assert (said.typestr, said.ptr, said.owner) == ("bfloat16", void.ptr, void.owner)
+    named = cuarray.as_cuda_array(void, dtype="bfloat16")
+    assert (named.typestr, named.ptr, named.owner) == ("bfloat16", void.ptr, void.owner)
     assert void.typestr == "|V2"
-    assert cuarray.as_cuda_array(said, dtype="bfloat16") is said
+    assert cuarray.as_cuda_array(named, dtype="bfloat16") is named
     assert cuarray.as_cuda_array(void, dtype="V2") is void
     for read in (cuarray.as_cuda_array, cuarray.interface):
         with pytest.raises(BufferError, match="the elements are 'bfloat16', and cannot be taken as '<f2'"):
-            read(said, dtype="<f2")
-    # A view says it in spite of everything.
-    assert said.view("<u2").copy_to_host().tolist() == [0, 1, 2]
-    assert said.view("<u2").view("bfloat16").typestr == "bfloat16"
+            read(named, dtype="<f2")
+    # A view may change the type regardless of the name.
+    assert named.view("<u2").copy_to_host().tolist() == [0, 1, 2]
+    assert named.view("<u2").view("bfloat16").typestr == "bfloat16"
 
 
-def test_a_mask_stays_with_what_is_said(driver: str) -> None:
+def test_dtype_argument_keeps_mask(driver: str) -> None:
     memory, valid = cuarray.to_device(np.zeros(2, "V2")), cuarray.to_device(np.array([True, False]))
-    said = cuarray.as_cuda_array(foreign(memory, mask=foreign(valid)), dtype="bfloat16")
-    assert said.mask.copy_to_host().tolist() == [True, False]
-    without = cuarray.as_cuda_array(said, mask="ignore")
+    named = cuarray.as_cuda_array(foreign(memory, mask=foreign(valid)), dtype="bfloat16")
+    assert named.mask.copy_to_host().tolist() == [True, False]
+    without = cuarray.as_cuda_array(named, mask="ignore")
     assert (without.typestr, without.mask) == ("bfloat16", None)
 
 
-def test_8_bits_that_do_not_say_which_need_the_word() -> None:
+def test_one_byte_float_needs_dtype_argument() -> None:
     for typestr in ("<f1", "|f1"):
         dictionary = describe(typestr=typestr)
         with pytest.raises(ValueError, match=r"\['typestr'\].*'<V1'"):
@@ -352,14 +352,14 @@ def test_8_bits_that_do_not_say_which_need_the_word() -> None:
         assert (read.typestr, len(read.deviations)) == ("|V1", 1)
         for strict in (True, False):
             for name in ("float8_e5m2", "float8_e4m3fn"):
-                said = cuarray.interface(dictionary, dtype=name, strict=strict)
-                assert (said.typestr, said.deviations) == (name, ())
+                named = cuarray.interface(dictionary, dtype=name, strict=strict)
+                assert (named.typestr, named.deviations) == (name, ())
         with pytest.raises(ValueError, match=r"\['typestr'\]"):
             cuarray.interface(dictionary, dtype="|u1")
 
 
 @names
-def test_a_name_for_a_typestr_is_forgiven(name: str) -> None:
+def test_type_name_as_typestr_is_accepted_as_deviation(name: str) -> None:
     with pytest.raises(ValueError, match=r"\['typestr'\]"):
         cuarray.interface(describe(typestr=name))
     read = cuarray.interface(describe(typestr=name), strict=False)
@@ -371,7 +371,7 @@ def test_a_name_for_a_typestr_is_forgiven(name: str) -> None:
 
 @needs_ml_dtypes
 @names
-def test_arrays_of_ml_dtypes_come_back(driver: str, name: str) -> None:
+def test_ml_dtypes_arrays_round_trip(driver: str, name: str) -> None:
     ml_dtypes: Any = pytest.importorskip("ml_dtypes")
     dtype = np.dtype(getattr(ml_dtypes, name))
     host = np.arange(256 ** size_of(name), dtype=f"<u{size_of(name)}").view(dtype).reshape(16, -1)
@@ -381,16 +381,16 @@ def test_arrays_of_ml_dtypes_come_back(driver: str, name: str) -> None:
         assert back.dtype == dtype
     assert array.copy_to_host().tobytes() == host.tobytes()
     assert array[::-1, ::2].copy_to_host().tobytes() == host[::-1, ::2].tobytes()
-    for said in (dtype, dtype.type, name):
-        assert cuarray.device_array(2, said).typestr == name
-        assert cuarray.interface(carried(name), dtype=said).dtype == dtype
+    for named in (dtype, dtype.type, name):
+        assert cuarray.device_array(2, named).typestr == name
+        assert cuarray.interface(carried(name), dtype=named).dtype == dtype
     as_numpy_writes = describe(typestr=dtype.str, descr=dtype.descr)
     assert cuarray.interface(as_numpy_writes, dtype=name).dtype == dtype
 
 
 @needs_ml_dtypes
 @names
-def test_numbers_become_elements(driver: str, name: str) -> None:
+def test_python_numbers_are_converted_to_named_types(driver: str, name: str) -> None:
     ml_dtypes: Any = pytest.importorskip("ml_dtypes")
     array = cuarray.device_array(3, name)
     array.copy_to_device([1.0, 2.0, 4.0])
@@ -406,7 +406,7 @@ def test_numbers_become_elements(driver: str, name: str) -> None:
 @needs_ml_dtypes
 @relaxed
 @given(st.lists(st.sampled_from([*NAMES, "<f4", "?", "V2"]), min_size=1, max_size=5), st.booleans())
-def test_names_survive_in_structures(driver: str, parts: list[str], align: bool) -> None:
+def test_named_types_in_structures_round_trip(driver: str, parts: list[str], align: bool) -> None:
     ml_dtypes: Any = pytest.importorskip("ml_dtypes")
     formats = [np.dtype(getattr(ml_dtypes, part, part)) for part in parts]
     inner = np.dtype([(f"x{i}", format_) for i, format_ in enumerate(formats)], align=align)
@@ -416,15 +416,15 @@ def test_names_survive_in_structures(driver: str, parts: list[str], align: bool)
     assert array.dtype == dtype
     assert array.copy_to_host().tobytes() == host.tobytes()
     written = array.__cuda_array_interface__
-    assert np.lib.format.descr_to_dtype(written["descr"]).itemsize == dtype.itemsize, "NumPy reads all of it"
-    lost = cuarray.interface(written).dtype
-    assert (lost == dtype) == (not set(parts) & set(NAMES)), "the names are not in the interface"
+    assert np.lib.format.descr_to_dtype(written["descr"]).itemsize == dtype.itemsize, "NumPy must read the whole item"
+    without_names = cuarray.interface(written).dtype
+    assert (without_names == dtype) == (not set(parts) & set(NAMES)), "the interface does not hold the names"
     assert cuarray.interface(describe(typestr=written["typestr"]), dtype=dtype).dtype == dtype
 
 
 @needs_ml_dtypes
 @pytest.mark.parametrize("name", ["int4", "uint4", "float4_e2m1fn", "float6_e2m3fn", "complex32"])
-def test_other_types_of_extensions_are_refused(driver: str, name: str) -> None:
+def test_unsupported_ml_dtypes_are_refused(driver: str, name: str) -> None:
     ml_dtypes: Any = pytest.importorskip("ml_dtypes")
     if not hasattr(ml_dtypes, name):
         pytest.skip(f"this ml_dtypes has no {name}")
@@ -450,14 +450,14 @@ for convert in (lambda: array.copy_to_device([1.0, 2.0]), lambda: array.__setite
 """
 
 
-def test_without_ml_dtypes_a_name_is_void_for_numpy(driver: str, run_python: Callable[..., str]) -> None:
+def test_named_type_is_void_in_numpy_without_ml_dtypes(driver: str, run_python: Callable[..., str]) -> None:
     lines = run_python(WITHOUT).splitlines()
     assert lines[:2] == ["bfloat16 |V2 [16256, 16384]", "|V2"]
     assert len(lines) == 4
     assert all("install ml_dtypes" in line for line in lines[2:])
 
 
-def test_ml_dtypes_is_not_imported_unasked(driver: str, run_python: Callable[..., str]) -> None:
+def test_ml_dtypes_is_imported_only_when_needed(driver: str, run_python: Callable[..., str]) -> None:
     program = """
 import sys, cuarray, numpy as np
 array = cuarray.as_cuda_array(cuarray.device_array(2, "bfloat16"), dtype="bfloat16")

@@ -1,4 +1,4 @@
-"""Views of an array: reshape, ravel, transpose, squeeze, view, split, bind, with NumPy as the oracle."""
+"""Views of an array (reshape, ravel, transpose, squeeze, view, split, bind), compared with NumPy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROPERTY = settings(max_examples=120, deadline=None, suppress_health_check=[Heal
 
 @st.composite
 def shapes_of(draw: st.DrawFn, size: int) -> tuple[int, ...]:
-    """A shape of that many elements, one of whose lengths may be written as -1."""
+    """A shape with ``size`` elements, in which one length may be -1."""
     shape = []
     rest = size
     for _ in range(draw(st.integers(0, 4))):
@@ -37,7 +37,7 @@ def shapes_of(draw: st.DrawFn, size: int) -> tuple[int, ...]:
 
 @PROPERTY
 @given(data=st.data())
-def test_reshape_is_numpys(driver: str, data: st.DataObject) -> None:
+def test_reshape_matches_numpy(driver: str, data: st.DataObject) -> None:
     host = data.draw(hosts())
     shape = data.draw(shapes_of(host.size))
     order: Any = data.draw(st.sampled_from(["C", "F", "A"]))
@@ -58,7 +58,7 @@ def test_reshape_is_numpys(driver: str, data: st.DataObject) -> None:
 
 @PROPERTY
 @given(data=st.data())
-def test_a_shape_that_numpy_refuses_is_refused(data: st.DataObject) -> None:
+def test_reshape_that_numpy_refuses_is_refused(data: st.DataObject) -> None:
     host = data.draw(hosts())
     shape = tuple(data.draw(st.lists(st.integers(-2, 6), max_size=4)))
     try:
@@ -77,7 +77,7 @@ def foreign_interface(host: np.ndarray[Any, Any]) -> dict[str, Any]:
 
 @PROPERTY
 @given(data=st.data())
-def test_ravel_is_numpys(driver: str, data: st.DataObject) -> None:
+def test_ravel_matches_numpy(driver: str, data: st.DataObject) -> None:
     host = data.draw(hosts())
     order: Any = data.draw(st.sampled_from(["C", "F", "A"]))
     base = SameLayout(host)
@@ -89,7 +89,7 @@ def test_ravel_is_numpys(driver: str, data: st.DataObject) -> None:
     assert np.array_equal(raveled.copy_to_host(), host.ravel(order=order))
 
 
-def test_reshape_takes_what_numpy_takes(driver: str) -> None:
+def test_reshape_accepts_ints_and_sequences(driver: str) -> None:
     array = cuarray.to_device(np.arange(6))
     for reshaped in (
         array.reshape(2, 3),
@@ -104,7 +104,7 @@ def test_reshape_takes_what_numpy_takes(driver: str) -> None:
 
 
 @pytest.mark.parametrize("order", ["K", "c", "", "CF"])
-def test_unknown_orders(order: Any) -> None:
+def test_reshape_and_ravel_refuse_unknown_order(order: Any) -> None:
     array = cuarray.from_cuda_array_interface(describe())
     with pytest.raises(ValueError, match="order is"):
         array.reshape(2, order=order)
@@ -112,7 +112,7 @@ def test_unknown_orders(order: Any) -> None:
         array.ravel(order=order)
 
 
-def test_a_copy_that_is_asked_for_is_one(driver: str) -> None:
+def test_reshape_with_copy_true_copies(driver: str) -> None:
     stream = cuarray.stream()
     array = cuarray.to_device(np.arange(6), stream=stream)
     copied = array.reshape(2, 3, copy=True)
@@ -121,7 +121,7 @@ def test_a_copy_that_is_asked_for_is_one(driver: str) -> None:
     assert copied.stream == stream
 
 
-def test_a_copy_of_a_read_only_array_is_writable(driver: str) -> None:
+def test_copy_by_ravel_of_read_only_array_is_writable(driver: str) -> None:
     host = np.arange(12).reshape(3, 4)[:, 1:3]
     array = SameLayout(host).array
     frozen = cuarray.as_cuda_array(foreign(array, data=(array.ptr, True)))
@@ -134,7 +134,7 @@ def test_a_copy_of_a_read_only_array_is_writable(driver: str) -> None:
 
 @PROPERTY
 @given(data=st.data())
-def test_transpose_is_numpys(driver: str, data: st.DataObject) -> None:
+def test_transpose_matches_numpy(driver: str, data: st.DataObject) -> None:
     host = data.draw(hosts())
     base = SameLayout(host)
     axes = data.draw(st.permutations(range(host.ndim)))
@@ -159,22 +159,22 @@ def test_transpose_is_numpys(driver: str, data: st.DataObject) -> None:
         ((0, 1, 2), r"axes \(0, 1, 2\) do not match"),
     ],
 )
-def test_wrong_axes(axes: tuple[int, ...], message: str) -> None:
+def test_transpose_with_invalid_axes_is_refused(axes: tuple[int, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         cuarray.from_cuda_array_interface(describe(shape=(2, 3))).transpose(axes)
 
 
 @PROPERTY
 @given(data=st.data())
-def test_squeeze_is_numpys(data: st.DataObject) -> None:
+def test_squeeze_matches_numpy(data: st.DataObject) -> None:
     shape = data.draw(st.lists(st.sampled_from([1, 1, 2, 0]), max_size=5))
     host = np.zeros(shape, "<f4")
     array = cuarray.from_cuda_array_interface({**foreign_interface(host), "version": 3})
     axis = data.draw(st.none() | st.integers(-5, 5) | st.lists(st.integers(-5, 5), max_size=3).map(tuple))
-    assume(host.ndim or not isinstance(axis, int))  # NumPy says that a 0-d array has the axes 0 and -1, here alone
+    assume(host.ndim or not isinstance(axis, int))  # only in squeeze does NumPy give a 0-d array the axes 0 and -1
     try:
         expected = host.squeeze(axis)
-    except ValueError:  # NumPy's AxisError is one
+    except ValueError:  # the base class of NumPy's AxisError
         with pytest.raises(ValueError, match="axis"):
             array.squeeze(axis)
     else:
@@ -187,7 +187,7 @@ TYPES = ["u1", "<i2", "<f4", "<f8", "<c16", "S3", "V6", "<M8[ns]", [("x", "<f4")
 
 @PROPERTY
 @given(data=st.data())
-def test_view_is_numpys(driver: str, data: st.DataObject) -> None:
+def test_view_matches_numpy(driver: str, data: st.DataObject) -> None:
     host = data.draw(hosts())
     dtype = np.dtype(data.draw(st.sampled_from(TYPES)))
     base = SameLayout(host)
@@ -205,7 +205,7 @@ def test_view_is_numpys(driver: str, data: st.DataObject) -> None:
         assert viewed.copy_to_host().tobytes() == expected.tobytes()
 
 
-def test_view_takes_what_numpy_dtype_takes() -> None:
+def test_view_accepts_numpy_dtype_spellings() -> None:
     array = cuarray.from_cuda_array_interface(describe(shape=(4,), typestr="<f4"))
     assert array.view("int32").typestr == array.view(np.int32).typestr == array.view("<i4").typestr == "<i4"
     structured = array.view([("re", "<f4"), ("im", "<f4")])
@@ -219,7 +219,7 @@ def test_view_takes_what_numpy_dtype_takes() -> None:
         array.view(object)
 
 
-def test_bits_have_no_view_of_another_type() -> None:
+def test_view_of_bit_field_is_refused() -> None:
     bits = cuarray.from_cuda_array_interface(describe(typestr="|t1", shape=(20,)))
     with pytest.raises(ValueError, match="share bytes"):
         bits.view("u1")
@@ -229,7 +229,7 @@ def test_bits_have_no_view_of_another_type() -> None:
 
 @PROPERTY
 @given(data=st.data())
-def test_split_cuts_the_first_axis(driver: str, data: st.DataObject) -> None:
+def test_split_divides_first_axis(driver: str, data: st.DataObject) -> None:
     host = data.draw(hosts(min_dims=1))
     section = data.draw(st.integers(1, 7))
     base = SameLayout(host)
@@ -242,19 +242,19 @@ def test_split_cuts_the_first_axis(driver: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("section", [0, -1, -(2**70)])
-def test_sections_that_are_none(section: int) -> None:
+def test_split_with_invalid_section_is_refused(section: int) -> None:
     with pytest.raises(ValueError, match="section"):
         cuarray.from_cuda_array_interface(describe()).split(section)
 
 
-def test_split_of_a_0d_array() -> None:
+def test_split_of_0d_array_is_refused() -> None:
     with pytest.raises(ValueError, match="without axes"):
         cuarray.from_cuda_array_interface(describe(shape=())).split(1)
 
 
 @PROPERTY
 @given(data=st.data())
-def test_a_mask_takes_part(driver: str, data: st.DataObject) -> None:
+def test_views_of_masked_array_keep_mask(driver: str, data: st.DataObject) -> None:
     host = data.draw(hosts(min_dims=1, max_dims=3, min_side=1))
     shape = tuple(data.draw(st.sampled_from([1, length])) for length in host.shape)
     valid = data.draw(hnp.arrays(bool, shape))
@@ -276,13 +276,13 @@ def test_a_mask_takes_part(driver: str, data: st.DataObject) -> None:
     same(array.view(f"V{host.itemsize}"), np.ma.array(host.view(f"V{host.itemsize}"), mask=invalid))
 
 
-def test_a_mask_has_no_view_of_another_item_size(driver: str) -> None:
+def test_view_of_masked_array_with_other_item_size_is_refused(driver: str) -> None:
     array = SameLayout(np.arange(4.0), mask=cuarray.to_device([True, False, True, True])).array
     with pytest.raises(BufferError, match="whole elements"):
         array.view("<f4")
 
 
-def test_a_field_of_a_masked_array_is_masked(driver: str) -> None:
+def test_field_of_masked_array_is_masked(driver: str) -> None:
     host = np.zeros(3, [("a", "<i4"), ("b", "<f4", (2,))])
     array = SameLayout(host, mask=cuarray.to_device([True, False, True])).array
     assert array["a"].copy_to_host().mask.tolist() == [False, True, False]
@@ -290,7 +290,7 @@ def test_a_field_of_a_masked_array_is_masked(driver: str) -> None:
 
 
 class TestBind:
-    def test_the_stream_is_recorded_and_exported(self, driver: str) -> None:
+    def test_bind_sets_and_exports_home_stream(self, driver: str) -> None:
         array = cuarray.to_device([1, 2, 3])
         stream = cuarray.stream()
         bound = array.bind(stream)
@@ -301,7 +301,7 @@ class TestBind:
         assert bound[1:].stream is stream
         assert bound.T.stream is stream
 
-    def test_what_is_pending_comes_first(self, driver: str) -> None:
+    def test_work_in_bound_stream_waits_for_pending_work(self, driver: str) -> None:
         old, new = cuarray.stream(), cuarray.stream()
         array = cuarray.to_device([1, 2, 3], stream=old)
         fetched = cuarray.pinned_array(3, np.int64)
@@ -314,7 +314,7 @@ class TestBind:
             new.synchronize()
         assert fetched.tolist() == [9, 9, 9]
 
-    def test_none_waits_and_leaves_none(self, driver: str) -> None:
+    def test_bind_none_waits_and_removes_home_stream(self, driver: str) -> None:
         stream = cuarray.stream()
         array = cuarray.to_device([1, 2, 3], stream=stream)
         bound = array.bind(None)
@@ -322,22 +322,22 @@ class TestBind:
         assert bound.stream is None
         assert bound.__cuda_array_interface__["stream"] is None
 
-    def test_an_older_interface_gets_a_stream(self, driver: str) -> None:
+    def test_bind_adds_stream_to_version_2_import(self, driver: str) -> None:
         array = cuarray.as_cuda_array(foreign(cuarray.to_device([1]), version=2))
         stream = cuarray.stream()
         assert array.bind(stream).__cuda_array_interface__["stream"] == stream.handle
 
-    def test_a_foreign_stream_may_be_bound(self, foreign_stream: Any) -> None:
+    def test_bind_accepts_foreign_stream(self, foreign_stream: Any) -> None:
         bound = cuarray.to_device([1]).bind(foreign_stream)
         assert bound.stream is not None
         assert bound.stream.handle == foreign_stream.handle
 
-    def test_no_stream(self, driver: str) -> None:
+    def test_bind_refuses_argument_that_is_no_stream(self, driver: str) -> None:
         with pytest.raises(TypeError, match="a cuarray stream, an object with __cuda_stream__, or a handle"):
             cuarray.to_device([1]).bind("x")  # type: ignore[arg-type]
 
 
-def test_squeeze_of_a_0d_array_is_numpys(driver: str) -> None:
+def test_squeeze_of_0d_array_matches_numpy(driver: str) -> None:
     host, array = np.array(5), cuarray.to_device(np.array(5))
     for axis in (0, -1, (), 1, -2, (0,), (0, 0)):
         try:

@@ -9,13 +9,13 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 pub struct EntryPoint {
     /// The group of the driver's manual.
     pub group: &'static str,
-    /// The name that `cuGetProcAddress` knows it by.
+    /// The name under which `cuGetProcAddress` finds it.
     pub name: &'static str,
     /// The driver version (1000 × major + 10 × minor) from which `name` means this signature.
     pub since: i32,
     /// The symbol that the shared library exports.
     pub symbol: &'static str,
-    /// The symbol of the variant for which a null stream is the per-thread default stream.
+    /// The symbol of the variant that reads a null stream as the per-thread default stream.
     pub per_thread: Option<&'static str>,
 }
 
@@ -23,7 +23,7 @@ macro_rules! make_api {
     ($($group:ident { $($name:literal @ $since:literal fn $symbol:ident($($arg:ident: $ty:ty),*) $(per_thread $per_thread:ident)?;)* })*) => {
         /// A driver's entry points; `None` where the driver lacks one.
         ///
-        /// Fields bear the exported symbols' names, so `api.cuMemAlloc_v2` is what `cuMemAlloc` has meant since 3.2.
+        /// Fields are named after the exported symbols: `api.cuMemAlloc_v2` is the function that `cuMemAlloc` means since 3.2.
         #[allow(non_snake_case, missing_docs)]
         #[derive(Clone, Copy)]
         pub struct Api {
@@ -31,11 +31,11 @@ macro_rules! make_api {
         }
 
         impl Api {
-            /// The table whose entries are what `resolve` answers for each symbol, null for one that is missing.
+            /// Builds the table by calling `resolve` for each symbol; null means that the symbol is missing.
             ///
             /// # Safety
-            /// A non-null answer is a function of the signature that the driver's manual gives to that symbol, and stays
-            /// one for as long as the table is used.
+            /// A non-null address is a function with the signature that the driver's manual gives to that symbol. It stays
+            /// callable for as long as the table is used.
             pub unsafe fn resolve_with(mut resolve: impl FnMut(&CStr) -> *const c_void) -> Api {
                 Api {
                     $($($symbol: {
@@ -46,15 +46,15 @@ macro_rules! make_api {
                             }
                         };
                         let address = resolve(symbol);
-                        // SAFETY: a null address becomes `None`, any other is by this function's contract a function of
-                        // just this type; the two have one size and one representation.
+                        // SAFETY: null becomes `None`; by this function's contract any other address is a function of this
+                        // type. Both types have the same size and representation.
                         unsafe { std::mem::transmute::<*const c_void, Option<unsafe extern "C" fn($($ty),*) -> CUresult>>(address) }
                     },)*)*
                 }
             }
         }
 
-        /// Every entry point that the table knows, in the order of the list.
+        /// Every entry point of the table, in the order of the list.
         pub const ENTRY_POINTS: &[EntryPoint] = &[
             $($(EntryPoint {
                 group: stringify!($group),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symbol_that_is_missing_is_none() {
+    fn missing_symbol_becomes_none() {
         // SAFETY: no entry resolves, so nothing can be called.
         let api = unsafe { Api::resolve_with(|_| std::ptr::null()) };
         assert!(api.cuInit.is_none() && api.cuMemAlloc_v2.is_none());

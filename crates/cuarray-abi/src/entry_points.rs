@@ -1,25 +1,27 @@
-//! The one list of the driver's entry points.
+//! The single list of the driver's entry points.
 //!
-//! A driver is a table of C functions. The library calls through such a table; the simulator *is* one. Both are made by
-//! handing this list to a macro of their own, so a signature that is wrong is wrong in one place, and an entry point that
-//! the simulator exports cannot differ from the one that the library calls.
+//! A driver is a table of C functions. The library calls through such a table; the simulator implements one. Both pass this
+//! list to macros of their own, so their signatures cannot differ.
 //!
-//! A line reads
+//! A line has this form:
 //!
 //! ```text
 //! "cuMemAlloc" @ 3020 fn cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize);
 //! ```
 //!
-//! *name* that programs ask [`cuGetProcAddress`] for, the driver *version* from which that name means this signature, the
-//! *symbol* that the shared library exports, and the parameters; every entry point returns a [`CUresult`](crate::CUresult).
-//! `per_thread SYMBOL` names the variant for which a null stream is the per-thread default stream. Groups are those of the
+//! - the *name* that programs pass to [`cuGetProcAddress`];
+//! - the driver *version* from which the name means this signature;
+//! - the *symbol* that the shared library exports;
+//! - the parameters; every entry point returns a [`CUresult`](crate::CUresult).
+//!
+//! `per_thread SYMBOL` names the variant that reads a null stream as the per-thread default stream. Groups are those of the
 //! driver's manual. Names and versions are those of `cudaTypedefs.h`.
 //!
 //! [`cuGetProcAddress`]: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DRIVER__ENTRY__POINT.html
 
 /// Calls the macro `$callback` with the whole list, group by group.
 ///
-/// The types are named without a path: the place of use imports `cuarray_abi::*` and `std::ffi::{c_char, c_int, c_uint, c_void}`.
+/// Types are named without a path: the caller imports `cuarray_abi::*` and `std::ffi::{c_char, c_int, c_uint, c_void}`.
 #[macro_export]
 macro_rules! entry_points {
     ($callback:ident) => {
@@ -370,10 +372,10 @@ macro_rules! entry_points {
     };
 }
 
-/// Calls the macro `$callback` with the symbols that old programs link against and that nobody here implements: arrays,
+/// Calls the macro `$callback` with symbols that old programs link against and that no crate here implements: arrays,
 /// textures and surfaces.
 ///
-/// A program linked with all symbols resolved at load does not start without them, whether it calls them or not.
+/// A program that resolves all symbols at load does not start without them, even if it never calls them.
 #[macro_export]
 macro_rules! absent_entry_points {
     ($callback:ident) => {

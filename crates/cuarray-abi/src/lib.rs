@@ -1,12 +1,11 @@
 //! The binary interface of the CUDA driver: its types, its result codes, and one list of its entry points.
 //!
-//! Nothing here calls anything. The crate exists so that the library that *calls* a driver and the simulator that *is* one
-//! are made from the same text and cannot drift apart: [`entry_points!`] hands every signature to a macro of the caller's,
-//! and [`Api`] is the table that both meet at. Names are those of `cuda.h`, so that the driver's manual can be read beside
-//! the code.
+//! This crate calls nothing. The library *calls* a driver and the simulator *is* one; both are generated from this text,
+//! so they cannot drift apart. [`entry_points!`] passes every signature to a macro of the caller, and [`Api`] is the table
+//! that both sides use. Names are those of `cuda.h`, so that the driver's manual can be read beside the code.
 //!
-//! Handles are integers (`#[repr(transparent)]` over `usize`), never pointers: what a driver hands out is opaque, is not
-//! ours to read, and may come back to us from any Python program as any number at all.
+//! Handles are integers (`#[repr(transparent)]` over `usize`), never pointers. A handle is opaque, its target is not ours
+//! to read, and a Python program may pass any number as one.
 //!
 //! ```
 //! use cuarray_abi::{CUresult, ENTRY_POINTS};

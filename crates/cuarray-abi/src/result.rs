@@ -1,7 +1,7 @@
-//! What every entry point answers: [`CUresult`], an open code.
+//! [`CUresult`]: the result code of every entry point.
 //!
-//! A closed Rust enum would make a driver that is newer than this crate undefined behaviour the first time it answers
-//! with a code that we do not know. So the code is a number with names beside it, and an unknown number is just that.
+//! A newer driver may return codes that this crate does not know. With a closed Rust enum that would be undefined
+//! behaviour, so the code is a number with named constants.
 //!
 //! Driver API: [`CUresult`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html).
 
@@ -20,7 +20,7 @@ macro_rules! result_codes {
                 pub const $name: CUresult = CUresult($code);
             )*
 
-            /// The driver's name of the code, nul-terminated, as `cuGetErrorName` gives it.
+            /// The driver's name of the code, nul-terminated, as `cuGetErrorName` returns it.
             pub const fn c_name(self) -> Option<&'static CStr> {
                 match self.0 {
                     $($code => Some(const { c_str(concat!(stringify!($name), "\0")) }),)*
@@ -28,7 +28,7 @@ macro_rules! result_codes {
                 }
             }
 
-            /// A short English description, nul-terminated, as `cuGetErrorString` gives one.
+            /// A short English description, nul-terminated, as `cuGetErrorString` returns it.
             pub const fn c_description(self) -> Option<&'static CStr> {
                 match self.0 {
                     $($code => Some(const { c_str(concat!($text, "\0")) }),)*
@@ -39,7 +39,7 @@ macro_rules! result_codes {
     };
 }
 
-/// Only evaluated at compile time, on literals that end in their one nul.
+/// Converts a literal that ends in its only nul; evaluated at compile time.
 const fn c_str(text: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(text) => text,

@@ -1,7 +1,7 @@
-//! The driver's types, in the order of its manual; only those that the entry points here need.
+//! The driver's types that the entry points need, in the order of the manual.
 //!
-//! Enumerations are plain integers with named constants: a closed Rust enum would make any value of a newer driver, or of
-//! a careless caller, undefined behaviour.
+//! Enumerations are plain integers with named constants. With a closed Rust enum, a value from a newer driver or a careless
+//! caller would be undefined behaviour.
 //!
 //! Driver API: [data types](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html).
 #![allow(non_camel_case_types, non_snake_case, missing_docs)]
@@ -9,7 +9,7 @@
 use crate::CUresult;
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_void};
 
-/// A device address (of any kind of memory that the device can reach). An integer: never dereferenced here.
+/// A device address of any memory that the device can reach; an integer, never dereferenced here.
 pub type CUdeviceptr = u64;
 /// A device's ordinal.
 pub type CUdevice = c_int;
@@ -31,7 +31,7 @@ macro_rules! handles {
 handles! {
     /// A context.
     CUcontext;
-    /// A stream; null, [`CU_STREAM_LEGACY`] and [`CU_STREAM_PER_THREAD`] name the default ones.
+    /// A stream; null, [`CU_STREAM_LEGACY`] and [`CU_STREAM_PER_THREAD`] name the default streams.
     CUstream;
     /// An event.
     CUevent;
@@ -55,22 +55,22 @@ handles! {
     CUgraphNode;
     /// An executable graph.
     CUgraphExec;
-    /// A reference-counted object of the program's that graphs keep alive.
+    /// A reference-counted object of the program that graphs keep alive.
     CUuserObject;
     /// A green context.
     CUgreenCtx;
 }
 
-/// The legacy default stream, by name.
+/// The explicit handle of the legacy default stream.
 pub const CU_STREAM_LEGACY: CUstream = CUstream(1);
 /// The calling thread's default stream.
 pub const CU_STREAM_PER_THREAD: CUstream = CUstream(2);
 
-/// `cuStreamAddCallback`'s callback: stream, what became of it, user data.
+/// The callback of `cuStreamAddCallback`: stream, result of the stream's work, user data.
 pub type CUstreamCallback = Option<unsafe extern "C" fn(CUstream, CUresult, *mut c_void)>;
-/// `cuLaunchHostFunc`'s function.
+/// The function of `cuLaunchHostFunc`.
 pub type CUhostFn = Option<unsafe extern "C" fn(*mut c_void)>;
-/// Dynamic shared memory of a block size.
+/// The dynamic shared memory that a block size needs.
 pub type CUoccupancyB2DSize = Option<unsafe extern "C" fn(c_int) -> usize>;
 
 macro_rules! constants {
@@ -183,9 +183,9 @@ constants! {
     CUlibraryOption = c_uint {}
 }
 
-/// Flags of `cuCtxCreate` and its kin.
+/// The valid flags of `cuCtxCreate` and its variants.
 pub const CU_CTX_FLAGS_MASK: c_uint = 0xff;
-/// `cuStreamCreate`: waits for, and is waited for by, the legacy default stream.
+/// `cuStreamCreate`: a stream that synchronizes with the legacy default stream.
 pub const CU_STREAM_DEFAULT: c_uint = 0;
 /// `cuStreamCreate`: independent of the legacy default stream.
 pub const CU_STREAM_NON_BLOCKING: c_uint = 1;
@@ -203,9 +203,9 @@ pub const CU_MEMHOSTREGISTER_PORTABLE: c_uint = 1;
 pub const CU_MEMHOSTREGISTER_DEVICEMAP: c_uint = 2;
 pub const CU_MEMHOSTREGISTER_IOMEMORY: c_uint = 4;
 pub const CU_MEMHOSTREGISTER_READ_ONLY: c_uint = 8;
-/// `cuEventRecordWithFlags`: a node of the graph that is being captured, and no dependency within it.
+/// `cuEventRecordWithFlags`: adds a node to the graph being captured, and no dependency within it.
 pub const CU_EVENT_RECORD_EXTERNAL: c_uint = 1;
-/// `cuStreamWaitEvent`: likewise.
+/// `cuStreamWaitEvent`: adds a node to the graph being captured, and no dependency within it.
 pub const CU_EVENT_WAIT_EXTERNAL: c_uint = 1;
 pub const CU_STREAM_ADD_CAPTURE_DEPENDENCIES: c_uint = 0;
 pub const CU_STREAM_SET_CAPTURE_DEPENDENCIES: c_uint = 1;
@@ -347,7 +347,7 @@ pub struct CUDA_MEMCPY3D_PEER {
     pub Depth: usize,
 }
 
-/// One attribute of a launch: an id and 64 bytes whose meaning the id decides.
+/// One attribute of a launch: an id, and 64 bytes whose meaning depends on the id.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 pub struct CUlaunchAttribute {
@@ -371,12 +371,12 @@ pub struct CUlaunchConfig {
     pub numAttrs: c_uint,
 }
 
-/// Only ever passed through; its contents are not read here.
+/// An opaque type; passed through, never read here.
 pub type CUexecAffinityParam = c_void;
-/// Only ever passed through; its contents are not read here.
+/// An opaque type; passed through, never read here.
 pub type CUctxCreateParams = c_void;
 
-/// What an edge of a graph says beyond being there; all zero for a full dependency.
+/// Ports and type of a graph edge; all zero for a full dependency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct CUgraphEdgeData {
@@ -414,7 +414,7 @@ pub struct CUDA_MEM_ALLOC_NODE_PARAMS {
     pub dptr: CUdeviceptr,
 }
 
-/// A kernel node as version 10 of the driver has it.
+/// Parameters of a kernel node, in the layout of CUDA 10.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CUDA_KERNEL_NODE_PARAMS_v1 {
@@ -430,7 +430,7 @@ pub struct CUDA_KERNEL_NODE_PARAMS_v1 {
     pub extra: *mut *mut c_void,
 }
 
-/// A kernel node; also `CUgraphNodeParams.params` of one. `kern` counts where `func` is null, and then runs in `ctx`.
+/// Parameters of a kernel node; also `CUgraphNodeParams.params`. A null `func` means that `kern` runs in `ctx`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CUDA_KERNEL_NODE_PARAMS {
@@ -465,7 +465,7 @@ pub struct CUDA_CHILD_GRAPH_NODE_PARAMS {
     pub ownership: CUgraphChildGraphNodeOwnership,
 }
 
-/// A node of any kind: which one, and room for its parameters.
+/// A node of any kind: its kind, and room for its parameters.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CUgraphNodeParams {
@@ -492,7 +492,7 @@ pub struct CUgraphExecUpdateResultInfo {
     pub errorFromNode: CUgraphNode,
 }
 
-// The sizes that the driver's header gives on a 64-bit machine.
+// Sizes from the driver's header on a 64-bit machine.
 const _: () = {
     assert!(size_of::<CUDA_MEMCPY2D>() == 128);
     assert!(size_of::<CUDA_MEMCPY3D>() == 200);

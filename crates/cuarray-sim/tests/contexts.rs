@@ -1,4 +1,4 @@
-//! Contexts, their stack, devices and peers, and who may call when.
+//! Contexts: the stack of each thread, devices, peers, and which calls need a current context.
 
 #[macro_use]
 mod program;
@@ -11,7 +11,7 @@ fn current(program: &Program) -> CUcontext {
 }
 
 #[test]
-fn contexts_are_a_stack_of_their_thread() {
+fn contexts_form_a_stack_in_each_thread() {
     let program = Program::with(Config { devices: 2, ..Config::default() });
     let (mut made, mut popped) = (CUcontext::NULL, CUcontext::NULL);
     ok!(program, cuCtxCreate_v2(&mut made, 0, 1));
@@ -35,7 +35,7 @@ fn contexts_are_a_stack_of_their_thread() {
 }
 
 #[test]
-fn an_event_brings_its_context() {
+fn event_calls_use_the_event_s_own_context() {
     let program = Program::new();
     let (stream, event) = (program.stream(0), program.event());
     ok!(program, cuEventRecord(event, stream));
@@ -51,7 +51,7 @@ fn an_event_brings_its_context() {
 }
 
 #[test]
-fn a_primary_context_is_counted_and_ends_with_the_last_release() {
+fn primary_context_ends_with_its_last_release() {
     let program = Program::new();
     let address = program.alloc(8);
     assert_eq!(program.primary(0), program.context);
@@ -69,7 +69,7 @@ fn a_primary_context_is_counted_and_ends_with_the_last_release() {
 }
 
 #[test]
-fn a_reset_runs_and_ends_what_the_context_holds() {
+fn primary_context_reset_runs_pending_work_and_frees_everything() {
     let program = Program::new();
     let (stream, event, device, own) = (program.stream(0), program.event(), program.alloc(1), [5_u8; 4]);
     let host = own.as_ptr().cast_mut().cast::<c_void>();
@@ -86,7 +86,7 @@ fn a_reset_runs_and_ends_what_the_context_holds() {
 }
 
 #[test]
-fn everything_needs_initialization_but_the_version_and_the_errors() {
+fn only_version_and_error_queries_work_before_initialization() {
     struct Uninitialized {
         api: Api,
     }
@@ -107,7 +107,7 @@ fn everything_needs_initialization_but_the_version_and_the_errors() {
 }
 
 #[test]
-fn a_wrong_configuration_makes_initialization_fail() {
+fn invalid_configuration_makes_initialization_fail() {
     struct Uninitialized {
         api: Api,
     }
@@ -119,7 +119,7 @@ fn a_wrong_configuration_makes_initialization_fail() {
 }
 
 #[test]
-fn hidden_devices_do_not_count_and_the_others_keep_their_identity() {
+fn hidden_devices_are_not_counted_and_the_others_keep_their_uuid() {
     let all = Program::with(Config { devices: 4, ..Config::default() });
     let (mut there, mut here) = (CUuuid { bytes: [0; 16] }, CUuuid { bytes: [1; 16] });
     ok!(all, cuDeviceGetUuid_v2(&mut there, 3));
@@ -132,7 +132,7 @@ fn hidden_devices_do_not_count_and_the_others_keep_their_identity() {
 }
 
 #[test]
-fn devices_say_what_they_are() {
+fn device_queries_match_the_configuration() {
     let program = Program::with(Config { devices: 8, compute_capability: (8, 6), ..Config::default() });
     let (mut device, mut value, mut bytes) = (0, 0, 0);
     ok!(program, cuDeviceGet(&mut device, 7));
@@ -154,7 +154,7 @@ fn devices_say_what_they_are() {
 }
 
 #[test]
-fn peers_are_opened_and_closed_and_copied_between() {
+fn peer_access_can_be_enabled_used_for_copies_and_disabled() {
     let program = Program::with(Config { devices: 2, ..Config::default() });
     let (peer, mut can) = (program.primary(1), 9);
     ok!(program, cuDeviceCanAccessPeer(&mut can, 0, 1));
@@ -170,7 +170,7 @@ fn peers_are_opened_and_closed_and_copied_between() {
     program.fill(there, 7, 4, program.stream(0));
     ok!(program, cuCtxSetCurrent(program.context));
     fails!(program, INVALID_VALUE, cuMemcpyPeer(here, peer, there, program.context, 4));
-    // Serialized with the work of both contexts.
+    // The copy is serialized with the work of both contexts.
     ok!(program, cuMemcpyPeer(here, program.context, there, peer, 4));
     let mut byte = 0_u8;
     ok!(program, cuMemcpyDtoH_v2((&raw mut byte).cast(), here, 1));
@@ -180,7 +180,7 @@ fn peers_are_opened_and_closed_and_copied_between() {
 }
 
 #[test]
-fn handles_are_never_taken_for_others() {
+fn handle_of_another_kind_or_driver_is_invalid() {
     let program = Program::new();
     let (stream, event) = (program.stream(0), program.event());
     let other = Program::new();
@@ -197,7 +197,7 @@ fn handles_are_never_taken_for_others() {
 }
 
 #[test]
-fn many_threads_use_one_context() {
+fn eight_threads_can_use_one_context() {
     let program = Program::new();
     std::thread::scope(|scope| {
         for _ in 0..8 {

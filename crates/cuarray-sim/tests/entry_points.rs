@@ -1,11 +1,11 @@
-//! Entry points by name and version, what is refused, faults on demand, the trace, and events' times.
+//! Lookup of entry points by name and version, refused calls, injected faults, the trace, and event times.
 
 #[macro_use]
 mod program;
 use program::*;
 use std::ffi::CStr;
 
-/// What `cuGetProcAddress` answers: the result, the address and the status.
+/// The result, address and status of `cuGetProcAddress_v2`.
 fn resolve(program: &Program, name: &CStr, version: i32, flags: u64) -> (CUresult, usize, u32) {
     let (mut address, mut status) = (std::ptr::dangling_mut(), 9);
     let result = call!(program, cuGetProcAddress_v2(name.as_ptr(), &mut address, version, flags, &mut status));
@@ -13,7 +13,7 @@ fn resolve(program: &Program, name: &CStr, version: i32, flags: u64) -> (CUresul
 }
 
 #[test]
-fn a_name_means_the_newest_signature_of_the_version_asked_for() {
+fn name_resolves_to_the_newest_signature_of_the_requested_version() {
     let program = Program::new();
     let (old, new) = (program.api.cuCtxGetDevice.unwrap() as usize, program.api.cuCtxGetDevice_v2.unwrap() as usize);
     let success = CUresult::CUDA_SUCCESS;
@@ -23,7 +23,7 @@ fn a_name_means_the_newest_signature_of_the_version_asked_for() {
     let missing = CUresult::CUDA_ERROR_NOT_FOUND;
     let status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
     assert_eq!(resolve(&program, c"cuMemAllocAsync", 11000, 0), (missing, 0, status));
-    // The driver claims to be 13.0, so what came with 13.1 is not there.
+    // The simulated driver claims version 13.0, so functions of 13.1 are missing.
     let host = program.api.cuLaunchHostFunc.unwrap() as usize;
     assert_eq!(resolve(&program, c"cuLaunchHostFunc", 13010, 0).1, host);
     let status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
@@ -31,7 +31,7 @@ fn a_name_means_the_newest_signature_of_the_version_asked_for() {
         assert_eq!(resolve(&program, name, 13000, 0), (missing, 0, status));
     }
     assert_eq!(program.statistic("cuArrayCreate"), 1);
-    // One symbol by two names.
+    // Two names of one symbol.
     let instantiate = program.api.cuGraphInstantiateWithFlags.unwrap() as usize;
     for (name, version) in [(c"cuGraphInstantiate", 12000), (c"cuGraphInstantiateWithFlags", 11040)] {
         assert_eq!(resolve(&program, name, version, 0), (success, instantiate, CU_GET_PROC_ADDRESS_SUCCESS));
@@ -43,7 +43,7 @@ type Fill = unsafe extern "C" fn(CUdeviceptr, u8, usize, CUstream) -> CUresult;
 type Synchronize = unsafe extern "C" fn(CUstream) -> CUresult;
 
 #[test]
-fn the_per_thread_variant_takes_a_null_stream_for_the_thread_s_own() {
+fn per_thread_variant_reads_a_null_stream_as_the_per_thread_stream() {
     let program = Program::new();
     let (legacy, own) = (
         resolve(&program, c"cuStreamSynchronize", 13000, CU_GET_PROC_ADDRESS_LEGACY_STREAM).1,
@@ -51,7 +51,7 @@ fn the_per_thread_variant_takes_a_null_stream_for_the_thread_s_own() {
     );
     assert_ne!(legacy, own);
     let fill = resolve(&program, c"cuMemsetD8Async", 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM).1;
-    // SAFETY: the addresses are what the names mean.
+    // SAFETY: the addresses are functions of these types.
     let (fill, synchronize) =
         unsafe { (std::mem::transmute::<usize, Fill>(fill), std::mem::transmute::<usize, Synchronize>(own)) };
     let device = program.alloc(1);
@@ -59,7 +59,7 @@ fn the_per_thread_variant_takes_a_null_stream_for_the_thread_s_own() {
     unsafe { assert!(fill(device, 7, 1, CUstream::NULL).is_success()) };
     program.in_thread(|other| {
         ok!(other, cuStreamSynchronize(CU_STREAM_PER_THREAD));
-        // SAFETY: as above, in another thread, whose own stream is empty.
+        // SAFETY: as above, in another thread, whose per-thread stream is empty.
         unsafe { assert!(synchronize(CUstream::NULL).is_success()) };
     });
     assert_eq!(program.peek(device), 0xff);
@@ -69,7 +69,7 @@ fn the_per_thread_variant_takes_a_null_stream_for_the_thread_s_own() {
 }
 
 #[test]
-fn code_is_refused_with_the_driver_s_codes() {
+fn invalid_code_and_links_fail_with_the_driver_s_codes() {
     let program = Program::new();
     let mut module = CUmodule::NULL;
     let elf = b"\x7fELF\x02\x01\x01";
@@ -106,7 +106,7 @@ fn code_is_refused_with_the_driver_s_codes() {
 }
 
 #[test]
-fn a_call_fails_on_demand_without_doing_anything() {
+fn injected_fault_fails_the_call_without_side_effects() {
     let result = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
     let fault = Fault { symbol: "cuMemAlloc_v2".into(), call: 2, result };
     let program = Program::with(Config { faults: vec![fault], ..Config::default() });
@@ -123,7 +123,7 @@ fn a_call_fails_on_demand_without_doing_anything() {
 }
 
 #[test]
-fn the_trace_holds_every_call() {
+fn trace_holds_every_call() {
     let path = std::env::temp_dir().join(format!("cuarray-sim-trace-{}", std::process::id()));
     let program = Program::with(Config { trace: Some(path.clone()), ..Config::default() });
     let mut address = 0;
@@ -138,7 +138,7 @@ fn the_trace_holds_every_call() {
 }
 
 #[test]
-fn a_trace_that_cannot_be_written_makes_initialization_fail() {
+fn unwritable_trace_makes_initialization_fail() {
     struct Uninitialized {
         api: Api,
     }
@@ -149,7 +149,7 @@ fn a_trace_that_cannot_be_written_makes_initialization_fail() {
 }
 
 #[test]
-fn events_tell_the_time_at_which_they_happened() {
+fn elapsed_time_is_measured_when_the_events_complete() {
     let program = Program::new();
     let (stream, start, end) = (program.stream(0), program.event(), program.event());
     let mut milliseconds = 0.0;
@@ -158,7 +158,7 @@ fn events_tell_the_time_at_which_they_happened() {
     ok!(program, cuEventRecord(end, stream));
     fails!(program, NOT_READY, cuEventElapsedTime_v2(&mut milliseconds, start, end));
     assert_eq!(call!(program, cuEventQuery(end)), CUresult::CUDA_ERROR_NOT_READY);
-    // Who polls with this call alone comes to an end.
+    // Polling with this call alone makes progress.
     while call!(program, cuEventElapsedTime_v2(&mut milliseconds, start, end)) == CUresult::CUDA_ERROR_NOT_READY {}
     ok!(program, cuEventElapsedTime_v2(&mut milliseconds, start, end));
     assert!(milliseconds > 0.0);
@@ -174,7 +174,7 @@ fn events_tell_the_time_at_which_they_happened() {
 }
 
 #[test]
-fn an_event_and_a_stream_of_two_contexts_do_not_meet() {
+fn recording_an_event_in_another_context_s_stream_is_invalid() {
     let program = Program::with(Config { devices: 2, ..Config::default() });
     let event = program.event();
     ok!(program, cuCtxSetCurrent(program.primary(1)));

@@ -1,12 +1,12 @@
-//! Faults that are none of the driver's, while it watches the host's accesses: they go to whoever had them before.
+//! Faults that the simulator does not own while it watches host accesses: they reach the previous handler.
 //!
-//! One test, in a program of its own: it forks, which a program with other tests in other threads had better not.
+//! This is the only test of its program, because it forks and forking is unsafe beside tests in other threads.
 
 #[macro_use]
 mod program;
 use program::*;
 
-/// Pinned memory into which a copy may still be writing.
+/// Allocates pinned memory that a pending copy still writes.
 fn in_use(program: &Program) -> *mut u8 {
     let (host, stream, device) = (program.pinned(4096), program.stream(1), program.alloc(4096));
     program.fill(device, 7, 4096, stream);
@@ -14,9 +14,9 @@ fn in_use(program: &Program) -> *mut u8 {
     host
 }
 
-/// Runs `f` in a child process and answers how it ended.
+/// Runs `f` in a child process and returns its wait status.
 fn in_child(f: impl FnOnce()) -> i32 {
-    // SAFETY: the child is a copy of a process with one thread that matters, and leaves at once.
+    // SAFETY: no other thread of this process matters to the child, and the child exits at once.
     unsafe {
         let child = libc::fork();
         assert!(child >= 0);
@@ -32,20 +32,20 @@ fn in_child(f: impl FnOnce()) -> i32 {
 }
 
 extern "C" fn resolve(_: i32, _: *mut libc::siginfo_t, _: *mut c_void) {
-    // SAFETY: leaving is always allowed.
+    // SAFETY: exiting is always allowed.
     unsafe { libc::_exit(42) }
 }
 
-/// An address at which there is no memory.
+/// Reads an unmapped address.
 fn stray() {
     read(std::ptr::without_provenance(8));
 }
 
 #[test]
-fn other_faults_are_handed_on() {
-    // With a handler from before, in the way that programs have them.
+fn unrelated_faults_reach_the_previous_handler() {
+    // A handler that the program installed earlier.
     let status = in_child(|| {
-        // SAFETY: a whole action with a handler of the right kind.
+        // SAFETY: a complete action with a handler of the right type.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = resolve as *const () as usize;
@@ -59,7 +59,7 @@ fn other_faults_are_handed_on() {
         stray();
     });
     assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 42, "{status:#x}");
-    // Without one, the process dies as it would have.
+    // Without a handler the process dies from the signal.
     let status = in_child(|| {
         // SAFETY: the default action.
         unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };

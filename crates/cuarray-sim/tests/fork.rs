@@ -1,12 +1,12 @@
-//! A child of `fork` finds no driver, and the parent's goes on.
+//! A child of `fork` has no driver, and the parent's keeps working.
 
 #[macro_use]
 mod program;
 use program::*;
 
-/// Runs `f` in a child process and answers its exit status.
+/// Runs `f` in a child process and returns its exit status.
 fn in_child(f: impl FnOnce() -> i32) -> i32 {
-    // SAFETY: the child only calls into the driver, which answers without its lock, and leaves at once.
+    // SAFETY: the child only makes driver calls, which return without taking the lock, and exits at once.
     unsafe {
         let child = libc::fork();
         assert!(child >= 0);
@@ -22,15 +22,15 @@ fn in_child(f: impl FnOnce() -> i32) -> i32 {
 }
 
 #[test]
-fn an_initialized_driver_does_not_survive_a_fork() {
+fn initialized_driver_is_unusable_in_a_forked_child() {
     let program = Program::new();
     let code = in_child(|| (call!(program, cuCtxSynchronize()).0 * 16 + call!(program, cuInit(0)).0) as i32);
-    assert_eq!(code, 3 * 16 + 3, "both answer CUDA_ERROR_NOT_INITIALIZED");
+    assert_eq!(code, 3 * 16 + 3, "both calls return CUDA_ERROR_NOT_INITIALIZED");
     ok!(program, cuCtxSynchronize());
 }
 
 #[test]
-fn a_driver_that_was_not_initialized_may_be_in_the_child() {
+fn uninitialized_driver_can_be_initialized_in_a_forked_child() {
     struct Uninitialized {
         api: Api,
     }

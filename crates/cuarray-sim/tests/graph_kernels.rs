@@ -1,4 +1,4 @@
-//! Kernel nodes: made, read, changed, switched off, and raced with.
+//! Kernel nodes: creation, queries, updates, disabling, and races between them.
 
 #[macro_use]
 mod program;
@@ -6,7 +6,7 @@ use cuarray_sim::finding::Kind;
 use program::*;
 use std::ffi::CStr;
 
-/// A kernel that changes the element of a thread, `%r3`, by the value, `%r1`.
+/// A kernel that changes its thread's element, `%r3`, by the value, `%r1`.
 macro_rules! kernel {
     ($name:literal, $change:literal) => {
         concat!(
@@ -28,7 +28,7 @@ macro_rules! kernel {
     };
 }
 
-/// `add(data, value)` adds a value to the elements of a block; `twice` has the same parameters and adds it twice.
+/// The kernel `add(data, value)` adds a value to each element of a block; `twice(data, value)` adds it twice.
 const ADD: &str = concat!(
     ".version 8.0\n.target sm_90\n.address_size 64\n",
     kernel!("add", "add.u32 %r3, %r3, %r1;"),
@@ -63,7 +63,7 @@ impl Setting {
         Setting { program, add, twice, data, graph }
     }
 
-    /// The parameters of a node, given to `use_them` while what they point to is there.
+    /// Passes a node's parameters to `use_them` while their pointers are valid.
     fn with_params<R>(
         &self,
         function: CUfunction,
@@ -101,7 +101,7 @@ impl Setting {
         exec
     }
 
-    /// What the elements are after a launch; they are set to zero again.
+    /// Launches the graph and returns the elements' common value; sets them to zero again.
     fn launched(&self, exec: CUgraphExec) -> u32 {
         ok!(self.program, cuGraphLaunch(exec, CUstream::NULL));
         let mut host = [0_u32; THREADS];
@@ -114,12 +114,12 @@ impl Setting {
 
 /// The second argument that a node's parameters point to.
 fn value_of(params: &CUDA_KERNEL_NODE_PARAMS_v1) -> u32 {
-    // SAFETY: the list is of two pointers, and the second is to the four bytes of `value`.
+    // SAFETY: the list holds two pointers, and the second points to the four bytes of `value`.
     unsafe { params.kernelParams.add(1).read().cast::<u32>().read_unaligned() }
 }
 
 #[test]
-fn a_node_has_copied_its_arguments() {
+fn kernel_node_copies_its_arguments() {
     let setting = Setting::new();
     let first = setting.node(&[], setting.add, 3);
     setting.node(&[first], setting.twice, 10);
@@ -130,7 +130,7 @@ fn a_node_has_copied_its_arguments() {
 }
 
 #[test]
-fn what_a_node_says_of_itself_makes_the_same_node() {
+fn queried_parameters_create_an_equal_node() {
     let setting = Setting::new();
     let p = &setting.program;
     let node = setting.node(&[], setting.add, 7);
@@ -149,7 +149,7 @@ fn what_a_node_says_of_itself_makes_the_same_node() {
 }
 
 #[test]
-fn a_captured_launch_is_a_kernel_node() {
+fn captured_launch_becomes_a_kernel_node() {
     let setting = Setting::new();
     let (p, mut graph, mut node, mut count) = (&setting.program, CUgraph::NULL, CUgraphNode::NULL, 1);
     let stream = p.stream(CU_STREAM_NON_BLOCKING);
@@ -167,7 +167,7 @@ fn a_captured_launch_is_a_kernel_node() {
 }
 
 #[test]
-fn changing_a_node_leaves_what_was_made_from_it() {
+fn changing_a_node_leaves_instantiated_graphs_unchanged() {
     let setting = Setting::new();
     let p = &setting.program;
     let node = setting.node(&[], setting.add, 1);
@@ -185,7 +185,7 @@ fn changing_a_node_leaves_what_was_made_from_it() {
 }
 
 #[test]
-fn a_kernel_of_a_library_runs_in_the_context_that_is_named() {
+fn library_kernel_runs_in_the_named_context() {
     let setting = Setting::new();
     let p = &setting.program;
     let (mut library, mut kernel) = (CUlibrary::NULL, CUkernel::NULL);
@@ -203,7 +203,7 @@ fn a_kernel_of_a_library_runs_in_the_context_that_is_named() {
 }
 
 #[test]
-fn bad_parameters_are_refused_and_nothing_is_added() {
+fn invalid_parameters_are_refused_and_add_no_node() {
     let setting = Setting::new();
     let (p, wrong) = (&setting.program, CUresult::CUDA_ERROR_INVALID_VALUE);
     let mut node = CUgraphNode::NULL;
@@ -230,7 +230,7 @@ fn bad_parameters_are_refused_and_nothing_is_added() {
 }
 
 #[test]
-fn kernels_that_no_edge_orders_race() {
+fn kernel_nodes_without_an_edge_race() {
     let setting = Setting::new();
     setting.node(&[], setting.add, 3);
     setting.node(&[], setting.twice, 10);
@@ -239,5 +239,5 @@ fn kernels_that_no_edge_orders_race() {
     let races: Vec<_> = report.findings.iter().filter(|finding| finding.kind == Kind::DataRace).collect();
     assert_eq!(races.len(), 1, "{}", report.text(false));
     assert!(races[0].sides.iter().all(|side| side.call.starts_with("cuGraphAddKernelNode")), "{:?}", races[0]);
-    assert!(races[0].sides.iter().all(|side| side.site.native.is_some()), "where the nodes were made");
+    assert!(races[0].sides.iter().all(|side| side.site.native.is_some()), "the calls that added the nodes");
 }

@@ -1,4 +1,4 @@
-//! The host's own reads and writes of memory that devices use: found where nothing orders them, and never in the way.
+//! Host reads and writes of memory that devices use: unordered ones are findings, and all of them succeed.
 
 #[macro_use]
 mod program;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const SIZE: usize = 10_000;
 
-/// The kinds of memory that host and devices share.
+/// A kind of memory that host and devices share.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Shared {
     Pinned,
@@ -18,9 +18,9 @@ enum Shared {
 
 const ALL: [Shared; 3] = [Shared::Pinned, Shared::Managed, Shared::Registered];
 
-/// Whole pages of the program's own.
+/// Allocates whole pages of the program's own memory.
 fn own() -> *mut u8 {
-    // SAFETY: a size and an alignment that are right.
+    // SAFETY: the size is not zero and the alignment is a power of two.
     let memory = unsafe { std::alloc::alloc_zeroed(std::alloc::Layout::from_size_align(3 * 4096, 4096).unwrap()) };
     assert!(!memory.is_null());
     memory
@@ -42,7 +42,7 @@ fn shared(program: &Program, kind: Shared) -> *mut u8 {
     }
 }
 
-/// All that is used of memory of a kind: whole pages of what is the program's own.
+/// The bytes that the tests use of each kind; registered memory is used in whole pages.
 fn size(kind: Shared) -> usize {
     if kind == Shared::Registered { 3 * 4096 } else { SIZE }
 }
@@ -66,7 +66,7 @@ fn each(run: impl Fn(&Program, Shared)) {
     }
 }
 
-/// The one finding: a race of a call in a stream with an access of the host's.
+/// The only finding: a race between a call in a stream and a host access.
 fn race(program: &Program) -> Finding {
     let report = program.sim.report();
     assert_eq!(report.findings.len(), 1, "{}", report.text(false));
@@ -87,7 +87,7 @@ fn clean(program: &Program) {
 }
 
 #[test]
-fn a_result_that_is_read_too_early() {
+fn host_read_before_the_copy_is_waited_for_is_a_race() {
     each(|program, kind| {
         let (host, stream, device) = (shared(program, kind), program.stream(1), written(program, size(kind)));
         program.fill(device, 7, size(kind), stream);
@@ -102,7 +102,7 @@ fn a_result_that_is_read_too_early() {
 }
 
 #[test]
-fn a_result_that_is_waited_for() {
+fn host_access_after_synchronization_has_no_findings() {
     each(|program, kind| {
         let (host, stream, device) = (shared(program, kind), program.stream(1), written(program, size(kind)));
         program.fill(device, 7, size(kind), stream);
@@ -113,7 +113,7 @@ fn a_result_that_is_waited_for() {
         let event = program.event();
         ok!(program, cuMemcpyHtoDAsync_v2(device, host.cast(), size(kind), stream));
         ok!(program, cuEventRecord(event, stream));
-        assert_eq!(read(host), 3, "devices that read are in nobody's way who reads");
+        assert_eq!(read(host), 3, "two reads do not race");
         ok!(program, cuEventSynchronize(event));
         write(host, 4);
         clean(program);
@@ -121,7 +121,7 @@ fn a_result_that_is_waited_for() {
 }
 
 #[test]
-fn a_source_that_is_used_again_too_early() {
+fn host_write_to_the_source_of_a_pending_copy_is_a_race() {
     each(|program, kind| {
         let (host, stream, device) = (shared(program, kind), program.stream(1), written(program, size(kind)));
         ok!(program, cuMemcpyHtoDAsync_v2(device, host.cast(), size(kind), stream));
@@ -135,7 +135,7 @@ fn a_source_that_is_used_again_too_early() {
 }
 
 #[test]
-fn the_same_access_in_a_loop_is_one_finding() {
+fn repeated_host_access_in_a_loop_is_one_finding() {
     let program = Program::new();
     let (host, stream, device) = (program.pinned(SIZE), program.stream(1), written(&program, SIZE));
     for _ in 0..5 {
@@ -146,7 +146,7 @@ fn the_same_access_in_a_loop_is_one_finding() {
 }
 
 #[test]
-fn what_the_driver_does_itself_is_no_access_of_the_hosts() {
+fn the_driver_s_own_accesses_are_not_host_accesses() {
     each(|program, kind| {
         let (host, device) = (shared(program, kind), written(program, size(kind)));
         let (one, two) = (program.stream(1), program.stream(1));
@@ -164,7 +164,7 @@ fn what_the_driver_does_itself_is_no_access_of_the_hosts() {
 }
 
 #[test]
-fn a_page_that_others_use_too_stays_open() {
+fn host_access_beside_a_copy_on_one_page_has_no_findings() {
     let program = Program::new();
     let (host, stream, device) = (program.pinned(SIZE), program.stream(1), written(&program, SIZE));
     ok!(program, cuMemcpyHtoDAsync_v2(device, host.cast(), 5000, stream));
@@ -175,11 +175,11 @@ fn a_page_that_others_use_too_stays_open() {
 }
 
 #[test]
-fn memory_of_the_programs_that_may_not_be_written_is_left_alone() {
+fn read_only_registered_memory_keeps_its_protection() {
     let program = Program::new();
     let (stream, device) = (program.stream(1), written(&program, 4096));
     let memory = own();
-    // SAFETY: a page of our own.
+    // SAFETY: the page belongs to this test.
     assert_eq!(unsafe { libc::mprotect(memory.cast(), 4096, libc::PROT_READ) }, 0);
     ok!(program, cuMemHostRegister_v2(memory.cast(), 4096, CU_MEMHOSTREGISTER_READ_ONLY));
     ok!(program, cuMemcpyHtoDAsync_v2(device, memory.cast(), 4096, stream));
@@ -192,7 +192,7 @@ fn memory_of_the_programs_that_may_not_be_written_is_left_alone() {
 }
 
 #[test]
-fn off_is_off() {
+fn disabled_host_access_checks_find_nothing() {
     let program = Program::with(Config { host_accesses: false, ..Config::default() });
     let (host, stream, device) = (program.pinned(SIZE), program.stream(1), written(&program, SIZE));
     ok!(program, cuMemcpyHtoDAsync_v2(device, host.cast(), SIZE, stream));
@@ -208,7 +208,7 @@ extern "C" fn look(data: *mut c_void) {
 }
 
 #[test]
-fn a_host_function_has_its_place_in_the_stream() {
+fn accesses_of_a_host_function_are_ordered_in_its_stream() {
     for schedule in [Schedule::Lazy, Schedule::Eager, Schedule::Random(7)] {
         let program = Program::with(Config { schedule, ..Config::default() });
         let (host, device) = (program.pinned(SIZE), written(&program, SIZE));
@@ -221,7 +221,7 @@ fn a_host_function_has_its_place_in_the_stream() {
         assert_eq!((SEEN.swap(0, Ordering::SeqCst), program.peek(device)), (7, 8));
         clean(&program);
 
-        // The same with nothing between the two streams.
+        // The same calls without an edge between the two streams.
         ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, SIZE, one));
         ok!(program, cuLaunchHostFunc(two, Some(look), host.cast()));
         ok!(program, cuStreamSynchronize(two));
@@ -233,7 +233,7 @@ fn a_host_function_has_its_place_in_the_stream() {
 }
 
 #[test]
-fn memory_that_goes_takes_its_watch_with_it() {
+fn freeing_or_unregistering_memory_ends_the_watch() {
     each(|program, kind| {
         let (host, stream, device) = (shared(program, kind), program.stream(1), written(program, size(kind)));
         ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, size(kind), stream));
@@ -242,7 +242,7 @@ fn memory_that_goes_takes_its_watch_with_it() {
             Shared::Managed => ok!(program, cuMemFree_v2(host as u64)),
             Shared::Registered => {
                 ok!(program, cuMemHostUnregister(host.cast()));
-                write(host, 1); // the program's own, as before
+                write(host, 1); // the program's own memory again
             }
         }
         clean(program);
@@ -250,7 +250,7 @@ fn memory_that_goes_takes_its_watch_with_it() {
 }
 
 #[test]
-fn freed_before_the_work_on_it_is_done() {
+fn freeing_memory_with_pending_work_is_a_finding() {
     for kind in [Shared::Pinned, Shared::Registered] {
         let program = Program::with(Config { free_synchronizes: false, ..Config::default() });
         let (host, stream, device) = (shared(&program, kind), program.stream(1), written(&program, size(kind)));
@@ -265,7 +265,7 @@ fn freed_before_the_work_on_it_is_done() {
 }
 
 #[test]
-fn another_threads_access_is_found_too() {
+fn host_access_of_another_thread_is_a_race() {
     let program = Program::new();
     let (host, stream, device) = (program.pinned(SIZE), program.stream(1), written(&program, SIZE));
     ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, SIZE, stream));
@@ -274,7 +274,7 @@ fn another_threads_access_is_found_too() {
     race(&program);
 }
 
-/// Writes the first byte of its argument.
+/// A kernel that writes the first byte of its argument.
 const KERNEL: &std::ffi::CStr = c"
 .version 8.0
 .target sm_90
@@ -290,7 +290,7 @@ const KERNEL: &std::ffi::CStr = c"
 ";
 
 #[test]
-fn a_kernel_is_in_nobodys_way_where_it_touches_nothing() {
+fn kernel_leaves_untouched_memory_free_for_the_host() {
     for schedule in [Schedule::Lazy, Schedule::Eager] {
         let program = Program::with(Config { schedule, ..Config::default() });
         let (mut module, mut function) = (CUmodule::NULL, CUfunction::NULL);
@@ -303,7 +303,7 @@ fn a_kernel_is_in_nobodys_way_where_it_touches_nothing() {
         ok!(program, cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters.as_mut_ptr(), none));
         write(host.wrapping_add(5000), 1);
         clean(&program);
-        // It has run, and the host has not waited: nothing but the first byte is in use.
+        // The kernel has run and the host has not waited: only the first byte is in use.
         write(host.wrapping_add(5000), 2);
         read(host.wrapping_add(4096));
         clean(&program);

@@ -1,4 +1,4 @@
-//! Host functions: in order, outside the driver's lock, and not forgotten.
+//! Host functions: they run in stream order, outside the driver's lock, and always eventually.
 
 #[macro_use]
 mod program;
@@ -17,7 +17,7 @@ fn counter(value: &AtomicU32) -> *mut c_void {
 }
 
 #[test]
-fn it_runs_when_the_stream_is_forced_and_not_before() {
+fn host_function_runs_when_its_stream_is_forced_and_not_before() {
     let (program, calls) = (Program::new(), AtomicU32::new(0));
     let stream = program.stream(0);
     ok!(program, cuLaunchHostFunc(stream, Some(count), counter(&calls)));
@@ -28,17 +28,17 @@ fn it_runs_when_the_stream_is_forced_and_not_before() {
 }
 
 #[test]
-fn it_runs_by_itself_when_the_program_calls_no_more() {
+fn host_function_runs_without_further_driver_calls() {
     let (program, calls) = (Program::new(), AtomicU32::new(0));
     ok!(program, cuLaunchHostFunc(program.stream(0), Some(count), counter(&calls)));
     let start = Instant::now();
     while calls.load(Ordering::SeqCst) == 0 {
-        assert!(start.elapsed() < Duration::from_secs(20), "nobody ran the host function");
+        assert!(start.elapsed() < Duration::from_secs(20), "the host function did not run");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// Waits until the flag that is its data is set, for as long as a test takes at most.
+/// Waits until the flag in its data is set, with a time limit.
 extern "C" fn wait_for_flag(data: *mut c_void) {
     // SAFETY: the test passes a flag that outlives the stream's work.
     let flag = unsafe { &*data.cast::<AtomicU32>() };
@@ -49,7 +49,7 @@ extern "C" fn wait_for_flag(data: *mut c_void) {
 }
 
 #[test]
-fn a_query_does_not_wait_for_a_host_function() {
+fn query_does_not_wait_for_a_host_function() {
     let (program, flag) = (Program::new(), AtomicU32::new(0));
     let stream = program.stream(0);
     ok!(program, cuLaunchHostFunc(stream, Some(wait_for_flag), counter(&flag)));
@@ -57,18 +57,18 @@ fn a_query_does_not_wait_for_a_host_function() {
     for _ in 0..3 {
         fails!(program, NOT_READY, cuStreamQuery(stream));
     }
-    assert!(start.elapsed() < Duration::from_secs(10), "a query waited for the function");
+    assert!(start.elapsed() < Duration::from_secs(10), "a query waited for the host function");
     flag.store(1, Ordering::SeqCst);
     ok!(program, cuStreamSynchronize(stream));
 }
 
 #[test]
-fn polling_gets_past_a_host_function() {
+fn polling_a_stream_runs_its_host_function() {
     let (program, calls) = (Program::new(), AtomicU32::new(0));
     let stream = program.stream(0);
     ok!(program, cuLaunchHostFunc(stream, Some(count), counter(&calls)));
     let start = Instant::now();
-    // SAFETY: the stream is the program's.
+    // SAFETY: the stream belongs to this program.
     while unsafe { program.api.cuStreamQuery.unwrap()(stream) } == CUresult::CUDA_ERROR_NOT_READY {
         assert!(start.elapsed() < Duration::from_secs(20), "polling does not end");
         std::thread::sleep(Duration::from_millis(1));
@@ -76,7 +76,7 @@ fn polling_gets_past_a_host_function() {
     assert_eq!(calls.load(Ordering::SeqCst), 1);
 }
 
-/// What a callback was given.
+/// The arguments that a callback received.
 static SEEN: Mutex<Vec<(usize, u32, u32)>> = Mutex::new(Vec::new());
 
 extern "C" fn remember(stream: CUstream, status: CUresult, data: *mut c_void) {
@@ -86,7 +86,7 @@ extern "C" fn remember(stream: CUstream, status: CUresult, data: *mut c_void) {
 }
 
 #[test]
-fn a_callback_receives_the_stream_as_named_its_status_and_the_data() {
+fn callback_receives_the_stream_handle_the_status_and_the_data() {
     let (program, mut value) = (Program::new(), 42_u32);
     let stream = program.stream(0);
     let data = (&raw mut value).cast();
@@ -98,7 +98,7 @@ fn a_callback_receives_the_stream_as_named_its_status_and_the_data() {
 }
 
 extern "C" fn call_the_driver(data: *mut c_void) {
-    // SAFETY: the test passes the table and a place for the answer, which outlive the stream's work.
+    // SAFETY: the test passes the table and a place for the result, which outlive the stream's work.
     unsafe {
         let (api, answer) = &*data.cast::<(Api, AtomicU32)>();
         answer.store(api.cuCtxSynchronize.unwrap()().0, Ordering::SeqCst);
@@ -106,7 +106,7 @@ extern "C" fn call_the_driver(data: *mut c_void) {
 }
 
 #[test]
-fn the_driver_may_not_be_called_from_inside() {
+fn driver_calls_inside_a_host_function_fail() {
     let program = Program::new();
     let data = (program.api, AtomicU32::new(0));
     ok!(program, cuLaunchHostFunc(CUstream::NULL, Some(call_the_driver), (&raw const data).cast_mut().cast()));
@@ -115,7 +115,7 @@ fn the_driver_may_not_be_called_from_inside() {
     ok!(program, cuCtxSynchronize());
 }
 
-/// Lets two threads meet inside a host function.
+/// A meeting point of two threads inside a host function.
 struct Meeting {
     entered: AtomicU32,
     leave: AtomicU32,
@@ -131,7 +131,7 @@ extern "C" fn meet(data: *mut c_void) {
 }
 
 #[test]
-fn while_it_runs_other_threads_use_the_driver_and_wait_for_the_stream() {
+fn other_threads_use_the_driver_while_a_host_function_runs() {
     let program = Program::new();
     let meeting = Meeting { entered: AtomicU32::new(0), leave: AtomicU32::new(0) };
     let (stream, device) = (program.stream(0), program.alloc(1));
@@ -143,7 +143,7 @@ fn while_it_runs_other_threads_use_the_driver_and_wait_for_the_stream() {
         while meeting.entered.load(Ordering::SeqCst) == 0 {
             std::thread::yield_now();
         }
-        // The lock is free, the stream is busy.
+        // The lock is free and the stream is busy.
         assert_eq!(call!(program, cuStreamQuery(stream)), CUresult::CUDA_ERROR_NOT_READY);
         let other = program.alloc(1);
         let waiting = scope.spawn(|| program_thread(&program.sim, program.context, stream));

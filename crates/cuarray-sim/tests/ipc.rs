@@ -1,7 +1,7 @@
-//! Device memory that another process has open.
+//! Device memory shared between processes.
 //!
-//! A driver of a test's own counts as another process to all others, so most of this runs in one. The last tests are of two:
-//! this program starts itself again, with a handle in its environment.
+//! Each driver of a test counts as a process, so most tests run in one process. The last tests start this program again,
+//! with a handle in its environment.
 
 #[macro_use]
 mod program;
@@ -10,7 +10,7 @@ use std::io::{BufRead as _, Write as _};
 use std::process::{Child, Command, Stdio};
 
 const FLAG: u32 = 1;
-/// A device with room for one allocation of this size, so that its address soon comes back.
+/// A device size with room for one allocation, so that its address is soon reused.
 const MEMORY: u64 = 1 << 20;
 
 fn handle(program: &Program, address: CUdeviceptr) -> CUipcMemHandle {
@@ -39,15 +39,15 @@ fn write_bytes(program: &Program, address: CUdeviceptr, bytes: &[u8]) {
     ok!(program, cuMemcpyHtoD_v2(address, bytes.as_ptr().cast(), bytes.len()));
 }
 
-/// Runs `f` as another process would: with another driver.
+/// Runs `f` with another driver, which stands for another process.
 fn elsewhere<R: Send>(config: Config, f: impl FnOnce(&Program) -> R + Send) -> R {
     std::thread::scope(|scope| scope.spawn(|| f(&Program::with(config))).join().unwrap())
 }
 
 #[test]
-fn both_sides_reach_the_same_bytes() {
+fn exporter_and_importer_reach_the_same_bytes() {
     let exporter = Program::new();
-    // Not at the start of a page, so that the place within one counts.
+    // The first allocation moves the second away from a page start, so that its page offset counts.
     let (_before, address) = (exporter.alloc(600), exporter.alloc(3000));
     write_bytes(&exporter, address, &[7; 3000]);
     let handle = handle(&exporter, address);
@@ -69,7 +69,7 @@ fn both_sides_reach_the_same_bytes() {
 }
 
 #[test]
-fn imported_memory_is_device_memory_of_its_own_device() {
+fn imported_memory_belongs_to_the_exporter_s_device() {
     let exporter = Program::with(Config { devices: 2, ..Config::default() });
     let second = exporter.primary(1);
     ok!(exporter, cuCtxSetCurrent(second));
@@ -93,7 +93,7 @@ fn imported_memory_is_device_memory_of_its_own_device() {
         assert_eq!(bytes(importer, own, 64), [3; 64]);
     });
     elsewhere(Config::default(), |importer| {
-        assert_eq!(refused(importer, handle), Some("CUDA_ERROR_MAP_FAILED"), "a device that is not there");
+        assert_eq!(refused(importer, handle), Some("CUDA_ERROR_MAP_FAILED"), "a device that this process lacks");
     });
     elsewhere(Config { devices: 2, visible: Some(vec![1]), ..Config::default() }, |importer| {
         assert_eq!(bytes(importer, open(importer, handle), 64), [3; 64], "the same device under another ordinal");
@@ -101,7 +101,7 @@ fn imported_memory_is_device_memory_of_its_own_device() {
 }
 
 #[test]
-fn a_handle_is_the_allocations() {
+fn all_addresses_of_an_allocation_have_one_handle() {
     let program = Program::new();
     let address = program.alloc(4096);
     let of = |address| handle(&program, address).reserved;
@@ -111,7 +111,7 @@ fn a_handle_is_the_allocations() {
 }
 
 #[test]
-fn opening_again_counts() {
+fn opening_a_handle_twice_needs_two_closes() {
     let exporter = Program::new();
     let (first, second) = (exporter.alloc(8), exporter.alloc(8));
     let handles = [handle(&exporter, first), handle(&exporter, second)];
@@ -125,11 +125,11 @@ fn opening_again_counts() {
         fails!(importer, INVALID_VALUE, cuMemsetD8Async(opened, 1, 8, CUstream::NULL));
         fails!(importer, INVALID_VALUE, cuIpcCloseMemHandle(opened));
     });
-    assert_eq!(bytes(&exporter, first, 8), [1; 8], "the last close ran what was pending");
+    assert_eq!(bytes(&exporter, first, 8), [1; 8], "the last close ran the pending work");
 }
 
 #[test]
-fn one_context_of_a_device_opens_what_a_process_exports() {
+fn only_one_context_of_a_device_can_import_from_a_process() {
     let exporter = Program::new();
     let handles = [handle(&exporter, exporter.alloc(8)), handle(&exporter, exporter.alloc(8))];
     elsewhere(Config { devices: 2, ..Config::default() }, |importer| {
@@ -149,7 +149,7 @@ fn one_context_of_a_device_opens_what_a_process_exports() {
 }
 
 #[test]
-fn a_context_closes_what_it_has_open() {
+fn destroying_a_context_closes_its_imported_memory() {
     let exporter = Program::new();
     let exported = handle(&exporter, exporter.alloc(8));
     elsewhere(Config::default(), |importer| {
@@ -163,7 +163,7 @@ fn a_context_closes_what_it_has_open() {
 }
 
 #[test]
-fn what_is_not_from_cu_mem_alloc_has_no_handle() {
+fn only_memory_of_cu_mem_alloc_has_a_handle() {
     let program = Program::new();
     let mut none = CUipcMemHandle { reserved: [0; 64] };
     let (mut pool, mut managed, mut pitched, mut pitch) = (0, 0, 0, 0);
@@ -193,11 +193,11 @@ fn what_is_not_from_cu_mem_alloc_has_no_handle() {
 }
 
 #[test]
-fn what_is_not_to_be_opened_is_refused() {
+fn opening_refuses_bad_flags_bad_handles_and_the_exporter_itself() {
     let exporter = Program::new();
     let address = exporter.alloc(8);
     let exported = handle(&exporter, address);
-    assert_eq!(refused(&exporter, exported), Some("CUDA_ERROR_INVALID_CONTEXT"), "where it was made");
+    assert_eq!(refused(&exporter, exported), Some("CUDA_ERROR_INVALID_CONTEXT"), "in the exporting process");
     elsewhere(Config::default(), |importer| {
         for flags in [0, 2, 3] {
             fails!(importer, INVALID_VALUE, cuIpcOpenMemHandle_v2(&mut 0, exported, flags));
@@ -218,13 +218,13 @@ fn what_is_not_to_be_opened_is_refused() {
 }
 
 #[test]
-fn a_handle_of_freed_memory_opens_nothing() {
+fn handle_of_freed_memory_cannot_be_opened() {
     let exporter = Program::with(Config { memory: MEMORY, ..Config::default() });
     let address = exporter.alloc(MEMORY as usize);
     let stale = handle(&exporter, address);
     ok!(exporter, cuMemFree_v2(address));
     elsewhere(Config::default(), |importer| assert_eq!(refused(importer, stale), Some("CUDA_ERROR_INVALID_HANDLE")));
-    // The address comes back, and with it another handle.
+    // The address is reused, with another handle.
     let again = (0..10_000).map(|_| exporter.alloc(MEMORY as usize)).find(|&again| {
         let found = again == address;
         if !found {
@@ -241,7 +241,7 @@ fn a_handle_of_freed_memory_opens_nothing() {
 }
 
 #[test]
-fn memory_that_is_freed_while_open_is_refused_and_stays_untouched() {
+fn memory_freed_while_open_is_refused_and_not_reused() {
     let exporter = Program::with(Config { memory: MEMORY, ..Config::default() });
     let importer = Sim::new(Config::default());
     let address = exporter.alloc(MEMORY as usize);
@@ -255,7 +255,7 @@ fn memory_that_is_freed_while_open_is_refused_and_stays_untouched() {
         (opened, copied, stream)
     };
     ok!(exporter, cuMemFree_v2(address));
-    // All other memory comes and goes; that address does not.
+    // Other addresses are reused, this one is not while it is open.
     for _ in 0..20 {
         let other = exporter.alloc(MEMORY as usize);
         assert_ne!(other, address);
@@ -266,7 +266,7 @@ fn memory_that_is_freed_while_open_is_refused_and_stays_untouched() {
         fails!(importer, INVALID_VALUE, cuMemsetD8Async(opened, 0, 1, stream));
         assert_eq!(refused(&importer, exported), Some("CUDA_ERROR_INVALID_HANDLE"));
         ok!(importer, cuStreamSynchronize(stream));
-        assert_eq!(bytes(&importer, copied, 4096), [5; 4096], "what was enqueued before found what it was to find");
+        assert_eq!(bytes(&importer, copied, 4096), [5; 4096], "work enqueued before the free reads the old bytes");
         ok!(importer, cuIpcCloseMemHandle(opened));
     }
     let back = (0..20).any(|_| {
@@ -274,11 +274,11 @@ fn memory_that_is_freed_while_open_is_refused_and_stays_untouched() {
         ok!(exporter, cuMemFree_v2(other));
         other == address
     });
-    assert!(back, "closed, it is used again");
+    assert!(back, "the address is reused after the close");
 }
 
 #[test]
-fn pending_work_is_not_done_for_anybody_else() {
+fn importer_does_not_run_the_exporter_s_pending_work() {
     let exporter = Program::new();
     let address = exporter.alloc(4);
     let stream = exporter.stream(CU_STREAM_NON_BLOCKING);
@@ -291,7 +291,7 @@ fn pending_work_is_not_done_for_anybody_else() {
 }
 
 #[test]
-fn the_host_reaches_it_where_it_reaches_device_memory() {
+fn host_reads_imported_memory_if_device_memory_is_host_readable() {
     let config = Config { host_readable: true, ..Config::default() };
     let exporter = Program::with(config.clone());
     let address = exporter.alloc(4);
@@ -311,7 +311,7 @@ fn from_hexadecimal(text: &str) -> CUipcMemHandle {
     CUipcMemHandle { reserved: std::array::from_fn(byte) }
 }
 
-/// What the tests below run in a process of their own: opens a handle, adds one to each byte, waits to be let go.
+/// The body of another process, not a test: opens a handle, adds one to each byte, and waits for a line on stdin.
 #[test]
 fn another_process() {
     let Ok(text) = std::env::var(HANDLE) else { return };
@@ -338,7 +338,7 @@ fn process(handle: &CUipcMemHandle) -> Child {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
 }
 
-fn said(child: Child) -> String {
+fn output_of(child: Child) -> String {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
     String::from_utf8(output.stdout).unwrap()
@@ -361,13 +361,13 @@ fn two_processes_share_memory() {
     let mut child = process(&handle(&program, address));
     wait_for(&program, address, 41);
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
-    let said = said(child);
-    assert!(said.contains("wrote") && said.contains("CUDA_SUCCESS"), "{said}");
+    let output = output_of(child);
+    assert!(output.contains("wrote") && output.contains("CUDA_SUCCESS"), "{output}");
     assert_eq!(bytes(&program, address, 4), [0; 4]);
 }
 
 #[test]
-fn a_process_is_told_that_memory_is_gone_and_one_that_is_killed_holds_nothing() {
+fn freed_memory_is_refused_in_other_processes_and_reused_after_they_end() {
     let program = Program::with(Config { memory: MEMORY, ..Config::default() });
     let address = program.alloc(MEMORY as usize);
     write_bytes(&program, address, &[1; 4]);
@@ -378,7 +378,7 @@ fn a_process_is_told_that_memory_is_gone_and_one_that_is_killed_holds_nothing() 
     wait_for(&program, address, 3);
     ok!(program, cuMemFree_v2(address));
     let third = process(&exported);
-    assert!(said(third).contains("refused: CUDA_ERROR_INVALID_HANDLE"));
+    assert!(output_of(third).contains("refused: CUDA_ERROR_INVALID_HANDLE"));
     let comes_back = || {
         (0..20).any(|_| {
             let other = program.alloc(MEMORY as usize);
@@ -387,17 +387,17 @@ fn a_process_is_told_that_memory_is_gone_and_one_that_is_killed_holds_nothing() 
         })
     };
     first.stdin.take().unwrap().write_all(b"\n").unwrap();
-    assert!(said(first).contains("CUDA_ERROR_INVALID_VALUE"));
-    assert!(!comes_back(), "the second process has it open");
+    assert!(output_of(first).contains("CUDA_ERROR_INVALID_VALUE"));
+    assert!(!comes_back(), "the second process has the memory open");
     second.kill().unwrap();
     second.wait().unwrap();
     assert!(comes_back());
 }
 
 #[test]
-fn a_handle_of_a_process_that_has_ended_opens_nothing() {
+fn handle_cannot_be_opened_after_the_exporter_ends_and_all_imports_are_closed() {
     let mut exporter = Command::new(std::env::current_exe().unwrap());
-    exporter.args(["a_process_that_exports", "--exact", "--nocapture"]).env(HANDLE, "");
+    exporter.args(["exporting_process", "--exact", "--nocapture"]).env(HANDLE, "");
     let mut child = exporter.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
     let text = lines.find_map(|line| line.unwrap().split_once("handle=").map(|(_, text)| text.to_owned())).unwrap();
@@ -408,16 +408,16 @@ fn a_handle_of_a_process_that_has_ended_opens_nothing() {
     assert_eq!(bytes(&program, opened, 4), [9; 4]);
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
     assert!(child.wait().unwrap().success());
-    assert_eq!(bytes(&program, opened, 4), [9; 4], "what is open stays");
+    assert_eq!(bytes(&program, opened, 4), [9; 4], "open memory outlives its exporter");
     assert_eq!(open(&program, exported), opened);
     ok!(program, cuIpcCloseMemHandle(opened));
     ok!(program, cuIpcCloseMemHandle(opened));
     assert_eq!(refused(&program, exported), Some("CUDA_ERROR_INVALID_HANDLE"));
 }
 
-/// What the test above runs in a process of its own.
+/// The body of another process, not a test: exports memory, prints the handle, and waits for a line on stdin.
 #[test]
-fn a_process_that_exports() {
+fn exporting_process() {
     if std::env::var(HANDLE).is_err() {
         return;
     }

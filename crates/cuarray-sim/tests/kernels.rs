@@ -1,4 +1,4 @@
-//! Kernels through the driver's interface: modules, libraries, links, launches, what they leave when they fail.
+//! Kernels through the driver's interface: modules, libraries, links, launches, and the state after a failure.
 
 #[macro_use]
 mod program;
@@ -45,7 +45,7 @@ fn function(program: &Program, module: CUmodule, name: &CStr) -> CUfunction {
     function
 }
 
-/// Launches over a device buffer and a count.
+/// Launches a kernel with a device buffer and a count as arguments.
 fn launch(program: &Program, function: CUfunction, grid: u32, threads: u32, data: u64, n: u32) -> CUresult {
     let (mut data, mut n) = (data, n);
     let mut params = [(&raw mut data).cast::<c_void>(), (&raw mut n).cast()];
@@ -66,13 +66,13 @@ fn filled(program: &Program, values: &[f32]) -> u64 {
 }
 
 #[test]
-fn a_launch_may_be_put_together_call_by_call() {
+fn legacy_calls_assemble_and_launch_a_kernel() {
     let program = Program::new();
     let kernel = function(&program, module(&program, SCALE), c"scale");
     let device = filled(&program, &[1.0; 100]);
     let mut address = device;
     let wrong = CUresult::CUDA_ERROR_INVALID_VALUE;
-    assert_eq!(call!(program, cuLaunch(kernel)), wrong); // no block, no arguments
+    assert_eq!(call!(program, cuLaunch(kernel)), wrong); // no block shape, no arguments
     ok!(program, cuFuncSetBlockShape(kernel, 32, 1, 1));
     assert_eq!(call!(program, cuLaunchGrid(kernel, 4, 1)), wrong); // no arguments
     ok!(program, cuParamSetv(kernel, 0, (&raw mut address).cast(), 8));
@@ -100,7 +100,7 @@ fn a_launch_may_be_put_together_call_by_call() {
 }
 
 #[test]
-fn a_kernel_is_work_of_its_stream() {
+fn kernel_runs_in_stream_order() {
     let program = Program::new();
     let module = module(&program, SCALE);
     let values: Vec<f32> = (0..1000).map(|value| value as f32).collect();
@@ -108,11 +108,11 @@ fn a_kernel_is_work_of_its_stream() {
     let kernel = function(&program, module, c"scale");
     assert_eq!(kernel, function(&program, module, c"scale"));
     assert!(launch(&program, kernel, 8, 128, device, 1000).is_success());
-    // Nothing has happened yet.
+    // The launch is still pending.
     assert_eq!(program.statistic("pending_operations"), 1);
     let result = floats(&program, device, 1000);
     assert!(result.iter().zip(&values).all(|(result, value)| *result == 2.0 * value));
-    // Globals and constants by name.
+    // Globals and constants are found by name.
     let (mut address, mut size, mut count) = (0, 0, 0_u64);
     ok!(program, cuModuleGetGlobal_v2(&mut address, &mut size, module, c"count".as_ptr()));
     ok!(program, cuMemcpyDtoH_v2((&raw mut count).cast(), address, size));
@@ -129,7 +129,7 @@ fn a_kernel_is_work_of_its_stream() {
 }
 
 #[test]
-fn parameters_come_in_a_buffer_too() {
+fn launch_accepts_parameters_in_a_buffer() {
     let program = Program::new();
     let kernel = function(&program, module(&program, SCALE), c"scale");
     let device = filled(&program, &[3.0; 4]);
@@ -140,13 +140,13 @@ fn parameters_come_in_a_buffer_too() {
     let (none, extra) = (std::ptr::null_mut(), extra.as_mut_ptr());
     ok!(program, cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, CUstream::NULL, none, extra));
     assert_eq!(floats(&program, device, 4), [6.0; 4]);
-    // SAFETY: the variable is this function's; the driver reads it through a pointer.
+    // SAFETY: the variable belongs to this function; the driver reads it through a pointer.
     unsafe { (&raw mut size).write_volatile(8) };
     fails!(program, INVALID_VALUE, cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, CUstream::NULL, none, extra));
 }
 
 #[test]
-fn a_library_becomes_a_module_in_each_context() {
+fn library_becomes_a_module_in_each_context() {
     let program = Program::with(Config { devices: 2, ..Config::default() });
     let (mut library, mut kernel, none) = (CUlibrary::NULL, CUkernel::NULL, std::ptr::null_mut());
     let code = SCALE.as_ptr().cast();
@@ -156,7 +156,7 @@ fn a_library_becomes_a_module_in_each_context() {
     for context in [program.context, other] {
         ok!(program, cuCtxSetCurrent(context));
         let device = filled(&program, &[1.0, 2.0]);
-        // A kernel's handle is good for a function's.
+        // A kernel's handle is accepted as a function's.
         assert!(launch(&program, CUfunction(kernel.0), 1, 32, device, 2).is_success());
         assert_eq!(floats(&program, device, 2), [2.0, 4.0]);
         let (mut address, mut size, mut count) = (0, 0, 0_u64);
@@ -176,7 +176,7 @@ fn a_library_becomes_a_module_in_each_context() {
 }
 
 #[test]
-fn a_link_joins_what_several_inputs_define() {
+fn link_resolves_symbols_between_inputs() {
     let program = Program::new();
     let (mut link, none) = (CUlinkState::NULL, std::ptr::null_mut());
     let mut log = [0_u8; 300];
@@ -207,10 +207,10 @@ fn a_link_joins_what_several_inputs_define() {
     assert_eq!(floats(&program, device, 1)[0].to_bits(), 42);
 }
 
-/// Modules that were compiled apart each declare the driver's functions that they call; a function of that name that one of them keeps for
-/// itself is nothing to the others.
+/// Modules that were compiled apart each declare the driver's functions that they call. A private function of the same name
+/// in one module does not affect the others.
 #[test]
-fn what_the_driver_provides_several_linked_modules_may_declare() {
+fn linked_modules_may_each_declare_a_driver_function() {
     let program = Program::new();
     let head = ".version 8.0\n.target sm_90\n";
     let declared = format!("{head}.extern .func (.param .b64 r) malloc(.param .b64 n);\n");
@@ -235,15 +235,15 @@ fn what_the_driver_provides_several_linked_modules_may_declare() {
     ok!(program, cuLinkDestroy(link));
     let device = program.alloc(4);
     assert!(launch(&program, function(&program, module, c"k"), 1, 1, device, 0).is_success());
-    assert_eq!(floats(&program, device, 1)[0].to_bits(), 2, "both have been given memory");
+    assert_eq!(floats(&program, device, 1)[0].to_bits(), 2, "both calls allocated memory");
 }
 
 #[test]
-fn a_kernel_that_fails_leaves_its_context_failed() {
+fn failing_kernel_leaves_its_context_failed() {
     let program = Program::new();
     let kernel = function(&program, module(&program, SCALE), c"scale");
     let device = program.alloc(16);
-    // Behind an allocation the memory goes on to the next multiple of 512 bytes, as on a GPU.
+    // As on a GPU, memory behind an allocation is readable up to the next multiple of 512 bytes.
     assert!(launch(&program, kernel, 1, 128, device, 128).is_success());
     ok!(program, cuCtxSynchronize());
     assert!(launch(&program, kernel, 2, 128, device, 129).is_success());
@@ -262,7 +262,7 @@ fn a_kernel_that_fails_leaves_its_context_failed() {
 }
 
 #[test]
-fn launches_are_checked() {
+fn invalid_launches_are_refused() {
     let program = Program::with(Config { launch_budget: 100_000, ..Config::default() });
     let text = c".version 8.0\n.target sm_90\n.visible .entry loop(.param .u64 p, .param .u32 n) .maxntid 64, 1, 1 { L: bra L; ret; }";
     let kernel = function(&program, module(&program, text), c"loop");
@@ -280,7 +280,7 @@ fn launches_are_checked() {
 }
 
 #[test]
-fn a_captured_launch_runs_with_its_graph() {
+fn captured_launch_runs_with_its_graph() {
     let program = Program::new();
     let kernel = function(&program, module(&program, SCALE), c"scale");
     let device = filled(&program, &[1.0; 4]);
@@ -301,7 +301,7 @@ fn a_captured_launch_runs_with_its_graph() {
     assert_eq!(floats(&program, device, 4), [8.0; 4]);
 }
 
-/// Thread 5 of block 2 writes (or reads) four bytes at `data + n`; the line of the source is 77 of `bad.cu`.
+/// A kernel in which thread 5 of block 2 accesses four bytes at `data + n`, at line 77 of `bad.cu`.
 const BAD: &CStr = c"
 .version 8.0
 .target sm_90
@@ -327,7 +327,7 @@ const BAD: &CStr = c"
 ";
 
 #[test]
-fn a_bad_access_is_an_error_of_the_launch_and_a_finding_that_names_its_place() {
+fn invalid_access_fails_the_launch_and_is_a_finding_with_its_location() {
     use cuarray_sim::finding::{Deed, Kind};
     for (what, kind, code) in [
         ("behind", Kind::OutOfBounds, "CUDA_ERROR_ILLEGAL_ADDRESS"),
@@ -381,7 +381,8 @@ fn a_bad_access_is_an_error_of_the_launch_and_a_finding_that_names_its_place() {
     }
 }
 
-/// Thread 3 stores four bytes behind the 128 of shared memory, by an address of its own and by a generic one; or far behind in local memory.
+/// Kernels whose thread 3 stores four bytes behind 128 bytes of shared memory, or far behind local memory. One kernel uses
+/// a shared address, one a generic address.
 const BEYOND: &CStr = c"
 .version 8.0
 .target sm_90
@@ -412,7 +413,7 @@ const BEYOND: &CStr = c"
 ";
 
 #[test]
-fn an_access_beyond_shared_memory_is_said_to_be_one() {
+fn finding_names_the_shared_or_local_memory_that_was_exceeded() {
     use cuarray_sim::finding::Kind;
     let shared = "keep within it: write of 4 bytes at byte 132 of shared memory, of which the block has 128";
     for (name, missing) in [

@@ -1,4 +1,4 @@
-//! Memory of every kind: where it lies, what it costs, what is refused, and pointer attributes.
+//! Memory of every kind: addresses, accounting, refused calls, and pointer attributes.
 
 #[macro_use]
 mod program;
@@ -12,13 +12,13 @@ fn attribute(program: &Program, address: CUdeviceptr, attribute: u32) -> u64 {
 }
 
 #[test]
-fn device_addresses_are_aligned_and_closed_to_the_host() {
+fn device_memory_is_aligned_and_unreadable_for_the_host() {
     let program = Program::new();
     let device = program.alloc(100);
     assert!(device.is_multiple_of(512));
-    // The system refuses to read there, without a fault: writing a pipe from it fails.
+    // `write` reports an unreadable buffer, where a plain read would fault.
     let mut pipe = [0; 2];
-    // SAFETY: a pipe of our own; `write` reports an unreadable buffer instead of faulting.
+    // SAFETY: the pipe belongs to this test; `write` reports an unreadable buffer instead of faulting.
     let written = unsafe {
         assert_eq!(libc::pipe(pipe.as_mut_ptr()), 0);
         libc::write(pipe[1], device as *const c_void, 1)
@@ -28,7 +28,7 @@ fn device_addresses_are_aligned_and_closed_to_the_host() {
 }
 
 #[test]
-fn host_readable_memory_is_the_same_bytes() {
+fn host_readable_device_memory_holds_the_same_bytes() {
     let program = Program::with(Config { host_readable: true, ..Config::default() });
     let device = program.alloc(4);
     write(device as *mut u8, 9);
@@ -45,7 +45,7 @@ fn fresh_memory_is_not_zero() {
 }
 
 #[test]
-fn a_freed_address_is_unknown_and_comes_back_late() {
+fn freed_address_is_unknown_and_reused_late() {
     let program = Program::new();
     let first = program.alloc(4096);
     ok!(program, cuMemFree_v2(first));
@@ -63,7 +63,7 @@ fn a_freed_address_is_unknown_and_comes_back_late() {
 }
 
 #[test]
-fn memory_ends_and_comes_back() {
+fn allocation_fails_when_memory_is_full_and_succeeds_after_a_free() {
     let program = Program::with(Config { memory: 1 << 20, ..Config::default() });
     let (mut free, mut total, mut address) = (0, 0, 0);
     ok!(program, cuMemGetInfo_v2(&mut free, &mut total));
@@ -80,7 +80,7 @@ fn memory_ends_and_comes_back() {
 }
 
 #[test]
-fn freeing_runs_the_pending_work_first() {
+fn free_runs_the_pending_work_first() {
     let program = Program::new();
     let (stream, device, host) = (program.stream(0), program.alloc(1), program.pinned(1));
     program.fill(device, 7, 1, stream);
@@ -91,7 +91,7 @@ fn freeing_runs_the_pending_work_first() {
 }
 
 #[test]
-fn accesses_are_checked_against_their_allocation() {
+fn copies_and_fills_outside_their_allocation_are_refused() {
     let program = Program::new();
     let (device, other, pinned) = (program.alloc(16), program.alloc(16), program.pinned(16));
     let mut host = [0_u8; 64];
@@ -116,7 +116,7 @@ fn accesses_are_checked_against_their_allocation() {
 }
 
 #[test]
-fn pointer_attributes_tell_the_kinds_apart() {
+fn pointer_attributes_distinguish_the_kinds_of_memory() {
     let program = Program::new();
     let (device, pinned) = (program.alloc(64), program.pinned(64) as u64);
     let (mut managed, mut own) = (0, vec![0_u8; 64]);
@@ -148,7 +148,7 @@ fn pointer_attributes_tell_the_kinds_apart() {
 }
 
 #[test]
-fn an_unknown_address_errs_singly_and_is_zero_in_a_row() {
+fn unknown_address_fails_for_one_attribute_and_is_zero_for_several() {
     let program = Program::new();
     let local = 0_u64;
     let address = (&raw const local) as u64;
@@ -177,7 +177,7 @@ fn an_unknown_address_errs_singly_and_is_zero_in_a_row() {
 }
 
 #[test]
-fn pinned_and_registered_memory_has_one_address_for_both_sides() {
+fn pinned_and_registered_memory_has_one_address_for_host_and_device() {
     let program = Program::new();
     let (pinned, mut own) = (program.pinned(8), vec![1_u8; 16]);
     let (mut address, mut flags) = (0, 0);
@@ -191,7 +191,7 @@ fn pinned_and_registered_memory_has_one_address_for_both_sides() {
     fails!(program, HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(own.wrapping_byte_add(8), 16, 0));
     ok!(program, cuMemHostGetDevicePointer_v2(&mut address, own, 0));
     assert_eq!(address, own as u64);
-    // The device works on it directly.
+    // The device accesses it directly.
     program.fill(address, 9, 16, CUstream::NULL);
     ok!(program, cuMemHostUnregister(own));
     assert_eq!(read(own.cast()), 9);
@@ -202,7 +202,7 @@ fn pinned_and_registered_memory_has_one_address_for_both_sides() {
 }
 
 #[test]
-fn boxes_are_copied_row_by_row_and_their_pitches_checked() {
+fn box_copies_go_row_by_row_and_check_their_pitches() {
     let program = Program::new();
     let (mut device, mut pitch) = (0, 0);
     ok!(program, cuMemAllocPitch_v2(&mut device, &mut pitch, 5, 4, 4));
@@ -215,7 +215,7 @@ fn boxes_are_copied_row_by_row_and_their_pitches_checked() {
     (copy.WidthInBytes, copy.Height) = (5, 4);
     ok!(program, cuMemcpy2D_v2(&copy));
     assert_eq!((program.peek(device + 512), program.peek(device + 3 * 512 + 4)), (5, 19));
-    // A part of it back, transposed in place by offsets: rows 1 and 2, columns 2 and 3.
+    // Copy a part back by offsets: rows 1 and 2, columns 2 and 3.
     let mut target = [0_u8; 9];
     let mut back = copy;
     (back.srcMemoryType, back.srcDevice, back.srcPitch) = (CU_MEMORYTYPE_DEVICE, device, pitch);
@@ -242,7 +242,7 @@ fn boxes_are_copied_row_by_row_and_their_pitches_checked() {
 }
 
 #[test]
-fn a_strided_box_is_staged_whole() {
+fn box_copy_from_pageable_memory_is_staged_at_the_call() {
     let program = Program::new();
     let (stream, device) = (program.stream(0), program.alloc(8));
     let mut source: Vec<u8> = (0..16).collect();
@@ -276,7 +276,7 @@ fn fills_have_elements_of_one_two_and_four_bytes() {
 }
 
 #[test]
-fn synchronous_memory_operations_can_be_asked_for() {
+fn sync_memops_attribute_makes_a_fill_synchronous() {
     let program = Program::new();
     let (device, yes) = (program.alloc(4), 1_u32);
     let flag = (&raw const yes).cast();
@@ -287,7 +287,7 @@ fn synchronous_memory_operations_can_be_asked_for() {
 }
 
 #[test]
-fn advice_on_managed_memory_is_kept() {
+fn advice_on_managed_memory_is_reported_back() {
     let program = Program::new();
     let mut managed = 0;
     ok!(program, cuMemAllocManaged(&mut managed, 4096, CU_MEM_ATTACH_GLOBAL));
@@ -306,7 +306,7 @@ fn advice_on_managed_memory_is_kept() {
 }
 
 #[test]
-fn host_memory_outlives_the_work_of_every_context() {
+fn pinned_memory_outlives_its_context_while_work_of_another_uses_it() {
     let program = Program::with(Config { devices: 2, ..Config::default() });
     let pinned = program.pinned(1);
     write(pinned, 7);

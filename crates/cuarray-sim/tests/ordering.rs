@@ -1,10 +1,10 @@
-//! Deferred work: without an edge the data is stale on every run, with each right edge it is fresh.
+//! Deferred work: without an edge a read is stale on every run; with a correct edge it is fresh.
 
 #[macro_use]
 mod program;
 use program::*;
 
-/// Fills in one stream; copies in another to pinned memory, after `edge`; answers what arrived.
+/// Fills in one stream, copies to pinned memory in another after `edge`, and returns the byte that arrived.
 fn produced_then_consumed(
     producer_flags: u32,
     consumer_flags: u32,
@@ -23,7 +23,7 @@ fn produced_then_consumed(
 }
 
 #[test]
-fn without_an_edge_the_consumer_reads_stale_data_every_time() {
+fn without_an_edge_the_consumer_always_reads_stale_data() {
     for _ in 0..50 {
         assert_eq!(produced_then_consumed(0, 0, |_, _, _| ()), 1);
         assert_eq!(produced_then_consumed(CU_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING, |_, _, _| ()), 1);
@@ -31,7 +31,7 @@ fn without_an_edge_the_consumer_reads_stale_data_every_time() {
 }
 
 #[test]
-fn an_event_wait_is_an_edge() {
+fn event_wait_is_an_edge() {
     for flags in [CU_STREAM_DEFAULT, CU_STREAM_NON_BLOCKING] {
         let value = produced_then_consumed(flags, flags, |program, producer, consumer| {
             let event = program.event();
@@ -44,7 +44,7 @@ fn an_event_wait_is_an_edge() {
 }
 
 #[test]
-fn an_event_recorded_before_the_work_is_no_edge() {
+fn event_recorded_before_the_work_is_no_edge() {
     let program = Program::new();
     let (producer, consumer, event) = (program.stream(0), program.stream(0), program.event());
     let device = program.alloc(1);
@@ -58,7 +58,7 @@ fn an_event_recorded_before_the_work_is_no_edge() {
 }
 
 #[test]
-fn a_stream_synchronization_is_an_edge() {
+fn stream_synchronization_is_an_edge() {
     let value = produced_then_consumed(CU_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING, |program, producer, _| {
         ok!(program, cuStreamSynchronize(producer));
     });
@@ -66,7 +66,7 @@ fn a_stream_synchronization_is_an_edge() {
 }
 
 #[test]
-fn a_context_synchronization_is_an_edge() {
+fn context_synchronization_is_an_edge() {
     let value = produced_then_consumed(CU_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING, |program, _, _| {
         ok!(program, cuCtxSynchronize());
     });
@@ -74,7 +74,7 @@ fn a_context_synchronization_is_an_edge() {
 }
 
 #[test]
-fn work_in_the_legacy_default_stream_is_a_barrier_between_blocking_streams() {
+fn legacy_stream_work_is_a_barrier_between_blocking_streams() {
     let barrier = |program: &Program, _: CUstream, _: CUstream| {
         let scratch = program.alloc(1);
         program.fill(scratch, 0, 1, CU_STREAM_LEGACY);
@@ -85,7 +85,7 @@ fn work_in_the_legacy_default_stream_is_a_barrier_between_blocking_streams() {
 }
 
 #[test]
-fn the_legacy_default_stream_waits_for_blocking_streams_and_they_for_it() {
+fn legacy_stream_and_blocking_streams_wait_for_each_other() {
     let program = Program::new();
     let (blocking, device) = (program.stream(0), program.alloc(2));
     program.fill(device, 7, 1, blocking);
@@ -101,7 +101,7 @@ fn the_legacy_default_stream_waits_for_blocking_streams_and_they_for_it() {
 }
 
 #[test]
-fn a_non_blocking_stream_is_exempt_from_the_legacy_default_stream() {
+fn non_blocking_stream_is_exempt_from_the_legacy_stream() {
     let program = Program::new();
     let (exempt, device) = (program.stream(CU_STREAM_NON_BLOCKING), program.alloc(1));
     ok!(program, cuMemsetD8_v2(device, 1, 1));
@@ -113,13 +113,13 @@ fn a_non_blocking_stream_is_exempt_from_the_legacy_default_stream() {
 }
 
 #[test]
-fn a_per_thread_default_stream_is_a_blocking_stream_of_its_thread() {
+fn per_thread_stream_is_a_blocking_stream_of_its_thread() {
     let program = Program::new();
     let device = program.alloc(1);
     ok!(program, cuMemsetD8_v2(device, 1, 1));
     ok!(program, cuCtxSynchronize());
     program.fill(device, 7, 1, CU_STREAM_PER_THREAD);
-    // Another thread's stream of the same name is another stream.
+    // In another thread the same handle names another stream.
     program.in_thread(|other| ok!(other, cuStreamSynchronize(CU_STREAM_PER_THREAD)));
     assert_eq!(program.peek(device), 1);
     // The legacy default stream waits for it.
@@ -132,7 +132,7 @@ fn a_per_thread_default_stream_is_a_blocking_stream_of_its_thread() {
 }
 
 #[test]
-fn synchronizing_one_stream_runs_only_what_it_depends_on() {
+fn synchronizing_one_stream_runs_only_its_dependencies() {
     let program = Program::new();
     let (first, second, device) = (program.stream(0), program.stream(0), program.alloc(2));
     ok!(program, cuMemsetD8_v2(device, 1, 2));
@@ -144,7 +144,7 @@ fn synchronizing_one_stream_runs_only_what_it_depends_on() {
 }
 
 #[test]
-fn recording_again_moves_the_event_but_not_the_waits_before() {
+fn recording_an_event_again_leaves_earlier_waits_unchanged() {
     let program = Program::new();
     let [first, second, consumer] = [0; 3].map(|flags| program.stream(flags));
     let (event, device) = (program.event(), program.alloc(2));
@@ -162,7 +162,7 @@ fn recording_again_moves_the_event_but_not_the_waits_before() {
 }
 
 #[test]
-fn waiting_for_an_event_that_was_never_recorded_is_nothing() {
+fn waiting_for_an_unrecorded_event_is_a_no_op() {
     let program = Program::new();
     let (stream, event) = (program.stream(0), program.event());
     ok!(program, cuStreamWaitEvent(stream, event, 0));
@@ -172,7 +172,7 @@ fn waiting_for_an_event_that_was_never_recorded_is_nothing() {
 }
 
 #[test]
-fn work_of_a_destroyed_stream_still_happens() {
+fn work_of_a_destroyed_stream_still_runs() {
     let program = Program::new();
     let (stream, event, device) = (program.stream(0), program.event(), program.alloc(1));
     ok!(program, cuMemsetD8_v2(device, 1, 1));
@@ -187,14 +187,14 @@ fn work_of_a_destroyed_stream_still_happens() {
 }
 
 #[test]
-fn pageable_memory_is_read_at_the_call_and_pinned_memory_late() {
+fn pageable_source_is_read_at_the_call_and_pinned_source_later() {
     let program = Program::new();
     let (stream, device, pinned) = (program.stream(0), program.alloc(2), program.pinned(1));
     let mut pageable = [3_u8];
     write(pinned, 3);
     ok!(program, cuMemcpyHtoDAsync_v2(device, pageable.as_ptr().cast(), 1, stream));
     ok!(program, cuMemcpyHtoDAsync_v2(device + 1, pinned.cast(), 1, stream));
-    // Through a pointer: the program may do what it likes with it now.
+    // Write through a pointer; the program may reuse the pageable source at once.
     write(pageable.as_mut_ptr(), 4);
     write(pinned, 4);
     ok!(program, cuStreamSynchronize(stream));
@@ -202,7 +202,7 @@ fn pageable_memory_is_read_at_the_call_and_pinned_memory_late() {
 }
 
 #[test]
-fn copying_to_pageable_memory_returns_when_it_is_done_and_to_pinned_memory_at_once() {
+fn copy_to_pageable_memory_completes_before_it_returns() {
     let program = Program::new();
     let (stream, device, pinned) = (program.stream(0), program.alloc(1), program.pinned(1));
     let mut pageable = [0_u8];
@@ -214,7 +214,7 @@ fn copying_to_pageable_memory_returns_when_it_is_done_and_to_pinned_memory_at_on
 }
 
 #[test]
-fn calls_about_device_memory_alone_return_early_even_without_a_stream() {
+fn synchronous_calls_on_device_memory_alone_stay_pending() {
     let program = Program::new();
     let device = program.alloc(2);
     ok!(program, cuMemsetD8_v2(device, 7, 1));
@@ -225,7 +225,7 @@ fn calls_about_device_memory_alone_return_early_even_without_a_stream() {
 }
 
 #[test]
-fn a_plain_fill_of_managed_memory_is_done_when_it_returns() {
+fn synchronous_fill_of_managed_memory_completes_before_it_returns() {
     let program = Program::new();
     let mut managed = 0;
     ok!(program, cuMemAllocManaged(&mut managed, 4, CU_MEM_ATTACH_GLOBAL));
@@ -238,7 +238,7 @@ fn a_plain_fill_of_managed_memory_is_done_when_it_returns() {
 }
 
 #[test]
-fn polling_comes_to_an_end_and_moves_one_operation_at_a_time() {
+fn each_poll_runs_one_operation_until_the_event_completes() {
     let program = Program::new();
     let (stream, other, event, device) = (program.stream(0), program.stream(0), program.event(), program.alloc(1));
     for value in 0..10 {
@@ -256,7 +256,7 @@ fn polling_comes_to_an_end_and_moves_one_operation_at_a_time() {
 }
 
 #[test]
-fn a_long_queue_and_a_long_chain_are_no_trouble() {
+fn long_queues_and_chains_of_events_complete() {
     let program = Program::new();
     let streams: Vec<_> = (0..50).map(|_| program.stream(CU_STREAM_NON_BLOCKING)).collect();
     let device = program.alloc(1);
@@ -291,7 +291,7 @@ fn many_blocking_streams_share_one_barrier() {
 }
 
 #[test]
-fn the_eager_schedule_leaves_nothing_pending() {
+fn eager_schedule_leaves_nothing_pending() {
     let program = Program::with(Config { schedule: Schedule::Eager, ..Config::default() });
     let (stream, event, device) = (program.stream(0), program.event(), program.alloc(1));
     program.fill(device, 7, 1, stream);
@@ -304,7 +304,7 @@ fn the_eager_schedule_leaves_nothing_pending() {
 }
 
 #[test]
-fn a_context_can_ask_for_synchronous_memory_operations() {
+fn context_flag_makes_memory_operations_synchronous() {
     let program = Program::new();
     ok!(program, cuCtxSetFlags(0x80));
     let device = program.alloc(1);

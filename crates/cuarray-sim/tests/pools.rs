@@ -23,7 +23,7 @@ fn alloc_async(program: &Program, size: usize, stream: CUstream) -> CUdeviceptr 
 }
 
 #[test]
-fn the_accounts_follow_allocation_release_and_synchronization() {
+fn used_memory_follows_allocation_release_and_synchronization() {
     let (program, stream) = (Program::new(), CUstream::NULL);
     let pool = default_pool(&program);
     let address = alloc_async(&program, 1000, stream);
@@ -40,7 +40,7 @@ fn the_accounts_follow_allocation_release_and_synchronization() {
 }
 
 #[test]
-fn a_release_threshold_keeps_memory_until_it_is_trimmed() {
+fn release_threshold_keeps_memory_until_it_is_trimmed() {
     let (program, stream) = (Program::new(), CUstream::NULL);
     let pool = default_pool(&program);
     let mut threshold = 600_u64;
@@ -54,7 +54,7 @@ fn a_release_threshold_keeps_memory_until_it_is_trimmed() {
 }
 
 #[test]
-fn memory_used_before_its_allocation_has_happened_is_overwritten() {
+fn memory_written_before_its_ordered_allocation_is_overwritten() {
     let program = Program::new();
     let (allocating, using) = (program.stream(0), program.stream(0));
     let address = alloc_async(&program, 16, allocating);
@@ -66,7 +66,7 @@ fn memory_used_before_its_allocation_has_happened_is_overwritten() {
 }
 
 #[test]
-fn after_its_release_is_enqueued_memory_may_not_be_named() {
+fn memory_is_unknown_once_its_release_is_enqueued() {
     let program = Program::new();
     let stream = program.stream(0);
     let address = alloc_async(&program, 16, stream);
@@ -79,7 +79,7 @@ fn after_its_release_is_enqueued_memory_may_not_be_named() {
 }
 
 #[test]
-fn either_free_takes_either_allocation() {
+fn either_free_accepts_either_kind_of_allocation() {
     let program = Program::new();
     let plain = program.alloc(16);
     ok!(program, cuMemFreeAsync(plain, CUstream::NULL));
@@ -90,7 +90,7 @@ fn either_free_takes_either_allocation() {
 }
 
 #[test]
-fn pending_releases_make_room() {
+fn allocation_reuses_memory_of_pending_releases() {
     let program = Program::with(Config { memory: 1 << 20, ..Config::default() });
     let stream = program.stream(0);
     for _ in 0..10 {
@@ -106,7 +106,7 @@ fn pending_releases_make_room() {
 }
 
 #[test]
-fn a_pool_of_its_own_lives_until_its_last_allocation() {
+fn destroyed_pool_lives_until_its_last_allocation_is_freed() {
     let program = Program::with(Config { devices: 2, ..Config::default() });
     // SAFETY: all-zero is a valid description.
     let mut props: CUmemPoolProps = unsafe { std::mem::zeroed() };
@@ -121,7 +121,7 @@ fn a_pool_of_its_own_lives_until_its_last_allocation() {
     assert_eq!(handle, pool.0 as u64);
     let mut second = 0;
     fails!(program, OUT_OF_MEMORY, cuMemAllocFromPoolAsync(&mut second, 1, pool, CUstream::NULL));
-    // Other devices have no access until it is given.
+    // Other devices have no access until it is granted.
     let mut location = CUmemLocation { kind: CU_MEM_LOCATION_TYPE_DEVICE, id: 1 };
     let mut flags = 9;
     ok!(program, cuMemPoolGetAccess(&mut flags, pool, &mut location));

@@ -1,8 +1,8 @@
-//! Random programs have a finding if, and only if, two of their accesses are in no order.
+//! Random programs have a finding if and only if two of their accesses are unordered.
 //!
-//! The oracle knows nothing of clocks, lanes or shadows. It keeps, for each stream and for the program, the set of all operations that
-//! come before what is given to it next, and compares every access with every earlier one. The simulator keeps only the last
-//! accesses of each byte, so of several mistakes it may tell some; but never one that is none, and never nothing.
+//! The oracle has no clocks, lanes or shadow memory. For each stream and for the host it keeps the set of all operations
+//! that precede the next one, and it compares every access with every earlier access. The simulator keeps only the last
+//! accesses of each byte, so of several races it may report only some. It reports at least one, and never a false one.
 
 #[macro_use]
 mod program;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 const EVENTS: usize = 2;
-/// Stream 0 is the legacy default stream, 1 the thread's own, 2 and 3 are blocking, 4 and 5 are not.
+/// Stream 0 is the legacy default stream, 1 the per-thread one; 2 and 3 are blocking, 4 and 5 are not.
 const STREAMS: usize = 6;
 const BYTES: usize = 64;
 
@@ -32,9 +32,9 @@ enum Step {
     Download,
 }
 
-/// How the memory of a program begins or ends.
+/// The way in which memory is allocated or freed.
 #[derive(Clone, Copy, Debug)]
-enum Manner {
+enum AllocationKind {
     Plain,
     InStream(usize),
 }
@@ -56,33 +56,33 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn manner() -> impl Strategy<Value = Manner> {
-    prop_oneof![2 => Just(Manner::Plain), 3 => (0..STREAMS).prop_map(Manner::InStream)]
+fn allocation_kind() -> impl Strategy<Value = AllocationKind> {
+    prop_oneof![2 => Just(AllocationKind::Plain), 3 => (0..STREAMS).prop_map(AllocationKind::InStream)]
 }
 
-/// Operations, by their numbers.
+/// A set of operations, by their numbers.
 type Set = BTreeSet<u32>;
 
-/// What comes before what.
+/// The predecessors of each stream's next operation.
 #[derive(Default)]
 struct Oracle {
     operations: u32,
-    /// What the program has waited for.
+    /// Operations that the program has waited for.
     host: Set,
-    /// What comes before the next operation of each stream.
+    /// Operations before the next operation of each stream.
     streams: [Set; STREAMS],
     events: [Option<Set>; EVENTS],
-    /// What comes before the next launch of the graph.
+    /// Operations before the next launch of the graph.
     graph: Set,
     /// The stream-ordered allocation.
     allocation: Option<u32>,
-    /// The accesses, and whether each writes.
+    /// The accesses, and whether each of them writes.
     accesses: Vec<(u32, bool)>,
     found: BTreeSet<&'static str>,
 }
 
 impl Oracle {
-    /// Work of a stream. Answers its number and what comes before it.
+    /// Adds an operation to a stream; returns its number and its predecessors.
     fn work(&mut self, stream: usize) -> (u32, Set) {
         let mut before = &self.streams[stream] | &self.host;
         match stream {
@@ -134,13 +134,13 @@ fn graph(p: &Program, memory: CUdeviceptr) -> CUgraphExec {
     exec
 }
 
-/// Runs a program, and asks the oracle about it as it goes: the kinds that were found, and those that are there.
+/// Runs a program and the oracle side by side; returns the kinds that the simulator found and those that the oracle found.
 fn run(
     steps: &[Step],
-    (begin, end): (Manner, Option<Manner>),
+    (begin, end): (AllocationKind, Option<AllocationKind>),
     schedule: Schedule,
 ) -> (BTreeSet<&'static str>, BTreeSet<&'static str>) {
-    // When a host function happens to run would order what is called next otherwise.
+    // Otherwise the moment at which a host function runs would order later calls.
     let p = Program::with(Config { schedule, host_order: HostOrder::Driver, ..Config::default() });
     let handles: [CUstream; STREAMS] = std::array::from_fn(|stream| match stream {
         0 => CU_STREAM_LEGACY,
@@ -151,8 +151,8 @@ fn run(
     let events: [CUevent; EVENTS] = std::array::from_fn(|_| p.event());
     let (mut oracle, mut memory, mut alive) = (Oracle::default(), 0, [true; STREAMS]);
     match begin {
-        Manner::Plain => memory = p.alloc(BYTES),
-        Manner::InStream(stream) => {
+        AllocationKind::Plain => memory = p.alloc(BYTES),
+        AllocationKind::InStream(stream) => {
             ok!(p, cuMemAllocAsync(&mut memory, BYTES, handles[stream]));
             oracle.allocation = Some(oracle.work(stream).0);
         }
@@ -232,15 +232,15 @@ fn run(
     }
     match end {
         None => {}
-        // A plain free of plain memory waits for all work on it.
-        Some(Manner::Plain) => {
+        // Freeing an ordinary allocation with `cuMemFree` waits for all work on it.
+        Some(AllocationKind::Plain) => {
             ok!(p, cuMemFree_v2(memory));
             if oracle.allocation.is_some() {
                 let known = oracle.host.clone();
                 oracle.release(&known, false);
             }
         }
-        Some(Manner::InStream(stream)) => {
+        Some(AllocationKind::InStream(stream)) => {
             let stream = if alive[stream] { stream } else { 0 };
             ok!(p, cuMemFreeAsync(memory, handles[stream]));
             let (_, before) = oracle.work(stream);
@@ -248,7 +248,7 @@ fn run(
         }
     }
     let found = p.sim.report().findings;
-    // What was never written is another test's.
+    // Another test covers uninitialized reads.
     let found = found.iter().map(|finding| finding.kind).filter(|kind| *kind != Kind::UninitializedRead);
     (found.map(Kind::name).collect(), oracle.found)
 }
@@ -257,10 +257,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_found_is_what_is_in_no_order(
+    fn findings_match_the_oracle_s_unordered_accesses(
         steps in prop::collection::vec(step(), 1..16),
-        begin in manner(),
-        end in prop::option::of(manner()),
+        begin in allocation_kind(),
+        end in prop::option::of(allocation_kind()),
         seed in any::<u64>(),
     ) {
         for schedule in [Schedule::Lazy, Schedule::Eager, Schedule::Random(seed)] {

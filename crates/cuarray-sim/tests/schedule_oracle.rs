@@ -1,8 +1,8 @@
-//! Random programs have the outcomes that the orders of their operations allow, and under every schedule all of them.
+//! Random programs have only outcomes that the order of their operations allows; all schedules together have all of them.
 //!
-//! The oracle knows nothing of queues, points or choices. It reads a program once, notes for every access which others must
-//! come before it (order within a stream, events, the legacy default stream, synchronizations, the program's own
-//! order), and then runs the accesses in every order that this allows.
+//! The oracle has no queues, points or choices. It reads a program once and notes for every access which others precede it:
+//! by stream order, events, the legacy default stream, synchronizations, or the program's own order. Then it runs the
+//! accesses in every order that this allows.
 
 #[macro_use]
 mod program;
@@ -44,13 +44,13 @@ enum Step {
     SynchronizeEvent {
         event: usize,
     },
-    /// The program reads a cell; only where the cells are in pinned memory.
+    /// The program reads a cell; only with cells in pinned memory.
     Look {
         cell: usize,
     },
 }
 
-/// What a program sees: the cells that it looked at, then all of them at the end.
+/// The values that a program sees: the cells that it read, then all cells at the end.
 type Outcome = Vec<u8>;
 
 fn step() -> impl Strategy<Value = Step> {
@@ -59,7 +59,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (stream.clone(), cell.clone()).prop_map(|(stream, cell)| Step::Write { stream, cell }),
         3 => (stream.clone(), cell.clone(), 1..CELLS).prop_map(|(stream, from, by)| Step::Copy { stream, from, to: (from + by) % CELLS }),
         2 => (stream.clone(), event.clone()).prop_map(|(stream, event)| Step::Record { stream, event }),
-        // Whether a wait for what has happened already is work of the legacy default stream, no manual says.
+        // No manual says whether a wait for completed work counts as work of the legacy default stream.
         2 => (1..STREAMS, event.clone()).prop_map(|(stream, event)| Step::Wait { stream, event }),
         1 => stream.prop_map(|stream| Step::Synchronize { stream }),
         1 => event.prop_map(|event| Step::SynchronizeEvent { event }),
@@ -67,7 +67,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Programs with as many accesses as the oracle can order in every way.
+/// Programs with few enough accesses that the oracle can try every order.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step(), 1..16).prop_map(|mut steps| {
         let mut accesses = 0;
@@ -79,7 +79,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     })
 }
 
-/// What the `index`-th step writes.
+/// The value that step `index` writes.
 fn value(index: usize) -> u8 {
     100 + index as u8
 }
@@ -104,7 +104,7 @@ fn run(program: &Program, steps: &[Step], pinned: bool) -> Outcome {
             Step::Wait { stream, event } => ok!(program, cuStreamWaitEvent(streams[stream], events[event], 0)),
             Step::Synchronize { stream } => ok!(program, cuStreamSynchronize(streams[stream])),
             Step::SynchronizeEvent { event } => ok!(program, cuEventSynchronize(events[event])),
-            // Between two looks without a call nothing happens: no schedule can come between them.
+            // Without a call between two reads nothing happens: no schedule can come between them.
             Step::Look { cell } if pinned => {
                 ok!(program, cuStreamQuery(idle));
                 outcome.push(read(place(cell) as *const u8));
@@ -119,19 +119,19 @@ fn run(program: &Program, steps: &[Step], pinned: bool) -> Outcome {
     outcome
 }
 
-/// An access, and a set of others (a bit for each) that must come before it.
+/// An access, and the accesses that must precede it, one bit for each.
 struct Access {
     step: usize,
     before: u32,
 }
 
-/// The accesses of a program and their order, from the manual's rules alone.
+/// The accesses of a program and their order, by the manual's rules alone.
 fn accesses(steps: &[Step], pinned: bool) -> Vec<Access> {
     let mut accesses: Vec<Access> = Vec::new();
     let (mut done, mut host) = ([0_u32; STREAMS], 0_u32);
     let mut events = [0_u32; EVENTS];
     for (index, step) in steps.iter().enumerate() {
-        // Work in the legacy default stream comes after that of the blocking streams, and theirs after its.
+        // Work in the legacy default stream follows the work of the blocking streams, and precedes their later work.
         if let Step::Write { stream, .. } | Step::Copy { stream, .. } | Step::Record { stream, .. } = *step {
             match stream {
                 0 => BLOCKING.into_iter().for_each(|other| done[0] |= done[other]),
@@ -144,7 +144,7 @@ fn accesses(steps: &[Step], pinned: bool) -> Vec<Access> {
                 let bit = 1 << accesses.len();
                 accesses.push(Access { step: index, before: done[stream] | host });
                 done[stream] |= bit;
-                // A copy between two host sides is done when the call returns.
+                // A copy between two host pointers is done when the call returns.
                 host |= if pinned && matches!(step, Step::Copy { .. }) { done[stream] } else { 0 };
             }
             Step::Record { stream, event } => events[event] = done[stream],
@@ -165,7 +165,7 @@ fn accesses(steps: &[Step], pinned: bool) -> Vec<Access> {
     accesses
 }
 
-/// The outcomes of every order that the rules allow.
+/// The outcomes of all orders that the rules allow.
 fn allowed(steps: &[Step], pinned: bool) -> BTreeSet<Outcome> {
     let accesses = accesses(steps, pinned);
     let looks = accesses.iter().filter(|access| matches!(steps[access.step], Step::Look { .. })).count();
@@ -202,7 +202,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 80, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn random_schedules_have_allowed_outcomes(steps in steps(), pinned: bool, seed: u64) {
+    fn random_schedules_have_only_allowed_outcomes(steps in steps(), pinned: bool, seed: u64) {
         let allowed = allowed(&steps, pinned);
         let schedules = [Schedule::Lazy, Schedule::Eager].into_iter().chain((0..8).map(|n| Schedule::Random(seed ^ n)));
         for schedule in schedules {
@@ -213,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn all_schedules_have_all_allowed_outcomes(steps in steps(), pinned: bool) {
+    fn all_schedules_together_have_every_allowed_outcome(steps in steps(), pinned: bool) {
         let (allowed, outcomes) = (allowed(&steps, pinned), Mutex::new(BTreeSet::new()));
         let bounds = Bounds { schedules: 400, deviations: None };
         let exploration = explore(&Config::default(), bounds, |sim| {

@@ -1,4 +1,4 @@
-//! Schedules that are chosen: replayed, random, and every one.
+//! Chosen schedules: replayed, random, and exhaustive.
 
 #[macro_use]
 mod program;
@@ -9,7 +9,7 @@ use std::sync::Mutex;
 
 const ALL: Bounds = Bounds { schedules: 100_000, deviations: None };
 
-/// Runs a program under every schedule and counts how often it answered what.
+/// Runs a program under every schedule and counts each result.
 fn outcomes<T: Ord>(bounds: Bounds, run: impl Fn(&Program) -> T) -> (Exploration, BTreeMap<T, u64>) {
     let outcomes = Mutex::new(BTreeMap::new());
     let exploration = explore(&Config::default(), bounds, |sim| {
@@ -19,7 +19,7 @@ fn outcomes<T: Ord>(bounds: Bounds, run: impl Fn(&Program) -> T) -> (Exploration
     (exploration.unwrap(), outcomes.into_inner().unwrap())
 }
 
-/// What a program answers under one schedule, and the choices that it made.
+/// Runs a program under one schedule; returns its result and the choices that were made.
 fn under<T>(schedule: Schedule, run: impl Fn(&Program) -> T) -> (T, Choices) {
     let program = Program::with(Config { schedule, ..Config::default() });
     let outcome = run(&program);
@@ -27,7 +27,7 @@ fn under<T>(schedule: Schedule, run: impl Fn(&Program) -> T) -> (T, Choices) {
     (outcome, program.sim.choices())
 }
 
-/// A byte of device memory in which operations leave their names: the name that remains is that of the last one.
+/// A byte of device memory to which operations write their names; the last writer's name remains.
 struct Last(CUdeviceptr);
 
 impl Last {
@@ -44,7 +44,7 @@ impl Last {
     }
 }
 
-/// Two streams of `first` and `second` operations on device memory, then a synchronization of the context.
+/// A program with `first` and `second` operations in two streams, then a synchronization of the context.
 fn two_streams(first: u8, second: u8) -> impl Fn(&Program) -> u8 {
     move |program| {
         let last = Last::new(program);
@@ -60,10 +60,10 @@ fn binomial(n: u64, k: u64) -> u64 {
     (0..k).fold(1, |product, index| product * (n - index) / (index + 1))
 }
 
-// Replay first: every other test of a schedule leans on it.
+// Replay comes first: every other test of a schedule relies on it.
 
 #[test]
-fn a_replayed_schedule_makes_the_same_choices_and_has_the_same_outcome() {
+fn replayed_schedule_repeats_the_choices_and_the_outcome() {
     let run = |program: &Program| {
         let streams = [0; 3].map(|_| program.stream(CU_STREAM_NON_BLOCKING));
         let (device, event) = (program.alloc(64), program.event());
@@ -95,7 +95,7 @@ fn a_replayed_schedule_makes_the_same_choices_and_has_the_same_outcome() {
         let (outcome, choices) = under(Schedule::Random(seed), run);
         assert!(choices.len() > 20, "{choices}");
         assert_eq!(under(Schedule::Random(seed), run), (outcome.clone(), choices.clone()), "the same seed");
-        // Through its text, as a person would.
+        // Through the text form, as in a user's settings.
         let written: Schedule = Schedule::Replay(choices.clone()).to_string().parse().unwrap();
         assert_eq!(under(written, run), (outcome.clone(), choices));
         different.insert(outcome);
@@ -104,7 +104,7 @@ fn a_replayed_schedule_makes_the_same_choices_and_has_the_same_outcome() {
 }
 
 #[test]
-fn a_schedule_without_choices_is_the_lazy_one() {
+fn schedule_without_choices_equals_the_lazy_one() {
     let run = |program: &Program| {
         let [first, second] = [0; 2].map(|_| program.stream(CU_STREAM_NON_BLOCKING));
         let (device, pinned) = (program.alloc(2), program.pinned(1));
@@ -123,7 +123,7 @@ fn a_schedule_without_choices_is_the_lazy_one() {
 }
 
 #[test]
-fn a_schedule_of_another_program_is_refused_and_nothing_hangs() {
+fn schedule_of_another_program_is_refused_without_hanging() {
     let three: Choices = "3:0".parse().unwrap();
     let program = Program::with(Config { schedule: Schedule::Replay(three), ..Config::default() });
     let streams = [0; 2].map(|_| program.stream(CU_STREAM_NON_BLOCKING));
@@ -138,30 +138,30 @@ fn a_schedule_of_another_program_is_refused_and_nothing_hangs() {
 }
 
 #[test]
-fn a_schedule_with_more_choices_than_the_program_is_found_out() {
+fn schedule_with_too_many_choices_is_refused() {
     let program = Program::with(Config { schedule: Schedule::Replay("2:10".parse().unwrap()), ..Config::default() });
     assert_eq!(two_streams(1, 1)(&program), 1);
     let misfit = program.sim.misfit().unwrap();
     assert!(misfit.contains("the program made 1 choices, the schedule has 1 more"), "{misfit}");
 }
 
-// Every schedule: as many as combinatorics says, with the outcomes that it says.
+// Exhaustive schedules: their number and their outcomes are those that combinatorics gives.
 
 #[test]
-fn the_schedules_of_two_independent_streams_are_their_interleavings() {
+fn schedules_of_two_independent_streams_are_their_interleavings() {
     for (first, second) in [(0, 3), (1, 1), (2, 1), (2, 3), (3, 3), (4, 4), (5, 4)] {
         let (exploration, outcomes) = outcomes(ALL, two_streams(first, second));
         let (n, m) = (u64::from(first), u64::from(second));
         assert_eq!(exploration.schedules, binomial(n + m, n), "{n} and {m}");
         assert!(exploration.complete);
-        // The last operation is one of the first stream in as many as there are orders of the others.
+        // The first stream comes last in as many schedules as there are orders of the other operations.
         let last_is_first = if n == 0 { 0 } else { binomial(n + m - 1, n - 1) };
         assert_eq!(outcomes.get(&1).copied().unwrap_or(0), last_is_first);
     }
 }
 
 #[test]
-fn synchronizing_one_of_two_streams_first_makes_the_same_orders() {
+fn synchronizing_one_of_two_streams_first_allows_the_same_orders() {
     for (n, m) in [(1, 2), (3, 2), (3, 3)] {
         let run = |program: &Program| {
             let last = Last::new(program);
@@ -176,7 +176,7 @@ fn synchronizing_one_of_two_streams_first_makes_the_same_orders() {
 }
 
 #[test]
-fn three_streams_have_as_many_schedules_as_a_word_of_their_letters_has_orders() {
+fn three_streams_have_a_multinomial_number_of_schedules() {
     let run = |program: &Program| {
         let device = program.alloc(1);
         for length in [2, 1, 3] {
@@ -189,8 +189,8 @@ fn three_streams_have_as_many_schedules_as_a_word_of_their_letters_has_orders() 
 }
 
 #[test]
-fn an_edge_takes_away_the_orders_that_it_forbids() {
-    // Both streams of two operations; an event orders the first of one before the second of the other.
+fn edge_removes_the_orders_that_it_forbids() {
+    // Two streams of two operations; an event orders the first of one before the second of the other.
     let run = |program: &Program| {
         let last = Last::new(program);
         let (streams, event) = ([0; 2].map(|_| program.stream(CU_STREAM_NON_BLOCKING)), program.event());
@@ -203,12 +203,12 @@ fn an_edge_takes_away_the_orders_that_it_forbids() {
         ok!(program, cuCtxSynchronize());
         last.name(program)
     };
-    // Of the six orders of a a b b one has both b before the first a.
+    // Of the six orders of a a b b, one has both b before the first a.
     assert_eq!(outcomes(ALL, run).0.schedules, 5);
 }
 
 #[test]
-fn the_legacy_default_stream_and_order_within_a_stream_leave_no_choice() {
+fn legacy_stream_and_stream_order_leave_no_choice() {
     let run = |program: &Program| {
         let last = Last::new(program);
         for stream in [program.stream(0), CUstream::NULL, program.stream(0), CUstream::NULL] {
@@ -220,7 +220,7 @@ fn the_legacy_default_stream_and_order_within_a_stream_leave_no_choice() {
 }
 
 #[test]
-fn bounds_leave_schedules_out_and_say_so() {
+fn bounds_omit_schedules_and_report_incompleteness() {
     let bounds = |schedules, deviations| Bounds { schedules, deviations };
     let count = |bounds| {
         let exploration = outcomes(bounds, two_streams(3, 3)).0;
@@ -229,13 +229,13 @@ fn bounds_leave_schedules_out_and_say_so() {
     assert_eq!(count(bounds(20, None)), (20, true));
     assert_eq!(count(bounds(19, None)), (19, false));
     assert_eq!(count(bounds(100, Some(0))), (1, false));
-    // The lazy schedule runs one stream and then the other; one deviation: it leaves the first one before its end, and
-    // there are three places for that.
+    // The lazy schedule runs one stream and then the other. One deviation leaves the first stream before its end, at one
+    // of three places.
     assert_eq!(count(bounds(100, Some(1))), (4, false));
     assert_eq!(count(bounds(100, Some(6))), (20, true));
 }
 
-/// Fills in one stream, copies in another to pinned memory, and looks when the copy has been waited for.
+/// Fills in one stream, copies to pinned memory in another, and reads after the copy has been waited for.
 fn exchange(edge: bool) -> impl Fn(&Program) -> u8 {
     move |program| {
         let (producer, consumer) = (program.stream(CU_STREAM_NON_BLOCKING), program.stream(CU_STREAM_NON_BLOCKING));
@@ -256,7 +256,7 @@ fn exchange(edge: bool) -> impl Fn(&Program) -> u8 {
 }
 
 #[test]
-fn a_missing_wait_shows_both_outcomes_and_a_right_program_one() {
+fn missing_wait_shows_both_outcomes_and_a_correct_program_one() {
     let (exploration, wrong) = outcomes(ALL, exchange(false));
     assert!(exploration.complete);
     assert_eq!(wrong.keys().copied().collect::<Vec<_>>(), [1, 7]);
@@ -272,7 +272,7 @@ fn a_missing_wait_shows_both_outcomes_and_a_right_program_one() {
 }
 
 #[test]
-fn the_first_failing_schedule_is_given_and_fails_again() {
+fn first_failing_schedule_is_reported_and_fails_again() {
     let run = |program: &Program| assert_eq!(exchange(false)(program), 1, "too early");
     let exploration = outcomes(ALL, run).0;
     let failure = exploration.first_failure.unwrap();
@@ -282,13 +282,13 @@ fn the_first_failing_schedule_is_given_and_fails_again() {
 }
 
 #[test]
-fn the_host_sees_pinned_memory_change_at_any_moment() {
+fn host_may_see_pinned_and_managed_memory_change_at_any_moment() {
     let run = |program: &Program| {
         let (stream, device, pinned) = (program.stream(0), program.alloc(1), program.pinned(1));
         ok!(program, cuMemcpyHtoDAsync_v2(device, pinned.cast(), 1, stream));
         ok!(program, cuMemsetD8Async(pinned as CUdeviceptr, 7, 1, stream));
         let first = read(pinned);
-        // Any call that enqueues gives the next chance.
+        // Any call that enqueues lets the schedule run operations.
         program.fill(device, 0, 1, program.stream(CU_STREAM_NON_BLOCKING));
         let second = read(pinned);
         ok!(program, cuCtxSynchronize());
@@ -296,7 +296,7 @@ fn the_host_sees_pinned_memory_change_at_any_moment() {
     };
     let seen: Vec<_> = outcomes(ALL, run).1.into_keys().collect();
     assert_eq!(seen, [(0, 0, 7), (0, 7, 7), (7, 7, 7)]);
-    // The same with managed memory.
+    // The same case with managed memory.
     let run = |program: &Program| {
         let mut managed = 0;
         ok!(program, cuMemAllocManaged(&mut managed, 4, CU_MEM_ATTACH_GLOBAL));
@@ -307,7 +307,7 @@ fn the_host_sees_pinned_memory_change_at_any_moment() {
 }
 
 #[test]
-fn a_host_buffer_that_is_reused_too_early_shows() {
+fn reusing_a_host_buffer_too_early_shows_both_outcomes() {
     let run = |program: &Program| {
         let (stream, device, pinned) = (program.stream(0), program.alloc(1), program.pinned(1));
         write(pinned, 3);
@@ -320,7 +320,7 @@ fn a_host_buffer_that_is_reused_too_early_shows() {
 }
 
 #[test]
-fn a_query_comes_before_or_after_the_end_of_its_work_and_polling_ends() {
+fn query_may_precede_or_follow_the_end_of_its_work_and_polling_ends() {
     let run = |program: &Program| {
         let (stream, event, device) = (program.stream(0), program.event(), program.alloc(1));
         (0..3).for_each(|_| program.fill(device, 7, 1, stream));
@@ -346,7 +346,7 @@ extern "C" fn called(_: *mut c_void) {
 }
 
 #[test]
-fn a_host_function_is_run_by_a_call_that_needs_it_and_by_no_other() {
+fn host_function_runs_only_in_a_call_that_needs_it() {
     let run = |program: &Program| {
         let (stream, other, pinned) = (program.stream(0), program.stream(0), program.pinned(1));
         let none = std::ptr::null_mut();
@@ -367,7 +367,7 @@ fn a_host_function_is_run_by_a_call_that_needs_it_and_by_no_other() {
 }
 
 #[test]
-fn stream_ordered_memory_that_is_used_in_another_stream_too_early_loses_what_was_written() {
+fn unordered_use_of_stream_ordered_memory_may_lose_writes() {
     let run = |ordered: bool| {
         move |program: &Program| {
             let (one, other, event) = (program.stream(1), program.stream(1), program.event());
@@ -387,7 +387,7 @@ fn stream_ordered_memory_that_is_used_in_another_stream_too_early_loses_what_was
 }
 
 #[test]
-fn a_program_that_differs_from_run_to_run_is_refused() {
+fn program_that_differs_between_runs_is_refused() {
     let runs = Mutex::new(0);
     let error = explore(&Config::default(), ALL, |sim| {
         let mut runs = runs.lock().unwrap();
@@ -403,7 +403,7 @@ fn a_program_that_differs_from_run_to_run_is_refused() {
 }
 
 #[test]
-fn many_operations_under_a_random_schedule_end() {
+fn hundred_thousand_operations_under_a_random_schedule_complete() {
     let run = |program: &Program| {
         let streams = [0; 4].map(|_| program.stream(CU_STREAM_NON_BLOCKING));
         let device = program.alloc(1);

@@ -1,10 +1,10 @@
-//! Where calls came from, in programs without a Python: the object that called, and nothing else.
+//! Call sites in programs without Python: the object that made the call and its offset.
 
 #[macro_use]
 mod program;
 use program::*;
 
-/// Runs calls under a trace and answers the lines that they wrote.
+/// Runs calls under a trace and returns the lines that they wrote.
 fn traced(name: &str, findings: bool, calls: impl FnOnce(&Program)) -> Vec<String> {
     let path = std::env::temp_dir().join(format!("cuarray-sim-sites-{name}-{}", std::process::id()));
     calls(&Program::with(Config { trace: Some(path.clone()), findings, ..Config::default() }));
@@ -13,13 +13,13 @@ fn traced(name: &str, findings: bool, calls: impl FnOnce(&Program)) -> Vec<Strin
     text.lines().map(str::to_owned).collect()
 }
 
-/// Where a line says that its call came from.
+/// The call site that a line names.
 fn site(line: &str) -> Option<&str> {
     line.split_once(" from ").map(|(_, site)| site)
 }
 
 #[test]
-fn a_programs_calls_are_its_own() {
+fn site_names_the_calling_object_and_offset() {
     let lines = traced("own", true, |program| {
         for _ in 0..3 {
             program.alloc(8);
@@ -38,7 +38,7 @@ fn a_programs_calls_are_its_own() {
         let (object, offset) = site.strip_suffix(&format!(", called by {name}")).unwrap().split_once('+').unwrap();
         assert!(object.ends_with(name), "{site}");
         assert!(offset.starts_with("0x"), "{site}");
-        assert_eq!(*site, allocations[0], "the same line called each time");
+        assert_eq!(*site, allocations[0], "one source line has one site");
     }
     assert_ne!(of("cuStreamCreate")[0], allocations[0]);
 }
@@ -56,7 +56,7 @@ fn two_lines_of_a_function_are_two_sites() {
 }
 
 #[test]
-fn calls_that_only_ask_have_no_site_and_without_findings_none_has() {
+fn queries_have_no_site_and_no_call_has_one_without_findings() {
     let lines = traced("ask", true, |program| {
         let mut device = 0;
         ok!(program, cuCtxGetDevice(&mut device));
@@ -69,7 +69,7 @@ fn calls_that_only_ask_have_no_site_and_without_findings_none_has() {
 }
 
 #[test]
-fn other_threads_are_captured_too() {
+fn calls_of_other_threads_have_sites() {
     let lines = traced("threads", true, |program| {
         program.in_thread(|program| {
             program.alloc(8);

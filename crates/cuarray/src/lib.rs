@@ -16,8 +16,8 @@
 //! | layer | what | needs |
 //! |---|---|---|
 //! | protocol | [`TypeStr`], [`NamedType`], [`Descr`], [`Layout`], [`StreamEntry`], [`Interface`], [`strided_copy`] | nothing: plain data |
-//! | driver | [`Driver`], [`Device`], [`Context`], [`Stream`], [`Event`], [`driver::Allocation`], [`driver::Module`] | a CUDA driver, found at run time |
-//! | arrays | [`RawView`], [`TypedView`], [`Acquired`], [`AcquiredMut`], [`DeviceArray`], [`order`], [`CArray`] | the same |
+//! | driver | [`Driver`], [`Device`], [`Context`], [`Stream`], [`Event`], [`driver::Allocation`], [`kernel::Module`] | a CUDA driver, found at run time |
+//! | arrays | [`RawView`], [`TypedView`], [`Acquired`], [`AcquiredMut`], [`DeviceArray`], [`sync`], [`CArray`] | the same |
 //! | `python` (a feature) | arguments and results of extensions; the classes and functions of the Python package | Python, through PyO3 |
 //!
 //! # What on the host is what here
@@ -34,11 +34,11 @@
 //! | the end of a borrow | [`Acquired::release`], or the drop | an edge back into the producer's stream; nobody waits |
 //! | `numpy::Element`, `f32`, `Complex<f32>` | [`Element`], `f32`, [`Complex`] | `bool` is [`Bool8`]: a device may have written any byte |
 //! | a structured type | [`element!`] | with the padding of C, named to every reader |
-//! | `Array`, `Array::uninit`, `PyArray::from_vec` | [`DeviceArray`], [`DeviceArray::empty`], [`DeviceArray::from_host`] | freed after the work on it, not when it is dropped ([`order::Memory`]) |
+//! | `Array`, `Array::uninit`, `PyArray::from_vec` | [`DeviceArray`], [`DeviceArray::empty`], [`DeviceArray::from_host`] | freed after the work on it, not when it is dropped ([`sync::Memory`]) |
 //! | `slice!`, `t()`, `broadcast`, `into_shape` | [`Layout::index`], [`Layout::transpose`], [`Layout::broadcast_to`], [`Layout::reshape`] | of layouts: no element moves |
 //! | `to_owned()`, `assign()` | [`driver::copy`], planned by [`strided_copy`] | any layout into any other, in few driver calls |
-//! | `mapv`, a loop, `rayon` | [`driver::Module`], [`Function::launch`](driver::Function::launch) | a kernel from PTX; arrays go in as guards |
-//! | a thread, `join()` | [`Stream`], [`Event`], [`Stream::synchronize`] | one stream waits for another without the host ([`order::edge`]) |
+//! | `mapv`, a loop, `rayon` | [`kernel::Module`], [`Function::launch`](kernel::Function::launch) | a kernel from PTX; arrays go in as guards |
+//! | a thread, `join()` | [`Stream`], [`Event`], [`Stream::synchronize`] | one stream waits for another without the host ([`sync::edge`]) |
 //! | the base object of an array | [`Owner`], [`DeviceArray::from_owner`] | whatever keeps the memory |
 //! | `NonNull`, a dangling pointer | [`DevicePtr`], a `u64` | never a Rust pointer, and never read on the host |
 //!
@@ -85,10 +85,7 @@
 //! # An array and a kernel
 //!
 //! ```
-//! use cuarray::{
-//!     DeviceArray, Driver, Ix1, Stream,
-//!     driver::{LaunchConfig, Module},
-//! };
+//! use cuarray::{DeviceArray, Driver, Ix1, Stream, kernel::{LaunchConfig, Module}};
 //!
 //! # fn work(driver: &Driver) -> cuarray::Result<()> {
 //! let context = driver.default_context()?;
@@ -138,63 +135,50 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod axes;
-pub mod c_interface;
-mod contiguity;
-mod descr;
-mod device_array;
-#[cfg_attr(not(feature = "python"), allow(dead_code))]
-mod dlpack;
+mod array;
+mod copy;
 pub mod driver;
-mod element;
 pub mod error;
-mod guard;
-mod host_copy;
-mod interface;
-mod layout;
-mod layout_index;
-mod layout_reshape;
-mod layout_view;
-mod mask;
-pub mod order;
+mod exchange;
+pub mod kernel;
 mod owner;
+mod protocol;
 #[cfg(feature = "python")]
 pub mod python;
-mod rank;
-#[cfg_attr(not(feature = "python"), allow(dead_code))]
-mod repeat;
-mod stream_entry;
-pub mod strided_copy;
-mod typestr;
-mod version;
-mod view;
+pub mod sync;
 
-pub use axes::{Axes, Dims, Strides};
-pub use c_interface::CArray;
-pub use contiguity::{AnyLayout, CContiguous, FContiguous, LayoutPolicy};
-pub use descr::{Descr, Field, FieldType};
-pub use device_array::DeviceArray;
+pub use array::{
+    device_array::DeviceArray,
+    guard::{Acquired, AcquiredMut, Anywhere, Scope, Untyped},
+    view::{RawView, TypedView},
+};
+pub use copy::strided_copy;
 pub use driver::{Context, Device, Driver, Event, Stream};
-pub use element::{Bool8, Complex, Element};
 pub use error::{Error, Result};
-pub use guard::{Acquired, AcquiredMut, Anywhere, Scope, Untyped};
-pub use interface::{DevicePtr, Interface};
-pub use layout::{Layout, MAX_RANK};
-pub use layout_index::{Index, Slice};
-pub use layout_reshape::Order;
-pub use layout_view::View;
-pub use mask::Mask;
+pub use exchange::c_interface::{self, CArray};
 pub use owner::Owner;
-pub use rank::{Ix, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn, Rank};
-pub use stream_entry::StreamEntry;
-pub use typestr::{ByteOrder, Kind, NamedType, TimeUnit, TypeStr};
-pub use version::Version;
-pub use view::{RawView, TypedView};
+pub use protocol::{
+    descr::{Descr, Field, FieldType},
+    element::{Bool8, Complex, Element},
+    interface::{DevicePtr, Interface, mask::Mask},
+    layout::{
+        Layout, MAX_RANK,
+        axes::{Axes, Dims, Strides},
+        contiguity::{AnyLayout, CContiguous, FContiguous, LayoutPolicy},
+        index::{Index, Slice},
+        ndim::{Ix, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn, Rank},
+        reshape::Order,
+        view::View,
+    },
+    stream_entry::StreamEntry,
+    typestr::{ByteOrder, Kind, NamedType, TimeUnit, TypeStr},
+    version::Version,
+};
 
 /// What [`element!`] expands to; not for use.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::element::{Member, field};
+    pub use crate::protocol::element::{Member, field};
 }
 
 /// The README's examples are tests too.

@@ -5,7 +5,7 @@ mod driver_fixture;
 use cuarray::{
     Context, DeviceArray, Driver, Interface, Layout, Owner, Stream, TypeStr,
     driver::{Allocation, fill::fill_bytes},
-    order::Access,
+    sync::Access,
 };
 use driver_fixture::{Fixture, streams};
 use std::{

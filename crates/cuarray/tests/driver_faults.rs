@@ -3,12 +3,17 @@
 
 mod driver_fixture;
 
-use cuarray::driver::{
-    Allocation, LaunchConfig, Module, PointerAttributes,
-    copy::{Copy3d, CopyAddress, CopySide, copy_3d, copy_device_to_device, copy_device_to_host, copy_host_to_device},
-    fill::fill_bytes,
-};
 use cuarray::{Driver, Event, Result, Stream};
+use cuarray::{
+    driver::{
+        Allocation, PointerAttributes,
+        copy::{
+            Copy3d, CopyAddress, CopySide, copy_3d, copy_device_to_device, copy_device_to_host, copy_host_to_device,
+        },
+        fill::fill_bytes,
+    },
+    kernel::{LaunchConfig, Module},
+};
 use cuarray_abi::{CUcontext, CUresult, CUstream, ENTRY_POINTS};
 use cuarray_sim::{Config, Fault, Sim};
 use driver_fixture::{Alive, Fixture, calls};

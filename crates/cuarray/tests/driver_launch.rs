@@ -4,8 +4,9 @@ mod driver_fixture;
 
 use cuarray::{
     Context, Driver, Interface, Layout, RawView, Stream, TypeStr, TypedView,
-    driver::{Allocation, Function, LaunchConfig, Module, copy, fill},
-    order::Memory,
+    driver::{Allocation, copy, fill},
+    kernel::{Function, LaunchConfig, Module},
+    sync::Memory,
 };
 use cuarray_abi::{CU_STREAM_CAPTURE_MODE_RELAXED, CUgraph, CUresult, CUstream};
 use cuarray_sim::Config;

@@ -5,7 +5,7 @@ mod driver_fixture;
 use cuarray::{
     Context, Stream,
     driver::{Allocation, copy, fill},
-    order::{self, Access, Lease, Memory, Ordering},
+    sync::{self, Access, Lease, Memory, Ordering},
 };
 use cuarray_abi::CUresult;
 use driver_fixture::{Fixture, calls, streams};
@@ -78,11 +78,11 @@ fn an_edge_is_two_calls_and_none_to_itself() {
     let [first, then] = streams(&data.context);
     data.fill(2, Some(&first));
     let counts = Counts::of(&fixture);
-    order::edge(&first, &then).unwrap();
+    sync::edge(&first, &then).unwrap();
     assert_eq!(counts.since(&fixture), (1, 1, 0));
     assert_eq!(data.read(&then), 2);
     let counts = Counts::of(&fixture);
-    order::edge(&first, &first).unwrap();
+    sync::edge(&first, &first).unwrap();
     assert_eq!(counts.since(&fixture), (0, 0, 0));
 }
 
@@ -97,7 +97,7 @@ fn what_the_driver_orders_is_left_to_it() {
     for (then, made) in [(&blocking, 0), (&per_thread, 0), (&free, 1)] {
         data.fill(3, Some(&legacy));
         let counts = Counts::of(&fixture);
-        order::edge(&legacy, then).unwrap();
+        sync::edge(&legacy, then).unwrap();
         assert_eq!(counts.since(&fixture), (made, made, 0), "{then:?}");
         assert_eq!(data.read(then), 3, "{then:?}");
     }

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 mod take_an_array {
     use cuarray::{
         CContiguous, IxDyn, Stream,
-        driver::{Function, LaunchConfig, Module},
+        kernel::{Function, LaunchConfig, Module},
         python::DeviceViewMut,
     };
     use pyo3::{exceptions::PyValueError, prelude::*};

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 mod return_an_array {
     use cuarray::{
         DeviceArray, Ix1, Stream,
-        driver::{LaunchConfig, Module},
+        kernel::{LaunchConfig, Module},
     };
     use pyo3::prelude::*;
 

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 mod several_arrays {
     use cuarray::{
         Context, Stream,
-        driver::{Function, LaunchConfig, Module},
+        kernel::{Function, LaunchConfig, Module},
         python::{DeviceView1, DeviceViewMut1},
     };
     use pyo3::{exceptions::PyValueError, prelude::*};

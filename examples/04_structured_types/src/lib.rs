@@ -23,7 +23,7 @@ mod structured_types {
     use super::Particle;
     use cuarray::{
         CContiguous, Context, DeviceArray, Ix1, Stream,
-        driver::{Function, LaunchConfig, Module},
+        kernel::{Function, LaunchConfig, Module},
         python::DeviceViewMut,
     };
     use pyo3::{exceptions::PyValueError, prelude::*};

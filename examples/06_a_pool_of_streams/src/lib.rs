@@ -7,9 +7,9 @@ use pyo3::prelude::*;
 mod stream_pool {
     use cuarray::{
         CContiguous, Context, DeviceArray, Driver, Ix2, Stream,
-        driver::{Function, LaunchConfig, Module},
-        order::Access,
+        kernel::{Function, LaunchConfig, Module},
         python::DeviceView,
+        sync::Access,
     };
     use pyo3::{exceptions::PyValueError, prelude::*};
     use std::sync::{Arc, Mutex, PoisonError};

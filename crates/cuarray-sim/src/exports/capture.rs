@@ -10,9 +10,9 @@ use crate::capture::Capturing;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// As since CUDA 10.1 with the strictest mode.
+/// Captures in the global mode, the strictest of those that CUDA 10.1 introduced.
 pub(super) unsafe fn cuStreamBeginCapture(call: &Call<'_>, stream: CUstream) -> Answer {
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuStreamBeginCapture_v2(call, stream, CU_STREAM_CAPTURE_MODE_GLOBAL) }
 }
 
@@ -39,7 +39,7 @@ pub(super) unsafe fn cuStreamBeginCaptureToGraph(
     state.begin_capture(handle, call.thread, mode, Some((graph, after)))
 }
 
-/// A capture that failed is over too, and gives no graph.
+/// Ends a failed capture too, without a graph.
 pub(super) unsafe fn cuStreamEndCapture(call: &Call<'_>, stream: CUstream, p_graph: *mut CUgraph) -> Answer {
     let (mut state, handle) = self::stream(call, stream)?;
     if state.capture_of(handle).is_some() {
@@ -54,7 +54,7 @@ pub(super) unsafe fn cuStreamEndCapture(call: &Call<'_>, stream: CUstream, p_gra
     ended.map(|_| ())
 }
 
-/// What is told of a stream's capture.
+/// The facts that a program may query about a stream's capture.
 struct Info {
     status: CUstreamCaptureStatus,
     id: u64,
@@ -64,7 +64,7 @@ struct Info {
 
 fn info(call: &Call<'_>, stream: CUstream) -> Result<Info, CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
-    // Asking does no harm to the capture.
+    // A query does not invalidate the capture.
     if state.legacy_is_blocked(handle) {
         return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     }
@@ -103,7 +103,7 @@ pub(super) unsafe fn cuStreamGetCaptureInfo(
     id_out: *mut u64,
 ) -> Answer {
     let none: *mut c_void = std::ptr::null_mut();
-    // SAFETY: the same contract; null asks for nothing.
+    // SAFETY: both functions have the same contract; null outputs are not written.
     unsafe {
         cuStreamGetCaptureInfo_v2(call, stream, capture_status_out, id_out, none.cast(), none.cast(), none.cast())
     }
@@ -119,7 +119,7 @@ pub(super) unsafe fn cuStreamGetCaptureInfo_v2(
     num_dependencies_out: *mut usize,
 ) -> Answer {
     let (none, nodes) = (std::ptr::null_mut(), dependencies_out);
-    // SAFETY: the same contract; null asks for nothing.
+    // SAFETY: both functions have the same contract; null outputs are not written.
     unsafe {
         cuStreamGetCaptureInfo_v3(
             call,
@@ -134,8 +134,7 @@ pub(super) unsafe fn cuStreamGetCaptureInfo_v2(
     }
 }
 
-/// Of a stream that does not capture only the status is written, as the manual has it. The arrays are the stream's
-/// own.
+/// Writes only the status of a stream that does not capture, as the manual defines. The arrays belong to the stream.
 pub(super) unsafe fn cuStreamGetCaptureInfo_v3(
     call: &Call<'_>,
     stream: CUstream,
@@ -152,7 +151,7 @@ pub(super) unsafe fn cuStreamGetCaptureInfo_v3(
     }
     let info = info(call, stream)?;
     let active = info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
-    // SAFETY: the caller's pointers, by the driver's contract; those that are null ask for nothing.
+    // SAFETY: the caller's pointers, by the driver's contract; null outputs are not written.
     unsafe {
         put(capture_status_out, info.status)?;
         if active && !id_out.is_null() {
@@ -182,11 +181,11 @@ pub(super) unsafe fn cuStreamUpdateCaptureDependencies(
     flags: c_uint,
 ) -> Answer {
     let data = std::ptr::null();
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuStreamUpdateCaptureDependencies_v2(call, stream, dependencies, data, num_dependencies, flags) }
 }
 
-/// Adds to the nodes that the stream's next one comes after, or replaces them.
+/// Adds to the dependencies of the stream's next node, or replaces them.
 pub(super) unsafe fn cuStreamUpdateCaptureDependencies_v2(
     call: &Call<'_>,
     stream: CUstream,
@@ -223,7 +222,7 @@ pub(super) unsafe fn cuStreamUpdateCaptureDependencies_v2(
 
 pub(super) unsafe fn cuThreadExchangeStreamCaptureMode(_: &Call<'_>, mode: *mut CUstreamCaptureMode) -> Answer {
     present(mode)?;
-    // SAFETY: the caller's pointer, by the driver's contract; nothing is said of its alignment.
+    // SAFETY: the caller's pointer, by the driver's contract; it may be unaligned.
     let wanted = unsafe { mode.read_unaligned() };
     if wanted > CU_STREAM_CAPTURE_MODE_RELAXED {
         return Err(INVALID_VALUE);

@@ -1,4 +1,4 @@
-//! Contexts and the calling thread's stack of them.
+//! Contexts, and each thread's stack of them.
 //!
 //! Driver API: [context management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html),
 //! [deprecated](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX__DEPRECATED.html),
@@ -44,7 +44,7 @@ pub(super) unsafe fn cuCtxCreate_v3(
     dev: CUdevice,
 ) -> Answer {
     match num_params {
-        // SAFETY: the same contract.
+        // SAFETY: both functions have the same contract.
         0 => unsafe { cuCtxCreate_v2(call, pctx, flags, dev) },
         _ => Err(CUresult::CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY),
     }
@@ -60,7 +60,7 @@ pub(super) unsafe fn cuCtxCreate_v4(
     if !ctx_create_params.is_null() {
         return unsupported();
     }
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuCtxCreate_v2(call, pctx, flags, dev) }
 }
 
@@ -87,7 +87,7 @@ pub(super) unsafe fn cuCtxPopCurrent_v2(call: &Call<'_>, pctx: *mut CUcontext) -
     Ok(())
 }
 
-/// Replaces the top of the stack; null takes it away.
+/// Replaces the top of the stack; null pops it.
 pub(super) unsafe fn cuCtxSetCurrent(call: &Call<'_>, ctx: CUcontext) -> Answer {
     if !ctx.is_null() {
         call.lock().context(ctx)?;
@@ -106,7 +106,7 @@ pub(super) unsafe fn cuCtxGetCurrent(call: &Call<'_>, pctx: *mut CUcontext) -> A
 }
 
 pub(super) unsafe fn cuCtxGetDevice(call: &Call<'_>, device: *mut CUdevice) -> Answer {
-    // SAFETY: the same contract; null means the current context.
+    // SAFETY: both functions have the same contract; null means the current context.
     unsafe { cuCtxGetDevice_v2(call, device, CUcontext::NULL) }
 }
 
@@ -140,7 +140,7 @@ pub(super) unsafe fn cuCtxGetId(call: &Call<'_>, ctx: CUcontext, ctx_id: *mut u6
 }
 
 pub(super) unsafe fn cuCtxSynchronize(call: &Call<'_>) -> Answer {
-    // SAFETY: the same contract; null means the current context.
+    // SAFETY: both functions have the same contract; null means the current context.
     unsafe { cuCtxSynchronize_v2(call, CUcontext::NULL) }
 }
 
@@ -222,7 +222,7 @@ pub(super) unsafe fn cuCtxGetStreamPriorityRange(
     Ok(())
 }
 
-/// Priorities of streams; a lower number is a greater priority. They change nothing here but what is answered.
+/// Stream priorities; a lower number is a higher priority. They have no effect here beyond the queries.
 pub(super) const LEAST_PRIORITY: c_int = 0;
 pub(super) const GREATEST_PRIORITY: c_int = -5;
 

@@ -20,13 +20,13 @@ pub(super) unsafe fn cuDeviceGetCount(call: &Call<'_>, count: *mut c_int) -> Ans
     unsafe { put(count, devices) }
 }
 
-/// Writes a string and its nul into a buffer of `length` bytes, cut off to fit.
+/// Writes a string and its nul into a buffer of `length` bytes, truncated to fit.
 unsafe fn put_text(buffer: *mut c_char, length: c_int, text: &str) -> Answer {
     present(buffer)?;
     let room = usize::try_from(length).ok().and_then(|length| length.checked_sub(1));
     let room = room.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     let text = &text.as_bytes()[..text.len().min(room)];
-    // SAFETY: the buffer holds `length` bytes, by the driver's contract; text and nul are at most that.
+    // SAFETY: the buffer holds `length` bytes, by the driver's contract; text and nul do not exceed that.
     unsafe {
         std::ptr::copy_nonoverlapping(text.as_ptr(), buffer.cast(), text.len());
         buffer.add(text.len()).write(0);
@@ -47,7 +47,7 @@ pub(super) unsafe fn cuDeviceGetUuid(call: &Call<'_>, uuid: *mut CUuuid, dev: CU
 }
 
 pub(super) unsafe fn cuDeviceGetUuid_v2(call: &Call<'_>, uuid: *mut CUuuid, dev: CUdevice) -> Answer {
-    // SAFETY: the same contract; there are no partitioned devices.
+    // SAFETY: both functions have the same contract; there are no partitioned devices.
     unsafe { cuDeviceGetUuid(call, uuid, dev) }
 }
 
@@ -89,7 +89,7 @@ pub(super) unsafe fn cuDeviceComputeCapability(
     }
 }
 
-/// The PCI address as the driver writes it.
+/// The PCI address in the driver's format.
 fn pci_bus_id_text(physical: i32) -> String {
     format!("0000:{:02X}:00.0", device::pci_bus(physical))
 }
@@ -111,7 +111,7 @@ pub(super) unsafe fn cuDeviceGetByPCIBusId(call: &Call<'_>, dev: *mut CUdevice, 
     // SAFETY: a nul-terminated string, by the driver's contract.
     let wanted = unsafe { CStr::from_ptr(pci_bus_id) }.to_string_lossy().to_ascii_uppercase();
     let state = call.lock();
-    // Domain and function may be left out.
+    // Domain and function are optional.
     let found = state.devices.iter().find(|device| {
         let whole = pci_bus_id_text(device.physical);
         wanted == whole || wanted == whole[5..] || wanted == whole[..10] || wanted == whole[5..10]

@@ -27,7 +27,7 @@ pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: 
     unsafe { put(event, handle) }
 }
 
-/// Makes the event mean this point of the stream, or of the capture that the stream takes part in; stream and event must be of one context.
+/// Makes the event mean this point of the stream, or of its capture. Stream and event must be of one context.
 pub(super) unsafe fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUstream) -> Answer {
     let (mut state, handle) = super::stream::stream(call, stream)?;
     let context = state.streams.get(&handle).map(|stream| stream.context);
@@ -42,7 +42,7 @@ pub(super) unsafe fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUst
         }
         return Ok(());
     }
-    // The event means the new point before that point can happen, which under the eager schedule is at once.
+    // The event means the new point before it can happen; under the eager schedule it happens at once.
     let next = state.streams.get(&handle).map(|stream| stream.next(handle));
     if let Some(event) = state.events.get_mut(&event) {
         event.meet(next);
@@ -66,11 +66,11 @@ pub(super) unsafe fn cuEventRecordWithFlags(
     if flags != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuEventRecord(call, event, stream) }
 }
 
-/// Locks the driver for a call that means the context of an event, whatever is current.
+/// Locks the driver for a call that uses the event's context instead of the current one.
 fn with_event<'a>(call: &Call<'a>, event: CUevent) -> Result<Guard<'a>, CUresult> {
     if call.top_context().is_some_and(|current| !current.is_null()) {
         return call.current().map(|(state, _)| state);
@@ -104,7 +104,7 @@ pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Answ
     Ok(())
 }
 
-/// Who waits for it goes on waiting for the point that it meant.
+/// Destroys the event; pending waits keep the point that it meant.
 pub(super) unsafe fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Answer {
     let mut state = with_event(call, event)?;
     state.events.remove(&event).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
@@ -112,8 +112,8 @@ pub(super) unsafe fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Answe
     Ok(())
 }
 
-/// Asks after both events first, as `cuEventQuery` does: a program may poll with this call alone, and knows that both are done
-/// when it is told the time.
+/// Queries both events first, as `cuEventQuery` does: a program may poll with this call alone, and success means that both
+/// events have completed.
 pub(super) unsafe fn cuEventElapsedTime(
     call: &Call<'_>,
     p_milliseconds: *mut f32,
@@ -134,11 +134,11 @@ pub(super) unsafe fn cuEventElapsedTime(
     let state = call.lock();
     let mut times = [0; 2];
     for (event, time) in [h_start, h_end].into_iter().zip(&mut times) {
-        // Another thread may have recorded it again since.
+        // Another thread may have recorded the event again.
         *time = state.event(event)?.time.ok_or(CUresult::CUDA_ERROR_NOT_READY)?;
     }
     drop(state);
-    // Signed: the events may have happened the other way round.
+    // Signed: the events may have completed in the opposite order.
     let nanoseconds = times[1] as f64 - times[0] as f64;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(p_milliseconds, (nanoseconds / 1e6) as f32) }
@@ -150,6 +150,6 @@ pub(super) unsafe fn cuEventElapsedTime_v2(
     h_start: CUevent,
     h_end: CUevent,
 ) -> Answer {
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuEventElapsedTime(call, p_milliseconds, h_start, h_end) }
 }

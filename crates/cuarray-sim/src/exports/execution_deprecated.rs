@@ -1,7 +1,7 @@
-//! The launch interface from before `cuLaunchKernel`, which old programs use and PyCUDA still begins each launch with.
+//! The launch interface before `cuLaunchKernel`, which old programs and PyCUDA's launches use.
 //!
 //! Driver API: [execution control, deprecated](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html). A
-//! function keeps a block's shape, the shared memory and the arguments' bytes from call to call; a launch is then made like any other.
+//! function keeps block shape, shared memory and argument bytes between calls; the launch itself is an ordinary one.
 
 use super::execution::{self, PARAM_BUFFER_POINTER, PARAM_BUFFER_SIZE, PARAM_END, Shape};
 use super::*;
@@ -10,7 +10,7 @@ use std::ptr;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// The bytes of parameters that a kernel may have at most.
+/// The maximum size of a kernel's parameters in bytes.
 const MOST: usize = 4096;
 
 fn change(call: &Call<'_>, handle: CUfunction, change: impl FnOnce(&mut NextLaunch) -> Answer) -> Answer {
@@ -19,7 +19,7 @@ fn change(call: &Call<'_>, handle: CUfunction, change: impl FnOnce(&mut NextLaun
     change(&mut function.next)
 }
 
-/// Puts bytes among a function's arguments.
+/// Stores bytes among a function's arguments.
 fn set(call: &Call<'_>, handle: CUfunction, offset: c_int, bytes: &[u8]) -> Answer {
     let start = usize::try_from(offset).map_err(|_| INVALID_VALUE)?;
     let end = start.checked_add(bytes.len()).filter(|end| *end <= MOST).ok_or(INVALID_VALUE)?;
@@ -82,18 +82,18 @@ pub(super) unsafe fn cuParamSetv(
         return Err(INVALID_VALUE);
     }
     let mut bytes = vec![0_u8; numbytes as usize];
-    // SAFETY: the caller's bytes, by the driver's contract; as many are copied as there is room for.
+    // SAFETY: the caller's bytes, by the driver's contract; the buffer has room for exactly as many.
     unsafe { ptr::copy_nonoverlapping(ptr.cast(), bytes.as_mut_ptr(), bytes.len()) };
     set(call, hfunc, offset, &bytes)
 }
 
 pub(super) unsafe fn cuLaunch(call: &Call<'_>, f: CUfunction) -> Answer {
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuLaunchGridAsync(call, f, 1, 1, CUstream::NULL) }
 }
 
 pub(super) unsafe fn cuLaunchGrid(call: &Call<'_>, f: CUfunction, grid_width: c_int, grid_height: c_int) -> Answer {
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuLaunchGridAsync(call, f, grid_width, grid_height, CUstream::NULL) }
 }
 
@@ -117,6 +117,6 @@ pub(super) unsafe fn cuLaunchGridAsync(
         (&raw mut size).cast(),
         word(PARAM_END),
     ];
-    // SAFETY: the buffer is of the size that is told, and the list ends in an end.
+    // SAFETY: the buffer has the stated size, and the list is terminated.
     unsafe { execution::launch(call, f, &shape, stream, (ptr::null_mut(), extra.as_mut_ptr())) }
 }

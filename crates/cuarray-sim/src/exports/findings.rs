@@ -1,11 +1,12 @@
-//! What is not CUDA's: findings, ordering calls that are left out, and what threads hand to each other, for tools that have
-//! loaded the shared library. `docs/reference/simulator.md` lists them.
+//! Extensions for tools that have loaded the shared library: findings, dropped ordering calls, and hand-over between threads.
+//!
+//! `docs/reference/simulator.md` lists them.
 
 use super::statistics::give;
 use super::*;
 use std::ffi::CStr;
 
-/// Calls `f` with the calling thread's driver, where that may be used in this process.
+/// Calls `f` with the calling thread's driver, if that driver works in this process.
 fn with_driver(f: impl FnOnce(&Driver) -> Answer) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
         let driver = Driver::of_this_thread().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
@@ -21,22 +22,22 @@ fn with_driver(f: impl FnOnce(&Driver) -> Answer) -> CUresult {
     }
 }
 
-/// Text instead of JSON.
+/// Flag: text instead of JSON.
 const TEXT: c_uint = 1;
-/// Coloured text.
+/// Flag: coloured text.
 const COLOURED: c_uint = 2;
-/// What is alive now is a finding too, unless `CUARRAY_SIM_LEAKS=0`.
+/// Flag: reports live objects as leaks too, unless `CUARRAY_SIM_LEAKS=0`.
 const LEAKS: c_uint = 4;
-/// A page.
+/// Flag: an HTML page.
 const HTML: c_uint = 8;
-/// The trace-event format of timeline viewers.
+/// Flag: the trace-event format of timeline viewers.
 const TRACE: c_uint = 16;
 
-/// Writes the report of the calling thread's driver, and a nul, to `buf`: JSON, or what `flags` asks for. Work that is pending is
-/// run first where it is not known yet what it touches. Buffer and length as for `cuarraySimStatistics`.
+/// Writes the report of the calling thread's driver, and a nul, to `buf`: JSON, or the format in `flags`. Pending work whose
+/// accesses are not known yet runs first. Buffer and length are as for `cuarraySimStatistics`.
 ///
 /// # Safety
-/// `buf` is null or has room for `cap` bytes; `len` is null or may be written.
+/// `buf` is null or has room for `cap` bytes; `len` is null or writable.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuarraySimFindings(
     flags: c_uint,
@@ -59,7 +60,7 @@ pub(crate) unsafe extern "C" fn cuarraySimFindings(
     })
 }
 
-/// Forgets what was found so far, work that is pending included.
+/// Discards the findings so far, and forgets pending work.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cuarraySimClearFindings() -> CUresult {
     with_driver(|driver| {
@@ -68,8 +69,8 @@ pub(crate) extern "C" fn cuarraySimClearFindings() -> CUresult {
     })
 }
 
-/// Counts ordering calls from now on, and lets the `n`-th do nothing but answer success (0: none). Where `library` is not null, only
-/// the calls of the library of that name are meant, as findings name libraries; this needs findings to be on.
+/// Counts ordering calls from now on, and drops the `n`-th: it only returns success (0 drops none). A `library` that is not
+/// null limits the count to calls of that library, by its name in findings; this needs findings to be on.
 ///
 /// # Safety
 /// `library` is null or a string that ends with a nul.
@@ -83,10 +84,10 @@ pub(crate) unsafe extern "C" fn cuarraySimDropOrdering(n: u64, library: *const c
     })
 }
 
-/// How many ordering calls were made since [`cuarraySimDropOrdering`], the one that was left out included, and whether (1 or 0) one was.
+/// Returns the number of ordering calls since [`cuarraySimDropOrdering`], a dropped one included, and whether one was dropped.
 ///
 /// # Safety
-/// Both are null or may be written.
+/// Both pointers are null or writable.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuarraySimOrderingCalls(made: *mut u64, dropped: *mut c_int) -> CUresult {
     with_driver(|driver| {
@@ -101,8 +102,8 @@ pub(crate) unsafe extern "C" fn cuarraySimOrderingCalls(made: *mut u64, dropped:
     })
 }
 
-/// Under `CUARRAY_SIM_HOST_ORDER=driver`: what the calling thread has done comes before whatever a thread does after
-/// [`cuarraySimTakeOver`] with the same key. To be called before a lock is released, a queue is filled, a flag is set.
+/// Under `CUARRAY_SIM_HOST_ORDER=driver`, orders the calling thread's calls so far before those of any thread after its
+/// [`cuarraySimTakeOver`] with the same key. Call it before a lock is released, a queue is filled or a flag is set.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cuarraySimHandOver(key: *const c_void) -> CUresult {
     with_driver(|driver| {
@@ -112,7 +113,7 @@ pub(crate) extern "C" fn cuarraySimHandOver(key: *const c_void) -> CUresult {
     })
 }
 
-/// The other half of [`cuarraySimHandOver`]: to be called after the lock is taken, the queue read, the flag seen.
+/// The counterpart of [`cuarraySimHandOver`]; call it after the lock is taken, the queue is read or the flag is seen.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cuarraySimTakeOver(key: *const c_void) -> CUresult {
     with_driver(|driver| {

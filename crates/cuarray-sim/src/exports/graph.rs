@@ -1,7 +1,7 @@
-//! Graphs as wholes: their making and end, their nodes and edges, and the objects that they keep alive.
+//! Whole graphs: creation and destruction, nodes and edges, and the user objects that they keep alive.
 //!
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). All edges are full
-//! dependencies: edge data, which says more, has to be zero.
+//! dependencies, so edge data must be zero.
 
 use super::*;
 use crate::graph::{Action, Graph, Owner, UserObject};
@@ -13,34 +13,34 @@ use std::os::unix::ffi::OsStrExt;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// Reads an array of the program's.
+/// Reads an array of the program.
 ///
 /// # Safety
-/// `entries` is null or the first of `count` entries.
+/// `entries` is null or points to `count` entries.
 pub(super) unsafe fn list<T: Copy>(entries: *const T, count: usize) -> Result<Vec<T>, CUresult> {
     if count == 0 {
         return Ok(Vec::new());
     }
     present(entries)?;
-    // SAFETY: by this function's contract; nothing is said of their alignment.
+    // SAFETY: by this function's contract; entries may be unaligned.
     Ok((0..count).map(|index| unsafe { entries.add(index).read_unaligned() }).collect())
 }
 
-/// Checks that edges are full dependencies.
+/// Checks that all edges are full dependencies.
 ///
 /// # Safety
-/// `data` is null or the first of `count` entries.
+/// `data` is null or points to `count` entries.
 pub(super) unsafe fn check_edge_data(data: *const CUgraphEdgeData, count: usize) -> Answer {
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     let data = if data.is_null() { Vec::new() } else { unsafe { list(data, count)? } };
     if data.iter().all(|edge| *edge == CUgraphEdgeData::default()) { Ok(()) } else { unsupported() }
 }
 
-/// Answers a list as the manual has it: its length alone where there is no array; else as much as the array holds, nothing behind that,
-/// and how much it was.
+/// Returns a list as the manual defines: only its length if there is no array. Otherwise it fills the array, pads it with
+/// `nothing`, and returns the number of entries written.
 ///
 /// # Safety
-/// `count` is null or may be read and written; `array` is null or has room for `*count` entries.
+/// `count` is null or readable and writable; `array` is null or has room for `*count` entries.
 unsafe fn answer_list<T: Copy>(entries: &[T], nothing: T, array: *mut T, count: *mut usize) -> Answer {
     present(count)?;
     // SAFETY: by this function's contract.
@@ -66,7 +66,7 @@ pub(super) unsafe fn cuGraphCreate(call: &Call<'_>, p_graph: *mut CUgraph, flags
     unsafe { put(p_graph, graph) }
 }
 
-/// A graph that the program may take apart: not a child's, and none that a capture is filling.
+/// Checks that the program may change a graph: it is neither a child graph nor the target of a capture.
 fn own(graph: &Graph) -> Answer {
     if graph.owner == Owner::Program && graph.capture.is_none() { Ok(()) } else { Err(INVALID_VALUE) }
 }
@@ -158,7 +158,7 @@ pub(super) unsafe fn cuGraphGetEdges_v2(
     let state = call.lock();
     let (first, second): (Vec<_>, Vec<_>) = state.edges(state.graph(graph)?).into_iter().unzip();
     present(num_edges)?;
-    // SAFETY: the caller's arrays, by the driver's contract; each call reads how much room there is.
+    // SAFETY: the caller's arrays, by the driver's contract; each call reads the room left.
     unsafe {
         let mut room = num_edges.read_unaligned();
         answer_list(&first, CUgraphNode::NULL, from, &mut { room })?;
@@ -174,7 +174,7 @@ pub(super) unsafe fn cuGraphGetEdges_v2(
 /// Reads pairs of nodes of one graph.
 ///
 /// # Safety
-/// Both are null or the first of `count` entries.
+/// Both pointers are null or point to `count` entries.
 unsafe fn pairs(
     state: &State,
     graph: CUgraph,
@@ -182,7 +182,7 @@ unsafe fn pairs(
     count: usize,
 ) -> Result<Vec<(CUgraphNode, CUgraphNode)>, CUresult> {
     state.graph(graph)?;
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     let (from, to) = unsafe { (list(from, count)?, list(to, count)?) };
     let all = from.iter().chain(&to).all(|node| state.is_in(*node, graph));
     if all { Ok(from.into_iter().zip(to).collect()) } else { Err(INVALID_VALUE) }
@@ -195,11 +195,11 @@ pub(super) unsafe fn cuGraphAddDependencies(
     to: *const CUgraphNode,
     num_dependencies: usize,
 ) -> Answer {
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuGraphAddDependencies_v2(call, graph, from, to, std::ptr::null(), num_dependencies) }
 }
 
-/// An edge that is there already is an error, a cycle is one at instantiation.
+/// Refuses an existing edge; a cycle is an error at instantiation.
 pub(super) unsafe fn cuGraphAddDependencies_v2(
     call: &Call<'_>,
     graph: CUgraph,
@@ -234,7 +234,7 @@ pub(super) unsafe fn cuGraphRemoveDependencies(
     to: *const CUgraphNode,
     num_dependencies: usize,
 ) -> Answer {
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuGraphRemoveDependencies_v2(call, graph, from, to, std::ptr::null(), num_dependencies) }
 }
 
@@ -301,10 +301,10 @@ pub(super) unsafe fn cuGraphNodeGetLocalId(call: &Call<'_>, node: CUgraphNode, n
     unsafe { put(node_id, call.lock().node(node)?.number) }
 }
 
-/// Answers nodes, and of each edge that there is nothing to say.
+/// Returns nodes, and zero edge data for each edge.
 ///
 /// # Safety
-/// As for [`answer_list`], both arrays.
+/// As for [`answer_list`], for both arrays.
 unsafe fn answer_nodes(
     found: &[CUgraphNode],
     nodes: *mut CUgraphNode,
@@ -315,7 +315,7 @@ unsafe fn answer_nodes(
     if nodes.is_null() && !edge_data.is_null() {
         return Err(INVALID_VALUE);
     }
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe {
         if !edge_data.is_null() {
             let data = vec![CUgraphEdgeData::default(); found.len()];
@@ -372,7 +372,7 @@ pub(super) unsafe fn cuGraphNodeGetDependentNodes_v2(
     unsafe { answer_nodes(&found, dependents, edge_data, num_dependents) }
 }
 
-/// The flags choose how much is written; here handles are the only choice.
+/// Writes a DOT file. Of the flags that select its content only handles have an effect.
 pub(super) unsafe fn cuGraphDebugDotPrint(
     call: &Call<'_>,
     graph: CUgraph,
@@ -429,7 +429,7 @@ pub(super) unsafe fn cuUserObjectRelease(call: &Call<'_>, object: CUuserObject, 
     Ok(())
 }
 
-/// With the one flag the references are moved, else they are new ones.
+/// With the move flag, transfers the caller's references; without, adds new ones.
 pub(super) unsafe fn cuGraphRetainUserObject(
     call: &Call<'_>,
     graph: CUgraph,

@@ -20,11 +20,11 @@ pub(super) unsafe fn cuGraphInstantiate(
     log_buffer: *mut c_char,
     buffer_size: usize,
 ) -> Answer {
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuGraphInstantiate_v2(call, p_exec, graph, p_error_node, log_buffer, buffer_size) }
 }
 
-/// The log says in a sentence what the result means.
+/// Writes a sentence about the result to the log.
 pub(super) unsafe fn cuGraphInstantiate_v2(
     call: &Call<'_>,
     p_exec: *mut CUgraphExec,
@@ -38,9 +38,9 @@ pub(super) unsafe fn cuGraphInstantiate_v2(
     let (node, text) = match &made {
         Ok(_) => (CUgraphNode::NULL, ""),
         Err((code, node)) if node.is_null() => (*node, code.name().unwrap_or_default()),
-        Err((_, node)) => (*node, "the edges make a cycle"),
+        Err((_, node)) => (*node, "the edges form a cycle"),
     };
-    // SAFETY: the caller's pointers, by the driver's contract; those that are null ask for nothing.
+    // SAFETY: the caller's pointers, by the driver's contract; null outputs are not written.
     unsafe {
         if !p_error_node.is_null() {
             put(p_error_node, node)?;
@@ -61,7 +61,7 @@ pub(super) unsafe fn cuGraphInstantiateWithFlags(
     flags: u64,
 ) -> Answer {
     present(p_exec)?;
-    // Without a stream there is nothing to upload in.
+    // Uploading needs a stream.
     if flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD != 0 {
         return Err(INVALID_VALUE);
     }
@@ -78,7 +78,7 @@ pub(super) unsafe fn cuGraphInstantiateWithParams(
 ) -> Answer {
     present(p_exec)?;
     present(instantiate_params)?;
-    // SAFETY: the caller's parameters, by the driver's contract; nothing is said of their alignment.
+    // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
     let mut params = unsafe { instantiate_params.read_unaligned() };
     let made = call.lock().instantiate(graph, params.flags);
     (params.result_out, params.hErrNode_out) = match made {
@@ -90,7 +90,7 @@ pub(super) unsafe fn cuGraphInstantiateWithParams(
     unsafe { put(instantiate_params, params)? };
     let exec = made.map_err(|(code, _)| code)?;
     if params.flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD != 0 {
-        // SAFETY: the same contract.
+        // SAFETY: both functions have the same contract.
         unsafe { cuGraphUpload(call, exec, params.hUploadStream)? };
     }
     // SAFETY: the caller's pointer, by the driver's contract.
@@ -107,7 +107,7 @@ pub(super) unsafe fn cuGraphExecGetId(call: &Call<'_>, exec: CUgraphExec, graph_
     unsafe { put(graph_id, call.lock().exec(exec)?.id) }
 }
 
-/// There is no other place to bring a graph to; the call takes its turn in the stream.
+/// Keeps its place in the stream, and uploads nothing: graphs have one location here.
 pub(super) unsafe fn cuGraphUpload(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Answer {
     let (mut state, handle) = self::stream(call, stream)?;
     state.exec(exec)?;
@@ -116,7 +116,7 @@ pub(super) unsafe fn cuGraphUpload(call: &Call<'_>, exec: CUgraphExec, stream: C
     Ok(())
 }
 
-/// In a stream that captures, a launch is a child graph node.
+/// Launches a graph; in a capturing stream, adds it as a child graph node.
 pub(super) unsafe fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Answer {
     let (mut state, handle) = self::stream(call, stream)?;
     let graph = state.exec(exec)?.graph;
@@ -187,7 +187,7 @@ pub(super) unsafe fn cuGraphExecUpdate_v2(
     updated.map_err(|_| CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
 }
 
-/// Changes a node, if it is of the kind that the function is for.
+/// Changes a node if the action is of its kind.
 fn update(mut state: Guard<'_>, exec: CUgraphExec, node: CUgraphNode, action: Action) -> Answer {
     state.update_node(exec, node, action)
 }
@@ -200,13 +200,13 @@ pub(super) unsafe fn cuGraphExecNodeSetParams(
 ) -> Answer {
     present(node_params)?;
     let mut state = call.lock();
-    // SAFETY: the caller's parameters, by the driver's contract; nothing is said of their alignment.
+    // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
     let params = unsafe { node_params.read_unaligned() };
     // SAFETY: as above.
     match unsafe { node_action(&mut state, call, &params)? } {
         Action::Child(child) => {
             drop(state);
-            // SAFETY: the same contract.
+            // SAFETY: both functions have the same contract.
             unsafe { cuGraphExecChildGraphNodeSetParams(call, exec, node, child) }
         }
         Action::Allocate(_) | Action::Free(_) | Action::Empty => unsupported(),
@@ -284,7 +284,7 @@ pub(super) unsafe fn cuGraphExecEventWaitNodeSetEvent(
     update(state, exec, node, Action::Wait(event))
 }
 
-/// The node of an executable graph, if it is of a kind that can be switched off.
+/// The node of an executable graph, if its kind can be disabled.
 fn switchable(state: &Guard<'_>, exec: CUgraphExec, node: CUgraphNode) -> Result<CUgraphNode, CUresult> {
     let own = state.node_of_exec(exec, node)?;
     match state.node(own)?.action {

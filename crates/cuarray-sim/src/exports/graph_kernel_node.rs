@@ -1,7 +1,7 @@
 //! Kernel nodes of graphs.
 //!
-//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). The arguments are read
-//! when the node is made or changed, as for a launch in a stream; what is read back are pointers into the node's own copies.
+//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). Arguments are read when
+//! the node is added or changed, as for a launch in a stream. Queries return pointers into the node's own copies.
 
 use super::execution::{Shape, prepare};
 use super::graph_node::{add_and_answer, change, context_of};
@@ -12,10 +12,10 @@ use crate::state::State;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// What a kernel node of these parameters does.
+/// The action of a kernel node with these parameters.
 ///
 /// # Safety
-/// The lists of arguments are as the driver's manual has them.
+/// The lists of arguments are as the driver's manual defines.
 pub(super) unsafe fn launch_action(
     state: &mut State,
     call: &Call<'_>,
@@ -55,7 +55,7 @@ pub(super) fn launch_params(launch: &Launch) -> CUDA_KERNEL_NODE_PARAMS {
     CUDA_KERNEL_NODE_PARAMS { v1, kern: CUkernel::NULL, ctx: launch.context }
 }
 
-/// The parameters of a node, if it is a kernel's.
+/// The parameters of a node, if it is a kernel node.
 fn params_of(state: &State, node: CUgraphNode) -> Result<CUDA_KERNEL_NODE_PARAMS, CUresult> {
     match &state.node(node)?.action {
         Action::Launch(launch) => Ok(launch_params(launch)),
@@ -63,13 +63,13 @@ fn params_of(state: &State, node: CUgraphNode) -> Result<CUDA_KERNEL_NODE_PARAMS
     }
 }
 
-/// The parameters of now from those of version 10.
+/// Converts parameters of CUDA 10 to the current ones.
 ///
 /// # Safety
-/// `params` is null or may be read.
-unsafe fn of_version_10(params: *const CUDA_KERNEL_NODE_PARAMS_v1) -> Result<CUDA_KERNEL_NODE_PARAMS, CUresult> {
+/// `params` is null or readable.
+unsafe fn from_version_10(params: *const CUDA_KERNEL_NODE_PARAMS_v1) -> Result<CUDA_KERNEL_NODE_PARAMS, CUresult> {
     present(params)?;
-    // SAFETY: by this function's contract; nothing is said of its alignment.
+    // SAFETY: by this function's contract; the parameters may be unaligned.
     let v1 = unsafe { params.read_unaligned() };
     Ok(CUDA_KERNEL_NODE_PARAMS { v1, kern: CUkernel::NULL, ctx: CUcontext::NULL })
 }
@@ -82,9 +82,9 @@ pub(super) unsafe fn cuGraphAddKernelNode(
     num_dependencies: usize,
     node_params: *const CUDA_KERNEL_NODE_PARAMS_v1,
 ) -> Answer {
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe {
-        cuGraphAddKernelNode_v2(call, p_node, graph, dependencies, num_dependencies, &of_version_10(node_params)?)
+        cuGraphAddKernelNode_v2(call, p_node, graph, dependencies, num_dependencies, &from_version_10(node_params)?)
     }
 }
 
@@ -97,7 +97,7 @@ pub(super) unsafe fn cuGraphAddKernelNode_v2(
     node_params: *const CUDA_KERNEL_NODE_PARAMS,
 ) -> Answer {
     present(node_params)?;
-    // SAFETY: the caller's pointers, by the driver's contract; nothing is said of their alignment.
+    // SAFETY: the caller's pointers, by the driver's contract; they may be unaligned.
     unsafe {
         let action = |state: &mut State| launch_action(state, call, &node_params.read_unaligned());
         add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
@@ -127,8 +127,8 @@ pub(super) unsafe fn cuGraphKernelNodeSetParams(
     node: CUgraphNode,
     node_params: *const CUDA_KERNEL_NODE_PARAMS_v1,
 ) -> Answer {
-    // SAFETY: the same contract.
-    unsafe { cuGraphKernelNodeSetParams_v2(call, node, &of_version_10(node_params)?) }
+    // SAFETY: both functions have the same contract.
+    unsafe { cuGraphKernelNodeSetParams_v2(call, node, &from_version_10(node_params)?) }
 }
 
 pub(super) unsafe fn cuGraphKernelNodeSetParams_v2(
@@ -138,7 +138,7 @@ pub(super) unsafe fn cuGraphKernelNodeSetParams_v2(
 ) -> Answer {
     present(node_params)?;
     let mut state = call.lock();
-    // SAFETY: the caller's parameters, by the driver's contract; nothing is said of their alignment.
+    // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
     let action = unsafe { launch_action(&mut state, call, &node_params.read_unaligned())? };
     change(&mut state, node, action)
 }
@@ -149,8 +149,8 @@ pub(super) unsafe fn cuGraphExecKernelNodeSetParams(
     node: CUgraphNode,
     node_params: *const CUDA_KERNEL_NODE_PARAMS_v1,
 ) -> Answer {
-    // SAFETY: the same contract.
-    unsafe { cuGraphExecKernelNodeSetParams_v2(call, exec, node, &of_version_10(node_params)?) }
+    // SAFETY: both functions have the same contract.
+    unsafe { cuGraphExecKernelNodeSetParams_v2(call, exec, node, &from_version_10(node_params)?) }
 }
 
 pub(super) unsafe fn cuGraphExecKernelNodeSetParams_v2(
@@ -161,7 +161,7 @@ pub(super) unsafe fn cuGraphExecKernelNodeSetParams_v2(
 ) -> Answer {
     present(node_params)?;
     let mut state = call.lock();
-    // SAFETY: the caller's parameters, by the driver's contract; nothing is said of their alignment.
+    // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
     let action = unsafe { launch_action(&mut state, call, &node_params.read_unaligned())? };
     state.update_node(exec, node, action)
 }

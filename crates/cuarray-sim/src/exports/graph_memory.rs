@@ -1,4 +1,4 @@
-//! Memory of graphs: the nodes that allocate and free it, and each device's account of it.
+//! Graph memory: the nodes that allocate and free it, and its accounting on each device.
 //!
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
@@ -9,7 +9,7 @@ use crate::state::State;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// Writes the address into the parameters.
+/// Adds the node and writes the address of its memory into the parameters.
 pub(super) unsafe fn cuGraphAddMemAllocNode(
     call: &Call<'_>,
     p_node: *mut CUgraphNode,
@@ -19,10 +19,10 @@ pub(super) unsafe fn cuGraphAddMemAllocNode(
     node_params: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
 ) -> Answer {
     present(node_params)?;
-    // SAFETY: the caller's parameters, by the driver's contract; nothing is said of their alignment.
+    // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
     let params = unsafe { node_params.read_unaligned() };
     let mut node = CUgraphNode::NULL;
-    // SAFETY: as above, and a place of this function's own.
+    // SAFETY: as above; the place for the node is this function's own.
     unsafe {
         let action = |_: &mut State| Ok(Action::Allocate(Box::new(Given(params))));
         present(p_node)?;
@@ -68,7 +68,7 @@ pub(super) unsafe fn cuGraphMemFreeNodeGetParams(
     }
 }
 
-/// What is not in use goes back at once; what is left is the account.
+/// Releases reserved memory that is not in use.
 pub(super) unsafe fn cuDeviceGraphMemTrim(call: &Call<'_>, device: CUdevice) -> Answer {
     let mut state = call.lock();
     state.device_mut(device)?.graph_memory.trim();
@@ -94,7 +94,7 @@ pub(super) unsafe fn cuDeviceGetGraphMemAttribute(
     unsafe { put(value.cast::<u64>(), answer) }
 }
 
-/// The high watermarks can be set back, and to nothing but zero.
+/// Resets a high watermark; zero is the only valid value.
 pub(super) unsafe fn cuDeviceSetGraphMemAttribute(
     call: &Call<'_>,
     device: CUdevice,
@@ -102,7 +102,7 @@ pub(super) unsafe fn cuDeviceSetGraphMemAttribute(
     value: *mut c_void,
 ) -> Answer {
     present(value)?;
-    // SAFETY: the caller's pointer to 64 bits, by the driver's contract; nothing is said of its alignment.
+    // SAFETY: the caller's pointer to 64 bits, by the driver's contract; it may be unaligned.
     let wanted = unsafe { value.cast::<u64>().read_unaligned() };
     let mut state = call.lock();
     let memory = &mut state.device_mut(device)?.graph_memory;

@@ -1,8 +1,8 @@
-//! Initialization, version, errors and entry points by name.
+//! Initialization, version, errors, and lookup of entry points by name.
 //!
 //! Driver API: [initialization](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__INITIALIZE.html),
-//! [entry points](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DRIVER__ENTRY__POINT.html). All but `cuInit` work
-//! without it.
+//! [entry points](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DRIVER__ENTRY__POINT.html). Everything here except
+//! `cuInit` works before initialization.
 
 use super::*;
 use std::ffi::CStr;
@@ -83,7 +83,7 @@ pub(super) unsafe fn cuGetErrorString(_: &Call<'_>, error: CUresult, p_str: *mut
     error.c_description().map(|_| ()).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
-/// The tables behind this are not documented; programs that merely try it go on without.
+/// Refuses: these tables are undocumented, and programs continue without them.
 pub(super) unsafe fn cuGetExportTable(
     _: &Call<'_>,
     pp_export_table: *mut *const c_void,

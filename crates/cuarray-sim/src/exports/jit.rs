@@ -1,7 +1,7 @@
-//! How code gets in: images, the options of the compiler, and what it has to say.
+//! Loading of code: images, compiler options, and compiler messages.
 //!
-//! Of the options (`CUjit_option`) the log buffers and the limit of registers mean something here; all others are accepted, as they
-//! change nothing that a program could see.
+//! Of the options (`CUjit_option`) the log buffers and the register limit have an effect. All others are accepted, since they
+//! change nothing that a program can observe.
 
 use super::*;
 use crate::launch::{Buffer, Log};
@@ -9,7 +9,7 @@ use cuarray_ptx::{Image, Program, Refusal};
 use std::ffi::CStr;
 use std::sync::Arc;
 
-/// What options ask for.
+/// The options that have an effect.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Options {
     pub log: Log,
@@ -33,16 +33,16 @@ impl Options {
         present(options)?;
         present(values)?;
         for index in 0..count as usize {
-            // SAFETY: this function's contract; nothing is said of their alignment.
+            // SAFETY: this function's contract; the arrays may be unaligned.
             let (option, place) = unsafe { (options.add(index).read_unaligned(), values.add(index)) };
-            // SAFETY: as above. A value is a pointer or a number in a pointer's place.
+            // SAFETY: as above. A value is a pointer, or a number stored as a pointer.
             let value = unsafe { place.read_unaligned() } as usize;
             match option {
                 CU_JIT_MAX_REGISTERS => read.max_registers = u32::try_from(value).unwrap_or(0),
                 CU_JIT_INFO_LOG_BUFFER => read.log.info.address = value,
                 CU_JIT_ERROR_LOG_BUFFER => read.log.error.address = value,
                 CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES => {
-                    // The upper half of the value may hold anything.
+                    // The upper half of the value is undefined.
                     let size = value & 0xffff_ffff;
                     read.log.info = Buffer { size, written: place as usize, ..read.log.info };
                 }
@@ -57,15 +57,15 @@ impl Options {
     }
 }
 
-/// How to get PTX where machine code was handed over.
-const HOW: &str = "no GPU is here to run machine code, and this driver executes PTX. \
-numba-cuda hands over PTX if nvidia-nvjitlink is not installed; cuda.core if Program.compile is asked for \"ptx\"; \
-nvcc if it is called with -gencode arch=compute_90,code=compute_90";
+/// Advice on how to get PTX instead of machine code.
+const HOW: &str = "the simulated driver executes PTX, not machine code. \
+numba-cuda passes PTX if nvidia-nvjitlink is not installed; cuda.core does if Program.compile targets \"ptx\"; \
+nvcc does with -gencode arch=compute_90,code=compute_90";
 
-/// Says why an image is refused, in the log and once on standard error.
+/// Reports why an image was refused, in the log and once on standard error.
 ///
 /// # Safety
-/// The log's buffers are the program's, and still there.
+/// The log's buffers belong to the program and are still valid.
 pub(super) unsafe fn refused(call: &Call<'_>, log: &Log, refusal: Refusal) -> CUresult {
     match refusal {
         Refusal::MachineCode => {
@@ -78,14 +78,14 @@ pub(super) unsafe fn refused(call: &Call<'_>, log: &Log, refusal: Refusal) -> CU
     }
 }
 
-/// Makes a program of an image.
+/// Compiles an image to a program.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_PTX` for PTX that is wrong; `CUDA_ERROR_NOT_SUPPORTED` for what this driver cannot execute. The log says
-/// what and where.
+/// `CUDA_ERROR_INVALID_PTX` for invalid PTX; `CUDA_ERROR_NOT_SUPPORTED` for PTX that this driver cannot execute. The log
+/// names the error and its line.
 ///
 /// # Safety
-/// The log's buffers are the program's, and still there.
+/// The log's buffers belong to the program and are still valid.
 pub(super) unsafe fn compile(call: &Call<'_>, image: &Image, log: &Log) -> Result<Arc<Program>, CUresult> {
     let (info, error, answer) = match cuarray_ptx::load(image) {
         Ok(program) => {
@@ -115,7 +115,7 @@ pub(super) unsafe fn compile(call: &Call<'_>, image: &Image, log: &Log) -> Resul
 /// The program of an image in memory.
 ///
 /// # Safety
-/// `image` is null or an image, as the driver's contract has it; the log's buffers are there.
+/// `image` is null or an image, as the driver's contract defines; the log's buffers are valid.
 pub(super) unsafe fn program_at(
     call: &Call<'_>,
     image: *const c_void,
@@ -143,7 +143,7 @@ unsafe fn program_of(call: &Call<'_>, mut image: Image, options: &Options) -> Re
 /// The program of an image in a file.
 ///
 /// # Safety
-/// `path` is null or a string that ends in a nul; the log's buffers are there.
+/// `path` is null or a nul-terminated string; the log's buffers are valid.
 pub(super) unsafe fn program_in(
     call: &Call<'_>,
     path: *const c_char,
@@ -159,7 +159,7 @@ pub(super) unsafe fn program_in(
 /// The bytes of a file.
 ///
 /// # Safety
-/// `path` is null or a string that ends in a nul.
+/// `path` is null or a nul-terminated string.
 pub(super) unsafe fn file(path: *const c_char) -> Result<Vec<u8>, CUresult> {
     use std::os::unix::ffi::OsStrExt as _;
     present(path)?;
@@ -171,7 +171,7 @@ pub(super) unsafe fn file(path: *const c_char) -> Result<Vec<u8>, CUresult> {
 /// A name that a program passed.
 ///
 /// # Safety
-/// `name` is null or a string that ends in a nul.
+/// `name` is null or a nul-terminated string.
 pub(super) unsafe fn name(name: *const c_char) -> Result<String, CUresult> {
     present(name)?;
     // SAFETY: this function's contract.

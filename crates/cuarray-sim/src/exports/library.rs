@@ -49,7 +49,7 @@ pub(super) unsafe fn cuLibraryLoadFromFile(
     }
 }
 
-/// Runs what is pending first: it may be the library's kernels.
+/// Runs pending work first, which may include the library's kernels.
 pub(super) unsafe fn cuLibraryUnload(call: &Call<'_>, library: CUlibrary) -> Answer {
     let mut state = call.lock();
     let known = state.code.libraries.get(&library).ok_or(INVALID_HANDLE)?;
@@ -153,7 +153,7 @@ pub(super) unsafe fn cuKernelGetParamInfo(
 }
 
 pub(super) unsafe fn cuKernelGetParamCount(call: &Call<'_>, kernel: CUkernel, param_count: *mut usize) -> Answer {
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { super::execution::cuFuncGetParamCount(call, CUfunction(kernel.0), param_count) }
 }
 

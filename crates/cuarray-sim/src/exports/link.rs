@@ -1,8 +1,8 @@
-//! Links: PTX of several sources, made one image.
+//! Links: PTX of several sources, combined into one image.
 //!
-//! Driver API: [module management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html). The image that comes out is a
-//! container of the inputs: only this driver reads it. It is resolved once before it is given out, so that what one input lacks
-//! of another shows in the link.
+//! Driver API: [module management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html). The resulting image is a
+//! container of the inputs that only this driver reads. It is resolved before it is returned, so that undefined symbols are
+//! errors of the link.
 
 use super::jit::{Options, compile, file, name, refused};
 use super::*;
@@ -19,7 +19,7 @@ pub(super) unsafe fn cuLinkCreate_v2(
     state_out: *mut CUlinkState,
 ) -> Answer {
     present(state_out)?;
-    // SAFETY: the caller's arrays, by the driver's contract. They stay until the link is destroyed.
+    // SAFETY: the caller's arrays, by the driver's contract; they stay valid until the link is destroyed.
     let options = unsafe { Options::read(num_options, options, option_values)? };
     let (mut state, context) = call.current()?;
     let handle = CUlinkState(crate::handle::fresh());
@@ -56,7 +56,7 @@ pub(super) unsafe fn cuLinkAddData_v2(
         return Err(INVALID_HANDLE);
     }
     present(data)?;
-    // SAFETY: the program's buffer of `size` bytes and its string, readable while its call lasts, by the driver's contract.
+    // SAFETY: the program's buffer of `size` bytes and its string are readable during the call, by the driver's contract.
     unsafe {
         let name = if name.is_null() { String::new() } else { self::name(name)? };
         add(call, state, std::slice::from_raw_parts(data.cast::<u8>(), size), name)
@@ -79,7 +79,7 @@ pub(super) unsafe fn cuLinkAddFile_v2(
     unsafe { add(call, state, &file(path)?, name(path)?) }
 }
 
-/// The image belongs to the link, and goes with it.
+/// Completes the link; the image belongs to it and is freed with it.
 pub(super) unsafe fn cuLinkComplete(
     call: &Call<'_>,
     state: CUlinkState,
@@ -100,7 +100,7 @@ pub(super) unsafe fn cuLinkComplete(
     let mut locked = call.lock();
     let link = locked.links.get_mut(&state).ok_or(INVALID_HANDLE)?;
     link.image = image.container();
-    // SAFETY: the caller's pointers, by the driver's contract; the size may be left out.
+    // SAFETY: the caller's pointers, by the driver's contract; the size is optional.
     unsafe {
         put(cubin_out, link.image.as_mut_ptr().cast())?;
         if !size_out.is_null() {

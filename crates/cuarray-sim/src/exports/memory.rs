@@ -1,8 +1,7 @@
-//! Allocations: device, pinned, registered and managed memory, and that of other processes.
+//! Allocations: device, pinned, registered and managed memory, and memory of other processes.
 //!
-//! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html). Freeing anything
-//! first runs the work that is pending in its context: real drivers synchronize there, and no pending work may reach into
-//! memory that is gone.
+//! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html). Every free first runs the
+//! pending work of its context. Real drivers synchronize there, and pending work must not access freed memory.
 
 use super::*;
 use crate::driver::Guard;
@@ -23,7 +22,7 @@ pub(super) unsafe fn cuMemGetInfo_v2(call: &Call<'_>, free: *mut usize, total: *
     }
 }
 
-/// Allocates device memory in the current context; runs the work that is pending there if only its releases make room.
+/// Allocates device memory in the current context; runs pending work there if only its releases make room.
 fn allocate(call: &Call<'_>, size: u64) -> Result<u64, CUresult> {
     if size == 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -71,17 +70,17 @@ pub(super) unsafe fn cuMemAllocPitch_v2(
     }
 }
 
-/// Runs what may still need an allocation, then ends it: the work of its context and of the current one, and for memory
-/// that every context reaches (a pool's, the host's) the work of all.
+/// Runs the work that may still use an allocation, then frees it. That is the work of its own and the current context, and
+/// of all contexts for memory that each of them reaches (pool and host memory).
 fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext) {
     let Some(allocation) = state.memory.starting_at(address) else { return };
     let contexts = match allocation.kind {
         Kind::Device | Kind::Imported(_) => vec![allocation.context, current],
         _ => state.contexts.keys().copied().collect(),
     };
-    // The manual says of pool memory that nothing is waited for: the program has to.
+    // By the manual, freeing pool memory waits for nothing; the program must wait.
     let synchronizes = state.checks.free_synchronizes && !matches!(allocation.kind, Kind::Pool(_));
-    // Taken first: a stream that was destroyed is forgotten once its work has run.
+    // Collected first: a destroyed stream is forgotten once its work has run.
     let clocks = contexts.iter().flat_map(|context| state.clocks_of_context(*context)).collect();
     let mut state = call.driver.exhaust(state, &contexts);
     if synchronizes {
@@ -96,7 +95,7 @@ fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext)
     }
 }
 
-/// The answer to a release of what is no allocation; of what was one, it is the second.
+/// Refuses to release an address that is no allocation; reports a double free if it was one.
 pub(super) fn refused_release(mut state: Guard<'_>, address: u64) -> Answer {
     state.released_again(address);
     Err(CUresult::CUDA_ERROR_INVALID_VALUE)
@@ -138,7 +137,7 @@ pub(super) unsafe fn cuMemGetAddressRange_v2(
 }
 
 pub(super) unsafe fn cuMemAllocHost_v2(call: &Call<'_>, pp: *mut *mut c_void, bytesize: usize) -> Answer {
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuMemHostAlloc(call, pp, bytesize, 0) }
 }
 
@@ -187,7 +186,7 @@ pub(super) unsafe fn cuMemHostGetDevicePointer_v2(
     unsafe { put(pdptr, p as u64) }
 }
 
-/// Under unified addressing all pinned memory is portable and mapped, whatever was asked for.
+/// Reports all pinned memory as mapped, because of unified addressing.
 pub(super) unsafe fn cuMemHostGetFlags(call: &Call<'_>, p_flags: *mut c_uint, p: *mut c_void) -> Answer {
     present(p_flags)?;
     let (state, _) = call.current()?;
@@ -254,7 +253,7 @@ pub(super) unsafe fn cuMemHostUnregister(call: &Call<'_>, p: *mut c_void) -> Ans
     Ok(())
 }
 
-/// The handle is the allocation's, whichever of its addresses is given.
+/// Returns the handle of the whole allocation, for any of its addresses.
 pub(super) unsafe fn cuIpcGetMemHandle(call: &Call<'_>, p_handle: *mut CUipcMemHandle, dptr: CUdeviceptr) -> Answer {
     present(p_handle)?;
     let (mut state, _) = call.current()?;
@@ -268,7 +267,7 @@ pub(super) unsafe fn cuIpcGetMemHandle(call: &Call<'_>, p_handle: *mut CUipcMemH
     unsafe { put(p_handle, Handle { exporter, device, offset, id }.to_bytes()) }
 }
 
-/// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`: the only value of the flags.
+/// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`, the only valid flag.
 const LAZY_ENABLE_PEER_ACCESS: c_uint = 1;
 
 pub(super) unsafe fn cuIpcOpenMemHandle_v2(
@@ -289,7 +288,7 @@ pub(super) unsafe fn cuIpcOpenMemHandle_v2(
     let device = state.devices.iter().position(|device| device.physical == handle.device);
     let device = device.ok_or(CUresult::CUDA_ERROR_MAP_FAILED)?;
     let own_device = state.context(current)?.device;
-    // A device's memory in another process is open in one context of each device here.
+    // A process's memory on one device can be open in only one context of each device here.
     let mut known = None;
     for allocation in state.memory.iter() {
         let Kind::Imported(imported) = &allocation.kind else { continue };
@@ -319,7 +318,7 @@ pub(super) unsafe fn cuIpcOpenMemHandle_v2(
     unsafe { put(pdptr, address) }
 }
 
-/// The last close of what is open runs, as a free does, what may still need it.
+/// Closes imported memory; like a free, the last close first runs the work that may still use it.
 pub(super) unsafe fn cuIpcCloseMemHandle(call: &Call<'_>, dptr: CUdeviceptr) -> Answer {
     let (mut state, current) = call.current()?;
     let allocation = state.memory.find_mut(dptr).filter(|allocation| allocation.address == dptr);

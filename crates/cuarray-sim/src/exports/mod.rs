@@ -1,10 +1,10 @@
-//! The C functions: the whole list of `cuarray-abi`, each a shield around a function of one of the modules here.
+//! The exported C functions: the whole list of `cuarray-abi`, each a wrapper around a function of a module here.
 //!
-//! The modules are the groups of the driver's manual, and their functions bear the exported symbols' names. They answer
-//! `Result`, take the [`Call`] in front of the driver's own parameters, and know nothing of what the shield does: keep panics
-//! from crossing into C, refuse calls before `cuInit`, after a `fork`, from inside host functions and beside captures that forbid
-//! them, fail on demand, count, trace, and find out where a call came from.
-// The names and the parameters are the driver's.
+//! The modules are the groups of the driver's manual, and their functions have the exported symbols' names. They return
+//! `Result` and take the [`Call`] before the driver's own parameters. The wrapper does what every call needs. It keeps panics
+//! from crossing into C; it refuses calls before `cuInit`, after `fork`, inside host functions and in forbidding captures. It
+//! also injects faults, counts, traces, and finds the call site.
+// Names and parameters are the driver's.
 #![allow(non_snake_case, clippy::too_many_arguments)]
 
 mod capture;
@@ -49,7 +49,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Checks that an output pointer is there.
+/// Checks that an output pointer is not null.
 fn present<T>(pointer: *const T) -> Answer {
     if pointer.is_null() { Err(CUresult::CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
 }
@@ -57,31 +57,31 @@ fn present<T>(pointer: *const T) -> Answer {
 /// Writes an output.
 ///
 /// # Safety
-/// `pointer` is null or may be written.
+/// `pointer` is null or writable.
 unsafe fn put<T>(pointer: *mut T, value: T) -> Answer {
     present(pointer)?;
-    // SAFETY: by this function's contract; nothing is said of its alignment.
+    // SAFETY: by this function's contract; the pointer may be unaligned.
     unsafe { pointer.write_unaligned(value) };
     Ok(())
 }
 
-/// The answer for what a driver of this kind does not do.
+/// The result of a call that this driver does not support.
 fn unsupported() -> Answer {
     Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
 }
 
-/// One exported function, as the shield needs to know it.
+/// An exported function, as the wrapper sees it.
 struct Export {
     index: usize,
     symbol: &'static str,
     per_thread: bool,
-    /// Whether it works before `cuInit` and from inside host functions.
+    /// Whether it works before `cuInit` and inside host functions.
     always: bool,
-    /// Whether it does something that a finding may name.
+    /// Whether it has an effect that a finding may name.
     located: bool,
     /// Whether a capture may forbid it.
     capture_unsafe: bool,
-    /// Whether it may run or wait for kernels, and then answers what one that failed has left.
+    /// Whether it may run or wait for kernels, and then returns the error of a failed one.
     waits: bool,
 }
 
@@ -101,7 +101,7 @@ const fn waits(group: &str, symbol: &str) -> bool {
     (runs && !contains(symbol, "Get")) || contains(symbol, "CtxSynchronize")
 }
 
-/// Whether the calls of an entry point do something that a finding may name: enqueue, make, end or wait for something.
+/// Whether a finding may name the calls of an entry point: they enqueue, create, end or wait for something.
 const fn located(group: &str, symbol: &str) -> bool {
     let acts = matches!(
         group.as_bytes(),
@@ -123,7 +123,7 @@ const fn located(group: &str, symbol: &str) -> bool {
     acts && !contains(symbol, "Get") && !contains(symbol, "CtxSetCurrent") && !contains(symbol, "CtxP")
 }
 
-/// Whether `text` has `part` in it.
+/// Whether `text` contains `part`.
 const fn contains(text: &str, part: &str) -> bool {
     let (text, part) = (text.as_bytes(), part.as_bytes());
     let mut start = 0;
@@ -140,7 +140,7 @@ const fn contains(text: &str, part: &str) -> bool {
     false
 }
 
-/// Does around a call what every call needs.
+/// Runs `body` with everything that each call needs around it.
 fn shield<const N: usize>(
     export: Export,
     entry: Entry<'_>,
@@ -181,7 +181,7 @@ fn shield<const N: usize>(
             true => call.lock().forbid_unsafe(number, call.capture_mode()),
             false => Ok(()),
         };
-        // A call that is left out has no effect at all.
+        // A dropped call has no effect at all.
         let left_out = driver.ordering_calls.leaves_out(export.symbol, call.site);
         let body = |call: &Call<'_>| {
             if host_access::any_logged() {
@@ -219,7 +219,7 @@ fn shield<const N: usize>(
     catch_unwind(guarded).unwrap_or(CUresult::CUDA_ERROR_UNKNOWN)
 }
 
-/// Answers a call that comes when the driver is over, or its thread is.
+/// Refuses a call that comes after the end of the driver or of its thread.
 fn too_late(symbol: &str, arguments: &[(&'static str, u64)]) -> CUresult {
     let result = CUresult::CUDA_ERROR_DEINITIALIZED;
     if let Some(trace) = Driver::of_the_process_if_any().and_then(|driver| driver.trace.as_ref()) {
@@ -230,8 +230,8 @@ fn too_late(symbol: &str, arguments: &[(&'static str, u64)]) -> CUresult {
     result
 }
 
-/// Looks whether a call was refused for something that is wrong with the program: it names, or its thread's current context is,
-/// something that was destroyed; or it waits for a stream that captures.
+/// Adds a finding if a refusal shows a mistake of the program: the use of a destroyed object, or a wait for a capturing
+/// stream.
 fn look_at_refusal(call: &Call<'_>, symbol: &str, refusal: CUresult, arguments: &[(&'static str, u64)]) {
     let current = match refusal {
         CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED => call.top_context().map(|context| context.0 as u64),
@@ -256,7 +256,7 @@ fn look_at_refusal(call: &Call<'_>, symbol: &str, refusal: CUresult, arguments: 
     }
 }
 
-/// What an entry point of the list is exported as.
+/// The exported functions of one entry point.
 struct Exported {
     entry: &'static EntryPoint,
     address: *const c_void,
@@ -265,7 +265,7 @@ struct Exported {
 
 macro_rules! export {
     ($($group:ident { $($name:literal @ $since:literal fn $symbol:ident($($arg:ident: $ty:ty),*) $(per_thread $per_thread:ident)?;)* })*) => {
-        /// The places of the entry points in the list.
+        /// The index of each entry point in the list.
         #[allow(non_camel_case_types)]
         enum Index { $($($symbol,)*)* }
 
@@ -296,7 +296,7 @@ macro_rules! export {
             static PLACE: ReturnPlace = ReturnPlace::new();
             let anchor = 0_u8;
             let entry = Entry { place: &PLACE, anchor: &raw const anchor };
-            // SAFETY: the caller keeps the contract that the driver's manual gives for this entry point.
+            // SAFETY: the caller keeps the contract of this entry point in the driver's manual.
             shield(export, entry, || [$((stringify!($arg), Word::word(&$arg)),)*], |call| unsafe { $group::$symbol(call, $($arg),*) })
         }
     };
@@ -313,7 +313,7 @@ entry_points!(export);
 
 macro_rules! refuse {
     ($($symbol:ident)*) => {$(
-        /// Not implemented: says so and is counted.
+        /// Not implemented: refuses, and counts the call.
         #[unsafe(no_mangle)]
         pub(crate) extern "C" fn $symbol() -> CUresult {
             let refused = || {
@@ -334,7 +334,7 @@ absent_entry_points!(refuse);
 pub(crate) fn api() -> Api {
     let addresses: HashMap<&str, *const c_void> =
         exported().map(|exported| (exported.entry.symbol, exported.address)).collect();
-    // SAFETY: each symbol answers with the function that this module exports under it, made from the same list.
+    // SAFETY: each symbol resolves to the function that this module exports under it, from the same list.
     unsafe {
         Api::resolve_with(|symbol| {
             let symbol = symbol.to_str().ok().and_then(|symbol| addresses.get(symbol));
@@ -343,12 +343,12 @@ pub(crate) fn api() -> Api {
     }
 }
 
-/// The place of an exported symbol in the list.
+/// The index of an exported symbol in the list.
 pub(crate) fn index_of(symbol: &str) -> Option<usize> {
     ENTRY_POINTS.iter().position(|entry| entry.symbol == symbol)
 }
 
-/// One meaning of a name: from which version, and the two addresses.
+/// One meaning of a name: its first version, and the two addresses.
 #[derive(Clone, Copy)]
 struct Meaning {
     since: c_int,
@@ -356,7 +356,7 @@ struct Meaning {
     per_thread: usize,
 }
 
-/// The meanings of a name that `cuGetProcAddress` is asked for, oldest first.
+/// The meanings of a name for `cuGetProcAddress`, oldest first.
 fn meanings(name: &str) -> &'static [Meaning] {
     static BY_NAME: OnceLock<HashMap<&'static str, Vec<Meaning>>> = OnceLock::new();
     let by_name = BY_NAME.get_or_init(|| {
@@ -366,7 +366,7 @@ fn meanings(name: &str) -> &'static [Meaning] {
             let per_thread = per_thread.unwrap_or(address) as usize;
             names.entry(entry.name).or_default().push(Meaning { since, legacy, per_thread });
         }
-        // From 12.0 on two names mean one symbol.
+        // From 12.0 on, two names mean one symbol.
         if let Some(with_flags) =
             names.get("cuGraphInstantiateWithFlags").and_then(|meanings| meanings.first()).copied()
         {

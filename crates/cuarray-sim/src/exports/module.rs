@@ -1,7 +1,7 @@
 //! Modules.
 //!
-//! Driver API: [module management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html). PTX is resolved when it is
-//! loaded, whatever the loading mode says: an error shows here, and not at the first launch.
+//! Driver API: [module management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html). PTX is resolved when
+//! it is loaded, in every loading mode, so that errors appear before the first launch.
 
 use super::jit::{Options, name, program_at, program_in};
 use super::*;
@@ -50,11 +50,11 @@ pub(super) unsafe fn cuModuleLoadDataEx(
 }
 
 pub(super) unsafe fn cuModuleLoadFatBinary(call: &Call<'_>, module: *mut CUmodule, fat_cubin: *const c_void) -> Answer {
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuModuleLoadData(call, module, fat_cubin) }
 }
 
-/// Runs what is pending in the module's context first: it may be the module's kernels.
+/// Runs the pending work of the module's context first, which may include the module's kernels.
 pub(super) unsafe fn cuModuleUnload(call: &Call<'_>, hmod: CUmodule) -> Answer {
     let (state, _) = call.current()?;
     let module = state.code.modules.get(&hmod).filter(|module| module.library.is_none()).ok_or(INVALID_HANDLE)?;
@@ -101,7 +101,7 @@ pub(super) unsafe fn cuModuleEnumerateFunctions(
     Ok(())
 }
 
-/// The names of a program's kernels, in the order of the text.
+/// The names of a program's kernels, in source order.
 pub(super) fn kernels(program: &Program) -> Vec<String> {
     let mut kernels: Vec<(&u32, &String)> = program.kernels().iter().map(|(name, number)| (number, name)).collect();
     kernels.sort_unstable();
@@ -122,10 +122,10 @@ pub(super) unsafe fn cuModuleGetGlobal_v2(
     unsafe { put_both(dptr, bytes, address, size) }
 }
 
-/// Writes an address and a size, where they are wanted.
+/// Writes an address and a size; null outputs are skipped.
 ///
 /// # Safety
-/// The pointers are null or may be written.
+/// The pointers are null or writable.
 pub(super) unsafe fn put_both(dptr: *mut CUdeviceptr, bytes: *mut usize, address: u64, size: u64) -> Answer {
     // SAFETY: this function's contract.
     unsafe {

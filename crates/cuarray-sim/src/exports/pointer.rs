@@ -1,7 +1,7 @@
-//! What an address is; and hints for managed memory.
+//! Pointer attributes, and hints for managed memory.
 //!
-//! Driver API: [unified addressing](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html). The single query errs on an address
-//! that the driver does not know; the one for several attributes answers zeros. None of them needs a context.
+//! Driver API: [unified addressing](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html). For an unknown address
+//! the query of one attribute fails, and the query of several returns zeros. No query needs a context.
 
 use super::transfer::submit;
 use super::*;
@@ -10,7 +10,7 @@ use crate::schedule::Work;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// An attribute's value, with its width in memory.
+/// An attribute's value, of the width that it has in memory.
 enum Value {
     Bool(bool),
     Int(i32),
@@ -19,7 +19,7 @@ enum Value {
 }
 
 impl Value {
-    /// The zero of an attribute's type; `None` for a number that is no attribute.
+    /// The zero of an attribute's type; `None` for an unknown attribute.
     fn zero(attribute: CUpointer_attribute) -> Option<Value> {
         Some(match attribute {
             CU_POINTER_ATTRIBUTE_MEMORY_TYPE | CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Unsigned(0),
@@ -63,7 +63,7 @@ fn attribute(allocation: &Allocation, attribute: CUpointer_attribute, ptr: CUdev
         CU_POINTER_ATTRIBUTE_DEVICE_POINTER => Value::Word(ptr),
         CU_POINTER_ATTRIBUTE_HOST_POINTER if on_device => return Err(INVALID_VALUE),
         CU_POINTER_ATTRIBUTE_HOST_POINTER => Value::Word(ptr),
-        // Tokens for peer access from the kernel side of a third party: there is no such thing here.
+        // Tokens for peer access by third-party kernel modules, which do not exist here.
         CU_POINTER_ATTRIBUTE_P2P_TOKENS => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
         CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => Value::Bool(allocation.sync_memops),
         CU_POINTER_ATTRIBUTE_BUFFER_ID => Value::Word(allocation.id),
@@ -98,7 +98,7 @@ pub(super) unsafe fn cuPointerGetAttribute(
     let state = call.lock();
     let allocation = state.memory.find(ptr).ok_or(INVALID_VALUE)?;
     let value = self::attribute(allocation, attribute, ptr)?;
-    // SAFETY: the caller's pointer, with room for what the attribute is, by the driver's contract.
+    // SAFETY: the caller's pointer, with room for the attribute's type, by the driver's contract.
     unsafe { value.put(data) }
 }
 
@@ -121,7 +121,7 @@ pub(super) unsafe fn cuPointerGetAttributes(
         let (attribute, data) = unsafe { (attributes.add(index).read_unaligned(), data.add(index).read_unaligned()) };
         let zero = Value::zero(attribute).ok_or(INVALID_VALUE)?;
         let value = allocation.and_then(|allocation| self::attribute(allocation, attribute, ptr).ok()).unwrap_or(zero);
-        // SAFETY: each element has room for what its attribute is, by the driver's contract.
+        // SAFETY: each element has room for its attribute's type, by the driver's contract.
         unsafe { value.put(data)? };
     }
     Ok(())
@@ -152,7 +152,7 @@ fn managed(state: &mut crate::state::State, address: u64, count: usize) -> Resul
     (fits && managed).then_some(allocation).ok_or(INVALID_VALUE)
 }
 
-/// Advice is kept for the whole allocation.
+/// Returns advice; advice is kept for the whole allocation.
 pub(super) unsafe fn cuMemRangeGetAttribute(
     call: &Call<'_>,
     data: *mut c_void,
@@ -179,7 +179,7 @@ pub(super) unsafe fn cuMemRangeGetAttribute(
         _ => return Err(INVALID_VALUE),
     };
     for (index, value) in values.into_iter().enumerate() {
-        // SAFETY: the buffer has `data_size` bytes, by the driver's contract, and that is as many values.
+        // SAFETY: the buffer has `data_size` bytes, by the driver's contract, and so room for that many values.
         unsafe { put(data.cast::<i32>().add(index), value)? };
     }
     Ok(())
@@ -214,7 +214,7 @@ pub(super) unsafe fn cuMemAdvise(
     Ok(())
 }
 
-/// The ordinal that the older form of a call would have given.
+/// The ordinal in the older form of a call.
 fn ordinal(location: CUmemLocation) -> Result<CUdevice, CUresult> {
     match location.kind {
         CU_MEM_LOCATION_TYPE_DEVICE => Ok(location.id),
@@ -237,11 +237,11 @@ pub(super) unsafe fn cuMemAdvise_v2(
         CU_MEM_ADVISE_SET_READ_MOSTLY | CU_MEM_ADVISE_UNSET_READ_MOSTLY | CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION
     );
     let device = if needs { ordinal(location)? } else { CU_DEVICE_CPU };
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuMemAdvise(call, dev_ptr, count, advice, device) }
 }
 
-/// Managed memory has one place here, so a prefetch moves nothing; it takes its turn in the stream all the same.
+/// Keeps its place in the stream, and moves nothing: managed memory has one location here.
 pub(super) unsafe fn cuMemPrefetchAsync(
     call: &Call<'_>,
     dev_ptr: CUdeviceptr,
@@ -271,6 +271,6 @@ pub(super) unsafe fn cuMemPrefetchAsync_v2(
     if flags != 0 {
         return Err(INVALID_VALUE);
     }
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuMemPrefetchAsync(call, dev_ptr, count, ordinal(location)?, stream) }
 }

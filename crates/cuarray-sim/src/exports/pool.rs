@@ -1,8 +1,8 @@
 //! Stream-ordered allocation and memory pools.
 //!
 //! Driver API: [stream ordered memory allocator](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html).
-//! The address is known at the call; the memory is the program's from the allocation's place in the stream to
-//! the release's. Whoever uses it earlier, in another stream, finds his bytes overwritten.
+//! The address is known at the call. The memory is valid from the allocation's place in the stream to the release's; the
+//! allocation overwrites bytes that another stream wrote earlier.
 
 use super::transfer::submit;
 use super::*;
@@ -12,7 +12,7 @@ use crate::schedule::Work;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// Allocates from a pool, or from the current one of the stream's device.
+/// Allocates from a pool, or from the current pool of the stream's device.
 fn allocate(call: &Call<'_>, size: u64, pool: Option<CUmemoryPool>, stream: CUstream) -> Result<u64, CUresult> {
     let (mut state, current) = call.current()?;
     let stream = state.stream_of(call, current, stream)?;
@@ -27,7 +27,7 @@ fn allocate(call: &Call<'_>, size: u64, pool: Option<CUmemoryPool>, stream: CUst
     }
     let mut taken = state.take_from_pool(pool, size);
     if taken == Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY) {
-        // Releases that are pending may make room.
+        // Pending releases may make room.
         state = call.driver.drain_context(state, context);
         taken = state.take_from_pool(pool, size);
     }
@@ -59,7 +59,7 @@ pub(super) unsafe fn cuMemAllocFromPoolAsync(
     unsafe { put(dptr, allocate(call, bytesize as u64, Some(pool), stream)?) }
 }
 
-/// Enqueues the release; from now on no new work may name the memory.
+/// Enqueues the release; from now on new work must not use the memory.
 pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: CUstream) -> Answer {
     let (mut state, current) = call.current()?;
     let stream = state.stream_of(call, current, stream)?;
@@ -79,7 +79,7 @@ pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: 
     Ok(())
 }
 
-/// Pools of device memory that stays in this process.
+/// Creates a pool of device memory; memory that is exported to other processes is not supported.
 pub(super) unsafe fn cuMemPoolCreate(
     call: &Call<'_>,
     pool: *mut CUmemoryPool,
@@ -87,7 +87,7 @@ pub(super) unsafe fn cuMemPoolCreate(
 ) -> Answer {
     present(pool)?;
     present(pool_props)?;
-    // SAFETY: the caller's properties, by the driver's contract; nothing is said of their alignment.
+    // SAFETY: the caller's properties, by the driver's contract; they may be unaligned.
     let props = unsafe { pool_props.read_unaligned() };
     match (props.allocType, props.location.kind) {
         (CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE) => {}
@@ -106,7 +106,7 @@ pub(super) unsafe fn cuMemPoolCreate(
     unsafe { put(pool, handle) }
 }
 
-/// The pool goes with its last allocation; the device then takes from its default pool again.
+/// Destroys the pool with its last allocation; the device returns to its default pool at once.
 pub(super) unsafe fn cuMemPoolDestroy(call: &Call<'_>, pool: CUmemoryPool) -> Answer {
     let mut state = call.lock();
     let destroyed = state.pool(pool)?;
@@ -147,7 +147,7 @@ pub(super) unsafe fn cuMemPoolSetAttribute(
     match attr {
         1..=3 => pool.reuse[attr as usize - 1] = i32::from(policy != 0),
         CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => pool.release_threshold = bytes,
-        // The high-water marks may only be reset.
+        // High watermarks can only be reset.
         CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH if bytes == 0 => pool.reserved_high = pool.reserved,
         CU_MEMPOOL_ATTR_USED_MEM_HIGH if bytes == 0 => pool.used_high = pool.used,
         _ => return Err(INVALID_VALUE),
@@ -190,7 +190,7 @@ pub(super) unsafe fn cuMemPoolSetAccess(
     }
     let mut state = call.lock();
     let owner = state.pool(pool)?.device as CUdevice;
-    // All or nothing.
+    // Apply all changes or none.
     let mut changes = Vec::new();
     for index in 0..count {
         // SAFETY: the caller's array of `count` descriptions, by the driver's contract.
@@ -203,7 +203,7 @@ pub(super) unsafe fn cuMemPoolSetAccess(
             return Err(INVALID_VALUE);
         }
         let device = state.device(location.id)?.ordinal;
-        // Its own device can always access it.
+        // The pool's own device always has access.
         if device == owner && flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
             return Err(INVALID_VALUE);
         }

@@ -30,7 +30,7 @@ pub(super) unsafe fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, dev: CUdevice
     Ok(())
 }
 
-/// The scheduling flags of a context that are not contradictory.
+/// Checks that a context's flags are known and its scheduling flags do not contradict each other.
 pub(super) fn check_flags(flags: c_uint) -> Answer {
     let scheduling = flags & 0x7;
     if flags & !CU_CTX_FLAGS_MASK != 0 || !matches!(scheduling, 0 | 1 | 2 | 4) {
@@ -67,7 +67,7 @@ pub(super) unsafe fn cuDevicePrimaryCtxGetState(
     }
 }
 
-/// Ends what the context holds; those who retained it still have to release it.
+/// Destroys everything in the context; each retain still needs its release.
 pub(super) unsafe fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, dev: CUdevice) -> Answer {
     let mut state = call.lock();
     let device = state.device_mut(dev)?;

@@ -1,4 +1,4 @@
-//! Profiler control: there is no profiler, and starting or stopping none is allowed.
+//! Profiler control: starting and stopping succeed, although there is no profiler.
 //!
 //! Driver API: [profiler control](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PROFILER.html).
 

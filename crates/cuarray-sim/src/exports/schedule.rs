@@ -1,4 +1,4 @@
-//! What is not CUDA's: the schedule, for tools that have loaded the shared library.
+//! Extensions for tools that have loaded the shared library: the schedule.
 
 use super::statistics::give;
 use super::*;
@@ -6,10 +6,10 @@ use crate::config::Schedule;
 use crate::schedule::choices::Choices;
 use std::ffi::CStr;
 
-/// Reads a text that a tool passed.
+/// Reads a string that a tool passed.
 ///
 /// # Safety
-/// `text` is null or a string that ends with a nul.
+/// `text` is null or a nul-terminated string.
 unsafe fn read<'a>(text: *const c_char) -> Result<&'a str, CUresult> {
     present(text)?;
     // SAFETY: by this function's contract.
@@ -17,7 +17,7 @@ unsafe fn read<'a>(text: *const c_char) -> Result<&'a str, CUresult> {
     text.to_str().map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
-/// Does around these functions what the shield does around the driver's, as far as it applies.
+/// Keeps panics of these functions from crossing into C, and converts results to codes.
 fn tool(body: impl FnOnce() -> Answer) -> CUresult {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => CUresult::CUDA_SUCCESS,
@@ -26,11 +26,11 @@ fn tool(body: impl FnOnce() -> Answer) -> CUresult {
     }
 }
 
-/// Sets the schedule of the calling thread's driver: `lazy`, `eager`, `random:7`, `replay:2:01`. Everything that is pending
-/// runs first, host functions in the calling thread. `CUDA_ERROR_INVALID_VALUE` if the text is no schedule.
+/// Sets the schedule of the calling thread's driver: `lazy`, `eager`, `random:7`, `replay:2:01`. All pending work runs first,
+/// host functions in the calling thread. Returns `CUDA_ERROR_INVALID_VALUE` if the text is no schedule.
 ///
 /// # Safety
-/// `schedule` is null or a string that ends with a nul.
+/// `schedule` is null or a nul-terminated string.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuarraySimSetSchedule(schedule: *const c_char) -> CUresult {
     tool(|| {
@@ -46,12 +46,12 @@ pub(crate) unsafe extern "C" fn cuarraySimSetSchedule(schedule: *const c_char) -
     })
 }
 
-/// Writes the schedule that the calling thread's driver has run since it was set, as text to be replayed, into `buf` as
-/// `cuarraySimStatistics` does. `CUDA_ERROR_ILLEGAL_STATE`, and a sentence that says why, if one was to be replayed and does
-/// not fit the program.
+/// Writes the schedule that the calling thread's driver has run since it was set, as text for replay, into `buf` as
+/// `cuarraySimStatistics` does. If a replayed schedule does not fit the program, writes the reason and returns
+/// `CUDA_ERROR_ILLEGAL_STATE`.
 ///
 /// # Safety
-/// `buf` is null or has room for `cap` bytes; `len` is null or may be written.
+/// `buf` is null or has room for `cap` bytes; `len` is null or writable.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuarraySimSchedule(buf: *mut c_char, cap: usize, len: *mut usize) -> CUresult {
     tool(|| {
@@ -67,12 +67,11 @@ pub(crate) unsafe extern "C" fn cuarraySimSchedule(buf: *mut c_char, cap: usize,
     })
 }
 
-/// Writes the schedule that follows `schedule`, a `replay:`, when all are taken in order, leaving out those with more than
-/// `deviations` choices that differ from the lazy schedule (all are taken if it is negative); an empty text behind the last.
+/// Writes the schedule that follows `schedule`, a `replay:`, in the order of all schedules; an empty text after the last. A
+/// `deviations` that is not negative skips schedules with more choices than that which differ from the lazy schedule.
 ///
 /// # Safety
-/// `schedule` is null or a string that ends with a nul; `buf` is null or has room for `cap` bytes; `len` is null or may be
-/// written.
+/// `schedule` is null or a nul-terminated string; `buf` is null or has room for `cap` bytes; `len` is null or writable.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuarraySimNextSchedule(
     schedule: *const c_char,

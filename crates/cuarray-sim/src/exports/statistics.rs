@@ -1,13 +1,13 @@
-//! What is not CUDA's: the driver's statistics, for tools that have loaded the shared library.
+//! Extensions for tools that have loaded the shared library: the driver's statistics.
 
 use super::*;
 
-/// Writes the calling thread's driver's statistics, JSON and a nul, to `buf`, which has room for `cap` bytes; `len`
-/// receives the length of the JSON in bytes. `CUDA_ERROR_INVALID_VALUE` if it does not fit: nothing is written then but the length. A
-/// null `buf` only asks for it.
+/// Writes the statistics of the calling thread's driver, JSON and a nul, to `buf`, which has room for `cap` bytes. `len`
+/// receives the length of the JSON in bytes. If it does not fit, writes only the length and returns
+/// `CUDA_ERROR_INVALID_VALUE`. A null `buf` queries the length.
 ///
 /// # Safety
-/// `buf` is null or has room for `cap` bytes; `len` is null or may be written.
+/// `buf` is null or has room for `cap` bytes; `len` is null or writable.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuarraySimStatistics(buf: *mut c_char, cap: usize, len: *mut usize) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
@@ -26,10 +26,10 @@ pub(crate) unsafe extern "C" fn cuarraySimStatistics(buf: *mut c_char, cap: usiz
     }
 }
 
-/// Writes a text and a nul to `buf`, as every function here does.
+/// Writes a text and a nul to `buf`, as every extension does.
 ///
 /// # Safety
-/// `buf` is null or has room for `cap` bytes; `len` is null or may be written.
+/// `buf` is null or has room for `cap` bytes; `len` is null or writable.
 pub(super) unsafe fn give(text: &str, buf: *mut c_char, cap: usize, len: *mut usize) -> Answer {
     // SAFETY: by this function's contract.
     unsafe { put(len, text.len())? };
@@ -39,7 +39,7 @@ pub(super) unsafe fn give(text: &str, buf: *mut c_char, cap: usize, len: *mut us
     if text.len() >= cap {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    // SAFETY: the buffer has room for `cap` bytes, which is more than the text and its nul.
+    // SAFETY: the buffer has room for `cap` bytes, which is enough for the text and its nul.
     unsafe {
         std::ptr::copy_nonoverlapping(text.as_ptr(), buf.cast(), text.len());
         buf.add(text.len()).write(0);

@@ -15,7 +15,7 @@ use crate::stream::{Kind, Stream};
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// Locks the driver and finds the stream that the program means.
+/// Locks the driver and resolves a stream handle.
 pub(super) fn stream<'a>(call: &Call<'a>, handle: CUstream) -> Result<(Guard<'a>, CUstream), CUresult> {
     let (mut state, current) = call.current()?;
     let stream = state.stream_of(call, current, handle)?;
@@ -23,7 +23,7 @@ pub(super) fn stream<'a>(call: &Call<'a>, handle: CUstream) -> Result<(Guard<'a>
 }
 
 pub(super) unsafe fn cuStreamCreate(call: &Call<'_>, stream: *mut CUstream, flags: c_uint) -> Answer {
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuStreamCreateWithPriority(call, stream, flags, LEAST_PRIORITY) }
 }
 
@@ -47,7 +47,7 @@ pub(super) unsafe fn cuStreamCreateWithPriority(
     unsafe { put(stream, handle) }
 }
 
-/// Returns at once; what is pending still happens, when something depends on it or synchronizes with the context.
+/// Returns at once; pending work still runs when other work depends on it or the context is synchronized.
 pub(super) unsafe fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> Answer {
     if stream.is_null() || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
@@ -76,7 +76,7 @@ pub(super) unsafe fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> A
     Ok(())
 }
 
-/// A program that polls must see the end one day: queries that say *not ready* let operations happen, one each.
+/// Queries a stream. Each query that returns *not ready* runs one operation, so that polling ends.
 pub(super) unsafe fn cuStreamQuery(call: &Call<'_>, stream: CUstream) -> Answer {
     let (mut state, handle) = self::stream(call, stream)?;
     state.forbid_in_capture(handle)?;
@@ -85,7 +85,7 @@ pub(super) unsafe fn cuStreamQuery(call: &Call<'_>, stream: CUstream) -> Answer 
     query(call, state, tail, clocks)
 }
 
-/// Answers whether these points have happened; if so, the calling thread knows what they know.
+/// Checks whether these points have happened; if so, the calling thread joins their clocks.
 pub(super) fn query<'a>(call: &Call<'a>, state: Guard<'a>, mut points: Vec<Point>, clocks: Vec<Clock>) -> Answer {
     points.retain(|point| !state.happened(*point));
     let (mut state, nudge) = call.driver.query(state, &points);
@@ -123,7 +123,7 @@ pub(super) unsafe fn cuStreamWaitEvent(call: &Call<'_>, stream: CUstream, event:
     Ok(())
 }
 
-/// Enqueues a host function and sees to it that it runs even if the program never calls again.
+/// Enqueues a host function, and makes sure that it runs without further calls of the program.
 fn enqueue_host_function(call: &Call<'_>, stream: CUstream, function: HostFunction) -> Answer {
     let (mut state, handle) = self::stream(call, stream)?;
     if state.capture(handle, || Action::Host(function))? {
@@ -160,7 +160,7 @@ pub(super) unsafe fn cuLaunchHostFunc(
     enqueue_host_function(call, stream, HostFunction::Launched { function, data: user_data })
 }
 
-/// The mode says how the device waits for the host function, which makes no difference here.
+/// Ignores the mode, which selects how the device waits for the host function.
 pub(super) unsafe fn cuLaunchHostFunc_v2(
     call: &Call<'_>,
     stream: CUstream,
@@ -171,14 +171,14 @@ pub(super) unsafe fn cuLaunchHostFunc_v2(
     if sync_mode > 1 {
         return Err(INVALID_VALUE);
     }
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuLaunchHostFunc(call, stream, function, user_data) }
 }
 
-/// Writes something of a stream.
+/// Writes one property of a stream.
 ///
 /// # Safety
-/// `place` is null or may be written.
+/// `place` is null or writable.
 unsafe fn answer<T>(call: &Call<'_>, stream: CUstream, place: *mut T, of: impl FnOnce(&Stream) -> T) -> Answer {
     present(place)?;
     let (state, handle) = self::stream(call, stream)?;
@@ -207,7 +207,7 @@ pub(super) unsafe fn cuStreamGetCtx(call: &Call<'_>, stream: CUstream, pctx: *mu
     unsafe { answer(call, stream, pctx, |stream| stream.context) }
 }
 
-/// No stream here belongs to a green context.
+/// Returns no green context: no stream here belongs to one.
 pub(super) unsafe fn cuStreamGetCtx_v2(
     call: &Call<'_>,
     stream: CUstream,
@@ -230,7 +230,7 @@ pub(super) unsafe fn cuStreamGetDevice(call: &Call<'_>, stream: CUstream, device
     unsafe { put(device, ordinal) }
 }
 
-/// Managed memory is accessible from everywhere at any time here; the call takes its turn in the stream.
+/// Keeps its place in the stream, and attaches nothing: managed memory is always accessible here.
 pub(super) unsafe fn cuStreamAttachMemAsync(
     call: &Call<'_>,
     stream: CUstream,

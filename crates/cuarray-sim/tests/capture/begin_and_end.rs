@@ -1,9 +1,9 @@
-//! Where a capture begins and ends, and what is left of it.
+//! The beginning and the end of captures, and the state that remains.
 
 use super::*;
 
 #[test]
-fn what_is_captured_does_not_run() {
+fn captured_work_does_not_run() {
     let program = Program::new();
     let (stream, device, host) = (program.stream(0), program.alloc(8), program.pinned(8));
     ok!(program, cuMemsetD8_v2(device, 1, 8));
@@ -24,7 +24,7 @@ fn what_is_captured_does_not_run() {
 }
 
 #[test]
-fn the_first_signature_captures_in_the_strictest_mode() {
+fn first_version_of_begin_captures_in_the_global_mode() {
     let program = Program::new();
     let (stream, mut address) = (program.stream(0), 0);
     ok!(program, cuStreamBeginCapture(stream));
@@ -33,7 +33,7 @@ fn the_first_signature_captures_in_the_strictest_mode() {
 }
 
 #[test]
-fn begin_refuses_what_cannot_capture() {
+fn begin_refuses_bad_modes_the_legacy_stream_and_capturing_streams() {
     let program = Program::new();
     let stream = program.stream(0);
     fails!(program, INVALID_VALUE, cuStreamBeginCapture_v2(stream, 3));
@@ -50,7 +50,7 @@ fn begin_refuses_what_cannot_capture() {
 }
 
 #[test]
-fn end_refuses_what_does_not_capture() {
+fn end_refuses_streams_that_do_not_capture() {
     let program = Program::new();
     let (stream, mut graph) = (program.stream(0), CUgraph(9));
     fails!(program, ILLEGAL_STATE, cuStreamEndCapture(stream, &mut graph));
@@ -82,7 +82,7 @@ fn only_a_relaxed_capture_ends_in_another_thread() {
 }
 
 #[test]
-fn a_capture_ends_only_where_it_began() {
+fn capture_ends_only_in_its_origin_stream() {
     let fork = Fork::new(GLOBAL);
     let mut graph = CUgraph::NULL;
     fails!(fork.program, STREAM_CAPTURE_UNMATCHED, cuStreamEndCapture(fork.side, &mut graph));
@@ -90,7 +90,7 @@ fn a_capture_ends_only_where_it_began() {
 }
 
 #[test]
-fn a_context_ends_with_its_captures() {
+fn destroyed_context_ends_its_captures() {
     let program = Program::new();
     let mut context = CUcontext::NULL;
     ok!(program, cuCtxCreate_v2(&mut context, 0, 0));
@@ -103,7 +103,7 @@ fn a_context_ends_with_its_captures() {
 }
 
 #[test]
-fn work_before_a_capture_is_not_part_of_it_and_still_happens() {
+fn work_before_a_capture_stays_outside_it_and_still_runs() {
     let program = Program::new();
     let (stream, device) = (program.stream(0), program.alloc(2));
     program.fill(device, 7, 1, stream);

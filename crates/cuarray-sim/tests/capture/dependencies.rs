@@ -1,9 +1,9 @@
-//! What the next captured node comes after: of itself, and as the program says.
+//! The dependencies of the next captured node: by default, and as changed by the program.
 
 use super::*;
 
 #[test]
-fn the_dependencies_of_a_capture_can_be_read_and_changed() {
+fn capture_dependencies_can_be_read_and_changed() {
     let program = Program::new();
     let (stream, device) = (program.stream(0), program.alloc(8));
     let info = |program: &Program| {
@@ -14,7 +14,7 @@ fn the_dependencies_of_a_capture_can_be_read_and_changed() {
             cuStreamGetCaptureInfo_v3(stream, &mut status, &mut id, &mut graph, &mut nodes, &mut edges, &mut number)
         );
         assert_eq!(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
-        // SAFETY: the driver's arrays, read before the next call.
+        // SAFETY: the arrays belong to the driver and are read before the next call.
         let (nodes, edges) = unsafe {
             match number {
                 0 => (Vec::new(), Vec::new()),
@@ -34,7 +34,7 @@ fn the_dependencies_of_a_capture_can_be_read_and_changed() {
     program.fill(device, 1, 1, stream);
     let (graph, first) = info(&program);
     assert_eq!(first.len(), 1);
-    // A node added by hand becomes part of what is captured.
+    // A node added by hand becomes part of the captured graph.
     ok!(program, cuGraphAddEmptyNode(&mut mine[0], graph, std::ptr::null(), 0));
     let flags = CU_STREAM_ADD_CAPTURE_DEPENDENCIES;
     ok!(program, cuStreamUpdateCaptureDependencies(stream, mine.as_mut_ptr(), 1, flags));
@@ -45,7 +45,7 @@ fn the_dependencies_of_a_capture_can_be_read_and_changed() {
     fails!(program, INVALID_VALUE, cuStreamUpdateCaptureDependencies(stream, mine.as_mut_ptr(), 1, 2));
     let mut unknown = [CUgraphNode(5)];
     fails!(program, INVALID_VALUE, cuStreamUpdateCaptureDependencies(stream, unknown.as_mut_ptr(), 1, 0));
-    // The graph is the capture's until that ends.
+    // The capture owns the graph until it ends.
     fails!(program, INVALID_VALUE, cuGraphDestroy(graph));
     fails!(program, INVALID_VALUE, cuGraphDestroyNode(mine[0]));
     let mut exec = CUgraphExec::NULL;
@@ -56,7 +56,7 @@ fn the_dependencies_of_a_capture_can_be_read_and_changed() {
 }
 
 #[test]
-fn dependencies_that_were_replaced_need_not_be_joined() {
+fn replaced_dependencies_need_not_be_joined() {
     let fork = Fork::new(RELAXED);
     let Fork { program, origin, side, device } = &fork;
     program.fill(*device + 1, 2, 1, *side);
@@ -66,7 +66,7 @@ fn dependencies_that_were_replaced_need_not_be_joined() {
 }
 
 #[test]
-fn a_capture_can_continue_a_graph() {
+fn capture_can_continue_an_existing_graph() {
     let program = Program::new();
     let (stream, device) = (program.stream(0), program.alloc(8));
     let (mut graph, mut first) = (CUgraph::NULL, CUgraphNode::NULL);
@@ -81,7 +81,7 @@ fn a_capture_can_continue_a_graph() {
     program.fill(device, 1, 1, stream);
     assert_eq!(end(&program, stream), graph);
     assert_eq!(count(&program, graph), (2, 1));
-    // A capture that fails leaves the graph, with what was captured.
+    // A failed capture leaves the graph with the nodes captured so far.
     ok!(program, cuStreamBeginCaptureToGraph(stream, graph, none.cast(), none, 0, RELAXED));
     program.fill(device, 1, 1, stream);
     fails!(program, STREAM_CAPTURE_UNSUPPORTED, cuStreamQuery(stream));
@@ -90,7 +90,7 @@ fn a_capture_can_continue_a_graph() {
     ok!(program, cuGraphDestroy(graph));
 }
 
-/// For each node of a captured graph of numbered host functions: the numbers of all that come before it.
+/// For each node of a captured graph of numbered host functions, the set of all nodes before it.
 fn comes_before(program: &Program, graph: CUgraph, count: usize) -> Vec<u64> {
     let (mut nodes, mut number) = (vec![CUgraphNode::NULL; count + 1], count + 1);
     ok!(program, cuGraphGetNodes(graph, nodes.as_mut_ptr(), &mut number));
@@ -101,7 +101,7 @@ fn comes_before(program: &Program, graph: CUgraph, count: usize) -> Vec<u64> {
         params.userData as usize
     };
     let mut before = vec![0_u64; count];
-    // Nodes are listed as they were captured, so those before a node are known already.
+    // Nodes are listed in capture order, so the predecessors of a node are known already.
     for node in &nodes[..count] {
         let (mut after, mut room) = ([CUgraphNode::NULL; 64], 64);
         ok!(program, cuGraphNodeGetDependencies(*node, after.as_mut_ptr(), &mut room));
@@ -125,7 +125,7 @@ fn random_captures_keep_exactly_the_order_of_their_streams_and_events() {
     };
     for round in 0..200 {
         begin(&program, streams[0], GLOBAL);
-        // What each stream, and each event, comes after; nothing where it has no part in the capture.
+        // The predecessors of each stream and event; `None` outside the capture.
         let mut known: [Option<u64>; STREAMS] = [Some(0), None, None, None];
         let mut recorded: [Option<u64>; 3] = [None; 3];
         let mut expected: Vec<u64> = Vec::new();

@@ -1,9 +1,9 @@
-//! What is forbidden while something captures, and what of it spoils the capture.
+//! Calls that are forbidden during a capture, and those that invalidate it.
 
 use super::*;
 
 #[test]
-fn waiting_for_and_asking_after_a_capturing_stream_invalidates() {
+fn waiting_for_or_querying_a_capturing_stream_invalidates_the_capture() {
     for mode in MODES {
         for of_the_side in [false, true] {
             for query in [false, true] {
@@ -23,7 +23,7 @@ fn waiting_for_and_asking_after_a_capturing_stream_invalidates() {
 }
 
 #[test]
-fn other_streams_may_be_waited_for() {
+fn other_streams_may_be_waited_for_during_a_capture() {
     let program = Program::new();
     let (stream, other) = (program.stream(CU_STREAM_NON_BLOCKING), program.stream(0));
     program.fill(program.alloc(1), 1, 1, other);
@@ -34,7 +34,7 @@ fn other_streams_may_be_waited_for() {
 }
 
 #[test]
-fn waiting_for_a_context_invalidates_its_captures_and_no_others() {
+fn context_synchronization_invalidates_only_that_context_s_captures() {
     let program = Program::with(Config { devices: 2, ..Config::default() });
     for mode in MODES {
         let stream = program.stream(CU_STREAM_NON_BLOCKING);
@@ -48,14 +48,14 @@ fn waiting_for_a_context_invalidates_its_captures_and_no_others() {
 }
 
 #[test]
-fn looking_at_a_captured_event_invalidates_in_every_mode() {
+fn waiting_for_or_querying_a_captured_event_invalidates_in_every_mode() {
     for mode in MODES {
         for synchronize in [false, true] {
             let program = Program::new();
             let (stream, event) = (program.stream(0), program.event());
             begin(&program, stream, mode);
             ok!(program, cuEventRecord(event, stream));
-            // In a thread of its own, whose mode forbids nothing else.
+            // Run in another thread, whose mode forbids nothing else.
             program.in_thread(|other| {
                 let mut mode = RELAXED;
                 ok!(other, cuThreadExchangeStreamCaptureMode(&mut mode));
@@ -66,7 +66,7 @@ fn looking_at_a_captured_event_invalidates_in_every_mode() {
                 }
             });
             assert_invalidated(&program, stream);
-            // And it remains what it is, until it is recorded outside.
+            // The event stays captured until it is recorded outside a capture.
             fails!(program, CAPTURED_EVENT, cuEventQuery(event));
             fails!(program, CAPTURED_EVENT, cuStreamWaitEvent(stream, event, 0));
             let mut milliseconds = 0.0;
@@ -77,7 +77,7 @@ fn looking_at_a_captured_event_invalidates_in_every_mode() {
     }
 }
 
-/// Each call that a graph would not repeat.
+/// Makes each call that a graph would not repeat.
 fn unsafe_calls(program: &Program, memory: &[CUdeviceptr; 2], event: CUevent) -> Vec<(&'static str, CUresult)> {
     let (mut address, mut host) = (0, std::ptr::null_mut());
     let mut bytes = [0_u8; 64];
@@ -99,7 +99,7 @@ fn unsafe_calls(program: &Program, memory: &[CUdeviceptr; 2], event: CUevent) ->
 
 #[test]
 fn unsafe_calls_are_forbidden_by_the_modes_of_captures_and_threads() {
-    // Mode of the capture, mode of the calling thread, whether it is the capture's: whether unsafe calls are forbidden.
+    // Cases: mode of the capture, mode of the calling thread, and whether that thread began the capture.
     for capture in MODES {
         for thread in MODES {
             for same in [true, false] {
@@ -112,7 +112,7 @@ fn unsafe_calls_are_forbidden_by_the_modes_of_captures_and_threads() {
                 let calls = |program: &Program| {
                     let mut mode = thread;
                     ok!(program, cuThreadExchangeStreamCaptureMode(&mut mode));
-                    assert_eq!(mode, GLOBAL, "every thread begins with it");
+                    assert_eq!(mode, GLOBAL, "every thread begins in the global mode");
                     let results = unsafe_calls(program, &memory, event);
                     ok!(program, cuThreadExchangeStreamCaptureMode(&mut mode));
                     assert_eq!(mode, thread);
@@ -140,7 +140,7 @@ fn unsafe_calls_are_forbidden_by_the_modes_of_captures_and_threads() {
 unsafe extern "C" fn no_callback(_: CUstream, _: CUresult, _: *mut c_void) {}
 
 #[test]
-fn what_no_graph_can_hold_is_unsupported() {
+fn calls_without_a_graph_node_are_unsupported_during_a_capture() {
     let program = Program::new();
     let mut managed = 0;
     ok!(program, cuMemAllocManaged(&mut managed, 8, CU_MEM_ATTACH_GLOBAL));
@@ -162,7 +162,7 @@ fn what_no_graph_can_hold_is_unsupported() {
 }
 
 #[test]
-fn a_wrong_argument_does_not_invalidate() {
+fn invalid_argument_does_not_invalidate_the_capture() {
     let program = Program::new();
     let (stream, device) = (program.stream(0), program.alloc(8));
     begin(&program, stream, GLOBAL);

@@ -1,4 +1,4 @@
-//! Streams that take part in a capture because of events, and must be joined again.
+//! Streams that join a capture through events, and must be joined back.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn waiting_for_a_captured_event_joins_the_capture() {
 }
 
 #[test]
-fn what_is_not_joined_back_is_an_error_and_ends_the_capture() {
+fn unjoined_side_stream_fails_and_ends_the_capture() {
     let fork = Fork::new(GLOBAL);
     let Fork { program, origin, side, device } = &fork;
     program.fill(*device + 1, 2, 1, *side);
@@ -38,13 +38,13 @@ fn what_is_not_joined_back_is_an_error_and_ends_the_capture() {
 }
 
 #[test]
-fn a_side_stream_that_did_nothing_need_not_be_joined() {
+fn side_stream_without_work_need_not_be_joined() {
     let fork = Fork::new(GLOBAL);
     end(&fork.program, fork.origin);
 }
 
 #[test]
-fn a_destroyed_side_stream_leaves_its_work_to_be_joined() {
+fn work_of_a_destroyed_side_stream_must_still_be_joined() {
     for joined in [false, true] {
         let fork = Fork::new(GLOBAL);
         let Fork { program, origin, side, device } = &fork;
@@ -61,7 +61,7 @@ fn a_destroyed_side_stream_leaves_its_work_to_be_joined() {
 }
 
 #[test]
-fn the_end_of_the_origin_is_the_end_of_the_capture() {
+fn destroying_the_origin_stream_ends_the_capture() {
     let fork = Fork::new(GLOBAL);
     let Fork { program, origin, side, .. } = &fork;
     ok!(program, cuStreamDestroy_v2(*origin));
@@ -71,7 +71,7 @@ fn the_end_of_the_origin_is_the_end_of_the_capture() {
 }
 
 #[test]
-fn an_event_from_outside_is_isolation() {
+fn waiting_for_an_event_from_outside_is_an_isolation_error() {
     let program = Program::new();
     let (stream, outside, event) = (program.stream(0), program.stream(CU_STREAM_NON_BLOCKING), program.event());
     ok!(program, cuEventRecord(event, outside));
@@ -97,7 +97,7 @@ fn two_captures_do_not_merge() {
 }
 
 #[test]
-fn an_event_of_an_invalidated_capture_takes_nobody_in() {
+fn event_of_an_invalidated_capture_does_not_join_other_streams() {
     let program = Program::new();
     let (stream, other, event) = (program.stream(0), program.stream(0), program.event());
     begin(&program, stream, RELAXED);
@@ -110,7 +110,7 @@ fn an_event_of_an_invalidated_capture_takes_nobody_in() {
 }
 
 #[test]
-fn an_event_of_an_earlier_capture_is_of_no_use_in_the_next() {
+fn event_of_an_earlier_capture_invalidates_the_next() {
     let program = Program::new();
     let (stream, event) = (program.stream(0), program.event());
     begin(&program, stream, RELAXED);
@@ -122,7 +122,7 @@ fn an_event_of_an_earlier_capture_is_of_no_use_in_the_next() {
 }
 
 #[test]
-fn external_events_are_nodes() {
+fn external_event_records_and_waits_become_nodes() {
     let program = Program::new();
     let (stream, event) = (program.stream(0), program.event());
     fails!(program, INVALID_VALUE, cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL));

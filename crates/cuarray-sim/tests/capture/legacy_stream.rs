@@ -1,4 +1,4 @@
-//! The legacy default stream beside captures.
+//! The legacy default stream during captures.
 
 use super::*;
 
@@ -28,7 +28,7 @@ const USES_OF_THE_LEGACY_STREAM: [Use; 11] = [
 ];
 
 #[test]
-fn the_legacy_stream_is_out_of_use_while_a_blocking_stream_captures() {
+fn legacy_stream_is_unusable_while_a_blocking_stream_captures() {
     for (name, use_it) in USES_OF_THE_LEGACY_STREAM {
         let program = Program::new();
         let (stream, device, event) = (program.stream(0), program.alloc(16), program.event());
@@ -44,7 +44,7 @@ fn the_legacy_stream_is_out_of_use_while_a_blocking_stream_captures() {
 }
 
 #[test]
-fn one_use_of_the_legacy_stream_invalidates() {
+fn one_use_of_the_legacy_stream_invalidates_a_blocking_capture() {
     let program = Program::new();
     let (stream, device) = (program.stream(0), program.alloc(1));
     begin(&program, stream, RELAXED);
@@ -55,7 +55,7 @@ fn one_use_of_the_legacy_stream_invalidates() {
 }
 
 #[test]
-fn a_non_blocking_capture_leaves_the_legacy_stream_alone() {
+fn legacy_stream_works_while_a_non_blocking_stream_captures() {
     let program = Program::new();
     let (stream, device, event) = (program.stream(CU_STREAM_NON_BLOCKING), program.alloc(16), program.event());
     begin(&program, stream, RELAXED);
@@ -66,7 +66,7 @@ fn a_non_blocking_capture_leaves_the_legacy_stream_alone() {
 }
 
 #[test]
-fn a_captured_event_does_not_take_the_legacy_stream_in() {
+fn legacy_stream_cannot_join_a_capture() {
     let program = Program::new();
     let (stream, event) = (program.stream(CU_STREAM_NON_BLOCKING), program.event());
     begin(&program, stream, RELAXED);
@@ -76,7 +76,7 @@ fn a_captured_event_does_not_take_the_legacy_stream_in() {
 }
 
 #[test]
-fn asking_whether_the_legacy_stream_captures_does_no_harm() {
+fn querying_the_legacy_stream_s_status_does_not_invalidate() {
     let program = Program::new();
     let (stream, mut status, mut id) = (program.stream(0), 9, 9);
     begin(&program, stream, GLOBAL);

@@ -1,4 +1,4 @@
-//! Stream capture: what is captured, what is prohibited, with which code, and what is left of the capture afterwards.
+//! Stream capture: captured work, prohibited calls and their codes, and the state of the capture afterwards.
 
 #[macro_use]
 #[path = "../program/mod.rs"]
@@ -53,7 +53,7 @@ fn assert_invalidated(program: &Program, origin: CUstream) {
 }
 
 impl Program {
-    /// Memory, whatever is being captured.
+    /// Allocates memory regardless of captures.
     fn alloc_anyway(&self) -> CUdeviceptr {
         let mut mode = RELAXED;
         ok!(self, cuThreadExchangeStreamCaptureMode(&mut mode));
@@ -63,7 +63,7 @@ impl Program {
     }
 }
 
-/// A capture that is forked from one stream into another, by events.
+/// A capture that is forked from one stream into another by events.
 struct Fork {
     program: Program,
     origin: CUstream,

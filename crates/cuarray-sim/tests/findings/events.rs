@@ -15,7 +15,7 @@ fn edge(program: &Program) {
 }
 
 #[test]
-fn a_wait_for_an_event_is_an_edge() {
+fn event_wait_is_an_edge() {
     under_each_schedule(|program| {
         edge(program);
         clean(program);
@@ -23,7 +23,7 @@ fn a_wait_for_an_event_is_an_edge() {
 }
 
 #[test]
-fn the_history_shows_edges() {
+fn history_shows_edges() {
     let program = Program::new();
     edge(&program);
     let operations = program.sim.report().operations;
@@ -33,7 +33,7 @@ fn the_history_shows_edges() {
 }
 
 #[test]
-fn an_event_recorded_too_early_is_no_edge() {
+fn event_recorded_before_the_work_is_no_edge() {
     under_each_schedule(|program| {
         let (one, other, memory, event) = (program.stream(0), program.stream(0), program.alloc(64), program.event());
         ok!(program, cuEventRecord(event, one));
@@ -45,17 +45,17 @@ fn an_event_recorded_too_early_is_no_edge() {
 }
 
 #[test]
-fn a_wait_means_what_the_event_meant_at_the_wait() {
+fn event_wait_uses_the_recording_at_the_time_of_the_wait() {
     under_each_schedule(|program| {
         let (one, other, memory, event) = (program.stream(0), program.stream(0), program.alloc(64), program.event());
         program.fill(memory, 1, 64, one);
         ok!(program, cuEventRecord(event, one));
         ok!(program, cuStreamWaitEvent(other, event, 0));
-        // Recording it again, in a stream that knows nothing, takes nothing away from who waits already.
+        // A new recording, in a stream without edges, does not change earlier waits.
         ok!(program, cuEventRecord(event, program.stream(0)));
         program.fill(memory, 2, 64, other);
         clean(program);
-        // Who waits now waits for nothing.
+        // A wait from here on is ordered by the new recording only.
         let third = program.stream(0);
         ok!(program, cuStreamWaitEvent(third, event, 0));
         program.fill(memory, 3, 64, third);
@@ -64,7 +64,7 @@ fn a_wait_means_what_the_event_meant_at_the_wait() {
 }
 
 #[test]
-fn an_event_that_was_never_recorded_is_no_edge() {
+fn unrecorded_event_is_no_edge() {
     under_each_schedule(|program| {
         let (one, other, memory, event) = (program.stream(0), program.stream(0), program.alloc(64), program.event());
         program.fill(memory, 1, 64, one);
@@ -76,7 +76,7 @@ fn an_event_that_was_never_recorded_is_no_edge() {
 }
 
 #[test]
-fn a_destroyed_event_still_orders_who_waits_for_it() {
+fn destroyed_event_still_orders_its_waiters() {
     under_each_schedule(|program| {
         let (one, other, memory, event) = (program.stream(0), program.stream(0), program.alloc(64), program.event());
         program.fill(memory, 1, 64, one);
@@ -89,7 +89,7 @@ fn a_destroyed_event_still_orders_who_waits_for_it() {
 }
 
 #[test]
-fn synchronizing_with_an_event_orders_what_was_in_front_of_it() {
+fn event_synchronization_orders_the_work_before_the_event() {
     for (wait, late) in [(true, false), (true, true), (false, false)] {
         under_each_schedule(|program| {
             let (one, other, event) = (program.stream(0), program.stream(0), program.event());
@@ -126,7 +126,7 @@ fn edges_are_transitive() {
 }
 
 #[test]
-fn an_ordering_call_that_is_left_out_orders_nothing() {
+fn dropped_ordering_call_orders_nothing() {
     under_each_schedule(|program| {
         program.sim.drop_ordering(0);
         edge(program);
@@ -146,7 +146,7 @@ fn an_ordering_call_that_is_left_out_orders_nothing() {
 }
 
 #[test]
-fn a_synchronization_that_is_left_out_does_not_wait() {
+fn dropped_synchronization_does_not_wait() {
     let program = Program::new();
     let (stream, memory) = (program.stream(0), program.alloc(1));
     ok!(program, cuMemsetD8_v2(memory, 1, 1));
@@ -173,7 +173,7 @@ fn a_synchronization_that_is_left_out_does_not_wait() {
 unsafe extern "C" fn nothing(_: *mut c_void) {}
 
 #[test]
-fn a_host_function_is_in_its_streams_order() {
+fn host_function_is_ordered_in_its_stream() {
     under_each_schedule(|program| {
         let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(64));
         program.fill(memory, 1, 64, one);
@@ -186,7 +186,7 @@ fn a_host_function_is_in_its_streams_order() {
 }
 
 #[test]
-fn a_host_function_that_has_not_begun_orders_nothing() {
+fn pending_host_function_orders_nothing() {
     let program = Program::new();
     let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(64));
     program.fill(memory, 1, 64, one);
@@ -195,30 +195,30 @@ fn a_host_function_that_has_not_begun_orders_nothing() {
     assert_eq!(kinds(&program), [Kind::DataRace]);
 }
 
-/// What a host function and the thread that it tells something say to each other.
+/// The flags with which a host function and another thread signal each other.
 #[derive(Default)]
-struct Word {
+struct Signals {
     begun: AtomicBool,
     may_return: AtomicBool,
 }
 
-unsafe extern "C" fn tells_and_waits(word: *mut c_void) {
-    // SAFETY: the test passes a `Word` that outlives the function.
-    let word = unsafe { &*word.cast::<Word>() };
-    word.begun.store(true, Ordering::SeqCst);
-    while !word.may_return.load(Ordering::SeqCst) {
+unsafe extern "C" fn signal_and_wait(signals: *mut c_void) {
+    // SAFETY: the test passes a `Signals` that outlives the function.
+    let signals = unsafe { &*signals.cast::<Signals>() };
+    signals.begun.store(true, Ordering::SeqCst);
+    while !signals.may_return.load(Ordering::SeqCst) {
         std::thread::yield_now();
     }
 }
 
-/// A write in a stream, told of by a host function before it returns, and a write in another stream by who was told. Somebody
-/// `waits` for the stream, or nobody does, and the driver runs the function by itself.
-fn told_by_a_host_function(host_order: HostOrder, waits: bool) -> Vec<Kind> {
+/// Two writes in two streams: a host function signals the first to the thread that makes the second, before it returns. With
+/// `waits` another thread synchronizes with the stream; without, the driver runs the function by itself.
+fn signalled_by_a_host_function(host_order: HostOrder, waits: bool) -> Vec<Kind> {
     let program = Program::with(Config { host_order, ..Config::default() });
     let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(64));
-    let word = Word::default();
+    let signals = Signals::default();
     program.fill(memory, 1, 64, one);
-    ok!(program, cuLaunchHostFunc(one, Some(tells_and_waits), (&raw const word).cast_mut().cast()));
+    ok!(program, cuLaunchHostFunc(one, Some(signal_and_wait), (&raw const signals).cast_mut().cast()));
     let (sim, context) = (program.sim.clone(), program.context);
     std::thread::scope(|scope| {
         if waits {
@@ -228,25 +228,25 @@ fn told_by_a_host_function(host_order: HostOrder, waits: bool) -> Vec<Kind> {
                 ok!(program, cuStreamSynchronize(one));
             });
         }
-        while !word.begun.load(Ordering::SeqCst) {
+        while !signals.begun.load(Ordering::SeqCst) {
             std::thread::yield_now();
         }
         program.fill(memory, 2, 64, other);
-        word.may_return.store(true, Ordering::SeqCst);
+        signals.may_return.store(true, Ordering::SeqCst);
     });
     ok!(program, cuStreamSynchronize(one));
     kinds(&program)
 }
 
 #[test]
-fn a_host_function_may_tell_a_thread_before_it_returns() {
+fn host_function_orders_a_thread_that_it_signals_before_it_returns() {
     for waits in [true, false] {
-        assert_eq!(told_by_a_host_function(HostOrder::Calls, waits), []);
-        assert_eq!(told_by_a_host_function(HostOrder::Driver, waits), [Kind::DataRace]);
+        assert_eq!(signalled_by_a_host_function(HostOrder::Calls, waits), []);
+        assert_eq!(signalled_by_a_host_function(HostOrder::Driver, waits), [Kind::DataRace]);
     }
 }
 
-/// A write by one thread and one by another, each in its own default stream, the first synchronized with.
+/// Two writes by two threads, each in its own default stream; the first thread synchronizes after its write.
 fn two_threads(host_order: HostOrder, hand_over: bool) -> Vec<Kind> {
     let program = Program::with(Config { host_order, ..Config::default() });
     let memory = program.alloc(64);
@@ -271,7 +271,7 @@ fn two_threads(host_order: HostOrder, hand_over: bool) -> Vec<Kind> {
 }
 
 #[test]
-fn threads_are_ordered_by_their_calls_or_by_what_they_hand_over() {
+fn threads_are_ordered_by_their_calls_or_by_explicit_hand_over() {
     assert_eq!(two_threads(HostOrder::Calls, false), []);
     assert_eq!(two_threads(HostOrder::Driver, false), [Kind::DataRace]);
     assert_eq!(two_threads(HostOrder::Driver, true), []);

@@ -1,4 +1,4 @@
-//! The ends of memory and of handles, reads of what was never written, and accesses that leave their allocation.
+//! Ends of memory and handles, uninitialized reads, and accesses outside their allocation.
 
 use super::*;
 use cuarray_sim::finding::Deed;
@@ -11,7 +11,7 @@ fn pool_memory(program: &Program, stream: CUstream) -> CUdeviceptr {
     address
 }
 
-/// Records an event in one stream and lets another wait for it.
+/// Orders one stream after another by an event.
 fn order(program: &Program, from: CUstream, to: CUstream) {
     let event = program.event();
     ok!(program, cuEventRecord(event, from));
@@ -19,7 +19,7 @@ fn order(program: &Program, from: CUstream, to: CUstream) {
 }
 
 #[test]
-fn a_stream_ordered_release_comes_after_what_its_stream_knows() {
+fn unordered_stream_release_is_a_free_before_pending_work() {
     for ordered in [true, false] {
         under_each_schedule(|program| {
             let (one, other) = (program.stream(0), program.stream(0));
@@ -44,7 +44,7 @@ fn a_stream_ordered_release_comes_after_what_its_stream_knows() {
 }
 
 #[test]
-fn stream_ordered_memory_is_used_after_its_allocation() {
+fn unordered_use_of_stream_ordered_memory_is_a_finding() {
     for ordered in [true, false] {
         under_each_schedule(|program| {
             let (one, other) = (program.stream(0), program.stream(0));
@@ -62,7 +62,7 @@ fn stream_ordered_memory_is_used_after_its_allocation() {
 }
 
 #[test]
-fn released_memory_is_not_used() {
+fn use_after_release_is_a_finding() {
     under_each_schedule(|program| {
         let (memory, stream) = (program.alloc(64), program.stream(0));
         ok!(program, cuMemFree_v2(memory));
@@ -80,14 +80,14 @@ fn released_memory_is_not_used() {
 }
 
 #[test]
-fn memory_is_released_once() {
+fn releasing_memory_twice_is_a_finding() {
     under_each_schedule(|program| {
         let memory = program.alloc(64);
         ok!(program, cuMemFree_v2(memory));
         fails!(program, INVALID_VALUE, cuMemFree_v2(memory));
         let finding = only(program);
         assert_eq!((finding.kind, finding.sides[1].deed), (Kind::UseAfterFree, Deed::Release));
-        // The address is in use again: nothing is remembered of what was there.
+        // The address is reused; nothing of its earlier use is remembered.
         let again = program.alloc(64);
         program.sim.clear_findings();
         program.fill(again, 0, 64, CU_STREAM_LEGACY);
@@ -96,7 +96,7 @@ fn memory_is_released_once() {
 }
 
 #[test]
-fn releasing_without_a_stream_waits_unless_told_otherwise() {
+fn synchronous_free_waits_for_pending_work_unless_configured_otherwise() {
     for free_synchronizes in [true, false] {
         for schedule in [Schedule::Lazy, Schedule::Eager] {
             let program = Program::with(Config { free_synchronizes, schedule, ..Config::default() });
@@ -112,7 +112,7 @@ fn releasing_without_a_stream_waits_unless_told_otherwise() {
 }
 
 #[test]
-fn releasing_pool_memory_without_a_stream_waits_for_nothing() {
+fn synchronous_free_of_pool_memory_waits_for_nothing() {
     for synchronized in [true, false] {
         under_each_schedule(|program| {
             let stream = program.stream(0);
@@ -128,25 +128,25 @@ fn releasing_pool_memory_without_a_stream_waits_for_nothing() {
 }
 
 #[test]
-fn pool_memory_that_nobody_uses_may_be_released_at_any_time_by_the_host() {
+fn host_may_free_unused_pool_memory_at_any_time() {
     under_each_schedule(|program| {
         let (one, other) = (program.stream(0), program.stream(0));
         ok!(program, cuMemFree_v2(pool_memory(program, one)));
         clean(program);
-        // In a stream the release has to come after the allocation.
+        // A release in a stream must be ordered after the allocation.
         ok!(program, cuMemFreeAsync(pool_memory(program, one), other));
         assert_eq!(only(program).kind, Kind::UseBeforeAllocation);
     });
 }
 
 #[test]
-fn what_was_never_written_is_not_read() {
+fn reading_unwritten_memory_is_a_finding() {
     under_each_schedule(|program| {
         let (memory, copy, stream) = (program.alloc(64), program.alloc(64), program.stream(0));
         let mut bytes = [0_u8; 64];
         let host: *mut c_void = (&raw mut bytes).cast();
         program.fill(memory, 1, 32, stream);
-        // Copying it is not yet reading it.
+        // Copying unwritten bytes is not yet a read.
         ok!(program, cuMemcpyDtoDAsync_v2(copy + 16, memory + 16, 32, stream));
         clean(program);
         ok!(program, cuMemcpyDtoHAsync_v2(host, copy + 16, 16, stream));
@@ -164,7 +164,7 @@ fn what_was_never_written_is_not_read() {
 }
 
 #[test]
-fn memory_that_the_host_can_write_counts_as_written() {
+fn host_writable_memory_counts_as_written() {
     let program = Program::new();
     let (host, mut managed, mut byte) = (program.pinned(8), 0, 0_u8);
     ok!(program, cuMemAllocManaged(&mut managed, 8, CU_MEM_ATTACH_GLOBAL));
@@ -191,7 +191,7 @@ fn pending_copies_of_pinned_memory_race_with_each_other() {
 }
 
 #[test]
-fn managed_memory_races_as_device_memory_does() {
+fn unordered_uses_of_managed_memory_race() {
     for ordered in [true, false] {
         under_each_schedule(|program| {
             let (one, other, mut managed) = (program.stream(0), program.stream(0), 0);
@@ -207,7 +207,7 @@ fn managed_memory_races_as_device_memory_does() {
 }
 
 #[test]
-fn accesses_that_leave_their_allocation_are_found_and_refused() {
+fn out_of_bounds_accesses_are_found_and_refused() {
     under_each_schedule(|program| {
         let (memory, stream) = (program.alloc(64), program.stream(0));
         fails!(program, INVALID_VALUE, cuMemsetD8Async(memory + 32, 0, 33, stream));
@@ -235,7 +235,7 @@ fn misaligned_fills_are_found_and_refused() {
 }
 
 #[test]
-fn destroyed_handles_are_not_used() {
+fn use_of_a_destroyed_handle_is_a_finding() {
     let program = Program::new();
     let (stream, event, memory) = (program.stream(0), program.event(), program.alloc(64));
     ok!(program, cuEventRecord(event, stream));
@@ -257,13 +257,13 @@ fn destroyed_handles_are_not_used() {
     fails!(program, INVALID_CONTEXT, cuCtxPushCurrent_v2(context));
     assert_eq!(only(&program).object.unwrap().kind, "context");
     program.sim.clear_findings();
-    // A handle that never was one is an error, and no finding.
+    // A handle that never existed is an error without a finding.
     fails!(program, INVALID_HANDLE, cuEventSynchronize(CUevent(0x77)));
     clean(&program);
 }
 
 #[test]
-fn a_primary_context_lives_again() {
+fn retaining_a_released_primary_context_again_has_no_findings() {
     let program = Program::new();
     ok!(program, cuDevicePrimaryCtxRelease_v2(0));
     let context = program.primary(0);
@@ -272,7 +272,7 @@ fn a_primary_context_lives_again() {
 }
 
 #[test]
-fn what_is_left_at_the_end_is_a_leak() {
+fn objects_left_at_the_end_are_leaks() {
     let program = Program::new();
     let freed = program.alloc(64);
     for _ in 0..3 {
@@ -284,9 +284,9 @@ fn what_is_left_at_the_end_is_a_leak() {
     ok!(program, cuMemFree_v2(freed));
     clean(&program);
     let findings = program.sim.report_with_leaks().findings;
-    let told: Vec<_> = findings.iter().map(|finding| (finding.kind, finding.sides[0].call, finding.count)).collect();
+    let leaks: Vec<_> = findings.iter().map(|finding| (finding.kind, finding.sides[0].call, finding.count)).collect();
     assert_eq!(
-        told,
+        leaks,
         [(Kind::Leak, "cuMemAlloc_v2", 3), (Kind::Leak, "cuStreamCreate", 1), (Kind::Leak, "cuEventCreate", 1)]
     );
     assert_eq!(findings[1].object.as_ref().unwrap().handle, stream.0 as u64);
@@ -297,7 +297,7 @@ fn what_is_left_at_the_end_is_a_leak() {
 }
 
 #[test]
-fn freeing_waits_for_the_work_of_a_destroyed_stream_too() {
+fn free_waits_for_the_work_of_a_destroyed_stream() {
     let program = Program::new();
     let (stream, memory) = (program.stream(1), program.alloc(64));
     program.fill(memory, 1, 64, stream);
@@ -307,7 +307,7 @@ fn freeing_waits_for_the_work_of_a_destroyed_stream_too() {
 }
 
 #[test]
-fn a_context_ends_after_the_work_of_a_destroyed_stream_too() {
+fn context_destruction_waits_for_the_work_of_a_destroyed_stream() {
     let program = Program::new();
     let mut context = CUcontext::NULL;
     ok!(program, cuCtxCreate_v2(&mut context, 0, 0));

@@ -1,8 +1,8 @@
-//! Captures and graphs: their branches, their launches, and what must not be waited for.
+//! Captures and graphs: branches, launches, and forbidden waits.
 
 use super::*;
 
-/// Captures work that `origin` begins, launches it, and answers the executable graph.
+/// Captures `work`, which begins in `origin`; launches it and returns the executable graph.
 fn launched(program: &Program, origin: CUstream, work: impl FnOnce()) -> CUgraphExec {
     let (mut graph, mut exec) = (CUgraph::NULL, CUgraphExec::NULL);
     ok!(program, cuStreamBeginCapture_v2(origin, CU_STREAM_CAPTURE_MODE_GLOBAL));
@@ -13,7 +13,7 @@ fn launched(program: &Program, origin: CUstream, work: impl FnOnce()) -> CUgraph
     exec
 }
 
-/// Lets a stream come after another.
+/// Orders one stream after another.
 fn order(program: &Program, from: CUstream, to: CUstream) {
     let event = program.event();
     ok!(program, cuEventRecord(event, from));
@@ -21,7 +21,7 @@ fn order(program: &Program, from: CUstream, to: CUstream) {
 }
 
 #[test]
-fn branches_of_a_graph_are_ordered_by_its_edges_alone() {
+fn branches_of_a_graph_are_ordered_only_by_its_edges() {
     for ordered in [true, false] {
         under_each_schedule(|program| {
             let (origin, branch) = (program.stream(CU_STREAM_NON_BLOCKING), program.stream(CU_STREAM_NON_BLOCKING));
@@ -46,7 +46,7 @@ fn branches_of_a_graph_are_ordered_by_its_edges_alone() {
 }
 
 #[test]
-fn a_launch_is_in_its_streams_order_with_all_its_branches() {
+fn launch_with_all_its_branches_is_ordered_in_its_stream() {
     for synchronized in [true, false] {
         under_each_schedule(|program| {
             let [origin, branch, other] = [CU_STREAM_NON_BLOCKING; 3].map(|flags| program.stream(flags));
@@ -69,7 +69,7 @@ fn a_launch_is_in_its_streams_order_with_all_its_branches() {
 }
 
 #[test]
-fn launches_of_one_executable_graph_come_one_after_the_other() {
+fn launches_of_one_executable_graph_are_ordered() {
     under_each_schedule(|program| {
         let [origin, other] = [CU_STREAM_NON_BLOCKING; 2].map(|flags| program.stream(flags));
         let memory = program.alloc(64);
@@ -82,7 +82,7 @@ fn launches_of_one_executable_graph_come_one_after_the_other() {
 }
 
 #[test]
-fn what_is_captured_does_not_happen_and_races_with_nothing() {
+fn captured_work_does_not_race() {
     under_each_schedule(|program| {
         let [origin, other] = [CU_STREAM_NON_BLOCKING; 2].map(|flags| program.stream(flags));
         let memory = program.alloc(64);
@@ -96,7 +96,7 @@ fn what_is_captured_does_not_happen_and_races_with_nothing() {
 }
 
 #[test]
-fn a_stream_that_captures_is_not_synchronized_with() {
+fn waiting_for_a_capturing_stream_or_event_is_a_finding() {
     let program = Program::new();
     let mut graph = CUgraph::NULL;
     for call in ["cuStreamSynchronize", "cuStreamQuery", "cuCtxSynchronize"] {
@@ -122,7 +122,7 @@ fn a_stream_that_captures_is_not_synchronized_with() {
 }
 
 #[test]
-fn every_branch_comes_after_the_streams_earlier_work_and_before_its_later_work() {
+fn launch_branches_are_ordered_with_earlier_and_later_stream_work() {
     for in_between in [false, true] {
         under_each_schedule(|program| {
             let [stream, other] = [CU_STREAM_NON_BLOCKING; 2].map(|flags| program.stream(flags));
@@ -143,7 +143,7 @@ fn every_branch_comes_after_the_streams_earlier_work_and_before_its_later_work()
             }
             ok!(program, cuGraphInstantiateWithFlags(&mut exec, graph, 0));
             ok!(program, cuGraphLaunch(exec, stream));
-            // Another stream in between is no neighbour.
+            // Work of another stream in between is unordered.
             if in_between {
                 program.fill(memory, 3, 64, other);
             }
@@ -160,7 +160,7 @@ fn every_branch_comes_after_the_streams_earlier_work_and_before_its_later_work()
 }
 
 #[test]
-fn a_race_in_a_graph_names_the_calls_that_were_captured() {
+fn race_in_a_graph_names_the_captured_calls() {
     let program = Program::new();
     let [origin, branch] = [CU_STREAM_NON_BLOCKING; 2].map(|flags| program.stream(flags));
     let memory = program.alloc(64);
@@ -186,7 +186,7 @@ fn a_race_in_a_graph_names_the_calls_that_were_captured() {
 }
 
 #[test]
-fn what_a_graph_lacks_outside_is_told_of_its_launch() {
+fn missing_edge_outside_a_graph_names_its_launch() {
     let program = Program::new();
     let [stream, other] = [CU_STREAM_NON_BLOCKING; 2].map(|flags| program.stream(flags));
     let (memory, branches) = (program.alloc(64), program.stream(CU_STREAM_NON_BLOCKING));
@@ -208,7 +208,7 @@ fn what_a_graph_lacks_outside_is_told_of_its_launch() {
     );
 }
 
-/// A graph that allocates memory, fills it and, perhaps, frees it, launched in `stream`. Answers the memory.
+/// Launches a graph in `stream` that allocates memory, fills it and, if `freed`, frees it; returns the memory.
 fn allocating(program: &Program, stream: CUstream, freed: bool, flags: u64, launches: usize) -> CUdeviceptr {
     let (mut graph, mut exec, mut memory) = (CUgraph::NULL, CUgraphExec::NULL, 0);
     ok!(program, cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -226,7 +226,7 @@ fn allocating(program: &Program, stream: CUstream, freed: bool, flags: u64, laun
 }
 
 #[test]
-fn memory_of_a_graph_is_used_behind_its_launch_and_before_its_release() {
+fn graph_memory_must_be_used_after_its_launch() {
     for ordered in [true, false] {
         under_each_schedule(|program| {
             let [stream, other] = [CU_STREAM_NON_BLOCKING; 2].map(|flags| program.stream(flags));
@@ -246,7 +246,7 @@ fn memory_of_a_graph_is_used_behind_its_launch_and_before_its_release() {
 }
 
 #[test]
-fn launches_that_free_their_memory_themselves_or_leave_it_to_the_next_are_clean() {
+fn graphs_that_free_their_memory_have_no_findings() {
     under_each_schedule(|program| {
         let stream = program.stream(CU_STREAM_NON_BLOCKING);
         allocating(program, stream, true, 0, 3);
@@ -257,7 +257,7 @@ fn launches_that_free_their_memory_themselves_or_leave_it_to_the_next_are_clean(
 }
 
 #[test]
-fn what_the_last_launch_left_is_freed_before_any_branch_of_the_next_begins() {
+fn auto_free_happens_before_every_branch_of_the_next_launch() {
     for schedule in [Schedule::Lazy, Schedule::Eager] {
         let program = Program::with(Config { schedule, ..Config::default() });
         let (stream, mut graph, mut exec) = (program.stream(CU_STREAM_NON_BLOCKING), CUgraph::NULL, CUgraphExec::NULL);
@@ -278,7 +278,7 @@ fn what_the_last_launch_left_is_freed_before_any_branch_of_the_next_begins() {
         let used_at_most = [(); 3].map(|()| {
             ok!(program, cuGraphLaunch(exec, stream));
             program.fill(params.dptr, 1, 64, stream);
-            // Forces the branch, and nothing in the stream of the launch that does not come before it.
+            // This forces the branch, and only the stream work before it.
             ok!(program, cuEventSynchronize(event));
             let mut used = 0_u64;
             let attribute = CU_GRAPH_MEM_ATTR_USED_MEM_HIGH;

@@ -1,4 +1,4 @@
-//! Findings, rule by rule: each with a program that breaks the rule, and its clean twin.
+//! Findings, rule by rule: a program that breaks the rule, and a correct twin without findings.
 
 #[macro_use]
 #[path = "../program/mod.rs"]
@@ -12,24 +12,24 @@ mod streams;
 use cuarray_sim::finding::{Finding, Kind};
 use program::*;
 
-/// The kinds of what was found, in order.
+/// The kinds of all findings, in order.
 fn kinds(program: &Program) -> Vec<Kind> {
     program.sim.report().findings.iter().map(|finding| finding.kind).collect()
 }
 
-/// The one finding.
+/// The only finding.
 fn only(program: &Program) -> Finding {
     let findings = program.sim.report().findings;
     assert_eq!(findings.len(), 1, "{}", program.sim.report().text(false));
     findings.into_iter().next().unwrap()
 }
 
-/// Nothing was found.
+/// Asserts that there are no findings.
 fn clean(program: &Program) {
     assert_eq!(program.sim.report().text(false), "");
 }
 
-/// Runs a program under each schedule; what it finds must not depend on that.
+/// Runs a program under several schedules; its findings must not depend on the schedule.
 fn under_each_schedule(run: impl Fn(&Program)) {
     for schedule in [Schedule::Lazy, Schedule::Eager, Schedule::Random(1), Schedule::Random(2)] {
         run(&Program::with(Config { schedule, ..Config::default() }));

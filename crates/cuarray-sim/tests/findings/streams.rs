@@ -1,9 +1,9 @@
-//! Streams of each kind, and what orders them without an event.
+//! Streams of each kind, and their ordering without events.
 
 use super::*;
 use cuarray_sim::finding::{Deed, LaneKind};
 
-/// A write in one stream and one in another, with something in between.
+/// Two writes in two streams, with a call between them.
 fn two_writes(flags: [u32; 2], between: impl Fn(&Program, CUstream, CUstream, CUdeviceptr), races: bool) {
     under_each_schedule(|program| {
         let (one, other) = (program.stream(flags[0]), program.stream(flags[1]));
@@ -21,7 +21,7 @@ fn two_writes(flags: [u32; 2], between: impl Fn(&Program, CUstream, CUstream, CU
 const NON_BLOCKING: u32 = CU_STREAM_NON_BLOCKING;
 
 #[test]
-fn a_race_names_both_sides_the_bytes_and_the_missing_edge() {
+fn race_names_both_sides_the_bytes_and_the_missing_edge() {
     let program = Program::new();
     let (one, other) = (program.stream(0), program.stream(NON_BLOCKING));
     let (memory, source) = (program.alloc(64), program.alloc(64));
@@ -56,14 +56,14 @@ fn a_race_names_both_sides_the_bytes_and_the_missing_edge() {
 }
 
 #[test]
-fn two_streams_are_not_ordered_by_the_order_of_the_calls() {
+fn call_order_does_not_order_two_streams() {
     for flags in [[0, 0], [0, NON_BLOCKING], [NON_BLOCKING, 0], [NON_BLOCKING, NON_BLOCKING]] {
         two_writes(flags, |_, _, _, _| (), true);
     }
 }
 
 #[test]
-fn one_stream_is_in_order() {
+fn operations_of_one_stream_are_ordered() {
     under_each_schedule(|program| {
         let (stream, memory) = (program.stream(NON_BLOCKING), program.alloc(64));
         program.fill(memory, 1, 64, stream);
@@ -88,7 +88,7 @@ fn reads_do_not_race_with_reads() {
 }
 
 #[test]
-fn what_does_not_overlap_does_not_race() {
+fn disjoint_accesses_do_not_race() {
     under_each_schedule(|program| {
         let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(64));
         program.fill(memory, 1, 32, one);
@@ -100,7 +100,7 @@ fn what_does_not_overlap_does_not_race() {
 }
 
 #[test]
-fn the_legacy_default_stream_is_a_barrier_between_blocking_streams() {
+fn legacy_stream_is_a_barrier_between_blocking_streams() {
     let barrier = |program: &Program, _, _, memory| program.fill(memory + 60, 0, 1, CU_STREAM_LEGACY);
     two_writes([0, 0], barrier, false);
     two_writes(
@@ -114,7 +114,7 @@ fn the_legacy_default_stream_is_a_barrier_between_blocking_streams() {
 }
 
 #[test]
-fn a_non_blocking_stream_is_exempt_from_the_legacy_default_stream() {
+fn non_blocking_stream_is_exempt_from_the_legacy_stream() {
     for (flags, races) in [(0, false), (NON_BLOCKING, true)] {
         under_each_schedule(|program| {
             let (stream, memory) = (program.stream(flags), program.alloc(64));
@@ -132,8 +132,8 @@ fn a_non_blocking_stream_is_exempt_from_the_legacy_default_stream() {
 }
 
 #[test]
-fn an_event_wait_in_the_legacy_default_stream_holds_for_blocking_streams() {
-    // Also where the event has long happened: when work runs is no edge.
+fn event_wait_in_the_legacy_stream_orders_blocking_streams() {
+    // This holds even if the event completed long ago: the time at which work runs is no edge.
     for (flags, races) in [(0, false), (NON_BLOCKING, true)] {
         under_each_schedule(|program| {
             let (producer, consumer) = (program.stream(NON_BLOCKING), program.stream(flags));
@@ -148,7 +148,7 @@ fn an_event_wait_in_the_legacy_default_stream_holds_for_blocking_streams() {
 }
 
 #[test]
-fn default_streams_of_threads_are_blocking_streams_of_their_own() {
+fn per_thread_streams_are_separate_blocking_streams() {
     under_each_schedule(|program| {
         let memory = program.alloc(64);
         program.fill(memory, 1, 64, CU_STREAM_PER_THREAD);
@@ -164,7 +164,7 @@ fn default_streams_of_threads_are_blocking_streams_of_their_own() {
 }
 
 #[test]
-fn synchronizations_order_what_comes_later_everywhere() {
+fn synchronization_orders_later_work_in_every_stream() {
     two_writes([NON_BLOCKING; 2], |program, one, _, _| ok!(program, cuStreamSynchronize(one)), false);
     two_writes([NON_BLOCKING; 2], |program, _, other, _| ok!(program, cuStreamSynchronize(other)), true);
     two_writes([NON_BLOCKING; 2], |program, _, _, _| ok!(program, cuCtxSynchronize()), false);
@@ -173,7 +173,7 @@ fn synchronizations_order_what_comes_later_everywhere() {
 }
 
 #[test]
-fn a_query_orders_if_it_says_that_all_is_done() {
+fn query_orders_only_if_it_returns_success() {
     let poll = |program: &Program, stream| while call!(program, cuStreamQuery(stream)) != CUresult::CUDA_SUCCESS {};
     two_writes([NON_BLOCKING; 2], |program, one, _, _| poll(program, one), false);
     let program = Program::new();
@@ -186,17 +186,17 @@ fn a_query_orders_if_it_says_that_all_is_done() {
 }
 
 #[test]
-fn copies_that_wait_order_what_comes_later() {
+fn only_copies_that_wait_order_later_work() {
     let copied = |program: &Program, one, pinned: bool| {
         let (device, mut byte) = (program.alloc(1), 0_u8);
         program.fill(device, 1, 1, one);
         let host = if pinned { program.pinned(1).cast() } else { (&raw mut byte).cast() };
         ok!(program, cuMemcpyDtoHAsync_v2(host, device, 1, one));
     };
-    // In a stream, to pageable memory too: it might be over when the call returns, the manual says.
+    // The manual says of an asynchronous copy to pageable memory only that it may have completed on return.
     two_writes([NON_BLOCKING; 2], |program, one, _, _| copied(program, one, false), true);
     two_writes([NON_BLOCKING; 2], |program, one, _, _| copied(program, one, true), true);
-    // Without a stream both are, but only what is in front of the legacy default stream is over then.
+    // A copy without a stream has completed, and with it the work before it in the legacy default stream.
     let plain = |program: &Program, _, _, memory| {
         let mut byte = 0_u8;
         ok!(program, cuMemcpyDtoH_v2((&raw mut byte).cast(), memory + 60, 1));
@@ -205,7 +205,7 @@ fn copies_that_wait_order_what_comes_later() {
 }
 
 #[test]
-fn a_peer_copy_is_between_the_work_of_both_contexts() {
+fn peer_copy_is_ordered_with_the_work_of_both_contexts() {
     for schedule in [Schedule::Lazy, Schedule::Eager] {
         for (flags, races) in [(0, 0), (NON_BLOCKING, 2)] {
             let program = Program::with(Config { devices: 2, schedule: schedule.clone(), ..Config::default() });
@@ -224,7 +224,7 @@ fn a_peer_copy_is_between_the_work_of_both_contexts() {
 }
 
 #[test]
-fn an_asynchronous_peer_copy_is_work_of_its_stream_alone() {
+fn asynchronous_peer_copy_is_ordered_in_its_stream_alone() {
     for (flags, races) in [(0, true), (NON_BLOCKING, true)] {
         let program = Program::with(Config { devices: 2, ..Config::default() });
         let (here, there) = (program.context, program.primary(1));
@@ -242,7 +242,7 @@ fn an_asynchronous_peer_copy_is_work_of_its_stream_alone() {
 }
 
 #[test]
-fn boxes_race_where_their_rows_do() {
+fn box_fills_race_only_where_their_rows_overlap() {
     let program = Program::new();
     let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(16 * 100));
     for rows in [4, 100] {
@@ -255,7 +255,7 @@ fn boxes_race_where_their_rows_do() {
 }
 
 #[test]
-fn the_same_pair_of_places_is_one_finding() {
+fn repeated_race_between_two_call_sites_is_one_finding() {
     let program = Program::new();
     let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(64));
     for _ in 0..10 {
@@ -263,14 +263,14 @@ fn the_same_pair_of_places_is_one_finding() {
         ok!(program, cuMemsetD8Async(memory, 1, 64, other));
     }
     let findings = program.sim.report().findings;
-    // Each way round.
+    // One finding for each direction.
     assert_eq!(findings.iter().map(|finding| finding.count).collect::<Vec<_>>(), [10, 9]);
     program.sim.clear_findings();
     clean(&program);
 }
 
 #[test]
-fn findings_can_be_off() {
+fn disabled_findings_report_nothing() {
     let program = Program::with(Config { findings: false, ..Config::default() });
     let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(64));
     program.fill(memory, 1, 64, one);

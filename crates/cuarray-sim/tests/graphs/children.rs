@@ -1,9 +1,9 @@
-//! Graphs in graphs.
+//! Child graphs.
 
 use super::*;
 
 #[test]
-fn a_child_graph_runs_between_its_neighbours() {
+fn child_graph_runs_between_its_neighbours() {
     let program = Program::new();
     let (device, stream) = (program.alloc(4), program.stream(0));
     let child = graph(&program);
@@ -13,7 +13,7 @@ fn a_child_graph_runs_between_its_neighbours() {
     let first = fill(&program, outer, &[], fill_params(device, 5, 1));
     ok!(program, cuGraphAddChildGraphNode(&mut node, outer, &first, 1, child));
     copy(&program, outer, &[node], copy_params(device + 3, device + 2, 1));
-    // The child was cloned: what becomes of the original does not matter.
+    // The child was cloned, so the original may be destroyed.
     ok!(program, cuGraphDestroy(child));
     ok!(program, cuGraphLaunch(instantiate(&program, outer), stream));
     assert_eq!(bytes(&program, device, 4), [5; 4]);
@@ -27,7 +27,7 @@ fn a_child_graph_runs_between_its_neighbours() {
 }
 
 #[test]
-fn graphs_in_graphs_go_deep_but_not_without_end() {
+fn child_graphs_nest_up_to_a_limit() {
     let program = Program::new();
     let (device, mut inner, mut node) = (program.alloc(1), graph(&program), CUgraphNode::NULL);
     fill(&program, inner, &[], fill_params(device, 7, 1));
@@ -47,7 +47,7 @@ fn graphs_in_graphs_go_deep_but_not_without_end() {
 }
 
 #[test]
-fn a_launch_in_a_capturing_stream_is_a_child_graph() {
+fn launch_in_a_capturing_stream_becomes_a_child_graph() {
     let program = Program::new();
     let (device, stream) = (program.alloc(4), program.stream(0));
     let inner = graph(&program);

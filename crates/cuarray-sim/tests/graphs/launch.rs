@@ -1,9 +1,9 @@
-//! What a launch does, and where it stands in its stream.
+//! Launches: their effects, and their place in stream order.
 
 use super::*;
 
 #[test]
-fn a_captured_graph_does_what_was_captured_at_each_launch() {
+fn captured_graph_repeats_its_work_at_each_launch() {
     let program = Program::new();
     let (device, host, stream) = (program.alloc(8), program.pinned(8), program.stream(0));
     let graph = captured(&program, |stream| {
@@ -16,7 +16,7 @@ fn a_captured_graph_does_what_was_captured_at_each_launch() {
     for value in [3, 4] {
         write(host, value);
         ok!(program, cuGraphLaunch(exec, stream));
-        assert_ne!(program.peek(device), value, "a launch runs nothing by itself");
+        assert_ne!(program.peek(device), value, "a launch alone runs nothing");
         let all = bytes(&program, device, 8);
         assert_eq!((all[0], all[4], &all[6..]), (value, value, &[9, 9][..]));
     }
@@ -26,7 +26,7 @@ fn a_captured_graph_does_what_was_captured_at_each_launch() {
 }
 
 #[test]
-fn pageable_memory_is_read_and_written_by_the_launch() {
+fn pageable_memory_is_read_and_written_at_the_launch() {
     let program = Program::new();
     let (device, stream) = (program.alloc(4), program.stream(0));
     let (mut source, mut target) = (vec![1_u8; 4], vec![0_u8; 4]);
@@ -42,11 +42,11 @@ fn pageable_memory_is_read_and_written_by_the_launch() {
 }
 
 #[test]
-fn a_launch_takes_its_turn_in_the_stream() {
+fn launch_is_ordered_in_its_stream() {
     let program = Program::new();
     let (device, stream) = (program.alloc(4), program.stream(0));
     let graph = graph(&program);
-    // Two branches: the second runs on a lane of its own, and is between the same neighbours all the same.
+    // Of two branches the second runs on a lane of its own, between the same neighbours.
     copy(&program, graph, &[], copy_params(device + 1, device, 1));
     copy(&program, graph, &[], copy_params(device + 2, device, 1));
     let exec = instantiate(&program, graph);
@@ -63,7 +63,7 @@ fn launches_of_one_executable_graph_do_not_overlap() {
     let program = Program::new();
     let (device, streams) = (program.alloc(4), [program.stream(CU_STREAM_NON_BLOCKING), program.stream(0)]);
     let graph = graph(&program);
-    // Each launch reads what the one before has written.
+    // Each launch reads the bytes that the previous one wrote.
     let first = copy(&program, graph, &[], copy_params(device + 1, device, 1));
     fill(&program, graph, &[first], fill_params(device, 7, 1));
     let exec = instantiate(&program, graph);
@@ -76,7 +76,7 @@ fn launches_of_one_executable_graph_do_not_overlap() {
 }
 
 #[test]
-fn event_nodes_tie_a_launch_to_other_streams() {
+fn event_nodes_order_a_launch_with_other_streams() {
     let program = Program::new();
     let (device, stream, other) = (program.alloc(2), program.stream(0), program.stream(CU_STREAM_NON_BLOCKING));
     let (before, after) = (program.event(), program.event());
@@ -103,7 +103,7 @@ fn event_nodes_tie_a_launch_to_other_streams() {
 }
 
 #[test]
-fn an_executable_graph_may_be_destroyed_while_a_launch_is_pending() {
+fn executable_graph_may_be_destroyed_during_a_pending_launch() {
     let program = Program::new();
     let (graph, device, stream) = (graph(&program), program.alloc(2), program.stream(0));
     fill(&program, graph, &[], fill_params(device, 5, 1));
@@ -119,7 +119,7 @@ fn an_executable_graph_may_be_destroyed_while_a_launch_is_pending() {
 }
 
 #[test]
-fn a_launch_survives_the_context_of_an_earlier_one() {
+fn launch_works_after_an_earlier_launch_s_context_is_destroyed() {
     let program = Program::new();
     let (graph, mut context) = (graph(&program), CUcontext::NULL);
     let device = program.alloc(2);
@@ -137,7 +137,7 @@ fn a_launch_survives_the_context_of_an_earlier_one() {
 }
 
 #[test]
-fn under_the_eager_schedule_a_launch_is_done_when_it_returns() {
+fn launch_completes_before_it_returns_under_the_eager_schedule() {
     let program = Program::with(Config { schedule: Schedule::Eager, ..Config::default() });
     let (graph, device) = (graph(&program), program.alloc(1));
     fill(&program, graph, &[], fill_params(device, 5, 1));
@@ -146,7 +146,7 @@ fn under_the_eager_schedule_a_launch_is_done_when_it_returns() {
 }
 
 #[test]
-fn a_host_node_runs_even_if_the_program_never_calls_again() {
+fn host_node_runs_without_further_driver_calls() {
     let program = Program::new();
     let (calls, graph, mut node) = (Calls::new(1), graph(&program), CUgraphNode::NULL);
     let call = Call { calls: &calls, number: 0 };

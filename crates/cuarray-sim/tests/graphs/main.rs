@@ -1,4 +1,4 @@
-//! Graphs: their nodes and edges, what a launch does and in which order, updates, and graph memory.
+//! Graphs: nodes and edges, the effects and the order of launches, updates, and graph memory.
 
 #[macro_use]
 #[path = "../program/mod.rs"]
@@ -60,7 +60,7 @@ fn instantiate(program: &Program, graph: CUgraph) -> CUgraphExec {
     exec
 }
 
-/// What a stream makes of some work.
+/// The graph captured from some work in a stream.
 fn captured(program: &Program, work: impl FnOnce(CUstream)) -> CUgraph {
     let (stream, mut graph) = (program.stream(CU_STREAM_NON_BLOCKING), CUgraph::NULL);
     ok!(program, cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -70,7 +70,7 @@ fn captured(program: &Program, work: impl FnOnce(CUstream)) -> CUgraph {
     graph
 }
 
-/// All bytes of some memory, when everything is done.
+/// All bytes of some memory, after all work is done.
 fn bytes(program: &Program, address: CUdeviceptr, size: usize) -> Vec<u8> {
     ok!(program, cuCtxSynchronize());
     let mut bytes = vec![0_u8; size];
@@ -78,7 +78,7 @@ fn bytes(program: &Program, address: CUdeviceptr, size: usize) -> Vec<u8> {
     bytes
 }
 
-/// The order in which host nodes are called.
+/// The order in which host nodes ran.
 struct Calls {
     next: AtomicUsize,
     at: Vec<AtomicUsize>,

@@ -15,7 +15,7 @@ fn known(program: &Program, address: CUdeviceptr) -> bool {
 }
 
 #[test]
-fn memory_of_a_graph_exists_from_launch_to_release() {
+fn graph_memory_exists_from_launch_to_release() {
     let program = Program::new();
     let (stream, mut address) = (program.stream(0), 0);
     let graph = captured(&program, |stream| {
@@ -24,7 +24,7 @@ fn memory_of_a_graph_exists_from_launch_to_release() {
         ok!(program, cuMemAllocAsync(&mut address, 64, stream));
         program.fill(address, 7, 64, stream);
     });
-    assert!(address != 0 && !known(&program, address), "reserved, and no more");
+    assert!(address != 0 && !known(&program, address), "the address is only reserved");
     fails!(program, INVALID_VALUE, cuMemsetD8Async(address, 1, 1, stream));
     fails!(program, INVALID_VALUE, cuMemFreeAsync(address, stream));
     let exec = instantiate(&program, graph);
@@ -35,7 +35,7 @@ fn memory_of_a_graph_exists_from_launch_to_release() {
     ok!(program, cuStreamSynchronize(stream));
     assert_eq!(program.peek(address), 7);
     assert!(graph_memory(&program, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) >= 64);
-    // Not freed, so not to be allocated again.
+    // Unfreed memory cannot be allocated again.
     fails!(program, INVALID_VALUE, cuGraphLaunch(exec, stream));
     ok!(program, cuMemFreeAsync(address, stream));
     ok!(program, cuGraphLaunch(exec, stream));
@@ -43,7 +43,7 @@ fn memory_of_a_graph_exists_from_launch_to_release() {
     ok!(program, cuMemFree_v2(address));
     assert!(!known(&program, address));
     for attribute in [CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT] {
-        assert!(graph_memory(&program, attribute) >= 64, "until it is trimmed");
+        assert!(graph_memory(&program, attribute) >= 64, "memory stays reserved until it is trimmed");
     }
     ok!(program, cuDeviceGraphMemTrim(0));
     for attribute in [CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT] {
@@ -59,7 +59,7 @@ fn memory_of_a_graph_exists_from_launch_to_release() {
 }
 
 #[test]
-fn memory_that_a_graph_frees_itself_is_there_for_each_launch() {
+fn memory_freed_by_its_own_graph_is_allocated_at_each_launch() {
     let program = Program::new();
     let (stream, device, mut address) = (program.stream(0), program.alloc(1), 0);
     let graph = captured(&program, |stream| {
@@ -113,7 +113,7 @@ fn memory_of_one_graph_may_be_freed_by_another() {
 }
 
 #[test]
-fn what_a_launch_left_is_freed_by_the_next_where_that_is_asked_for() {
+fn auto_free_flag_frees_the_previous_launch_s_memory() {
     let program = Program::new();
     let (graph, mut node, stream) = (graph(&program), CUgraphNode::NULL, program.stream(0));
     // SAFETY: all-zero is a valid description.
@@ -139,7 +139,7 @@ fn what_a_launch_left_is_freed_by_the_next_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_child_graph_with_memory_may_be_moved_but_not_cloned() {
+fn child_graph_with_memory_may_be_moved_but_not_cloned() {
     let program = Program::new();
     let (outer, device, mut address) = (graph(&program), program.alloc(1), 0);
     let child = captured(&program, |stream| {

@@ -1,9 +1,9 @@
-//! Nodes and edges as the program sees them: listed, cloned, drawn, and with which parameters.
+//! Nodes and edges as a program sees them: lists, clones, DOT output, and parameters.
 
 use super::*;
 
 #[test]
-fn nodes_and_edges_are_listed_as_the_manual_has_it() {
+fn nodes_and_edges_are_listed_as_the_manual_defines() {
     let program = Program::new();
     let graph = graph(&program);
     let a = empty(&program, graph, &[]);
@@ -13,7 +13,7 @@ fn nodes_and_edges_are_listed_as_the_manual_has_it() {
     let list = |get: &dyn Fn(*mut CUgraphNode, *mut usize)| {
         let mut count = 9;
         get(std::ptr::null_mut(), &mut count);
-        // Room for one more than there is.
+        // The array has room for one more than there are.
         let (mut nodes, mut room) = (vec![CUgraphNode(9); count + 1], count + 1);
         get(nodes.as_mut_ptr(), &mut room);
         assert_eq!((room, nodes.pop()), (count, Some(CUgraphNode::NULL)));
@@ -27,7 +27,7 @@ fn nodes_and_edges_are_listed_as_the_manual_has_it() {
     let mut room = 2;
     ok!(program, cuGraphGetEdges_v2(graph, from.as_mut_ptr(), to.as_mut_ptr(), data.as_mut_ptr(), &mut room));
     assert_eq!((room, from, to), (2, [a, a], [b, c]));
-    // Edges that are there, that lead to themselves or into another graph, and that say more than that they are there.
+    // Edges that exist already, form a loop, lead into another graph, or carry edge data.
     fails!(program, INVALID_VALUE, cuGraphAddDependencies(graph, &a, &c, 1));
     fails!(program, INVALID_VALUE, cuGraphAddDependencies(graph, &a, &a, 1));
     fails!(program, INVALID_VALUE, cuGraphAddDependencies(self::graph(&program), &b, &c, 1));
@@ -48,7 +48,7 @@ fn nodes_and_edges_are_listed_as_the_manual_has_it() {
 }
 
 #[test]
-fn a_clone_is_a_graph_of_its_own() {
+fn clone_is_independent_of_its_original() {
     let program = Program::new();
     let (graph, device) = (graph(&program), program.alloc(2));
     let first = fill(&program, graph, &[], fill_params(device, 5, 1));
@@ -73,7 +73,7 @@ fn a_clone_is_a_graph_of_its_own() {
 }
 
 #[test]
-fn parameters_are_given_back_as_they_were_given() {
+fn node_parameters_are_returned_as_given() {
     let program = Program::new();
     let (graph, device) = (graph(&program), program.alloc(64));
     let mut params = fill_params(device, 5, 8);
@@ -89,7 +89,7 @@ fn parameters_are_given_back_as_they_were_given() {
     ok!(program, cuGraphMemcpyNodeGetParams(node, &mut read));
     assert_eq!((read.srcXInBytes, read.srcPitch, read.dstDevice), (3, 16, device));
     fails!(program, INVALID_VALUE, cuGraphMemsetNodeSetParams(node, &params));
-    // What a stream captured has parameters too.
+    // Captured nodes have parameters too.
     let rows = CUDA_MEMCPY2D {
         srcMemoryType: CU_MEMORYTYPE_DEVICE,
         srcDevice: device,
@@ -114,7 +114,7 @@ fn parameters_are_given_back_as_they_were_given() {
 }
 
 #[test]
-fn wrong_parameters_are_refused() {
+fn invalid_parameters_are_refused() {
     let program = Program::new();
     let (graph, device, mut node) = (graph(&program), program.alloc(16), CUgraphNode::NULL);
     let context = program.context;
@@ -147,7 +147,7 @@ fn wrong_parameters_are_refused() {
     ok!(program, cuGraphAddNode_v2(&mut node, graph, NONE, std::ptr::null(), 0, &mut any));
     let mut created = CUgraph::NULL;
     fails!(program, INVALID_VALUE, cuGraphCreate(&mut created, 1));
-    // Memory that went after the node was added fails the launch, and nothing of it runs.
+    // Memory freed after the node was added fails the whole launch.
     fill(&program, graph, &[], fill_params(device, 1, 1));
     let gone = program.alloc(8);
     fill(&program, graph, &[], fill_params(gone, 1, 1));
@@ -158,7 +158,7 @@ fn wrong_parameters_are_refused() {
 }
 
 #[test]
-fn a_graph_is_drawn_with_its_nodes_and_edges() {
+fn dot_output_shows_nodes_and_edges() {
     let program = Program::new();
     let (graph, device) = (graph(&program), program.alloc(4));
     let first = fill(&program, graph, &[], fill_params(device, 5, 4));

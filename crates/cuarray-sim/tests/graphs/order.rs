@@ -1,4 +1,4 @@
-//! Which nodes come before which: those that an edge says, and no others.
+//! The order of nodes: edges order them, nothing else does.
 
 use super::*;
 use cuarray_sim::{Bounds, explore};
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 #[test]
-fn every_edge_of_random_graphs_is_kept_in_every_launch() {
+fn every_launch_of_random_graphs_keeps_every_edge() {
     let program = Program::new();
     let stream = program.stream(0);
     let mut seed = 12345_u64;
@@ -50,7 +50,7 @@ fn every_edge_of_random_graphs_is_kept_in_every_launch() {
 
 #[test]
 fn branches_are_not_ordered() {
-    // What one branch writes another does not see, in whichever order the two were added; with an edge it does.
+    // Without an edge a branch does not see another's write, in whichever order the two were added.
     for (reader_first, edge) in [(true, false), (false, false), (false, true)] {
         let program = Program::new();
         let (device, stream, event) = (program.alloc(4), program.stream(0), program.event());
@@ -71,7 +71,7 @@ fn branches_are_not_ordered() {
         }
         let exec = instantiate(&program, graph);
         ok!(program, cuGraphLaunch(exec, stream));
-        // Only the reader's branch is forced.
+        // This forces only the reader's branch.
         ok!(program, cuEventSynchronize(event));
         assert_eq!(program.peek(device + 1), if edge { 7 } else { 1 });
         ok!(program, cuStreamSynchronize(stream));
@@ -79,7 +79,7 @@ fn branches_are_not_ordered() {
     }
 }
 
-/// What a graph of fills of one byte leaves there, over all schedules.
+/// The final values of one byte that a graph's fills write, over all schedules.
 fn over_all_schedules(build: impl Fn(&Program, CUgraph, CUdeviceptr)) -> BTreeSet<u8> {
     let outcomes = Mutex::new(BTreeSet::new());
     let bounds = Bounds { schedules: 10_000, deviations: None };
@@ -98,7 +98,7 @@ fn over_all_schedules(build: impl Fn(&Program, CUgraph, CUdeviceptr)) -> BTreeSe
 }
 
 #[test]
-fn over_all_schedules_branches_come_in_every_order_and_edges_in_one() {
+fn all_schedules_run_branches_in_every_order_and_chains_in_one() {
     let two = over_all_schedules(|program, graph, device| {
         fill(program, graph, &[], fill_params(device, 7, 1));
         fill(program, graph, &[], fill_params(device, 8, 1));
@@ -109,7 +109,7 @@ fn over_all_schedules_branches_come_in_every_order_and_edges_in_one() {
         fill(program, graph, &[first], fill_params(device, 8, 1));
     });
     assert_eq!(chain, BTreeSet::from([8]));
-    // A diamond, and one of its corners writes again.
+    // A diamond in which one corner writes again.
     let diamond = over_all_schedules(|program, graph, device| {
         let top = fill(program, graph, &[], fill_params(device, 5, 1));
         let left = fill(program, graph, &[top], fill_params(device, 6, 1));
@@ -121,8 +121,8 @@ fn over_all_schedules_branches_come_in_every_order_and_edges_in_one() {
 }
 
 #[test]
-fn an_idle_lane_is_not_taken_for_what_it_is_not_ordered_after() {
-    // a -> b, c; b, c -> d; c -> e; d -> f, g. Whatever lanes they get, g does not come after e.
+fn reused_lane_adds_no_order_between_branches() {
+    // a -> b, c; b, c -> d; c -> e; d -> f, g. No choice of lanes orders g after e.
     let program = Program::new();
     let (device, stream, event) = (program.alloc(2), program.stream(0), program.event());
     ok!(program, cuMemsetD8_v2(device, 1, 2));
@@ -143,7 +143,7 @@ fn an_idle_lane_is_not_taken_for_what_it_is_not_ordered_after() {
 }
 
 #[test]
-fn a_cycle_is_found_at_instantiation() {
+fn cycle_is_refused_at_instantiation() {
     let program = Program::new();
     let graph = graph(&program);
     let a = empty(&program, graph, &[]);
@@ -179,7 +179,7 @@ fn a_cycle_is_found_at_instantiation() {
 }
 
 #[test]
-fn a_long_chain_and_a_wide_fan_are_no_trouble() {
+fn long_chain_and_wide_fan_complete() {
     let program = Program::new();
     let (graph, stream, device) = (graph(&program), program.stream(0), program.alloc(1));
     let mut last = empty(&program, graph, &[]);

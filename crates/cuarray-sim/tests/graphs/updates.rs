@@ -3,14 +3,14 @@
 use super::*;
 
 #[test]
-fn nodes_of_an_executable_graph_are_changed_and_switched_off() {
+fn nodes_of_an_executable_graph_can_be_changed_and_disabled() {
     let program = Program::new();
     let (graph, device, stream) = (graph(&program), program.alloc(4), program.stream(0));
     let first = fill(&program, graph, &[], fill_params(device, 5, 1));
     let second = copy(&program, graph, &[first], copy_params(device + 1, device, 1));
     let exec = instantiate(&program, graph);
     ok!(program, cuMemsetD8_v2(device, 1, 4));
-    // A launch that is pending is not affected.
+    // A pending launch is not affected.
     ok!(program, cuGraphLaunch(exec, stream));
     ok!(program, cuGraphExecMemsetNodeSetParams(exec, first, &fill_params(device, 6, 1), program.context));
     ok!(program, cuGraphExecMemcpyNodeSetParams(exec, second, &copy_params(device + 2, device, 1), program.context));
@@ -38,7 +38,7 @@ fn nodes_of_an_executable_graph_are_changed_and_switched_off() {
 }
 
 #[test]
-fn a_whole_graph_is_updated_if_it_has_the_same_shape() {
+fn whole_graph_update_needs_the_same_shape() {
     let program = Program::new();
     let device = program.alloc(4);
     let shape = |value: u32, first: bool| {
@@ -54,7 +54,7 @@ fn a_whole_graph_is_updated_if_it_has_the_same_shape() {
     ok!(program, cuGraphExecUpdate_v2(exec, shape(6, true).0, &mut info));
     ok!(program, cuGraphLaunch(exec, CUstream::NULL));
     assert_eq!(bytes(&program, device, 3), [6, 6, 6]);
-    // Another edge, another number of nodes, another kind, another form of parameter.
+    // Refused: another edge, another number of nodes, another kind, another form of parameter.
     let (other, last) = shape(7, false);
     fails!(program, GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecUpdate_v2(exec, other, &mut info));
     assert_eq!((info.result, info.errorNode), (CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, last));
@@ -74,7 +74,7 @@ fn a_whole_graph_is_updated_if_it_has_the_same_shape() {
     ok!(program, cuGraphMemcpyNodeSetParams(last, &two));
     fails!(program, GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecUpdate_v2(exec, other, &mut info));
     assert_eq!((info.result, info.errorNode), (CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, last));
-    // Nothing of what failed has changed anything.
+    // A failed update changes nothing.
     ok!(program, cuGraphLaunch(exec, CUstream::NULL));
     assert_eq!(bytes(&program, device, 3), [6, 6, 6]);
 }

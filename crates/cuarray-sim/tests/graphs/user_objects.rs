@@ -1,4 +1,4 @@
-//! What a graph keeps alive for the program.
+//! User objects, which graphs keep alive for the program.
 
 use super::*;
 
@@ -39,7 +39,7 @@ fn user_objects_live_as_long_as_graphs_need_them() {
 }
 
 #[test]
-fn an_update_brings_along_what_the_graph_keeps_alive() {
+fn graph_update_transfers_its_user_objects() {
     let program = Program::new();
     let (ended, device, stream) = ([AtomicUsize::new(0), AtomicUsize::new(0)], program.alloc(1), program.stream(0));
     let keeping = |which: usize| {

@@ -1,4 +1,4 @@
-//! Accesses that leave their allocation or lie in none, and addresses that are not aligned.
+//! Accesses that leave their allocation or hit none, and misaligned addresses.
 
 use crate::*;
 
@@ -35,7 +35,7 @@ pairs! {
         let memory = p.alloc(64);
         refused_unless!(right, p, cuMemsetD8_v2(if right { memory } else { memory - 8 }, 0, 16));
     }
-    an_address_of_nobodys: OutOfBounds ["cuMemsetD8_v2 on host"], |p, right| {
+    an_unallocated_address: OutOfBounds ["cuMemsetD8_v2 on host"], |p, right| {
         let memory = p.alloc(64);
         refused_unless!(right, p, cuMemsetD8_v2(if right { memory } else { 0x1000 }, 0, 16));
     }

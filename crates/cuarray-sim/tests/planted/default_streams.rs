@@ -1,4 +1,4 @@
-//! The legacy default stream and those of threads: what they wait for by themselves, and what they do not.
+//! The legacy and per-thread default streams: their implicit waits, and the waits they lack.
 
 use crate::*;
 
@@ -19,7 +19,7 @@ pairs! {
         ok!(p, cuStreamDestroy_v2(stream));
         p.fill(memory, 2, 64, CUstream::NULL);
     }
-    a_fill_taken_for_synchronous: DataRace ["cuMemsetD8_v2 on legacy", "cuMemcpyDtoDAsync_v2 on stream 1"], |p, right| {
+    a_fill_assumed_to_be_synchronous: DataRace ["cuMemsetD8_v2 on legacy", "cuMemcpyDtoDAsync_v2 on stream 1"], |p, right| {
         let (stream, memory, copy) = (p.stream(NON_BLOCKING), p.written(64), p.alloc(64));
         ok!(p, cuMemsetD8_v2(memory, 1, 64));
         if right {
@@ -27,7 +27,7 @@ pairs! {
         }
         p.copy(copy, memory, 64, stream);
     }
-    a_copy_taken_for_synchronous: DataRace ["cuMemcpyDtoD_v2 on legacy", "cuMemsetD8Async on stream 1"], |p, right| {
+    a_copy_assumed_to_be_synchronous: DataRace ["cuMemcpyDtoD_v2 on legacy", "cuMemsetD8Async on stream 1"], |p, right| {
         let (stream, memory, copy) = (p.stream(NON_BLOCKING), p.written(64), p.alloc(64));
         ok!(p, cuMemcpyDtoD_v2(copy, memory, 64));
         if right {

@@ -1,4 +1,4 @@
-//! Two devices, and the work of each that the other's does not wait for.
+//! Two devices whose work does not wait for each other.
 
 use crate::*;
 
@@ -6,7 +6,7 @@ fn two(config: &mut Config) {
     config.devices = 2;
 }
 
-/// A context of the second device, with a stream and memory there.
+/// A context of the second device, with a stream and memory of that device.
 fn second(p: &Program) -> (CUcontext, CUstream, CUdeviceptr) {
     let context = p.primary(1);
     ok!(p, cuCtxSetCurrent(context));
@@ -16,7 +16,7 @@ fn second(p: &Program) -> (CUcontext, CUstream, CUdeviceptr) {
 }
 
 pairs! {
-    a_peer_copy_of_what_is_being_written: DataRace ["cuMemsetD8Async on stream 1", "cuMemcpyPeerAsync on stream 2 of device 1"] with two, |p, right| {
+    a_peer_copy_from_memory_being_written: DataRace ["cuMemsetD8Async on stream 1", "cuMemcpyPeerAsync on stream 2 of device 1"] with two, |p, right| {
         let (stream, memory) = (p.stream(0), p.written(64));
         let (context, there, copy) = second(p);
         p.fill(memory, 1, 64, stream);
@@ -47,11 +47,11 @@ pairs! {
         ok!(p, cuCtxSynchronize());
         p.copy(copy, memory, 64, there);
     }
-    a_peer_copy_taken_for_one_that_waits: DataRace ["cuMemsetD8Async on stream 1", "cuMemcpyPeerAsync on stream 2 of device 1"] with two, |p, right| {
+    an_asynchronous_peer_copy_assumed_to_wait: DataRace ["cuMemsetD8Async on stream 1", "cuMemcpyPeerAsync on stream 2 of device 1"] with two, |p, right| {
         let (stream, memory) = (p.stream(0), p.written(64));
         let (context, there, copy) = second(p);
         p.fill(memory, 1, 64, stream);
-        // Without a stream of its own a peer copy waits for both devices.
+        // A peer copy without a stream argument waits for both devices.
         if right {
             ok!(p, cuMemcpyPeer(copy, context, memory, p.context, 64));
         } else {

@@ -15,7 +15,7 @@ pairs! {
         ok!(p, cuStreamWaitEvent(two, event, 0));
         p.fill(memory, 2, 64, two);
     }
-    only_the_time_before_the_work_is_asked_for: DataRace ["cuMemsetD8Async on stream 1", "cuMemsetD8Async on stream 2"], |p, right| {
+    a_query_of_an_event_recorded_before_the_work: DataRace ["cuMemsetD8Async on stream 1", "cuMemsetD8Async on stream 2"], |p, right| {
         let (one, two, memory) = (p.stream(0), p.stream(0), p.alloc(64));
         let (start, end, mut milliseconds) = (p.event(), p.event(), 0.0);
         ok!(p, cuEventRecord(start, one));
@@ -92,8 +92,8 @@ pairs! {
         p.order(CUstream::NULL, two);
         p.fill(memory, 2, 64, two);
     }
-    the_backward_edge_forgotten: DataRace ["cuMemcpyDtoDAsync_v2 on stream 2", "cuMemsetD8Async on stream 1"], |p, right| {
-        // A consumer that waits for its producer, and a producer that does not wait for its consumer.
+    a_missing_edge_from_consumer_to_producer: DataRace ["cuMemcpyDtoDAsync_v2 on stream 2", "cuMemsetD8Async on stream 1"], |p, right| {
+        // The consumer waits for its producer, but the producer does not wait for its consumer.
         let (producer, consumer, memory, copy) = (p.stream(0), p.stream(0), p.written(64), p.alloc(64));
         p.fill(memory, 1, 64, producer);
         p.order(producer, consumer);

@@ -1,8 +1,8 @@
-//! Memory that is given back too early, or used afterwards.
+//! Memory that is freed too early, or used afterwards.
 
 use crate::*;
 
-/// A free waits for nothing, as the manual allows.
+/// Makes a free wait for nothing, as the manual allows.
 fn free_waits_for_nothing(config: &mut Config) {
     config.free_synchronizes = false;
 }

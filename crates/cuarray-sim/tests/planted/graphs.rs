@@ -1,8 +1,8 @@
-//! Captures and graphs: branches without an edge, launches that nobody waits for, and captures that are disturbed.
+//! Captures and graphs: branches without an edge, launches without a wait, and disturbed captures.
 
 use crate::*;
 
-/// Captures what a stream is given, and makes a graph of it that can be launched.
+/// Captures the work of a stream and instantiates the graph.
 fn captured(p: &Program, stream: CUstream, work: impl FnOnce()) -> CUgraphExec {
     let (mut graph, mut exec) = (CUgraph::NULL, CUgraphExec::NULL);
     ok!(p, cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -69,7 +69,7 @@ pairs! {
         ok!(p, cuGraphLaunch(execs[1], if right { one } else { two }));
     }
     a_wait_that_was_captured: DataRace ["cuMemsetD8Async on stream 1", "cuMemcpyDtoDAsync_v2 on stream 2"], |p, right| {
-        // What a stream waits for while it captures is the graph's, not its own.
+        // A wait during a capture becomes part of the graph, and does not order the stream itself.
         let (one, two, memory, copy) = (p.stream(NON_BLOCKING), p.stream(NON_BLOCKING), p.written(64), p.alloc(64));
         p.fill(memory, 1, 64, one);
         if right {

@@ -1,4 +1,4 @@
-//! Functions of the program's that run in a stream's order, and touch memory there.
+//! Host functions that access memory in their stream's order.
 
 use crate::*;
 

@@ -1,4 +1,4 @@
-//! Pinned, registered and managed memory that the host touches while devices use it.
+//! Pinned, registered and managed memory that the host accesses while devices use it.
 
 use crate::*;
 

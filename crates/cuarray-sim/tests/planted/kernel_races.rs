@@ -1,10 +1,10 @@
-//! Races between the threads of one launch: in shared and global memory, with everything that orders threads.
+//! Races between the threads of one launch, in shared and global memory, with every means of ordering threads.
 
 use crate::*;
 use std::ffi::CString;
 
-/// What all kernels here begin with: `%t` is the thread, `%n` how many there are in a block, `%b` the block, `%g` the thread in the
-/// grid; `%mine` its word of the shared array `s`, `%out` the global memory and `%own` the thread's word of it.
+/// The common beginning of all kernels here. `%t` is the thread, `%n` the threads in a block, `%b` the block, `%g` the thread
+/// in the grid; `%mine` its word of the shared array `s`, `%out` the global memory and `%own` the thread's word of it.
 const HEAD: &str = "
 .version 8.0
 .target sm_90
@@ -28,7 +28,7 @@ const HEAD: &str = "
     add.u64 %mine, %s, %mine;
 ";
 
-/// Launches a kernel of this body over memory of zeros.
+/// Launches a kernel with this body over zeroed memory.
 fn run_in(p: &Program, body: &str, grid: u32, threads: u32, together: bool) {
     let text = CString::new(format!("{HEAD}{body}\n    ret;\n}}\n")).unwrap();
     let (mut module, mut function, stream) = (CUmodule::NULL, CUfunction::NULL, p.stream(0));
@@ -49,9 +49,9 @@ fn run(p: &Program, body: &str, grid: u32, threads: u32) {
     run_in(p, body, grid, threads, false);
 }
 
-/// One of two pieces of code.
-fn pick<'a>(right: bool, this: &'a str, else_that: &'a str) -> &'a str {
-    if right { this } else { else_that }
+/// Returns `correct` or `wrong`.
+fn pick<'a>(right: bool, correct: &'a str, wrong: &'a str) -> &'a str {
+    if right { correct } else { wrong }
 }
 
 const BARRIER: &str = "bar.sync 0;";
@@ -86,7 +86,7 @@ pairs! {
             st.global.u32 [%own], %v;"), 1, 64);
     }
     a_tile_is_written_again_too_early: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
-        // Right: the two halves of the array are used in turn.
+        // The correct kernel uses the two halves of the array in turn.
         let flip = pick(right, "xor.b64 %mine, %mine, 0; xor.b64 %z, %z, 2048;", "");
         run(p, &format!("
             mov.u32 %x, 0;
@@ -142,7 +142,7 @@ pairs! {
         run(p, add, 2, 32);
     }
     all_threads_write_one_word: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
-        // That all write the same is allowed.
+        // Writing the same value is allowed.
         let what = pick(right, "%n", "%t");
         run(p, &format!("st.shared.u32 [%s], {what}; st.shared.u32 [%s], {what};"), 2, 64);
     }
@@ -151,7 +151,7 @@ pairs! {
         run(p, &format!("st.global.u32 [%out], {what};"), 4, 64);
     }
     a_named_barrier_for_too_few: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
-        // The third warp writes what the first two read.
+        // The third warp writes words that the first two read.
         let (who, how_many) = if right { ("96", "96") } else { ("64", "64") };
         run(p, &format!("
             st.shared.u32 [%mine], %t;
@@ -206,7 +206,7 @@ pairs! {
             ld.global.u32 %v, [%a + -4];
             st.global.u32 [%own + 4096], %v;"), 4, 32, true);
     }
-    a_plain_read_of_what_is_counted_atomically: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+    a_plain_read_of_an_atomic_counter: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
         let barrier = pick(right, BARRIER, "");
         run(p, &format!("
             mov.u32 %x, 0;
@@ -218,7 +218,7 @@ pairs! {
             @%p ld.shared.u32 %v, [%s];
             @%p st.global.u32 [%own], %v;"), 2, 64);
     }
-    a_block_reads_what_others_count: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+    a_block_reads_an_atomic_counter_of_others: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
         let read = pick(right, "@%p atom.global.add.u32 %v, [%out], 0;", "@%p ld.global.u32 %v, [%out];");
         run(p, &format!("
             setp.eq.u32 %p, %t, 0;
@@ -270,7 +270,7 @@ pairs! {
             st.global.u32 [%own], %v;
         END:"), 1, 256);
     }
-    nobody_waits_for_the_object: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+    an_mbarrier_without_a_wait: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
         let wait = pick(right, "W: mbarrier.try_wait.shared.b64 %h, [object], %c; @!%h bra W;", "");
         run(p, &format!("
             setp.eq.u32 %p, %t, 0;

@@ -1,10 +1,10 @@
-//! Kernels: what they touch is known when they have run, and found in the order of the calls all the same.
+//! Kernels: their accesses are known only when they have run, yet findings follow the order of the calls.
 
 use crate::*;
 use std::ffi::CStr;
 
-/// `fill` writes a byte for each thread, `copy` reads one and writes another. `count` adds to one word, `set` overwrites it, reads it
-/// again and puts it behind itself.
+/// Kernels: `fill` writes one byte in each thread; `copy` reads one and writes another. `count` adds to one word; `set`
+/// overwrites it, reads it again and stores it in the next word.
 const CODE: &CStr = c"
 .version 8.0
 .target sm_90
@@ -51,7 +51,7 @@ const CODE: &CStr = c"
 }
 ";
 
-/// Launches a kernel of 64 threads over these addresses.
+/// Launches a kernel of 64 threads with two addresses.
 fn launch(p: &Program, name: &CStr, mut addresses: [CUdeviceptr; 2], stream: CUstream) {
     let (mut module, mut function) = (CUmodule::NULL, CUfunction::NULL);
     ok!(p, cuModuleLoadData(&mut module, CODE.as_ptr().cast()));
@@ -115,21 +115,21 @@ pairs! {
         }
         read(host);
     }
-    a_kernel_reads_what_was_never_written: UninitializedRead ["cuLaunchKernel on stream 1"], |p, right| {
+    a_kernel_reads_unwritten_memory: UninitializedRead ["cuLaunchKernel on stream 1"], |p, right| {
         let (stream, memory, copy) = (p.stream(0), p.alloc(64), p.alloc(64));
         if right {
             p.fill(memory, 1, 64, stream);
         }
         launch(p, c"copy", [copy, memory], stream);
     }
-    a_kernel_updates_what_was_never_written: UninitializedRead ["cuLaunchKernel on stream 1"], |p, right| {
+    a_kernel_updates_unwritten_memory: UninitializedRead ["cuLaunchKernel on stream 1"], |p, right| {
         let (stream, memory) = (p.stream(0), p.alloc(64));
         if right {
             fill(p, memory, stream);
         }
         launch(p, c"copy", [memory, memory], stream);
     }
-    a_kernel_counts_in_what_was_never_written: UninitializedRead ["cuLaunchKernel on stream 1"], |p, right| {
+    a_kernel_counts_in_unwritten_memory: UninitializedRead ["cuLaunchKernel on stream 1"], |p, right| {
         let (stream, memory) = (p.stream(0), p.alloc(64));
         if right {
             launch(p, c"set", [memory, 0], stream);

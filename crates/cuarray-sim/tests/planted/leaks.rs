@@ -1,4 +1,4 @@
-//! What is still there when the program ends.
+//! Objects that are left when the program ends.
 
 use crate::*;
 

@@ -1,8 +1,8 @@
 //! Planted bugs: small programs with one known mistake each, and the same programs without it.
 //!
-//! A pair is one program that is told whether to be right. Wrong, it must have exactly the finding that its table says, with
-//! exactly these calls in these streams; right, it must have none; and both must be the same under every schedule. The tables
-//! are the other files here, one for each theme.
+//! A pair is one program with a flag that makes it correct. The wrong program must have exactly the finding in its table,
+//! with exactly these calls in these streams; the correct one must have none. Both must hold under every schedule. The other
+//! files here are the tables, one for each theme.
 
 #[macro_use]
 #[path = "../program/mod.rs"]
@@ -32,17 +32,17 @@ use program::*;
 /// A program with a mistake, and without it.
 struct Pair {
     name: &'static str,
-    /// What the mistake is found as.
+    /// The kind of finding that the mistake causes.
     kind: Kind,
-    /// The operations of the finding: `cuMemsetD8Async on stream 1`, `host read on host`.
+    /// The operations of the finding, such as `cuMemsetD8Async on stream 1` or `host read on host`.
     sides: &'static [&'static str],
-    /// Settings that it needs.
+    /// The settings that the program needs.
     settings: fn(&mut Config),
-    /// The program; the mistake is in it unless it is told to be right.
+    /// The program; it makes its mistake if the flag is false.
     run: fn(&Program, bool),
 }
 
-/// Makes the table of a file's pairs: a name, a kind, the sides, perhaps settings, and the program.
+/// Defines the pairs of a file: a name, a kind, the sides, optional settings, and the program.
 macro_rules! pairs {
     ($($name:ident: $kind:ident $sides:tt $(with $settings:expr)?, |$program:ident, $right:ident| $run:block)*) => {
         pub const PAIRS: &[crate::Pair] = &[$(crate::Pair {
@@ -77,13 +77,13 @@ const ALL: [&[Pair]; 16] = [
     uninitialized::PAIRS,
 ];
 
-/// All schedules that a program is run under.
+/// The schedules under which each program runs.
 fn schedules() -> Vec<Schedule> {
     let random = [1, 20, 300].map(Schedule::Random);
     [Schedule::Lazy, Schedule::Eager].into_iter().chain(random).collect()
 }
 
-/// A finding, without what differs from run to run.
+/// A finding without the parts that differ between runs.
 #[derive(Clone, Debug, PartialEq)]
 struct Found {
     kind: Kind,
@@ -92,7 +92,7 @@ struct Found {
     count: u64,
 }
 
-/// What is found in one run, and the report.
+/// Runs a program once; returns its findings and the report.
 fn findings(pair: &Pair, schedule: &Schedule, right: bool) -> (Vec<Found>, String) {
     let mut config = Config { schedule: schedule.clone(), leaks: Some(pair.kind == Kind::Leak), ..Config::default() };
     (pair.settings)(&mut config);
@@ -109,7 +109,7 @@ fn findings(pair: &Pair, schedule: &Schedule, right: bool) -> (Vec<Found>, Strin
     (found.collect(), report.text(false))
 }
 
-/// How a table calls a lane.
+/// The name of a lane in the tables.
 fn lane(report: &Report, number: u32) -> String {
     let Lane { kind, name, .. } = report.lanes.iter().find(|lane| lane.number == number).unwrap();
     match kind {
@@ -121,7 +121,7 @@ fn lane(report: &Report, number: u32) -> String {
     }
 }
 
-/// Runs a table, and counts its mistakes and those that were found, and its false alarms.
+/// Runs a table, and counts its mistakes, the mistakes found, and the false alarms.
 fn check(pairs: &[Pair]) {
     let (mut missed, mut alarms, mut runs) = (Vec::new(), Vec::new(), 0);
     for pair in pairs {
@@ -157,7 +157,7 @@ fn check(pairs: &[Pair]) {
 }
 
 #[test]
-fn every_planted_bug_is_found_and_nothing_else() {
+fn every_planted_bug_is_found_without_false_alarms() {
     let all: Vec<&Pair> = ALL.iter().copied().flatten().collect();
     let mut names: Vec<&str> = all.iter().map(|pair| pair.name).collect();
     names.sort_unstable();
@@ -183,7 +183,7 @@ themes! {
 const NON_BLOCKING: u32 = CU_STREAM_NON_BLOCKING;
 
 impl Program {
-    /// Device memory that was written, and waited for.
+    /// Allocates device memory, writes it and waits for the write.
     fn written(&self, size: usize) -> CUdeviceptr {
         let memory = self.alloc(size);
         ok!(self, cuMemsetD8_v2(memory, 0, size));
@@ -195,7 +195,7 @@ impl Program {
         ok!(self, cuMemcpyDtoDAsync_v2(to, from, size, stream));
     }
 
-    /// Lets what comes next in one stream wait for what is in another.
+    /// Orders one stream after another.
     fn order(&self, from: CUstream, to: CUstream) {
         let event = self.event();
         ok!(self, cuEventRecord(event, from));

@@ -1,4 +1,4 @@
-//! Stream-ordered memory: allocated and released in the order of a stream, used in others.
+//! Stream-ordered memory: allocated and released in one stream, used in others.
 
 use crate::*;
 
@@ -11,7 +11,7 @@ pairs! {
         }
         p.fill(memory, 1, 64, two);
     }
-    of_a_pool_of_its_own: UseBeforeAllocation ["cuMemAllocFromPoolAsync on stream 1", "cuMemsetD8Async on stream 2"], |p, right| {
+    used_before_it_is_allocated_from_a_custom_pool: UseBeforeAllocation ["cuMemAllocFromPoolAsync on stream 1", "cuMemsetD8Async on stream 2"], |p, right| {
         let (one, two) = (p.stream(NON_BLOCKING), p.stream(NON_BLOCKING));
         let (mut pool, mut memory) = (CUmemoryPool::NULL, 0);
         ok!(p, cuDeviceGetDefaultMemPool(&mut pool, 0));

@@ -1,4 +1,4 @@
-//! Streams that the program makes, and edges that are missing between them.
+//! Created streams, and missing edges between them.
 
 use crate::*;
 
@@ -51,7 +51,7 @@ pairs! {
         }
         p.fill(memory, 2, 64, two);
     }
-    a_third_stream_that_nobody_thought_of: DataRace ["cuMemsetD8Async on stream 2", "cuMemcpyDtoDAsync_v2 on stream 3"], |p, right| {
+    a_third_stream_without_an_edge: DataRace ["cuMemsetD8Async on stream 2", "cuMemcpyDtoDAsync_v2 on stream 3"], |p, right| {
         let (one, two, three) = (p.stream(0), p.stream(0), p.stream(0));
         let (memory, copy) = (p.written(64), p.alloc(64));
         p.fill(memory, 1, 64, one);
@@ -84,7 +84,7 @@ pairs! {
         ok!(p, cuMemsetD2D8Async(memory, 64, 1, if right { 32 } else { 40 }, 8, one));
         ok!(p, cuMemsetD2D8Async(memory + 32, 64, 2, 32, 8, two));
     }
-    a_join_that_forgets_one_of_two: DataRace ["cuMemsetD8Async on stream 2", "cuMemcpyDtoDAsync_v2 on stream 3"], |p, right| {
+    a_join_of_only_one_of_two_streams: DataRace ["cuMemsetD8Async on stream 2", "cuMemcpyDtoDAsync_v2 on stream 3"], |p, right| {
         let (one, two, three) = (p.stream(0), p.stream(0), p.stream(0));
         let (memory, copy) = (p.written(64), p.alloc(64));
         p.fill(memory, 1, 32, one);

@@ -1,4 +1,4 @@
-//! Host threads, ordered by the driver's objects alone.
+//! Host threads that only driver objects order.
 
 use crate::*;
 
@@ -7,11 +7,11 @@ fn strict(config: &mut Config) {
 }
 
 pairs! {
-    a_thread_that_nobody_told: DataRace ["cuMemsetD8Async on stream 1", "cuMemsetD8Async on stream 2"] with strict, |p, right| {
+    a_wait_in_another_thread: DataRace ["cuMemsetD8Async on stream 1", "cuMemsetD8Async on stream 2"] with strict, |p, right| {
         let (one, two, memory) = (p.stream(0), p.stream(0), p.alloc(64));
         p.fill(memory, 1, 64, one);
         ok!(p, cuStreamSynchronize(one));
-        // That one thread has waited says nothing to the other, which did not see it.
+        // A wait in one thread does not order another thread.
         p.in_thread(|p| {
             if right {
                 ok!(p, cuStreamSynchronize(one));

@@ -1,4 +1,4 @@
-//! Reads of memory that nothing has written.
+//! Reads of unwritten memory.
 
 use crate::*;
 
@@ -27,7 +27,7 @@ pairs! {
         }
         download(p, memory, 64);
     }
-    a_copy_of_what_was_never_written: UninitializedRead ["cuMemcpyDtoH_v2 on legacy"], |p, right| {
+    a_copy_of_unwritten_memory: UninitializedRead ["cuMemcpyDtoH_v2 on legacy"], |p, right| {
         let (memory, copy) = (p.alloc(64), p.alloc(64));
         if right {
             ok!(p, cuMemsetD8_v2(memory, 0, 64));

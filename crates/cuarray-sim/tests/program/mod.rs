@@ -1,15 +1,15 @@
-//! A small program over a driver of its own: what every test here starts from.
+//! A small program with a driver of its own: the fixture of every test here.
 #![allow(dead_code, unused_imports, unused_macros)] // each test file uses its own part
 
 pub use cuarray_abi::*;
 pub use cuarray_sim::{Config, Entered, Fault, Schedule, Sim};
 pub use std::ffi::c_void;
 
-/// Calls an entry point and answers its result.
+/// Calls an entry point and returns its result.
 macro_rules! call {
     ($program:expr, $symbol:ident($($arg:expr),* $(,)?)) => {{
         let function = $program.api.$symbol.unwrap();
-        // SAFETY: the tests pass what the driver's manual asks for, or what it says is an error.
+        // SAFETY: the tests pass valid arguments, or arguments that the driver's manual defines as errors.
         unsafe { function($($arg),*) }
     }};
 }
@@ -21,14 +21,14 @@ macro_rules! ok {
     };
 }
 
-/// Calls an entry point that must fail with a code, given by its name without `CUDA_ERROR_`.
+/// Calls an entry point that must fail with a code, named without its prefix `CUDA_ERROR_`.
 macro_rules! fails {
     ($program:expr, $code:ident, $symbol:ident($($arg:expr),* $(,)?)) => {
         assert_eq!(call!($program, $symbol($($arg),*)).name(), Some(concat!("CUDA_ERROR_", stringify!($code))))
     };
 }
 
-/// A driver, initialized, with the primary context of device 0 current in this thread.
+/// An initialized driver, with the primary context of device 0 current in this thread.
 pub struct Program {
     pub sim: Sim,
     pub api: Api,
@@ -45,7 +45,7 @@ impl Program {
         Program::over(&Sim::new(Config { quiet: true, ..config }))
     }
 
-    /// The same over a driver that is there already.
+    /// Like `new`, with an existing driver.
     pub fn over(sim: &Sim) -> Program {
         let sim = sim.clone();
         let mut program = Program { api: sim.api(), context: CUcontext::NULL, _entered: sim.enter(), sim };
@@ -62,7 +62,7 @@ impl Program {
         context
     }
 
-    /// The same driver in another thread, with the same context current.
+    /// Runs `f` in another thread, with the same driver and the same context current.
     pub fn in_thread<R: Send>(&self, f: impl FnOnce(&Program) -> R + Send) -> R {
         let (sim, context) = (self.sim.clone(), self.context);
         std::thread::scope(|scope| {
@@ -104,8 +104,7 @@ impl Program {
         ok!(self, cuMemsetD8Async(address, value, size, stream));
     }
 
-    /// Reads one byte of device memory through a stream that nothing orders with any other, so that the reading forces
-    /// nothing but itself.
+    /// Reads one byte of device memory through an unordered stream, so that no other pending work runs.
     pub fn peek(&self, address: CUdeviceptr) -> u8 {
         let (stream, mut byte) = (self.stream(CU_STREAM_NON_BLOCKING), 0_u8);
         let host = (&raw mut byte).cast();
@@ -114,7 +113,7 @@ impl Program {
         byte
     }
 
-    /// The number behind a name in the statistics.
+    /// The number that the statistics hold under a name.
     pub fn statistic(&self, name: &str) -> u64 {
         let text = self.sim.statistics();
         let key = format!("\"{name}\":");
@@ -124,13 +123,13 @@ impl Program {
     }
 }
 
-/// Reads a byte that the driver writes.
+/// Reads a byte that the driver may write.
 pub fn read(address: *const u8) -> u8 {
     // SAFETY: the tests pass live pinned or managed memory.
     unsafe { address.read_volatile() }
 }
 
-/// Writes a byte that the driver reads.
+/// Writes a byte that the driver may read.
 pub fn write(address: *mut u8, value: u8) {
     // SAFETY: the tests pass live pinned or managed memory.
     unsafe { address.write_volatile(value) }

@@ -7,7 +7,7 @@
 //! **What is safe.** An object here owns its handle or says that it borrows it; it holds its [`Context`], which holds
 //! the [`Driver`], so nothing outlives what it needs. Contexts are pushed for a call and popped after it, never left
 //! set: other libraries of the process keep the current context that they chose. What takes raw addresses ([`copy`], [`fill`]) is
-//! `unsafe`, for no type can know whether an address is still good; and so is a [launch](Function::launch), for no type knows what a
+//! `unsafe`, for no type can know whether an address is still good; and so is the launch of a kernel, for no type knows what a
 //! kernel does.
 //!
 //! **What goes wrong.** Each result is an [`Error`] with the name that the driver's manual gives the call, and the
@@ -44,21 +44,19 @@ mod capture;
 mod context;
 pub mod copy;
 mod current;
+mod deferred;
 mod device;
 mod event;
 mod event_pool;
 pub mod fill;
-mod function;
 mod idle_events;
 mod ipc;
-pub(crate) mod launch;
 #[cfg(feature = "python")]
 mod legacy;
 mod load;
 mod memory;
-mod module;
 mod pointer;
-mod process_end;
+pub(crate) mod process_end;
 mod relaxed;
 mod shared_pool;
 mod stream;
@@ -70,24 +68,19 @@ pub use current::Current;
 pub use device::Device;
 pub use event::Event;
 pub use event_pool::{EventPool, PooledEvent};
-pub use function::Function;
 pub use ipc::{IpcMemHandle, IpcMemory};
-pub use launch::{Argument, Arguments, LaunchConfig};
 pub use memory::{Allocation, MemoryKind};
-pub use module::Module;
 pub use pointer::{MemoryType, PointerAttributes};
 pub(crate) use shared_pool::SharedPools;
 pub use stream::Stream;
 
-use crate::{Error, Result, order::PutBy};
+use crate::{Error, Result};
 use context::ContextState;
+pub(crate) use deferred::DeferredRelease;
 use std::{
-    fmt, mem,
+    fmt,
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::AtomicBool},
 };
 
 /// Calls an entry point of a table: `call!(driver, cuMemAlloc_v2(&mut address, len))`.
@@ -118,7 +111,7 @@ macro_rules! call {
 pub(crate) use call;
 
 /// The name under which the manual has a symbol: `cuMemAlloc` for `cuMemAlloc_v2`.
-const fn manual_name(symbol: &'static str) -> &'static str {
+pub(crate) const fn manual_name(symbol: &'static str) -> &'static str {
     let bytes = symbol.as_bytes();
     match bytes {
         [name @ .., b'_', b'v', b'1'..=b'9'] => symbol.split_at(name.len()).0,
@@ -126,7 +119,7 @@ const fn manual_name(symbol: &'static str) -> &'static str {
     }
 }
 
-fn check(call: &'static str, code: CUresult) -> Result<()> {
+pub(crate) fn check(call: &'static str, code: CUresult) -> Result<()> {
     if code.is_success() { Ok(()) } else { Err(Error::driver(call, code)) }
 }
 
@@ -168,9 +161,8 @@ struct Inner {
     contexts: Mutex<Vec<Weak<ContextState>>>,
     /// Device 0's primary context, once it has been the default.
     default: Mutex<Option<Arc<ContextState>>>,
-    /// Memory and modules to give back later.
-    put_by: Mutex<Vec<Box<dyn PutBy>>>,
-    /// Whether there may be some.
+    deferred: Mutex<Vec<Box<dyn DeferredRelease>>>,
+    /// Whether releases may be deferred.
     reclaimable: AtomicBool,
 }
 
@@ -214,7 +206,7 @@ impl Driver {
             table,
             contexts: Mutex::default(),
             default: Mutex::default(),
-            put_by: Mutex::default(),
+            deferred: Mutex::default(),
             reclaimable: AtomicBool::new(false),
         }))
     }
@@ -297,21 +289,6 @@ impl Driver {
         self.0.table.dropped(result);
     }
 
-    /// Puts something by until it can be given back.
-    pub(crate) fn put_by(&self, release: Box<dyn PutBy>) {
-        lock(&self.0.put_by).push(release);
-        self.0.reclaimable.store(true, Relaxed);
-    }
-
-    /// All that was put by.
-    pub(crate) fn take_put_by(&self) -> Vec<Box<dyn PutBy>> {
-        // Asked at each allocation: nearly always there is nothing, and no lock to take.
-        if !self.0.reclaimable.swap(false, Relaxed) {
-            return Vec::new();
-        }
-        mem::take(&mut *lock(&self.0.put_by))
-    }
-
     fn table(&self) -> &Arc<Table> {
         &self.0.table
     }
@@ -341,8 +318,6 @@ const _: () = {
     shareable::<PooledEvent>();
     shareable::<Allocation>();
     shareable::<IpcMemory>();
-    shareable::<Module>();
-    shareable::<Function>();
 };
 
 #[cfg(test)]

@@ -28,6 +28,6 @@ pub(super) fn watch() {
 
 /// Whether the driver has gone, or is about to.
 #[inline]
-pub(super) fn has_come() -> bool {
+pub(crate) fn has_come() -> bool {
     ENDED.load(Relaxed)
 }

@@ -13,12 +13,6 @@
 //! assert!(error.to_string().contains("'stream'"));
 //! ```
 
-#[cfg(feature = "python")]
-mod python;
-
-#[cfg(feature = "python")]
-pub use python::CudaError;
-
 use cuarray_abi::CUresult;
 use std::{borrow::Cow, fmt};
 
@@ -51,9 +45,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// }
 /// assert_eq!(format!("{:?}", refused()), refused().to_string()); // so does `unwrap`, and a `main` that returns it
 /// ```
-pub struct Error(Box<ErrorKind>);
+pub struct Error(pub(crate) Box<ErrorKind>);
 
-enum ErrorKind {
+pub(crate) enum ErrorKind {
     /// The object offers no interface, or what it offers is not one.
     NotAnArray(String),
     /// An entry of the interface is missing, of the wrong type, or of a wrong value.

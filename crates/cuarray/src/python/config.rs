@@ -11,7 +11,11 @@
 //! The environment is read once, on import; the attributes may change at any time. They are the package's, which makes and exports all
 //! arrays; the protocol is also that of the typed arguments of extension modules, which are told of it.
 
-use super::{extensions, import::shown, options::Protocol, rust_api};
+use super::{
+    extensions::{self, rust_api},
+    import::shown,
+    values::options::Protocol,
+};
 use crate::{Error, Result};
 use pyo3::{exceptions::PyOverflowError, prelude::*};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
@@ -24,33 +28,33 @@ static EXPORT_VERSION: AtomicU8 = AtomicU8::new(3);
 static PROTOCOL: AtomicU8 = AtomicU8::new(u8::MAX);
 
 /// Whether a consumer heeds `stream`.
-pub(super) fn sync() -> bool {
+pub(in crate::python) fn sync() -> bool {
     SYNC.load(Relaxed)
 }
 
 /// Whether a producer says its stream.
-pub(super) fn export_stream() -> bool {
+pub(in crate::python) fn export_stream() -> bool {
     EXPORT_STREAM.load(Relaxed)
 }
 
 /// Whether an export has a stream to name: in version 3, unless that is switched off.
-pub(super) fn names_streams() -> bool {
+pub(in crate::python) fn names_streams() -> bool {
     export_stream() && export_version() >= 3
 }
 
 /// Whether a producer exports an event beside its stream.
-pub(super) fn export_event() -> bool {
+pub(in crate::python) fn export_event() -> bool {
     EXPORT_EVENT.load(Relaxed)
 }
 
 /// The version that is exported: 2 or 3.
-pub(super) fn export_version() -> u8 {
+pub(in crate::python) fn export_version() -> u8 {
     EXPORT_VERSION.load(Relaxed)
 }
 
 /// The protocol by which an import reads an object.
 #[inline]
-pub(super) fn protocol() -> Protocol {
+pub(in crate::python) fn protocol() -> Protocol {
     Protocol::ALL.get(usize::from(PROTOCOL.load(Relaxed))).copied().unwrap_or_else(protocol_at_first)
 }
 
@@ -71,14 +75,14 @@ const VARIABLE: &str = "CUARRAY_PROTOCOL";
 
 /// How this module is told by another: an entry of the list of [`extensions`].
 #[pyfunction]
-pub(super) fn set_protocol_own(name: &str) -> Result<()> {
+pub(in crate::python) fn set_protocol_own(name: &str) -> Result<()> {
     set_protocol(Protocol::named(name)?);
     Ok(())
 }
 
 /// Whether an import reads dictionaries.
 #[inline]
-pub(super) fn reads_dictionaries() -> bool {
+pub(in crate::python) fn reads_dictionaries() -> bool {
     matches!(protocol(), Protocol::Any | Protocol::Dict)
 }
 
@@ -95,7 +99,7 @@ pub struct PyConfig;
 
 impl PyConfig {
     /// Takes over what the environment says.
-    pub(super) fn from_environment() -> Result<PyConfig> {
+    pub(in crate::python) fn from_environment() -> Result<PyConfig> {
         // What is no text is no setting either, and is shown as near to it as can be.
         let variable =
             |name: &str| std::env::var_os(name).map_or_else(String::new, |value| value.to_string_lossy().into_owned());

@@ -2,54 +2,24 @@
 //!
 //! The package itself is this and nothing more: [`register`] puts the names into its extension module, and a few lines of
 //! Python give them their place. Three rules hold throughout. What can block runs without the GIL. What is shared is frozen:
-//! no class here has a field that changes (but one that is closed, behind a lock: memory of another process, in [`ipc`]), so the
+//! no class here has a field that changes (but one that is closed, behind a lock: memory of another process, in [`ipc`](import::ipc)), so the
 //! package is as right without the GIL as with it. And nothing needs a driver before it touches a device: reading, checking and
 //! printing interfaces works on any machine.
 
-mod allocate;
-mod array_owner;
-mod as_cuda_array;
-mod assign;
-pub mod borrow;
-mod bounds;
-mod c_interface;
+pub mod arguments;
+pub mod array;
+mod class;
 pub mod config;
-mod copies;
-mod create;
-mod descr;
-pub mod device_array;
-pub mod device_view;
-mod dlpack;
-mod dtype;
-pub mod event;
 mod export;
 mod extensions;
-mod fastcall;
-mod host;
+pub(crate) mod ffi;
 pub mod import;
-mod indexing;
-mod inert;
-pub mod interface;
-pub mod ipc;
-mod kept;
-mod mask;
-mod memory;
-mod options;
-mod per_number;
-mod pointer;
-mod reach;
-mod rearrange;
-mod root;
-mod runtime;
-mod rust_api;
-pub mod stream;
-mod transfer;
-mod vectorcall;
-mod view;
+pub mod memory;
+mod values;
 
-pub(crate) use rust_api::cuda_error_class;
+pub(crate) use extensions::rust_api::cuda_error_class;
 
-pub use device_view::{
+pub use arguments::{
     Attached, DeviceView, DeviceView0, DeviceView1, DeviceView2, DeviceView3, DeviceView4, DeviceView5, DeviceView6,
     DeviceViewDyn, DeviceViewMut, DeviceViewMut0, DeviceViewMut1, DeviceViewMut2, DeviceViewMut3, DeviceViewMut4,
     DeviceViewMut5, DeviceViewMut6, DeviceViewMutDyn, MaskedView,
@@ -72,48 +42,48 @@ use pyo3::prelude::*;
 /// # Errors
 /// An environment variable of the [configuration](config) holds a value that it cannot have.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<device_array::PyDeviceArray>()?;
-    module.add_class::<c_interface::PyCArray>()?;
-    module.add_class::<dlpack::PyDLPackTensor>()?;
-    module.add_class::<interface::PyInterface>()?;
-    module.add_class::<ipc::PyIpcHandle>()?;
-    module.add_class::<ipc::PyIpcMemory>()?;
-    module.add_class::<memory::PyMemory>()?;
-    module.add_class::<pointer::PyPointerAttributes>()?;
-    module.add_class::<stream::PyStream>()?;
-    module.add_class::<stream::PyAutoSynchronize>()?;
-    module.add_class::<event::PyEvent>()?;
-    module.add_class::<borrow::PyBorrow>()?;
+    module.add_class::<array::PyDeviceArray>()?;
+    module.add_class::<memory::c_array::PyCArray>()?;
+    module.add_class::<memory::tensor::PyDLPackTensor>()?;
+    module.add_class::<import::interface::PyInterface>()?;
+    module.add_class::<import::ipc::PyIpcHandle>()?;
+    module.add_class::<import::ipc::PyIpcMemory>()?;
+    module.add_class::<memory::owner::PyMemory>()?;
+    module.add_class::<memory::pointer::PyPointerAttributes>()?;
+    module.add_class::<memory::stream::PyStream>()?;
+    module.add_class::<memory::stream::PyAutoSynchronize>()?;
+    module.add_class::<memory::event::PyEvent>()?;
+    module.add_class::<import::borrow::PyBorrow>()?;
     module.add_class::<config::PyConfig>()?;
-    module.add("CudaError", module.py().get_type::<crate::error::CudaError>())?;
+    module.add("CudaError", module.py().get_type::<ffi::error::CudaError>())?;
     module.add("config", Bound::new(module.py(), config::PyConfig::from_environment()?)?)?;
     for function in [
-        fastcall::function::<as_cuda_array::AsCudaArray>(module)?,
-        wrap_pyfunction!(borrow::borrow, module)?,
-        wrap_pyfunction!(create::from_cuda_array_interface, module)?,
-        fastcall::function::<dlpack::consume::FromDLPack>(module)?,
-        wrap_pyfunction!(create::is_cuda_array, module)?,
-        wrap_pyfunction!(create::device_array, module)?,
-        wrap_pyfunction!(create::to_device, module)?,
-        wrap_pyfunction!(allocate::device_array_like, module)?,
-        wrap_pyfunction!(allocate::mapped_array, module)?,
-        wrap_pyfunction!(allocate::managed_array, module)?,
-        wrap_pyfunction!(allocate::pinned_array, module)?,
-        wrap_pyfunction!(interface::interface, module)?,
-        wrap_pyfunction!(stream::stream, module)?,
-        wrap_pyfunction!(stream::default_stream, module)?,
-        wrap_pyfunction!(stream::legacy_default_stream, module)?,
-        wrap_pyfunction!(stream::per_thread_default_stream, module)?,
-        wrap_pyfunction!(stream::external_stream, module)?,
-        wrap_pyfunction!(event::event, module)?,
-        wrap_pyfunction!(pointer::pointer_attributes, module)?,
-        wrap_pyfunction!(runtime::driver_path, module)?,
-        wrap_pyfunction!(runtime::idle_events, module)?,
-        wrap_pyfunction!(runtime::reclaim, module)?,
+        ffi::fastcall::function::<import::as_cuda_array::AsCudaArray>(module)?,
+        wrap_pyfunction!(import::borrow::borrow, module)?,
+        wrap_pyfunction!(array::create::from_cuda_array_interface, module)?,
+        ffi::fastcall::function::<import::dlpack::FromDLPack>(module)?,
+        wrap_pyfunction!(array::create::is_cuda_array, module)?,
+        wrap_pyfunction!(array::create::device_array, module)?,
+        wrap_pyfunction!(array::create::to_device, module)?,
+        wrap_pyfunction!(array::allocate::device_array_like, module)?,
+        wrap_pyfunction!(array::allocate::mapped_array, module)?,
+        wrap_pyfunction!(array::allocate::managed_array, module)?,
+        wrap_pyfunction!(array::allocate::pinned_array, module)?,
+        wrap_pyfunction!(import::interface::interface, module)?,
+        wrap_pyfunction!(memory::stream::stream, module)?,
+        wrap_pyfunction!(memory::stream::default_stream, module)?,
+        wrap_pyfunction!(memory::stream::legacy_default_stream, module)?,
+        wrap_pyfunction!(memory::stream::per_thread_default_stream, module)?,
+        wrap_pyfunction!(memory::stream::external_stream, module)?,
+        wrap_pyfunction!(memory::event::event, module)?,
+        wrap_pyfunction!(memory::pointer::pointer_attributes, module)?,
+        wrap_pyfunction!(memory::runtime::driver_path, module)?,
+        wrap_pyfunction!(memory::runtime::idle_events, module)?,
+        wrap_pyfunction!(memory::runtime::reclaim, module)?,
     ] {
         module.add_function(function)?;
     }
-    rust_api::publish(module.py())?;
+    extensions::rust_api::publish(module.py())?;
     extensions::join(module.py())?;
-    runtime::reclaim_at_exit(module.py())
+    memory::runtime::reclaim_at_exit(module.py())
 }

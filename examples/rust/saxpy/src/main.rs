@@ -2,7 +2,7 @@
 
 use cuarray::{
     DeviceArray, Driver, Ix1, Result, Stream,
-    driver::{LaunchConfig, Module},
+    kernel::{LaunchConfig, Module},
 };
 
 fn saxpy(driver: &Driver, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>> {

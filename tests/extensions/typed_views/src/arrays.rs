@@ -3,7 +3,7 @@
 use cuarray::{
     AcquiredMut, DeviceArray, Interface, Ix1, Layout, Owner, Stream, TypeStr,
     driver::{Allocation, fill::fill_bytes},
-    order::Access,
+    sync::Access,
 };
 use half::bf16;
 use pyo3::prelude::*;

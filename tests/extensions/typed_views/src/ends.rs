@@ -4,8 +4,8 @@
 use cuarray::{
     Acquired, DeviceArray, Ix1, Stream, TypedView,
     driver::fill::fill_bytes,
-    order::{Access, Lease, Ordering},
     python::DeviceViewDyn,
+    sync::{Access, Lease, Ordering},
 };
 use pyo3::prelude::*;
 use std::{

@@ -74,7 +74,7 @@ pub(in crate::exports) unsafe fn cuFuncSetAttribute(
     change(&mut state, hfunc, |known| *known = settings)
 }
 
-/// Changes the settings of a function, or of the kernel that the handle is one of.
+/// Changes the settings of a function, or of a kernel whose handle was passed as a function's.
 fn change(state: &mut State, handle: CUfunction, change: impl FnOnce(&mut Settings)) -> Answer {
     if let Some(function) = state.code.functions.get_mut(&handle) {
         change(&mut function.settings);
@@ -139,7 +139,7 @@ pub(in crate::exports) unsafe fn cuFuncGetParamCount(
     unsafe { put(param_count, count) }
 }
 
-/// `CU_FUNCTION_LOADING_STATE_LOADED`: code is loaded when its module is.
+/// `CU_FUNCTION_LOADING_STATE_LOADED`: code is loaded with its module.
 const LOADED: c_uint = 1;
 
 pub(in crate::exports) unsafe fn cuFuncIsLoaded(call: &Call<'_>, state: *mut c_uint, function: CUfunction) -> Answer {

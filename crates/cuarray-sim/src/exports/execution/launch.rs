@@ -1,4 +1,4 @@
-//! Launches of kernels.
+//! Kernel launches.
 
 use super::super::*;
 use super::{INVALID_HANDLE, INVALID_VALUE, MOST_SHARED, MULTIPROCESSORS, SHARED};
@@ -10,7 +10,7 @@ use crate::schedule::Work;
 use crate::state::State;
 use std::sync::{Arc, OnceLock};
 
-/// How a kernel is launched.
+/// Grid, block, shared memory and kind of a launch.
 pub(in crate::exports) struct Shape {
     pub grid: [c_uint; 3],
     pub threads: [c_uint; 3],
@@ -18,15 +18,15 @@ pub(in crate::exports) struct Shape {
     pub cooperative: bool,
 }
 
-/// Ends of the lists of `extra`, and what stands in front of its parts.
+/// The terminator of `extra` lists, and the keys of their entries.
 pub(in crate::exports) const PARAM_END: usize = 0;
 pub(in crate::exports) const PARAM_BUFFER_POINTER: usize = 1;
 pub(in crate::exports) const PARAM_BUFFER_SIZE: usize = 2;
 
-/// The arguments of a kernel, as words.
+/// The arguments of a kernel as 64-bit words.
 ///
 /// # Safety
-/// The lists are as the driver's manual has them: a pointer for each parameter, or a buffer of the size that is told.
+/// The lists are as the driver's manual defines: a pointer for each parameter, or a buffer of the given size.
 unsafe fn arguments(meant: &Meant, params: *mut *mut c_void, extra: *mut *mut c_void) -> Result<Vec<u64>, CUresult> {
     let function = &meant.program.functions()[meant.number as usize];
     let size = meant.program.parameter_bytes(meant.number) as usize;
@@ -48,7 +48,7 @@ unsafe fn arguments(meant: &Meant, params: *mut *mut c_void, extra: *mut *mut c_
     }
     let (mut buffer, mut length, mut at) = (std::ptr::null::<u8>(), 0, 0);
     loop {
-        // SAFETY: this function's contract: the list ends in an end.
+        // SAFETY: by this function's contract the list is terminated.
         let (key, value) = unsafe {
             let key = extra.add(at).read_unaligned() as usize;
             if key == PARAM_END {
@@ -72,7 +72,7 @@ unsafe fn arguments(meant: &Meant, params: *mut *mut c_void, extra: *mut *mut c_
     Ok(words)
 }
 
-/// Checks a launch and makes it.
+/// Checks a launch and prepares it.
 ///
 /// # Safety
 /// As for [`arguments`].
@@ -144,7 +144,7 @@ pub(in crate::exports) unsafe fn prepare(
     }))
 }
 
-/// Enqueues a launch, or makes it a node of a capture.
+/// Enqueues a launch, or adds it to a capture as a node.
 ///
 /// # Safety
 /// As for [`arguments`].
@@ -186,7 +186,7 @@ pub(in crate::exports) unsafe fn cuLaunchKernel(
     }
     let (grid, threads) = ([grid_dim_x, grid_dim_y, grid_dim_z], [block_dim_x, block_dim_y, block_dim_z]);
     let shape = Shape { grid, threads, shared: shared_mem_bytes, cooperative: false };
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { launch(call, f, &shape, stream, (kernel_params, extra)) }
 }
 
@@ -201,7 +201,7 @@ pub(in crate::exports) unsafe fn cuLaunchKernelEx(
     extra: *mut *mut c_void,
 ) -> Answer {
     present(config)?;
-    // SAFETY: the caller's structure, by the driver's contract; nothing is said of its alignment.
+    // SAFETY: the caller's structure, by the driver's contract; it may be unaligned.
     let config = unsafe { config.read_unaligned() };
     let mut cooperative = false;
     if config.numAttrs > 0 {
@@ -212,7 +212,7 @@ pub(in crate::exports) unsafe fn cuLaunchKernelEx(
         let attribute = unsafe { config.attrs.add(index).read_unaligned() };
         match attribute.id {
             ATTRIBUTE_COOPERATIVE => cooperative = attribute.value[0] as u32 != 0,
-            // Clusters of one block are what every launch has.
+            // Every launch has clusters of one block.
             ATTRIBUTE_CLUSTER_DIMENSION => {
                 let [low, high, ..] = attribute.value;
                 if [low as u32, (low >> 32) as u32, high as u32].iter().any(|extent| *extent > 1) {
@@ -226,7 +226,7 @@ pub(in crate::exports) unsafe fn cuLaunchKernelEx(
     let grid = [config.gridDimX, config.gridDimY, config.gridDimZ];
     let threads = [config.blockDimX, config.blockDimY, config.blockDimZ];
     let shape = Shape { grid, threads, shared: config.sharedMemBytes, cooperative };
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { launch(call, f, &shape, config.hStream, (kernel_params, extra)) }
 }
 
@@ -245,6 +245,6 @@ pub(in crate::exports) unsafe fn cuLaunchCooperativeKernel(
 ) -> Answer {
     let (grid, threads) = ([grid_dim_x, grid_dim_y, grid_dim_z], [block_dim_x, block_dim_y, block_dim_z]);
     let shape = Shape { grid, threads, shared: shared_mem_bytes, cooperative: true };
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { launch(call, f, &shape, stream, (kernel_params, std::ptr::null_mut())) }
 }

@@ -1,9 +1,9 @@
 //! Functions, launches and occupancy.
 //!
 //! Driver API: [execution control](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html),
-//! [occupancy](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__OCCUPANCY.html). A launch is checked and enqueued here; its
-//! arguments are read during the call. What a compiler would decide (registers, and so occupancy) is estimated from how
-//! many values of a thread are alive at once.
+//! [occupancy](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__OCCUPANCY.html). Launches are checked and enqueued here;
+//! their arguments are read during the call. Register counts, and so occupancy, are estimated from the number of values of a
+//! thread that are live at once.
 
 mod function;
 mod launch;
@@ -18,9 +18,9 @@ use cuarray_abi::CUresult;
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
 
-/// Shared memory of a block that needs no asking, and the most there is.
+/// Shared memory of a block without opting in, and the maximum.
 const SHARED: u32 = 48 << 10;
 const MOST_SHARED: u32 = 232_448;
 
-/// How many multiprocessors a device has.
+/// The number of multiprocessors of a device.
 const MULTIPROCESSORS: u64 = 132;

@@ -1,9 +1,9 @@
-//! Occupancy: how many blocks run at once.
+//! Occupancy: the number of blocks that run at once.
 
 use super::super::*;
 use super::{INVALID_VALUE, MOST_SHARED, MULTIPROCESSORS};
 
-/// How many blocks of a function a multiprocessor holds.
+/// The number of blocks of a function that fit on a multiprocessor.
 fn active_blocks(call: &Call<'_>, func: CUfunction, block_size: c_int, dynamic: usize) -> Result<c_int, CUresult> {
     let meant = call.lock().code.meant(func)?;
     let threads = u32::try_from(block_size).ok().filter(|threads| *threads > 0).ok_or(INVALID_VALUE)?;
@@ -35,7 +35,7 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessorWith
     if flags > 1 {
         return Err(INVALID_VALUE);
     }
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuOccupancyMaxActiveBlocksPerMultiprocessor(call, num_blocks, func, block_size, dynamic_smem_size) }
 }
 
@@ -57,7 +57,7 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxPotentialBlockSize(
     let mut best = (0, 0, 0);
     for threads in (1..=most.div_ceil(32)).rev().map(|warps| (warps * 32).min(most)) {
         let dynamic = match block_size_to_dynamic_smem_size {
-            // SAFETY: the caller's function, made to be called with block sizes. The driver's lock is not held.
+            // SAFETY: the caller's function, which takes block sizes. The driver's lock is not held.
             Some(function) => unsafe { function(threads as c_int) },
             None => dynamic_smem_size,
         };
@@ -87,7 +87,7 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxPotentialBlockSizeWithFlags(
         return Err(INVALID_VALUE);
     }
     let by_size = block_size_to_dynamic_smem_size;
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe {
         cuOccupancyMaxPotentialBlockSize(
             call,
@@ -114,7 +114,7 @@ pub(in crate::exports) unsafe fn cuOccupancyAvailableDynamicSMemPerBlock(
     let meant = call.lock().code.meant(func)?;
     let capability = call.driver.settings().compute_capability;
     let most = u64::from(MOST_SHARED.saturating_sub(meant.shared()));
-    // The most for which so many blocks still fit, found by halving.
+    // Bisect for the most memory with which that many blocks still fit.
     let (mut low, mut high) = (0, most);
     if meant.blocks(threads, 0, capability) < wanted {
         return Err(INVALID_VALUE);

@@ -1,4 +1,4 @@
-//! Nodes that copy, and nodes that fill.
+//! Copy nodes and fill nodes.
 
 use super::super::*;
 use super::{INVALID_VALUE, add_and_answer, change, context_of};
@@ -6,10 +6,10 @@ use crate::exports::transfer::transfer_of;
 use crate::graph::{Action, CopyNode, FillNode, Given};
 use crate::state::State;
 
-/// What a memcpy node of these parameters does.
+/// The action of a memcpy node with these parameters.
 ///
 /// # Safety
-/// `params` is null or may be read.
+/// `params` is null or readable.
 pub(in crate::exports) unsafe fn copy_action(
     state: &State,
     call: &Call<'_>,
@@ -17,7 +17,7 @@ pub(in crate::exports) unsafe fn copy_action(
     ctx: CUcontext,
 ) -> Result<Action, CUresult> {
     present(params)?;
-    // SAFETY: by this function's contract; nothing is said of its alignment.
+    // SAFETY: by this function's contract; the parameters may be unaligned.
     let params = unsafe { params.read_unaligned() };
     let transfer = transfer_of(&params)?;
     let context = context_of(state, call, ctx)?;
@@ -25,10 +25,10 @@ pub(in crate::exports) unsafe fn copy_action(
     Ok(Action::Copy(Box::new(CopyNode { params: Given(params), transfer, context })))
 }
 
-/// What a memset node of these parameters does.
+/// The action of a memset node with these parameters.
 ///
 /// # Safety
-/// `params` is null or may be read.
+/// `params` is null or readable.
 pub(in crate::exports) unsafe fn fill_action(
     state: &State,
     call: &Call<'_>,
@@ -36,7 +36,7 @@ pub(in crate::exports) unsafe fn fill_action(
     ctx: CUcontext,
 ) -> Result<Action, CUresult> {
     present(params)?;
-    // SAFETY: by this function's contract; nothing is said of its alignment.
+    // SAFETY: by this function's contract; the parameters may be unaligned.
     let params = unsafe { params.read_unaligned() };
     let node = FillNode { params, context: context_of(state, call, ctx)? };
     state.check_fill(&node)?;

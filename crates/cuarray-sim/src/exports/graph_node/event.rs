@@ -1,4 +1,4 @@
-//! Nodes that record an event, and nodes that wait for one.
+//! Event nodes, which record an event or wait for one.
 
 use super::super::*;
 use super::{INVALID_VALUE, add_and_answer, change};
@@ -20,10 +20,10 @@ pub(in crate::exports) unsafe fn cuGraphAddEventRecordNode(
     }
 }
 
-/// Answers the event of a node of one kind.
+/// Returns the event of a node of one kind.
 ///
 /// # Safety
-/// `event_out` is null or may be written.
+/// `event_out` is null or writable.
 unsafe fn event_of(call: &Call<'_>, node: CUgraphNode, kind: CUgraphNodeType, event_out: *mut CUevent) -> Answer {
     match &call.lock().node(node)?.action {
         action @ (Action::Record(event) | Action::Wait(event)) if action.kind() == kind => {
@@ -39,7 +39,7 @@ pub(in crate::exports) unsafe fn cuGraphEventRecordNodeGetEvent(
     node: CUgraphNode,
     event_out: *mut CUevent,
 ) -> Answer {
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { event_of(call, node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event_out) }
 }
 
@@ -73,7 +73,7 @@ pub(in crate::exports) unsafe fn cuGraphEventWaitNodeGetEvent(
     node: CUgraphNode,
     event_out: *mut CUevent,
 ) -> Answer {
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { event_of(call, node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event_out) }
 }
 

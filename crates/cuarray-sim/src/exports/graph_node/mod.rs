@@ -1,7 +1,7 @@
-//! The nodes of graphs: adding them, and reading and changing their parameters.
+//! Graph nodes: adding them, and reading and changing their parameters.
 //!
-//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). For each kind there are
-//! functions of its own, and one general set that takes a union; all come down to an [`Action`].
+//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). Each kind has its own
+//! functions, and a general set takes a union; all of them produce an [`Action`].
 
 mod copy;
 mod event;
@@ -21,38 +21,38 @@ use cuarray_abi::*;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// The context of a handle; where there is none the current one.
+/// The given context, or the current one for null.
 pub(super) fn context_of(state: &State, call: &Call<'_>, ctx: CUcontext) -> Result<CUcontext, CUresult> {
     let ctx = if ctx.is_null() { call.top_context().unwrap_or_default() } else { ctx };
     state.context(ctx).map(|_| ctx)
 }
 
-/// What a host node of these parameters does.
+/// The action of a host node with these parameters.
 ///
 /// # Safety
-/// `params` is null or may be read.
+/// `params` is null or readable.
 pub(super) unsafe fn host_action(params: *const CUDA_HOST_NODE_PARAMS) -> Result<Action, CUresult> {
     present(params)?;
-    // SAFETY: by this function's contract; nothing is said of its alignment.
+    // SAFETY: by this function's contract; the parameters may be unaligned.
     let params = unsafe { params.read_unaligned() };
     let function = params.function.ok_or(INVALID_VALUE)?;
     Ok(Action::Host(HostFunction::Launched { function, data: params.userData }))
 }
 
-/// Reads the parameters of a kind from the union.
+/// Reads the parameters of one kind from the union.
 ///
 /// # Safety
-/// `T` is one of the union's members, all of which any bytes make.
+/// `T` is a member of the union; any bytes are a valid `T`.
 unsafe fn member<T: Copy>(params: &CUgraphNodeParams) -> T {
     const { assert!(size_of::<T>() <= size_of::<[u64; 29]>()) };
-    // SAFETY: by this function's contract, and the room is enough.
+    // SAFETY: by this function's contract; the union is large enough.
     unsafe { params.params.as_ptr().cast::<T>().read_unaligned() }
 }
 
-/// What a node of these parameters does. An allocation has no address yet, a child graph is not cloned yet.
+/// The action of a node with these parameters. An allocation has no address yet, and a child graph is not cloned yet.
 ///
 /// # Safety
-/// The parameters are those of their kind.
+/// The parameters are of the kind that they name.
 pub(super) unsafe fn node_action(
     state: &mut State,
     call: &Call<'_>,
@@ -96,22 +96,22 @@ pub(super) unsafe fn node_action(
     }
 }
 
-/// A graph and the nodes that a new one comes after.
+/// A graph, and the dependencies of a new node.
 struct Place {
     graph: CUgraph,
     after: Vec<CUgraphNode>,
 }
 
-/// Reads where a node is to be added.
+/// Reads the place of a new node.
 ///
 /// # Safety
-/// `dependencies` is null or the first of `count` nodes.
+/// `dependencies` is null or points to `count` nodes.
 unsafe fn place(graph: CUgraph, dependencies: *const CUgraphNode, count: usize) -> Result<Place, CUresult> {
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     Ok(Place { graph, after: unsafe { list(dependencies, count)? } })
 }
 
-/// Adds a node: gives an allocation its address, and clones a child graph, or takes it where that is asked for.
+/// Adds a node. An allocation gets its address; a child graph is cloned, or moved if `moves`.
 fn add(state: &mut State, place: Place, action: Action, moves: bool) -> Result<CUgraphNode, CUresult> {
     let Place { graph, after } = place;
     state.graph(graph)?;
@@ -148,10 +148,10 @@ fn add(state: &mut State, place: Place, action: Action, moves: bool) -> Result<C
     }
 }
 
-/// Adds a node and answers it.
+/// Adds a node and returns its handle.
 ///
 /// # Safety
-/// `p_node` is null or may be written; `dependencies` is null or the first of `count` nodes.
+/// `p_node` is null or writable; `dependencies` is null or points to `count` nodes.
 pub(super) unsafe fn add_and_answer(
     call: &Call<'_>,
     p_node: *mut CUgraphNode,
@@ -178,11 +178,11 @@ pub(super) unsafe fn cuGraphAddNode(
     node_params: *mut CUgraphNodeParams,
 ) -> Answer {
     let data = std::ptr::null();
-    // SAFETY: the same contract.
+    // SAFETY: both functions have the same contract.
     unsafe { cuGraphAddNode_v2(call, p_node, graph, dependencies, data, num_dependencies, node_params) }
 }
 
-/// Writes the address of an allocation into the parameters.
+/// Adds the node and writes the address of an allocation into the parameters.
 pub(super) unsafe fn cuGraphAddNode_v2(
     call: &Call<'_>,
     p_node: *mut CUgraphNode,
@@ -195,7 +195,7 @@ pub(super) unsafe fn cuGraphAddNode_v2(
     present(p_node)?;
     present(node_params)?;
     let mut state = call.lock();
-    // SAFETY: the caller's pointers and arrays, by the driver's contract; nothing is said of their alignment.
+    // SAFETY: the caller's pointers and arrays, by the driver's contract; they may be unaligned.
     unsafe {
         let mut params = node_params.read_unaligned();
         check_edge_data(dependency_data, num_dependencies)?;
@@ -215,7 +215,7 @@ pub(super) unsafe fn cuGraphAddNode_v2(
     }
 }
 
-/// Writes what is only known of a node when it is there: the address of an allocation, the graph of a child.
+/// Writes the parameters that only an added node has: the address of an allocation, the graph of a child.
 fn fill_in(state: &State, node: CUgraphNode, params: &mut CUgraphNodeParams) -> Answer {
     match &state.node(node)?.action {
         Action::Allocate(given) => set_member(params, given.0),
@@ -229,10 +229,10 @@ fn fill_in(state: &State, node: CUgraphNode, params: &mut CUgraphNodeParams) -> 
     Ok(())
 }
 
-/// Writes the parameters of a kind into the union.
+/// Writes the parameters of one kind into the union.
 fn set_member<T: Copy>(params: &mut CUgraphNodeParams, value: T) {
     const { assert!(size_of::<T>() <= size_of::<[u64; 29]>()) };
-    // SAFETY: the room is enough, and any bytes make an array of integers.
+    // SAFETY: the union is large enough, and any bytes are valid integers.
     unsafe { params.params.as_mut_ptr().cast::<T>().write_unaligned(value) };
 }
 
@@ -268,7 +268,7 @@ pub(super) unsafe fn cuGraphNodeGetParams(
     unsafe { put(node_params, params) }
 }
 
-/// Changes what a node does, if it is of the same kind. Executable graphs that were made from it stay as they are.
+/// Changes a node's action to one of the same kind. Executable graphs made from it stay as they are.
 pub(super) fn change(state: &mut State, node: CUgraphNode, mut action: Action) -> Answer {
     let found = state.graph_nodes.get_mut(&node).ok_or(INVALID_VALUE)?;
     if found.action.kind() != action.kind() {
@@ -286,7 +286,7 @@ pub(super) unsafe fn cuGraphNodeSetParams(
 ) -> Answer {
     present(node_params)?;
     let mut state = call.lock();
-    // SAFETY: the caller's parameters, by the driver's contract; nothing is said of their alignment.
+    // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
     let action = unsafe { node_action(&mut state, call, &node_params.read_unaligned())? };
     match action {
         Action::Child(_) | Action::Allocate(_) | Action::Free(_) => unsupported(),
@@ -354,7 +354,7 @@ pub(super) unsafe fn cuGraphAddChildGraphNode(
     }
 }
 
-/// The node's own clone, whose nodes may be changed.
+/// Returns the node's own clone, whose nodes may be changed.
 pub(super) unsafe fn cuGraphChildGraphNodeGetGraph(
     call: &Call<'_>,
     node: CUgraphNode,

@@ -1,18 +1,18 @@
-//! Copies: of bytes in a row, of boxes that a descriptor describes, and between devices.
+//! Copies: of contiguous bytes, of boxes with a descriptor, and between devices.
 
 use super::super::*;
-use super::{INVALID_VALUE, Manner, captures, side, submit, sync_memops, wait};
+use super::{INVALID_VALUE, SyncMode, captures, side, submit, sync_memops, wait};
 use crate::copy::{Copy, End, Extent, Place, Source, Transfer, stage};
 use crate::finding::Deed;
 use crate::graph::{Action, CopyNode};
 use crate::memory::{Declared, Side};
 use crate::schedule::Work;
 
-/// Checks, enqueues and, where the call must, waits for a copy. Answers its point.
-fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, manner: Manner) -> Answer {
+/// Checks a copy, enqueues it, and waits for it if the call must.
+fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, mode: SyncMode) -> Answer {
     let (mut state, current) = call.current()?;
-    let stream = state.stream_of(call, current, manner.stream())?;
-    let captured = captures(call, &mut state, stream, manner)?;
+    let stream = state.stream_of(call, current, mode.stream())?;
+    let captured = captures(call, &mut state, stream, mode)?;
     if extent.is_empty() {
         return Ok(());
     }
@@ -25,24 +25,25 @@ fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, manner: M
     let to = side(&mut state, target, extent, Deed::Write)?;
     let from = side(&mut state, source, extent, Deed::Read)?;
     let host = |side| matches!(side, Side::Pinned | Side::Pageable);
-    let waits = match manner {
-        Manner::Async(_) => to == Side::Pageable || (host(to) && host(from)),
-        Manner::Plain => {
+    let waits = match mode {
+        SyncMode::Async(_) => to == Side::Pageable || (host(to) && host(from)),
+        SyncMode::Plain => {
             let memops = [target, source].iter().any(|end| sync_memops(&state, current, end.place.address));
             to != Side::Device || from != Side::Device || memops
         }
     };
     let bytes = if from == Side::Pageable && !waits {
-        // SAFETY: the program's memory is readable while its call lasts, by the driver's contract.
+        // SAFETY: the program's memory is readable during the call, by the driver's contract.
         Source::Staged(unsafe { stage(source.place, extent)? })
     } else {
         Source::Memory(source.place)
     };
     let copy = Copy { source: bytes, target: target.place, extent };
     let (state, point) = submit(call, state, stream, Work::Copy(Box::new(copy)), Vec::new())?;
-    match manner {
-        // Done by now, since the program's memory may be gone after this call; but the manual only says that it might be.
-        Manner::Async(_) if waits && !host(from) => drop(call.driver.force(state, vec![point])),
+    match mode {
+        // It is done now, since the program's memory may be freed after this call. The manual does not promise that it
+        // is, so it orders nothing.
+        SyncMode::Async(_) if waits && !host(from) => drop(call.driver.force(state, vec![point])),
         _ if waits => wait(call, state, stream, point),
         _ => {}
     }
@@ -59,7 +60,7 @@ pub(in crate::exports) unsafe fn cuMemcpy(
     src: CUdeviceptr,
     byte_count: usize,
 ) -> Answer {
-    transfer(call, End::unified(dst), End::unified(src), row(byte_count), Manner::Plain)
+    transfer(call, End::unified(dst), End::unified(src), row(byte_count), SyncMode::Plain)
 }
 
 pub(in crate::exports) unsafe fn cuMemcpyHtoD_v2(
@@ -68,7 +69,7 @@ pub(in crate::exports) unsafe fn cuMemcpyHtoD_v2(
     src_host: *const c_void,
     byte_count: usize,
 ) -> Answer {
-    transfer(call, End::device(dst_device), End::host(src_host), row(byte_count), Manner::Plain)
+    transfer(call, End::device(dst_device), End::host(src_host), row(byte_count), SyncMode::Plain)
 }
 
 pub(in crate::exports) unsafe fn cuMemcpyDtoH_v2(
@@ -77,7 +78,7 @@ pub(in crate::exports) unsafe fn cuMemcpyDtoH_v2(
     src_device: CUdeviceptr,
     byte_count: usize,
 ) -> Answer {
-    transfer(call, End::host(dst_host), End::device(src_device), row(byte_count), Manner::Plain)
+    transfer(call, End::host(dst_host), End::device(src_device), row(byte_count), SyncMode::Plain)
 }
 
 pub(in crate::exports) unsafe fn cuMemcpyDtoD_v2(
@@ -86,7 +87,7 @@ pub(in crate::exports) unsafe fn cuMemcpyDtoD_v2(
     src_device: CUdeviceptr,
     byte_count: usize,
 ) -> Answer {
-    transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), Manner::Plain)
+    transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), SyncMode::Plain)
 }
 
 pub(in crate::exports) unsafe fn cuMemcpyAsync(
@@ -96,7 +97,7 @@ pub(in crate::exports) unsafe fn cuMemcpyAsync(
     byte_count: usize,
     stream: CUstream,
 ) -> Answer {
-    transfer(call, End::unified(dst), End::unified(src), row(byte_count), Manner::Async(stream))
+    transfer(call, End::unified(dst), End::unified(src), row(byte_count), SyncMode::Async(stream))
 }
 
 pub(in crate::exports) unsafe fn cuMemcpyHtoDAsync_v2(
@@ -106,7 +107,7 @@ pub(in crate::exports) unsafe fn cuMemcpyHtoDAsync_v2(
     byte_count: usize,
     stream: CUstream,
 ) -> Answer {
-    transfer(call, End::device(dst_device), End::host(src_host), row(byte_count), Manner::Async(stream))
+    transfer(call, End::device(dst_device), End::host(src_host), row(byte_count), SyncMode::Async(stream))
 }
 
 pub(in crate::exports) unsafe fn cuMemcpyDtoHAsync_v2(
@@ -116,7 +117,7 @@ pub(in crate::exports) unsafe fn cuMemcpyDtoHAsync_v2(
     byte_count: usize,
     stream: CUstream,
 ) -> Answer {
-    transfer(call, End::host(dst_host), End::device(src_device), row(byte_count), Manner::Async(stream))
+    transfer(call, End::host(dst_host), End::device(src_device), row(byte_count), SyncMode::Async(stream))
 }
 
 pub(in crate::exports) unsafe fn cuMemcpyDtoDAsync_v2(
@@ -126,10 +127,10 @@ pub(in crate::exports) unsafe fn cuMemcpyDtoDAsync_v2(
     byte_count: usize,
     stream: CUstream,
 ) -> Answer {
-    transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), Manner::Async(stream))
+    transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), SyncMode::Async(stream))
 }
 
-/// Checks that memory lies on the device of the context that a peer copy names for it.
+/// Checks that memory lies on the device of the context that a peer copy gives for it.
 fn in_context(call: &Call<'_>, address: CUdeviceptr, context: CUcontext) -> Answer {
     let state = call.lock();
     let device = state.context(context)?.device;
@@ -140,7 +141,7 @@ fn in_context(call: &Call<'_>, address: CUdeviceptr, context: CUcontext) -> Answ
     Ok(())
 }
 
-/// Runs a peer copy between the work of both contexts and of the current one: none of them may overlap it.
+/// Serializes a peer copy with the work of both contexts and of the current one.
 fn serialized(call: &Call<'_>, contexts: [CUcontext; 2], copy: impl FnOnce() -> Answer) -> Answer {
     let (mut state, current) = call.current()?;
     let mut before = Vec::new();
@@ -148,7 +149,7 @@ fn serialized(call: &Call<'_>, contexts: [CUcontext; 2], copy: impl FnOnce() -> 
     for context in contexts {
         let legacy = state.context(context)?.legacy;
         state.forbid_in_capture(legacy)?;
-        // An operation of the legacy default stream comes after the work of all blocking streams of its context.
+        // An operation of the legacy default stream follows the work of all blocking streams of its context.
         before.push(state.enqueue(legacy, Work::Wait, Vec::new())?);
     }
     let own = state.stream_of(call, current, CU_STREAM_LEGACY)?;
@@ -177,8 +178,8 @@ pub(in crate::exports) unsafe fn cuMemcpyPeer(
     in_context(call, dst_device, dst_context)?;
     in_context(call, src_device, src_context)?;
     serialized(call, [dst_context, src_context], || {
-        let manner = Manner::Async(CU_STREAM_LEGACY);
-        transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), manner)
+        let mode = SyncMode::Async(CU_STREAM_LEGACY);
+        transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), mode)
     })
 }
 
@@ -193,10 +194,10 @@ pub(in crate::exports) unsafe fn cuMemcpyPeerAsync(
 ) -> Answer {
     in_context(call, dst_device, dst_context)?;
     in_context(call, src_device, src_context)?;
-    transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), Manner::Async(stream))
+    transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), SyncMode::Async(stream))
 }
 
-/// One side of a 2-D or 3-D copy as its descriptor gives it.
+/// One side of a 2-D or 3-D copy, as its descriptor gives it.
 struct Described {
     kind: CUmemorytype,
     host: *const c_void,
@@ -208,7 +209,7 @@ struct Described {
     height: usize,
 }
 
-/// The pitch is at least the row, the slice at least the plane; a pitch or height of 0 means densely packed.
+/// Checks one side: the pitch must cover a row and the slice a plane; a pitch or height of 0 means densely packed.
 fn end(side: Described, extent: Extent) -> Result<End, CUresult> {
     let (declared, base) = match side.kind {
         CU_MEMORYTYPE_HOST => (Declared::Host, side.host as u64),
@@ -223,7 +224,7 @@ fn end(side: Described, extent: Extent) -> Result<End, CUresult> {
         let down = y.checked_add(extent.height)?;
         let pitch = if side.pitch == 0 { across } else { side.pitch as u64 };
         let height = if side.height == 0 { down } else { side.height as u64 };
-        // A pitch of one row only, or a height of one slice only, is never used.
+        // A pitch with only one row, or a height with only one slice, is never used.
         if (extent.height > 1 || extent.depth > 1) && pitch < across || extent.depth > 1 && height < down {
             return None;
         }
@@ -240,10 +241,10 @@ fn end(side: Described, extent: Extent) -> Result<End, CUresult> {
 /// Reads a 2-D descriptor.
 ///
 /// # Safety
-/// `p_copy` is null or points to one.
+/// `p_copy` is null or points to a descriptor.
 unsafe fn ends_2d(p_copy: *const CUDA_MEMCPY2D) -> Result<(End, End, Extent), CUresult> {
     present(p_copy)?;
-    // SAFETY: by this function's contract; nothing is said of its alignment.
+    // SAFETY: by this function's contract; the descriptor may be unaligned.
     let copy = unsafe { p_copy.read_unaligned() };
     let extent = Extent { width: copy.WidthInBytes as u64, height: copy.Height as u64, depth: 1 };
     let source = Described {
@@ -302,7 +303,7 @@ macro_rules! ends_3d {
     }};
 }
 
-/// What a 3-D descriptor asks for.
+/// The copy that a 3-D descriptor describes.
 pub(in crate::exports) fn transfer_of(copy: &CUDA_MEMCPY3D) -> Result<Transfer, CUresult> {
     let (target, source, extent) = ends_3d!(copy);
     Ok(Transfer { target, source, extent })
@@ -311,7 +312,7 @@ pub(in crate::exports) fn transfer_of(copy: &CUDA_MEMCPY3D) -> Result<Transfer, 
 pub(in crate::exports) unsafe fn cuMemcpy2D_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY2D) -> Answer {
     // SAFETY: the caller's descriptor, by the driver's contract.
     let (target, source, extent) = unsafe { ends_2d(p_copy)? };
-    transfer(call, target, source, extent, Manner::Plain)
+    transfer(call, target, source, extent, SyncMode::Plain)
 }
 
 pub(in crate::exports) unsafe fn cuMemcpy2DUnaligned_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY2D) -> Answer {
@@ -326,14 +327,14 @@ pub(in crate::exports) unsafe fn cuMemcpy2DAsync_v2(
 ) -> Answer {
     // SAFETY: the caller's descriptor, by the driver's contract.
     let (target, source, extent) = unsafe { ends_2d(p_copy)? };
-    transfer(call, target, source, extent, Manner::Async(stream))
+    transfer(call, target, source, extent, SyncMode::Async(stream))
 }
 
 pub(in crate::exports) unsafe fn cuMemcpy3D_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY3D) -> Answer {
     present(p_copy)?;
     // SAFETY: the caller's descriptor, by the driver's contract.
     let (target, source, extent) = ends_3d!(unsafe { p_copy.read_unaligned() });
-    transfer(call, target, source, extent, Manner::Plain)
+    transfer(call, target, source, extent, SyncMode::Plain)
 }
 
 pub(in crate::exports) unsafe fn cuMemcpy3DAsync_v2(
@@ -344,7 +345,7 @@ pub(in crate::exports) unsafe fn cuMemcpy3DAsync_v2(
     present(p_copy)?;
     // SAFETY: the caller's descriptor, by the driver's contract.
     let (target, source, extent) = ends_3d!(unsafe { p_copy.read_unaligned() });
-    transfer(call, target, source, extent, Manner::Async(stream))
+    transfer(call, target, source, extent, SyncMode::Async(stream))
 }
 
 pub(in crate::exports) unsafe fn cuMemcpy3DPeer(call: &Call<'_>, p_copy: *const CUDA_MEMCPY3D_PEER) -> Answer {
@@ -353,7 +354,7 @@ pub(in crate::exports) unsafe fn cuMemcpy3DPeer(call: &Call<'_>, p_copy: *const 
     let copy = unsafe { p_copy.read_unaligned() };
     let (target, source, extent) = ends_3d!(copy);
     serialized(call, [copy.dstContext, copy.srcContext], || {
-        transfer(call, target, source, extent, Manner::Async(CU_STREAM_LEGACY))
+        transfer(call, target, source, extent, SyncMode::Async(CU_STREAM_LEGACY))
     })
 }
 
@@ -369,5 +370,5 @@ pub(in crate::exports) unsafe fn cuMemcpy3DPeerAsync(
     for context in [copy.dstContext, copy.srcContext] {
         call.lock().context(context)?;
     }
-    transfer(call, target, source, extent, Manner::Async(stream))
+    transfer(call, target, source, extent, SyncMode::Async(stream))
 }

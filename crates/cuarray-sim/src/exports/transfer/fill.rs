@@ -1,18 +1,18 @@
-//! Fills, of elements of one, two and four bytes, in a row or in rows that lie apart.
+//! Fills with elements of one, two or four bytes, of contiguous bytes or of pitched rows.
 
 use super::super::*;
-use super::{INVALID_VALUE, Manner, captures, side, submit, sync_memops, wait};
+use super::{INVALID_VALUE, SyncMode, captures, side, submit, sync_memops, wait};
 use crate::copy::{End, Extent, Fill, Place};
 use crate::finding::Deed;
 use crate::graph::{Action, FillNode};
 use crate::memory::{Declared, Side};
 use crate::schedule::Work;
 
-/// Checks, enqueues and, where the call must, waits for a fill.
-fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, manner: Manner) -> Answer {
+/// Checks a fill, enqueues it, and waits for it if the call must.
+fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: SyncMode) -> Answer {
     let (mut state, current) = call.current()?;
-    let stream = state.stream_of(call, current, manner.stream())?;
-    let captured = captures(call, &mut state, stream, manner)?;
+    let stream = state.stream_of(call, current, mode.stream())?;
+    let captured = captures(call, &mut state, stream, mode)?;
     let (value, value_size) = value;
     let aligned = target.address.is_multiple_of(u64::from(value_size))
         && (extent.height <= 1 || target.pitch.is_multiple_of(u64::from(value_size)));
@@ -36,7 +36,7 @@ fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, manner
     let end = End { declared: Declared::Device, place: target };
     let side = side(&mut state, end, extent, Deed::Write)?;
     let waits =
-        matches!(manner, Manner::Plain) && (side != Side::Device || sync_memops(&state, current, target.address));
+        matches!(mode, SyncMode::Plain) && (side != Side::Device || sync_memops(&state, current, target.address));
     let work = Work::Fill(Box::new(Fill { target, value, value_size, extent }));
     let (state, point) = submit(call, state, stream, work, Vec::new())?;
     if waits {
@@ -45,7 +45,7 @@ fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, manner
     Ok(())
 }
 
-/// The box of a fill of `width` elements of `size` bytes in each of `height` rows.
+/// The box of `height` rows of `width` elements of `size` bytes.
 fn elements(width: usize, height: usize, size: u64) -> Result<Extent, CUresult> {
     let width = (width as u64).checked_mul(size).ok_or(INVALID_VALUE)?;
     Ok(Extent { width, height: height as u64, depth: 1 })
@@ -56,7 +56,7 @@ fn pitched(address: CUdeviceptr, pitch: usize) -> Place {
 }
 
 pub(in crate::exports) unsafe fn cuMemsetD8_v2(call: &Call<'_>, dst_device: CUdeviceptr, uc: u8, n: usize) -> Answer {
-    fill(call, Place::row(dst_device), (u32::from(uc), 1), elements(n, 1, 1)?, Manner::Plain)
+    fill(call, Place::row(dst_device), (u32::from(uc), 1), elements(n, 1, 1)?, SyncMode::Plain)
 }
 
 pub(in crate::exports) unsafe fn cuMemsetD8Async(
@@ -66,7 +66,7 @@ pub(in crate::exports) unsafe fn cuMemsetD8Async(
     n: usize,
     stream: CUstream,
 ) -> Answer {
-    fill(call, Place::row(dst_device), (u32::from(uc), 1), elements(n, 1, 1)?, Manner::Async(stream))
+    fill(call, Place::row(dst_device), (u32::from(uc), 1), elements(n, 1, 1)?, SyncMode::Async(stream))
 }
 
 pub(in crate::exports) unsafe fn cuMemsetD2D8_v2(
@@ -77,7 +77,7 @@ pub(in crate::exports) unsafe fn cuMemsetD2D8_v2(
     width: usize,
     height: usize,
 ) -> Answer {
-    fill(call, pitched(dst_device, dst_pitch), (u32::from(uc), 1), elements(width, height, 1)?, Manner::Plain)
+    fill(call, pitched(dst_device, dst_pitch), (u32::from(uc), 1), elements(width, height, 1)?, SyncMode::Plain)
 }
 
 pub(in crate::exports) unsafe fn cuMemsetD2D8Async(
@@ -89,11 +89,11 @@ pub(in crate::exports) unsafe fn cuMemsetD2D8Async(
     height: usize,
     stream: CUstream,
 ) -> Answer {
-    fill(call, pitched(dst_device, dst_pitch), (u32::from(uc), 1), elements(width, height, 1)?, Manner::Async(stream))
+    fill(call, pitched(dst_device, dst_pitch), (u32::from(uc), 1), elements(width, height, 1)?, SyncMode::Async(stream))
 }
 
 pub(in crate::exports) unsafe fn cuMemsetD16_v2(call: &Call<'_>, dst_device: CUdeviceptr, us: u16, n: usize) -> Answer {
-    fill(call, Place::row(dst_device), (u32::from(us), 2), elements(n, 1, 2)?, Manner::Plain)
+    fill(call, Place::row(dst_device), (u32::from(us), 2), elements(n, 1, 2)?, SyncMode::Plain)
 }
 
 pub(in crate::exports) unsafe fn cuMemsetD16Async(
@@ -103,7 +103,7 @@ pub(in crate::exports) unsafe fn cuMemsetD16Async(
     n: usize,
     stream: CUstream,
 ) -> Answer {
-    fill(call, Place::row(dst_device), (u32::from(us), 2), elements(n, 1, 2)?, Manner::Async(stream))
+    fill(call, Place::row(dst_device), (u32::from(us), 2), elements(n, 1, 2)?, SyncMode::Async(stream))
 }
 
 pub(in crate::exports) unsafe fn cuMemsetD2D16_v2(
@@ -114,7 +114,7 @@ pub(in crate::exports) unsafe fn cuMemsetD2D16_v2(
     width: usize,
     height: usize,
 ) -> Answer {
-    fill(call, pitched(dst_device, dst_pitch), (u32::from(us), 2), elements(width, height, 2)?, Manner::Plain)
+    fill(call, pitched(dst_device, dst_pitch), (u32::from(us), 2), elements(width, height, 2)?, SyncMode::Plain)
 }
 
 pub(in crate::exports) unsafe fn cuMemsetD2D16Async(
@@ -126,7 +126,7 @@ pub(in crate::exports) unsafe fn cuMemsetD2D16Async(
     height: usize,
     stream: CUstream,
 ) -> Answer {
-    fill(call, pitched(dst_device, dst_pitch), (u32::from(us), 2), elements(width, height, 2)?, Manner::Async(stream))
+    fill(call, pitched(dst_device, dst_pitch), (u32::from(us), 2), elements(width, height, 2)?, SyncMode::Async(stream))
 }
 
 pub(in crate::exports) unsafe fn cuMemsetD32_v2(
@@ -135,7 +135,7 @@ pub(in crate::exports) unsafe fn cuMemsetD32_v2(
     ui: c_uint,
     n: usize,
 ) -> Answer {
-    fill(call, Place::row(dst_device), (ui, 4), elements(n, 1, 4)?, Manner::Plain)
+    fill(call, Place::row(dst_device), (ui, 4), elements(n, 1, 4)?, SyncMode::Plain)
 }
 
 pub(in crate::exports) unsafe fn cuMemsetD32Async(
@@ -145,7 +145,7 @@ pub(in crate::exports) unsafe fn cuMemsetD32Async(
     n: usize,
     stream: CUstream,
 ) -> Answer {
-    fill(call, Place::row(dst_device), (ui, 4), elements(n, 1, 4)?, Manner::Async(stream))
+    fill(call, Place::row(dst_device), (ui, 4), elements(n, 1, 4)?, SyncMode::Async(stream))
 }
 
 pub(in crate::exports) unsafe fn cuMemsetD2D32_v2(
@@ -156,7 +156,7 @@ pub(in crate::exports) unsafe fn cuMemsetD2D32_v2(
     width: usize,
     height: usize,
 ) -> Answer {
-    fill(call, pitched(dst_device, dst_pitch), (ui, 4), elements(width, height, 4)?, Manner::Plain)
+    fill(call, pitched(dst_device, dst_pitch), (ui, 4), elements(width, height, 4)?, SyncMode::Plain)
 }
 
 pub(in crate::exports) unsafe fn cuMemsetD2D32Async(
@@ -168,5 +168,5 @@ pub(in crate::exports) unsafe fn cuMemsetD2D32Async(
     height: usize,
     stream: CUstream,
 ) -> Answer {
-    fill(call, pitched(dst_device, dst_pitch), (ui, 4), elements(width, height, 4)?, Manner::Async(stream))
+    fill(call, pitched(dst_device, dst_pitch), (ui, 4), elements(width, height, 4)?, SyncMode::Async(stream))
 }

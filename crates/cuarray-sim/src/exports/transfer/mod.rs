@@ -1,9 +1,9 @@
 //! Copies and fills.
 //!
 //! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html) and
-//! [how calls synchronize](https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html). Every function becomes a box of
-//! bytes, which is checked, enqueued, and waited for where the manual says that the call does. Where it leaves a
-//! choice, the call returns early: that is what shows a missing synchronization.
+//! [how calls synchronize](https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html). Every call becomes a box of
+//! bytes, which is checked, enqueued, and waited for if the manual requires it. Where the manual leaves a choice, the call
+//! returns early, which reveals missing synchronization.
 
 mod copy;
 mod fill;
@@ -23,20 +23,20 @@ use std::ffi::c_uint;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// How a copy or fill was called.
+/// The synchronization of a copy or fill with its caller.
 #[derive(Clone, Copy)]
-enum Manner {
-    /// In a stream; returns when the work is enqueued, where that is allowed.
+enum SyncMode {
+    /// In a stream; returns when the work is enqueued, if the manual allows it.
     Async(CUstream),
-    /// In the default stream; returns when the work is done, unless it concerns device memory alone.
+    /// In the default stream; returns when the work is done, unless it only accesses device memory.
     Plain,
 }
 
-impl Manner {
+impl SyncMode {
     fn stream(self) -> CUstream {
         match self {
-            Manner::Async(stream) => stream,
-            Manner::Plain => CUstream::NULL,
+            SyncMode::Async(stream) => stream,
+            SyncMode::Plain => CUstream::NULL,
         }
     }
 }
@@ -59,15 +59,15 @@ pub(super) fn submit<'a>(
 /// `CU_CTX_SYNC_MEMOPS`: calls without a stream wait in this context.
 const CU_CTX_SYNC_MEMOPS: c_uint = 0x80;
 
-/// Whether the context, or the memory at an address, asks for synchronous copies and fills.
+/// Whether the context, or the memory at an address, requires synchronous copies and fills.
 fn sync_memops(state: &State, context: CUcontext, address: u64) -> bool {
     let of_context = state.context(context).is_ok_and(|context| context.flags & CU_CTX_SYNC_MEMOPS != 0);
     of_context || state.memory.find(address).is_some_and(|allocation| allocation.sync_memops)
 }
 
-/// What capture means for a copy or a fill: whether it is to become a node. One that waits cannot.
-fn captures(call: &Call<'_>, state: &mut State, stream: CUstream, manner: Manner) -> Result<bool, CUresult> {
-    if matches!(manner, Manner::Plain) {
+/// Whether a copy or fill is to become a captured node. A call that waits cannot.
+fn captures(call: &Call<'_>, state: &mut State, stream: CUstream, mode: SyncMode) -> Result<bool, CUresult> {
+    if matches!(mode, SyncMode::Plain) {
         state.forbid_in_capture(stream)?;
         state.forbid_unsafe(call.thread, call.capture_mode())?;
     }
@@ -84,7 +84,7 @@ fn side(state: &mut State, end: End, extent: Extent, deed: Deed) -> Result<Side,
     side
 }
 
-/// Waits for what was just enqueued in a stream.
+/// Waits for the work that was just enqueued in a stream.
 fn wait(call: &Call<'_>, state: Guard<'_>, stream: CUstream, point: Point) {
     let clock = state.clock_of(stream);
     let mut state = call.driver.force(state, vec![point]);

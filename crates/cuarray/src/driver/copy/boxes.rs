@@ -3,8 +3,8 @@
 use super::in_context;
 use crate::{
     Error, Result,
+    copy::strided_copy::CopyPlan,
     driver::{Context, Stream, call},
-    strided_copy::CopyPlan,
 };
 use cuarray_abi::{
     CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUarray, CUdeviceptr, CUmemorytype,

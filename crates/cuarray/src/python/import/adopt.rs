@@ -1,16 +1,18 @@
 //! From a dictionary to an array that may be used: read, checked, and ordered after its producer.
 
-use super::{Entries, Reading, careful, refuse_lazy};
+use super::{Entries, Reading, careful, inert, refuse_lazy};
 use crate::{
     Error, Interface, Result, StreamEntry,
     driver::Event,
-    order,
     python::{
-        bounds, config, event, inert,
-        mask::ArrayMask,
-        options::Options,
-        runtime::{context_of, driver},
-        stream,
+        array::mask::ArrayMask,
+        config,
+        memory::{
+            bounds, event,
+            runtime::{context_of, driver},
+            stream,
+        },
+        values::options::Options,
     },
 };
 use pyo3::{prelude::*, types::PyDict};
@@ -87,8 +89,8 @@ pub(in crate::python) fn heed(py: Python<'_>, interface: &Interface, event: Opti
             _ => context_of(interface.data())?,
         };
         let _current = context.push()?;
-        let Some(event) = event else { return stream.as_ref().map_or(Ok(()), order::synchronize) };
-        stream.as_ref().map_or(Ok(()), order::may_wait)?;
+        let Some(event) = event else { return stream.as_ref().map_or(Ok(()), crate::sync::synchronize) };
+        stream.as_ref().map_or(Ok(()), crate::sync::may_wait)?;
         // SAFETY: the producer promises a live event, as it promises a live stream.
         unsafe { Event::external(&context, event.0) }.synchronize()
     });

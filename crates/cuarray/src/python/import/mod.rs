@@ -11,10 +11,19 @@
 //! known for, and lists them.
 
 mod adopt;
+pub(in crate::python) mod as_cuda_array;
+pub mod borrow;
+pub(in crate::python) mod c_interface;
+pub(in crate::python) mod dlpack;
 mod entries;
+pub(in crate::python) mod exchange;
+pub(in crate::python) mod inert;
+pub mod interface;
+pub mod ipc;
 mod lazy;
 mod raised;
 mod reading;
+pub(in crate::python) mod root;
 mod values;
 
 pub(super) use adopt::{Adopted, adopt, heed};
@@ -25,16 +34,13 @@ pub(super) use reading::Reading;
 pub(super) use values::{integer, is_bool, shown, type_name};
 
 use super::{
-    as_cuda_array,
-    c_interface::consume::{self, Imported},
-    config, descr,
-    device_array::PyDeviceArray,
-    dtype::Element,
-    event, inert, mask,
-    options::Options,
+    array::{PyDeviceArray, mask},
+    config,
+    memory::event,
+    values::{descr, dtype::Element, options::Options},
 };
 use crate::{Dims, Error, Interface, Kind, Layout, Result, StreamEntry, TypeStr, Version};
-
+use c_interface::Imported;
 use entries::OwnedEntries;
 use pyo3::{
     exceptions::PyAttributeError,
@@ -121,10 +127,10 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
 
 /// The array of an object that offers a structure of C, not waited for.
 pub(super) fn structure<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
-    if !consume::is_offered(value) {
+    if !c_interface::is_offered(value) {
         return Ok(None);
     }
-    let Some(Imported { array, event }) = consume::import(value, false, &mut Options::default())? else {
+    let Some(Imported { array, event }) = c_interface::import(value, false, &mut Options::default())? else {
         return Ok(None);
     };
     // Of an event that no stream goes with nothing else would remember anything.

@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Result,
-    python::{dtype::Element, event, mask},
+    python::{array::mask, memory::event, values::dtype::Element},
 };
 use pyo3::prelude::*;
 

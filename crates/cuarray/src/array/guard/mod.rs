@@ -1,0 +1,531 @@
+//! [`Acquired`] and [`AcquiredMut`]: an array's address, for as long as work on it is in order.
+//!
+//! A guard is taken for a stream. What is enqueued there while it lives comes after the producer's work (the edge before), and what the
+//! producer is given after its release comes after ours (the edge back). That is all it does: it waits for nothing on the host, and it
+//! does not know what is enqueued. So the rules are the borrow checker's: a guard borrows the view and the stream, a writing one
+//! borrows the view for itself, and the address is to be had from a guard only.
+//!
+//! Edges go through pooled events, and a guard lives where it is put: taking and releasing one allocates nothing. In the array's own
+//! stream it makes no driver call at all.
+//!
+//! # When something goes wrong
+//!
+//! Where the edge back cannot be made (the driver refuses to record an event, say), the host waits until the guard's stream is done, so
+//! that what the producer does next still comes after it. [`release`](Acquired::release) answers the error. A guard that is dropped,
+//! also by a panic, has nobody to tell: [`Driver::take_drop_error`](crate::Driver::take_drop_error) gives the first such error, and
+//! where the guard is of a Python argument, Python's `sys.unraisablehook` is called with it. Nothing panics.
+//!
+//! A guard may go to another thread. Where its stream is the per-thread default one, that thread's stream of this name is another one, which
+//! nothing was ordered in: the guard's copies and launches with it are refused there. It can be released there, for which the host waits.
+//!
+//! A guard that is leaked ([`std::mem::forget`]) puts no edge back: nothing orders the producer's next work after ours.
+
+mod visit;
+
+pub(crate) use visit::Visit;
+pub use visit::{Anywhere, Scope};
+#[cfg(feature = "python")]
+pub(crate) use visit::{read_only, sealed};
+
+use super::host_copy::{fetch, send};
+use crate::{
+    Element, Error, Interface, IxDyn, Layout, Rank, Result, Strides,
+    driver::Stream,
+    protocol::{interface::DevicePtr, layout::Tuple},
+};
+use std::{fmt, marker::PhantomData, ops::Range};
+
+/// Elements of a type that is not known to the compiler: what the guards of a [`RawView`](crate::RawView) are of.
+///
+/// ```
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+/// # let context = driver.default_context()?;
+/// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+/// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+/// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+/// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+/// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+/// # // SAFETY: the memory and the stream live as long as the view.
+/// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+/// use cuarray::{Acquired, Untyped};
+///
+/// let guard: Acquired<'_, Untyped> = view.acquire(&ours)?; // it has an address, and no elements
+/// assert_eq!(guard.interface().typestr().to_string(), "<f4");
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub enum Untyped {}
+
+macro_rules! guard {
+    ($(#[$doc:meta])* $name:ident, $method:literal) => {
+        $(#[$doc])*
+        ///
+        /// It is released when dropped, also by a panic; [`release`](Self::release) does the same and says what went wrong. It borrows
+        /// the view and the stream:
+        ///
+        /// ```compile_fail,E0597
+        /// # use cuarray::{Driver, RawView, Stream};
+        /// # fn work(context: &cuarray::Context, mut view: RawView) -> cuarray::Result<()> {
+        #[doc = concat!("let _array: cuarray::", stringify!($name), ";")]
+        /// {
+        ///     let stream = Stream::new(context)?;
+        #[doc = concat!("    _array = view.", $method, "(&stream)?;")]
+        /// }
+        /// # Ok(()) }
+        /// ```
+        #[must_use = "a guard that is dropped at once orders nothing"]
+        pub struct $name<'v, T = Untyped, D: Rank = IxDyn, S: Scope = Anywhere> {
+            visit: Visit<'v, S>,
+            marker: PhantomData<fn() -> (T, D)>,
+        }
+
+        impl<'v, T, D: Rank, S: Scope> $name<'v, T, D, S> {
+            pub(crate) fn new(visit: Visit<'v, S>) -> Self {
+                $name { visit, marker: PhantomData }
+            }
+
+            /// The address of the first element, for work in the guard's [stream](Self::stream).
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.as_device_ptr(), array.interface().data());
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
+            pub fn as_device_ptr(&self) -> DevicePtr {
+                self.interface().data()
+            }
+
+            /// The bytes that the elements take.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.byte_range(), guard.as_device_ptr()..guard.as_device_ptr() + 24);
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
+            pub fn byte_range(&self) -> Range<DevicePtr> {
+                self.interface().byte_range()
+            }
+
+            /// What the array says of itself.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.interface().typestr().to_string(), "<f4");
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
+            pub fn interface(&self) -> &'v Interface {
+                self.visit.view.interface()
+            }
+
+            /// Shape, strides and item size.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert!(guard.layout().is_c_contiguous());
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
+            pub fn layout(&self) -> &'v Layout {
+                self.interface().layout()
+            }
+
+            /// The length of each dimension.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// let [rows, columns] = guard.shape();
+            /// assert_eq!((rows, columns), (2, 3));
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
+            pub fn shape(&self) -> D::Shape {
+                D::shape(self.layout())
+            }
+
+            /// The *bytes* to step in each dimension; for kernels that count in elements, [`element_strides`](Self::element_strides).
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.strides(), [12, 4]);
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
+            pub fn strides(&self) -> D::Strides {
+                D::strides(self.layout().strides())
+            }
+
+            /// The elements to step in each dimension, as most kernels take them.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// let [row, column] = guard.element_strides()?;
+            /// assert_eq!((row, column), (3, 1));
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
+            ///
+            /// # Errors
+            /// [`Error::is_unsupported`]: some stride is no multiple of the item size, as of a field of a structure.
+            pub fn element_strides(&self) -> Result<D::Strides> {
+                element_strides(self.layout()).map(|strides| D::strides(&strides))
+            }
+
+            /// The number of elements.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.len(), 6);
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
+            pub fn len(&self) -> usize {
+                self.layout().len()
+            }
+
+            /// Whether there are no elements.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert!(!guard.is_empty());
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
+            pub fn is_empty(&self) -> bool {
+                self.layout().is_empty()
+            }
+
+            /// The address of one element.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.device_ptr_at(&[1, 2])?, guard.as_device_ptr() + 20);
+            /// assert!(guard.device_ptr_at(&[2, 0]).unwrap_err().is_out_of_bounds());
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
+            ///
+            /// # Errors
+            /// [`Error::is_out_of_bounds`]: there is no such element; [`Error::is_unsupported`]: another number of indices than of
+            /// dimensions, which only [`IxDyn`] admits.
+            pub fn device_ptr_at(&self, index: &D::Index) -> Result<DevicePtr> {
+                Ok(self.as_device_ptr().wrapping_add_signed(self.byte_offset(index)? as i64))
+            }
+
+            /// The bytes from the first element to that one.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.byte_offset(&[1, 0])?, 12);
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
+            ///
+            /// # Errors
+            /// As [`device_ptr_at`](Self::device_ptr_at).
+            pub fn byte_offset(&self, index: &D::Index) -> Result<isize> {
+                byte_offset(self.layout(), index.as_ref())
+            }
+
+            /// The stream that the work goes to.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.stream(), &stream); // where the work is to go
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
+            pub fn stream(&self) -> &'v Stream {
+                self.visit.stream
+            }
+
+            /// Whether work that this thread enqueues in the guard's stream is in order: in a per-thread default stream it is only in
+            /// the thread that has taken the guard.
+            pub(crate) fn is_for_this_thread(&self) -> bool {
+                self.visit.is_for_this_thread()
+            }
+
+            /// Lets the producer's next work wait for what is in the stream now.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// // ... enqueue work in `stream` ...
+            /// guard.release()?; // says what a drop could not
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
+            ///
+            /// # Errors
+            /// [`Error::is_unsupported`] where one stream captures and the other does not take part. Whatever the driver refuses; the
+            /// host has waited for the stream then, so the memory may be used by the producer all the same.
+            pub fn release(mut self) -> Result<()> {
+                self.visit.end()
+            }
+        }
+
+        impl<T: Element, D: Rank, S: Scope> $name<'_, T, D, S> {
+            /// The elements in C order, copied to the host in the guard's stream, which the host waits for.
+            ///
+            /// ```
+            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+            /// # let _entered = sim.enter();
+            /// # // SAFETY: the simulator is a driver.
+            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+            /// # let context = driver.default_context()?;
+            /// # let stream = cuarray::Stream::non_blocking(&context)?;
+            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+            /// use cuarray::Ix2;
+            ///
+            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
+            /// assert_eq!(guard.copy_to_host()?, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+            /// # Ok::<(), cuarray::Error>(())
+            /// ```
+            ///
+            /// # Errors
+            /// Whatever the driver refuses; [`Error::is_unsupported`] where the stream captures, or is the per-thread default one and the
+            /// guard was taken in another thread.
+            pub fn copy_to_host(&self) -> Result<Vec<T>> {
+                let (interface, stream) = (self.interface(), self.stream());
+                self.visit.enqueue(|| fetch(interface, stream))
+            }
+        }
+
+        impl<T, D: Rank, S: Scope> fmt::Debug for $name<'_, T, D, S> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name))
+                    .field("interface", self.interface())
+                    .field("stream", self.stream())
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+guard! {
+    /// An array that may be read in a stream; from `acquire` of a view.
+    ///
+    /// ```
+    /// # use cuarray::{DeviceArray, Driver, Ix2, Stream};
+    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
+    /// let stream = Stream::new(&driver.default_context()?)?;
+    /// let array = DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
+    /// let elements = array.acquire::<f32, Ix2>(&stream)?;
+    /// assert_eq!((elements.shape(), elements.strides(), elements.element_strides()?), ([2, 3], [12, 4], [3, 1]));
+    /// assert_eq!(elements.device_ptr_at(&[1, 2])?, elements.as_device_ptr() + 20);
+    /// assert!(elements.device_ptr_at(&[2, 0]).unwrap_err().is_out_of_bounds());
+    /// assert_eq!(elements.copy_to_host()?, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    /// elements.release()?;
+    /// # Ok(()) }
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    Acquired, "acquire"
+}
+guard! {
+    /// An array that may be read and written in a stream; from `acquire_mut` of a view.
+    ///
+    /// ```
+    /// # use cuarray::{DeviceArray, Driver, Ix2, Stream};
+    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
+    /// let stream = Stream::new(&driver.default_context()?)?;
+    /// let mut array = DeviceArray::empty::<i16>(&[2, 2], &stream)?;
+    /// let mut elements = array.acquire_mut::<i16, Ix2>(&stream)?;
+    /// elements.copy_from_host(&[1, 2, 3, 4])?;
+    /// assert!(elements.copy_from_host(&[1, 2, 3]).is_err());
+    /// elements.release()?;
+    /// # Ok(()) }
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// A view gives one at a time:
+    ///
+    /// ```compile_fail,E0499
+    /// # fn work(stream: &cuarray::Stream, mut view: cuarray::RawView) -> cuarray::Result<()> {
+    /// let first = view.acquire_mut(stream)?;
+    /// let second = view.acquire_mut(stream)?;
+    /// # drop((first, second)); Ok(()) }
+    /// ```
+    AcquiredMut, "acquire_mut"
+}
+
+impl<T: Element, D: Rank, S: Scope> AcquiredMut<'_, T, D, S> {
+    /// Writes elements that are in C order on the host, in the guard's stream, which the host waits for.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # let stream = cuarray::Stream::non_blocking(&context)?;
+    /// use cuarray::{DeviceArray, Ix1};
+    ///
+    /// let mut array = DeviceArray::empty::<u8>(&[3], &stream)?;
+    /// let mut guard = array.acquire_mut::<u8, Ix1>(&stream)?;
+    /// guard.copy_from_host(&[1, 2, 3])?;
+    /// assert!(guard.copy_from_host(&[1, 2]).is_err());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Another number of elements; a broadcast array, of which several elements share one place. Whatever the driver refuses;
+    /// [`Error::is_unsupported`] where the stream captures, or is the per-thread default one and the guard was taken in another thread.
+    pub fn copy_from_host(&mut self, elements: &[T]) -> Result<()> {
+        let (interface, stream) = (self.interface(), self.stream());
+        self.visit.enqueue(|| send(interface, stream, elements))
+    }
+}
+
+fn element_strides(layout: &Layout) -> Result<Strides> {
+    let itemsize = layout.itemsize().max(1) as isize;
+    // Along a dimension of one element nothing steps, and its stride may be anything.
+    let mut axes = layout.shape().iter().zip(layout.strides());
+    if !layout.is_empty() && axes.any(|(&length, step)| length > 1 && step % itemsize != 0) {
+        return Err(Error::unsupported(format!(
+            "the strides {} are no multiples of the item size, {itemsize} bytes; an array of whole elements is expected",
+            Tuple(layout.strides())
+        )));
+    }
+    Ok(layout.strides().iter().map(|step| step / itemsize).collect())
+}
+
+fn byte_offset(layout: &Layout, index: &[usize]) -> Result<isize> {
+    if index.len() != layout.rank() {
+        return Err(Error::unsupported(format!(
+            "the index {} has {} entries, and the array {} dimensions; one for each is expected",
+            Tuple(index),
+            index.len(),
+            layout.rank()
+        )));
+    }
+    if index.iter().zip(layout.shape()).any(|(index, length)| index >= length) {
+        return Err(Error::out_of_bounds(format!(
+            "the index {} is outside of the shape {}",
+            Tuple(index),
+            Tuple(layout.shape())
+        )));
+    }
+    // Nothing overflows within the extent, which a layout has checked.
+    Ok(index.iter().zip(layout.strides()).map(|(&index, &step)| (index as isize).wrapping_mul(step)).sum())
+}
+
+const _: () = {
+    assert!(size_of::<Acquired<'_>>() <= 64);
+    assert!(size_of::<AcquiredMut<'_>>() <= 64);
+};

@@ -1,0 +1,6 @@
+//! Arrays: owned ones, views of other libraries' memory, and the guards that give their addresses.
+
+pub(crate) mod device_array;
+pub(crate) mod guard;
+mod host_copy;
+pub(crate) mod view;

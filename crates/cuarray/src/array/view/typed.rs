@@ -1,0 +1,323 @@
+//! Views of which the types say what they are of: the element, the rank and the layout, and the checks that find it to be so.
+
+use super::RawView;
+use crate::{
+    AnyLayout, Element, Error, Interface, IxDyn, Kind, Layout, LayoutPolicy, Rank, Result,
+    array::guard::{Acquired, AcquiredMut, Anywhere, Visit},
+    driver::Stream,
+    protocol::{interface::DevicePtr, layout::Tuple},
+    sync::Access,
+};
+use std::{fmt, marker::PhantomData};
+
+/// The types that a view is of; it holds nothing of them.
+pub(crate) type Kinds<T, D, L> = PhantomData<fn() -> (T, D, L)>;
+
+/// Another library's array of elements `T`, in as many dimensions as `D` says and laid out as `L` allows; kept alive, and not yet
+/// ordered. From [`RawView::typed`], or from a Python argument.
+///
+/// ```
+/// # use cuarray::{Driver, Interface, Layout, Owner, RawView, StreamEntry, TypeStr, driver::Allocation};
+/// # use std::sync::Arc;
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// use cuarray::{CContiguous, Ix2, Stream, TypedView};
+///
+/// # let context = driver.default_context()?;
+/// # let theirs = Stream::new(&context)?;
+/// # let memory = Arc::new(Allocation::device(&context, 4 * 6)?);
+/// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+/// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+/// # // SAFETY: the memory and the stream live as long as the view.
+/// # let raw = unsafe { RawView::new(driver, interface, Some(Owner::new(memory))) }?;
+/// let mut view: TypedView<f32, Ix2, CContiguous> = raw.typed()?; // any library's array
+/// let ours = Stream::non_blocking(&context)?;
+/// let mut array = view.acquire_mut(&ours)?; // our stream waits for theirs
+/// let [rows, columns] = array.shape();
+/// array.copy_from_host(&vec![1.0; rows * columns])?;
+/// array.release()?; // their stream waits for ours
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+pub struct TypedView<T, D: Rank = IxDyn, L: LayoutPolicy = AnyLayout> {
+    raw: RawView,
+    kind: Kinds<T, D, L>,
+}
+
+impl<T: Element, D: Rank, L: LayoutPolicy> TypedView<T, D, L> {
+    /// A view of which everything is known to be as the type says.
+    pub(crate) fn of_checked(raw: RawView) -> Self {
+        TypedView { raw, kind: PhantomData }
+    }
+
+    /// As [`RawView::acquire`], with a guard of that type.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
+    /// let guard = view.acquire(&ours)?;
+    /// let [rows, columns] = guard.shape();
+    /// assert_eq!((rows, columns), (2, 3));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there.
+    pub fn acquire<'v>(&'v self, stream: &'v Stream) -> Result<Acquired<'v, T, D>> {
+        Ok(Acquired::new(Visit::begin(&self.raw, stream, Access::Read, Anywhere)?))
+    }
+
+    /// As [`RawView::acquire_mut`], with a guard of that type.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
+    /// let mut view = view;
+    /// view.acquire_mut(&ours)?.copy_from_host(&[0.0; 6])?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there.
+    pub fn acquire_mut<'v>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v, T, D>> {
+        Ok(AcquiredMut::new(Visit::begin(&self.raw, stream, Access::Write, Anywhere)?))
+    }
+
+    /// The address, in no order with anything.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
+    /// theirs.synchronize()?;
+    /// // SAFETY: nothing of theirs is pending, and nothing of ours will be.
+    /// assert_eq!(unsafe { view.acquire_unordered() }, memory.device_ptr());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// # Safety
+    /// As [`RawView::acquire_unordered`].
+    pub unsafe fn acquire_unordered(&self) -> DevicePtr {
+        self.raw.interface.data()
+    }
+
+    /// What the array says of itself.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
+    /// assert_eq!(view.interface().strides(), [12, 4]);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn interface(&self) -> &Interface {
+        &self.raw.interface
+    }
+
+    /// The length of each dimension.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
+    /// let [rows, columns] = view.shape();
+    /// assert_eq!((rows, columns), (2, 3));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn shape(&self) -> D::Shape {
+        D::shape(self.raw.interface.layout())
+    }
+
+    /// The bytes to step in each dimension.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
+    /// assert_eq!(view.strides(), [12, 4]);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn strides(&self) -> D::Strides {
+        D::strides(self.raw.interface.strides())
+    }
+
+    /// The number of elements.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
+    /// assert_eq!(view.len(), 6);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn len(&self) -> usize {
+        self.raw.interface.layout().len()
+    }
+
+    /// Whether there are no elements.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
+    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
+    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
+    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
+    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+    /// # // SAFETY: the memory and the stream live as long as the view.
+    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
+    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
+    /// assert!(!view.is_empty());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.raw.interface.layout().is_empty()
+    }
+}
+
+impl<T, D: Rank, L: LayoutPolicy> fmt::Debug for TypedView<T, D, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.raw.fmt(f)
+    }
+}
+
+/// Checks that an array is of that element type, rank and layout; see [`RawView::typed`].
+#[inline]
+pub(crate) fn expect<T: Element, D: Rank, L: LayoutPolicy>(interface: &mut Interface) -> Result<()> {
+    if !is_of::<T>(interface) {
+        retype::<T>(interface)?;
+    }
+    expect_shape::<D, L>(interface)
+}
+
+/// Whether the elements are said to be `T`.
+#[inline]
+pub(crate) fn is_of<T: Element>(interface: &Interface) -> bool {
+    interface.typestr() == T::TYPESTR && (T::TYPESTR.kind() != Kind::Void || interface.descr() == T::descr().as_ref())
+}
+
+#[inline]
+pub(crate) fn expect_shape<D: Rank, L: LayoutPolicy>(interface: &Interface) -> Result<()> {
+    if D::NDIM.is_some_and(|expected| expected != interface.layout().rank()) {
+        return Err(wrong_rank(interface.layout(), D::NDIM.unwrap_or_default()));
+    }
+    if !L::allows(interface.layout()) {
+        return Err(wrong_layout(interface.layout(), L::NAME));
+    }
+    Ok(())
+}
+
+/// Takes the elements as `T` where their interface leaves open what they are.
+#[cold]
+fn retype<T: Element>(interface: &mut Interface) -> Result<()> {
+    match interface.clone().with_type(T::TYPESTR, T::descr()) {
+        Ok(retyped) => *interface = retyped,
+        Err(_) => return Err(wrong_type::<T>(interface)),
+    }
+    Ok(())
+}
+
+#[cold]
+pub(crate) fn wrong_type<T: Element>(interface: &Interface) -> Error {
+    let expected = match T::descr() {
+        Some(descr) => descr.to_string(),
+        None => format!("'{}'", T::TYPESTR.label()),
+    };
+    Error::unsupported(format!("the elements are {}; {expected} is expected", interface.type_label()))
+}
+
+#[cold]
+fn wrong_rank(layout: &Layout, expected: usize) -> Error {
+    Error::unsupported(format!(
+        "the array is {}-dimensional, of shape {}; a {expected}-dimensional one is expected",
+        layout.rank(),
+        Tuple(layout.shape())
+    ))
+}
+
+#[cold]
+fn wrong_layout(layout: &Layout, expected: &str) -> Error {
+    Error::unsupported(format!(
+        "the array of shape {} and strides {} is not {expected}; a {expected} one is expected (a copy is)",
+        Tuple(layout.shape()),
+        Tuple(layout.strides())
+    ))
+}

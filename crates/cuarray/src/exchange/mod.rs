@@ -1,0 +1,5 @@
+//! Arrays as C structures: DLPack's, and this project's own.
+
+pub mod c_interface;
+#[cfg_attr(not(feature = "python"), allow(dead_code))]
+pub(crate) mod dlpack;

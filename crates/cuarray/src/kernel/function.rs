@@ -1,0 +1,227 @@
+//! [`Function`]: a kernel of a module, and what a launch of it may ask for.
+
+use super::Module;
+use crate::Result;
+use crate::driver::call;
+use cuarray_abi::{
+    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CUfunction,
+    CUfunction_attribute, CUresult,
+};
+use smallvec::SmallVec;
+use std::{ffi::c_int, fmt, ptr};
+
+/// A kernel, from [`Module::function`]; it keeps its module loaded. [`Function::launch`] launches it.
+///
+/// ```
+/// # use cuarray::{Driver, kernel::Module};
+/// # const PTX: &str = ".version 8.0 .target sm_80 .address_size 64 .visible .entry fill(.param .u64 to, .param .f32 value) { ret; }";
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # let context = driver.default_context()?;
+/// let fill = Module::load_ptx(&context, PTX)?.function("fill")?;
+/// assert_eq!(fill.parameters(), Some(&[8, 4][..])); // a pointer and an f32
+/// assert!(fill.max_threads_per_block() <= 1024);
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+pub struct Function {
+    module: Module,
+    raw: CUfunction,
+    name: Box<str>,
+    /// The bytes of each parameter, if the driver can tell.
+    parameters: Option<SmallVec<[usize; 8]>>,
+    max_threads_per_block: u32,
+    max_dynamic_shared: u32,
+}
+
+impl Function {
+    /// The module's context is current.
+    pub(super) fn new(module: &Module, raw: CUfunction, name: &str) -> Result<Function> {
+        let mut function = Function {
+            module: module.clone(),
+            raw,
+            name: name.into(),
+            parameters: None,
+            max_threads_per_block: 0,
+            max_dynamic_shared: 0,
+        };
+        function.max_threads_per_block = function.attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
+        function.max_dynamic_shared = function.attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)?;
+        function.parameters = function.ask_parameters()?;
+        Ok(function)
+    }
+
+    fn attribute(&self, attribute: CUfunction_attribute) -> Result<u32> {
+        let mut value: c_int = 0;
+        // SAFETY: the function is alive as its module is; the driver writes one int.
+        unsafe { call!(self.module.context().driver(), cuFuncGetAttribute(&mut value, attribute, self.raw)) }?;
+        Ok(u32::try_from(value).unwrap_or(0))
+    }
+
+    fn ask_parameters(&self) -> Result<Option<SmallVec<[usize; 8]>>> {
+        let driver = self.module.context().driver();
+        if driver.api().cuFuncGetParamInfo.is_none() {
+            return Ok(None);
+        }
+        let mut sizes = SmallVec::new();
+        loop {
+            let (mut offset, mut size) = (0usize, 0usize);
+            // SAFETY: the function is alive as its module is; the driver writes two numbers.
+            let told = unsafe {
+                call!(driver, cuFuncGetParamInfo(self.raw, sizes.len(), &mut offset, ptr::from_mut(&mut size)))
+            };
+            match told {
+                Ok(()) => sizes.push(size),
+                // So the manual has it: there is no such parameter, and the one before was the last.
+                Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_INVALID_VALUE) => {
+                    return Ok(Some(sizes));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The name.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # const PTX: &str = ".version 8.0 .target sm_80 .address_size 64 .visible .entry fill(.param .u64 to, .param .f32 value) { ret; }";
+    /// use cuarray::kernel::Module;
+    ///
+    /// assert_eq!(Module::load_ptx(&context, PTX)?.function("fill")?.name(), "fill");
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The module that it is of.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # const PTX: &str = ".version 8.0 .target sm_80 .address_size 64 .visible .entry fill(.param .u64 to, .param .f32 value) { ret; }";
+    /// use cuarray::kernel::Module;
+    ///
+    /// let fill = Module::load_ptx(&context, PTX)?.function("fill")?;
+    /// assert_eq!(fill.module().context(), &context); // it keeps its module
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// The bytes of each parameter; `None` if the driver cannot tell (before CUDA 12.4).
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # const PTX: &str = ".version 8.0 .target sm_80 .address_size 64 .visible .entry fill(.param .u64 to, .param .f32 value) { ret; }";
+    /// use cuarray::kernel::Module;
+    ///
+    /// let fill = Module::load_ptx(&context, PTX)?.function("fill")?;
+    /// assert_eq!(fill.parameters(), Some(&[8, 4][..])); // a pointer and an f32
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// Driver API: [`cuFuncGetParamInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
+    pub fn parameters(&self) -> Option<&[usize]> {
+        self.parameters.as_deref()
+    }
+
+    /// How many threads a block may have; fewer than the device has where the kernel needs many registers.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # const PTX: &str = ".version 8.0 .target sm_80 .address_size 64 .visible .entry fill(.param .u64 to, .param .f32 value) { ret; }";
+    /// use cuarray::kernel::Module;
+    ///
+    /// let fill = Module::load_ptx(&context, PTX)?.function("fill")?;
+    /// let threads = fill.max_threads_per_block().min(256);
+    /// assert!(threads > 0);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// Driver API: [`cuFuncGetAttribute`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
+    pub fn max_threads_per_block(&self) -> u32 {
+        self.max_threads_per_block
+    }
+
+    /// How many bytes of dynamic shared memory a launch may ask for.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # const PTX: &str = ".version 8.0 .target sm_80 .address_size 64 .visible .entry fill(.param .u64 to, .param .f32 value) { ret; }";
+    /// use cuarray::kernel::Module;
+    ///
+    /// let fill = Module::load_ptx(&context, PTX)?.function("fill")?;
+    /// assert_eq!(fill.max_dynamic_shared(), 48 << 10);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn max_dynamic_shared(&self) -> u32 {
+        self.max_dynamic_shared
+    }
+
+    /// Permits launches more dynamic shared memory than the 48 KiB that every device has.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// # const PTX: &str = ".version 8.0 .target sm_80 .address_size 64 .visible .entry fill(.param .u64 to, .param .f32 value) { ret; }";
+    /// use cuarray::kernel::Module;
+    ///
+    /// let mut fill = Module::load_ptx(&context, PTX)?.function("fill")?;
+    /// fill.set_max_dynamic_shared(64 << 10)?;
+    /// assert_eq!(fill.max_dynamic_shared(), 64 << 10);
+    /// assert!(fill.set_max_dynamic_shared(1 << 30).is_err());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE`, where the device has not as much.
+    ///
+    /// Driver API: [`cuFuncSetAttribute`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
+    pub fn set_max_dynamic_shared(&mut self, bytes: u32) -> Result<()> {
+        let value = c_int::try_from(bytes).unwrap_or(c_int::MAX);
+        let _current = self.module.context().push()?;
+        let attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the function is alive as its module is.
+        unsafe { call!(self.module.context().driver(), cuFuncSetAttribute(self.raw, attribute, value)) }?;
+        self.max_dynamic_shared = bytes;
+        Ok(())
+    }
+
+    pub(super) fn raw(&self) -> CUfunction {
+        self.raw
+    }
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Function({})", self.name)
+    }
+}

@@ -1,0 +1,314 @@
+//! [`Module`]: code for a device, compiled from PTX when it is loaded, and its kernels.
+//!
+//! PTX is text, the same for every device; the driver compiles it for the one at hand. What its compiler has to say of a text that it
+//! refuses is in the error's message. PTX is checked to be text before the driver sees it, and closed with a nul, so loading it is
+//! safe. An image of machine code is not: the driver believes the lengths that stand in it.
+//!
+//! A module holds the code of its kernels. It goes when nobody holds it, neither a [`Function`] nor a clone, *and* the kernels
+//! that were launched are done: dropping it waits for nothing, but is made good later, as for [memory](crate::sync::Memory).
+//!
+//! Driver API: [module management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html).
+
+use super::Function;
+use crate::driver::{Context, Stream, call};
+use crate::{
+    Error, Result,
+    sync::{Deferred, Resource},
+};
+use cuarray_abi::{
+    CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CUfunction, CUjit_option, CUmodule, CUresult,
+};
+use std::{
+    borrow::Cow,
+    ffi::{CStr, CString, c_char, c_uint, c_void},
+    fmt, mem, ptr,
+    sync::Arc,
+};
+
+/// Code that is loaded into a context. A clone is the same module.
+///
+/// ```
+/// # use cuarray::{Driver, kernel::Module};
+/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// let context = driver.default_context()?;
+/// let module = Module::load_ptx(
+///     &context,
+///     ".version 8.0
+///      .target sm_80
+///      .address_size 64
+///      .visible .entry nothing() { ret; }",
+/// )?;
+/// assert_eq!(module.function("nothing")?.name(), "nothing");
+///
+/// let error = Module::load_ptx(&context, ".version 8.0 .target sm_80 .address_size 64 .visible .entry f() { fly; }").unwrap_err();
+/// assert!(error.to_string().contains("fly"), "{error}"); // what the driver's compiler said
+/// # Ok(()) }
+/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config { quiet: true, ..Default::default() });
+/// # let _entered = sim.enter();
+/// # // SAFETY: the simulator is a driver.
+/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Module(Arc<Deferred<Loaded>>);
+
+impl Module {
+    /// Compiles and loads PTX: from `include_str!`, a string, bytes, or a C string's
+    /// [`to_bytes_with_nul`](CStr::to_bytes_with_nul), which is then not copied.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// use cuarray::kernel::Module;
+    ///
+    /// let ptx = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }"; // or include_str!("kernels.ptx")
+    /// let module = Module::load_ptx(&context, ptx)?;
+    /// assert_eq!(module.function("nothing")?.name(), "nothing");
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A wrong argument, if it is not text. `CUDA_ERROR_INVALID_PTX` and its kin, with the compiler's log in the message.
+    ///
+    /// Driver API: [`cuModuleLoadDataEx`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html).
+    pub fn load_ptx(context: &Context, ptx: impl AsRef<[u8]>) -> Result<Module> {
+        let text = text(ptx.as_ref())?;
+        // SAFETY: it is text that ends with a nul, and no machine code by its first bytes.
+        unsafe { Module::load(context, text.as_ptr().cast()) }
+    }
+
+    /// Loads an image of any kind that the driver takes: a cubin, a fat binary, or PTX that ends with a nul.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// use cuarray::kernel::Module;
+    ///
+    /// let image = c".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }";
+    /// // SAFETY: it is PTX, and ends with a nul.
+    /// let module = unsafe { Module::load_image(&context, image.to_bytes_with_nul()) }?;
+    /// assert!(module.function("nothing").is_ok());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_NO_BINARY_FOR_GPU`, where it holds nothing for the context's device; `CUDA_ERROR_INVALID_IMAGE`.
+    ///
+    /// # Safety
+    /// The image is whole and what it says of itself is true: the driver is not told its length, but reads it there.
+    ///
+    /// Driver API: [`cuModuleLoadDataEx`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html).
+    pub unsafe fn load_image(context: &Context, image: &[u8]) -> Result<Module> {
+        // SAFETY: this function's contract.
+        unsafe { Module::load(context, image.as_ptr().cast()) }
+    }
+
+    /// # Safety
+    /// `image` is what the driver's manual wants it to be, for the length of the call.
+    unsafe fn load(context: &Context, image: *const c_void) -> Result<Module> {
+        let driver = context.driver();
+        // What was dropped while its kernels ran can go now.
+        driver.reclaim(false);
+        let _relaxed = driver.relaxed();
+        let _current = context.push()?;
+        let mut raw = CUmodule::NULL;
+        let mut log = [0u8; 4096];
+        let mut options: [CUjit_option; 2] = [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+        let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(log.len())];
+        // SAFETY: the image by this function's contract; the driver writes one handle, the log, and its length into the
+        // values, all of which outlive the call.
+        let loaded = unsafe {
+            let (options, values) = (options.as_mut_ptr(), values.as_mut_ptr());
+            call!(driver, cuModuleLoadDataEx(&mut raw, image, 2, options, values))
+        };
+        match loaded {
+            Ok(()) => Ok(Module(Arc::new(Deferred::new(Loaded { context: context.clone(), raw })))),
+            Err(error) => {
+                let said = log.split(|byte| *byte == 0).next().unwrap_or_default();
+                let said = String::from_utf8_lossy(said);
+                Err(if said.trim().is_empty() { error } else { error.with_log(said.trim()) })
+            }
+        }
+    }
+
+    /// The kernel of that name, as it is called in the PTX: a kernel of C++ has its mangled name, unless it is `extern "C"`.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// use cuarray::kernel::Module;
+    ///
+    /// let ptx = ".version 8.0 .target sm_80 .address_size 64 .visible .entry scale() { ret; }";
+    /// let module = Module::load_ptx(&context, ptx)?;
+    /// assert!(module.function("scale").is_ok());
+    /// let error = module.function("Scale").unwrap_err();
+    /// assert!(error.to_string().contains("scale"), "{error}"); // which it has
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_NOT_FOUND`, with the names of the kernels that there are, if the driver can tell (from CUDA 12.4 on).
+    ///
+    /// Driver API: [`cuModuleGetFunction`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html).
+    pub fn function(&self, name: &str) -> Result<Function> {
+        let symbol =
+            CString::new(name).map_err(|_| Error::argument(format!("a kernel's name has no nul: {name:?}")))?;
+        let _current = self.context().push()?;
+        let mut raw = CUfunction::NULL;
+        // SAFETY: the module is alive by this type's invariant; the name ends with a nul; the driver writes one handle.
+        let found = unsafe {
+            call!(self.context().driver(), cuModuleGetFunction(&mut raw, self.0.resource().raw, symbol.as_ptr()))
+        };
+        match found {
+            Ok(()) => Function::new(self, raw, name),
+            Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_NOT_FOUND) => {
+                Err(error.with_log(match self.function_names() {
+                    Ok(names) => format!("{name:?} is no kernel of the module, which has {}", names.join(", ")),
+                    Err(_) => format!("{name:?} is no kernel of the module"),
+                }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The names of all kernels of the module.
+    ///
+    /// ```
+    /// # use cuarray::{Driver, kernel::Module};
+    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
+    /// let ptx = ".version 8.0 .target sm_80 .address_size 64 .visible .entry f() { ret; } .visible .entry g() { ret; }";
+    /// let mut names = Module::load_ptx(&driver.default_context()?, ptx)?.function_names()?;
+    /// names.sort();
+    /// assert_eq!(names, ["f", "g"]);
+    /// # Ok(()) }
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A missing entry point, before CUDA 12.4.
+    ///
+    /// Driver API: [`cuModuleEnumerateFunctions`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html),
+    /// [`cuFuncGetName`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
+    pub fn function_names(&self) -> Result<Vec<String>> {
+        let (driver, raw) = (self.context().driver(), self.0.resource().raw);
+        let _current = self.context().push()?;
+        let mut count: c_uint = 0;
+        // SAFETY: the module is alive by this type's invariant; the driver writes one int.
+        unsafe { call!(driver, cuModuleGetFunctionCount(&mut count, raw)) }?;
+        let mut functions = vec![CUfunction::NULL; count as usize];
+        // SAFETY: as above; the driver writes at most as many handles as it is told.
+        unsafe { call!(driver, cuModuleEnumerateFunctions(functions.as_mut_ptr(), count, raw)) }?;
+        let name = |function: CUfunction| {
+            let mut name: *const c_char = ptr::null();
+            // SAFETY: the function is one of the module's; the driver writes one address.
+            unsafe { call!(driver, cuFuncGetName(&mut name, function)) }?;
+            // SAFETY: the driver gave the address of a string that lives as long as the module.
+            Ok(if name.is_null() { Cow::default() } else { unsafe { CStr::from_ptr(name) }.to_string_lossy() }
+                .into_owned())
+        };
+        functions.into_iter().map(name).collect()
+    }
+
+    /// The context that the module is loaded into.
+    ///
+    /// ```
+    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
+    /// # let _entered = sim.enter();
+    /// # // SAFETY: the simulator is a driver.
+    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    /// # let context = driver.default_context()?;
+    /// use cuarray::kernel::Module;
+    ///
+    /// let ptx = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }";
+    /// assert_eq!(Module::load_ptx(&context, ptx)?.context(), &context);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn context(&self) -> &Context {
+        &self.0.resource().context
+    }
+
+    /// Keeps the module loaded until what is in `stream` now is done.
+    pub(super) fn used_in(&self, stream: &Stream) {
+        if let Err(error) = self.0.used_in(stream) {
+            // The launch is made, and when it is done nobody will know: then the module stays.
+            mem::forget(self.clone());
+            self.context().driver().dropped(Err(error));
+        }
+    }
+}
+
+/// A text as the driver wants it: closed with a nul, and certainly no machine code, which it tells by the first bytes.
+fn text(ptx: &[u8]) -> Result<Cow<'_, CStr>> {
+    let refused = |why: &str| Error::argument(format!("not PTX: {why}; other images are for Module::load_image"));
+    let body = ptx.strip_suffix(&[0]).unwrap_or(ptx);
+    let body = str::from_utf8(body).map_err(|error| refused(&format!("it is no text, {error}")))?;
+    if let Some(at) = body.find(|character: char| character.is_control() && !character.is_whitespace()) {
+        return Err(refused(&format!("it is no text, with the byte {:#04x} at {at}", body.as_bytes()[at])));
+    }
+    if let Ok(closed) = CStr::from_bytes_with_nul(ptx) {
+        return Ok(Cow::Borrowed(closed));
+    }
+    CString::new(body).map(Cow::Owned).map_err(|_| refused("a nul is in it"))
+}
+
+/// A module's handle, which is given back when this is dropped.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    context: Context,
+    raw: CUmodule,
+}
+
+impl Resource for Loaded {
+    fn context(&self) -> &Context {
+        &self.context
+    }
+
+    fn is_gone(&self) -> bool {
+        self.raw.is_null()
+    }
+
+    fn give_back(&mut self) -> Result<()> {
+        let _current = self.context.push()?;
+        // SAFETY: the handle came from cuModuleLoadDataEx and is in no other hands.
+        unsafe { call!(self.context.driver(), cuModuleUnload(self.raw)) }?;
+        self.raw = CUmodule::NULL;
+        Ok(())
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        if !self.is_gone() {
+            // Only where it is not known what is pending; in a context that is broken nothing is.
+            let unloaded = self.context.synchronize().and(self.give_back());
+            self.context.driver().dropped(unloaded);
+        }
+    }
+}
+
+impl PartialEq for Module {
+    fn eq(&self, other: &Module) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Module {}
+
+impl fmt::Debug for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Module({:#x})", self.0.resource().raw.0)
+    }
+}

@@ -1,0 +1,270 @@
+//! Rust types that may be the elements of a device array.
+//!
+//! What other programs write into device memory is bytes, and no check on the host sees them: so only a type for which
+//! every bit pattern is a value may be read from there. That rules out Rust's `bool`, for which anything but 0 and 1 is
+//! undefined behaviour, while the bytes of a `|b1` array are whatever its producer stored; [`Bool8`] is the element type of
+//! such arrays. For complex numbers there is [`Complex`], with the layout of C's and NumPy's.
+//!
+//! Structures are declared in [`element!`](crate::element), which sees to it that every field is such a type and lays
+//! them out as C does, and gives the list of fields that other libraries read. It is a plain macro: what it checks, the
+//! compiler checks for it through the trait bounds of what it expands to.
+
+use crate::{Descr, Dims, Field, FieldType, Kind, TypeStr};
+
+/// A type that can be read from device memory.
+///
+/// | Rust | type string |
+/// |---|---|
+/// | `i8` to `i64`, `u8` to `u64`, `f32`, `f64` | `|i1` to `<i8`, `|u1` to `<u8`, `<f4`, `<f8` |
+/// | [`Complex<f32>`], [`Complex<f64>`] | `<c8`, `<c16` |
+/// | [`Bool8`] | `|b1` |
+/// | `half::f16`, with the feature `half` | `<f2` |
+/// | `half::bf16`, with the feature `half` | `<V2`, named [`bfloat16`](crate::NamedType::BFloat16) |
+/// | a structure declared in [`element!`](crate::element) | `|V` and its size, with [fields](Element::descr) |
+///
+/// ```
+/// use cuarray::{Bool8, TypeStr};
+///
+/// assert_eq!(TypeStr::of::<i64>().itemsize(), 8);
+/// assert_eq!(TypeStr::of::<Bool8>().to_string(), "|b1");
+/// ```
+///
+/// # Safety
+/// Every bit pattern of `size_of::<Self>()` bytes is a valid `Self`, and `TYPESTR` describes these bytes. ([`TypeStr::of`]
+/// refuses to compile where the two sizes differ.)
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an element of a device array",
+    note = "numbers are elements, `Bool8` for truth values, and structures that are declared in `cuarray::element!`"
+)]
+pub unsafe trait Element: Copy + Send + Sync + 'static {
+    /// The type string of arrays of `Self`.
+    const TYPESTR: TypeStr;
+
+    /// The fields, for types of which the type string does not say everything (clause I9).
+    ///
+    /// ```
+    /// use cuarray::Element;
+    ///
+    /// assert!(f32::descr().is_none());
+    /// ```
+    fn descr() -> Option<Descr> {
+        None
+    }
+}
+
+/// Declares a structure whose values can be read from device memory: an [`Element`], with its fields.
+///
+/// The structure is `repr(C)`, `Clone` and `Copy`; each field is an [`Element`], or an array of them, of arrays too. Gaps
+/// that alignment makes, between fields and at the end, are in the list of fields, so every reader finds every field.
+/// Attributes and documentation are kept; `#[repr(packed)]` and `#[repr(align(16))]` have their usual effect.
+///
+/// ```
+/// use cuarray::{Element, TypeStr};
+///
+/// cuarray::element! {
+///     /// What flies through the detector.
+///     #[derive(Debug, PartialEq)]
+///     pub struct Particle {
+///         pub charge: i8,
+///         pub position: [f32; 3],
+///         pub energy: f64,
+///     }
+/// }
+///
+/// assert_eq!(TypeStr::of::<Particle>().to_string(), "|V24");
+/// assert_eq!(
+///     Particle::descr().unwrap().to_string(),
+///     "[('charge', '|i1'), ('', '|V3'), ('position', '<f4', (3,)), ('energy', '<f8')]"
+/// );
+/// ```
+///
+/// A field for which some bytes are no value is refused, and so is one that points somewhere:
+///
+/// ```compile_fail,E0277
+/// cuarray::element! {
+///     struct Flagged {
+///         flag: bool,
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! element {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis struct $name:ident {
+            $($(#[$field_attribute:meta])* $field_visibility:vis $field:ident: $type:ty),+ $(,)?
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(::core::clone::Clone, ::core::marker::Copy)]
+        #[repr(C)]
+        $visibility struct $name {
+            $($(#[$field_attribute])* $field_visibility $field: $type),+
+        }
+
+        // SAFETY: each field is a `Member`, for which every bit pattern is a value; so it is for the whole, whose padding
+        // may hold anything. The type string is void of the structure's size.
+        unsafe impl $crate::Element for $name {
+            const TYPESTR: $crate::TypeStr = {
+                let size = ::core::mem::size_of::<$name>();
+                ::core::assert!(size <= 0x7fff_ffff, "no element has more than 2147483647 bytes");
+                $crate::TypeStr::void(size as u32)
+            };
+
+            fn descr() -> ::core::option::Option<$crate::Descr> {
+                static DESCR: ::std::sync::OnceLock<::core::option::Option<$crate::Descr>> =
+                    ::std::sync::OnceLock::new();
+                let fields = || {
+                    $crate::Descr::from_offsets(
+                        ::core::mem::size_of::<$name>(),
+                        [$((
+                            ::core::mem::offset_of!($name, $field),
+                            $crate::__private::field::<$type>(::core::stringify!($field)),
+                        )),+],
+                    )
+                };
+                // Only a structure beyond the limits of `Descr` has no list.
+                DESCR.get_or_init(|| fields().ok()).clone()
+            }
+        }
+    };
+}
+
+impl TypeStr {
+    /// The type string of a Rust type.
+    ///
+    /// ```
+    /// use cuarray::TypeStr;
+    ///
+    /// assert_eq!(TypeStr::of::<u8>().to_string(), "|u1");
+    /// assert_eq!(TypeStr::of::<f64>().itemsize(), 8);
+    /// ```
+    pub const fn of<T: Element>() -> TypeStr {
+        const { assert!(size_of::<T>() == T::TYPESTR.itemsize(), "Element::TYPESTR is of another size than the type") };
+        T::TYPESTR
+    }
+}
+
+/// What a structure of [`element!`](crate::element) may be made of: an [`Element`], or arrays of them.
+///
+/// # Safety
+/// As [`Element`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be part of an element of a device array",
+    note = "fields are numbers, `Bool8`, structures that are declared in `cuarray::element!`, and arrays of these"
+)]
+pub unsafe trait Member: Copy + Send + Sync + 'static {
+    /// The type of a single value, and the shape of the array of them.
+    fn type_and_shape() -> (FieldType, Dims);
+}
+
+// SAFETY: an element is one by the same contract.
+unsafe impl<T: Element> Member for T {
+    fn type_and_shape() -> (FieldType, Dims) {
+        (T::descr().map_or(FieldType::TypeStr(T::TYPESTR), FieldType::Struct), Dims::new())
+    }
+}
+
+// SAFETY: an array has no bytes but those of its elements, whose bit patterns are all values.
+unsafe impl<T: Member, const N: usize> Member for [T; N] {
+    fn type_and_shape() -> (FieldType, Dims) {
+        let (ty, mut shape) = T::type_and_shape();
+        shape.insert(0, N);
+        (ty, shape)
+    }
+}
+
+/// The field that a structure's declaration calls `name`.
+pub fn field<T: Member>(name: &str) -> Field {
+    let (ty, shape) = T::type_and_shape();
+    Field { shape, ..Field::new(name.strip_prefix("r#").unwrap_or(name), ty) }
+}
+
+macro_rules! elements {
+    ($($rust:ty: $kind:ident),* $(,)?) => {$(
+        // SAFETY: a number without invalid bit patterns; size and kind are its own.
+        unsafe impl Element for $rust {
+            const TYPESTR: TypeStr = TypeStr::native(Kind::$kind, size_of::<$rust>() as u32);
+        }
+    )*};
+}
+
+elements! {
+    i8: Int, i16: Int, i32: Int, i64: Int,
+    u8: UInt, u16: UInt, u32: UInt, u64: UInt,
+    f32: Float, f64: Float,
+    Complex<f32>: Complex, Complex<f64>: Complex,
+    Bool8: Bool,
+}
+
+#[cfg(feature = "half")]
+elements! {
+    half::f16: Float,
+}
+
+// SAFETY: two bytes, each pattern of which is a number or a NaN.
+#[cfg(feature = "half")]
+unsafe impl Element for half::bf16 {
+    const TYPESTR: TypeStr = TypeStr::named(crate::NamedType::BFloat16);
+}
+
+/// A complex number: the real part, then the imaginary, as in C and NumPy (`c8`, `c16`).
+///
+/// ```
+/// use cuarray::{Complex, TypeStr};
+///
+/// let z = Complex { re: 1.0f32, im: -2.0 };
+/// assert_eq!(TypeStr::of::<Complex<f32>>().itemsize(), size_of_val(&z));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub struct Complex<T> {
+    /// The real part.
+    pub re: T,
+    /// The imaginary part.
+    pub im: T,
+}
+
+/// An element of a `|b1` array: a byte that is false if it is zero.
+///
+/// ```
+/// use cuarray::{Bool8, TypeStr};
+///
+/// assert_eq!(TypeStr::of::<Bool8>().to_string(), "|b1");
+/// assert!(Bool8(255).get() && !Bool8::from(false).get());
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(transparent)]
+pub struct Bool8(
+    /// The byte as it lies in memory.
+    pub u8,
+);
+
+impl Bool8 {
+    /// The truth value.
+    ///
+    /// ```
+    /// assert!(cuarray::Bool8(1).get());
+    /// ```
+    pub const fn get(self) -> bool {
+        self.0 != 0
+    }
+}
+
+impl From<bool> for Bool8 {
+    fn from(value: bool) -> Bool8 {
+        Bool8(u8::from(value))
+    }
+}
+
+impl PartialEq for Bool8 {
+    fn eq(&self, other: &Bool8) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for Bool8 {}
+
+const _: () = {
+    assert!(size_of::<Complex<f32>>() == 8 && size_of::<Complex<f64>>() == 16);
+};

@@ -1,0 +1,80 @@
+//! The `mask` entry: which elements are valid (clause I10).
+//!
+//! A mask is an array with an interface, and is broadcast to the array that it masks. Real consumers ignore masks, and then
+//! compute with invalid data; so a [`Mask`] is checked against its array where it is made and where it is attached, and is
+//! there for every consumer to see.
+
+use crate::protocol::layout::Tuple;
+use crate::{Error, Interface, Kind, Layout, Result};
+
+/// The mask of an array: an interface of its own, whose elements are true where the array's are valid (clause I10).
+///
+/// ```
+/// use cuarray::{Bool8, Interface, Layout, Mask, TypeStr};
+///
+/// let array = Layout::c_contiguous(&[3, 4], 8)?;
+/// let column = Interface::new(0x2000, TypeStr::of::<Bool8>(), Layout::c_contiguous(&[3, 1], 1)?)?;
+/// assert_eq!(Mask::new(column, &array)?.interface().shape(), &[3, 1]);
+///
+/// let other = Interface::new(0x2000, TypeStr::of::<Bool8>(), Layout::c_contiguous(&[3], 1)?)?;
+/// assert_eq!(Mask::new(other, &array).unwrap_err().key(), Some("mask"));
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mask(Box<Interface>);
+
+impl Mask {
+    /// The mask of an array of layout `array`.
+    ///
+    /// ```
+    /// use cuarray::{Bool8, Interface, Layout, Mask, TypeStr};
+    ///
+    /// let flags = Interface::new(0x2000, TypeStr::of::<Bool8>(), Layout::c_contiguous(&[4], 1)?)?;
+    /// assert!(Mask::new(flags.clone(), &Layout::c_contiguous(&[3, 4], 8)?).is_ok()); // for each row
+    /// assert!(Mask::new(flags, &Layout::c_contiguous(&[3], 8)?).unwrap_err().is_invalid_interface());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Key `mask`: the interface has a mask itself, its elements are structures, text or times, and so neither true nor false, or its
+    /// shape cannot be broadcast to the array's.
+    pub fn new(interface: Interface, array: &Layout) -> Result<Mask> {
+        if interface.mask().is_some() {
+            return Err(Error::entry("mask", "has a mask itself; expected an array of which all elements are valid"));
+        }
+        use Kind::{Bytes, Datetime, Object, Timedelta, Unicode, Void};
+        if matches!(interface.typestr().kind(), Void | Bytes | Unicode | Datetime | Timedelta | Object) {
+            let why = format!("has elements of type '{}', which are neither true nor false", interface.typestr());
+            return Err(Error::entry("mask", why));
+        }
+        let mask = Mask(Box::new(interface));
+        mask.check_broadcast(array)?;
+        Ok(mask)
+    }
+
+    /// The mask's own interface. Its stream is to be waited for like the array's.
+    ///
+    /// ```
+    /// use cuarray::{Bool8, Interface, Layout, Mask, TypeStr};
+    ///
+    /// let flags = Interface::new(0x2000, TypeStr::of::<Bool8>(), Layout::c_contiguous(&[4], 1)?)?;
+    /// let mask = Mask::new(flags.clone(), &Layout::c_contiguous(&[4], 8)?)?;
+    /// assert_eq!(mask.interface(), &flags);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn interface(&self) -> &Interface {
+        &self.0
+    }
+
+    /// NumPy's rule: aligned at the last dimension, each of the mask's lengths is the array's or 1.
+    pub(crate) fn check_broadcast(&self, array: &Layout) -> Result<()> {
+        let (mask, array) = (self.0.shape(), array.shape());
+        let fits = mask.len() <= array.len()
+            && mask.iter().rev().zip(array.iter().rev()).all(|(&mask, &array)| mask == array || mask == 1);
+        if fits {
+            return Ok(());
+        }
+        let why = format!("of shape {} cannot be broadcast to the array's shape {}", Tuple(mask), Tuple(array));
+        Err(Error::entry("mask", why))
+    }
+}

@@ -1,0 +1,537 @@
+//! One `__cuda_array_interface__`, parsed and validated.
+//!
+//! An [`Interface`] is plain data: it owns nothing, keeps nothing alive (clause L1) and knows neither driver nor Python, so
+//! it can be made, compared and printed anywhere. That it exists means that the dictionary was sound in itself: the bytes
+//! that the layout spans around the data pointer are addresses, the item size of type string, layout and fields is one
+//! number, and what the version does not know is not there. Whether the memory exists is the driver's to say.
+//!
+//! Who reads a dictionary builds it entry by entry, in any order:
+//!
+//! ```
+//! use cuarray::{Interface, Layout, StreamEntry, TypeStr, Version};
+//!
+//! let typestr: TypeStr = "<f4".parse()?;
+//! let layout = Layout::c_contiguous(&[3, 4], typestr.itemsize())?;
+//! let interface = Interface::new(0x7f00_0000_0000, typestr, layout)?
+//!     .with_version(Version::V3)
+//!     .with_read_only(true)
+//!     .with_stream(StreamEntry::LegacyDefault);
+//! assert_eq!(interface.byte_range(), 0x7f00_0000_0000..0x7f00_0000_0030);
+//! # Ok::<(), cuarray::Error>(())
+//! ```
+
+mod bytes;
+mod display;
+pub(crate) mod mask;
+
+use crate::{ByteOrder, Descr, Error, Kind, Layout, Mask, Result, StreamEntry, TypeStr, Version, error::Brief};
+use bytes::{byte_extent, check_memory, is_packed, packed_bytes};
+use std::{fmt, ops::Range};
+
+/// An address in device memory, as the driver's `CUdeviceptr` holds it.
+///
+/// ```
+/// let pointer: cuarray::DevicePtr = 0x7f00_0000_0000;
+/// # assert_ne!(pointer, 0);
+/// ```
+pub type DevicePtr = u64;
+
+/// One parsed and validated `__cuda_array_interface__`; see the example at [`Interface::new`].
+///
+/// ```
+/// use cuarray::{Interface, Layout, StreamEntry, TypeStr};
+///
+/// let interface = Interface::new(0x7f00_0000_0000, TypeStr::of::<f64>(), Layout::c_contiguous(&[10, 3], 8)?)?
+///     .with_stream(StreamEntry::PerThreadDefault)
+///     .with_read_only(true);
+/// assert_eq!((interface.shape(), interface.strides()), (&[10, 3][..], &[24, 8][..]));
+/// assert_eq!(interface.byte_range(), 0x7f00_0000_0000..0x7f00_0000_00f0);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Interface {
+    layout: Layout,
+    data: DevicePtr,
+    stream: StreamEntry,
+    mask: Option<Mask>,
+    descr: Option<Descr>,
+    typestr: TypeStr,
+    version: Version,
+    read_only: bool,
+}
+
+impl Interface {
+    /// The entries that every interface has. The rest starts out as version 3, writable, without stream, mask or fields.
+    ///
+    /// An array that takes no bytes (a dimension of 0, or items of size 0) may have any pointer (clauses I5 and V1).
+    ///
+    /// # Errors
+    /// * `typestr`: Python objects, or another item size than the layout's;
+    /// * `strides`: a bit field that is not made of whole bytes, and not in C order (see [`Interface::byte_range`]);
+    /// * `data`: a null pointer, or a layout that reaches beyond either end of the address space.
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let column = Layout::strided(&[3], &[-16], 4)?;
+    /// let interface = Interface::new(0x1000, TypeStr::of::<f32>(), column.clone())?;
+    /// assert_eq!(interface.byte_range(), 0x0fe0..0x1004);
+    ///
+    /// let null = Interface::new(0, TypeStr::of::<f32>(), column).unwrap_err();
+    /// assert_eq!(null.key(), Some("data"));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    #[inline(always)] // As Layout::from_parts.
+    pub fn new(data: DevicePtr, typestr: TypeStr, layout: Layout) -> Result<Interface> {
+        check_memory(data, typestr, &layout)?;
+        Ok(Interface {
+            layout,
+            data,
+            stream: StreamEntry::None,
+            mask: None,
+            descr: None,
+            typestr,
+            version: Version::V3,
+            read_only: false,
+        })
+    }
+
+    /// [`Interface::new`] in a box, with a layout that is [filled](Layout::fill) in its place, for items of the type's
+    /// size.
+    ///
+    /// # Errors
+    /// Those of `fill`, and of [`Interface::new`].
+    #[inline(always)]
+    pub(crate) fn in_place<E: From<Error>>(
+        data: DevicePtr,
+        typestr: TypeStr,
+        fill: impl FnOnce(&mut Layout) -> Result<Option<Range<isize>>, E>,
+    ) -> Result<Box<Interface>, E> {
+        let blank = Interface {
+            layout: Layout::blank(),
+            data,
+            stream: StreamEntry::None,
+            mask: None,
+            descr: None,
+            typestr,
+            version: Version::V3,
+            read_only: false,
+        };
+        let mut interface = Box::write(Box::new_uninit(), blank);
+        let strided = fill(&mut interface.layout)?;
+        // What check_memory finds out is plain for nearly all: a layout in C order has at most isize::MAX bytes, and two numbers of
+        // 63 bits add up to less than 2^64.
+        let fits = match strided {
+            None => data <= i64::MAX as u64,
+            Some(extent) => [extent.start, extent.end].iter().all(|end| data.checked_add_signed(*end as i64).is_some()),
+        };
+        let is_number = matches!(typestr.kind(), Kind::Float | Kind::Int | Kind::UInt | Kind::Complex | Kind::Bool);
+        if !(fits && is_number && data > 0) {
+            check_memory(data, typestr, &interface.layout)?;
+        }
+        Ok(interface)
+    }
+
+    /// Of the given version. Entries that the version does not have are dropped: the stream below 3 (clause V2), and the
+    /// mask in 0 (clause V0).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, StreamEntry, TypeStr, Version};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// let older = interface.with_stream(StreamEntry::LegacyDefault).with_version(Version::V2);
+    /// assert_eq!(older.stream(), StreamEntry::None);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_version(mut self, version: Version) -> Interface {
+        self.set_version(version);
+        self
+    }
+
+    /// [`Interface::with_version`] in place, as the other `set_` methods: an import spares the moves.
+    pub(crate) fn set_version(&mut self, version: Version) {
+        self.version = version;
+        if version < Version::V3 {
+            self.stream = StreamEntry::None;
+        }
+        if version < Version::V1 {
+            self.mask = None;
+        }
+    }
+
+    /// With the read-only flag of `data` (clause I4).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert!(interface.with_read_only(true).is_read_only());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_read_only(mut self, read_only: bool) -> Interface {
+        self.set_read_only(read_only);
+        self
+    }
+
+    pub(crate) fn set_read_only(&mut self, read_only: bool) {
+        self.read_only = read_only;
+    }
+
+    /// With a stream (clause I11). Versions below 3 have none, and stay without (clause V2).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, StreamEntry, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert_eq!(interface.with_stream(StreamEntry::PerThreadDefault).stream().handle(), Some(2));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_stream(mut self, stream: StreamEntry) -> Interface {
+        self.set_stream(stream);
+        self
+    }
+
+    pub(crate) fn set_stream(&mut self, stream: StreamEntry) {
+        if self.version >= Version::V3 {
+            self.stream = stream;
+        }
+    }
+
+    /// With the fields of the elements (clause I9). A single unnamed field of the array's own type says nothing new and is
+    /// not kept.
+    ///
+    /// # Errors
+    /// Key `descr`: its fields add up to another item size than the type string's, or one of them is a Python object.
+    ///
+    /// ```
+    /// use cuarray::{Descr, Field, Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::void(8), Layout::c_contiguous(&[3], 8)?)?;
+    /// let fields = vec![Field::new("x", TypeStr::of::<f32>()), Field::new("y", TypeStr::of::<f32>())];
+    /// assert_eq!(interface.clone().with_descr(Descr::new(fields)?)?.descr().unwrap().fields().len(), 2);
+    ///
+    /// let short = Descr::new(vec![Field::new("x", TypeStr::of::<f32>())])?;
+    /// assert_eq!(interface.with_descr(short).unwrap_err().key(), Some("descr"));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn with_descr(mut self, descr: Descr) -> Result<Interface> {
+        self.set_descr(descr)?;
+        Ok(self)
+    }
+
+    pub(crate) fn set_descr(&mut self, descr: Descr) -> Result<()> {
+        if descr.has_objects() {
+            return Err(no_objects("descr", &descr));
+        }
+        if descr.itemsize() != self.typestr.itemsize() {
+            let why = format!(
+                "{} adds up to {} bytes, but typestr '{}' has items of {}",
+                Brief(&descr),
+                descr.itemsize(),
+                self.typestr,
+                self.typestr.itemsize()
+            );
+            return Err(Error::entry("descr", why));
+        }
+        self.descr = (descr.as_plain() != Some(self.typestr)).then_some(descr);
+        Ok(())
+    }
+
+    /// With its elements taken as the type that somebody knows them to have: no byte moves, and no other entry changes.
+    ///
+    /// For what the entry itself cannot say. A structure whose producer left out `descr` comes as `|V12`, and a
+    /// [`NamedType`](crate::NamedType) as `<V2`: void without fields becomes any type of the same size. A named type may be
+    /// carried as an unsigned integer too, as Warp does. Any other type must be what the interface says already.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`]: the interface says something else, or items of another size, or that the bytes are swapped.
+    /// Keys `typestr` and `descr` as in [`Interface::new`] and [`Interface::with_descr`].
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, NamedType, TypeStr};
+    ///
+    /// let exported = Interface::new(0x1000, "<V2".parse()?, Layout::c_contiguous(&[3], 2)?)?;
+    /// let bfloat16 = exported.with_type(TypeStr::named(NamedType::BFloat16), None)?;
+    /// assert_eq!(bfloat16.typestr().label(), "bfloat16");
+    /// assert!(bfloat16.with_type(TypeStr::of::<u16>(), None).unwrap_err().is_unsupported());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn with_type(self, typestr: TypeStr, descr: Option<Descr>) -> Result<Interface> {
+        let refused = |why: &str| {
+            let said = descr.as_ref().map_or_else(|| format!("'{}'", typestr.label()), Descr::to_string);
+            Error::unsupported(format!("the elements are {}, and cannot be taken as {said}: {why}", self.type_label()))
+        };
+        if typestr.itemsize() != self.layout.itemsize() {
+            let why = format!("{} bytes each are not {}", self.layout.itemsize(), typestr.itemsize());
+            return Err(refused(&why));
+        }
+        let plain = Interface::new(self.data, typestr, self.layout.clone())?;
+        let said = match &descr {
+            Some(descr) => plain.with_descr(descr.clone())?,
+            None => plain,
+        };
+        if said.typestr == self.typestr && said.descr == self.descr {
+            return Ok(self);
+        }
+        if !(self.is_bare_void() || typestr.name().is_some() && self.typestr.kind() == Kind::UInt) {
+            return Err(refused("expected the same type, unless they are void without fields"));
+        }
+        let order = self.typestr.byte_order();
+        let swapped = order != ByteOrder::NATIVE && order != ByteOrder::NotApplicable;
+        if swapped && typestr.name().is_some() && typestr.itemsize() > 1 {
+            return Err(refused("their bytes are swapped"));
+        }
+        Ok(Interface { typestr: said.typestr, descr: said.descr, ..self })
+    }
+
+    /// Whether the elements of the two are of one type, so that a copy of bytes is a copy of values: equal type strings,
+    /// names and fields; or bytes of the same number of which one side does not say what they are, and the other does.
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, NamedType, TypeStr};
+    ///
+    /// let of = |typestr| Interface::new(0x1000, typestr, Layout::c_contiguous(&[3], 2)?);
+    /// let bfloat16 = of(TypeStr::named(NamedType::BFloat16))?;
+    /// assert!(bfloat16.has_type_of(&of(TypeStr::void(2))?));
+    /// assert!(!bfloat16.has_type_of(&of("<f2".parse()?)?));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn has_type_of(&self, other: &Interface) -> bool {
+        let (kind, itemsize) = (self.typestr.kind(), self.typestr.itemsize());
+        self.typestr == other.typestr && self.descr == other.descr
+            || (kind, itemsize) == (Kind::Void, other.typestr.itemsize())
+                && other.typestr.kind() == Kind::Void
+                && (self.is_bare_void() || other.is_bare_void())
+    }
+
+    /// Void, and nothing says what is in it.
+    fn is_bare_void(&self) -> bool {
+        self.typestr.kind() == Kind::Void && self.typestr.name().is_none() && self.descr.is_none()
+    }
+
+    /// The type for a message: the fields, the name or the type string.
+    pub(crate) fn type_label(&self) -> String {
+        match &self.descr {
+            Some(descr) => Brief(descr).to_string(),
+            None => format!("'{}'", self.typestr.label()),
+        }
+    }
+
+    /// With a mask (clause I10). Version 0 has none, and stays without (clause V0).
+    ///
+    /// # Errors
+    /// Key `mask`: it was made for another shape, to which it broadcasts but not to this one.
+    ///
+    /// ```
+    /// use cuarray::{Bool8, Interface, Layout, Mask, TypeStr};
+    ///
+    /// let array = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3, 4], 1)?)?;
+    /// let row = Interface::new(0x2000, TypeStr::of::<Bool8>(), Layout::c_contiguous(&[4], 1)?)?;
+    /// let mask = Mask::new(row, array.layout())?;
+    /// assert!(array.with_mask(mask)?.mask().is_some());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn with_mask(mut self, mask: Mask) -> Result<Interface> {
+        mask.check_broadcast(&self.layout)?;
+        if self.version >= Version::V1 {
+            self.mask = Some(mask);
+        }
+        Ok(self)
+    }
+
+    /// The version (clause I7).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr, Version};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert_eq!(interface.version(), Version::V3);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The type of the elements (clause I3).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert_eq!(interface.typestr(), TypeStr::of::<u8>());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn typestr(&self) -> TypeStr {
+        self.typestr
+    }
+
+    /// Shape, strides and item size.
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert!(interface.layout().is_c_contiguous());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The length of each dimension (clause I2).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert_eq!(interface.shape(), &[3]);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn shape(&self) -> &[usize] {
+        self.layout.shape()
+    }
+
+    /// The bytes to step for each dimension, also where the entry was `None` (clause I8).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u16>(), Layout::c_contiguous(&[3], 2)?)?;
+    /// assert_eq!(interface.strides(), &[2]);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn strides(&self) -> &[isize] {
+        self.layout.strides()
+    }
+
+    /// The data pointer as it was given (clause I4): the address of the element whose indices are all 0.
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let empty = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[0], 1)?)?;
+    /// assert_eq!((empty.data(), empty.export_data()), (0x1000, 0));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn data(&self) -> DevicePtr {
+        self.data
+    }
+
+    /// The data pointer as it is exported: 0 for an array that takes no bytes (clause I5).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert_eq!(interface.export_data(), 0x1000);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn export_data(&self) -> DevicePtr {
+        if self.byte_extent().is_empty() { 0 } else { self.data }
+    }
+
+    /// The read-only flag (clause I4).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert!(!interface.is_read_only());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// On which stream work may be pending (clause I11).
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, StreamEntry, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert_eq!(interface.stream(), StreamEntry::None);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn stream(&self) -> StreamEntry {
+        self.stream
+    }
+
+    /// The mask (clause I10); `None` means that all elements are valid.
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// assert!(interface.mask().is_none());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn mask(&self) -> Option<&Mask> {
+        self.mask.as_ref()
+    }
+
+    /// The fields of the elements (clause I9), where they say more than the type string.
+    ///
+    /// ```
+    /// use cuarray::{Descr, Field, Interface, Layout, TypeStr};
+    ///
+    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
+    /// let plain = Descr::new(vec![Field::new("", TypeStr::of::<u8>())])?;
+    /// assert!(interface.with_descr(plain)?.descr().is_none());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn descr(&self) -> Option<&Descr> {
+        self.descr.as_ref()
+    }
+
+    /// The bytes that the elements take if they lie without gaps; of packed bits, the bytes that hold them all.
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let bits = Interface::new(0x1000, "|t1".parse()?, Layout::c_contiguous(&[100], 1)?)?;
+    /// assert_eq!(bits.nbytes(), 13);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn nbytes(&self) -> usize {
+        match self.typestr.bits() {
+            Some(bits) if is_packed(self.typestr) => packed_bytes(bits, &self.layout),
+            _ => self.layout.nbytes(),
+        }
+    }
+
+    /// The addresses of all bytes that the elements take. Empty, at the data pointer, for an array that takes none.
+    ///
+    /// Bit fields that are not made of whole bytes (`|t1`) are packed: bytes cannot step through them, so such an array is one
+    /// string of bits in C order, and its last byte is the one that holds the last bit.
+    ///
+    /// ```
+    /// use cuarray::{Interface, Layout, TypeStr};
+    ///
+    /// let every_other = Interface::new(0x1000, TypeStr::of::<f32>(), Layout::strided(&[3], &[8], 4)?)?;
+    /// assert_eq!(every_other.byte_range(), 0x1000..0x1014);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn byte_range(&self) -> Range<DevicePtr> {
+        let extent = self.byte_extent();
+        // Neither wraps: `new` has computed the same for every array that takes bytes, and the others have 0..0.
+        self.data.wrapping_add_signed(extent.start as i64)..self.data.wrapping_add_signed(extent.end as i64)
+    }
+
+    fn byte_extent(&self) -> Range<isize> {
+        byte_extent(self.typestr, &self.layout)
+    }
+}
+
+#[cold]
+fn no_objects(key: &'static str, what: &dyn fmt::Display) -> Error {
+    let why = format!(
+        "{} holds pointers to Python objects, which mean nothing on a device; expected numbers or bytes",
+        Brief(what)
+    );
+    Error::entry(key, why)
+}
+
+const _: () = assert!(size_of::<Interface>() <= 192);

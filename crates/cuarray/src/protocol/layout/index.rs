@@ -1,0 +1,183 @@
+//! Indexing: which elements `a[1, ::-1, ..., None]` selects, as a view.
+//!
+//! By NumPy's rules of basic indexing: integers take an axis away, slices keep it, an ellipsis stands for all axes that are not
+//! named, `None` adds one of length 1. Nothing is moved; see [`View`].
+
+use super::MAX_RANK;
+use crate::{Dims, Error, Layout, Result, Strides, View};
+use std::ops::{Range, RangeFull};
+
+/// One entry of an index, as between the brackets of `a[1, ::-1, ..., None]`.
+///
+/// ```
+/// use cuarray::{Index, Layout};
+///
+/// let matrix = Layout::c_contiguous(&[3, 4], 8)?;
+/// let column = matrix.index(&[Index::Ellipsis, Index::At(-1)])?;
+/// assert_eq!((column.offset, column.layout.shape(), column.layout.strides()), (24, &[3][..], &[32][..]));
+///
+/// let middle = matrix.index(&[(1..3).into(), Index::NewAxis])?;
+/// assert_eq!((middle.offset, middle.layout.shape()), (32, &[2, 1, 4][..]));
+///
+/// assert!(matrix.index(&[Index::At(3)]).unwrap_err().is_out_of_bounds());
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Index {
+    /// One place on an axis, which the view no longer has; a negative one counts from the end.
+    At(isize),
+    /// Some places on an axis.
+    Slice(Slice),
+    /// As many whole axes as the other entries leave; at most once.
+    Ellipsis,
+    /// A new axis of length 1.
+    NewAxis,
+}
+
+impl From<isize> for Index {
+    fn from(at: isize) -> Index {
+        Index::At(at)
+    }
+}
+
+impl From<Slice> for Index {
+    fn from(slice: Slice) -> Index {
+        Index::Slice(slice)
+    }
+}
+
+impl From<Range<isize>> for Index {
+    fn from(range: Range<isize>) -> Index {
+        Index::Slice(Slice { start: Some(range.start), stop: Some(range.end), step: None })
+    }
+}
+
+impl From<RangeFull> for Index {
+    fn from(_: RangeFull) -> Index {
+        Index::Slice(Slice::default())
+    }
+}
+
+/// `start:stop:step`, as Python has it: negative places count from the end, places outside are moved to the nearest end.
+///
+/// ```
+/// use cuarray::{Layout, Slice};
+///
+/// let reversed = Slice { step: Some(-1), ..Slice::default() };
+/// let view = Layout::c_contiguous(&[5], 4)?.index(&[reversed.into()])?;
+/// assert_eq!((view.offset, view.layout.strides()), (16, &[-4][..]));
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slice {
+    /// The first place; by default, the end that the step leads away from.
+    pub start: Option<isize>,
+    /// The place before which to stop; by default, behind the last.
+    pub stop: Option<isize>,
+    /// From place to place; by default 1, and never 0.
+    pub step: Option<isize>,
+}
+
+impl Slice {
+    /// First place, step and count on an axis of that length.
+    fn places(self, length: usize) -> Result<(isize, isize, usize)> {
+        let length = length as isize;
+        let step = self.step.unwrap_or(1);
+        if step == 0 {
+            return Err(Error::argument("a slice with step 0 never ends; any other int is expected"));
+        }
+        // So that it can be negated; nothing steps as far as either.
+        let step = step.max(-isize::MAX);
+        let (low, high) = if step < 0 { (-1, length - 1) } else { (0, length) };
+        let place = |place: isize| if place < 0 { (place + length).max(low) } else { place.min(high) };
+        let (first, behind) = if step < 0 { (high, low) } else { (low, high) };
+        let start = self.start.map_or(first, place);
+        let stop = self.stop.map_or(behind, place);
+        let count = if step < 0 {
+            if stop < start { (start - stop - 1) / -step + 1 } else { 0 }
+        } else if start < stop {
+            (stop - start - 1) / step + 1
+        } else {
+            0
+        };
+        Ok((start, step, count as usize))
+    }
+}
+
+impl Layout {
+    /// The view that an index selects. Axes that it does not name are taken whole.
+    ///
+    /// # Errors
+    /// [`Error::is_out_of_bounds`]: a place outside its axis, more entries than axes, two ellipses, or more than
+    /// [`MAX_RANK`] axes in the view. An invalid argument: a slice of step 0.
+    ///
+    /// ```
+    /// use cuarray::{Index, Layout, Slice};
+    ///
+    /// let volume = Layout::c_contiguous(&[4, 5, 6], 4)?;
+    /// let odd = Slice { start: Some(1), step: Some(2), ..Slice::default() };
+    /// let view = volume.index(&[Index::At(2), odd.into()])?;
+    /// assert_eq!((view.offset, view.layout.shape(), view.layout.strides()), (264, &[2, 6][..], &[48, 4][..]));
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn index(&self, index: &[Index]) -> Result<View> {
+        let named = index.iter().filter(|entry| matches!(entry, Index::At(_) | Index::Slice(_))).count();
+        if index.iter().filter(|entry| **entry == Index::Ellipsis).count() > 1 {
+            return Err(Error::out_of_bounds("an index can only have a single ellipsis ('...')"));
+        }
+        let Some(whole) = self.rank().checked_sub(named) else {
+            return Err(Error::out_of_bounds(format!(
+                "too many indices for an array: it has {} dimensions, but {named} were indexed",
+                self.rank()
+            )));
+        };
+        let (mut offset, mut axis) = (0isize, 0);
+        let (mut shape, mut strides) = (Dims::new(), Strides::new());
+        let take_whole = |axis: &mut usize, count: usize, shape: &mut Dims, strides: &mut Strides| {
+            shape.extend_from_slice(&self.shape()[*axis..*axis + count]);
+            strides.extend_from_slice(&self.strides()[*axis..*axis + count]);
+            *axis += count;
+        };
+        for entry in index {
+            match *entry {
+                Index::NewAxis => {
+                    shape.push(1);
+                    strides.push(0);
+                }
+                Index::Ellipsis => take_whole(&mut axis, whole, &mut shape, &mut strides),
+                Index::At(at) => {
+                    let (length, stride) = (self.shape()[axis], self.strides()[axis]);
+                    let place = if at < 0 { at.checked_add_unsigned(length) } else { Some(at) };
+                    let place = place.filter(|place| (0..length as isize).contains(place)).ok_or_else(|| {
+                        Error::out_of_bounds(format!("index {at} is out of bounds for axis {axis} with size {length}"))
+                    })?;
+                    offset = offset.wrapping_add(place.wrapping_mul(stride));
+                    axis += 1;
+                }
+                Index::Slice(slice) => {
+                    let (start, step, count) = slice.places(self.shape()[axis])?;
+                    let stride = self.strides()[axis];
+                    // As in NumPy, an empty slice begins where its axis does. Other offsets are places of elements, and
+                    // steps past the last element are never taken, so what wraps is never used.
+                    if count == 0 {
+                        strides.push(stride);
+                    } else {
+                        offset = offset.wrapping_add(start.wrapping_mul(stride));
+                        strides.push(stride.wrapping_mul(step));
+                    }
+                    shape.push(count);
+                    axis += 1;
+                }
+            }
+        }
+        let rest = self.rank() - axis;
+        take_whole(&mut axis, rest, &mut shape, &mut strides);
+        if shape.len() > MAX_RANK {
+            return Err(Error::out_of_bounds(format!(
+                "the index makes {} dimensions; at most {MAX_RANK} are supported",
+                shape.len()
+            )));
+        }
+        Ok(View { offset, layout: Layout::from_parts(shape, Some(strides), self.itemsize())? })
+    }
+}

@@ -1,0 +1,166 @@
+//! Reshaping: the same elements, counted off into another shape.
+//!
+//! Where the old axes that become a group of new ones continue each other, strides say it, and no element moves. Where they
+//! do not, only a copy could, and that is for the layer that can copy: it is answered with `None`, never done.
+
+use super::Tuple;
+use crate::{Dims, Error, Layout, Result, Strides};
+use smallvec::SmallVec;
+
+/// The order in which a reshape counts elements.
+///
+/// ```
+/// use cuarray::{Layout, Order};
+///
+/// let rows = Layout::c_contiguous(&[2, 3], 4)?;
+/// assert_eq!(rows.reshape(&[6], Order::C)?.map(|flat| flat.strides()[0]), Some(4)); // without a copy
+/// assert_eq!(rows.reshape(&[6], Order::F)?, None); // not without one
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The last axis is the fastest.
+    #[default]
+    C,
+    /// The first axis is the fastest.
+    F,
+}
+
+impl Layout {
+    /// The same elements in another shape, counted in `order` on both sides. One length may be -1: it is what the others
+    /// leave. `None` where no strides say it, so that only a copy could have that shape.
+    ///
+    /// # Errors
+    /// An invalid argument: another number of elements, several lengths of -1, another negative one.
+    ///
+    /// ```
+    /// use cuarray::{Layout, Order};
+    ///
+    /// let rows = Layout::strided(&[4, 6], &[64, 4], 4)?;
+    /// let halves = rows.reshape(&[4, -1, 3], Order::C)?.unwrap();
+    /// assert_eq!((halves.shape(), halves.strides()), (&[4, 2, 3][..], &[64, 12, 4][..]));
+    /// assert!(rows.reshape(&[-1], Order::C)?.is_none());
+    /// assert!(rows.reshape(&[5, -1], Order::C).is_err());
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn reshape(&self, shape: &[isize], order: Order) -> Result<Option<Layout>> {
+        if shape.len() == self.rank() && shape.iter().zip(self.shape()).all(|(&new, &old)| new == old as isize) {
+            return Ok(Some(self.clone()));
+        }
+        let shape = self.fit(shape)?;
+        let contiguous = match order {
+            Order::C => self.is_c_contiguous(),
+            Order::F => self.is_f_contiguous(),
+        };
+        if contiguous {
+            return Ok(Some(match order {
+                Order::C => Layout::c_contiguous(&shape, self.itemsize())?,
+                Order::F => Layout::f_contiguous(&shape, self.itemsize())?,
+            }));
+        }
+        match self.regroup(&shape, order) {
+            Some(strides) => Ok(Some(Layout::from_parts(shape, Some(strides), self.itemsize())?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The shape without -1.
+    ///
+    /// # Errors
+    /// As [`Layout::reshape`].
+    pub(crate) fn fit(&self, shape: &[isize]) -> Result<Dims> {
+        let wrong = || {
+            Error::argument(format!(
+                "cannot reshape an array of {} elements, shape {}, into shape {}",
+                self.len(),
+                Tuple(self.shape()),
+                Tuple(shape)
+            ))
+        };
+        let mut unknown = None;
+        let mut known = 1usize;
+        for (axis, &length) in shape.iter().enumerate() {
+            match length {
+                -1 if unknown.is_some() => {
+                    let why = format!("only one length of {} can be -1: it is what the others leave", Tuple(shape));
+                    return Err(Error::argument(why));
+                }
+                -1 => unknown = Some(axis),
+                ..0 => {
+                    let why = format!("{length} in the shape {} is no length; at least 0 is expected", Tuple(shape));
+                    return Err(Error::argument(why));
+                }
+                _ => known = known.checked_mul(length as usize).ok_or_else(wrong)?,
+            }
+        }
+        let mut dims: Dims = shape.iter().map(|&length| length as usize).collect();
+        match unknown {
+            Some(axis) if known != 0 && self.len().is_multiple_of(known) => dims[axis] = self.len() / known,
+            None if known == self.len() => {}
+            _ => return Err(wrong()),
+        }
+        Ok(dims)
+    }
+
+    /// Strides for `shape`, of as many elements (and not none), where each group of old axes that becomes a group of new ones
+    /// continues from axis to axis.
+    fn regroup(&self, shape: &[usize], order: Order) -> Option<Strides> {
+        let old: SmallVec<[(usize, isize); 8]> = self
+            .shape()
+            .iter()
+            .copied()
+            .zip(self.strides().iter().copied())
+            .filter(|&(length, _)| length != 1)
+            .collect();
+        let continues = |pair: &[(usize, isize)]| match order {
+            Order::C => pair[1].1.checked_mul(pair[1].0 as isize) == Some(pair[0].1),
+            Order::F => pair[0].1.checked_mul(pair[0].0 as isize) == Some(pair[1].1),
+        };
+        let mut strides = Strides::new();
+        let (mut next_old, mut next_new) = (0, 0);
+        while next_old < old.len() && next_new < shape.len() {
+            // The smallest groups of as many elements on both sides; the whole of both has as many, so there are some.
+            let (first_old, first_new) = (next_old, next_new);
+            let (mut olds, mut news) = (old[first_old].0, shape[first_new]);
+            (next_old, next_new) = (first_old + 1, first_new + 1);
+            while olds != news {
+                if news < olds {
+                    news *= shape.get(next_new)?;
+                    next_new += 1;
+                } else {
+                    olds *= old.get(next_old)?.0;
+                    next_old += 1;
+                }
+            }
+            let group = &old[first_old..next_old];
+            if !group.windows(2).all(continues) {
+                return None;
+            }
+            let lengths = &shape[first_new..next_new];
+            match order {
+                Order::C => {
+                    let mut step = group.last()?.1;
+                    for &length in lengths.iter().rev() {
+                        strides.insert(first_new, step);
+                        step = step.wrapping_mul(length as isize);
+                    }
+                }
+                Order::F => {
+                    let mut step = group.first()?.1;
+                    for &length in lengths {
+                        strides.push(step);
+                        step = step.wrapping_mul(length as isize);
+                    }
+                }
+            }
+        }
+        // Axes of length 1 are left at the end. Any stride would do; these are NumPy's.
+        let beside = strides.last().copied().unwrap_or(self.itemsize() as isize);
+        let last = match (order, next_new) {
+            (Order::F, 1..) => beside.wrapping_mul(shape[next_new - 1] as isize),
+            _ => beside,
+        };
+        strides.resize(shape.len(), last);
+        Some(strides)
+    }
+}

@@ -1,0 +1,120 @@
+//! What an argument is read from, and whether it is what the view's type says.
+
+use super::{DeviceView, DeviceViewMut, MaskedView};
+use crate::{
+    Bool8, Element, Error, Interface, Kind, LayoutPolicy, Mask, Owner, Rank, RawView, Result, TypeStr,
+    array::{guard::read_only, view::expect},
+    python::{
+        array::{PyDeviceArray, mask::Policy},
+        config,
+        import::{self, Reading, as_cuda_array},
+        memory::runtime,
+    },
+};
+use pyo3::prelude::*;
+use std::marker::PhantomData;
+
+impl<'py, T: Element, D: Rank, L: LayoutPolicy> FromPyObject<'_, 'py> for DeviceView<'py, T, D, L> {
+    type Error = Error;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Self> {
+        let Source { mut raw, object, .. } = Source::of(&object, Policy::Refuse)?;
+        expect::<T, D, L>(raw.interface_mut())?;
+        Ok(DeviceView { raw, object, kind: PhantomData })
+    }
+}
+
+impl<'py, T: Element, D: Rank, L: LayoutPolicy> FromPyObject<'_, 'py> for DeviceViewMut<'py, T, D, L> {
+    type Error = Error;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Self> {
+        let view = DeviceView::extract(object)?;
+        if view.interface().is_read_only() {
+            return Err(read_only());
+        }
+        Ok(DeviceViewMut(view))
+    }
+}
+
+impl<'py, T: Element, D: Rank, L: LayoutPolicy> FromPyObject<'_, 'py> for MaskedView<'py, T, D, L> {
+    type Error = Error;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Self> {
+        let Source { mut raw, mask, object } = Source::of(&object, Policy::Keep)?;
+        expect::<T, D, L>(raw.interface_mut())?;
+        let mask = mask.map(|mask| view_of_mask(mask, raw.interface())).transpose()?;
+        let data = DeviceView { raw, object, kind: PhantomData };
+        Ok(MaskedView { data, mask })
+    }
+}
+
+/// The array that an object is.
+struct Source<'py> {
+    raw: RawView,
+    /// The object under `mask`, where masks are kept.
+    mask: Option<Bound<'py, PyAny>>,
+    /// What keeps the array: the object, or an array of ours that was made of its structure or tensor.
+    object: Bound<'py, PyAny>,
+}
+
+impl<'py> Source<'py> {
+    #[inline]
+    fn of(object: &Bound<'py, PyAny>, masks: Policy) -> Result<Source<'py>> {
+        if let Ok(array) = object.cast_exact::<PyDeviceArray>() {
+            return Source::of_ours(array, masks);
+        }
+        if !config::reads_dictionaries() {
+            return Source::of_ours(&as_cuda_array::only_in_c(object)?, masks);
+        }
+        let dict = match import::attribute(object) {
+            Ok(dict) => dict,
+            Err(error) => return Source::of_ours(&as_cuda_array::without_dictionary(object, error)?, masks),
+        };
+        let mut reading = Reading::new(true).with_masks(masks);
+        let interface = import::interface(&dict, &mut reading)?;
+        import::refuse_lazy(object, &interface)?;
+        // SAFETY: the object keeps the memory and the stream (clauses L2 and L4), and the view keeps the object.
+        let raw = unsafe { RawView::of_boxed(runtime::loaded(), interface, None) };
+        Ok(Source { raw, mask: reading.mask, object: object.clone() })
+    }
+
+    /// One of this module's own arrays: it knows more than its interface says.
+    fn of_ours(array: &Bound<'py, PyDeviceArray>, masks: Policy) -> Result<Source<'py>> {
+        let (py, object) = (array.py(), array.clone().into_any());
+        let array = array.get();
+        let kept = array.kept_until_done(py)?;
+        let mask = match array.mask() {
+            Some(_) if masks == Policy::Refuse => {
+                return Err(Error::unsupported("the array has a mask, and masked arrays are not taken here"));
+            }
+            Some(mask) => Some(mask.array(py)?.bind(py).clone().into_any()),
+            None => None,
+        };
+        let kept = kept.map(|kept| Owner::python(kept.into_any()));
+        let raw = RawView::ordered(Box::new(array.interface().clone()), array.ordering()?, kept);
+        Ok(Source { raw, mask, object })
+    }
+}
+
+/// A mask as a view that has an element for each of the array's.
+fn view_of_mask<'py, D: Rank>(mask: Bound<'py, PyAny>, array: &Interface) -> Result<DeviceView<'py, Bool8, D>> {
+    let refused = |error: Error| Error::entry("mask", error.to_string());
+    let Source { mut raw, object, .. } = Source::of(&mask, Policy::Refuse).map_err(refused)?;
+    let flags = raw.interface();
+    let is_byte = flags.layout().itemsize() == 1
+        && flags.typestr().bits() != Some(1)
+        && matches!(flags.typestr().kind(), Kind::Bool | Kind::Int | Kind::UInt);
+    if !is_byte {
+        let why = format!("the elements are {}; a byte each is expected ('|b1', '|u1' or '|i1')", flags.typestr());
+        return Err(Error::entry("mask", why));
+    }
+    Mask::new(flags.clone(), array.layout())?;
+    let layout = flags.layout().broadcast_to(array.shape())?;
+    // A byte that is not zero is true, as which of the three types it came.
+    let broadcast = Interface::new(flags.data(), TypeStr::of::<Bool8>(), layout)?
+        .with_version(flags.version())
+        .with_read_only(true)
+        .with_stream(flags.stream());
+    *raw.interface_mut() = broadcast;
+    Ok(DeviceView { raw, object, kind: PhantomData })
+}

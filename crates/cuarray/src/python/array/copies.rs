@@ -1,0 +1,318 @@
+//! What a `DeviceArray` does to copy: into itself, and out to the host, in which stream and ordered after what.
+//!
+//! The layouts decide how many driver calls a copy takes ([`CopyPlan`]), and the streams when it runs
+//! ([`order`]); here the two are put together for each kind of other side. Where a plan is many small
+//! boxes, more bytes in one call are cheaper than fewer in many: the elements are then put in order on the host.
+
+use super::{
+    PyDeviceArray,
+    mask::{self, ArrayMask},
+    rearrange::{self, Work},
+    transfer::{self, Side},
+};
+use crate::python::{
+    import,
+    memory::{reach::Reached, runtime::driver, stream},
+    values::{
+        dtype,
+        host::{self, HostArray},
+    },
+};
+use crate::{
+    Error, Interface, Result,
+    copy::strided_copy::CopyPlan,
+    driver::{Context, Stream},
+    sync::{self, Access, Lease, Ordering},
+};
+use pyo3::{
+    intern,
+    prelude::*,
+    types::{PyBytes, PyMemoryView},
+};
+use smallvec::SmallVec;
+use std::borrow::Cow;
+
+impl PyDeviceArray {
+    /// A host copy of the elements; a `numpy.ma.MaskedArray` where the array has a mask.
+    pub(in crate::python) fn copy_to_host<'py>(
+        &self,
+        py: Python<'py>,
+        ary: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        match self.mask() {
+            Some(mask) => self.fetch_masked(py, mask, ary, stream),
+            None => self.fetch_into(py, ary, stream),
+        }
+    }
+
+    /// Copies `src` into this array; see [`PyDeviceArray::copy_to_device`].
+    pub(in crate::python) fn fill_from(&self, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
+        let py = src.py();
+        if self.interface().is_read_only() {
+            return Err(Error::unsupported("cannot copy into a read-only array"));
+        }
+        if self.mask().is_some() {
+            return Err(Error::unsupported(
+                "cannot copy into a masked array, whose mask would go on to say what was valid before; copy into its `data`",
+            ));
+        }
+        let device = if host::is_plain(src) { None } else { import::array(src)? };
+        match device {
+            Some(source) => self.fill_from_device(py, source.get(), stream),
+            None => self.fill_from_host(py, src, stream),
+        }
+    }
+
+    fn fill_from_host(&self, py: Python<'_>, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
+        if host::is_masked(src)? {
+            return Err(Error::unsupported(
+                "cannot copy a masked array into one without a mask; copy its `data`, or `filled()`",
+            ));
+        }
+        // An array says its type itself, and must have ours; numbers and lists of numbers are given ours.
+        let typed = host::is_plain(src) || says_its_type(src)?;
+        let dtype = if typed { None } else { Some(dtype::for_value(src, self.interface())?) };
+        let mut source = HostArray::of(src, dtype.as_ref())?;
+        self.require_type(&source.interface)?;
+        let Some(mut plan) = CopyPlan::new(self.interface().layout(), source.interface.layout())? else {
+            return Ok(());
+        };
+        if plan.boxes() > 1 || overlap(self.interface(), &source.interface) {
+            let in_step = self.interface().layout().packed_in_step()?;
+            source = rearrange::arranged(&source, source.interface.layout(), in_step.offset, &in_step.layout)?;
+            let Some(better) = CopyPlan::new(self.interface().layout(), source.interface.layout())? else {
+                return Ok(());
+            };
+            plan = better;
+        }
+        let source = Side::Host(source.interface.data());
+        self.ordered(py, stream, Access::Write, None, true, |context, on, ours| {
+            // SAFETY: the owner of `self` keeps its memory, and our caller the host array, also until an asynchronous copy is done.
+            unsafe { transfer::copy(context, &plan, Side::Device(ours), source, on) }
+        })
+    }
+
+    fn fill_from_device(&self, py: Python<'_>, src: &PyDeviceArray, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
+        if src.mask().is_some() {
+            return Err(Error::unsupported("cannot copy a masked array into one without a mask; copy its `data`"));
+        }
+        self.require_type(src.interface())?;
+        let (dst, src_layout) = (self.interface(), src.interface().layout());
+        if CopyPlan::new(dst.layout(), src_layout)?.is_none() {
+            return Ok(());
+        }
+        let theirs = src.pointer(py);
+        let _kept = src.kept_until_done(py)?;
+        self.ordered(py, stream, Access::Write, src.source_ordering()?, true, |context, on, ours| {
+            let work = Work { context, on };
+            work.rearrange((ours, dst.layout()), (theirs.find()?.reach(context, on)?, src_layout))?;
+            work.settle()
+        })
+    }
+
+    /// Carries out `plan`, from `offset` bytes behind this array's data pointer to a host array, in `stream` if one is given, else in the
+    /// default stream and waiting for it, else blocking.
+    fn copy_out(
+        &self,
+        py: Python<'_>,
+        stream: Option<&Bound<'_, PyAny>>,
+        plan: &CopyPlan,
+        target: &Interface,
+        offset: isize,
+    ) -> Result<()> {
+        let target = Side::Host(target.data());
+        self.ordered(py, stream, Access::Read, None, true, |context, on, ours| {
+            // SAFETY: the owner of `self` keeps its memory, and our caller the host array, also until an asynchronous copy is done.
+            unsafe { transfer::copy(context, plan, target, Side::Device(ours.at(offset)), on) }
+        })
+    }
+
+    /// Runs `work` on this array's memory, which it is given, and on that of `source` where it uses another's, without the GIL: in
+    /// `stream` if one is given, else in this array's default stream, else in the source's, else in none. It is ordered after all that
+    /// is enqueued on both, and before what comes next. Without a given stream the host waits, unless `wait` is not set and this
+    /// array has a default stream that remembers the work.
+    ///
+    /// The context is current for `work`, which makes driver calls and runs no code of others.
+    pub(in crate::python) fn ordered(
+        &self,
+        py: Python<'_>,
+        stream: Option<&Bound<'_, PyAny>>,
+        access: Access,
+        source: Option<Ordering>,
+        wait: bool,
+        work: impl FnOnce(&Context, Option<&Stream>, Reached) -> Result<()> + Send,
+    ) -> Result<()> {
+        let given = stream.map(stream::argument).transpose()?;
+        let mut data: SmallVec<[(Ordering, Access); 2]> = SmallVec::new();
+        data.push((self.ordering()?, access));
+        data.extend(source.map(|source| (source, Access::Read)));
+        let memory = self.pointer(py);
+        py.detach(|| {
+            let _remembered = driver()?.remember_current();
+            let found = memory.find()?;
+            let home = || data.iter().find_map(|(data, _)| data.home());
+            let Some(on) = given.as_ref().or_else(home).cloned() else {
+                let context = found.context()?;
+                let _current = context.push()?;
+                sync::may_wait_in_no_stream(&context)?;
+                data.iter().try_for_each(|(data, access)| data.synchronize(*access))?;
+                let _relaxed = context.driver().relaxed();
+                return work(&context, None, found.reach(&context, None)?);
+            };
+            let context = on.context()?.map_or_else(|| found.context(), |context| Ok(Cow::Owned(context)))?;
+            let _current = context.push()?;
+            let remembered = given.is_some() || (data[0].0.home().is_some() && !wait);
+            if !remembered {
+                sync::may_wait(&on)?;
+            }
+            let lease = Lease::begin(data, &on)?;
+            let done = found.reach(&context, Some(&on)).and_then(|reached| work(&context, Some(&on), reached));
+            // Left also where the work failed, for part of it may have been enqueued.
+            done.and(if remembered { lease.end() } else { lease.wait() })
+        })
+    }
+
+    pub(in crate::python) fn require_type(&self, other: &Interface) -> Result<()> {
+        if !self.interface().has_type_of(other) {
+            return Err(Error::argument(format!(
+                "the elements are {} on one side and {} on the other; they must be of one type",
+                self.interface().type_label(),
+                other.type_label()
+            )));
+        }
+        Ok(())
+    }
+
+    /// The elements in a new host array, whatever their mask says.
+    pub(in crate::python) fn fetch<'py>(
+        &self,
+        py: Python<'py>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        self.fetch_into(py, None, stream)
+    }
+
+    pub(in crate::python) fn fetch_into<'py>(
+        &self,
+        py: Python<'py>,
+        ary: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        let target = match ary {
+            Some(ary) => {
+                if host::is_masked(ary)? {
+                    return self.fetch_into_masked(py, ary, None, stream);
+                }
+                // An ndarray or one of a subclass (`numpy.memmap`), and nothing that would be converted into another one.
+                if !host::is_plain(ary) && !ary.is_instance(&host::numpy(py)?.getattr(intern!(py, "ndarray"))?)? {
+                    return Err(Error::not_an_array(format!(
+                        "cannot copy into a {}; a numpy.ndarray is expected",
+                        import::type_name(ary)
+                    )));
+                }
+                let target = HostArray::new(ary.clone())?;
+                if target.interface.is_read_only() {
+                    return Err(Error::argument("cannot copy into a read-only NumPy array"));
+                }
+                self.require_type(&target.interface)?;
+                target
+            }
+            None => {
+                let layout = self.interface().layout();
+                let order = if layout.is_f_contiguous() && !layout.is_c_contiguous() { "F" } else { "C" };
+                HostArray::empty(self.shape(py)?.as_any(), &self.dtype(py)?, order)?
+            }
+        };
+        let layout = self.interface().layout();
+        let Some(plan) = CopyPlan::new(target.interface.layout(), layout)? else { return Ok(target.array) };
+        // Many small boxes cost more than the gaps between them: fetch the whole extent and pick the elements on the host.
+        let extent = layout.byte_extent();
+        let extent = extent.end.abs_diff(extent.start);
+        const BYTES_WORTH_A_CALL: usize = 64 * 1024;
+        let many = plan.boxes() > 1 && extent / BYTES_WORTH_A_CALL < plan.boxes();
+        if many || overlap(self.interface(), &target.interface) {
+            self.gather(py, &target.array, extent, stream)?;
+        } else {
+            self.copy_out(py, stream, &plan, &target.interface, 0)?;
+        }
+        Ok(target.array)
+    }
+
+    /// The elements and what their mask says, in a `numpy.ma.MaskedArray`: `ary`, or a new one.
+    pub(in crate::python) fn fetch_masked<'py>(
+        &self,
+        py: Python<'py>,
+        mask: &ArrayMask,
+        ary: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        let invalid = || mask.invalid(py, self.shape(py)?.as_any(), stream);
+        let Some(ary) = ary else {
+            let masked = host::numpy(py)?.getattr(intern!(py, "ma"))?.getattr(intern!(py, "MaskedArray"))?;
+            return Ok(masked.call1((self.fetch(py, stream)?, invalid()?))?);
+        };
+        if !host::is_masked(ary)? {
+            return Err(Error::unsupported(format!(
+                "cannot copy a masked array into a {}, which would lose the mask; pass a numpy.ma.MaskedArray, or copy `data`",
+                import::type_name(ary)
+            )));
+        }
+        self.fetch_into_masked(py, ary, Some(invalid()?), stream)
+    }
+
+    /// The elements in `ary`, a `numpy.ma.MaskedArray`, and in its mask which of them are not valid.
+    fn fetch_into_masked<'py>(
+        &self,
+        py: Python<'py>,
+        ary: &Bound<'py, PyAny>,
+        invalid: Option<Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        mask::refuse_hard(ary)?;
+        self.fetch_into(py, Some(&ary.getattr(intern!(py, "data"))?), stream)?;
+        mask::set_invalid(ary, invalid)?;
+        Ok(ary.clone())
+    }
+
+    /// Fetches the bytes from the first to the last element, and lets NumPy pick the elements out of them.
+    fn gather(
+        &self,
+        py: Python<'_>,
+        target: &Bound<'_, PyAny>,
+        extent: usize,
+        stream: Option<&Bound<'_, PyAny>>,
+    ) -> Result<()> {
+        let layout = self.interface().layout();
+        let bytes = crate::Layout::c_contiguous(&[extent], 1)?;
+        let numpy = host::numpy(py)?;
+        let fetched = HostArray::empty((extent,).into_pyobject(py)?.as_any(), intern!(py, "u1").as_any(), "C")?;
+        if let Some(plan) = CopyPlan::new(fetched.interface.layout(), &bytes)? {
+            self.copy_out(py, stream, &plan, &fetched.interface, layout.byte_extent().start)?;
+        }
+        let view = numpy.getattr(intern!(py, "ndarray"))?.call1((
+            self.shape(py)?,
+            self.dtype(py)?,
+            &fetched.array,
+            layout.byte_extent().start.unsigned_abs(),
+            self.strides(py)?,
+        ))?;
+        numpy.call_method1(intern!(py, "copyto"), (target, view))?;
+        Ok(())
+    }
+}
+
+/// Whether a value is an array, or memory, whose elements have a type already. Bytes are one value, as NumPy has it.
+fn says_its_type(value: &Bound<'_, PyAny>) -> Result<bool> {
+    let py = value.py();
+    Ok(value.hasattr(intern!(py, "__array_interface__"))?
+        || value.hasattr(intern!(py, "__array__"))?
+        || (!value.is_instance_of::<PyBytes>() && PyMemoryView::from(value).is_ok()))
+}
+
+/// Whether an array and a host array share memory, as they may where the host reaches it (managed, mapped). A copy between the two
+/// would read what it has written.
+pub(in crate::python) fn overlap(array: &Interface, host: &Interface) -> bool {
+    let (ours, theirs) = (array.byte_range(), host.byte_range());
+    ours.start < theirs.end && theirs.start < ours.end
+}

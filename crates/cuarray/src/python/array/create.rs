@@ -1,0 +1,361 @@
+//! The functions that make arrays (clauses N1, N4, L2, L3).
+
+use super::{
+    PyDeviceArray,
+    mask::{self, ArrayMask},
+};
+use crate::python::{
+    import::{self, Adopted, c_interface, shown, type_name},
+    memory::{
+        owner::PyMemory,
+        runtime::{context_on, driver},
+        stream::{self, PyStream},
+    },
+    values::{
+        dtype::Element,
+        host::{self, HostArray},
+        options::Options,
+    },
+};
+use crate::{
+    Dims, Error, Interface, Layout, MAX_RANK, Result, StreamEntry, Strides,
+    driver::{Allocation, Context, MemoryKind, Stream},
+    sync::Memory,
+};
+use pyo3::{
+    exceptions::PyTypeError,
+    intern,
+    prelude::*,
+    types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyInt, PySet, PyString},
+};
+
+/// A DeviceArray of an interface dictionary, without copying. It keeps `owner` alive, and nothing else (clause L3).
+///
+/// `sync`, `strict`, `mask`, `mask_format`, `dtype`, `bounds` and the errors are as in `as_cuda_array`.
+///
+/// >>> desc = {"shape": (2,), "typestr": "<f4", "data": (0x7f0000000000, False), "version": 3}
+/// >>> cuarray.from_cuda_array_interface(desc)
+/// DeviceArray(shape=(2,), typestr='<f4', ptr=0x7f0000000000)
+#[pyfunction]
+#[pyo3(
+    signature = (desc, owner=None, sync=true, **options),
+    text_signature = "(desc, owner=None, sync=True, *, strict=True, mask=None, mask_format=None, dtype=None, bounds=False)"
+)]
+pub(in crate::python) fn from_cuda_array_interface<'py>(
+    desc: &Bound<'py, PyAny>,
+    owner: Option<Py<PyAny>>,
+    sync: bool,
+    options: Option<&Bound<'py, PyDict>>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let options = Options::of("from_cuda_array_interface", options)?;
+    let dict = desc.cast::<PyDict>().map_err(|_| {
+        Error::not_an_array(format!(
+            "{} is a {}; a dict is expected (of an object, use as_cuda_array)",
+            import::shown(desc),
+            import::type_name(desc)
+        ))
+    })?;
+    let Adopted { interface, mask, .. } = import::adopt(dict, None, sync, options)?;
+    Ok(Bound::new(desc.py(), PyDeviceArray::foreign(interface, owner).with_mask(mask))?)
+}
+
+/// Whether `as_cuda_array(obj)` would find an interface: a DeviceArray, or an object whose `__cuda_array_interface__` is
+/// a dictionary, or whose type has `__cuda_array_c_interface__`. What the attribute raises counts as no, and a DLPack tensor is no
+/// interface.
+///
+/// >>> cuarray.is_cuda_array([1, 2])
+/// False
+#[pyfunction]
+pub(in crate::python) fn is_cuda_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
+    match import::attribute(obj) {
+        Ok(_) => Ok(true),
+        Err(error) if error.is_not_an_array() => Ok(c_interface::is_offered(obj)),
+        Err(error) => {
+            let error = PyErr::from(error);
+            if import::passes_through(obj.py(), &error) { Err(error) } else { Ok(false) }
+        }
+    }
+}
+
+/// A new, uninitialized array in device memory.
+///
+/// shape: an int or a tuple of ints. dtype: anything that numpy.dtype takes; 'bfloat16' and the 8-bit floats by name.
+/// strides: bytes for each dimension, or None for contiguous elements in `order` 'C' or 'F'. stream: the array's default
+/// stream. device: the ordinal of the device; by default that of `stream`, else the current one, else 0.
+///
+/// Raises ValueError where shape, strides, dtype, order or device are wrong, or `stream` is of another device, CudaError where there
+/// is no driver or no memory.
+///
+/// >>> cuarray.device_array((2, 3), "float32").nbytes
+/// 24
+/// >>> cuarray.device_array(3, device=0).device
+/// 0
+#[pyfunction]
+#[pyo3(signature = (shape, dtype=None, strides=None, order="C", stream=None, *, device=None))]
+pub(in crate::python) fn device_array<'py>(
+    py: Python<'py>,
+    shape: &Bound<'py, PyAny>,
+    dtype: Option<&Bound<'py, PyAny>>,
+    strides: Option<&Bound<'py, PyAny>>,
+    order: &str,
+    stream: Option<&Bound<'py, PyAny>>,
+    #[pyo3(from_py_with = ordinal)] device: Option<i32>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let element = Element::of(py, dtype)?;
+    let layout = layout(shape, strides, order, &element)?;
+    allocate(py, MemoryKind::Device, element, layout, stream, device)
+}
+
+/// A new device array with the elements of `host`: a NumPy array, anything that numpy.asarray takes, or a CUDA array.
+///
+/// The new array is contiguous, in Fortran order if `host` is, and masked if `host` is a `numpy.ma.MaskedArray`. With `stream`,
+/// that is the default stream and the copy is enqueued there; a pinned host array, or an array of another library whose dictionary names no
+/// stream, must then live until the stream is synchronized.
+/// device: the ordinal of the new array's device, as for `device_array`; a CUDA array may be on another one.
+///
+/// >>> cuarray.to_device([1, 2, 3]).shape
+/// (3,)
+#[pyfunction]
+#[pyo3(signature = (host, stream=None, *, device=None))]
+pub(in crate::python) fn to_device<'py>(
+    host: &Bound<'py, PyAny>,
+    stream: Option<&Bound<'py, PyAny>>,
+    #[pyo3(from_py_with = ordinal)] device: Option<i32>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let py = host.py();
+    if host::is_plain(host) {
+        return copy_of(HostArray::of(host, None)?, stream, device);
+    }
+    if let Some(array) = import::array(host)? {
+        let array = array.get();
+        let data = copied(py, array, stream, device)?;
+        let Some(mask) = array.mask() else { return Ok(data) };
+        let mask = copied(py, mask.array(py)?.get(), stream, device)?;
+        return masked(data, mask);
+    }
+    if host::is_masked(host)? {
+        let valid = mask::valid(host)?;
+        let data = copy_of(HostArray::of(&host.getattr(intern!(py, "data"))?, None)?, stream, device)?;
+        return masked(data, copy_of(HostArray::of(&valid, None)?, stream, device)?);
+    }
+    copy_of(HostArray::of(host, None)?, stream, device)
+}
+
+/// A new device array with the elements of a host array.
+pub(in crate::python) fn copy_of<'py>(
+    host: HostArray<'py>,
+    stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    filled(host.array.py(), &host.interface, &host.array, stream, device)
+}
+
+/// A new device array with the elements of another, whatever its mask says.
+fn copied<'py>(
+    py: Python<'py>,
+    array: &PyDeviceArray,
+    stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let source = Bound::new(py, array.share(py)?)?;
+    filled(py, array.interface(), source.as_any(), stream, device)
+}
+
+/// `data` with `mask`.
+fn masked<'py>(data: Bound<'py, PyDeviceArray>, mask: Bound<'py, PyDeviceArray>) -> Result<Bound<'py, PyDeviceArray>> {
+    let mask = ArrayMask::of_elements(mask.unbind());
+    Ok(Bound::new(data.py(), data.get().share(data.py())?.with_mask(Some(mask)))?)
+}
+
+/// A new contiguous array of the shape and type of `described`, with the elements of `source`.
+fn filled<'py>(
+    py: Python<'py>,
+    described: &Interface,
+    source: &Bound<'py, PyAny>,
+    stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let array = packed_like(py, described, stream, device)?;
+    // The array's own stream where one was given, which knows the device.
+    let own = stream.map(|_| array.get().stream(py)).transpose()?.flatten();
+    array.get().fill_from(source, own.as_ref().map(|own| own.bind(py).as_any()))?;
+    Ok(array)
+}
+
+/// The same whose elements are there when this returns, so that nobody has to keep `source` any longer.
+pub(in crate::python) fn filled_at_once<'py>(
+    py: Python<'py>,
+    described: &Interface,
+    source: &Bound<'py, PyAny>,
+    stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let array = packed_like(py, described, stream, device)?;
+    array.get().fill_from(source, None)?;
+    Ok(array)
+}
+
+/// A new array of the shape and type of `described`, in Fortran order if that is.
+fn packed_like<'py>(
+    py: Python<'py>,
+    described: &Interface,
+    stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let layout = described.layout();
+    let itemsize = layout.itemsize();
+    let packed = if layout.is_f_contiguous() && !layout.is_c_contiguous() {
+        Layout::f_contiguous(layout.shape(), itemsize)?
+    } else {
+        Layout::c_contiguous(layout.shape(), itemsize)?
+    };
+    allocate(py, MemoryKind::Device, Element::of_interface(described), packed, stream, device)
+}
+
+/// The layout that a shape, strides and an order describe.
+pub(in crate::python) fn layout(
+    shape: &Bound<'_, PyAny>,
+    strides: Option<&Bound<'_, PyAny>>,
+    order: &str,
+    element: &Element,
+) -> Result<Layout> {
+    let itemsize = element.typestr.itemsize();
+    let shape: Dims = numbers(shape, "shape")?;
+    let layout = match (strides, order) {
+        (Some(strides), _) => Layout::from_parts(shape, Some(numbers::<Strides, _>(strides, "strides")?), itemsize),
+        (None, "C") => Layout::from_parts(shape, None, itemsize),
+        (None, "F") => Layout::f_contiguous(&shape, itemsize),
+        (None, other) => Err(Error::argument(format!("order is {other:?}; 'C' or 'F' is expected"))),
+    };
+    layout.map_err(Error::of_argument)
+}
+
+/// An int, or what yields them in an order, as an argument of that name, each as the collection wants it.
+///
+/// # Errors
+/// A TypeError for what is no int, as NumPy has it; an invalid argument for one that the collection cannot hold.
+pub(in crate::python) fn numbers<C, N>(value: &Bound<'_, PyAny>, name: &'static str) -> Result<C>
+where
+    C: FromIterator<N>,
+    N: TryFrom<i128>,
+{
+    let expected = "an int or a tuple of ints";
+    let number = |value: &Bound<'_, PyAny>| number(value, name, expected);
+    // A NumPy array of several numbers has `__index__` too, and is none; one number cannot be iterated over.
+    let is_no_tuple = value.is_instance_of::<PyString>()
+        || value.is_instance_of::<PyBytes>()
+        || value.is_instance_of::<PyByteArray>()
+        || value.is_instance_of::<PyDict>()
+        || value.is_instance_of::<PySet>()
+        || value.is_instance_of::<PyFrozenSet>();
+    if is_no_tuple {
+        return Err(no_int(value, name, expected));
+    }
+    match value.try_iter() {
+        // One more than any array has axes: what yields without end is refused for its length, and not collected first.
+        Ok(items) => items.take(MAX_RANK + 1).map(|item| number(&item?)).collect(),
+        Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => [number(value)].into_iter().collect(),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// An int as an argument of that name, as the caller wants it, who names what is expected.
+///
+/// # Errors
+/// As [`numbers`].
+pub(in crate::python) fn number<N: TryFrom<i128>>(
+    value: &Bound<'_, PyAny>,
+    name: &'static str,
+    expected: &str,
+) -> Result<N> {
+    let out_of_range =
+        |number: String| Error::argument(format!("{name}: {number} is out of range; {expected} is expected"));
+    let number = import::integer(value, name, "").map_err(|error| match error.key() {
+        Some(_) if is_int(value) => out_of_range(shown(value)),
+        Some(_) => no_int(value, name, expected),
+        None => error,
+    })?;
+    N::try_from(number).map_err(|_| out_of_range(number.to_string()))
+}
+
+/// The argument `device`: the ordinal of a device, or None.
+///
+/// # Errors
+/// As [`numbers`].
+pub(in crate::python) fn ordinal(value: &Bound<'_, PyAny>) -> PyResult<Option<i32>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(number(value, "device", "the ordinal of a device, an int,")?))
+}
+
+#[cold]
+fn no_int(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> Error {
+    PyTypeError::new_err(format!("{name}: {} is a {}; {expected} is expected", shown(value), type_name(value))).into()
+}
+
+fn is_int(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyInt>() && !import::is_bool(value)
+}
+
+/// Memory for `layout`, and the array over it; `stream` becomes its default stream, and decides on the device where `device` does
+/// not.
+pub(in crate::python) fn allocate<'py>(
+    py: Python<'py>,
+    kind: MemoryKind,
+    element: Element,
+    layout: Layout,
+    stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let mut stream = stream.map(|given| stream::kept(given).map(Bound::unbind)).transpose()?;
+    let extent = layout.byte_extent();
+    let (memory, own) = py.detach(|| {
+        let given = stream.as_ref().map(|stream| &stream.get().stream);
+        let (context, own) = place(given, device)?;
+        let bytes = extent.end.abs_diff(extent.start);
+        let memory = Memory::new(&context, || match kind {
+            MemoryKind::Pinned => Allocation::pinned(&context, bytes),
+            MemoryKind::Mapped => Allocation::mapped(&context, bytes),
+            MemoryKind::Managed => Allocation::managed(&context, bytes),
+            MemoryKind::Device | MemoryKind::StreamOrdered => Allocation::device(&context, bytes),
+        })?;
+        Ok::<_, Error>((memory, own))
+    })?;
+    if let Some(own) = own {
+        stream = Some(Py::new(py, PyStream::new(own, None))?);
+    }
+    // Negative strides step back from the first element, which then is not where the memory starts.
+    let data = memory.allocation().device_ptr().wrapping_add(extent.start.unsigned_abs() as u64);
+    let mut interface = Interface::new(data, element.typestr, layout).map_err(Error::of_argument)?;
+    if let Some(descr) = element.descr {
+        interface = interface.with_descr(descr)?;
+    }
+    if let Some(stream) = &stream {
+        interface = interface.with_stream(StreamEntry::try_from(stream.get().stream.handle() as i128)?);
+    }
+    Ok(Bound::new(py, PyDeviceArray::over(interface, Py::new(py, PyMemory::new(memory))?, stream))?)
+}
+
+/// The context for an array with that default stream on that device; and the device's own default stream, where a default stream
+/// was given, of which every device has one.
+fn place(stream: Option<&Stream>, device: Option<i32>) -> Result<(Context, Option<Stream>)> {
+    let of_stream = || Ok::<_, Error>(stream.map(Stream::context).transpose()?.flatten());
+    let Some(ordinal) = device else {
+        return Ok((of_stream()?.map_or_else(|| driver()?.default_context(), Ok)?, None));
+    };
+    let context = context_on(ordinal)?;
+    match stream.map(Stream::handle) {
+        None => Ok((context, None)),
+        Some(1) => Ok((context.clone(), Some(Stream::legacy_default(&context)))),
+        Some(2) => Ok((context.clone(), Some(Stream::per_thread_default(&context)))),
+        Some(_) => match of_stream()? {
+            Some(of_stream) if of_stream.device()? != context.device()? => Err(Error::argument(format!(
+                "device is {ordinal}, but the stream is of device {}; a stream of the array's device is expected",
+                of_stream.device()?.ordinal()
+            ))),
+            Some(of_stream) => Ok((of_stream, None)),
+            None => Ok((context, None)),
+        },
+    }
+}

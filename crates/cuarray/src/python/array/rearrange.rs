@@ -1,0 +1,165 @@
+//! Copies of elements that run in one order here and in another there, in the fewest driver calls.
+//!
+//! A copy between any two layouts is a few boxes ([`CopyPlan`]), except for two kinds of source. One that repeats (a broadcast) is
+//! written once and then doubled on the device ([`Repetition`]). One that runs otherwise than its destination (reversed,
+//! transposed, with gaps elsewhere) would take a driver call for each element or row; where that costs more than going over the bus
+//! twice, its elements go through the host, which puts them in order.
+
+use super::transfer::{self, Side};
+use crate::python::{
+    memory::reach::{Reached, reach},
+    values::host::{self, HostArray},
+};
+use crate::{
+    Error, Layout, Result,
+    copy::{repeat::Repetition, strided_copy::CopyPlan},
+    driver::{Allocation, CaptureStatus, Context, Stream},
+};
+use pyo3::{intern, prelude::*, types::PyTuple};
+
+/// What a driver call costs, in bytes that go to the host, are put in order there and come back meanwhile.
+const BYTES_WORTH_A_CALL: usize = 8 * 1024;
+
+/// Where the driver's calls go.
+pub(in crate::python) struct Work<'a> {
+    pub(in crate::python) context: &'a Context,
+    pub(in crate::python) on: Option<&'a Stream>,
+}
+
+impl Work<'_> {
+    /// Copies every element of `src` to its place in `dst`, which has the same shape. The two may share memory: what is copied is
+    /// what was there before.
+    pub(in crate::python) fn rearrange(&self, dst: (Reached, &Layout), src: (Reached, &Layout)) -> Result<()> {
+        let range = |(data, layout): (Reached, &Layout)| {
+            let extent = layout.byte_extent();
+            data.at(extent.start).address..data.at(extent.end).address
+        };
+        let (ours, theirs) = (range(dst), range(src));
+        if ours.start >= theirs.end || theirs.start >= ours.end {
+            return self.spread(dst, src);
+        }
+        // Each element once.
+        let once = src.1.strides().iter().zip(src.1.shape()).map(|(&step, &length)| if step == 0 { 1 } else { length });
+        let once = Layout::from_parts(once.collect(), Some(src.1.strides().into()), src.1.itemsize())?;
+        let packed = once.packed()?;
+        let memory = match self.on {
+            Some(stream) => Allocation::stream_ordered(stream, packed.nbytes())?,
+            None => Allocation::device(self.context, packed.nbytes())?,
+        };
+        let reached = reach(self.context, memory.device_ptr(), self.on)?;
+        self.spread((reached, &packed), (src.0, &once))?;
+        self.spread(dst, (reached, &packed.broadcast_to(dst.1.shape())?))
+    }
+
+    /// As [`Work::rearrange`], of memory that is not shared.
+    fn spread(&self, dst: (Reached, &Layout), src: (Reached, &Layout)) -> Result<()> {
+        let Some(plan) = CopyPlan::new(dst.1, src.1)? else { return Ok(()) };
+        if plan.boxes() > 1 {
+            if !dst.1.may_overlap_itself()
+                && let Some(steps) = Repetition::new(dst.1, src.1)?
+                && steps.doublings.len() < plan.boxes()
+            {
+                self.spread((dst.0, &steps.first), (src.0, &steps.source))?;
+                return self.double(dst.0, &steps);
+            }
+            if self.through_host(&plan, dst, src)? {
+                return Ok(());
+            }
+        }
+        // SAFETY: both layouts are within arrays that their owners keep, or within memory that our caller holds.
+        unsafe { transfer::copy(self.context, &plan, Side::Device(dst.0), Side::Device(src.0), self.on) }
+    }
+
+    pub(in crate::python) fn double(&self, dst: Reached, steps: &Repetition) -> Result<()> {
+        for step in &steps.doublings {
+            let Some(plan) = CopyPlan::new(&step.to.layout, &step.from.layout)? else { continue };
+            let (to, from) = (Side::Device(dst.at(step.to.offset)), Side::Device(dst.at(step.from.offset)));
+            // SAFETY: both parts are within the destination and do not overlap.
+            unsafe { transfer::copy(self.context, &plan, to, from, self.on) }?;
+        }
+        Ok(())
+    }
+
+    /// Fetches the source in its own order, puts it into the destination's on the host, and sends it, waiting for each; `false`
+    /// where `plan` is cheaper, or where nothing can be waited for.
+    fn through_host(&self, plan: &CopyPlan, dst: (Reached, &Layout), src: (Reached, &Layout)) -> Result<bool> {
+        let (ours, theirs) = (dst.1.packed_in_step()?, src.1.packed_in_step()?);
+        let (Some(send), Some(fetch), Some(arrange)) = (
+            CopyPlan::new(dst.1, &ours.layout)?,
+            CopyPlan::new(&theirs.layout, src.1)?,
+            CopyPlan::new(&ours.layout, &theirs.layout)?,
+        ) else {
+            return Ok(false);
+        };
+        let bytes = dst.1.nbytes();
+        if send.boxes() + fetch.boxes() + bytes / BYTES_WORTH_A_CALL >= plan.boxes() || self.is_capturing()? {
+            return Ok(false);
+        }
+        let (mut fetched, mut arranged) = (host_bytes(bytes)?, host_bytes(bytes)?);
+        let first = |buffer: &mut Vec<u8>, offset: isize| {
+            Side::Host(buffer.as_mut_ptr().expose_provenance().wrapping_add_signed(offset) as u64)
+        };
+        // SAFETY: the source is as in `spread`; the buffer holds all that the packed layout spans, and is not looked at before
+        // the copy is done.
+        unsafe {
+            let to = first(&mut fetched, theirs.offset);
+            transfer::copy(self.context, &fetch, to, Side::Device(src.0), self.on)?;
+        }
+        self.synchronize()?;
+        arrange.carry_out(&mut arranged, ours.offset, &fetched, theirs.offset);
+        // SAFETY: as above, the other way; the buffer is held until the copy is done.
+        unsafe {
+            let from = first(&mut arranged, ours.offset);
+            transfer::copy(self.context, &send, Side::Device(dst.0), from, self.on)?;
+        }
+        self.synchronize()?;
+        Ok(true)
+    }
+
+    pub(in crate::python) fn is_capturing(&self) -> Result<bool> {
+        self.on.map_or(Ok(false), |stream| Ok(stream.capture_status()? != CaptureStatus::None))
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        match self.on {
+            Some(stream) => stream.synchronize(),
+            None => self.context.synchronize_legacy(),
+        }
+    }
+
+    /// Work in no stream is done when the call returns.
+    pub(in crate::python) fn settle(&self) -> Result<()> {
+        if self.on.is_none() { self.synchronize() } else { Ok(()) }
+    }
+}
+
+fn host_bytes(len: usize) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    bytes
+        .try_reserve_exact(len)
+        .map_err(|_| Error::argument(format!("no host memory for {len} bytes to pass through")))?;
+    bytes.resize(len, 0);
+    Ok(bytes)
+}
+
+/// The elements of a host array that `from` names, as a new host array of another layout.
+pub(in crate::python) fn arranged<'py>(
+    source: &HostArray<'py>,
+    from: &Layout,
+    offset: isize,
+    to: &Layout,
+) -> Result<HostArray<'py>> {
+    let py = source.array.py();
+    let numpy = host::numpy(py)?;
+    let tuple =
+        |layout: &Layout| Ok::<_, PyErr>((PyTuple::new(py, layout.shape())?, PyTuple::new(py, layout.strides())?));
+    let (shape, strides) = tuple(from)?;
+    let dtype = source.array.getattr(intern!(py, "dtype"))?;
+    let tricks = numpy.getattr(intern!(py, "lib"))?.getattr(intern!(py, "stride_tricks"))?;
+    let picked = tricks.call_method1(intern!(py, "as_strided"), (&source.array, shape, strides))?;
+    let (shape, strides) = tuple(to)?;
+    let bytes = numpy.call_method1(intern!(py, "empty"), (to.nbytes(), intern!(py, "u1")))?;
+    let array = numpy.call_method1(intern!(py, "ndarray"), (shape, dtype, bytes, offset, strides))?;
+    numpy.call_method1(intern!(py, "copyto"), (&array, picked))?;
+    HostArray::of(&array, None)
+}

@@ -1,0 +1,85 @@
+//! `==`, `hash`, truth, `float` and `pickle` of arrays: what Python asks of every object, and answers itself where nobody else does.
+//!
+//! Its own answers are about the object and read as if they were about the elements: `a == 3` is `False`, `if a:` asks for the
+//! length. So each is NumPy's answer where the host can give it, and else an error that says what to do.
+
+use crate::python::array::PyDeviceArray;
+use crate::{Error, Result, protocol::layout::Tuple};
+use pyo3::{
+    exceptions::PyTypeError,
+    intern,
+    prelude::*,
+    types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyNotImplemented, PyTuple, PyType},
+};
+
+/// `array == other`, and `!=`: elements are not compared here. NumPy's arrays and scalars, and other libraries' arrays, are asked what they
+/// make of it; what is no array at all is not equal.
+///
+/// # Errors
+/// A TypeError for another `DeviceArray`, numbers and sequences.
+pub(in crate::python) fn compared<'py>(other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let is_number = other.is_exact_instance_of::<PyInt>()
+        || other.is_exact_instance_of::<PyFloat>()
+        || other.is_exact_instance_of::<PyBool>()
+        || other.is_exact_instance_of::<PyComplex>();
+    let has_elements = other.is_instance_of::<PyDeviceArray>()
+        || other.is_instance_of::<PyList>()
+        || other.is_instance_of::<PyTuple>();
+    if is_number || has_elements {
+        return Err(PyTypeError::new_err(
+            "comparing elements needs a kernel, and cuarray launches none: compare copy_to_host(), or use a library with kernels \
+             on the array; whether two names are one array, `is` tells",
+        ));
+    }
+    Ok(PyNotImplemented::get(other.py()).to_owned().into_any())
+}
+
+/// By identity: the elements may change.
+pub(in crate::python) fn hash(array: &Bound<'_, PyDeviceArray>) -> isize {
+    // The lowest bits of an address are all 0.
+    array.as_ptr().addr().rotate_right(4).cast_signed()
+}
+
+/// `bool(array)`: of one element, which comes to the host, as NumPy has it.
+///
+/// # Errors
+/// An argument error for any other number of elements.
+pub(in crate::python) fn truth(array: &PyDeviceArray, py: Python<'_>) -> Result<bool> {
+    let layout = array.interface().layout();
+    if layout.len() != 1 {
+        return Err(Error::argument(format!(
+            "an array of shape {} is neither true nor false; ask for its `size`, or for any() or all() of copy_to_host()",
+            Tuple(layout.shape())
+        )));
+    }
+    Ok(scalar(array, py)?.is_truthy()?)
+}
+
+/// `float(array)`, and with `kind` an int or a complex: of an array without axes, whose element comes to the host. NumPy asks for it when
+/// such an array stands in a list.
+///
+/// # Errors
+/// A TypeError for an array with axes, as NumPy has it.
+pub(in crate::python) fn number<'py>(array: &PyDeviceArray, kind: Bound<'py, PyType>) -> Result<Bound<'py, PyAny>> {
+    let layout = array.interface().layout();
+    if layout.rank() != 0 {
+        let why = format!("an array of shape {} is no number; index one of its elements", Tuple(layout.shape()));
+        return Err(PyTypeError::new_err(why).into());
+    }
+    Ok(kind.call1((scalar(array, kind.py())?,))?)
+}
+
+/// The one element as NumPy has it; where it is not valid, that is `numpy.ma.masked`, which is not true.
+fn scalar<'py>(array: &PyDeviceArray, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+    let none = PyTuple::empty(py);
+    Ok(array.copy_to_host(py, None, None)?.call_method1(intern!(py, "reshape"), (&none,))?.get_item(&none)?)
+}
+
+/// For `pickle` and `copy`.
+#[cold]
+pub(in crate::python) fn not_pickled() -> PyErr {
+    PyTypeError::new_err(
+        "a DeviceArray cannot be pickled, nor copied by the module `copy`: cuarray.to_device(a) is a copy, get_ipc_handle() is for \
+         other processes of this machine, and copy_to_host() for any",
+    )
+}

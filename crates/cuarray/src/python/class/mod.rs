@@ -1,0 +1,4 @@
+//! The Python class `DeviceArray`: its attributes and methods.
+
+mod comparison;
+mod methods;

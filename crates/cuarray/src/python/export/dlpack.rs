@@ -1,0 +1,208 @@
+//! `__dlpack__` and `__dlpack_device__`: an array as a tensor for another library.
+//!
+//! The consumer names the stream on which it will work, and the producer sees to it that the array is ready there: every
+//! stream with work on it is joined into that one by an edge, and the host waits for nothing. But for memory that the host reads in
+//! place: who names no stream for that may be the host itself (NumPy), so the host waits. What the consumer does afterwards
+//! is known to nobody; DLPack has no way back, as the CUDA Array Interface's exported stream is one.
+
+use super::managed;
+use crate::{
+    Error, Result,
+    driver::MemoryKind,
+    exchange::{
+        c_interface::MemorySpace,
+        dlpack::{
+            abi::{DLDevice, VERSION},
+            dtype,
+            tensor::{CPU, CUDA, CUDA_HOST, CUDA_MANAGED},
+        },
+    },
+    python::{
+        array::{PyDeviceArray, create},
+        import::shown,
+        memory::{runtime::driver, stream},
+        values::{dtype::Element, host::HostArray},
+    },
+};
+use pyo3::prelude::*;
+
+/// What a consumer asks `__dlpack__` for.
+pub(in crate::python) struct Request<'a, 'py> {
+    pub(in crate::python) stream: Option<&'a Bound<'py, PyAny>>,
+    pub(in crate::python) max_version: Option<(u32, u32)>,
+    pub(in crate::python) device: Option<(i32, i32)>,
+    pub(in crate::python) copy: Option<bool>,
+}
+
+/// A capsule with the tensor of an array.
+///
+/// # Errors
+/// [`Error::is_unsupported`]: DLPack cannot say what the array is, or not to a consumer of that version, or not on that device
+/// without a copy; an argument that means nothing.
+pub(in crate::python) fn capsule<'py>(
+    array: &Bound<'py, PyDeviceArray>,
+    request: &Request<'_, 'py>,
+) -> Result<Bound<'py, PyAny>> {
+    let py = array.py();
+    refuse_mask(array.get())?;
+    let versioned = request.max_version.is_some_and(|(major, _)| major >= VERSION.major);
+    let own = device(array.get())?;
+    if let Some((device_type, device_id)) = request.device
+        && (DLDevice { device_type, device_id }) != own
+    {
+        return elsewhere(array, request, DLDevice { device_type, device_id }, own, versioned);
+    }
+    if array.get().interface().is_read_only() && !versioned && request.copy != Some(true) {
+        return Err(Error::unsupported(
+            "the array is read-only, which DLPack can say from version 1.0 on; max_version=(1, 0) or more, or copy=True, is expected",
+        ));
+    }
+    let copied = if request.copy == Some(true) { Some(copy_of(array, request.stream, own)?) } else { None };
+    let given = copied.as_ref().unwrap_or(array);
+    let managed = if versioned { managed::versioned(given, copied.is_some()) } else { managed::legacy(given) }?;
+    match request.stream {
+        None if own.device_type == CUDA => given.get().ready_on_legacy(py)?,
+        None => {
+            let (ordering, access) = (given.get().ordering()?, given.get().consumers_access());
+            py.detach(|| ordering.synchronize(access))?;
+        }
+        Some(argument) => {
+            if let Number::Stream = number(argument)? {
+                given.get().ready_on(py, &stream::argument(argument)?)?;
+            }
+        }
+    }
+    Ok(managed.into_capsule(py)?)
+}
+
+/// What DLPack cannot say must not be lost on the way.
+pub(in crate::python) fn refuse_mask(array: &PyDeviceArray) -> Result<()> {
+    match array.mask() {
+        None => Ok(()),
+        Some(_) => {
+            Err(Error::unsupported("the array has a mask, which DLPack cannot say; pass its `data`, or `filled()`"))
+        }
+    }
+}
+
+/// A copy in memory of the same kind and device, made on the consumer's stream where one is named.
+fn copy_of<'py>(
+    array: &Bound<'py, PyDeviceArray>,
+    stream: Option<&Bound<'py, PyAny>>,
+    own: DLDevice,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let (kind, device) = match own.device_type {
+        CUDA_MANAGED => (MemoryKind::Managed, None),
+        CUDA_HOST => (MemoryKind::Mapped, None),
+        _ => (MemoryKind::Device, Some(own.device_id)),
+    };
+    let interface = array.get().interface();
+    let (element, layout) = (Element::of_interface(interface), interface.layout().packed()?);
+    let copy = create::allocate(array.py(), kind, element, layout, None, device)?;
+    let stream = stream.filter(|stream| !stream.extract::<i64>().is_ok_and(|number| number <= 0));
+    copy.get().fill_from(array, stream)?;
+    Ok(copy)
+}
+
+/// The host, as DLPack names it.
+const HOST: DLDevice = DLDevice { device_type: CPU, device_id: 0 };
+
+/// A tensor on another device than the array's: only the host, and only by a copy, which is there when this returns.
+fn elsewhere<'py>(
+    array: &Bound<'py, PyDeviceArray>,
+    request: &Request<'_, 'py>,
+    asked: DLDevice,
+    own: DLDevice,
+    versioned: bool,
+) -> Result<Bound<'py, PyAny>> {
+    let py = array.py();
+    if asked == HOST && request.copy == Some(false) {
+        return Err(Error::unsupported(format!(
+            "dl_device is (1, 0) and copy is False, but an array on ({}, {}) gets to the host by a copy alone",
+            own.device_type, own.device_id
+        )));
+    }
+    if asked != HOST {
+        return Err(Error::unsupported(format!(
+            "dl_device is ({}, {}), but the array is on ({}, {}); that device, or (1, 0) for a copy in host memory, is expected",
+            asked.device_type, asked.device_id, own.device_type, own.device_id
+        )));
+    }
+    if let Some(argument) = request.stream
+        && let Number::Stream = number(argument)?
+    {
+        stream::argument(argument)?;
+    }
+    let typestr = array.get().interface().typestr();
+    // What has no code need not be fetched.
+    dtype::write(typestr)?;
+    let host = HostArray::new(array.get().fetch(py, None)?)?;
+    Ok(managed::host_copy(&host, typestr, HOST, versioned)?.into_capsule(py)?)
+}
+
+/// What an argument `stream` of DLPack's says, where it is not `None`.
+pub(in crate::python) enum Number {
+    /// -1.
+    NoOrdering,
+    /// Anything that is a stream as everywhere.
+    Stream,
+}
+
+/// # Errors
+/// The numbers that DLPack disallows: 0, and those below -1.
+pub(in crate::python) fn number(argument: &Bound<'_, PyAny>) -> Result<Number> {
+    match argument.extract::<i64>() {
+        Ok(-1) => Ok(Number::NoOrdering),
+        Ok(number @ i64::MIN..=0) => Err(Error::argument(format!(
+            "stream is {number}, which DLPack disallows; -1 (no ordering), None or 1 (legacy default stream), 2 (per-thread default \
+             stream) or a handle is expected"
+        ))),
+        _ => Ok(Number::Stream),
+    }
+}
+
+/// Where the memory is, in DLPack's words.
+///
+/// # Errors
+/// [`Error::is_unsupported`]: the driver does not know the memory.
+pub(in crate::python) fn device(array: &PyDeviceArray) -> Result<DLDevice> {
+    let of = |device_type, device_id| DLDevice { device_type, device_id };
+    let Some(known) = array.place()? else {
+        if !array.interface().layout().is_empty() {
+            return Err(Error::unsupported(format!(
+                "the driver does not know the memory at {:#x}, so DLPack cannot be told which device it is on",
+                array.interface().data()
+            )));
+        }
+        // No memory is on every device; the current one is as good as any.
+        let ordinal = match array.default_stream()?.map(|stream| stream.context()).transpose()?.flatten() {
+            Some(context) => context.device()?.ordinal(),
+            None => driver()?.default_context()?.device()?.ordinal(),
+        };
+        return Ok(of(CUDA, ordinal));
+    };
+    Ok(match known.space {
+        MemorySpace::Managed => of(CUDA_MANAGED, 0),
+        MemorySpace::Host => of(CUDA_HOST, 0),
+        MemorySpace::Device => {
+            let ordinal = known.device.ok_or_else(|| {
+                Error::unsupported(format!(
+                    "the driver does not say which device the memory at {:#x} is on",
+                    array.interface().data()
+                ))
+            })?;
+            of(CUDA, ordinal)
+        }
+    })
+}
+
+/// [`Request::device`] and [`Request::max_version`], as Python gives them.
+pub(in crate::python) fn pair<T>(name: &str, value: Option<&Bound<'_, PyAny>>) -> Result<Option<(T, T)>>
+where
+    (T, T): for<'a, 'py> FromPyObject<'a, 'py>,
+{
+    let Some(value) = value else { return Ok(None) };
+    let pair = value.extract().ok();
+    pair.map(Some)
+        .ok_or_else(|| Error::argument(format!("{name} is {}; a tuple of two ints is expected", shown(value))))
+}

@@ -1,0 +1,109 @@
+//! Managed tensors of our own: an array, or a copy of one in host memory, until a consumer calls the deleter.
+//!
+//! A consumer may do that anywhere: see [`Kept`]. The numbers that an array's tensor points to are the array's.
+
+use crate::python::memory::capsule::Managed;
+use crate::{
+    Interface, Result, TypeStr,
+    exchange::dlpack::{
+        abi::{DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLTensor, IS_COPIED, READ_ONLY, VERSION},
+        tensor::Prepared,
+    },
+    python::{
+        array::PyDeviceArray,
+        ffi::kept::{Kept, KeptArray},
+        values::host::HostArray,
+    },
+};
+use pyo3::prelude::*;
+use std::ptr::NonNull;
+
+/// A tensor with what it keeps; `manager_ctx` is the box of both.
+struct Keeping<T, K> {
+    tensor: T,
+    _kept: K,
+}
+
+/// A tensor of version 1, which says all that there is to say.
+///
+/// # Errors
+/// As [`PyDeviceArray::tensor`].
+pub(in crate::python) fn versioned(array: &Bound<'_, PyDeviceArray>, is_copy: bool) -> Result<Managed> {
+    let flags =
+        if array.get().interface().is_read_only() { READ_ONLY } else { 0 } | if is_copy { IS_COPIED } else { 0 };
+    Ok(new_versioned(array.get().tensor()?, flags, KeptArray::new(array)))
+}
+
+/// A tensor as it was before version 1, for a consumer that names no version. It cannot say that it is read-only, or a copy.
+///
+/// # Errors
+/// As [`PyDeviceArray::tensor`].
+pub(in crate::python) fn legacy(array: &Bound<'_, PyDeviceArray>) -> Result<Managed> {
+    Ok(new_legacy(array.get().tensor()?, KeptArray::new(array)))
+}
+
+/// The tensor of a copy that was made for the consumer in host memory, of elements of type `typestr`.
+///
+/// # Errors
+/// As [`Prepared::new`].
+pub(in crate::python) fn host_copy(
+    host: &HostArray<'_>,
+    typestr: TypeStr,
+    device: DLDevice,
+    is_versioned: bool,
+) -> Result<Managed> {
+    let interface = Interface::new(host.interface.data(), typestr, host.interface.layout().clone())?;
+    let prepared = Prepared::new(&interface, device)?;
+    let (tensor, kept) = (prepared.tensor(), (prepared, Kept::new(&host.array)));
+    Ok(if is_versioned { new_versioned(tensor, IS_COPIED, kept) } else { new_legacy(tensor, kept) })
+}
+
+fn new_versioned<K>(dl_tensor: DLTensor, flags: u64, kept: K) -> Managed {
+    let tensor = DLManagedTensorVersioned {
+        version: VERSION,
+        manager_ctx: std::ptr::null_mut(),
+        deleter: Some(delete_versioned::<K>),
+        flags,
+        dl_tensor,
+    };
+    let keeping = keep(tensor, kept);
+    // SAFETY: `keeping` is a box of ours; the tensor is in it.
+    unsafe {
+        let tensor = &raw mut (*keeping.as_ptr()).tensor;
+        (*tensor).manager_ctx = keeping.as_ptr().cast();
+        Managed::Versioned(NonNull::new_unchecked(tensor))
+    }
+}
+
+fn new_legacy<K>(dl_tensor: DLTensor, kept: K) -> Managed {
+    let tensor = DLManagedTensor { dl_tensor, manager_ctx: std::ptr::null_mut(), deleter: Some(delete_legacy::<K>) };
+    let keeping = keep(tensor, kept);
+    // SAFETY: `keeping` is a box of ours; the tensor is in it.
+    unsafe {
+        let tensor = &raw mut (*keeping.as_ptr()).tensor;
+        (*tensor).manager_ctx = keeping.as_ptr().cast();
+        Managed::Legacy(NonNull::new_unchecked(tensor))
+    }
+}
+
+fn keep<T, K>(tensor: T, kept: K) -> NonNull<Keeping<T, K>> {
+    NonNull::from(Box::leak(Box::new(Keeping { tensor, _kept: kept })))
+}
+
+/// # Safety
+/// Called once, with a tensor of [`new_versioned`] that keeps a `K`, or with null, which is let pass.
+unsafe extern "C" fn delete_versioned<K>(tensor: *mut DLManagedTensorVersioned) {
+    if !tensor.is_null() {
+        // SAFETY: this function's contract; the context is the box that the tensor is in.
+        unsafe { drop(Box::from_raw((*tensor).manager_ctx.cast::<Keeping<DLManagedTensorVersioned, K>>())) }
+    }
+}
+
+/// # Safety
+/// As [`delete_versioned`], of [`new_legacy`].
+unsafe extern "C" fn delete_legacy<K>(tensor: *mut DLManagedTensor) {
+    if !tensor.is_null() {
+        // SAFETY: this function's contract; the context is the box that the tensor is in.
+        unsafe { drop(Box::from_raw((*tensor).manager_ctx.cast::<Keeping<DLManagedTensor, K>>())) }
+    }
+}

@@ -1,0 +1,77 @@
+//! What every module of a process with this crate in it has to do for itself, whatever version it is of: give back what it has put by,
+//! say how many events it keeps, and read other libraries' objects by the protocol that the user has chosen.
+//!
+//! Users say it once, `cuarray.reclaim()`, and mean all of them. So each module puts its functions into a list in the interpreter's own
+//! dictionary, as Python functions, which all versions can call: `(reclaim(wait), idle_events(), set_protocol(name))`, a tuple for each
+//! module. A later version may have more functions behind these.
+
+pub(crate) mod rust_api;
+
+use crate::python::{config, memory::runtime};
+use pyo3::{
+    exceptions::PyIndexError,
+    prelude::*,
+    sync::PyOnceLock,
+    types::{PyList, PyTuple},
+};
+use rust_api::interpreter_dict;
+
+const KEY: &str = "cuarray.extensions";
+
+/// This module's functions.
+static OWN: PyOnceLock<Py<PyTuple>> = PyOnceLock::new();
+
+/// Puts this module's functions into the list, once.
+pub(in crate::python) fn join(py: Python<'_>) -> PyResult<()> {
+    let Some(dict) = interpreter_dict(py) else { return Ok(()) };
+    OWN.get_or_try_init(py, || {
+        let functions = [
+            wrap_pyfunction!(runtime::reclaim_own, py)?.into_any(),
+            wrap_pyfunction!(runtime::idle_events_own, py)?.into_any(),
+            wrap_pyfunction!(config::set_protocol_own, py)?.into_any(),
+        ];
+        let functions = PyTuple::new(py, functions)?;
+        match dict.get_item(KEY)? {
+            Some(list) => list.cast_into::<PyList>()?.append(&functions)?,
+            None => dict.set_item(KEY, PyList::new(py, [&functions])?)?,
+        }
+        PyResult::Ok(functions.unbind())
+    })?;
+    Ok(())
+}
+
+/// The functions of the other modules.
+fn others(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyTuple>>> {
+    let list = match interpreter_dict(py) {
+        Some(dict) => dict.get_item(KEY)?,
+        None => None,
+    };
+    let Some(list) = list else { return Ok(Vec::new()) };
+    let own = OWN.get(py);
+    let all = list.cast_into::<PyList>()?.iter().map(|functions| functions.cast_into::<PyTuple>());
+    let others = all.filter(|functions| !matches!((functions, own), (Ok(functions), Some(own)) if functions.is(own)));
+    Ok(others.collect::<Result<_, _>>()?)
+}
+
+/// Has the other modules give back what they have put by.
+pub(in crate::python) fn reclaim_others(py: Python<'_>, wait: bool) -> PyResult<()> {
+    others(py)?.iter().try_for_each(|functions| functions.get_item(0)?.call1((wait,)).map(drop))
+}
+
+/// How many events the other modules keep.
+pub(in crate::python) fn idle_events_of_others(py: Python<'_>) -> PyResult<usize> {
+    others(py)?.iter().map(|functions| functions.get_item(1)?.call0()?.extract::<usize>()).sum()
+}
+
+/// Tells the other modules by which protocol they are to read objects.
+pub(in crate::python) fn set_protocol_of_others(py: Python<'_>, name: &str) -> PyResult<()> {
+    for functions in others(py)? {
+        match functions.get_item(2) {
+            Ok(set_protocol) => drop(set_protocol.call1((name,))?),
+            // Of a version that knows but one.
+            Err(error) if error.is_instance_of::<PyIndexError>(py) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

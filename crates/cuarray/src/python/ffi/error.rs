@@ -1,0 +1,76 @@
+//! What an [`Error`] is in Python.
+//!
+//! | of the error | in Python |
+//! |---|---|
+//! | [`Error::is_not_an_array`] | `TypeError`; what the property raised is its `__cause__` |
+//! | [`Error::is_invalid_interface`], a wrong argument | `ValueError` |
+//! | [`Error::is_unsupported`] | `BufferError` |
+//! | [`Error::is_out_of_bounds`] | `IndexError` |
+//! | [`Error::is_driver`] | `CudaError`, with the driver's `name` and `code` of it and the `call` that answered it |
+//! | raised by Python | itself |
+
+use crate::error::{Error, ErrorKind};
+use pyo3::{
+    create_exception,
+    exceptions::{PyBufferError, PyIndexError, PyRuntimeError, PyTypeError, PyValueError},
+    prelude::*,
+};
+
+create_exception!(
+    cuarray,
+    CudaError,
+    PyRuntimeError,
+    "The CUDA driver could not be loaded, lacks a call, or refused one.\n\n\
+     Attributes: `name` (the driver's name of the error, such as 'CUDA_ERROR_INVALID_VALUE', or None),\n\
+     `code` (its number, or None), `call` (the driver call, or None).\n\n\
+     >>> issubclass(cuarray.CudaError, RuntimeError)\n\
+     True"
+);
+
+impl From<PyErr> for Error {
+    fn from(error: PyErr) -> Error {
+        Error(Box::new(ErrorKind::Python(error)))
+    }
+}
+
+impl From<Error> for PyErr {
+    fn from(error: Error) -> PyErr {
+        if error.is_driver() {
+            return cuda_error(&error);
+        }
+        let message = error.to_string();
+        match *error.0 {
+            ErrorKind::Python(error) => error,
+            ErrorKind::Unreadable { cause, .. } => because(PyTypeError::new_err(message), cause),
+            ErrorKind::UnreadableEntry { cause, .. } => because(PyValueError::new_err(message), cause),
+            ErrorKind::NotAnArray(_) => PyTypeError::new_err(message),
+            ErrorKind::OutOfBounds(_) => PyIndexError::new_err(message),
+            ErrorKind::Unsupported(_) => PyBufferError::new_err(message),
+            _ => PyValueError::new_err(message),
+        }
+    }
+}
+
+fn because(error: PyErr, cause: PyErr) -> PyErr {
+    Python::attach(|py| error.set_cause(py, Some(cause)));
+    error
+}
+
+fn cuda_error(error: &Error) -> PyErr {
+    let message = error.to_string();
+    Python::attach(|py| {
+        // The class that all extension modules of the process raise; where it cannot be had, our own.
+        let shared = crate::python::cuda_error_class(py).and_then(|class| class.call1((&message,)));
+        let raised = match shared {
+            Ok(value) => PyErr::from_value(value),
+            Err(_) => CudaError::new_err(message.clone()),
+        };
+        let value = raised.value(py);
+        let code = error.driver_code();
+        // An exception's own dictionary takes any attribute; if it did not, the message would still say it all.
+        let _ = value.setattr("name", code.and_then(|code| code.name()));
+        let _ = value.setattr("code", code.map(|code| code.0));
+        let _ = value.setattr("call", error.driver_call());
+        raised
+    })
+}

@@ -1,0 +1,140 @@
+//! Functions that speak Python's calling convention themselves (`METH_FASTCALL | METH_KEYWORDS`).
+//!
+//! Most of what the call of a short function costs is the handling of its arguments. Those that are called at every exchange take
+//! their parameters where they stand, recognise a keyword by its address, and look for options only where there are any.
+//!
+//! PyO3 does not count that the thread is attached, as the count alone is as dear as reading a small structure. So in such a function
+//! whatever drops a [`Py`], which would be released only later, belongs behind [`Python::attach`]; a [`Bound`] is released at once.
+
+use crate::Result;
+use crate::python::array::PyDeviceArray;
+use pyo3::{
+    exceptions::PyTypeError,
+    ffi,
+    panic::PanicException,
+    prelude::*,
+    types::{PyCFunction, PyString},
+};
+use std::{
+    ffi::CStr,
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+/// A function of the module that makes an array.
+pub(in crate::python) trait Function {
+    const NAME: &'static CStr;
+    /// The signature, as Python's `inspect` wants it, and the documentation.
+    const DOC: &'static CStr;
+
+    /// A call.
+    ///
+    /// # Errors
+    /// What the function raises.
+    fn call<'py>(arguments: &Arguments<'py>) -> Result<Bound<'py, PyDeviceArray>>;
+}
+
+/// The function, as an object of the module.
+pub(in crate::python) fn function<'py, F: Function>(
+    module: &Bound<'py, PyModule>,
+) -> PyResult<Bound<'py, PyCFunction>> {
+    // Python keeps a pointer to the definition, which therefore is never freed.
+    let definition = Box::leak(Box::new(ffi::PyMethodDef {
+        ml_name: F::NAME.as_ptr(),
+        ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: entrance::<F> },
+        ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
+        ml_doc: F::DOC.as_ptr(),
+    }));
+    let name = module.name()?;
+    // SAFETY: the definition lives forever and its function has the signature that its flags say; the result is null with an
+    // error set, or a function that we own.
+    unsafe {
+        let function = ffi::PyCFunction_NewEx(definition, std::ptr::null_mut(), name.as_ptr());
+        Ok(Bound::from_owned_ptr_or_err(module.py(), function)?.cast_into_unchecked())
+    }
+}
+
+/// What Python calls.
+///
+/// # Safety
+/// As Python calls a function of its fast convention: attached, `args` holds `positional` objects and behind them one for each name
+/// of the tuple `names`, which may be null.
+unsafe extern "C" fn entrance<F: Function>(
+    _: *mut ffi::PyObject,
+    args: *const *mut ffi::PyObject,
+    positional: ffi::Py_ssize_t,
+    names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: Python calls a function attached, and it stays so until this one returns.
+    let py = unsafe { Python::assume_attached() };
+    let arguments = Arguments { py, function: F::NAME, args, positional: positional as usize, names };
+    let called = catch_unwind(AssertUnwindSafe(|| Ok(F::call(&arguments)?.into_ptr())));
+    let outcome = called.unwrap_or_else(|_| Err(arguments.panicked()));
+    outcome.unwrap_or_else(|error: PyErr| {
+        error.restore(py);
+        std::ptr::null_mut()
+    })
+}
+
+/// The arguments of a call, as [`entrance`] is given them.
+pub(in crate::python) struct Arguments<'py> {
+    py: Python<'py>,
+    function: &'static CStr,
+    args: *const *mut ffi::PyObject,
+    positional: usize,
+    names: *mut ffi::PyObject,
+}
+
+impl<'py> Arguments<'py> {
+    /// The arguments without a name, of which there are at most `N`.
+    ///
+    /// # Errors
+    /// TypeError: there are more.
+    #[inline]
+    pub(in crate::python) fn positional<const N: usize>(&self) -> PyResult<[Option<Borrowed<'_, 'py, PyAny>>; N]> {
+        if self.positional > N {
+            let (given, plural) = (self.positional, if N == 1 { "" } else { "s" });
+            return Err(
+                self.refused(format_args!("takes at most {N} positional argument{plural}, but {given} were given"))
+            );
+        }
+        Ok(std::array::from_fn(|index| (index < self.positional).then(|| self.argument(index))))
+    }
+
+    /// The names of the others, with what they are given.
+    #[inline]
+    pub(in crate::python) fn named(
+        &self,
+    ) -> impl Iterator<Item = (Borrowed<'_, 'py, PyAny>, Borrowed<'_, 'py, PyAny>)> {
+        // SAFETY: what is not null is a tuple.
+        let count = if self.names.is_null() { 0 } else { unsafe { ffi::Py_SIZE(self.names) } };
+        (0..count).map(|index| {
+            // SAFETY: the tuple has more than `index` items, and the caller holds it.
+            let name = unsafe { Borrowed::from_ptr(self.py, ffi::PyTuple_GetItem(self.names, index)) };
+            (name, self.argument(self.positional + index as usize))
+        })
+    }
+
+    #[inline]
+    fn argument(&self, index: usize) -> Borrowed<'_, 'py, PyAny> {
+        // SAFETY: the callers' indices are below the number of arguments, which Python's caller holds.
+        unsafe { Borrowed::from_ptr(self.py, *self.args.add(index)) }
+    }
+
+    /// The TypeError of arguments that are not what the function takes.
+    #[cold]
+    pub(in crate::python) fn refused(&self, why: fmt::Arguments<'_>) -> PyErr {
+        PyTypeError::new_err(format!("{}() {why}", self.function.to_string_lossy()))
+    }
+
+    #[cold]
+    fn panicked(&self) -> PyErr {
+        PanicException::new_err((format!("{}() panicked", self.function.to_string_lossy()),))
+    }
+}
+
+/// Whether a keyword is this one; nearly always it is the very string.
+#[inline]
+pub(in crate::python) fn is(name: &Bound<'_, PyAny>, known: &Bound<'_, PyString>) -> bool {
+    name.is(known) || name.eq(known).unwrap_or(false)
+}

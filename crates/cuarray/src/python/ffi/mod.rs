@@ -1,0 +1,7 @@
+//! Python's C API where PyO3's own way is too slow or too narrow: calls, conversions of errors, objects kept by C structures.
+
+pub(crate) mod error;
+pub(in crate::python) mod fastcall;
+pub(in crate::python) mod kept;
+pub(in crate::python) mod per_number;
+pub(in crate::python) mod vectorcall;

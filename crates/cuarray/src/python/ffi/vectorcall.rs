@@ -1,0 +1,62 @@
+//! A method called with keywords, but without a dictionary of them, which takes longer to make than most methods run.
+//!
+//! `PyObject_VectorcallMethod` is in every Python since 3.9, and in the stable ABI since 3.12. One wheel serves 3.10 too, so the
+//! function is looked for when it is first needed; its signature is the same wherever it is found.
+
+use pyo3::{
+    ffi,
+    prelude::*,
+    types::{PyDict, PyString, PyTuple},
+};
+use std::sync::OnceLock;
+
+type VectorcallMethod = unsafe extern "C" fn(
+    name: *mut ffi::PyObject,
+    args: *const *mut ffi::PyObject,
+    nargsf: usize,
+    kwnames: *mut ffi::PyObject,
+) -> *mut ffi::PyObject;
+
+/// The interpreter's own, if it shows it to extensions.
+fn interpreters() -> Option<VectorcallMethod> {
+    static FOUND: OnceLock<Option<VectorcallMethod>> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        // SAFETY: the name is a text of C.
+        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"PyObject_VectorcallMethod".as_ptr()) };
+        // SAFETY: the function of that name has this type, by the interpreter's documentation.
+        (!found.is_null()).then(|| unsafe { std::mem::transmute::<*mut libc::c_void, VectorcallMethod>(found) })
+    })
+}
+
+/// `object.name(**keywords)`: `values` are those of `keywords`, in their order.
+///
+/// # Errors
+/// What the attribute and the method raise.
+pub(in crate::python) fn call_method<'py, const N: usize>(
+    object: &Bound<'py, PyAny>,
+    name: &Bound<'py, PyString>,
+    keywords: &Bound<'py, PyTuple>,
+    values: [&Bound<'py, PyAny>; N],
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    if let Some(call) = interpreters()
+        && keywords.len() == N
+    {
+        const { assert!(N < 4) };
+        let mut arguments = [object.as_ptr(); 4];
+        for (argument, value) in arguments[1..].iter_mut().zip(values) {
+            *argument = value.as_ptr();
+        }
+        // SAFETY: one positional argument, which is the object, and as many more as there are keywords; all are held by the caller. The
+        // result is null with an error set, or an object that we own.
+        return unsafe {
+            let answer = call(name.as_ptr(), arguments.as_ptr(), 1, keywords.as_ptr());
+            Bound::from_owned_ptr_or_err(py, answer)
+        };
+    }
+    let given = PyDict::new(py);
+    for (keyword, value) in keywords.iter().zip(values) {
+        given.set_item(keyword, value)?;
+    }
+    object.call_method(name, (), Some(&given))
+}

@@ -1,0 +1,234 @@
+//! `as_cuda_array`: the door through which other libraries' arrays come in (clauses N1, L2).
+//!
+//! It is called at every exchange, so it takes its arguments itself ([`fastcall`]).
+
+use super::{c_interface, dlpack, root};
+use crate::python::{
+    array::{
+        PyDeviceArray,
+        mask::{ArrayMask, Policy},
+    },
+    config,
+    ffi::fastcall::{self, Arguments, Function},
+    import::{self, Adopted},
+    memory::bounds,
+    values::{
+        dtype::Element,
+        options::{self, Options, Protocol},
+    },
+};
+use crate::{Error, Result};
+use pyo3::{intern, prelude::*, types::PyInt};
+use std::ffi::CStr;
+
+pub(in crate::python) struct AsCudaArray;
+
+impl Function for AsCudaArray {
+    const NAME: &CStr = c"as_cuda_array";
+    const DOC: &CStr = c"as_cuda_array(obj, sync=True, *, strict=True, mask=None, mask_format=None, dtype=None, bounds=False, protocol=None)\n--\n
+A DeviceArray of any object with `__cuda_array_interface__`, without copying; it keeps the object alive (clause L2).
+
+Where the object's type offers `__cuda_array_c_interface__`, the same as a structure of C, that is read; and where it has neither, its
+DLPack tensor is taken, as `from_dlpack` does. `protocol='dict'`, 'c' or 'dlpack' reads that alone; 'any' is the default, unless
+`cuarray.config.protocol` says otherwise. `strict=False` and `mask_format` are about dictionaries, and read that.
+
+If the object names a stream, this waits for that stream (`sync=False` does not), and it becomes the array's default
+stream (clause N1). A DeviceArray is returned as it is. `strict=False` also takes deviations from the text
+that some libraries are known for; `interface(obj, strict=False).deviations` lists them.
+
+A mask (clause I10) stays with the array as `a.mask`; `mask=\"ignore\"` leaves it behind, `mask=\"error\"` refuses an array that
+has one. `mask_format=\"bits\"` says that a mask of bytes holds a bit for each element, the lowest bit of a byte first.
+
+`dtype` says what the elements are where the interface does not: of what is void without fields, such as the `<V2` by which
+bfloat16 travels and the `|V16` of a structure without `descr`. It is a name ('bfloat16', 'float8_e4m3fn') or anything that
+numpy.dtype takes, of the same item size; no byte moves. What the interface does say is not overruled.
+
+`bounds=True` asks the driver for the allocation at the pointer (and the mask's), and raises ValueError where elements lie outside,
+BufferError where devices do not reach the memory. What the driver cannot describe is not checked, with a RuntimeWarning;
+`interface(obj, bounds=True).notes` has its text.
+
+Raises TypeError where `obj` is not an array, ValueError where its interface is wrong, BufferError where it cannot be
+taken, CudaError where the driver refuses.
+
+>>> a = cuarray.as_cuda_array(other_librarys_array)  # doctest: +SKIP";
+
+    #[inline]
+    fn call<'py>(arguments: &Arguments<'py>) -> Result<Bound<'py, PyDeviceArray>> {
+        let [mut object, mut sync] = arguments.positional()?;
+        let mut options = Options::default();
+        for (name, value) in arguments.named() {
+            let parameter = if fastcall::is(&name, intern!(name.py(), "sync")) {
+                &mut sync
+            } else if fastcall::is(&name, intern!(name.py(), "obj")) {
+                &mut object
+            } else {
+                options.set("as_cuda_array", &name, &value)?;
+                continue;
+            };
+            if parameter.replace(value).is_some() {
+                return Err(arguments.refused(format_args!("got multiple values for argument '{}'", &*name)).into());
+            }
+        }
+        let object = object.ok_or_else(|| arguments.refused(format_args!("is missing 1 required argument: 'obj'")))?;
+        let sync = sync.map_or(Ok(true), |sync| options::flag("sync", &sync))?;
+        as_cuda_array(&object, sync, options)
+    }
+}
+
+#[inline]
+fn as_cuda_array<'py>(
+    object: &Bound<'py, PyAny>,
+    sync: bool,
+    mut options: Options,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let py = object.py();
+    if let Ok(array) = object.cast_exact::<PyDeviceArray>()
+        && let Some(array) = Python::attach(|_| again(array, &mut options))?
+    {
+        return Ok(array);
+    }
+    let protocol = options.protocol();
+    if (matches!(protocol, Protocol::C | Protocol::DLPack)
+        || protocol == Protocol::Any && c_interface::is_offered(object))
+        && let Some(array) = Python::attach(|_| otherwise(object, sync, protocol, &mut options))?
+    {
+        return Ok(array);
+    }
+    let dict = match import::attribute(object) {
+        Ok(dict) => dict,
+        Err(error) => return Python::attach(|_| without_interface(object, sync, options, error)),
+    };
+    let Adopted { interface, mask, .. } = import::adopt(&dict, Some(object), sync, options)?;
+    let Some(mask) = mask else {
+        if let Some(array) = root::returned(object, &interface)? {
+            return Ok(array);
+        }
+        return Ok(Bound::new(py, PyDeviceArray::foreign(interface, Some(object.to_owned().unbind())))?);
+    };
+    Python::attach(|_| {
+        let array = PyDeviceArray::foreign(interface, Some(object.to_owned().unbind()));
+        Ok(Bound::new(py, array.with_mask(Some(mask)))?)
+    })
+}
+
+/// The array of an object that is asked by another protocol than the dictionary; `None` where that is to be read after all.
+fn otherwise<'py>(
+    object: &Bound<'py, PyAny>,
+    sync: bool,
+    protocol: Protocol,
+    options: &mut Options,
+) -> Result<Option<Bound<'py, PyDeviceArray>>> {
+    if protocol == Protocol::DLPack {
+        return of_dlpack(object, sync, options).map(Some);
+    }
+    let imported = c_interface::import(object, sync, options)?;
+    if imported.is_none() && protocol == Protocol::C {
+        let of = import::type_name(object);
+        let what = format!("a {of} has no __cuda_array_c_interface__, and protocol is 'c'");
+        // Perhaps it has one that was looking for something else.
+        return Err(match object.getattr(intern!(object.py(), "__cuda_array_c_interface__")) {
+            Err(raised) => Error::unreadable(what, raised),
+            Ok(_) => Error::not_an_array(what),
+        });
+    }
+    Ok(imported.map(|imported| imported.array))
+}
+
+/// The array of an object whose dictionary cannot be read, as `error` says: where it has none, that of its tensor.
+fn without_interface<'py>(
+    object: &Bound<'py, PyAny>,
+    sync: bool,
+    mut options: Options,
+    error: Error,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    if options.protocol() != Protocol::Any || has_dictionary(object) {
+        return Err(error);
+    }
+    if let Some(imported) = c_interface::import(object, sync, &mut options)? {
+        return Ok(imported.array);
+    }
+    if dlpack::is_reachable(object)? { of_dlpack(object, sync, &mut options) } else { Err(error) }
+}
+
+/// The array of an object whose dictionary cannot be read, as `error` says, for work that is yet to be ordered: where it has none, that
+/// of its structure or its tensor.
+pub(in crate::python) fn without_dictionary<'py>(
+    object: &Bound<'py, PyAny>,
+    error: Error,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    if has_dictionary(object) { Err(error) } else { offered_in_c(object)?.ok_or(error) }
+}
+
+/// The array of an object whose dictionary is not to be read, as [`config::protocol`] says.
+pub(in crate::python) fn only_in_c<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDeviceArray>> {
+    offered_in_c(object)?.ok_or_else(|| {
+        Error::not_an_array(format!(
+            "a {} offers nothing that cuarray.config.protocol '{}' reads",
+            import::type_name(object),
+            config::protocol().name()
+        ))
+    })
+}
+
+/// The array of an object's structure or tensor, whichever it has and may be read, for work that is yet to be ordered; `None` where
+/// there is neither.
+pub(in crate::python) fn offered_in_c<'py>(object: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
+    let protocol = config::protocol();
+    if matches!(protocol, Protocol::Any | Protocol::C)
+        && let Some(array) = import::structure(object)?
+    {
+        return Ok(Some(array));
+    }
+    let may_be_read = matches!(protocol, Protocol::Any | Protocol::DLPack);
+    if may_be_read && dlpack::is_reachable(object)? { tensor(object).map(Some) } else { Ok(None) }
+}
+
+/// Whether an object has no dictionary, but a tensor that devices reach.
+pub(in crate::python) fn is_only_a_tensor(object: &Bound<'_, PyAny>) -> Result<bool> {
+    Ok(!has_dictionary(object) && dlpack::is_reachable(object)?)
+}
+
+/// Whether an object has a dictionary, or a reason for not giving it, which another protocol must not go round.
+fn has_dictionary(object: &Bound<'_, PyAny>) -> bool {
+    !matches!(object.getattr_opt(intern!(object.py(), "__cuda_array_interface__")), Ok(None))
+}
+
+/// The array of a tensor, ready on the legacy default stream or on the one that its library names, which with `sync` the host waits for.
+fn of_dlpack<'py>(object: &Bound<'py, PyAny>, sync: bool, options: &mut Options) -> Result<Bound<'py, PyDeviceArray>> {
+    let py = object.py();
+    let array = tensor(object)?;
+    if sync {
+        import::heed(py, array.get().interface(), None)?;
+    }
+    Ok(again(&array, options)?.unwrap_or(array))
+}
+
+/// The array of a tensor, ordered as the configuration says.
+fn tensor<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDeviceArray>> {
+    let unordered = PyInt::new(object.py(), -1).into_any();
+    dlpack::from_dlpack(object, (!config::sync()).then_some(&unordered), None)
+}
+
+/// What an array of ours is taken as; `None` where it has to be read anew, without its mask.
+pub(in crate::python) fn again<'py>(
+    array: &Bound<'py, PyDeviceArray>,
+    options: &mut Options,
+) -> Result<Option<Bound<'py, PyDeviceArray>>> {
+    let py = array.py();
+    let keeps_all = array.get().mask().is_none() || options.masks == Policy::Keep;
+    if options.bounds && keeps_all {
+        bounds::verify(py, array.get().interface(), array.get().mask().map(ArrayMask::interface))?;
+    }
+    if keeps_all && options.element.is_none() {
+        return Ok(Some(array.clone()));
+    }
+    let known = import::known(array.get().interface().clone(), options.element.take())?;
+    if keeps_all {
+        let unchanged = known == *array.get().interface();
+        let array = if unchanged { array.clone() } else { Bound::new(py, array.get().retyped(py, known)?)? };
+        return Ok(Some(array));
+    }
+    // Its dictionary cannot say all that the array knows of its type.
+    options.element = Some(Element::of_interface(&known));
+    Ok(None)
+}

@@ -1,0 +1,143 @@
+//! Arrays from `__cuda_array_c_interface__`.
+//!
+//! The attribute is one of the type, so a type is asked once whether it has it, and objects of all other types, which are nearly
+//! all, pay nothing for it.
+
+use super::{heed, known, optional_attribute, type_name};
+use crate::python::memory::c_array::{TAKEN, UNTAKEN};
+use crate::{
+    CArray, Error, Layout, Mask, Result,
+    exchange::c_interface::{RawCArray, Read},
+    python::{
+        array::{
+            PyDeviceArray,
+            mask::{ArrayMask, Policy},
+        },
+        memory::{
+            array_owner::{ArrayOwner, LetGo},
+            bounds, event,
+        },
+        values::options::Options,
+    },
+};
+use pyo3::{
+    ffi, intern,
+    prelude::*,
+    types::{PyCapsule, PyString},
+};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// The attribute.
+fn name(py: Python<'_>) -> &Bound<'_, PyString> {
+    intern!(py, "__cuda_array_c_interface__")
+}
+
+/// Whether the type of an object has the attribute, as far as is remembered. Types are known by their addresses: one that takes
+/// the address of another that is gone is mistaken for it until the next call asks, so both answers are for trying first,
+/// and neither is the last word.
+#[inline]
+pub(in crate::python) fn is_offered(object: &Bound<'_, PyAny>) -> bool {
+    const SLOTS: usize = 16;
+    /// Addresses of types; the lowest bit, which no address has, says that the type has the attribute.
+    static KNOWN: [AtomicUsize; SLOTS] = [const { AtomicUsize::new(0) }; SLOTS];
+    let of = object.get_type_ptr() as usize;
+    let slot = &KNOWN[(of >> 4 ^ of >> 8) % SLOTS];
+    let known = slot.load(Relaxed);
+    if known & !1 == of {
+        return known & 1 == 1;
+    }
+    let has = has_attribute(object);
+    slot.store(of | usize::from(has), Relaxed);
+    has
+}
+
+#[cold]
+fn has_attribute(object: &Bound<'_, PyAny>) -> bool {
+    // PyO3 has not counted that this thread is attached: see `as_cuda_array`.
+    Python::attach(|py| matches!(object.get_type().getattr_opt(name(py)), Ok(Some(_))))
+}
+
+/// An array, and the event that is to be waited for in place of its stream.
+pub(in crate::python) struct Imported<'py> {
+    pub(in crate::python) array: Bound<'py, PyDeviceArray>,
+    pub(in crate::python) event: Option<event::Handle>,
+}
+
+/// The array of an object whose type offers it; `None` where the object has none after all. With `sync`, the host waits for what the
+/// structure names.
+///
+/// # Errors
+/// What the attribute raises; [`Error::is_not_an_array`] where it is no capsule of that name; as [`CArray::describe`].
+pub(in crate::python) fn import<'py>(
+    object: &Bound<'py, PyAny>,
+    sync: bool,
+    options: &mut Options,
+) -> Result<Option<Imported<'py>>> {
+    let py = object.py();
+    let Some(capsule) = optional_attribute("not a CUDA array", object, name(py), "a capsule")? else { return Ok(None) };
+    array(py, LetGo::new(take(object, &capsule)?), sync, options).map(Some)
+}
+
+fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>) -> Result<CArray> {
+    let wrong = |what: String| {
+        let of = type_name(object);
+        Error::not_an_array(format!(
+            "__cuda_array_c_interface__ of a {of} is {what}; a PyCapsule named {UNTAKEN:?} is expected"
+        ))
+    };
+    let Ok(capsule) = capsule.cast::<PyCapsule>() else { return Err(wrong(format!("a {}", type_name(capsule)))) };
+    // SAFETY: `capsule` is a capsule; its pointer is asked for only by the name that it has, and is then ours, as the new name says,
+    // which lives forever.
+    unsafe {
+        let raw = ffi::PyCapsule_GetPointer(capsule.as_ptr(), UNTAKEN.as_ptr()).cast::<RawCArray>();
+        if raw.is_null() {
+            ffi::PyErr_Clear();
+            let taken = ffi::PyCapsule_IsValid(capsule.as_ptr(), TAKEN.as_ptr()) != 0;
+            return Err(match taken {
+                true => Error::argument(format!(
+                    "the structure of the capsule that a {} answered was taken already; a new capsule is expected",
+                    type_name(object)
+                )),
+                false => wrong("a PyCapsule of another name".to_owned()),
+            });
+        }
+        if ffi::PyCapsule_SetName(capsule.as_ptr(), TAKEN.as_ptr()) != 0 {
+            return Err(PyErr::fetch(capsule.py()).into());
+        }
+        CArray::from_raw(raw)
+    }
+}
+
+/// The array over a structure.
+fn array<'py>(py: Python<'py>, taken: LetGo<CArray>, sync: bool, options: &mut Options) -> Result<Imported<'py>> {
+    let Read { mut interface, mask, event, mask_event, .. } = taken.read()?;
+    let owner = ArrayOwner::from(taken);
+    if options.element.is_some() {
+        *interface = known(*interface, options.element.take())?;
+    }
+    let mask = match options.masks {
+        Policy::Ignore => None,
+        Policy::Keep => mask.map(|mask| array_mask(py, &owner, &mask, interface.layout())).transpose()?,
+        Policy::Refuse if mask.is_none() => None,
+        Policy::Refuse => {
+            return Err(Error::unsupported("the array has a mask, and masked arrays are not taken here"));
+        }
+    };
+    if options.bounds {
+        bounds::verify(py, &interface, mask.as_ref().map(ArrayMask::interface))?;
+    }
+    let handle = |event: std::num::NonZeroUsize| event::Handle(event.get());
+    if sync {
+        heed(py, &interface, event.map(handle))?;
+        if let Some(mask) = &mask {
+            heed(py, mask.interface(), mask_event.map(handle))?;
+        }
+    }
+    let array = PyDeviceArray::with_stream(interface, owner, None).with_mask(mask);
+    Ok(Imported { array: Bound::new(py, array)?, event: event.map(handle) })
+}
+
+fn array_mask(py: Python<'_>, owner: &ArrayOwner, mask: &Mask, layout: &Layout) -> Result<ArrayMask> {
+    let source = PyDeviceArray::foreign(mask.interface().clone(), Some(owner.object(py)?));
+    ArrayMask::of_array(Py::new(py, source)?, layout)
+}

@@ -1,0 +1,348 @@
+//! `from_dlpack`: another library's tensor as an array.
+//!
+//! There are two ways in. A type with `__dlpack_c_exchange_api__` has a table of C functions, which hand over the tensor and
+//! tell the stream on which the library works: nothing is ordered, and the array simply has that stream as its default.
+//! Any other is asked by `__dlpack__`, with the stream on which the tensor is to be ready: the producer orders, and
+//! that stream becomes the array's default.
+//!
+//! Streams are numbered nearly as in the CUDA Array Interface: 1 is the legacy default stream, 2 the per-thread one, any
+//! other number a handle, and 0 is disallowed. But `None` means the legacy default stream there, and "nothing to wait for"
+//! here; -1 is what asks for no ordering.
+
+use super::exchange;
+use super::{shown, type_name};
+use crate::python::{
+    export::dlpack::{self, Number},
+    memory::{capsule::Managed, tensor::PyDLPackTensor},
+};
+use crate::{
+    Error, Result, StreamEntry,
+    exchange::dlpack::{
+        abi::{DLDevice, VERSION},
+        tensor,
+    },
+    python::{
+        array::{PyDeviceArray, allocate::HostMemory, create},
+        ffi::{
+            fastcall::{self, Arguments, Function},
+            vectorcall,
+        },
+        import,
+        memory::{
+            array_owner::LetGo,
+            runtime::context_on,
+            stream::{self, PyStream},
+        },
+        values::options,
+    },
+};
+use pyo3::{
+    exceptions::{PyBufferError, PyTypeError},
+    intern,
+    prelude::*,
+    sync::PyOnceLock,
+    types::{PyBool, PyString, PyTuple},
+};
+use std::ffi::CStr;
+
+pub(in crate::python) struct FromDLPack;
+
+impl Function for FromDLPack {
+    const NAME: &CStr = c"from_dlpack";
+    const DOC: &CStr = c"from_dlpack(obj, /, *, device=None, stream=None, copy=None)\n--\n
+A DeviceArray of any object with `__dlpack__`, without copying; it keeps the tensor until the last view of it goes.
+
+`stream` is where the tensor is to be ready, and becomes the array's default stream: a stream as everywhere, or None for the
+legacy default stream, or -1 for no ordering at all. A type that offers DLPack's C exchange table names its own stream
+where none is asked for.
+
+`device` is the ordinal of the device on which the array is to be; by default the tensor stays where it is. A tensor on another device, or
+in host memory, is copied there; with `copy=False`, that raises BufferError.
+
+`copy=True` always copies, here where the producer does not know how to; `copy=False` never does, and raises BufferError where it
+would take one; by default what is in host memory is refused, and everything else taken as it is.
+
+bfloat16 and the 8-bit floats keep their names. What is read-only stays so.
+
+Raises TypeError where `obj` has no `__dlpack__`, BufferError where its tensor cannot be taken (host memory, vectors, elements
+without a type string), ValueError where the tensor is wrong.
+
+>>> a = cuarray.to_device([1.0, 2.0])
+>>> cuarray.from_dlpack(a).copy_to_host().tolist()
+[1.0, 2.0]";
+
+    #[inline]
+    fn call<'py>(arguments: &Arguments<'py>) -> Result<Bound<'py, PyDeviceArray>> {
+        let [object] = arguments.positional()?;
+        let (mut stream, mut device, mut copy) = (None, None, None);
+        for (name, value) in arguments.named() {
+            if fastcall::is(&name, intern!(name.py(), "stream")) {
+                stream = (!value.is_none()).then_some(value);
+            } else if fastcall::is(&name, intern!(name.py(), "device")) {
+                device = create::ordinal(&value)?;
+            } else if fastcall::is(&name, intern!(name.py(), "copy")) {
+                copy = if value.is_none() { None } else { Some(options::flag("copy", &value)?) };
+            } else {
+                return Err(arguments.refused(format_args!("got an unexpected keyword argument '{}'", &*name)).into());
+            }
+        }
+        let object = object
+            .ok_or_else(|| arguments.refused(format_args!("is missing 1 required positional argument: 'obj'")))?;
+        if stream.is_none()
+            && device.is_none()
+            && copy.is_none()
+            && let Some(table) = exchange::known(&object.get_type())
+        {
+            return match table {
+                Some(table) => table.import(&object),
+                None => adopt(object.py(), &ask(&object, &Ready::Default, None)?, Ready::Default),
+            };
+        }
+        Python::attach(|_| match device {
+            Some(device) => on_device(&object, stream.as_deref(), copy, device),
+            None => from_dlpack(&object, stream.as_deref(), copy),
+        })
+    }
+}
+
+/// `from_dlpack(obj, stream=stream, copy=copy)`.
+///
+/// # Errors
+/// What the function raises.
+pub(in crate::python) fn from_dlpack<'py>(
+    obj: &Bound<'py, PyAny>,
+    stream: Option<&Bound<'py, PyAny>>,
+    copy: Option<bool>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let py = obj.py();
+    let ready = Ready::of(stream)?;
+    if matches!(ready, Ready::Default) && copy.is_none() {
+        // Where the memory is, is asked of the tensor, which is quicker than asking the object first.
+        return match exchange::of_type(&obj.get_type())? {
+            Some(table) => table.import(obj),
+            None => checked(obj, &ask(obj, &ready, copy)?, ready),
+        };
+    }
+    if let Some(device) = device_of(obj)?
+        && device.device_type == tensor::CPU
+    {
+        if copy != Some(true) {
+            tensor::check_device(device)?;
+        }
+        return of_host(obj, &ready, None);
+    }
+    match ask(obj, &ready, copy) {
+        Ok(capsule) => checked(obj, &capsule, ready),
+        Err(error) if copy == Some(true) && cannot_copy(py, &error) => copied(obj, ready),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// `from_dlpack(obj, stream=stream, copy=copy, device=device)`.
+///
+/// # Errors
+/// What the function raises.
+fn on_device<'py>(
+    obj: &Bound<'py, PyAny>,
+    stream: Option<&Bound<'py, PyAny>>,
+    copy: Option<bool>,
+    device: i32,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let py = obj.py();
+    context_on(device)?;
+    let ready = Ready::of(stream)?;
+    let forbidden = |place: &str| {
+        Error::unsupported(format!("the tensor is {place}, and copy=False forbids a copy to device {device}"))
+    };
+    if device_of(obj)?.is_some_and(|place| place.device_type == tensor::CPU) {
+        return if copy == Some(false) { Err(forbidden("in host memory")) } else { of_host(obj, &ready, Some(device)) };
+    }
+    let array = from_dlpack(obj, stream, copy)?;
+    match array.get().device()? {
+        Some(place) if place != device => {
+            if copy == Some(false) {
+                return Err(forbidden(&format!("on device {place}")));
+            }
+            create::filled_at_once(py, array.get().interface(), array.as_any(), ready.argument().as_ref(), Some(device))
+        }
+        // An array without elements is on every device.
+        _ => Ok(array),
+    }
+}
+
+/// Whether an object has a tensor that CUDA devices reach, as far as it says.
+pub(in crate::python) fn is_reachable(obj: &Bound<'_, PyAny>) -> Result<bool> {
+    if import::optional_attribute("not a CUDA array", obj, intern!(obj.py(), "__dlpack__"), "a method")?.is_none() {
+        return Ok(false);
+    }
+    Ok(device_of(obj)?.is_none_or(|device| tensor::check_device(device).is_ok()))
+}
+
+/// On which stream a tensor is to be ready.
+enum Ready<'py> {
+    /// On none: the caller orders.
+    Never,
+    /// On the legacy default stream.
+    Default,
+    On(Bound<'py, PyStream>),
+}
+
+impl<'py> Ready<'py> {
+    fn of(argument: Option<&Bound<'py, PyAny>>) -> Result<Ready<'py>> {
+        let Some(argument) = argument else { return Ok(Ready::Default) };
+        match dlpack::number(argument)? {
+            Number::NoOrdering => Ok(Ready::Never),
+            Number::Stream => stream::kept(argument).map(Ready::On),
+        }
+    }
+
+    /// What `__dlpack__` is asked for.
+    fn number(&self) -> Option<i64> {
+        match self {
+            Ready::Never => Some(-1),
+            Ready::Default => None,
+            Ready::On(stream) => Some(stream.get().stream.handle() as i64),
+        }
+    }
+
+    /// The stream, as the argument of those who make arrays.
+    fn argument(&self) -> Option<Bound<'py, PyAny>> {
+        match self {
+            Ready::On(stream) => Some(stream.clone().into_any()),
+            Ready::Never | Ready::Default => None,
+        }
+    }
+}
+
+/// Asks an object for a capsule, in the newest way that it understands.
+fn ask<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, copy: Option<bool>) -> PyResult<Bound<'py, PyAny>> {
+    let py = obj.py();
+    let name = intern!(py, "__dlpack__");
+    let stream = ready.number().into_pyobject(py).map_err(PyErr::from)?;
+    let Asking { version, plain, copying, .. } = Asking::get(py)?;
+    let answer = match copy {
+        None => vectorcall::call_method(obj, name, plain.bind(py), [&stream, version.bind(py)]),
+        Some(copy) => {
+            let copy = PyBool::new(py, copy);
+            vectorcall::call_method(obj, name, copying.bind(py), [&stream, version.bind(py), copy.as_any()])
+        }
+    };
+    answer.or_else(|error| Python::attach(|_| ask_again(obj, &stream, copy, error)))
+}
+
+/// Asks an object that raised `error` in the oldest way, if that may be what it understands.
+#[cold]
+fn ask_again<'py>(
+    obj: &Bound<'py, PyAny>,
+    stream: &Bound<'py, PyAny>,
+    copy: Option<bool>,
+    error: PyErr,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = obj.py();
+    let name = intern!(py, "__dlpack__");
+    if import::optional_attribute("not a CUDA array", obj, name, "a method")?.is_none() {
+        let why = format!("a {} has no __dlpack__, and is no DLPack tensor", type_name(obj));
+        return Err(Error::not_an_array(why).into());
+    }
+    // Producers from before version 1 know no other keyword than `stream`.
+    if error.is_instance_of::<PyTypeError>(py) && copy != Some(true) {
+        return vectorcall::call_method(obj, name, Asking::get(py)?.oldest.bind(py), [stream]).inspect_err(|second| {
+            // As if Python had called: of a newer producer, the first one may be the reason.
+            let _ = second.value(py).setattr(intern!(py, "__context__"), error.value(py));
+        });
+    }
+    Err(error)
+}
+
+/// Whether a producer that was asked for a copy did not understand, or says that it makes none.
+fn cannot_copy(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyBufferError>(py)
+}
+
+/// A copy of our own of what an object's tensor says. It is there when this returns, for the tensor then goes.
+fn copied<'py>(obj: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
+    let (py, stream) = (obj.py(), ready.argument());
+    let source = checked(obj, &ask(obj, &ready, None)?, ready)?;
+    let device = source.get().device()?;
+    create::filled_at_once(py, source.get().interface(), source.as_any(), stream.as_ref(), device)
+}
+
+/// A copy of an object's tensor in host memory. It is there when this returns, for the tensor then goes.
+fn of_host<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, device: Option<i32>) -> Result<Bound<'py, PyDeviceArray>> {
+    let py = obj.py();
+    // On the host there are no streams.
+    let tensor = LetGo::new(Managed::take(&ask(obj, &Ready::Default, None)?)?);
+    let interface = tensor.host_interface()?;
+    import::refuse_lazy_tensor(obj, &interface)?;
+    let owner = Bound::new(py, PyDLPackTensor::empty())?;
+    owner.get().fill(tensor);
+    let host = HostMemory::array(py, interface.data(), &interface, Some(owner.into_any().unbind()))?;
+    create::filled_at_once(py, &interface, &host, ready.argument().as_ref(), device)
+}
+
+/// What is the same in every call.
+struct Asking {
+    version: Py<PyAny>,
+    /// The keywords: of nearly every call, with `copy`, and of producers from before version 1.
+    plain: Py<PyTuple>,
+    copying: Py<PyTuple>,
+    oldest: Py<PyTuple>,
+}
+
+impl Asking {
+    fn get(py: Python<'_>) -> PyResult<&Asking> {
+        static ASKING: PyOnceLock<Asking> = PyOnceLock::new();
+        let keywords = |names: &[&str]| {
+            let names = names.iter().map(|name| PyString::intern(py, name));
+            PyTuple::new(py, names.collect::<Vec<_>>()).map(Bound::unbind)
+        };
+        ASKING.get_or_try_init(py, || {
+            Ok(Asking {
+                version: (VERSION.major, VERSION.minor).into_pyobject(py)?.into_any().unbind(),
+                plain: keywords(&["stream", "max_version"])?,
+                copying: keywords(&["stream", "max_version", "copy"])?,
+                oldest: keywords(&["stream"])?,
+            })
+        })
+    }
+}
+
+/// The array over the tensor that `obj` answered in a capsule, which may be one of PyTorch that does not say all.
+fn checked<'py>(
+    obj: &Bound<'py, PyAny>,
+    capsule: &Bound<'py, PyAny>,
+    ready: Ready<'py>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let array = adopt(obj.py(), capsule, ready)?;
+    import::refuse_lazy_tensor(obj, array.get().interface())?;
+    Ok(array)
+}
+
+/// The array over the tensor of a capsule.
+fn adopt<'py>(py: Python<'py>, capsule: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
+    let tensor = LetGo::new(Managed::take(capsule)?);
+    let mut interface = tensor.interface()?;
+    let (entry, stream) = match ready {
+        Ready::Never => (StreamEntry::None, None),
+        Ready::Default => (StreamEntry::LegacyDefault, None),
+        Ready::On(stream) => (StreamEntry::try_from(stream.get().stream.handle() as i128)?, Some(stream.unbind())),
+    };
+    interface.set_stream(entry);
+    Ok(Bound::new(py, PyDeviceArray::with_stream(interface, tensor, stream))?)
+}
+
+/// Where an object says that its memory is; `None` where it does not say.
+fn device_of(obj: &Bound<'_, PyAny>) -> Result<Option<DLDevice>> {
+    let py = obj.py();
+    let name = intern!(py, "__dlpack_device__");
+    let Some(method) = import::optional_attribute("not a CUDA array", obj, name, "a method")? else { return Ok(None) };
+    let answer = method.call0()?;
+    match answer.extract() {
+        Ok((device_type, device_id)) => Ok(Some(DLDevice { device_type, device_id })),
+        Err(_) => Err(Error::argument(format!(
+            "__dlpack_device__ of a {} answered {}; a tuple (device type, device id) is expected",
+            type_name(obj),
+            shown(&answer)
+        ))),
+    }
+}

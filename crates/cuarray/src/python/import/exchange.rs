@@ -1,0 +1,408 @@
+//! The C exchange table: DLPack without a call into Python.
+//!
+//! A type offers it as the attribute `__dlpack_c_exchange_api__`, a capsule with a table of functions. A consumer asks a type once;
+//! afterwards an exchange is two calls of C: one for the tensor, one for the stream on which the library works. A
+//! library like PyTorch has such a current stream for each device. An array here has its own; so what this table hands out
+//! is made ready on the legacy default stream first, and that is the stream it names.
+
+use crate::python::{export::managed, memory::capsule::Managed};
+use crate::{
+    Dims, Error, Layout, Result, StreamEntry,
+    driver::MemoryKind,
+    exchange::dlpack::{
+        abi::{DLManagedTensorVersioned, DLPackExchangeAPI, DLPackExchangeAPIHeader, DLTensor, SetError, VERSION},
+        dtype, tensor,
+    },
+    python::{
+        array::{PyDeviceArray, create},
+        import,
+        memory::array_owner::LetGo,
+        values::dtype::Element,
+    },
+};
+use pyo3::{
+    ffi, intern,
+    prelude::*,
+    sync::PyOnceLock,
+    types::{PyCFunction, PyCapsule, PyDict, PyType, PyWeakrefMethods, PyWeakrefReference},
+};
+use std::{
+    ffi::{CStr, CString, c_int, c_void},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    ptr::NonNull,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
+
+const NAME: &CStr = c"dlpack_exchange_api";
+
+/// Our own table.
+static TABLE: DLPackExchangeAPI = DLPackExchangeAPI {
+    header: DLPackExchangeAPIHeader { version: VERSION, prev_api: std::ptr::null_mut() },
+    managed_tensor_allocator: Some(allocate),
+    managed_tensor_from_py_object_no_sync: Some(from_object),
+    managed_tensor_to_py_object_no_sync: Some(to_object),
+    dltensor_from_py_object_no_sync: Some(borrow),
+    current_work_stream: Some(work_stream),
+};
+
+/// The capsule of our own table, for the class.
+pub(in crate::python) fn capsule(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    // SAFETY: the table and its name live forever; the result is null with an error set, or a capsule that we own.
+    unsafe {
+        let capsule = ffi::PyCapsule_New((&raw const TABLE).cast_mut().cast(), NAME.as_ptr(), None);
+        Bound::from_owned_ptr_or_err(py, capsule)
+    }
+}
+
+/// Another library's table.
+#[derive(Clone, Copy)]
+pub(in crate::python) struct Table {
+    functions: NonNull<DLPackExchangeAPI>,
+    /// Whether it is PyTorch's, whose tensors have to be asked for what it does not look for.
+    is_torchs: bool,
+}
+
+// SAFETY: a table is constant, and its functions may be called in any thread that holds the GIL.
+unsafe impl Send for Table {}
+
+/// The type with a table that was asked last: nearly every import is of the same type as the last.
+struct Latest {
+    /// Its address, for which the weak reference stands as long as the type lives.
+    address: usize,
+    kind: Py<PyWeakrefReference>,
+    table: Table,
+}
+
+static LATEST: Mutex<Option<Latest>> = Mutex::new(None);
+
+/// The address of the type without a table that was asked last, until it goes.
+static WITHOUT: AtomicUsize = AtomicUsize::new(0);
+
+/// What was found of each type that is still there, by its address.
+static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+
+/// Tables behind one another in a chain of versions, beyond which it is taken to have no end.
+const MOST_TABLES: usize = 64;
+
+/// What is known of a type that has just been asked: the table that it offers, or that it offers none.
+#[inline]
+pub(in crate::python) fn known(kind: &Bound<'_, PyType>) -> Option<Option<Table>> {
+    let address = kind.as_ptr() as usize;
+    if WITHOUT.load(Relaxed) == address {
+        return Some(None);
+    }
+    // Whoever finds it locked goes on without.
+    let latest = LATEST.try_lock().ok()?;
+    let latest = latest.as_ref().filter(|latest| latest.address == address)?;
+    latest.kind.bind(kind.py()).upgrade().is_some_and(|of| of.is(kind)).then_some(Some(latest.table))
+}
+
+/// The table that a type offers, in a version that is known here; each type is asked once. What [`known`] says of a type are never
+/// tensors of PyTorch where there is no table.
+pub(in crate::python) fn of_type(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
+    if let Some(known) = known(kind) {
+        return Ok(known);
+    }
+    let address = kind.as_ptr() as usize;
+    let (table, is_torchs) = remembered(kind)?;
+    let Some(table) = table else {
+        if !is_torchs {
+            WITHOUT.store(address, Relaxed);
+        }
+        return Ok(None);
+    };
+    let latest = Latest { address, kind: PyWeakrefReference::new(kind)?.unbind(), table };
+    // What it replaces is dropped outside the lock.
+    let replaced = LATEST.try_lock().ok().and_then(|mut known| known.replace(latest));
+    drop(replaced);
+    Ok(Some(table))
+}
+
+/// The table of a type that has not just been asked, and whether the type is PyTorch's.
+fn remembered<'py>(kind: &Bound<'py, PyType>) -> Result<(Option<Table>, bool)> {
+    let py = kind.py();
+    // By identity, with a weak reference to tell whether the type is still the same.
+    let known = KNOWN.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
+    let key = kind.as_ptr() as usize;
+    if let Some(found) = known.get_item(key)? {
+        let (of, address, is_torchs): (Bound<'py, PyWeakrefReference>, usize, bool) = found.extract()?;
+        if of.upgrade().is_some_and(|of| of.is(kind)) {
+            let functions = NonNull::new(address as *mut DLPackExchangeAPI);
+            return Ok((functions.map(|functions| Table { functions, is_torchs }), is_torchs));
+        }
+    }
+    let (functions, is_torchs) = (offered(kind)?, import::are_tensors(kind)?);
+    let address = functions.map_or(0, |functions| functions.as_ptr() as usize);
+    let forget = PyCFunction::new_closure(py, None, None, move |reference, _| forget(reference.py(), key))?;
+    known.set_item(key, (PyWeakrefReference::new_with(kind, forget)?, address, is_torchs))?;
+    Ok((functions.map(|functions| Table { functions, is_torchs }), is_torchs))
+}
+
+/// Forgets a type that is going: the next one may have its address.
+fn forget(py: Python<'_>, key: usize) {
+    let _ = WITHOUT.compare_exchange(key, 0, Relaxed, Relaxed);
+    if let Some(known) = KNOWN.get(py) {
+        // It is not there where a type of that address was asked since.
+        let _ = known.bind(py).del_item(key);
+    }
+}
+
+fn offered(kind: &Bound<'_, PyType>) -> Result<Option<NonNull<DLPackExchangeAPI>>> {
+    let name = intern!(kind.py(), "__dlpack_c_exchange_api__");
+    let Some(capsule) = import::optional_attribute("not a CUDA array", kind.as_any(), name, "a capsule")? else {
+        return Ok(None);
+    };
+    let Ok(capsule) = capsule.cast_into::<PyCapsule>() else { return Ok(None) };
+    // SAFETY: `capsule` is a capsule; its pointer is asked for by the name that it has.
+    let mut table = unsafe {
+        if ffi::PyCapsule_IsValid(capsule.as_ptr(), NAME.as_ptr()) == 0 {
+            return Ok(None);
+        }
+        ffi::PyCapsule_GetPointer(capsule.as_ptr(), NAME.as_ptr()).cast::<DLPackExchangeAPIHeader>()
+    };
+    for _ in 0..MOST_TABLES {
+        let Some(header) = NonNull::new(table) else { return Ok(None) };
+        // SAFETY: the capsule holds a table that lives as long as the process, whose header is the same in every version.
+        let header = unsafe { header.as_ptr().read_unaligned() };
+        if header.version.major == VERSION.major {
+            return Ok(NonNull::new(table.cast()));
+        }
+        table = header.prev_api;
+    }
+    Ok(None)
+}
+
+impl Table {
+    /// An array over what `object` holds, whose default stream is the one on which its library works.
+    ///
+    /// # Errors
+    /// What the library raises; otherwise as [`Managed::interface`].
+    pub(in crate::python) fn import<'py>(self, object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDeviceArray>> {
+        let py = object.py();
+        // SAFETY: the table lives as long as the process, and its version is one whose layout is ours.
+        let table = unsafe { self.functions.as_ptr().read_unaligned() };
+        let (Some(export), Some(stream)) = (table.managed_tensor_from_py_object_no_sync, table.current_work_stream)
+        else {
+            return Err(Error::unsupported(format!(
+                "the exchange table of a {} lacks a function that DLPack requires",
+                import::type_name(object)
+            )));
+        };
+        let mut managed = std::ptr::null_mut();
+        // SAFETY: the table is that of the object's type, and we are attached.
+        if unsafe { export(object.as_ptr().cast(), &mut managed) } != 0 {
+            return Err(failed(object));
+        }
+        let managed =
+            NonNull::new(managed).ok_or_else(|| Error::unsupported("the exchange table answered a null tensor"))?;
+        let managed = LetGo::new(Managed::Versioned(managed));
+        let mut interface = managed.interface()?;
+        if self.is_torchs {
+            import::refuse_unsaid(object, &interface)?;
+        }
+        let device = managed.tensor()?.0.device;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: as above.
+        if unsafe { stream(device.device_type, device.device_id, &mut raw) } != 0 {
+            return Err(failed(object));
+        }
+        // The null stream is the legacy default one, whose handle is 1 here.
+        let entry = match raw as usize {
+            0 => StreamEntry::LegacyDefault,
+            handle => StreamEntry::try_from(handle as i128)?,
+        };
+        interface.set_stream(entry);
+        Ok(Bound::new(py, PyDeviceArray::with_stream(interface, managed, None))?)
+    }
+}
+
+/// What a function of the table of `object`'s type raised.
+#[cold]
+fn failed(object: &Bound<'_, PyAny>) -> Error {
+    PyErr::take(object.py()).map_or_else(
+        || {
+            Error::unsupported(format!(
+                "the exchange table of a {} failed and set no exception, which DLPack requires",
+                import::type_name(object)
+            ))
+        },
+        Error::from,
+    )
+}
+
+/// Runs the body of one of our functions: 0, or -1 with a Python exception set.
+///
+/// # Safety
+/// Called with the GIL held, as consumers call all functions of the table but the allocator.
+unsafe fn answer(body: impl FnOnce(Python<'_>) -> Result<()>) -> c_int {
+    Python::attach(|py| {
+        let error = match catch_unwind(AssertUnwindSafe(|| body(py))) {
+            Ok(Ok(())) => return 0,
+            Ok(Err(error)) => error.into(),
+            Err(_) => pyo3::panic::PanicException::new_err(("the exchange table panicked",)),
+        };
+        error.restore(py);
+        -1
+    })
+}
+
+/// An array that can go out as it is: nothing is to be found out or ordered, and nothing is wrong. Nothing here drops a Python
+/// object, so that it is done without telling PyO3 that this thread is attached, which would be half of the cost.
+///
+/// # Safety
+/// Called with the GIL held, with an object that the caller holds.
+#[inline]
+unsafe fn at_hand<'a>(object: *mut c_void) -> Option<Borrowed<'a, 'a, PyDeviceArray>> {
+    // SAFETY: this function's contract.
+    let object = unsafe { Borrowed::from_ptr(Python::assume_attached(), object.cast()) };
+    let array = object.cast_exact::<PyDeviceArray>().ok()?;
+    array.get().is_ready_on_legacy().then_some(array)
+}
+
+/// # Safety
+/// `object` is a `DeviceArray`, `out` may be written.
+unsafe extern "C" fn borrow(object: *mut c_void, out: *mut DLTensor) -> c_int {
+    // SAFETY: the contract of this function.
+    unsafe {
+        if let Some(tensor) = at_hand(object).and_then(|array| array.get().prepared_tensor()) {
+            *out = tensor;
+            return 0;
+        }
+        answer(|py| {
+            let object = Bound::from_borrowed_ptr(py, object.cast());
+            let array = object.cast::<PyDeviceArray>().map_err(PyErr::from)?.get();
+            let tensor = array.tensor()?;
+            array.ready_on_legacy(py)?;
+            *out = tensor;
+            Ok(())
+        })
+    }
+}
+
+/// # Safety
+/// `object` is a `DeviceArray`, `out` may be written.
+unsafe extern "C" fn from_object(object: *mut c_void, out: *mut *mut DLManagedTensorVersioned) -> c_int {
+    // SAFETY: the contract of this function.
+    unsafe {
+        if let Some(array) = at_hand(object)
+            && array.get().prepared_tensor().is_some()
+            && let Ok(Managed::Versioned(tensor)) =
+                managed::versioned(&array, false).map(std::mem::ManuallyDrop::new).as_deref()
+        {
+            *out = tensor.as_ptr();
+            return 0;
+        }
+        answer(|py| {
+            let object = Bound::from_borrowed_ptr(py, object.cast());
+            let array = object.cast::<PyDeviceArray>().map_err(PyErr::from)?;
+            let managed = managed::versioned(array, false)?;
+            array.get().ready_on_legacy(py)?;
+            *out = managed.into_versioned().map_or(std::ptr::null_mut(), NonNull::as_ptr);
+            Ok(())
+        })
+    }
+}
+
+/// # Safety
+/// `tensor` is the caller's to give away, `out` may be written.
+unsafe extern "C" fn to_object(tensor: *mut DLManagedTensorVersioned, out: *mut *mut c_void) -> c_int {
+    let made = catch_unwind(|| {
+        // SAFETY: consumers call with the GIL held. PyO3 need not count that for what is only made here.
+        let py = unsafe { Python::assume_attached() };
+        let tensor =
+            NonNull::new(tensor).ok_or_else(|| Error::argument("the tensor is null; one to take is expected"))?;
+        let managed = LetGo::new(Managed::Versioned(tensor));
+        let interface = managed.interface()?;
+        let array = Bound::new(py, PyDeviceArray::with_stream(interface, managed, None))?;
+        Ok::<_, Error>(array.into_ptr())
+    });
+    match made {
+        Ok(Ok(array)) => {
+            // SAFETY: the contract of this function.
+            unsafe { *out = array.cast() };
+            0
+        }
+        // SAFETY: the GIL is held.
+        Ok(Err(error)) => unsafe { answer(|_| Err(error)) },
+        // SAFETY: as above; it panics once more, for `answer` to tell.
+        Err(panic) => unsafe { answer(|_| resume_unwind(panic)) },
+    }
+}
+
+/// # Safety
+/// `prototype` describes a tensor, or is null, `out` may be written; called from any thread.
+unsafe extern "C" fn allocate(
+    prototype: *mut DLTensor,
+    out: *mut *mut DLManagedTensorVersioned,
+    context: *mut c_void,
+    set_error: Option<SetError>,
+) -> c_int {
+    let made = catch_unwind(AssertUnwindSafe(|| {
+        Python::attach(|py| {
+            if prototype.is_null() {
+                return Err(Error::argument("the prototype is null; a tensor is expected"));
+            }
+            // SAFETY: the contract of this function.
+            let prototype = unsafe { prototype.read_unaligned() };
+            let mut shape = Dims::new();
+            // SAFETY: as above; strides are not looked at.
+            unsafe { tensor::shape(&prototype, &mut shape) }?;
+            let array = empty(py, shape, &prototype)?;
+            let managed = managed::versioned(&array, false)?;
+            Ok(managed.into_versioned().map_or(std::ptr::null_mut(), NonNull::as_ptr))
+        })
+    }));
+    let (kind, message) = match made {
+        Ok(Ok(tensor)) => {
+            // SAFETY: the contract of this function.
+            unsafe { *out = tensor };
+            return 0;
+        }
+        Ok(Err(error)) => (kind_of(&error), error.to_string()),
+        Err(_) => (c"RuntimeError", "the exchange table panicked".to_owned()),
+    };
+    if let Some(set_error) = set_error {
+        let message = CString::new(message.replace('\0', " ")).unwrap_or_default();
+        // SAFETY: the function and its context are the caller's, both texts live until it returns.
+        unsafe { set_error(context, kind.as_ptr(), message.as_ptr()) };
+    }
+    -1
+}
+
+/// A new array like a prototype.
+fn empty<'py>(py: Python<'py>, shape: Dims, prototype: &DLTensor) -> Result<Bound<'py, PyDeviceArray>> {
+    let element = Element { typestr: dtype::read(prototype.dtype)?, descr: None };
+    let layout = Layout::from_parts(shape, None, element.typestr.itemsize())?;
+    tensor::check_device(prototype.device)?;
+    let (kind, device) = match prototype.device.device_type {
+        tensor::CUDA => (MemoryKind::Device, Some(prototype.device.device_id)),
+        tensor::CUDA_MANAGED => (MemoryKind::Managed, None),
+        _ => (MemoryKind::Mapped, None),
+    };
+    create::allocate(py, kind, element, layout, None, device)
+}
+
+/// The name of the exception that an error is in Python.
+fn kind_of(error: &Error) -> &'static CStr {
+    if error.is_unsupported() {
+        c"BufferError"
+    } else if error.is_not_an_array() {
+        c"TypeError"
+    } else if error.is_driver() {
+        c"RuntimeError"
+    } else {
+        c"ValueError"
+    }
+}
+
+/// # Safety
+/// `out` may be written.
+unsafe extern "C" fn work_stream(_device_type: i32, _device_id: i32, out: *mut *mut c_void) -> c_int {
+    // SAFETY: the contract of this function. The legacy default stream is that of the current context; consumers have made the
+    // device's current.
+    unsafe { *out = std::ptr::without_provenance_mut(1) };
+    0
+}

@@ -1,0 +1,417 @@
+//! Arrays that go to another process of the machine: a handle that can be pickled, and the memory that it opens there.
+//!
+//! The driver's handle names an allocation. An array is a part of one, so what travels is the handle, where in the allocation the
+//! first element is, and all that the interface says of the elements. The device travels by its UUID, since its ordinal may be
+//! another in the other process; there the memory is opened in a context of that device, whichever is current.
+//!
+//! Nothing orders work between processes. Whoever makes a handle waits first for what the array knows to be enqueued on it; what
+//! others have enqueued is theirs to wait for, as is telling the other side when the memory goes.
+
+use crate::python::{
+    array::PyDeviceArray,
+    export,
+    memory::{
+        bounds, reach,
+        runtime::{context_of, context_on, driver},
+        stream::{self, PyStream},
+    },
+    values::{
+        descr,
+        dtype::{self, Element},
+    },
+};
+use crate::{
+    Dims, Error, Interface, Layout, Result, StreamEntry, Strides, TypeStr,
+    driver::{CUresult, IpcMemHandle, IpcMemory},
+    protocol::layout::Tuple,
+    sync::Access,
+};
+use pyo3::{
+    PyTraverseError, PyVisit,
+    prelude::*,
+    types::{PyBytes, PyString, PyTuple, PyType},
+};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// An array in the memory of another process, as bytes that say where: pickle it, send it, and `open()` it there.
+///
+/// Made by `DeviceArray.get_ipc_handle()`. In the process that made it, it keeps the array's memory alive; the memory has to stay
+/// until every other process has closed it, which nobody counts. It cannot be opened in the process that made it.
+///
+/// >>> import pickle
+/// >>> handle = cuarray.to_device([1, 2, 3, 4])[1:].get_ipc_handle()
+/// >>> sent = pickle.dumps(handle)
+/// >>> pickle.loads(sent).shape
+/// (3,)
+///
+/// And in the other process:
+///
+/// >>> with pickle.loads(sent) as array:  # doctest: +SKIP
+/// ...     array.copy_to_host()
+/// array([2, 3, 4])
+// The text is Python's, where brackets are no links.
+#[allow(rustdoc::broken_intra_doc_links)]
+#[pyclass(frozen, weakref, name = "IpcHandle", module = "cuarray")]
+pub struct PyIpcHandle {
+    /// `None` for an array that takes no bytes, which nobody needs to share.
+    place: Option<Place>,
+    layout: Layout,
+    element: Element,
+    read_only: bool,
+    /// What keeps the memory, where the handle was made.
+    owner: Option<Py<PyAny>>,
+    /// What `with` blocks have open.
+    entered: Mutex<Vec<Py<PyIpcMemory>>>,
+}
+
+/// Where an array lies.
+#[derive(Clone, Copy)]
+struct Place {
+    handle: IpcMemHandle,
+    /// Bytes from the start of the allocation to the first element.
+    offset: u64,
+    device: [u8; 16],
+    /// Whose memory it is.
+    process: u32,
+}
+
+/// `DeviceArray.get_ipc_handle`.
+pub(in crate::python) fn handle_of(array: &PyDeviceArray, py: Python<'_>) -> Result<PyIpcHandle> {
+    if array.mask().is_some() {
+        return Err(Error::unsupported(
+            "a masked array has no handle of its own; send one of its `data` and one of its `mask`",
+        ));
+    }
+    let interface = array.interface();
+    let owner = array.owner(py)?;
+    let enqueued = array.ordering()?;
+    let imported = owner.as_ref().and_then(|owner| owner.bind(py).cast::<PyIpcMemory>().ok().map(Bound::get));
+    let place = py.detach(|| {
+        enqueued.synchronize(Access::Write)?;
+        if interface.byte_range().is_empty() {
+            return Ok(None);
+        }
+        match imported {
+            // The driver gives no second handle for it; the first is as good.
+            Some(memory) => memory.place_of(interface.data()).map(Some),
+            None => place_of(interface.data()).map(Some),
+        }
+    })?;
+    let element = Element::of_interface(interface);
+    let (layout, read_only) = (interface.layout().clone(), interface.is_read_only());
+    Ok(PyIpcHandle { place, layout, element, read_only, owner, entered: Mutex::default() })
+}
+
+fn place_of(data: u64) -> Result<Place> {
+    let known = reach::known(data)?.ok_or_else(|| reach::unreached(data, None))?;
+    let context = context_of(data)?;
+    let device_ptr = reach::of_device(&known, data).unwrap_or(data);
+    let handle = IpcMemHandle::of(&context, device_ptr).map_err(|error| match error.driver_code() {
+        Some(CUresult::CUDA_ERROR_INVALID_VALUE) => Error::unsupported(format!(
+            "the driver gives no handle for the memory at {data:#x}, which is {}; expected memory that cuMemAlloc gave, such as \
+             that of device_array and to_device",
+            reach::kind(&known)
+        )),
+        _ => error,
+    })?;
+    let start =
+        known.range.as_ref().map(|range| range.start).filter(|start| *start <= device_ptr).ok_or_else(|| {
+            Error::unsupported(format!("the driver does not say where the allocation that holds {data:#x} starts"))
+        })?;
+    let device = context.device()?.uuid()?;
+    Ok(Place { handle, offset: device_ptr - start, device, process: std::process::id() })
+}
+
+impl PyIpcHandle {
+    fn entered(&self) -> MutexGuard<'_, Vec<Py<PyIpcMemory>>> {
+        self.entered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn interface(&self, data: u64) -> Result<Interface> {
+        let interface = Interface::new(data, self.element.typestr, self.layout.clone())?.with_read_only(self.read_only);
+        match &self.element.descr {
+            Some(descr) => interface.with_descr(descr.clone()),
+            None => Ok(interface),
+        }
+    }
+
+    /// The memory, mapped into this process; `None` for an array that takes none.
+    fn map<'py>(&self, py: Python<'py>) -> Result<Option<Bound<'py, PyIpcMemory>>> {
+        let Some(place) = self.place else { return Ok(None) };
+        Ok(Some(Bound::new(py, py.detach(|| place.open())?)?))
+    }
+
+    /// The array over the mapped memory.
+    fn array<'py>(
+        &self,
+        memory: Bound<'py, PyIpcMemory>,
+        stream: Option<Py<PyStream>>,
+    ) -> Result<Bound<'py, PyDeviceArray>> {
+        let py = memory.py();
+        let data = memory.get().ptr.checked_add(self.offset()).ok_or_else(out_of_space)?;
+        let interface = self.interface(data)?.with_stream(entry(stream.as_ref())?);
+        // The parts of a handle come from elsewhere.
+        if let Some(allocation) = reach::known(memory.get().ptr)?.and_then(|known| known.range) {
+            bounds::within(interface.byte_range(), &allocation, "data")?;
+        }
+        Ok(Bound::new(py, PyDeviceArray::with_stream(interface, memory.into_any().unbind(), stream))?)
+    }
+
+    /// Somewhere, for what needs an interface and no memory.
+    fn anywhere(&self) -> Result<Interface> {
+        self.interface(1 << 47)
+    }
+}
+
+/// What an interface says of its default stream.
+fn entry(stream: Option<&Py<PyStream>>) -> Result<StreamEntry> {
+    stream.map_or(Ok(StreamEntry::None), |stream| StreamEntry::try_from(stream.get().stream.handle() as i128))
+}
+
+impl Place {
+    /// Maps the allocation into this process.
+    fn open(self) -> Result<PyIpcMemory> {
+        let found = driver()?.devices()?.into_iter().find_map(|device| match device.uuid() {
+            Ok(uuid) if uuid == self.device => Some(Ok(device)),
+            Ok(_) => None,
+            Err(error) => Some(Err(error)),
+        });
+        let device = found.transpose()?.ok_or_else(|| {
+            let uuid: String = self.device.iter().map(|byte| format!("{byte:02x}")).collect();
+            Error::unsupported(format!(
+                "the array is on the device with the UUID {uuid}, which this process does not see (CUDA_VISIBLE_DEVICES?)"
+            ))
+        })?;
+        let memory = self.handle.open(&context_on(device.ordinal())?).map_err(|error| match error.driver_code() {
+            Some(CUresult::CUDA_ERROR_INVALID_CONTEXT) if self.process == std::process::id() => Error::argument(
+                "the handle was made in this process, which cannot open it; use the array itself, or open it in another",
+            ),
+            _ => error,
+        })?;
+        Ok(PyIpcMemory { ptr: memory.device_ptr(), place: self, memory: Mutex::new(Some(memory)) })
+    }
+}
+
+#[pymethods]
+impl PyIpcHandle {
+    /// A handle of its parts, as pickling takes them: 64 bytes of the driver's (none for an array without elements), bytes from the
+    /// start of the allocation to the first element, what the interface says of the elements, the device's UUID, and the
+    /// number of the process whose memory it is.
+    #[new]
+    #[pyo3(signature = (handle, offset, shape, strides, typestr, descr, readonly, device, process))]
+    #[allow(clippy::too_many_arguments)] // they are what pickling stores
+    fn new(
+        handle: &[u8],
+        offset: u64,
+        shape: Vec<usize>,
+        strides: Vec<isize>,
+        typestr: &Bound<'_, PyString>,
+        descr: Option<&Bound<'_, PyAny>>,
+        readonly: bool,
+        device: &[u8],
+        process: u32,
+    ) -> Result<PyIpcHandle> {
+        let place = match handle {
+            [] => None,
+            bytes => Some(Place {
+                handle: IpcMemHandle::from_bytes(exactly(bytes, "handle")?),
+                offset,
+                device: exactly(device, "device")?,
+                process,
+            }),
+        };
+        let text = typestr.to_string_lossy();
+        let named = |error| text.parse().map(TypeStr::named).map_err(|_: Error| error);
+        let element = Element { typestr: text.parse().or_else(named)?, descr: descr.map(descr::read).transpose()? };
+        let strides: Strides = strides.into_iter().collect();
+        let layout =
+            Layout::from_parts(shape.into_iter().collect::<Dims>(), Some(strides), element.typestr.itemsize())?;
+        let handle =
+            PyIpcHandle { place, layout, element, read_only: readonly, owner: None, entered: Mutex::default() };
+        handle.anywhere()?;
+        Ok(handle)
+    }
+
+    /// The array, over memory of the other process. It keeps the memory open, until the last view of it goes.
+    ///
+    /// The driver counts how often memory is open, so this may be called again. stream: the array's default stream.
+    ///
+    /// Raises ValueError in the process that made the handle, CudaError where the memory, or its process, is gone, BufferError where
+    /// this process does not see the device.
+    #[pyo3(signature = (stream=None))]
+    fn open<'py>(&self, py: Python<'py>, stream: Option<&Bound<'py, PyAny>>) -> Result<Bound<'py, PyDeviceArray>> {
+        let stream = stream.map(|given| stream::kept(given).map(Bound::unbind)).transpose()?;
+        let Some(memory) = self.map(py)? else {
+            let interface = self.interface(0)?.with_stream(entry(stream.as_ref())?);
+            return Ok(Bound::new(
+                py,
+                PyDeviceArray::foreign(interface.clone(), None).bound_to(py, interface, stream)?,
+            )?);
+        };
+        self.array(memory, stream)
+    }
+
+    /// The array, for the length of a `with` block: leaving it waits for the device and closes the memory, whoever still has the
+    /// array, which is of no use then.
+    fn __enter__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDeviceArray>> {
+        let Some(memory) = self.map(py)? else { return self.open(py, None) };
+        let array = self.array(memory.clone(), None)?;
+        self.entered().push(memory.unbind());
+        Ok(array)
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
+        let memory = self.entered().pop();
+        if let Some(memory) = memory {
+            memory.get().close(py);
+        }
+    }
+
+    /// The driver's handle of the allocation: 64 bytes, or none for an array without elements.
+    #[getter]
+    fn handle<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.place.as_ref().map_or(&[], |place| place.handle.as_bytes()))
+    }
+
+    /// Bytes from the start of the allocation to the first element.
+    #[getter]
+    fn offset(&self) -> u64 {
+        self.place.map_or(0, |place| place.offset)
+    }
+
+    /// The size of each dimension.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyTuple>> {
+        Ok(export::shape(py, &self.anywhere()?)?)
+    }
+
+    /// Bytes to step in each dimension.
+    #[getter]
+    fn strides<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyTuple>> {
+        Ok(export::strides(py, &self.anywhere()?)?)
+    }
+
+    /// The element type as the interface writes it, or its name where there is one ('bfloat16').
+    #[getter]
+    fn typestr(&self) -> String {
+        self.element.typestr.label()
+    }
+
+    /// The element type, as a numpy.dtype.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        dtype::of_interface(py, &self.anywhere()?)
+    }
+
+    /// Bytes of all elements.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.layout.nbytes()
+    }
+
+    /// Whether the elements must not be written.
+    #[getter]
+    fn readonly(&self) -> bool {
+        self.read_only
+    }
+
+    /// The number of the process whose memory it is; None for an array without elements.
+    #[getter]
+    fn process(&self) -> Option<u32> {
+        self.place.map(|place| place.process)
+    }
+
+    /// What keeps the memory alive, in the process that made the handle; None in any other.
+    #[getter]
+    fn owner(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.owner.as_ref().map(|owner| owner.clone_ref(py))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Result<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {
+        let (py, handle) = (slf.py(), slf.get());
+        let descr = handle.element.descr.as_ref().map(|descr| descr::write(py, descr)).transpose()?;
+        let device: &[u8] = handle.place.as_ref().map_or(&[], |place| &place.device);
+        let parts = (
+            handle.handle(py),
+            handle.offset(),
+            handle.shape(py)?,
+            handle.strides(py)?,
+            handle.typestr(),
+            descr,
+            handle.read_only,
+            PyBytes::new(py, device),
+            handle.process().unwrap_or(0),
+        );
+        Ok((slf.get_type(), parts.into_pyobject(py)?))
+    }
+
+    fn __repr__(&self) -> String {
+        let whose = self.place.map_or(String::new(), |place| format!(", process={}", place.process));
+        format!("IpcHandle(shape={}, typestr='{}'{whose})", Tuple(self.layout.shape()), self.element.typestr.label())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.owner)
+    }
+}
+
+/// Memory of another process that an array is in; closed when the last array that uses it goes.
+///
+/// >>> type(array.owner)  # doctest: +SKIP
+/// <class 'cuarray.IpcMemory'>
+#[pyclass(frozen, weakref, name = "IpcMemory", module = "cuarray")]
+pub struct PyIpcMemory {
+    ptr: u64,
+    place: Place,
+    /// `None` once it is closed.
+    memory: Mutex<Option<IpcMemory>>,
+}
+
+impl PyIpcMemory {
+    /// Closing waits for work on the memory, and that work may be a host function that needs the GIL.
+    fn close(&self, py: Python<'_>) {
+        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| drop(memory));
+    }
+
+    /// The place of an array in it, whose first element is at `data`.
+    fn place_of(&self, data: u64) -> Result<Place> {
+        let offset = data.checked_sub(self.ptr).ok_or_else(out_of_space)?;
+        Ok(Place { offset, ..self.place })
+    }
+}
+
+impl Drop for PyIpcMemory {
+    fn drop(&mut self) {
+        Python::try_attach(|py| self.close(py));
+    }
+}
+
+#[pymethods]
+impl PyIpcMemory {
+    /// The address of the allocation, as the device sees it.
+    #[getter]
+    fn ptr(&self) -> u64 {
+        self.ptr
+    }
+
+    /// The number of the process whose memory it is.
+    #[getter]
+    fn process(&self) -> u32 {
+        self.place.process
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<cuarray.IpcMemory: memory of process {} at {:#x}>", self.place.process, self.ptr)
+    }
+}
+
+fn exactly<const N: usize>(bytes: &[u8], what: &str) -> Result<[u8; N]> {
+    bytes.try_into().map_err(|_| Error::argument(format!("{what} has {} bytes; {N} are expected", bytes.len())))
+}
+
+#[cold]
+fn out_of_space() -> Error {
+    Error::argument("the array reaches beyond the address space")
+}

@@ -1,0 +1,201 @@
+//! Capsules: how a managed tensor passes from one Python library to another.
+//!
+//! A capsule's name says whether its tensor is still there for the taking. Who takes it renames the capsule first, and from then
+//! on owes the call of the deleter; a capsule that nobody took calls it itself when it goes. So between two renames the
+//! tensor has one owner at every moment, and its deleter is called once.
+
+use crate::{
+    Error, Interface, Result,
+    exchange::dlpack::{
+        abi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor, READ_ONLY, VERSION},
+        tensor,
+    },
+};
+use pyo3::{ffi, prelude::*, types::PyCapsule};
+use std::{ffi::CStr, ptr::NonNull};
+
+const LEGACY: &CStr = c"dltensor";
+const LEGACY_USED: &CStr = c"used_dltensor";
+const VERSIONED: &CStr = c"dltensor_versioned";
+const VERSIONED_USED: &CStr = c"used_dltensor_versioned";
+
+/// A managed tensor that is ours to delete.
+pub(in crate::python) enum Managed {
+    Legacy(NonNull<DLManagedTensor>),
+    Versioned(NonNull<DLManagedTensorVersioned>),
+}
+
+// SAFETY: whoever hands out a managed tensor lets its consumer read it, and call its deleter, in any thread.
+unsafe impl Send for Managed {}
+// SAFETY: through a shared reference it is only read.
+unsafe impl Sync for Managed {}
+
+impl Managed {
+    /// Takes a tensor out of a capsule.
+    ///
+    /// # Errors
+    /// [`Error::is_not_an_array`]: the object is no capsule, or one of something else; an argument: its tensor was taken already.
+    pub(in crate::python) fn take(capsule: &Bound<'_, PyAny>) -> Result<Managed> {
+        let Ok(capsule) = capsule.cast::<PyCapsule>() else {
+            return Err(Error::not_an_array(format!(
+                "__dlpack__ answered a {}; a PyCapsule is expected",
+                crate::python::import::type_name(capsule)
+            )));
+        };
+        if let Some(tensor) = taken(capsule, VERSIONED, VERSIONED_USED)? {
+            return Ok(Managed::Versioned(tensor.cast()));
+        }
+        if let Some(tensor) = taken(capsule, LEGACY, LEGACY_USED)? {
+            return Ok(Managed::Legacy(tensor.cast()));
+        }
+        let is = |name| holds(capsule, name).is_some();
+        if is(VERSIONED_USED) || is(LEGACY_USED) {
+            return Err(Error::argument(
+                "the tensor of this DLPack capsule was taken already; a new capsule is expected",
+            ));
+        }
+        Err(Error::not_an_array(
+            "a PyCapsule that is none of DLPack's; 'dltensor_versioned' or 'dltensor' is expected as its name",
+        ))
+    }
+
+    /// Puts the tensor into a capsule.
+    pub(in crate::python) fn into_capsule(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let (tensor, name) = match &self {
+            Managed::Legacy(tensor) => (tensor.cast(), LEGACY),
+            Managed::Versioned(tensor) => (tensor.cast(), VERSIONED),
+        };
+        // SAFETY: the pointer is not null and the name lives forever; the result is null with an error set, or a capsule that we own.
+        let capsule = unsafe {
+            let capsule = ffi::PyCapsule_New(tensor.as_ptr(), name.as_ptr(), Some(delete_untaken));
+            Bound::from_owned_ptr_or_err(py, capsule)?
+        };
+        std::mem::forget(self); // It is the capsule's now.
+        Ok(capsule)
+    }
+
+    /// The tensor for a consumer in C, who owes the call of its deleter; `None` of a legacy one, which is deleted.
+    pub(in crate::python) fn into_versioned(self) -> Option<NonNull<DLManagedTensorVersioned>> {
+        let Managed::Versioned(tensor) = self else { return None };
+        std::mem::forget(self);
+        Some(tensor)
+    }
+
+    /// What the tensor describes, without a stream.
+    ///
+    /// # Errors
+    /// As [`tensor::read`], and of a version that is not known.
+    #[inline]
+    pub(in crate::python) fn interface(&self) -> Result<Box<Interface>> {
+        let (tensor, flags) = self.tensor()?;
+        // SAFETY: whoever hands out a tensor gives it as many lengths and strides as it has dimensions.
+        let mut interface = unsafe { tensor::read(&tensor) }?;
+        interface.set_read_only(flags & READ_ONLY != 0);
+        Ok(interface)
+    }
+
+    /// What a tensor in host memory describes.
+    ///
+    /// # Errors
+    /// As [`tensor::read_host`], and of a version that is not known.
+    pub(in crate::python) fn host_interface(&self) -> Result<Box<Interface>> {
+        let (tensor, _) = self.tensor()?;
+        // SAFETY: as in `interface`.
+        unsafe { tensor::read_host(&tensor) }
+    }
+
+    /// The tensor and its flags.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`]: a major version that is not known here, in which nothing but the deleter is where it was.
+    pub(in crate::python) fn tensor(&self) -> Result<(DLTensor, u64)> {
+        match self {
+            // SAFETY: a capsule of that name holds such a structure, which lives until its deleter is called.
+            Managed::Legacy(tensor) => Ok((unsafe { (&raw const (*tensor.as_ptr()).dl_tensor).read_unaligned() }, 0)),
+            Managed::Versioned(tensor) => {
+                let tensor = tensor.as_ptr();
+                // SAFETY: as above; the version comes first in every version.
+                let version = unsafe { (&raw const (*tensor).version).read_unaligned() };
+                if version.major != VERSION.major {
+                    return Err(Error::unsupported(format!(
+                        "a DLPack tensor of version {}.{}; version {}.x is expected",
+                        version.major, version.minor, VERSION.major
+                    )));
+                }
+                // SAFETY: as above, and the version says that the other members are where they are here.
+                Ok(unsafe {
+                    ((&raw const (*tensor).dl_tensor).read_unaligned(), (&raw const (*tensor).flags).read_unaligned())
+                })
+            }
+        }
+    }
+}
+
+impl Drop for Managed {
+    /// Calls the deleter, which may wait for another thread that wants the GIL: the caller has better released it.
+    fn drop(&mut self) {
+        // SAFETY: the structure lives until its deleter is called, which is here, once; in every version the deleter is where it
+        // is in ours.
+        unsafe {
+            match self {
+                Managed::Legacy(tensor) => {
+                    let tensor = tensor.as_ptr();
+                    if let Some(delete) = (&raw const (*tensor).deleter).read_unaligned() {
+                        delete(tensor);
+                    }
+                }
+                Managed::Versioned(tensor) => {
+                    let tensor = tensor.as_ptr();
+                    if let Some(delete) = (&raw const (*tensor).deleter).read_unaligned() {
+                        delete(tensor);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a capsule of that name holds.
+fn holds(capsule: &Bound<'_, PyCapsule>, name: &CStr) -> Option<NonNull<std::ffi::c_void>> {
+    // SAFETY: `capsule` is a capsule, and says nothing by another name than its own but that this is wrong.
+    unsafe {
+        let content = NonNull::new(ffi::PyCapsule_GetPointer(capsule.as_ptr(), name.as_ptr()));
+        if content.is_none() {
+            ffi::PyErr_Clear();
+        }
+        content
+    }
+}
+
+/// The content of a capsule that is named `unused`, which is `used` from now on.
+fn taken(
+    capsule: &Bound<'_, PyCapsule>,
+    unused: &CStr,
+    used: &'static CStr,
+) -> PyResult<Option<NonNull<std::ffi::c_void>>> {
+    let Some(content) = holds(capsule, unused) else { return Ok(None) };
+    // SAFETY: `capsule` is a capsule, and the name lives forever.
+    if unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), used.as_ptr()) } != 0 {
+        return Err(PyErr::fetch(capsule.py()));
+    }
+    Ok(Some(content))
+}
+
+/// The destructor of our capsules.
+///
+/// # Safety
+/// Called by Python with a capsule.
+unsafe extern "C" fn delete_untaken(capsule: *mut ffi::PyObject) {
+    // SAFETY: `capsule` is a capsule of ours, whose content is what its name says.
+    unsafe {
+        if ffi::PyCapsule_IsValid(capsule, VERSIONED.as_ptr()) != 0 {
+            if let Some(tensor) = NonNull::new(ffi::PyCapsule_GetPointer(capsule, VERSIONED.as_ptr())) {
+                drop(Managed::Versioned(tensor.cast()));
+            }
+        } else if ffi::PyCapsule_IsValid(capsule, LEGACY.as_ptr()) != 0
+            && let Some(tensor) = NonNull::new(ffi::PyCapsule_GetPointer(capsule, LEGACY.as_ptr()))
+        {
+            drop(Managed::Legacy(tensor.cast()));
+        }
+    }
+}

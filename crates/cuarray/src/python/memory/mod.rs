@@ -1,0 +1,13 @@
+//! The driver, its streams and its memory, as Python sees them, and the objects that keep memory alive.
+
+pub(in crate::python) mod array_owner;
+pub(in crate::python) mod bounds;
+pub(in crate::python) mod c_array;
+pub(in crate::python) mod capsule;
+pub mod event;
+pub(in crate::python) mod owner;
+pub(in crate::python) mod pointer;
+pub(in crate::python) mod reach;
+pub(in crate::python) mod runtime;
+pub mod stream;
+pub(in crate::python) mod tensor;

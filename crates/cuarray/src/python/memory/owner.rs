@@ -1,0 +1,94 @@
+//! The owner of memory that the package allocated: what a [`PyDeviceArray`](crate::python::array::PyDeviceArray) of its own
+//! keeps, and every view of one with it.
+
+use super::runtime;
+use crate::{
+    Stream,
+    array::device_array::Held,
+    driver::{Context, MemoryKind},
+    sync::{Memory, Pending},
+};
+use pyo3::prelude::*;
+use std::{mem::ManuallyDrop, sync::Arc};
+
+/// Memory that cuarray allocated, or that an extension's object has; freed when the last array that uses it goes, after the work that
+/// is pending on it.
+#[pyclass(frozen, weakref, name = "Memory", module = "cuarray")]
+pub struct PyMemory {
+    memory: ManuallyDrop<Held>,
+}
+
+impl PyMemory {
+    pub(in crate::python) fn new(memory: Memory) -> PyMemory {
+        PyMemory::holding(Held::Memory(Arc::new(memory)))
+    }
+
+    pub(in crate::python) fn holding(held: Held) -> PyMemory {
+        PyMemory { memory: ManuallyDrop::new(held) }
+    }
+
+    /// The work that is pending on the memory.
+    pub(in crate::python) fn pending(&self) -> &Arc<Pending> {
+        self.memory.pending()
+    }
+
+    /// Where it was allocated: the context of a device's memory that is the package's own, and has `address`.
+    pub(in crate::python) fn context_of(&self, address: u64) -> Option<&Context> {
+        match &*self.memory {
+            Held::Memory(memory) if memory.allocation().kind() == MemoryKind::Device => {
+                self.memory.bytes().contains(&address).then(|| memory.allocation().context())
+            }
+            _ => None,
+        }
+    }
+
+    /// An array over the memory has that default stream.
+    pub(in crate::python) fn used_in(&self, stream: &Stream) {
+        self.memory.add_home(stream);
+    }
+}
+
+impl Drop for PyMemory {
+    /// Without the GIL: the driver may call a host function that needs it.
+    fn drop(&mut self) {
+        // SAFETY: taken once, here, where `self` ends.
+        let mut memory = Some(unsafe { ManuallyDrop::take(&mut self.memory) });
+        Python::try_attach(|py| {
+            let memory = memory.take();
+            py.detach(|| drop(memory));
+            runtime::report_drops(py);
+        });
+    }
+}
+
+#[pymethods]
+impl PyMemory {
+    /// The address, as the device sees it.
+    #[getter]
+    fn ptr(&self) -> u64 {
+        self.memory.bytes().start
+    }
+
+    /// Bytes.
+    #[getter]
+    fn nbytes(&self) -> u64 {
+        self.memory.bytes().end - self.memory.bytes().start
+    }
+
+    /// 'device', 'pinned', 'mapped', 'managed' or 'stream-ordered'; 'foreign' if it is an extension's.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        let Held::Memory(memory) = &*self.memory else { return "foreign" };
+        match memory.allocation().kind() {
+            MemoryKind::Device => "device",
+            MemoryKind::Pinned => "pinned",
+            MemoryKind::Mapped => "mapped",
+            MemoryKind::Managed => "managed",
+            MemoryKind::StreamOrdered => "stream-ordered",
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<cuarray.Memory: {} bytes of {} memory at {:#x}>", self.nbytes(), self.kind(), self.ptr())
+    }
+}

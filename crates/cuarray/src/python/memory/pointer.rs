@@ -1,0 +1,74 @@
+//! What the driver knows of an address (clause A1).
+
+use super::runtime::driver;
+use crate::{
+    Result,
+    driver::{MemoryType, PointerAttributes},
+};
+use pyo3::prelude::*;
+
+/// What the driver knows of an address (clause A1); from `pointer_attributes`.
+///
+/// >>> a = cuarray.device_array(4)
+/// >>> cuarray.pointer_attributes(a.ptr).memory_type
+/// 'device'
+#[pyclass(frozen, get_all, name = "PointerAttributes", module = "cuarray")]
+pub struct PyPointerAttributes {
+    /// The device's ordinal.
+    device: Option<i32>,
+    /// The handle of the context that the memory was allocated in; stream-ordered and managed memory may have none.
+    context: Option<usize>,
+    /// 'device' or 'host', where the memory is, or the driver's number of another type. Managed memory is the device's.
+    memory_type: String,
+    /// The address by which kernels reach the memory.
+    device_ptr: u64,
+    /// The address by which the host does, if it can.
+    host_ptr: Option<u64>,
+    /// Whether the driver moves the memory to whoever uses it.
+    is_managed: bool,
+    /// First and last address (exclusive) of the allocation, as the device sees it.
+    range: Option<(u64, u64)>,
+}
+
+#[pymethods]
+impl PyPointerAttributes {
+    fn __repr__(&self) -> String {
+        let address =
+            |address: Option<u64>| address.map_or_else(|| "None".to_owned(), |address| format!("{address:#x}"));
+        format!(
+            "PointerAttributes(device={}, memory_type='{}', is_managed={}, device_ptr={:#x}, host_ptr={}, context={}, range={})",
+            self.device.map_or_else(|| "None".to_owned(), |device| device.to_string()),
+            self.memory_type,
+            if self.is_managed { "True" } else { "False" },
+            self.device_ptr,
+            address(self.host_ptr),
+            address(self.context.map(|context| context as u64)),
+            self.range.map_or_else(|| "None".to_owned(), |(first, end)| format!("({first:#x}, {end:#x})")),
+        )
+    }
+}
+
+/// What the driver knows of the address `ptr`; None if nothing: ordinary host memory, or no memory at all.
+///
+/// Raises CudaError where there is no driver.
+///
+/// >>> a = cuarray.device_array(4, "u1")
+/// >>> known = cuarray.pointer_attributes(a[1:].ptr)
+/// >>> known.device, known.is_managed, known.range == (a.ptr, a.ptr + 4)
+/// (0, False, True)
+#[pyfunction]
+pub(in crate::python) fn pointer_attributes(ptr: u64) -> Result<Option<PyPointerAttributes>> {
+    Ok(PointerAttributes::query(driver()?, ptr)?.map(|known| PyPointerAttributes {
+        device: known.device_ordinal,
+        context: known.context.map(|context| context.0),
+        memory_type: match known.memory_type {
+            MemoryType::Host => "host".to_owned(),
+            MemoryType::Device => "device".to_owned(),
+            MemoryType::Other(number) => number.to_string(),
+        },
+        device_ptr: known.device_ptr,
+        host_ptr: known.host_ptr,
+        is_managed: known.is_managed,
+        range: known.range.map(|range| (range.start, range.end)),
+    }))
+}

@@ -1,0 +1,185 @@
+//! Whether devices reach the memory at an address, by which address, and on which device it is (clauses I6 and A1).
+//!
+//! The pointer of an interface is to be one that devices reach, and where it is an address of the host's (pinned memory, memory
+//! that was registered after it was allocated), the driver says by which address devices reach it. What no device reaches is
+//! refused before work is enqueued on it, with what it is: the driver's own answer would be "invalid value". It knows two
+//! kinds of such memory. One is not known to it at all: ordinary host memory, which some systems let devices reach all
+//! the same, and memory that is gone. The other it knows and has not mapped for devices.
+//!
+//! An address that is not known may also be one to be: memory that a graph allocates exists when the graph runs. While a stream
+//! captures, nothing is refused for that.
+
+use super::runtime::{context_by, driver};
+use crate::{
+    Error, Result,
+    driver::{CaptureStatus, Context, MemoryType, PointerAttributes, Stream},
+};
+use cuarray_abi::{CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, CUresult};
+use std::borrow::Cow;
+
+/// An array's data pointer.
+#[derive(Clone, Copy)]
+pub(in crate::python) struct Pointer<'a> {
+    pub(in crate::python) address: u64,
+    /// Of a device's memory that the package itself has allocated and still holds, the context: then there is nothing to ask.
+    pub(in crate::python) allocated_in: Option<&'a Context>,
+}
+
+/// What is known of the memory at an address.
+#[derive(Clone, Copy)]
+pub(in crate::python) struct Found<'a> {
+    pointer: Pointer<'a>,
+    /// The device that it is on, or that its context is of.
+    device: Option<i32>,
+    /// `None` where the driver does not know it.
+    reached: Option<Reached>,
+}
+
+/// Memory as devices see it.
+#[derive(Clone, Copy)]
+pub(in crate::python) struct Reached {
+    /// Its address there.
+    pub(in crate::python) address: u64,
+    /// The device whose own memory it is; `None` for memory that all of them share.
+    pub(in crate::python) device: Option<i32>,
+}
+
+impl<'a> Pointer<'a> {
+    /// # Errors
+    /// [`Error::is_unsupported`]: the driver knows the memory, and devices do not reach it.
+    pub(in crate::python) fn find(self) -> Result<Found<'a>> {
+        let Pointer { address, allocated_in } = self;
+        if let Some(context) = allocated_in {
+            let device = Some(context.ordinal()?);
+            return Ok(Found { pointer: self, device, reached: Some(Reached { address, device }) });
+        }
+        let Some(known) = known(address)? else { return Ok(Found { pointer: self, device: None, reached: None }) };
+        match of_device(&known, address) {
+            Some(reached) => {
+                let reached = Reached { address: reached, device: own_device(&known) };
+                Ok(Found { pointer: self, device: known.device_ordinal, reached: Some(reached) })
+            }
+            None => Err(unreached(address, Some(&known))),
+        }
+    }
+}
+
+impl Found<'_> {
+    /// A context of the device, as [`context_of`](super::runtime::context_of) has it.
+    pub(in crate::python) fn context(&self) -> Result<Cow<'_, Context>> {
+        match self.pointer.allocated_in {
+            Some(context) if context.is_current()? => Ok(Cow::Borrowed(context)),
+            _ => context_by(self.device).map(Cow::Owned),
+        }
+    }
+
+    /// What work in `context`, and in `stream` if it goes there, sees.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`] where devices do not reach it.
+    pub(in crate::python) fn reach(&self, context: &Context, stream: Option<&Stream>) -> Result<Reached> {
+        if let Some(reached) = self.reached {
+            return Ok(reached);
+        }
+        let captures = || Ok::<_, Error>(stream.map(Stream::capture_status).transpose()?.is_some_and(is_capturing));
+        if reaches_host_memory(context)? || captures()? {
+            return Ok(Reached { address: self.pointer.address, device: None });
+        }
+        Err(unreached(self.pointer.address, None))
+    }
+}
+
+impl Reached {
+    /// The same memory, so many bytes further on.
+    pub(in crate::python) fn at(self, offset: isize) -> Reached {
+        Reached { address: self.address.wrapping_add_signed(offset as i64), ..self }
+    }
+}
+
+/// What work in `context`, and in `stream` if it goes there, sees at `address`.
+///
+/// # Errors
+/// [`Error::is_unsupported`] where devices do not reach it.
+pub(in crate::python) fn reach(context: &Context, address: u64, stream: Option<&Stream>) -> Result<Reached> {
+    Pointer { address, allocated_in: None }.find()?.reach(context, stream)
+}
+
+fn is_capturing(status: CaptureStatus) -> bool {
+    status != CaptureStatus::None
+}
+
+/// What the driver knows of an address; `None` if nothing.
+pub(in crate::python) fn known(address: u64) -> Result<Option<PointerAttributes>> {
+    let driver = driver()?;
+    // Memory that a graph has yet to allocate makes some drivers fail instead of knowing nothing.
+    let ask = || match PointerAttributes::query(driver, address) {
+        Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_INVALID_VALUE) => Ok(None),
+        answer => answer,
+    };
+    match ask()? {
+        // Where devices reach host memory depends on the current context, and perhaps there was none.
+        Some(known) if known.memory_type == MemoryType::Host && known.device_ptr == 0 => {
+            let context = driver.default_context()?;
+            let _current = context.push()?;
+            ask()
+        }
+        answer => Ok(answer),
+    }
+}
+
+/// The address by which devices reach what the driver knows at `address`, if they do.
+pub(in crate::python) fn of_device(known: &PointerAttributes, address: u64) -> Option<u64> {
+    match (known.memory_type, known.device_ptr) {
+        (MemoryType::Host, 0) => None,
+        // Said of the current context, which need not reach the memory of another device.
+        (_, 0) => Some(address),
+        (_, device_ptr) => Some(device_ptr),
+    }
+}
+
+fn own_device(known: &PointerAttributes) -> Option<i32> {
+    let own = known.memory_type == MemoryType::Device && !known.is_managed;
+    known.device_ordinal.filter(|_| own)
+}
+
+/// Whether the device reaches all memory of the host, known to the driver or not.
+pub(in crate::python) fn reaches_host_memory(context: &Context) -> Result<bool> {
+    Ok(context.device()?.attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)? == 1)
+}
+
+/// The refusal of memory that devices do not reach.
+#[cold]
+pub(in crate::python) fn unreached(address: u64, known: Option<&PointerAttributes>) -> Error {
+    let what = match known {
+        Some(known) => kind(known),
+        None if is_host_memory(address) => "ordinary host memory",
+        None => "unknown to the driver: it was freed, or never was a device's",
+    };
+    Error::unsupported(format!(
+        "devices do not reach the memory at {address:#x}, which is {what}; expected device or managed memory, or host memory \
+         that is page-locked and mapped for devices"
+    ))
+}
+
+/// What the driver knows of some memory, in words.
+pub(in crate::python) fn kind(known: &PointerAttributes) -> &'static str {
+    match known.memory_type {
+        _ if known.is_managed => "managed memory",
+        MemoryType::Host if known.device_ptr == 0 => "page-locked host memory that is not mapped for devices",
+        MemoryType::Host => "page-locked host memory",
+        MemoryType::Device if known.context.is_none() => "device memory of a pool",
+        _ => "device memory",
+    }
+}
+
+/// Whether the host reads at `address`; `false` where the system does not tell.
+pub(in crate::python) fn is_host_memory(address: u64) -> bool {
+    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return false };
+    maps.lines().any(|line| {
+        let mut words = line.split_ascii_whitespace();
+        let range = words.next().and_then(|range| range.split_once('-'));
+        let number = |digits| u64::from_str_radix(digits, 16).ok();
+        let held = range.and_then(|(start, end)| Some(number(start)?..number(end)?));
+        held.is_some_and(|held| held.contains(&address)) && words.next().is_some_and(|access| access.starts_with('r'))
+    })
+}

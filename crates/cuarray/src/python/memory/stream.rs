@@ -1,0 +1,254 @@
+//! Streams as Python sees them: our own, the default ones, and anybody else's.
+
+use super::{event::PyEvent, runtime};
+use crate::python::{
+    array::create,
+    import::{optional_attribute, shown, type_name},
+};
+use crate::{Error, Owner, Result, driver::Stream};
+use pyo3::{
+    PyTraverseError, PyVisit, intern,
+    prelude::*,
+    types::{PyBool, PyInt, PyTuple},
+};
+
+/// A CUDA stream.
+///
+/// Made by `stream()`, `default_stream()`, `legacy_default_stream()`, `per_thread_default_stream()` and
+/// `external_stream(handle)`. Two are equal if their handles are.
+///
+/// >>> s = cuarray.stream()
+/// >>> with s.auto_synchronize():
+/// ...     a = cuarray.to_device([1, 2, 3], stream=s)
+/// >>> s.query()
+/// True
+#[pyclass(frozen, weakref, name = "Stream", module = "cuarray")]
+pub struct PyStream {
+    pub(in crate::python) stream: Stream,
+    /// Whatever keeps a foreign stream alive. It is held here and not by `stream`, so that the collector can see it: an object that
+    /// provides a stream, and has arrays on it, is a cycle.
+    owner: Option<Py<PyAny>>,
+}
+
+impl PyStream {
+    pub(in crate::python) fn new(stream: Stream, owner: Option<Py<PyAny>>) -> PyStream {
+        PyStream { stream, owner }
+    }
+}
+
+#[pymethods]
+impl PyStream {
+    /// The `cudaStream_t` as an int: 1 is the legacy default stream, 2 the per-thread one (clause I11).
+    #[getter]
+    fn handle(&self) -> usize {
+        self.stream.handle()
+    }
+
+    /// Waits until all work in the stream is done. Driver call: cuStreamSynchronize.
+    fn synchronize(&self, py: Python<'_>) -> Result<()> {
+        py.detach(|| {
+            self.stream.synchronize()?;
+            runtime::reclaim_what_is_done();
+            Ok(())
+        })
+    }
+
+    /// Whether all work in the stream is done; never waits. Driver call: cuStreamQuery.
+    fn query(&self, py: Python<'_>) -> Result<bool> {
+        py.detach(|| self.stream.is_done())
+    }
+
+    /// Lets work that is enqueued from now on wait for `event`; the host does not. Driver call: cuStreamWaitEvent.
+    fn wait(&self, py: Python<'_>, event: &PyEvent) -> Result<()> {
+        py.detach(|| self.stream.wait(&event.event))
+    }
+
+    /// A context manager that synchronizes the stream on leaving, also after an exception.
+    fn auto_synchronize(slf: Py<Self>) -> PyAutoSynchronize {
+        PyAutoSynchronize { stream: slf }
+    }
+
+    /// The stream protocol of cuda.core: (version, handle).
+    fn __cuda_stream__(&self) -> (u32, usize) {
+        (0, self.stream.handle())
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<PyStream>().is_ok_and(|other| other.get().stream.handle() == self.stream.handle())
+    }
+
+    fn __hash__(&self) -> usize {
+        self.stream.handle()
+    }
+
+    fn __repr__(&self) -> String {
+        match self.stream.handle() {
+            1 => "<cuarray.Stream: legacy default>".to_owned(),
+            2 => "<cuarray.Stream: per-thread default>".to_owned(),
+            handle => {
+                format!("<cuarray.Stream {handle:#x}{}>", if self.stream.is_owned() { "" } else { ", external" })
+            }
+        }
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.owner)
+    }
+}
+
+/// What `Stream.auto_synchronize()` answers.
+///
+/// >>> s = cuarray.stream()
+/// >>> with s.auto_synchronize():  # which waits at its end
+/// ...     a = cuarray.to_device([1, 2, 3], stream=s)
+#[pyclass(frozen, name = "AutoSynchronize", module = "cuarray")]
+pub struct PyAutoSynchronize {
+    stream: Py<PyStream>,
+}
+
+#[pymethods]
+impl PyAutoSynchronize {
+    fn __enter__(&self, py: Python<'_>) -> Py<PyStream> {
+        self.stream.clone_ref(py)
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> Result<()> {
+        self.stream.get().synchronize(py)
+    }
+}
+
+/// The stream that an argument means: one of ours, an object with `__cuda_stream__`, or a handle. The argument must stay
+/// for as long as the stream is used; [`kept`] sees to it itself.
+///
+/// # Errors
+/// `TypeError` where it is none of these.
+pub(in crate::python) fn argument(value: &Bound<'_, PyAny>) -> Result<Stream> {
+    match value.cast::<PyStream>() {
+        Ok(stream) => Ok(stream.get().stream.clone()),
+        Err(_) => external(foreign_handle(value)?),
+    }
+}
+
+/// Whether it is a handle, which keeps nothing.
+fn is_number(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>()
+}
+
+/// The handle of somebody else's stream.
+fn foreign_handle(value: &Bound<'_, PyAny>) -> Result<usize> {
+    if is_number(value) {
+        return handle(value);
+    }
+    let py = value.py();
+    if let Some(method) = optional_attribute("stream", value, intern!(py, "__cuda_stream__"), "a method")? {
+        let answer = method.call0()?;
+        let (version, number) = answer
+            .cast::<PyTuple>()
+            .ok()
+            .filter(|answer| answer.len() == 2)
+            .and_then(|answer| Some((answer.get_item(0).ok()?, answer.get_item(1).ok()?)))
+            .ok_or_else(|| {
+                Error::argument(format!(
+                    "stream: __cuda_stream__ of a {} returned {}; a tuple (version, handle) is expected",
+                    type_name(value),
+                    shown(&answer)
+                ))
+            })?;
+        if version.extract::<i64>().ok() != Some(0) {
+            return Err(Error::argument(format!(
+                "stream: __cuda_stream__ of a {} returned version {}; version 0 is expected",
+                type_name(value),
+                shown(&version)
+            )));
+        }
+        return handle(&number);
+    }
+    Err(Error::not_an_array(format!(
+        "stream: {} is a {}; a cuarray stream, an object with __cuda_stream__, or a handle (int) is expected",
+        shown(value),
+        type_name(value)
+    )))
+}
+
+/// A stream as an argument: one of this package's, an object with `__cuda_stream__` (of cuda.core, say), or a handle as an int. The
+/// stream keeps the object (clause L4), so it may be kept itself.
+impl<'py> FromPyObject<'_, 'py> for Stream {
+    type Error = Error;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Stream> {
+        let handle = match object.cast::<PyStream>() {
+            Ok(stream) if stream.get().owner.is_none() => return Ok(stream.get().stream.clone()),
+            Ok(stream) => stream.get().stream.handle(),
+            Err(_) => foreign_handle(&object)?,
+        };
+        let owner = (!is_number(&object)).then(|| Owner::python(object.to_owned().unbind()));
+        // SAFETY: the object is the caller's word for a live stream, and is kept.
+        Ok(unsafe { Stream::external(runtime::driver()?, handle, owner) })
+    }
+}
+
+fn handle(value: &Bound<'_, PyAny>) -> Result<usize> {
+    value.extract::<usize>().map_err(|_| {
+        Error::argument(format!("stream: {} is not a handle; an int from 0 to 2**64 - 1 is expected", shown(value)))
+    })
+}
+
+/// The same as an object that keeps the argument alive (clause L4). One of ours is itself.
+pub(in crate::python) fn kept<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyStream>> {
+    if let Ok(stream) = value.cast::<PyStream>() {
+        return Ok(stream.clone());
+    }
+    Ok(Bound::new(value.py(), PyStream::new(argument(value)?, Some(value.clone().unbind())))?)
+}
+
+/// A stream that somebody else made, and keeps for as long as it is used.
+pub(in crate::python) fn external(handle: usize) -> Result<Stream> {
+    // SAFETY: the handle is the caller's word for a live stream, as everywhere in the driver's interface.
+    Ok(unsafe { Stream::external(runtime::driver()?, handle, None) })
+}
+
+/// A new stream of the device with that ordinal; by default, in the current context (or the first device's). It waits for the
+/// legacy default stream and that for it.
+///
+/// Raises ValueError where there is no such device.
+///
+/// >>> s = cuarray.stream()
+/// >>> s.query()
+/// True
+#[pyfunction]
+#[pyo3(signature = (*, device=None))]
+pub(in crate::python) fn stream(
+    py: Python<'_>,
+    #[pyo3(from_py_with = create::ordinal)] device: Option<i32>,
+) -> Result<PyStream> {
+    py.detach(|| {
+        let context = device.map_or_else(|| runtime::driver()?.default_context(), runtime::context_on)?;
+        Ok(PyStream::new(Stream::new(&context)?, None))
+    })
+}
+
+/// The default stream: the legacy one.
+#[pyfunction]
+pub(in crate::python) fn default_stream() -> Result<PyStream> {
+    legacy_default_stream()
+}
+
+/// The legacy default stream, handle 1: it waits for every blocking stream of its context, and they for it.
+#[pyfunction]
+pub(in crate::python) fn legacy_default_stream() -> Result<PyStream> {
+    Ok(PyStream::new(Stream::legacy_default(&runtime::driver()?.default_context()?), None))
+}
+
+/// The calling thread's own default stream, handle 2.
+#[pyfunction]
+pub(in crate::python) fn per_thread_default_stream() -> Result<PyStream> {
+    Ok(PyStream::new(Stream::per_thread_default(&runtime::driver()?.default_context()?), None))
+}
+
+/// A stream that somebody else made and keeps alive (clause L5), by its handle, or any object with `__cuda_stream__`,
+/// which is then kept alive.
+#[pyfunction]
+pub(in crate::python) fn external_stream<'py>(handle: &Bound<'py, PyAny>) -> Result<Bound<'py, PyStream>> {
+    kept(handle)
+}

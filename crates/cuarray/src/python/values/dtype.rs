@@ -1,0 +1,250 @@
+//! Element types between Python and the interface: anything that `numpy.dtype` takes, read and made.
+//!
+//! NumPy can say more of a type than its array interface: which of the types of ml_dtypes a void is, which bytes of a
+//! structure are a gap and which a field of void, and that fields overlap or are out of order, for which its own interface
+//! silently falls back to bare void. So a dtype is read here from its own attributes and made from the same, and neither
+//! `dtype.str` of a structure nor its `descr` is asked. What no interface can say is refused, with the reason.
+//!
+//! ml_dtypes is asked for only where a type has one of its names, and nothing fails without it: what it would be called
+//! is then plain void for NumPy, while `typestr` and `repr` still show the name.
+
+use super::host;
+use crate::python::{
+    ffi::per_number::PerNumber,
+    import::{shown, type_name},
+};
+use crate::{Bool8, Complex, Descr, Dims, Error, Field, FieldType, Interface, Result, TypeStr};
+use pyo3::{
+    IntoPyObjectExt,
+    exceptions::{PyImportError, PyTypeError},
+    intern,
+    prelude::*,
+    types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple},
+};
+
+/// The type of an array's elements.
+pub(in crate::python) struct Element {
+    pub(in crate::python) typestr: TypeStr,
+    pub(in crate::python) descr: Option<Descr>,
+}
+
+impl Element {
+    /// Reads an argument `dtype`; the default is `float64`. Type strings, names of types ('float32', 'bfloat16'), and Python's own `bool`,
+    /// `int`, `float` and `complex` need no NumPy. Everything else that `numpy.dtype` takes does.
+    pub(in crate::python) fn of(py: Python<'_>, dtype: Option<&Bound<'_, PyAny>>) -> Result<Element> {
+        let Some(dtype) = dtype else { return Ok(Element { typestr: TypeStr::of::<f64>(), descr: None }) };
+        if let Ok(text) = dtype.cast::<PyString>() {
+            let text = text.to_string_lossy();
+            let named = || text.parse().map(TypeStr::named).ok();
+            if let Some(typestr) = text.parse().ok().or_else(named).or_else(|| TypeStr::from_dtype_text(&text)) {
+                return Ok(Element { typestr, descr: None });
+            }
+        }
+        let of_python = [
+            (py.get_type::<PyFloat>(), TypeStr::of::<f64>()),
+            (py.get_type::<PyInt>(), TypeStr::of::<i64>()),
+            (py.get_type::<PyBool>(), TypeStr::of::<Bool8>()),
+            (py.get_type::<PyComplex>(), TypeStr::of::<Complex<f64>>()),
+        ];
+        if let Some((_, typestr)) = of_python.into_iter().find(|(class, _)| dtype.is(class)) {
+            return Ok(Element { typestr, descr: None });
+        }
+        Element::of_dtype(&host::numpy(py)?.call_method1(intern!(py, "dtype"), (dtype,))?)
+    }
+
+    /// What an interface says.
+    pub(in crate::python) fn of_interface(interface: &Interface) -> Element {
+        Element { typestr: interface.typestr(), descr: interface.descr().cloned() }
+    }
+
+    /// What a `numpy.dtype` says.
+    ///
+    /// # Errors
+    /// No interface can say it: a sub-array, fields that overlap or are out of order or whose name is empty or whose title
+    /// is no text, or a type of an extension of NumPy that is none of the named ones.
+    pub(in crate::python) fn of_dtype(dtype: &Bound<'_, PyAny>) -> Result<Element> {
+        match field_type(dtype, 0)? {
+            (FieldType::TypeStr(typestr), shape) if shape.is_empty() => Ok(Element { typestr, descr: None }),
+            (FieldType::Struct(descr), shape) if shape.is_empty() => {
+                // No descr has more bytes than a type string.
+                Ok(Element { typestr: TypeStr::void(descr.itemsize() as u32), descr: Some(descr) })
+            }
+            _ => {
+                let why = "an array of such elements has more axes; add them to the shape";
+                Err(Error::argument(format!("{dtype} is the type of a sub-array: {why}")))
+            }
+        }
+    }
+}
+
+/// The type of a field, and the shape if it is a sub-array; arrays of arrays are arrays of more axes.
+fn field_type(dtype: &Bound<'_, PyAny>, depth: usize) -> Result<(FieldType, Dims)> {
+    let py = dtype.py();
+    let mut shape = Dims::new();
+    let mut dtype = dtype.clone();
+    loop {
+        let subdtype = dtype.getattr(intern!(py, "subdtype"))?;
+        if subdtype.is_none() {
+            break;
+        }
+        let (base, axes): (Bound<'_, PyAny>, Vec<usize>) = subdtype.extract()?;
+        shape.extend(axes);
+        dtype = base;
+    }
+    // A number may have fields too, which are other names for its bytes (`numpy.dtype((numpy.int32, {...}))`).
+    let text: String = dtype.getattr(intern!(py, "str"))?.extract()?;
+    let names = dtype.getattr(intern!(py, "names"))?;
+    if text.starts_with("|V") && !names.is_none() {
+        return Ok((structure(&dtype, &names, depth)?.into(), shape));
+    }
+    // 2 stands for a type that somebody has added to NumPy.
+    if dtype.getattr(intern!(py, "isbuiltin"))?.extract::<u8>()? == 2 {
+        return Ok((named(&dtype)?.into(), shape));
+    }
+    let typestr: TypeStr = text.parse().map_err(|_| {
+        Error::argument(format!("{} is no type that a CUDA array can have: no type string says it", shown(&dtype)))
+    })?;
+    Ok((typestr.into(), shape))
+}
+
+fn named(dtype: &Bound<'_, PyAny>) -> Result<TypeStr> {
+    let py = dtype.py();
+    let refused = |why| Error::argument(format!("{} is no type that a CUDA array can have: {why}", shown(dtype)));
+    let name: String = dtype.getattr(intern!(py, "name"))?.extract()?;
+    let typestr = name.parse().map(TypeStr::named).map_err(|error: Error| refused(error.to_string()))?;
+    if !dtype.getattr(intern!(py, "isnative"))?.extract::<bool>()? {
+        return Err(refused("its bytes are swapped, which void cannot say".to_owned()));
+    }
+    if dtype.getattr(intern!(py, "itemsize"))?.extract::<usize>()? != typestr.itemsize() {
+        return Err(refused(format!("{name} has {} bytes", typestr.itemsize())));
+    }
+    Ok(typestr)
+}
+
+fn structure(dtype: &Bound<'_, PyAny>, names: &Bound<'_, PyAny>, depth: usize) -> Result<Descr> {
+    let py = dtype.py();
+    if depth >= Descr::MAX_DEPTH {
+        return Err(Error::entry("descr", format!("nests structures more than {} levels deep", Descr::MAX_DEPTH)));
+    }
+    let fields = dtype.getattr(intern!(py, "fields"))?;
+    let mut listed = Vec::new();
+    for name in names.try_iter()? {
+        let name = name?;
+        let entry = fields.get_item(&name)?;
+        let entry = entry.cast::<PyTuple>().map_err(PyErr::from)?;
+        let title = match entry.get_item(2) {
+            Ok(title) if !title.is_none() => Some(title),
+            _ => None,
+        };
+        let title = title.map(|title| match title.cast::<PyString>() {
+            Ok(text) => Ok(text.extract::<String>()?),
+            Err(_) => {
+                let what = format!("the title {} of field {} is a {}", shown(&title), shown(&name), type_name(&title));
+                Err(Error::entry("descr", format!("{what}; a str is expected")))
+            }
+        });
+        let text: String = name.extract()?;
+        if text.is_empty() {
+            return Err(Error::entry(
+                "descr",
+                format!("{dtype} has a field without a name, which would read as a gap"),
+            ));
+        }
+        let (ty, shape) = field_type(&entry.get_item(0)?, depth + 1)?;
+        listed
+            .push((entry.get_item(1)?.extract()?, Field { title: title.transpose()?, shape, ..Field::new(text, ty) }));
+    }
+    Descr::from_offsets(dtype.getattr(intern!(py, "itemsize"))?.extract()?, listed)
+}
+
+/// The `numpy.dtype` of an interface's elements; void for a named type, where ml_dtypes cannot be imported.
+///
+/// # Errors
+/// NumPy has no such type (bit fields among them).
+pub(in crate::python) fn of_interface<'py>(py: Python<'py>, interface: &Interface) -> Result<Bound<'py, PyAny>> {
+    match interface.descr() {
+        Some(descr) => made_structure(py, descr),
+        None => made(py, interface.typestr()),
+    }
+}
+
+/// The `numpy.dtype` with which NumPy makes elements of `interface` out of `value`.
+///
+/// # Errors
+/// As [`of_interface`]; and where ml_dtypes is needed to convert `value`, and cannot be imported.
+pub(in crate::python) fn for_value<'py>(value: &Bound<'py, PyAny>, interface: &Interface) -> Result<Bound<'py, PyAny>> {
+    let py = value.py();
+    if let Some(name) = interface.typestr().name()
+        && !value.hasattr(intern!(py, "__array_interface__"))?
+        && ml_dtype(py, name.name())?.is_none()
+    {
+        let how = "install ml_dtypes, which can, or give an array of such elements";
+        return Err(Error::unsupported(format!("NumPy alone cannot convert numbers to '{name}'; {how}")));
+    }
+    of_interface(py, interface)
+}
+
+fn made(py: Python<'_>, typestr: TypeStr) -> Result<Bound<'_, PyAny>> {
+    static MADE: PerNumber<Py<PyAny>> = PerNumber::new();
+    match MADE.of(typestr) {
+        Some(made) => Ok(made.get_or_try_init(py, || make(py, typestr).map(Bound::unbind))?.bind(py).clone()),
+        None => make(py, typestr),
+    }
+}
+
+fn make(py: Python<'_>, typestr: TypeStr) -> Result<Bound<'_, PyAny>> {
+    if let Some(name) = typestr.name()
+        && let Some(dtype) = ml_dtype(py, name.name())?
+    {
+        return Ok(dtype);
+    }
+    host::numpy(py)?.call_method1(intern!(py, "dtype"), (typestr.to_string(),)).map_err(|error| {
+        match error.is_instance_of::<PyTypeError>(py) {
+            true => Error::unsupported(format!("NumPy has no type for the typestr '{typestr}'")),
+            false => error.into(),
+        }
+    })
+}
+
+/// The type of that name in ml_dtypes; `None` where the package, or the type in its version, is missing.
+fn ml_dtype<'py>(py: Python<'py>, name: &str) -> Result<Option<Bound<'py, PyAny>>> {
+    let module = match py.import(intern!(py, "ml_dtypes")) {
+        Ok(module) => module,
+        Err(error) if error.is_instance_of::<PyImportError>(py) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let Some(scalar) = module.as_any().getattr_opt(name)? else { return Ok(None) };
+    Ok(Some(host::numpy(py)?.call_method1(intern!(py, "dtype"), (scalar,))?))
+}
+
+/// From offsets, not from a list: `numpy.dtype` would make a field with a name out of every gap.
+fn made_structure<'py>(py: Python<'py>, descr: &Descr) -> Result<Bound<'py, PyAny>> {
+    let [names, formats, offsets, titles] = std::array::from_fn(|_| PyList::empty(py));
+    for ((index, offset), field) in descr.offsets().enumerate().zip(descr.fields()) {
+        if field.is_padding() {
+            continue;
+        }
+        let ty = match &field.ty {
+            FieldType::TypeStr(typestr) => made(py, *typestr)?,
+            FieldType::Struct(descr) => made_structure(py, descr)?,
+        };
+        names.append(match &*field.name {
+            // What NumPy calls a field without a name.
+            "" => format!("f{index}"),
+            name => name.to_owned(),
+        })?;
+        formats.append(match &*field.shape {
+            [] => ty,
+            shape => (ty, PyTuple::new(py, shape)?).into_bound_py_any(py)?,
+        })?;
+        offsets.append(offset)?;
+        titles.append(field.title.as_deref())?;
+    }
+    let spec = PyDict::new(py);
+    spec.set_item(intern!(py, "names"), names)?;
+    spec.set_item(intern!(py, "formats"), formats)?;
+    spec.set_item(intern!(py, "offsets"), offsets)?;
+    spec.set_item(intern!(py, "titles"), titles)?;
+    spec.set_item(intern!(py, "itemsize"), descr.itemsize())?;
+    Ok(host::numpy(py)?.call_method1(intern!(py, "dtype"), (spec,))?)
+}

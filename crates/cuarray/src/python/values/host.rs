@@ -1,0 +1,194 @@
+//! Host arrays: NumPy's, which is the one thing that the package asks for, and only when data goes to or from the host.
+//!
+//! NumPy describes an array in two forms: a dictionary, `__array_interface__`, and a C structure, `__array_struct__`. They say the
+//! same, and the structure takes a twentieth of the time, which is what a copy of a few kilobytes takes altogether. So it
+//! is the structure that is read, of arrays of NumPy's very own class, whose attribute nobody can have replaced.
+//!
+//! NumPy: [the array interface](https://numpy.org/doc/stable/reference/arrays.interface.html).
+
+use super::dtype::Element;
+use crate::python::import;
+use crate::{ByteOrder, Dims, Error, Interface, Kind, Layout, Result, Strides, TypeStr};
+use pyo3::{
+    exceptions::PyImportError,
+    intern,
+    prelude::*,
+    sync::PyOnceLock,
+    types::{PyCapsule, PyCapsuleMethods},
+};
+use std::{
+    ffi::{c_char, c_int, c_void},
+    slice,
+};
+
+/// A NumPy array and the memory it describes.
+pub(in crate::python) struct HostArray<'py> {
+    pub(in crate::python) array: Bound<'py, PyAny>,
+    pub(in crate::python) interface: Interface,
+}
+
+impl<'py> HostArray<'py> {
+    /// `numpy.asarray(value, dtype)`.
+    pub(in crate::python) fn of(
+        value: &Bound<'py, PyAny>,
+        dtype: Option<&Bound<'py, PyAny>>,
+    ) -> Result<HostArray<'py>> {
+        let py = value.py();
+        let numpy = numpy(py)?;
+        if dtype.is_none() && is_plain(value) {
+            return HostArray::new(value.clone());
+        }
+        HostArray::new(numpy.call_method1(intern!(py, "asarray"), (value, dtype))?)
+    }
+
+    /// An uninitialized array of `shape` and `dtype`.
+    pub(in crate::python) fn empty(
+        shape: &Bound<'py, PyAny>,
+        dtype: &Bound<'py, PyAny>,
+        order: &str,
+    ) -> Result<HostArray<'py>> {
+        let py = shape.py();
+        HostArray::new(numpy(py)?.call_method1(intern!(py, "empty"), (shape, dtype, order))?)
+    }
+
+    /// A NumPy array as it is.
+    pub(in crate::python) fn new(array: Bound<'py, PyAny>) -> Result<HostArray<'py>> {
+        let numpy = numpy(array.py())?;
+        let interface = match is_plain(&array) {
+            true => described(&array)?,
+            // Of a subclass: the same memory, seen as a plain array.
+            false => {
+                let plain = numpy.call_method1(intern!(array.py(), "asarray"), (&array,))?;
+                if !is_plain(&plain) {
+                    return Err(Error::not_an_array(format!(
+                        "numpy.asarray makes a {} of a {}; a numpy.ndarray is expected",
+                        import::type_name(&plain),
+                        import::type_name(&array)
+                    )));
+                }
+                described(&plain)?
+            }
+        };
+        Ok(HostArray { array, interface })
+    }
+}
+
+/// Whether a value is an array of `numpy.ndarray` itself, and of no subclass. Loads nothing: `false` until NumPy is asked for.
+pub(in crate::python) fn is_plain(value: &Bound<'_, PyAny>) -> bool {
+    NUMPY.get(value.py()).is_some_and(|numpy| value.get_type().is(&numpy.ndarray))
+}
+
+/// Whether a value is a `numpy.ma.MaskedArray`.
+pub(in crate::python) fn is_masked(value: &Bound<'_, PyAny>) -> Result<bool> {
+    let py = value.py();
+    if is_plain(value) {
+        return Ok(false);
+    }
+    Ok(value.is_instance(&numpy(py)?.getattr(intern!(py, "ma"))?.getattr(intern!(py, "MaskedArray"))?)?)
+}
+
+/// What `__array_struct__` points to, as NumPy documents it.
+#[repr(C)]
+struct ArrayStruct {
+    /// Always 2.
+    two: c_int,
+    nd: c_int,
+    typekind: c_char,
+    itemsize: c_int,
+    flags: c_int,
+    shape: *const isize,
+    strides: *const isize,
+    data: *mut c_void,
+    descr: *mut c_void,
+}
+
+const NOT_SWAPPED: c_int = 0x200;
+const WRITEABLE: c_int = 0x400;
+
+const SWAPPED: ByteOrder = if cfg!(target_endian = "big") { ByteOrder::Little } else { ByteOrder::Big };
+
+/// The memory of a plain array.
+fn described(array: &Bound<'_, PyAny>) -> Result<Interface> {
+    let py = array.py();
+    let capsule = array.getattr(intern!(py, "__array_struct__"))?;
+    let pointer = capsule.cast::<PyCapsule>().map_err(PyErr::from)?.pointer_checked(None)?;
+    // SAFETY: the capsule is from NumPy itself, whose structure it holds; it is held until the end of this function.
+    let read = unsafe { pointer.cast::<ArrayStruct>().as_ref() };
+    if read.two != 2 {
+        return Err(Error::not_an_array(format!(
+            "numpy.ndarray.__array_struct__ begins with {}, not with 2",
+            read.two
+        )));
+    }
+    let axes = |first: *const isize| match usize::try_from(read.nd) {
+        // SAFETY: `shape` and `strides` are of `nd` numbers each, which the array keeps; they may be null if it is 0.
+        Ok(rank @ 1..) => unsafe { slice::from_raw_parts(first, rank) },
+        _ => &[],
+    };
+    let Element { typestr, descr } = element(array, read)?;
+    let shape: Dims = axes(read.shape).iter().map(|&length| length as usize).collect();
+    let layout = Layout::from_parts(shape, Some(Strides::from_slice(axes(read.strides))), typestr.itemsize())?;
+    let mut interface = Interface::new(read.data.addr() as u64, typestr, layout).map_err(Error::of_argument)?;
+    let writeable = match read.descr.is_null() {
+        true => read.flags & WRITEABLE != 0,
+        // Where NumPy writes a descr, it loses the other flags.
+        false => array.getattr(intern!(py, "flags"))?.getattr(intern!(py, "writeable"))?.is_truthy()?,
+    };
+    interface.set_read_only(!writeable);
+    if let Some(descr) = descr {
+        interface.set_descr(descr)?;
+    }
+    Ok(interface)
+}
+
+/// The type of the elements: as the structure has it, and where that does not say all (structures, time units, types of
+/// extensions of NumPy), as the array's dtype has it.
+fn element(array: &Bound<'_, PyAny>, read: &ArrayStruct) -> Result<Element> {
+    let kind = match read.typekind as u8 {
+        b'b' => Kind::Bool,
+        b'i' => Kind::Int,
+        b'u' => Kind::UInt,
+        b'f' => Kind::Float,
+        b'c' => Kind::Complex,
+        _ => return Element::of_dtype(&array.getattr(intern!(array.py(), "dtype"))?),
+    };
+    let order = match (read.itemsize, read.flags & NOT_SWAPPED != 0) {
+        (1, _) => ByteOrder::NotApplicable,
+        (_, true) => ByteOrder::NATIVE,
+        (_, false) => SWAPPED,
+    };
+    match TypeStr::new(order, kind, read.itemsize.unsigned_abs()) {
+        Ok(typestr) => Ok(Element { typestr, descr: None }),
+        Err(_) => Element::of_dtype(&array.getattr(intern!(array.py(), "dtype"))?),
+    }
+}
+
+/// The error for a NumPy that cannot be imported: an `ImportError` that says what to do, with the first one as its cause.
+#[cold]
+fn missing(py: Python<'_>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyImportError>(py) {
+        return error;
+    }
+    let what = "this needs NumPy, which cannot be imported: install it (`pip install numpy`). Arrays on devices need none: \
+                `typestr` names the element type, and `dtype` takes type strings and names such as 'float32'";
+    let explained = PyImportError::new_err(what);
+    explained.set_cause(py, Some(error));
+    explained
+}
+
+struct NumPy {
+    module: Py<PyModule>,
+    ndarray: Py<PyAny>,
+}
+
+static NUMPY: PyOnceLock<NumPy> = PyOnceLock::new();
+
+/// The module `numpy`.
+pub(in crate::python) fn numpy(py: Python<'_>) -> Result<&Bound<'_, PyModule>> {
+    let load = || {
+        let module = py.import("numpy").map_err(|error| missing(py, error))?;
+        let ndarray = module.getattr(intern!(py, "ndarray"))?.unbind();
+        Ok::<_, Error>(NumPy { module: module.unbind(), ndarray })
+    };
+    Ok(NUMPY.get_or_try_init(py, load)?.module.bind(py))
+}

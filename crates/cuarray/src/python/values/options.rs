@@ -1,0 +1,158 @@
+//! The keyword-only options of the functions that take another library's array.
+//!
+//! They are read by hand: nearly every call gives none, and then nothing is asked. Declared as parameters, each would be
+//! looked for in each call.
+
+use super::dtype::Element;
+use crate::python::{
+    array::mask::{self, Policy},
+    config,
+    import::{shown, type_name},
+};
+use crate::{Error, Result};
+use pyo3::{
+    exceptions::PyTypeError,
+    ffi,
+    prelude::*,
+    types::{PyDict, PyString},
+};
+
+/// By which protocol an object is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::python) enum Protocol {
+    /// The C structure where the type offers it; else the dictionary; else, where there is neither, DLPack.
+    Any,
+    /// `__cuda_array_interface__` alone.
+    Dict,
+    /// `__cuda_array_c_interface__` alone.
+    C,
+    /// `__dlpack__` alone.
+    DLPack,
+}
+
+impl Protocol {
+    /// All of them, as [`config`](crate::python::config) numbers them.
+    pub(in crate::python) const ALL: [Protocol; 4] = [Protocol::Any, Protocol::Dict, Protocol::C, Protocol::DLPack];
+
+    pub(in crate::python) const fn name(self) -> &'static str {
+        match self {
+            Protocol::Any => "any",
+            Protocol::Dict => "dict",
+            Protocol::C => "c",
+            Protocol::DLPack => "dlpack",
+        }
+    }
+
+    /// What a name says.
+    pub(in crate::python) fn named(name: &str) -> Result<Protocol> {
+        Protocol::ALL
+            .into_iter()
+            .find(|protocol| protocol.name() == name)
+            .ok_or_else(|| Error::argument(format!("protocol is {name:?}; 'any', 'dict', 'c' or 'dlpack' is expected")))
+    }
+}
+
+/// What is asked of an import; its documentation is that of `as_cuda_array`.
+pub(in crate::python) struct Options {
+    pub(in crate::python) protocol: Option<Protocol>,
+    pub(in crate::python) strict: bool,
+    pub(in crate::python) masks: Policy,
+    pub(in crate::python) bits: bool,
+    pub(in crate::python) element: Option<Element>,
+    pub(in crate::python) bounds: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { protocol: None, strict: true, masks: Policy::Keep, bits: false, element: None, bounds: false }
+    }
+}
+
+impl Options {
+    /// What the keywords of a call of `function` say.
+    ///
+    /// # Errors
+    /// As [`Options::set`].
+    pub(in crate::python) fn of(function: &str, given: Option<&Bound<'_, PyDict>>) -> Result<Options> {
+        let mut options = Options::default();
+        for (name, value) in given.into_iter().flatten() {
+            options.set(function, &name, &value)?;
+        }
+        Ok(options)
+    }
+
+    /// Whether nothing is asked.
+    #[inline]
+    pub(in crate::python) fn are_default(&self) -> bool {
+        self.strict && self.masks == Policy::Keep && !self.bits && self.element.is_none() && !self.bounds
+    }
+
+    /// The protocol that is asked for, here or in the configuration. What can only be said of a dictionary asks for that.
+    pub(in crate::python) fn protocol(&self) -> Protocol {
+        match self.protocol.unwrap_or_else(config::protocol) {
+            Protocol::Any if !self.strict || self.bits => Protocol::Dict,
+            protocol => protocol,
+        }
+    }
+
+    /// Takes one keyword of a call of `function`.
+    ///
+    /// # Errors
+    /// It is none of the options, or has a value that it cannot have.
+    #[cold]
+    pub(in crate::python) fn set(
+        &mut self,
+        function: &str,
+        name: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> Result<()> {
+        match &*name.cast::<PyString>().map_err(PyErr::from)?.to_string_lossy() {
+            "strict" => self.strict = flag("strict", value)?,
+            "bounds" => self.bounds = flag("bounds", value)?,
+            "protocol" if function != "from_cuda_array_interface" => {
+                self.protocol = if value.is_none() {
+                    None
+                } else {
+                    Some(Protocol::named(&text("protocol", value)?.to_string_lossy())?)
+                };
+            }
+            "mask" | "mask_format" | "dtype" if value.is_none() => {}
+            "mask" => self.masks = Policy::named(text("mask", value)?)?,
+            "mask_format" => self.bits = mask::names_bits(text("mask_format", value)?)?,
+            "dtype" => self.element = Some(Element::of(value.py(), Some(value))?),
+            other => {
+                let why = format!("{function}() got an unexpected keyword argument '{other}'");
+                return Err(PyTypeError::new_err(why).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+#[inline]
+pub(in crate::python) fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    // SAFETY: both objects exist as long as the interpreter.
+    let (no, yes) = unsafe { (ffi::Py_False(), ffi::Py_True()) };
+    if value.as_ptr() == no || value.as_ptr() == yes {
+        return Ok(value.as_ptr() == yes);
+    }
+    other_flag(name, value)
+}
+
+/// NumPy's bools are taken too.
+#[cold]
+fn other_flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    value.extract().map_err(|_| wrong_type(name, value, "bool"))
+}
+
+fn text<'a, 'py>(name: &str, value: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PyString>> {
+    value.cast().map_err(|_| wrong_type(name, value, "str"))
+}
+
+fn wrong_type(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+    PyTypeError::new_err(format!(
+        "argument '{name}' is {}, a {}; a {expected} is expected",
+        shown(value),
+        type_name(value)
+    ))
+}
