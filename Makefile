@@ -116,7 +116,7 @@ extensions: $(EXTENSIONS) ## build the extension modules of tests/extensions int
 .PHONY: sweep
 sweep: install ## leave out each ordering call of cuarray in turn: the simulator must show it; writes docs/results/sweep.md
 	$(call say,Edge-removal sweep)
-	CUARRAY_SIM_FREE_SYNCHRONIZES=0 PYTHONPATH=tests $(BIN)/python -m cuarray_sim --devices 2 -m sweep --table docs/results/sweep.md
+	CUARRAY_SIM_FREE_SYNCHRONIZES=0 PYTHONPATH=tests:tests/support $(BIN)/python -m cuarray_sim --devices 2 -m sweep --table docs/results/sweep.md
 
 # Programs that are not Python find the simulated driver by the loader's search: under both names, as some ask for the one without a version.
 EXAMPLES_DRIVER := target/examples/driver

@@ -173,12 +173,12 @@ fn read<'py>(py: Python<'py>, library: &Library, classes: &Classes<'py>, dict: &
     if let Ok(strict) = &strict {
         let lenient = lenient.as_ref().expect("a lenient reading takes what is right");
         assert!(strict.eq(lenient).expect("interfaces compare"), "{strict:?} {lenient:?}");
-        assert!(get::<Vec<String>>(lenient, "forgiven").is_empty());
+        assert!(get::<Vec<String>>(lenient, "deviations").is_empty());
     }
     assert_eq!(array.is_ok(), lenient.is_ok(), "{array:?} {lenient:?}");
     assert_eq!(strict_array.is_ok(), strict.is_ok(), "{strict_array:?} {strict:?}");
     let (Ok(interface), Ok(array)) = (lenient, array) else { return };
-    assert_eq!(strict.is_ok(), get::<Vec<String>>(&interface, "forgiven").is_empty());
+    assert_eq!(strict.is_ok(), get::<Vec<String>>(&interface, "deviations").is_empty());
     described(&interface);
     exported(library, &interface, &array);
 }

@@ -15,8 +15,13 @@ NO_CODE = re.compile(
 )
 USE = re.compile(r"^[ ]*(?P<public>pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
 PATH = re.compile(r"(?<![\w:])\$?(?P<path>(?:crate|super)(?:::\w+)+)")
-TEST_MODULE = re.compile(r"^(?P<indent> *)#\[cfg\([^\n]*\btest\b[^\n]*\)\]\n(?: *#\[[^\n]*\]\n)*(?P=indent)(?:pub )?mod \w+ \{.*?^(?P=indent)\}", re.MULTILINE | re.DOTALL)
-INLINE_MODULE = re.compile(r"^(?P<indent> *)(?:pub(?:\([^)]*\))? )?mod (?P<name>\w+) \{\n.*?^(?P=indent)\}", re.MULTILINE | re.DOTALL)
+TEST_MODULE = re.compile(
+    r"^(?P<indent> *)#\[cfg\([^\n]*\btest\b[^\n]*\)\]\n(?: *#\[[^\n]*\]\n)*(?P=indent)(?:pub )?mod \w+ \{.*?^(?P=indent)\}",
+    re.MULTILINE | re.DOTALL,
+)
+INLINE_MODULE = re.compile(
+    r"^(?P<indent> *)(?:pub(?:\([^)]*\))? )?mod (?P<name>\w+) \{\n.*?^(?P=indent)\}", re.MULTILINE | re.DOTALL
+)
 
 
 @dataclass(frozen=True)

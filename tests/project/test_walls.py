@@ -13,7 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from rust_paths import Source, sources
+from project.rust_paths import Source, sources
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -21,7 +21,7 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
-ROOTS = ["crates/cuarray/src", "crates/cuarray/src/python"]
+ROOTS = ["crates/cuarray/src"]
 
 Arrows = dict[tuple[str, str], str]
 """Arrows, and where the first of each is written."""
@@ -56,7 +56,7 @@ def room_names(root: Path) -> set[str]:
 
 def names(crate: list[Source]) -> dict[tuple[str, ...], tuple[str, ...]]:
     """Where the names come from that a module makes available under itself, and the macros under the root of the crate."""
-    known = {source.module + (name,): origin for source in crate for name, origin in source.exports()}
+    known = {(*source.module, name): origin for source in crate for name, origin in source.exports()}
     for source in crate:
         macros = re.findall(r"#\[macro_export\]\s*macro_rules! (\w+)", source.code)
         known |= {(name,): source.module for name in macros}
@@ -151,7 +151,10 @@ def test_arrows_between_folders_are_those_that_the_design_draws(root: str) -> No
 @pytest.mark.parametrize("root", drawn_roots())
 def test_folders_form_no_circle(root: str) -> None:
     found = arrows(ROOT / root)
-    written = {tuple(sorted(circle)): {edge: at for edge, at in found.items() if {*edge} <= circle} for circle in circles(set(found))}
+    written = {
+        tuple(sorted(circle)): {edge: at for edge, at in found.items() if {*edge} <= circle}
+        for circle in circles(set(found))
+    }
     assert not written, written
 
 
@@ -167,7 +170,7 @@ def test_every_spelling_of_a_path_is_an_arrow(tmp_path: Path) -> None:
     files = {
         "lib.rs": "pub use low::Deep;\nmod high;\nmod low;\nmod middle;\n",
         "low/mod.rs": "pub mod inner;\npub use inner::Deep;\n",
-        "low/inner.rs": "/// Not [`high`](crate::high).\npub struct Deep; // nor crate::high\nconst TEXT: &str = \"crate::high\";\n",
+        "low/inner.rs": '/// Not [`high`](crate::high).\npub struct Deep; // nor crate::high\nconst TEXT: &str = "crate::high";\n',
         "middle.rs": "#[cfg(test)]\nmod tests {\n    use crate::high::Top;\n}\nfn f() { super::low::f() }\n",
         "high.rs": "use crate::{\n    Deep,\n    middle::{self, M as N},\n};\nmod inside {\n    use super::super::low::f;\n}\n",
     }

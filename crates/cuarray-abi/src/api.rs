@@ -23,7 +23,8 @@ macro_rules! make_api {
     ($($group:ident { $($name:literal @ $since:literal fn $symbol:ident($($arg:ident: $ty:ty),*) $(per_thread $per_thread:ident)?;)* })*) => {
         /// A driver's entry points; `None` where the driver lacks one.
         ///
-        /// Fields are named after the exported symbols: `api.cuMemAlloc_v2` is the function that `cuMemAlloc` means since 3.2.
+        /// Fields are named after the exported symbols: `api.cuMemAlloc_v2` is the function that `cuMemAlloc` means
+        /// since 3.2.
         #[allow(non_snake_case, missing_docs)]
         #[derive(Clone, Copy)]
         pub struct Api {
@@ -34,8 +35,8 @@ macro_rules! make_api {
             /// Builds the table by calling `resolve` for each symbol; null means that the symbol is missing.
             ///
             /// # Safety
-            /// A non-null address is a function with the signature that the driver's manual gives to that symbol. It stays
-            /// callable for as long as the table is used.
+            /// A non-null address is a function with the signature that the driver's manual gives to that symbol. It
+            /// stays callable for as long as the table is used.
             pub unsafe fn resolve_with(mut resolve: impl FnMut(&CStr) -> *const c_void) -> Api {
                 Api {
                     $($($symbol: {
@@ -46,8 +47,8 @@ macro_rules! make_api {
                             }
                         };
                         let address = resolve(symbol);
-                        // SAFETY: null becomes `None`; by this function's contract any other address is a function of this
-                        // type. Both types have the same size and representation.
+                        // SAFETY: null becomes `None`; by this function's contract any other address is a function of
+                        // this type. Both types have the same size and representation.
                         unsafe { std::mem::transmute::<*const c_void, Option<unsafe extern "C" fn($($ty),*) -> CUresult>>(address) }
                     },)*)*
                 }

@@ -1,7 +1,7 @@
 //! The single list of the driver's entry points.
 //!
-//! A driver is a table of C functions. The library calls through such a table; the simulator implements one. Both pass this
-//! list to macros of their own, so their signatures cannot differ.
+//! A driver is a table of C functions. The library calls through such a table; the simulator implements one. Both pass
+//! this list to macros of their own, so their signatures cannot differ.
 //!
 //! A line has this form:
 //!
@@ -14,8 +14,8 @@
 //! - the *symbol* that the shared library exports;
 //! - the parameters; every entry point returns a [`CUresult`](crate::CUresult).
 //!
-//! `per_thread SYMBOL` names the variant that reads a null stream as the per-thread default stream. Groups are those of the
-//! driver's manual. Names and versions are those of `cudaTypedefs.h`.
+//! `per_thread SYMBOL` names the variant that reads a null stream as the per-thread default stream. Groups are those of
+//! the driver's manual. Names and versions are those of `cudaTypedefs.h`.
 //!
 //! [`cuGetProcAddress`]: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DRIVER__ENTRY__POINT.html
 

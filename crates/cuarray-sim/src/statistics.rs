@@ -1,6 +1,6 @@
-//! What a driver has alive, pending, counted and refused, as JSON.
+//! Statistics of a driver as JSON: live objects, pending work, calls and refusals.
 //!
-//! For tests and for people: a leak is an allocation that is still in the list.
+//! Tests and people read them; an allocation that is left at the end is a leak.
 
 use crate::check::Operation;
 use crate::driver::Driver;
@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-/// The call that made something.
+/// Writes the call that created an object.
 fn made(text: &mut String, operation: &Operation) {
     let _ = write!(text, "{{\"call\":\"{}\",\"ordinal\":{},\"site\":", operation.call, operation.ordinal);
     site(text, &operation.site);
@@ -23,7 +23,7 @@ pub(crate) fn json(driver: &Driver) -> String {
     let state = driver.lock();
     let mut text = String::from("{\"allocations\":[");
     let mut comma = "";
-    // What modules take is not the program's to free.
+    // The program does not free memory of modules.
     let own = |allocation: &&Allocation| !matches!(allocation.kind, Kind::Code { .. });
     for allocation in state.memory.iter().filter(own) {
         let (address, size, device) = (allocation.address, allocation.size, allocation.device);

@@ -221,7 +221,7 @@ fn accesses_of_a_host_function_are_ordered_in_its_stream() {
         assert_eq!((SEEN.swap(0, Ordering::SeqCst), program.peek(device)), (7, 8));
         clean(&program);
 
-        // The same calls without an edge between the two streams.
+        // Two streams without an edge between them.
         ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, SIZE, one));
         ok!(program, cuLaunchHostFunc(two, Some(look), host.cast()));
         ok!(program, cuStreamSynchronize(two));

@@ -3,13 +3,13 @@
 //! PTX manual: [integer arithmetic](https://docs.nvidia.com/cuda/parallel-thread-execution/#integer-arithmetic-instructions), from `popc`
 //! on.
 
-use super::super::ast::Instruction;
-use super::super::execute::lanes::{map1, map2, map3};
-use super::super::program::Exec;
-use super::super::types::Type;
-use super::Error;
 use super::builder::{Builder, Operand};
-use super::integer::by_type;
+use super::by_type::by_type;
+use crate::Error;
+use crate::grammar::ast::Instruction;
+use crate::grammar::types::Type;
+use crate::machine::lanes::{map1, map2, map3};
+use crate::machine::program::Exec;
 
 /// An operation with one target.
 pub(super) struct Operation {

@@ -1,10 +1,10 @@
 //! A function on its way from statements to code: its registers, variables, constants and blocks.
 
-use super::super::ast::{Function, Instruction, Prototype, Statement, Variable};
-use super::super::program::{Constant, Exec, Location, constant_bytes};
-use super::super::types::{Space, Type, Width};
-use super::Error;
 use super::symbols::Symbols;
+use crate::Error;
+use crate::grammar::ast::{Function, Instruction, Prototype, Statement, Variable};
+use crate::grammar::types::{Space, Type, Width};
+use crate::machine::program::{Constant, Exec, Location, constant_bytes};
 use std::collections::HashMap;
 
 /// An operand before registers have their places.
@@ -269,7 +269,7 @@ impl<'s, 'a> Builder<'s, 'a> {
 
     /// An unconditional jump to a block, as the encoder may leave it out.
     fn jump(&mut self, block: usize) {
-        let mut draft = self.draft(super::super::execute::control::branch);
+        let mut draft = self.draft(crate::machine::branching::branch);
         draft.next = Next::Jump { to: block, always: true };
         self.blocks[self.current].drafts.push(draft);
     }
@@ -459,7 +459,7 @@ impl<'s, 'a> Builder<'s, 'a> {
                 _ => true,
             };
             if falls {
-                let mut jump = self.draft(super::super::execute::control::branch);
+                let mut jump = self.draft(crate::machine::branching::branch);
                 jump.guard = None;
                 jump.next = Next::Jump { to: block, always: true };
                 self.blocks[self.current].drafts.push(jump);
@@ -493,7 +493,7 @@ impl<'s, 'a> Builder<'s, 'a> {
 
     pub(super) fn finish(mut self) -> Built {
         if let Some(register) = self.frame_base {
-            let exec = super::super::execute::memory::local_address::<u64>;
+            let exec = crate::machine::memory::local_address::<u64>;
             let draft = Draft { d: Operand::Register(register), ..self.draft(exec) };
             self.blocks[0].drafts.insert(0, draft);
         }

@@ -3,14 +3,14 @@
 //! PTX manual: [extended-precision integer
 //! arithmetic](https://docs.nvidia.com/cuda/parallel-thread-execution/#extended-precision-integer-arithmetic-instructions).
 
-use super::super::ast::Instruction;
-use super::super::execute::{Flow, Machine};
-use super::super::program::{Exec, Instruction as Code};
-use super::super::types::Type;
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
 use super::integer::{high_product, low_product};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::grammar::ast::Instruction;
+use crate::grammar::types::Type;
+use crate::machine::program::{Exec, Instruction as Code};
+use crate::machine::{Flow, Machine};
 
 impl<'a> Builder<'_, 'a> {
     /// Arithmetic with the carry flag.

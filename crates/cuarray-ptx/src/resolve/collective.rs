@@ -4,12 +4,12 @@
 //! [shfl](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-shfl-sync). The forms
 //! without `.sync` take the threads that happen to be together.
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::collective as exec;
-use super::super::types::{Type, Width};
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Type, Width};
+use crate::machine::exchange as exec;
 
 impl<'a> Builder<'_, 'a> {
     /// A register and a predicate: `d|p`, or one of both alone.

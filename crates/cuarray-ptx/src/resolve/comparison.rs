@@ -2,14 +2,14 @@
 //!
 //! PTX manual: [comparison and selection](https://docs.nvidia.com/cuda/parallel-thread-execution/#comparison-and-selection-instructions).
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::lanes::{compare, map1, map2, map3, masks, select};
-use super::super::float::{self, BF16, F16, F64, Format, Rounding};
-use super::super::program::Exec;
-use super::super::types::{Type, Width};
-use super::Error;
 use super::builder::{Builder, Operand};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::float::{self, BF16, F16, F64, Format, Rounding};
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Type, Width};
+use crate::machine::lanes::{compare, map1, map2, map3, masks, select};
+use crate::machine::program::Exec;
 
 const NOTHING: Operand = Operand::Nothing;
 
@@ -303,8 +303,8 @@ fn comparison(test: usize, ty: Type, flush: bool) -> Option<Exec> {
         F32 if flush => floats!(test, f32, |x| if x.is_subnormal() { 0.0 } else { x }),
         F32 => floats!(test, f32, |x| x),
         F64 => floats!(test, f64, |x| x),
-        F16 => floats!(test, u16, |x| widened(super::super::float::F16, x)),
-        BF16 => floats!(test, u16, |x| widened(super::super::float::BF16, x)),
+        F16 => floats!(test, u16, |x| widened(crate::float::F16, x)),
+        BF16 => floats!(test, u16, |x| widened(crate::float::BF16, x)),
         _ => None,
     }
 }

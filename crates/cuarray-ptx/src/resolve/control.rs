@@ -3,15 +3,15 @@
 //! PTX manual: [control flow](https://docs.nvidia.com/cuda/parallel-thread-execution/#control-flow-instructions),
 //! [barriers and fences](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions).
 
-use super::super::ast::{Instruction, Operand as Written, Variable};
-use super::super::execute::control::{self, BarrierKind};
-use super::super::execute::services::PROVIDED;
-use super::super::program::Parameter;
-use super::super::types::{Space, Type};
-use super::Error;
 use super::builder::{Builder, Draft, Local, Next, Operand};
 use super::operand::Modifiers;
 use super::symbols::Symbol;
+use crate::Error;
+use crate::grammar::ast::{Instruction, Operand as Written, Variable};
+use crate::grammar::types::{Space, Type};
+use crate::machine::branching::{self, BarrierKind};
+use crate::machine::program::Parameter;
+use crate::machine::services::PROVIDED;
 
 impl<'a> Builder<'_, 'a> {
     /// `ret`: of a kernel, the end of the thread.
@@ -26,7 +26,7 @@ impl<'a> Builder<'_, 'a> {
                 }
             }
         }
-        let exec = if self.function.entry { control::exit } else { control::finish };
+        let exec = if self.function.entry { branching::exit } else { branching::finish };
         let draft = Draft { next: Next::End, ..self.draft(exec) };
         self.push(draft);
         Ok(())
@@ -48,9 +48,9 @@ impl<'a> Builder<'_, 'a> {
                         b: Operand::Number(u32::from(negated)),
                         guard: None,
                         next: Next::Jump { to, always: false },
-                        ..self.draft(control::branch_if)
+                        ..self.draft(branching::branch_if)
                     },
-                    None => Draft { next: Next::Jump { to, always: true }, ..self.draft(control::branch) },
+                    None => Draft { next: Next::Jump { to, always: true }, ..self.draft(branching::branch) },
                 };
                 self.push(draft);
             }
@@ -68,7 +68,7 @@ impl<'a> Builder<'_, 'a> {
                     a,
                     imm: blocks.len() as i64,
                     next: Next::Indexed(blocks),
-                    ..self.draft(control::branch_indexed)
+                    ..self.draft(branching::branch_indexed)
                 };
                 self.push(draft);
             }
@@ -76,23 +76,23 @@ impl<'a> Builder<'_, 'a> {
             "ret" => self.leave_function()?,
             "exit" | "trap" | "brkpt" => {
                 let exec = match instruction.opcode {
-                    "exit" => control::exit,
-                    "trap" => control::trap,
-                    _ => control::breakpoint,
+                    "exit" => branching::exit,
+                    "trap" => branching::trap,
+                    _ => branching::breakpoint,
                 };
                 let draft = Draft { next: Next::End, ..self.draft(exec) };
                 self.push(draft);
             }
             "nanosleep" => {
                 words.ty();
-                let draft = self.draft(control::sleep);
+                let draft = self.draft(branching::sleep);
                 self.push(draft);
             }
             opcode => {
                 // Of fences, scopes and kinds make no difference.
                 words.drop_hints(&[""]);
                 let fence = matches!(opcode, "membar" | "fence");
-                let draft = self.draft(if fence { control::fence } else { control::nothing });
+                let draft = self.draft(if fence { branching::fence } else { branching::nothing });
                 self.push(draft);
             }
         }
@@ -212,12 +212,12 @@ impl<'a> Builder<'_, 'a> {
         let draft = match (address, target) {
             (Some(a), _) => {
                 self.built().calls_address = true;
-                let shape = super::super::program::shape(&wanted_results, &wanted_arguments);
-                Draft { a, extra, imm: shape as i64, ..self.draft(control::call_address) }
+                let shape = crate::machine::program::shape(&wanted_results, &wanted_arguments);
+                Draft { a, extra, imm: shape as i64, ..self.draft(branching::call_address) }
             }
             (None, Some(Symbol::Function(number))) => {
                 self.built().calls.push(number);
-                Draft { extra, imm: number.into(), ..self.draft(control::call) }
+                Draft { extra, imm: number.into(), ..self.draft(branching::call) }
             }
             _ => return self.refuse(instruction),
         };
@@ -277,7 +277,7 @@ impl<'a> Builder<'_, 'a> {
             words.take("relaxed");
             let number = self.bits(Type::U32, 15);
             let kind = if waits { BarrierKind::Sync } else { BarrierKind::Arrive };
-            let exec = if kind == BarrierKind::Sync { control::barrier } else { control::nothing };
+            let exec = if kind == BarrierKind::Sync { branching::barrier } else { branching::nothing };
             let draft = Draft { a: number, imm: kind as i64, ..self.draft(exec) };
             self.push(draft);
             return Ok(());
@@ -286,7 +286,7 @@ impl<'a> Builder<'_, 'a> {
             words.take("sync");
             self.count(instruction, &[1])?;
             let a = self.source(&operands[0], Type::B32)?;
-            let draft = Draft { a, ..self.draft(super::super::execute::collective::warp_barrier) };
+            let draft = Draft { a, ..self.draft(crate::machine::exchange::warp_barrier) };
             self.push(draft);
             return Ok(());
         }
@@ -299,7 +299,7 @@ impl<'a> Builder<'_, 'a> {
             if kind == 1 && b == Operand::Nothing {
                 return Err(self.wrong(instruction.opcode, "an arrival says how many threads the barrier is for"));
             }
-            let draft = Draft { a, b, imm: kind as i64, ..self.draft(control::barrier) };
+            let draft = Draft { a, b, imm: kind as i64, ..self.draft(branching::barrier) };
             self.push(draft);
             return Ok(());
         }
@@ -317,7 +317,7 @@ impl<'a> Builder<'_, 'a> {
             (Written::Name(name), _) => self.predicate_target(name)?,
             _ => return Err(self.wrong(instruction.opcode, "the target is no predicate")),
         };
-        let draft = Draft { d, a, b, c, imm: 2 + reduction as i64, ..self.draft(control::barrier) };
+        let draft = Draft { d, a, b, c, imm: 2 + reduction as i64, ..self.draft(branching::barrier) };
         self.push(draft);
         Ok(())
     }

@@ -2,16 +2,16 @@
 //!
 //! PTX manual: [cvt](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-cvt).
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::lanes::{compare, map_coded, map1, map2};
-use super::super::execute::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
-use super::super::float::{self, BF16, F16, F32, F64, Format, Rounding};
-use super::super::program::{Constant, Exec};
-use super::super::types::{Space, Type, Width};
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
 use super::floating::{code, direction, saturated};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::float::{self, BF16, F16, F32, F64, Format, Rounding};
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Space, Type, Width};
+use crate::machine::lanes::{compare, map_coded, map1, map2};
+use crate::machine::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use crate::machine::program::{Constant, Exec};
 
 /// A type as the code of a conversion holds it.
 const TYPES: [Type; 12] = [

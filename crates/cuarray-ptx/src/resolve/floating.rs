@@ -5,26 +5,26 @@
 //! `f32` and `f64`, the processor computes; everything else is done by [`float`]. What the manual lets be approximate is computed
 //! exactly, or in double precision, and so is within its bounds.
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::lanes::{compare, map_coded, map1, map2, map3};
-use super::super::float::{self, BF16, F16, F32, F64, Format, Rounding};
-use super::super::program::Exec;
-use super::super::types::Type;
-use super::Error;
 use super::builder::{Builder, Operand};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::float::{self, BF16, F16, F32, F64, Format, Rounding};
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::Type;
+use crate::machine::lanes::{compare, map_coded, map1, map2, map3};
+use crate::machine::program::Exec;
 
 /// Bits of a code that says how to compute: in which direction to round, and what to do with the result.
 pub(super) mod code {
     /// The three lowest bits are the direction, as [`super::direction`] reads it.
-    pub(in super::super) const FLUSH: i64 = 8;
-    pub(in super::super) const SATURATE: i64 = 16;
+    pub(in crate::resolve) const FLUSH: i64 = 8;
+    pub(in crate::resolve) const SATURATE: i64 = 16;
     /// Negative results become zero.
-    pub(in super::super) const RELU: i64 = 32;
+    pub(in crate::resolve) const RELU: i64 = 32;
     /// `min` and `max` that answer no number if one operand is none.
-    pub(in super::super) const NAN: i64 = 64;
+    pub(in crate::resolve) const NAN: i64 = 64;
     /// `min` and `max` of magnitudes, with the product of the signs.
-    pub(in super::super) const XORSIGN: i64 = 128;
+    pub(in crate::resolve) const XORSIGN: i64 = 128;
 }
 
 /// The direction in a code.

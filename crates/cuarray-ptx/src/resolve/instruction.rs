@@ -1,9 +1,9 @@
 //! Which family an instruction belongs to.
 
-use super::super::ast::Instruction;
-use super::Error;
 use super::builder::Builder;
 use super::operand::Modifiers;
+use crate::Error;
+use crate::grammar::ast::Instruction;
 
 impl<'a> Builder<'_, 'a> {
     /// Resolves an instruction.
@@ -57,7 +57,7 @@ impl<'a> Builder<'_, 'a> {
 
 /// Whether the instruction's type is a floating-point one.
 fn is_float(instruction: &Instruction<'_>) -> bool {
-    use super::super::types::Type;
+    use crate::grammar::types::Type;
     instruction.modifiers.iter().filter_map(|word| Type::named(word)).any(Type::is_float)
 }
 

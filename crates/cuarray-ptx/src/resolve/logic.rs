@@ -2,14 +2,14 @@
 //!
 //! PTX manual: [logic and shift instructions](https://docs.nvidia.com/cuda/parallel-thread-execution/#logic-and-shift-instructions).
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::lanes::{compare, map_coded, map1, map2, map3, masks};
-use super::super::program::Exec;
-use super::super::types::Type;
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
-use super::integer::by_type;
+use super::by_type::by_type;
 use super::operand::Modifiers;
+use crate::Error;
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::Type;
+use crate::machine::lanes::{compare, map_coded, map1, map2, map3, masks};
+use crate::machine::program::Exec;
 
 impl<'a> Builder<'_, 'a> {
     pub(super) fn logic(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {

@@ -5,16 +5,16 @@
 //! are missing (20 bits), and the number of the phase. Every operation is one exchange of the word. Transactions of the bulk copy
 //! engine are not supported.
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::atomic::atomic;
-use super::super::execute::control::sleep;
-use super::super::execute::lanes::{compare, map1};
-use super::super::execute::memory::{RELEASES, STRONG, load};
-use super::super::program::{Constant, Exec};
-use super::super::types::{Space, Type, Width};
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Space, Type, Width};
+use crate::machine::atomic::atomic;
+use crate::machine::branching::sleep;
+use crate::machine::lanes::{compare, map1};
+use crate::machine::memory::{RELEASES, STRONG, load};
+use crate::machine::program::{Constant, Exec};
 
 const COUNT: u64 = (1 << 20) - 1;
 

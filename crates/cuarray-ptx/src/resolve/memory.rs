@@ -4,19 +4,19 @@
 //! hints change no result. Volatile and synchronizing accesses of global memory can show in which order blocks ran, so a
 //! kernel with such is executed in order.
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::atomic::atomic;
-use super::super::execute::control::nothing;
-use super::super::execute::memory::{Cell, Mode, load, load_parameter, load_vector, store, store_vector};
-use super::super::float::{self, BF16, F16, Format, Rounding};
-use super::super::program::{Constant, Exec};
-use super::super::types::{Space, Type, Width};
-use super::Error;
 use super::builder::{Builder, Draft, Local, Operand};
 use super::floating::{quiet32, quiet64};
 use super::operand::Modifiers;
 use super::symbols::Symbol;
 use super::wide_atomic::Vectored;
+use crate::Error;
+use crate::float::{self, BF16, F16, Format, Rounding};
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Space, Type, Width};
+use crate::machine::atomic::atomic;
+use crate::machine::branching::nothing;
+use crate::machine::memory::{Cell, Mode, load, load_parameter, load_vector, store, store_vector};
+use crate::machine::program::{Constant, Exec};
 
 /// An address: a register or constant, an offset, and how it is meant.
 struct Address {

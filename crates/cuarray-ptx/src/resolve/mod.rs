@@ -7,7 +7,9 @@
 
 mod asynchronous;
 mod bits;
+mod block_order;
 mod builder;
+mod by_type;
 mod carry;
 mod collective;
 mod comparison;
@@ -23,16 +25,15 @@ mod memory;
 mod movement;
 mod narrow;
 mod operand;
-mod order;
 mod registers;
 mod stack;
 mod symbols;
 mod video;
 mod wide_atomic;
 
-use super::Error;
-use super::ast::Module;
-use super::program::Program;
+use crate::Error;
+use crate::grammar::ast::Module;
+use crate::machine::program::Program;
 
 /// Makes a program of modules; what one declares as extern, another one defines.
 ///

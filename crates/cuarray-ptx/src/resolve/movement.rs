@@ -2,14 +2,14 @@
 //!
 //! PTX manual: [mov](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-mov).
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::lanes::{map1, map2, map3, masks};
-use super::super::execute::{Flow, Machine};
-use super::super::program::{Exec, Instruction as Code};
-use super::super::types::{Type, Width};
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Type, Width};
+use crate::machine::lanes::{map1, map2, map3, masks};
+use crate::machine::program::{Exec, Instruction as Code};
+use crate::machine::{Flow, Machine};
 
 const NOTHING: Operand = Operand::Nothing;
 

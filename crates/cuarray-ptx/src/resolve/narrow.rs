@@ -5,14 +5,14 @@
 //! `e5m2` is made like any other format. `e4m3` has no infinity: its greatest exponent holds numbers too. Divided by 2⁸, its
 //! numbers have the digits and the last places of a format with one more bit of exponent, and that is what computes them.
 
-use super::super::ast::Instruction;
-use super::super::execute::lanes::map_coded;
-use super::super::float::{self, F16, F32, F64, Format, Rounding};
-use super::super::types::Type;
-use super::Error;
 use super::builder::{Builder, Draft};
 use super::floating::direction;
 use super::operand::Modifiers;
+use crate::Error;
+use crate::float::{self, F16, F32, F64, Format, Rounding};
+use crate::grammar::ast::Instruction;
+use crate::grammar::types::Type;
+use crate::machine::lanes::map_coded;
 
 const E5M2: Format = Format { fraction: 2, exponent: 5, nan: 0x7f };
 /// `e4m3` with one more bit of exponent.

@@ -1,12 +1,12 @@
 //! Operands: what a name or number means where an instruction takes a value of a type.
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::{lanes, memory, special};
-use super::super::program::{Constant, FUNCTION_WINDOW, constant_bits};
-use super::super::types::{Space, Type, Width};
-use super::Error;
 use super::builder::{Builder, Draft, Local, Operand};
 use super::symbols::Symbol;
+use crate::Error;
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Space, Type, Width};
+use crate::machine::program::{Constant, FUNCTION_WINDOW, constant_bits};
+use crate::machine::{lanes, memory, special};
 
 /// The words behind an opcode, of which each must mean something.
 pub(super) struct Modifiers<'a> {
@@ -254,7 +254,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// An instruction without a guard.
-    pub(super) fn emit_always(&mut self, exec: super::super::program::Exec, d: Operand, [a, b, c]: [Operand; 3]) {
+    pub(super) fn emit_always(&mut self, exec: crate::machine::program::Exec, d: Operand, [a, b, c]: [Operand; 3]) {
         let draft = Draft { d, a, b, c, guard: None, ..self.draft(exec) };
         self.push(draft);
     }

@@ -5,8 +5,8 @@
 //! first to its last use in the order of the code, loops that it lives through included. Threads of a warp that have parted use the
 //! same places, but never the same lanes of them.
 
-use super::super::types::Width;
 use super::builder::{Block, Draft, Next, Operand};
+use crate::grammar::types::Width;
 
 /// The places of a function's registers.
 pub(super) struct Places {

@@ -1,10 +1,10 @@
 //! What modules define, and who sees it.
 
-use super::super::ast::{Function, Linkage, Module, Statement, Value, Variable as Declared};
-use super::super::execute::services::PROVIDED;
-use super::super::program::{self, Constant, Parameter, Program, Variable};
-use super::super::types::Space;
-use super::Error;
+use crate::Error;
+use crate::grammar::ast::{Function, Linkage, Module, Statement, Value, Variable as Declared};
+use crate::grammar::types::Space;
+use crate::machine::program::{self, Constant, Parameter, Program, Variable};
+use crate::machine::services::PROVIDED;
 use std::collections::HashMap;
 
 /// What a name means.

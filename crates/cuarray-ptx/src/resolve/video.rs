@@ -5,12 +5,12 @@
 //! `__vadd4` and its kin. Everything is computed in more bits than can overflow, then brought into the result as the modifiers say:
 //! saturated, combined with a third operand, or put into a part of it. The modifiers of an instruction are the bits of its code.
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::lanes::map_coded;
-use super::super::types::Type;
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::Type;
+use crate::machine::lanes::map_coded;
 
 /// The operations, by their number; comparisons follow.
 const OPERATIONS: [&str; 8] = ["add", "sub", "absdiff", "min", "max", "avrg", "shl", "shr"];

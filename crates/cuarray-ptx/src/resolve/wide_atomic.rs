@@ -2,15 +2,15 @@
 //!
 //! PTX manual: [atom](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-atom).
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::memory::UPDATES;
-use super::super::execute::wide_atomic::{atomic128, vector};
-use super::super::float::{self, BF16, F16, Rounding};
-use super::super::program::Exec;
-use super::super::types::{Space, Type};
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
 use super::floating::{extreme, quiet32};
+use crate::Error;
+use crate::float::{self, BF16, F16, Rounding};
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Space, Type};
+use crate::machine::atomic128::{atomic128, vector};
+use crate::machine::memory::UPDATES;
+use crate::machine::program::Exec;
 
 /// The operations that vectors have.
 #[derive(Clone, Copy, PartialEq, Eq)]

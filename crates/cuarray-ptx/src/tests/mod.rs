@@ -1,17 +1,17 @@
 //! Kernels in text, executed over buffers of the test's own.
 
+mod address_spaces;
 mod arithmetic;
-mod control;
-mod memory;
+mod control_flow;
 mod mutated;
 mod patterns;
-mod races;
+mod thread_races;
 
-use super::Error;
-use super::execute::{FaultKind, Launch, NoService, Outcome, Region, execute};
-use super::parser::parse;
-use super::program::Program;
-use super::resolve::resolve;
+use crate::Error;
+use crate::grammar::parse;
+use crate::machine::program::Program;
+use crate::machine::{FaultKind, Launch, NoService, Outcome, Region, execute};
+use crate::resolve::resolve;
 
 const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 

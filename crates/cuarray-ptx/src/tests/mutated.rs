@@ -146,7 +146,7 @@ fn storm(seed: u64, rounds: usize) {
                     program.kernels.values().for_each(|kernel| launch(&program, *kernel));
                 }
             }
-            Err((_, error)) => {
+            Err(error) => {
                 refused += 1;
                 assert!(error.line > 0 && !error.message.is_empty(), "{error}");
             }
@@ -175,7 +175,7 @@ fn changed_modules_never_crash_for_long() {
 fn real_modules_load() {
     for source in MODULES {
         let image = Image { modules: vec![(String::new(), source.to_owned())], max_registers: 0 };
-        let program = load_image(&image).unwrap_or_else(|(_, error)| panic!("{error}"));
+        let program = load_image(&image).unwrap_or_else(|error| panic!("{error}"));
         program.kernels.values().for_each(|kernel| launch(&program, *kernel));
     }
 }

@@ -2,7 +2,7 @@
 //! is noted, and whether threads race.
 
 use super::*;
-use crate::execute::AccessKind;
+use crate::machine::AccessKind;
 use std::collections::BTreeSet;
 
 /// Bytes that the accesses are to.

@@ -1,9 +1,9 @@
 //! The exported C functions: the whole list of `cuarray-abi`, each a wrapper around a function of a module here.
 //!
 //! The modules are the groups of the driver's manual, and their functions have the exported symbols' names. They return
-//! `Result` and take the [`Call`] before the driver's own parameters. The wrapper does what every call needs. It keeps panics
-//! from crossing into C; it refuses calls before `cuInit`, after `fork`, inside host functions and in forbidding captures. It
-//! also injects faults, counts, traces, and finds the call site.
+//! `Result` and take the [`Call`] before the driver's own parameters. The wrapper does what every call needs. It keeps
+//! panics from crossing into C; it refuses calls before `cuInit`, after `fork`, inside host functions and in forbidding
+//! captures. It also injects faults, counts, traces, and finds the call site.
 // Names and parameters are the driver's.
 #![allow(non_snake_case, clippy::too_many_arguments)]
 
@@ -148,7 +148,7 @@ fn shield<const N: usize>(
     body: impl FnOnce(&Call<'_>) -> Answer,
 ) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
-        let Some(driver) = Driver::of_this_thread().filter(|_| !exit::is_over()) else {
+        let Some(driver) = Driver::current().filter(|_| !exit::is_over()) else {
             return too_late(export.symbol, &arguments());
         };
         let Some((number, inside)) = thread::with(|thread| (thread.number, thread.in_host_function.get())) else {
@@ -222,7 +222,7 @@ fn shield<const N: usize>(
 /// Refuses a call that comes after the end of the driver or of its thread.
 fn too_late(symbol: &str, arguments: &[(&'static str, u64)]) -> CUresult {
     let result = CUresult::CUDA_ERROR_DEINITIALIZED;
-    if let Some(trace) = Driver::of_the_process_if_any().and_then(|driver| driver.trace.as_ref()) {
+    if let Some(trace) = Driver::of_process().and_then(|driver| driver.trace.as_ref()) {
         // SAFETY: the call has no preconditions.
         let thread = thread::number_of(unsafe { libc::gettid() });
         trace.write(symbol, arguments, result, thread, site::unknown(), Duration::ZERO);
@@ -317,7 +317,7 @@ macro_rules! refuse {
         #[unsafe(no_mangle)]
         pub(crate) extern "C" fn $symbol() -> CUresult {
             let refused = || {
-                if let Some(driver) = Driver::of_this_thread() {
+                if let Some(driver) = Driver::current() {
                     driver.count_refused(stringify!($symbol));
                 }
             };
