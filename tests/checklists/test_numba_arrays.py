@@ -447,7 +447,7 @@ def test_4b_53_assignment_without_stream_waits(driver_kind: str) -> None:
     large = cuarray.to_device(np.zeros(100_000))
     for target, value in ((array, 1), (array, source), (array, np.ones(5)), (large, 3.25), (large, np.ones(1))):
         with driver_probe.held(1) as hold:
-            hold.let_go_soon()
+            hold.release_soon()
             target[:] = value
             assert not hold.is_held, "the assignment did not wait"
         assert driver_probe.is_done(1)
@@ -470,7 +470,7 @@ def test_4b_54_assignment_in_home_stream_does_not_wait(driver_kind: str, make: A
         array[:2] = source[:2]
         array[2] = 2.0
         assert not stream.query()
-        hold.let_go()
+        hold.release()
     assert array.copy_to_host().tolist() == [1, 1, 2, 0, 0]
 
 
@@ -479,6 +479,6 @@ def test_4b_55_assignment_in_given_stream_does_not_wait(driver_kind: str) -> Non
     with driver_probe.held(stream.handle) as hold:
         array.setitem(slice(2, 4), 2.0, stream=stream)
         assert not stream.query()
-        hold.let_go()
+        hold.release()
     stream.synchronize()
     assert array.copy_to_host().tolist() == [0, 0, 2, 2, 0]

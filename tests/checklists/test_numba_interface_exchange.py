@@ -260,6 +260,6 @@ def test_4a_34_import_waits_for_work_in_exported_stream(driver_kind: str) -> Non
     with driver_probe.held(stream.handle) as hold:
         cuarray.as_cuda_array(foreign(array), sync=False)
         assert hold.is_held, "an import with sync=False has waited"
-        hold.let_go_soon()
+        hold.release_soon()
         cuarray.as_cuda_array(foreign(array))
         assert not hold.is_held, "an import did not wait"

@@ -157,7 +157,7 @@ def test_4b_65_every_kind_of_stream_is_created_and_synchronized(driver_kind: str
     with driver_probe.held(stream.handle) as hold:
         driver_probe.fill(array.ptr, 9, 4, stream.handle)
         assert not stream.query()
-        hold.let_go_soon()
+        hold.release_soon()
         stream.synchronize()
         assert not hold.is_held
     assert stream.query()

@@ -280,7 +280,7 @@ def test_consumer_stream_waits_for_home_stream_and_host_does_not(driver):
         array.__dlpack__(stream=-1)
         assert not consumer.query()
         assert not elsewhere.query()
-        held.let_go()
+        held.release()
     consumer.synchronize()
     elsewhere.synchronize()
 
@@ -292,6 +292,6 @@ def test_consumer_stream_waits_for_pending_work_without_home_stream(driver):
         array.copy_to_device(source, stream=used)
         array.__dlpack__(stream=consumer.handle)
         assert not consumer.query()
-        held.let_go()
+        held.release()
     consumer.synchronize()
     assert array.copy_to_host().tolist() == [0, 1, 2, 3]

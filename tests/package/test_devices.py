@@ -241,7 +241,7 @@ for to, source in ((0, 1), (1, 0)):
         with driver_probe.held(streams[source].handle) as hold:
             fill(source_array, 5, streams[source], source)
             if given is None:
-                hold.let_go_soon()
+                hold.release_soon()
                 target.copy_to_device(source_array)
             else:
                 target.copy_to_device(source_array, stream=streams[given])

@@ -310,7 +310,7 @@ class TestBind:
             bound = array.bind(new)
             bound.copy_to_host(fetched, stream=new)
             assert not new.query()
-            hold.let_go()
+            hold.release()
             new.synchronize()
         assert fetched.tolist() == [9, 9, 9]
 
