@@ -37,7 +37,10 @@ def package(metadata: dict[str, Any], name: str) -> dict[str, Any]:
 def linked(metadata: dict[str, Any]) -> set[str]:
     """The ids of all packages that the published crates link with or are built by."""
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
-    found = {package(metadata, name)["id"] for name in ("cuarray", "cuarray-abi", "cuarray-ptx", "cuarray-sim")}
+    found = {
+        package(metadata, name)["id"]
+        for name in ("cuarray", "cuarray-abi", "cuarray-ptx", "cuarray-races", "cuarray-sim")
+    }
     left = list(found)
     while left:
         for dependency in nodes[left.pop()]["deps"]:
@@ -52,7 +55,8 @@ def linked(metadata: dict[str, Any]) -> set[str]:
     ("crate", "required", "optional"),
     [
         ("cuarray", {"cuarray-abi", "libc", "libloading", "smallvec"}, {"half", "pyo3"}),
-        ("cuarray-sim", {"cuarray-abi", "cuarray-ptx", "libc"}, set()),
+        ("cuarray-sim", {"cuarray-abi", "cuarray-ptx", "cuarray-races", "libc", "serde", "serde_json"}, set()),
+        ("cuarray-races", {"serde", "serde_json"}, set()),
         ("cuarray-ptx", {"lz4_flex", "ruzstd"}, set()),
         ("cuarray-abi", set(), set()),
     ],
@@ -104,6 +108,6 @@ def test_linked_packages_have_licences_of_deny_toml(metadata: dict[str, Any]) ->
 
 
 def test_crates_and_contributing_state_the_same_rust_version(metadata: dict[str, Any]) -> None:
-    for crate in ("cuarray", "cuarray-abi", "cuarray-ptx", "cuarray-sim"):
+    for crate in ("cuarray", "cuarray-abi", "cuarray-ptx", "cuarray-races", "cuarray-sim"):
         assert package(metadata, crate)["rust_version"] == "1.88"
     assert "Rust 1.88" in (ROOT / "CONTRIBUTING.md").read_text()

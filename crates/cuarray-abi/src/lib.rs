@@ -20,6 +20,6 @@ mod entry_points;
 mod result;
 mod types;
 
-pub use api::{Api, ENTRY_POINTS, EntryPoint};
+pub use api::{Api, ENTRY_POINTS, EntryPoint, Flags};
 pub use result::CUresult;
 pub use types::*;

@@ -16,12 +16,12 @@
 //! Driver API: [`cuStreamBeginCapture`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html) and the
 //! calls beside it; the rules are those of the programming guide's section on prohibited and unhandled operations.
 
-use crate::check::Operation;
 use crate::driver::Answer;
 use crate::graph::{Action, Owner};
 use crate::state::State;
 use crate::stream::Kind;
 use cuarray_abi::*;
+use cuarray_races::Operation;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -63,47 +63,6 @@ pub(crate) struct Captured {
 
 /// All captures in progress, by their number.
 pub(crate) type Captures = HashMap<u64, Capture>;
-
-/// Calls that a graph would not repeat, besides those in the default stream that wait for the device.
-///
-/// The manual names allocation as an example and leaves the list open; real drivers also refuse freeing and event
-/// calls.
-const UNSAFE: &[&str] = &[
-    "cuEventQuery",
-    "cuEventSynchronize",
-    "cuIpcCloseMemHandle",
-    "cuIpcOpenMemHandle_v2",
-    "cuMemAllocHost_v2",
-    "cuMemAllocManaged",
-    "cuMemAllocPitch_v2",
-    "cuMemAlloc_v2",
-    "cuMemFreeHost",
-    "cuMemFree_v2",
-    "cuMemHostAlloc",
-    "cuMemHostRegister_v2",
-    "cuMemHostUnregister",
-    "cuModuleUnload",
-];
-
-/// Whether [`State::forbid_unsafe`] applies to a call.
-pub(crate) const fn is_unsafe(symbol: &str) -> bool {
-    let mut index = 0;
-    while index < UNSAFE.len() {
-        if equal(UNSAFE[index].as_bytes(), symbol.as_bytes()) {
-            return true;
-        }
-        index += 1;
-    }
-    false
-}
-
-const fn equal(one: &[u8], other: &[u8]) -> bool {
-    let mut index = 0;
-    while index < one.len() && index < other.len() && one[index] == other[index] {
-        index += 1;
-    }
-    index == one.len() && index == other.len()
-}
 
 impl State {
     /// Checks a call that puts work into a stream; returns whether the work is to be captured.
@@ -431,19 +390,6 @@ impl State {
                     capturing.after.push(node);
                 }
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unsafe_calls_are_entry_points() {
-        assert!(is_unsafe("cuMemAlloc_v2") && !is_unsafe("cuMemAlloc") && !is_unsafe("cuMemAlloc_v23"));
-        for symbol in UNSAFE {
-            assert!(ENTRY_POINTS.iter().any(|entry| entry.symbol == *symbol), "{symbol}");
         }
     }
 }

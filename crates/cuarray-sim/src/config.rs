@@ -4,10 +4,10 @@
 //! variables. A variable that cannot be parsed is an error and never ignored: a simulation with other settings than
 //! requested proves nothing.
 
-use crate::report::Format;
 use crate::schedule::choices::Choices;
-use crate::suppression::{self, Suppression};
 use cuarray_abi::{CUresult, ENTRY_POINTS};
+use cuarray_races::report::Format;
+use cuarray_races::suppression::{self, Suppression};
 use std::cell::RefCell;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};

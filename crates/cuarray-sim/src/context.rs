@@ -4,13 +4,13 @@
 //! last release, and can become active again. Contexts of `cuCtxCreate` live once. Everything created in a context ends
 //! with it.
 
-use crate::check::Lane;
 use crate::driver::{Driver, Guard};
 use crate::memory::Allocation;
 use crate::schedule::Point;
 use crate::state::State;
 use crate::stream::{Kind, Stream};
 use cuarray_abi::*;
+use cuarray_races::Lane;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -75,7 +75,7 @@ impl State {
             failed: None,
         };
         self.contexts.insert(handle, context);
-        self.checks.revive(handle.0 as u64);
+        self.detector.revive_handle(handle.0 as u64);
     }
 
     /// The last operation of every stream of a context with pending work.

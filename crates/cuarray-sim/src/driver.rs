@@ -4,19 +4,19 @@
 //! can *enter* a driver, which its calls then use. All other calls use the process's driver, which the first call
 //! creates from the environment.
 
-use crate::check::Checks;
 use crate::config::{Config, Fault, HostOrder, Schedule};
 use crate::exit;
-use crate::finding::Report;
 use crate::fork;
 use crate::host_access::HostAccess;
 use crate::ordering_calls::OrderingCalls;
 use crate::schedule::chosen::Mode;
-use crate::site::Site;
 use crate::state::State;
 use crate::thread;
 use crate::trace::Trace;
 use cuarray_abi::*;
+use cuarray_races::finding::Report;
+use cuarray_races::site::Site;
+use cuarray_races::{Detector, HostThreads};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -85,11 +85,10 @@ impl Driver {
             },
             Err(wrong) => (Err(wrong), None),
         };
-        let checks = match &config {
-            Ok(config) => {
-                Checks::new(config.findings, config.host_order == HostOrder::Driver, config.free_synchronizes)
-            }
-            Err(_) => Checks::new(false, false, true),
+        let detector = match &config {
+            Ok(Config { findings: true, host_order: HostOrder::Driver, .. }) => Detector::new(HostThreads::Apart),
+            Ok(Config { findings: true, .. }) => Detector::new(HostThreads::InOrderOfCalls),
+            _ => Detector::off(),
         };
         let faults = config.as_ref().map(|config| config.faults.clone()).unwrap_or_default();
         let schedule = config.as_ref().map(|config| config.schedule.clone()).unwrap_or_default();
@@ -97,7 +96,7 @@ impl Driver {
         let watched = config.as_ref().is_ok_and(|config| config.findings && config.host_accesses);
         let host_access_changed = Arc::new(AtomicBool::new(false));
         let host_access = HostAccess::new(watched.then_some(number), host_access_changed.clone());
-        let state = State::new(Mode::of(&schedule), checks, host_access);
+        let state = State::new(Mode::of(&schedule), detector, host_access);
         Arc::new(Driver {
             number,
             config,
@@ -191,7 +190,7 @@ impl Driver {
     pub(crate) fn report(&self, leaks: bool) -> Report {
         let state = self.known();
         let leaks = leaks && self.config.as_ref().is_ok_and(|config| config.leaks != Some(false));
-        self.suppressed(state.checks.report(leaks))
+        self.suppressed(state.detector.report(leaks))
     }
 
     /// Like `report`, at the end of the program, without running its code; `None` if another thread holds the lock.
@@ -203,10 +202,12 @@ impl Driver {
         };
         state.take_host_accesses();
         let state = if state.host_functions == 0 { self.resolved(state) } else { state };
-        Some(self.suppressed(state.checks.report(leaks)))
+        Some(self.suppressed(state.detector.report(leaks)))
     }
 
     fn suppressed(&self, mut report: Report) -> Report {
+        report.recorded_by =
+            concat!("cuarray-sim ", env!("CARGO_PKG_VERSION"), ", the simulated CUDA driver").to_owned();
         if let Ok(config) = &self.config {
             report.suppress(&config.suppressions);
         }
@@ -215,7 +216,7 @@ impl Driver {
 
     /// Discards the findings so far.
     pub(crate) fn clear_findings(&self) {
-        self.known().checks.clear();
+        self.known().detector.clear();
     }
 
     /// Locks the driver, and runs the work whose accesses are not known yet.
@@ -226,11 +227,16 @@ impl Driver {
     }
 
     fn resolved<'a>(&'a self, state: Guard<'a>) -> Guard<'a> {
-        if state.checks.knows_all() {
+        if state.detector.is_settled() {
             return state;
         }
         let contexts: Vec<CUcontext> = state.contexts.keys().copied().collect();
         self.exhaust(state, &contexts)
+    }
+
+    /// Whether freeing memory waits for the work on it, as far as findings are concerned.
+    pub(crate) fn free_synchronizes(&self) -> bool {
+        self.config.as_ref().is_ok_and(|config| config.free_synchronizes)
     }
 
     /// The configuration; the defaults if it was invalid and `cuInit` failed.

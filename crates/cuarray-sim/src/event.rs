@@ -4,9 +4,9 @@
 //! timestamp is taken when the recording operation is *executed*.
 
 use crate::capture::Captured;
-use crate::check::Clock;
 use crate::schedule::Point;
 use cuarray_abi::*;
+use cuarray_races::Clock;
 
 /// One event.
 pub(crate) struct Event {

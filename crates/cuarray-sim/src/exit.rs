@@ -12,8 +12,8 @@
 
 use crate::config::Schedule;
 use crate::driver::Driver;
-use crate::finding::Report;
-use crate::report::Format;
+use cuarray_races::finding::Report;
+use cuarray_races::report::Format;
 use std::ffi::{c_int, c_void};
 use std::io::{IsTerminal as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};

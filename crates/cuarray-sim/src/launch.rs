@@ -4,14 +4,14 @@
 //! failing kernel leaves its context failed, as on a GPU: every later call returns that error until the context ends.
 
 use crate::allocator::FreeRanges;
-use crate::check::{KernelRace, Ticket, Touch, Touched};
 use crate::code::ResolvedKernel;
-use crate::finding::{self, Deed, KernelPlace, Range, SourceLine, Variable};
 use crate::memory::Kind;
-use crate::report::kernel_name;
 use crate::state::State;
 use cuarray_abi::*;
-use cuarray_ptx::{Access, AccessKind, Fault, FaultKind, Program, Race, Region, Service, TouchedRange};
+use cuarray_ptx::{Access, AccessKind as TouchKind, Fault, FaultKind, Program, Race, Region, Service, TouchedRange};
+use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, SourceLine, Variable};
+use cuarray_races::report::kernel_name;
+use cuarray_races::{KernelRace, Ticket, Touch, Touched};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -140,7 +140,7 @@ impl State {
         }
         if let Some(ticket) = ticket {
             let races = outcome.races.iter().map(|race| self.kernel_race(launch, race)).collect();
-            self.checks.threads_raced(ticket, races);
+            self.detector.threads_raced(ticket, races);
         }
         let mut touched = Vec::new();
         for range in without_overwritten(&outcome.touched) {
@@ -150,11 +150,11 @@ impl State {
                 Some(allocation) => {
                     let end = allocation.address + allocation.size;
                     touched.push(noted(TouchedRange { end: range.end.min(end), ..range }));
-                    if range.end > end && range.kind != AccessKind::Update {
+                    if range.end > end && range.kind != TouchKind::Update {
                         touched.push(noted(TouchedRange { start: end, ..range }));
                     }
                 }
-                None if range.kind == AccessKind::Update => {}
+                None if range.kind == TouchKind::Update => {}
                 None => touched.push(noted(range)),
             }
         }
@@ -176,7 +176,7 @@ impl State {
         }
         let access = matches!(fault.kind, FaultKind::IllegalAddress | FaultKind::Misaligned | FaultKind::ReadOnly);
         if let Some(ticket) = ticket.filter(|_| access && (window.is_some() || fault.address >> 56 == 0)) {
-            let deed = if fault.write { Deed::Write } else { Deed::Read };
+            let access = if fault.write { AccessKind::Write } else { AccessKind::Read };
             let bytes = Range { address: fault.address, length: fault.size.into() };
             let wrong = match fault.kind {
                 FaultKind::Misaligned => {
@@ -189,7 +189,7 @@ impl State {
                 // Addresses in these windows are not the driver's memory, and are valid only in the kernel.
                 _ => window.map(|_| (finding::Kind::OutOfBounds, format!("keep within it: {what}"))),
             };
-            self.launch_failed(ticket, (deed, bytes), wrong, place, &more);
+            self.launch_failed(ticket, (access, bytes), wrong, place, &more);
         }
     }
 
@@ -219,10 +219,10 @@ impl State {
             self.code.global_at(address).map(|(name, offset)| Variable { name: Some(name), space: "global", offset })
         };
         let side = |access: &Access| {
-            let deed = if access.writes { Deed::Write } else { Deed::Read };
+            let kind = if access.writes { AccessKind::Write } else { AccessKind::Read };
             let block = index_in(launch.grid, access.block);
             let thread = index_in(launch.threads, access.thread.into());
-            (deed, place(&launch.program, access.pc, block, thread, access.atomic))
+            (kind, place(&launch.program, access.pc, block, thread, access.atomic))
         };
         let missing = if one.block != other.block {
             "let each block have memory of its own, use atomic operations, or let the grid synchronize in a cooperative launch"
@@ -272,9 +272,9 @@ impl State {
 /// Converts a range that a kernel accessed.
 fn noted(range: TouchedRange) -> Touched {
     let touch = match range.kind {
-        AccessKind::Read => Touch::Read,
-        AccessKind::Write => Touch::Write,
-        AccessKind::Update => Touch::Update,
+        TouchKind::Read => Touch::Read,
+        TouchKind::Write => Touch::Write,
+        TouchKind::Update => Touch::Update,
     };
     Touched { start: range.start, end: range.end, touch }
 }
@@ -284,7 +284,7 @@ fn noted(range: TouchedRange) -> Touched {
 fn without_overwritten(touched: &[TouchedRange]) -> Vec<TouchedRange> {
     let of = |kind| touched.iter().copied().filter(move |range| range.kind == kind);
     let (reads, writes): (Vec<TouchedRange>, Vec<TouchedRange>) =
-        (of(AccessKind::Read).collect(), of(AccessKind::Write).collect());
+        (of(TouchKind::Read).collect(), of(TouchKind::Write).collect());
     let mut kept = Vec::new();
     let mut next = 0;
     for read in reads {
@@ -303,7 +303,7 @@ fn without_overwritten(touched: &[TouchedRange]) -> Vec<TouchedRange> {
         }
     }
     kept.extend(writes);
-    kept.extend(of(AccessKind::Update));
+    kept.extend(of(TouchKind::Update));
     kept
 }
 
@@ -359,10 +359,10 @@ fn place(program: &Program, pc: Option<u32>, block: [u32; 3], thread: [u32; 3], 
 
 /// A failure in words, and its location.
 fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
-    let (deed, size) = (if fault.write { "write" } else { "read" }, fault.size);
+    let (access, size) = (if fault.write { "write" } else { "read" }, fault.size);
     let access = match cuarray_ptx::in_window(fault.address) {
-        Some((space, offset)) => format!("{deed} of {size} bytes at byte {offset} of {space} memory"),
-        None => format!("{deed} of {size} bytes at {:#x}", fault.address),
+        Some((space, offset)) => format!("{access} of {size} bytes at byte {offset} of {space} memory"),
+        None => format!("{access} of {size} bytes at {:#x}", fault.address),
     };
     let what = match fault.kind {
         FaultKind::IllegalAddress => match cuarray_ptx::in_window(fault.address) {

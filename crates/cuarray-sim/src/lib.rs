@@ -25,13 +25,12 @@
 //!
 //! From top to bottom: `exports` has the C functions, each a wrapper (panics, faults, trace, counts) around a plain
 //! function over the `state`. `schedule` decides when pending work runs; `copy` and the crate `cuarray-ptx` run it.
-//! `memory` and `arena` know where bytes lie. `check` computes the order of operations, and `report` writes the
-//! findings.
+//! `memory` and `arena` know where bytes lie. `happens_before` feeds [`cuarray_races`], which computes the order of
+//! operations and writes the findings.
 
 mod allocator;
 mod arena;
 mod capture;
-mod check;
 mod code;
 mod config;
 mod context;
@@ -41,10 +40,10 @@ mod driver;
 mod event;
 mod exit;
 mod exports;
-pub mod finding;
 mod fork;
 mod graph;
 mod handle;
+mod happens_before;
 mod host_access;
 mod host_pages;
 mod ipc;
@@ -52,17 +51,16 @@ mod launch;
 mod memory;
 mod ordering_calls;
 mod pool;
-mod report;
 mod schedule;
-pub mod site;
+mod site;
 mod state;
 mod statistics;
 mod stream;
-pub mod suppression;
 mod thread;
 mod trace;
 
 pub use config::{Config, Fault, HostOrder, Schedule};
+pub use cuarray_races::finding;
 pub use schedule::choices::{Choice, Choices};
 pub use schedule::explore::{Bounds, Exploration, Failure, explore};
 
@@ -177,14 +175,14 @@ impl Sim {
     /// [takes over](Sim::take_over) the same key.
     pub fn hand_over(&self, key: u64) {
         if let Some(thread) = thread::with(|thread| thread.number) {
-            self.driver.lock().checks.hand_over(key, thread);
+            self.driver.lock().detector.hand_over(key, thread);
         }
     }
 
     /// The counterpart of [`Sim::hand_over`].
     pub fn take_over(&self, key: u64) {
         if let Some(thread) = thread::with(|thread| thread.number) {
-            self.driver.lock().checks.take(key, thread);
+            self.driver.lock().detector.take_over(key, thread);
         }
     }
 

@@ -5,23 +5,9 @@
 //! anything. The count can be limited to the calls of one library, so that a sweep over it skips the calls of the test
 //! itself.
 
-use crate::site::Site;
+use cuarray_races::site::Site;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-/// Whether an exported symbol is an ordering call.
-fn orders(symbol: &str) -> bool {
-    matches!(
-        symbol,
-        "cuEventRecord"
-            | "cuEventRecordWithFlags"
-            | "cuStreamWaitEvent"
-            | "cuStreamSynchronize"
-            | "cuEventSynchronize"
-            | "cuCtxSynchronize"
-            | "cuCtxSynchronize_v2"
-    )
-}
 
 #[derive(Default)]
 struct Watch {
@@ -54,9 +40,9 @@ impl OrderingCalls {
         (watch.made, watch.dropped)
     }
 
-    /// Whether the current call is to be dropped.
-    pub(crate) fn leaves_out(&self, symbol: &str, site: &Site) -> bool {
-        if !self.watched.load(Ordering::Acquire) || !orders(symbol) {
+    /// Whether the current ordering call is to be dropped.
+    pub(crate) fn leaves_out(&self, site: &Site) -> bool {
+        if !self.watched.load(Ordering::Acquire) {
             return false;
         }
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);

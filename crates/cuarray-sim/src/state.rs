@@ -3,13 +3,13 @@
 //! A call takes the lock once. Code that runs a host function releases it first.
 
 use crate::capture::Captures;
-use crate::check::{Checks, Operation, Running};
 use crate::code::{Code, Link};
 use crate::context::Context;
 use crate::device::Device;
 use crate::event::Event;
 use crate::graph::{Exec, Graph, Node, UserObject};
 use crate::handle::Table;
+use crate::happens_before::Running;
 use crate::host_access::HostAccess;
 use crate::memory::Memory;
 use crate::pool::Pool;
@@ -17,6 +17,7 @@ use crate::schedule::HostFunction;
 use crate::schedule::chosen::Mode;
 use crate::stream::Stream;
 use cuarray_abi::*;
+use cuarray_races::{Detector, Operation};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -48,7 +49,7 @@ pub(crate) struct State {
     /// The schedule and its state.
     pub mode: Mode,
     /// The order of operations, and the findings.
-    pub checks: Checks,
+    pub detector: Detector,
     /// Host functions that are running, while findings are on.
     pub running: Vec<Running>,
     /// Host functions that are enqueued and have not returned.
@@ -62,7 +63,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(mode: Mode, checks: Checks, host_access: HostAccess) -> State {
+    pub(crate) fn new(mode: Mode, detector: Detector, host_access: HostAccess) -> State {
         State {
             devices: Vec::new(),
             contexts: Table::default(),
@@ -80,7 +81,7 @@ impl State {
             dead_objects: Vec::new(),
             memory: Memory::default(),
             mode,
-            checks,
+            detector,
             host_access,
             running: Vec::new(),
             host_functions: 0,

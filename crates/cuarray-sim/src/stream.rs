@@ -5,11 +5,11 @@
 //! point stays meaningful afterwards: it has happened.
 
 use crate::capture::Capturing;
-use crate::check::Lane;
 use crate::driver::Call;
 use crate::schedule::{Operation, Point};
 use crate::state::State;
 use cuarray_abi::*;
+use cuarray_races::Lane;
 use std::collections::VecDeque;
 
 /// The kind of a stream.
@@ -51,8 +51,6 @@ pub(crate) struct Stream {
     pub capturing: Option<Capturing>,
     /// The clock of its work, created when first needed.
     pub lane: Option<Lane>,
-    /// Operations of other lanes that precede its next operation, but not the previous one.
-    pub after: Vec<u64>,
 }
 
 impl Stream {
@@ -73,7 +71,6 @@ impl Stream {
             last_host_function: 0,
             capturing: None,
             lane: None,
-            after: Vec::new(),
         }
     }
 

@@ -5,9 +5,9 @@
 //! any order. So a key of the system frees them after all destructors of languages; in the main thread they are never
 //! freed. For later calls [`with`] returns `None`, and the call returns `CUDA_ERROR_DEINITIALIZED`.
 
-use crate::check::Caller;
 use crate::driver::Driver;
 use cuarray_abi::{CUcontext, CUstreamCaptureMode};
+use cuarray_races::Caller;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::c_void;

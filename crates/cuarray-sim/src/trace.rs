@@ -7,8 +7,8 @@
 //! [1] cuMemAlloc_v2(dptr=0x7ffd0c0, bytesize=0x400) = CUDA_SUCCESS 3us from train.py:7 in load, called by numba.cuda
 //! ```
 
-use crate::site::Site;
 use cuarray_abi::*;
+use cuarray_races::site::Site;
 use std::ffi::{c_char, c_int, c_uint};
 use std::fmt::Write as _;
 use std::fs::File;
