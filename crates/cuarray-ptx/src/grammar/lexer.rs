@@ -38,7 +38,6 @@ pub(crate) struct Token<'a> {
 /// Splits a source into tokens; the last one is [`Kind::End`].
 ///
 /// # Errors
-///
 /// For an unknown character, a malformed number, and a comment or string without an end.
 pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Error> {
     let mut lexer = Lexer { source, bytes: source.as_bytes(), at: 0, line: 1 };

@@ -18,7 +18,6 @@ mod variable;
 /// Parses a module.
 ///
 /// # Errors
-///
 /// For invalid PTX, with the line and the token.
 pub(crate) fn parse(source: &str) -> Result<Module<'_>, Error> {
     let mut parser = Parser { tokens: tokens(source)?, at: 0, depth: 0 };

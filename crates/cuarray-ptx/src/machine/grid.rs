@@ -100,12 +100,10 @@ const RESIDENT: usize = 4096;
 /// Executes a launch.
 ///
 /// # Panics
-///
 /// If the program has no such function, if the constants belong to another program, or if the parameters are too
 /// short.
 ///
 /// # Safety
-///
 /// The host memory of each region is valid until the call returns, and writable if the region is. Other threads access
 /// it by atomic operations only. `start` and `host` of a region are equal modulo 8.
 ///

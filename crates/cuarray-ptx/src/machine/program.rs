@@ -12,7 +12,6 @@ use std::collections::HashMap;
 /// Executes an instruction for the lanes of [`Machine::mask`].
 ///
 /// # Safety
-///
 /// The machine runs the program of the instruction, in a frame of its function.
 pub(crate) type Exec = unsafe fn(&mut Machine<'_>, &Instruction) -> Flow;
 

@@ -1,8 +1,9 @@
 //! Instructions of several threads of a warp.
 //!
-//! PTX manual: [vote](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-vote-sync),
-//! [shfl](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-shfl-sync). The forms
-//! without `.sync` take the threads that happen to be together.
+//! PTX manual:
+//! [vote](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-vote-sync),
+//! [shfl](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-shfl-sync).
+//! The forms without `.sync` use the threads that are converged at the moment.
 
 use super::builder::{Builder, Draft, Operand};
 use super::operand::Modifiers;
@@ -12,7 +13,7 @@ use crate::grammar::types::{Type, Width};
 use crate::machine::exchange as exec;
 
 impl<'a> Builder<'_, 'a> {
-    /// A register and a predicate: `d|p`, or one of both alone.
+    /// Resolves a register and a predicate: `d|p`, or one of them alone.
     fn pair(&mut self, operand: &'a Written<'a>, ty: Type) -> Result<(Operand, Operand), Error> {
         match operand {
             Written::Pair(d, p) => {

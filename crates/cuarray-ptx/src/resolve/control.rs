@@ -1,7 +1,8 @@
-//! Branches, calls, barriers.
+//! Branches, calls and barriers.
 //!
 //! PTX manual: [control flow](https://docs.nvidia.com/cuda/parallel-thread-execution/#control-flow-instructions),
-//! [barriers and fences](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions).
+//! [barriers and
+//! fences](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions).
 
 use super::builder::{Builder, Draft, Local, Next, Operand};
 use super::operand::Modifiers;
@@ -14,10 +15,10 @@ use crate::machine::program::Parameter;
 use crate::machine::services::PROVIDED;
 
 impl<'a> Builder<'_, 'a> {
-    /// `ret`: of a kernel, the end of the thread.
+    /// `ret`: in a kernel, the end of the thread.
     pub(super) fn leave_function(&mut self) -> Result<(), Error> {
         if !self.function.entry {
-            // Results that are registers go to their places.
+            // Results in registers are stored to local memory.
             for (variable, place) in self.function.results.iter().zip(places(&self.function.results)) {
                 if variable.space != Space::Param
                     && let Some((register, ty)) = self.find_register(variable.name)
@@ -89,7 +90,7 @@ impl<'a> Builder<'_, 'a> {
                 self.push(draft);
             }
             opcode => {
-                // Of fences, scopes and kinds make no difference.
+                // Scopes and kinds of fences make no difference.
                 words.drop_hints(&[""]);
                 let fence = matches!(opcode, "membar" | "fence");
                 let draft = self.draft(if fence { branching::fence } else { branching::nothing });
@@ -99,7 +100,7 @@ impl<'a> Builder<'_, 'a> {
         Ok(())
     }
 
-    /// The place in local memory of an argument: a variable, or a new one that a value is put into.
+    /// Returns the offset of an argument in local memory: of a variable, or of a new one that receives the value.
     fn argument(&mut self, operand: &'a Written<'a>, wanted: Parameter, ty: Option<Type>) -> Result<u32, Error> {
         if let Written::Name(name) = operand
             && let Some(Local::Memory { offset, size }) = self.find_variable(name)
@@ -123,7 +124,7 @@ impl<'a> Builder<'_, 'a> {
         Ok(place)
     }
 
-    /// Where a result goes: a variable, or a register that is read from a new one afterwards.
+    /// Returns the offset of a result: of a variable, or of a new one that is loaded into a register afterwards.
     fn result(&mut self, operand: &'a Written<'a>, wanted: Parameter) -> Result<(u32, Option<(u32, Type)>), Error> {
         if let Written::Name(name) = operand {
             if let Some(Local::Memory { offset, size }) = self.find_variable(name) {
@@ -169,7 +170,7 @@ impl<'a> Builder<'_, 'a> {
             Some((register, _)) => (Some(Operand::Register(register)), None),
             None => (None, self.symbols.lookup(self.module, name)),
         };
-        // The places of results and parameters in the callee.
+        // The offsets of results and parameters in the callee.
         let (wanted_results, wanted_arguments, types) = match (address, target) {
             (None, Some(Symbol::Function(number))) => {
                 let definition = &self.symbols.definitions[number as usize];
@@ -196,7 +197,7 @@ impl<'a> Builder<'_, 'a> {
         if arguments.len() != wanted_arguments.len() {
             return Err(self.wrong(name, "the call has not as many arguments as the function"));
         }
-        // A function may be declared with a result that it does not have: nobody writes it then.
+        // A function may be declared with a result that it does not have; the result is then never written.
         let mut extra = vec![Operand::Number(arguments.len() as u32)];
         for ((operand, wanted), ty) in arguments.iter().zip(&wanted_arguments).zip(&types) {
             let place = self.argument(operand, *wanted, *ty)?;
@@ -228,7 +229,7 @@ impl<'a> Builder<'_, 'a> {
         Ok(())
     }
 
-    /// A call of a function that the driver provides.
+    /// Resolves a call of a provided function.
     fn call_provided(
         &mut self,
         index: usize,
@@ -262,7 +263,7 @@ impl<'a> Builder<'_, 'a> {
         Ok(())
     }
 
-    /// `bar`, `barrier`, `bar.warp`.
+    /// Resolves `bar`, `barrier` and `bar.warp`.
     pub(super) fn barrier(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
         let operands = &instruction.operands;
         words.take("cta");
@@ -323,7 +324,7 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// The places of results or parameters, one behind the other, in local memory.
+/// The offsets of results or parameters in local memory.
 fn places(variables: &[Variable<'_>]) -> Vec<Parameter> {
     let mut end = 0;
     lay(variables, &mut end)

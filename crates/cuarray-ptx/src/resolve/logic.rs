@@ -1,6 +1,7 @@
 //! Logic, shifts and permutations.
 //!
-//! PTX manual: [logic and shift instructions](https://docs.nvidia.com/cuda/parallel-thread-execution/#logic-and-shift-instructions).
+//! PTX manual: [logic and shift
+//! instructions](https://docs.nvidia.com/cuda/parallel-thread-execution/#logic-and-shift-instructions).
 
 use super::builder::{Builder, Draft, Operand};
 use super::by_type::by_type;
@@ -155,7 +156,7 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// `prmt`: bytes of two words, chosen by the selectors or by a mode.
+/// `prmt`: bytes of two words, selected by an operand or by a mode.
 fn permute(a: u32, b: u32, c: u32, mode: i64) -> u32 {
     let bytes = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();
     let at = (c & 3) as usize;
@@ -170,7 +171,7 @@ fn permute(a: u32, b: u32, c: u32, mode: i64) -> u32 {
             let selected = |index: usize| {
                 let selector = c >> (4 * index) & 15;
                 let byte = bytes[(selector & 7) as usize];
-                // The fourth bit asks for the sign, repeated.
+                // The fourth bit of a selector replicates the sign.
                 if selector & 8 != 0 { if byte & 0x80 != 0 { 0xff } else { 0 } } else { byte }
             };
             return u32::from_le_bytes([selected(0), selected(1), selected(2), selected(3)]);

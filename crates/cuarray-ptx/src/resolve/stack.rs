@@ -1,6 +1,7 @@
-//! The stack: `alloca`, `stacksave`, `stackrestore`.
+//! Dynamic local memory: `alloca`, `stacksave` and `stackrestore`.
 //!
-//! PTX manual: [stack manipulation](https://docs.nvidia.com/cuda/parallel-thread-execution/#stack-manipulation-instructions).
+//! PTX manual: [stack
+//! manipulation](https://docs.nvidia.com/cuda/parallel-thread-execution/#stack-manipulation-instructions).
 
 use super::builder::{Builder, Draft, Operand};
 use super::operand::Modifiers;
@@ -10,7 +11,7 @@ use crate::grammar::types::Type;
 use crate::machine::alloca;
 use crate::machine::program::Exec;
 
-/// What memory is aligned to where nothing is said, and the most that may be asked for.
+/// The default alignment.
 const ALIGN: u64 = 8;
 const ALIGNED_MOST: u64 = 1 << 23;
 
