@@ -33,7 +33,7 @@ impl<'a> Parser<'a> {
                     self.at += 1;
                     let value = self.integer("an alignment")?;
                     if !value.is_power_of_two() || value > 1 << 20 {
-                        return Err(Error::new(token.line, ".align", "an alignment is a power of two"));
+                        return Err(Error::new(token.line, ".align", "an alignment must be a power of two"));
                     }
                     // The number after `.ptr` is the alignment of the target, without a type.
                     align = align.or(Some(value));

@@ -227,7 +227,7 @@ impl<'s, 'a> Builder<'s, 'a> {
                     let block = self.blocks.len();
                     self.blocks.push(Block::default());
                     if self.scope().labels.insert(name, block).is_some() {
-                        return Err(Error::new(*line, name, "this label is there twice"));
+                        return Err(Error::new(*line, name, "this label is defined twice"));
                     }
                 }
                 Statement::BranchTargets { name, labels, line } => {
@@ -306,7 +306,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         let local = match variable.space {
             Space::Local | Space::Param | Space::Generic => {
                 if !variable.initializer.is_empty() {
-                    return Err(Error::new(variable.line, variable.name, "local memory has no initializer"));
+                    return Err(Error::new(variable.line, variable.name, "local memory cannot have an initializer"));
                 }
                 let offset = self.allocate(variable.size(), variable.align)?;
                 if variable.space == Space::Local {
@@ -328,7 +328,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         let offset = u64::from(self.built.local).next_multiple_of(align.max(8));
         let end = offset + size.next_multiple_of(8);
         if end > 512 << 10 {
-            return Err(self.wrong("", "a function has more local memory than a thread can have (512 KiB)"));
+            return Err(self.wrong("", "the function needs more local memory than a thread can have (512 KiB)"));
         }
         self.built.local = end as u32;
         Ok(offset as u32)
@@ -339,7 +339,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         if let Some((name, negated)) = instruction.guard {
             match self.find_register(name) {
                 Some((register, Type::Pred)) => self.guard = Some((register, negated)),
-                _ => return Err(self.wrong(name, "this is no predicate")),
+                _ => return Err(self.wrong(name, "this is not a predicate")),
             }
         }
         let done = self.instruction(instruction);

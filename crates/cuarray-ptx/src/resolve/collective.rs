@@ -69,7 +69,7 @@ impl<'a> Builder<'_, 'a> {
                 let d = match (&operands[0], mode) {
                     (target, 3) => self.target(target, Type::B32)?,
                     (Written::Name(name), _) => self.predicate_target(name)?,
-                    _ => return Err(self.wrong("vote", "the target is no predicate")),
+                    _ => return Err(self.wrong("vote", "the target is not a predicate")),
                 };
                 Draft { d, a, b, c: Operand::Number(u32::from(sync)), imm: mode as i64, ..self.draft(exec::vote) }
             }
@@ -111,7 +111,7 @@ impl<'a> Builder<'_, 'a> {
                 let (d, p) = self.pair(&operands[0], Type::B32)?;
                 let a = self.source(&operands[1], Type::B32)?;
                 if p == Operand::Nothing {
-                    return Err(self.wrong("elect", "there is no predicate to tell who is elected"));
+                    return Err(self.wrong("elect", "the predicate of the election is missing"));
                 }
                 Draft { d, a, extra: vec![p], written: 1, ..self.draft(exec::elect) }
             }

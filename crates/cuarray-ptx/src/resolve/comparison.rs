@@ -74,7 +74,7 @@ impl<'a> Builder<'_, 'a> {
             Written::Name(p) => (Some(*p), None),
             Written::Pair(p, q) => (Some(*p).filter(|p| *p != "_"), Some(*q).filter(|q| *q != "_")),
             Written::Nothing => (None, None),
-            _ => return Err(self.wrong("setp", "the target is no predicate")),
+            _ => return Err(self.wrong("setp", "the target is not a predicate")),
         };
         let (a, b) = (self.source(&operands[1], ty)?, self.source(&operands[2], ty)?);
         if matches!(ty, Type::F16x2 | Type::BF16x2) {

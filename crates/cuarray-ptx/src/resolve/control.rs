@@ -40,7 +40,7 @@ impl<'a> Builder<'_, 'a> {
             "bra" => {
                 self.count(instruction, &[1])?;
                 let Written::Name(label) = &operands[0] else {
-                    return Err(self.wrong("bra", "the target is no label"));
+                    return Err(self.wrong("bra", "the target is not a label"));
                 };
                 let to = self.find_label(label)?;
                 let draft = match self.guard() {
@@ -60,7 +60,7 @@ impl<'a> Builder<'_, 'a> {
                 self.count(instruction, &[2])?;
                 let a = self.source(&operands[0], Type::U32)?;
                 let Written::Name(list) = &operands[1] else {
-                    return Err(self.wrong("brx", "the targets are no list"));
+                    return Err(self.wrong("brx", "the targets are not a list"));
                 };
                 let labels = self.find_targets(list).cloned();
                 let labels = labels.ok_or_else(|| self.wrong(list, "this list of targets is not declared"))?;
@@ -115,7 +115,7 @@ impl<'a> Builder<'_, 'a> {
             2 => Type::B16,
             4 => Type::B32,
             8 => Type::B64,
-            _ => return Err(self.wrong("call", "this argument is no variable of the function")),
+            _ => return Err(self.wrong("call", "this argument is not a variable of the function")),
         };
         let ty = ty.unwrap_or(size);
         let place = self.allocate(u64::from(wanted.size), 8)?;
@@ -140,7 +140,7 @@ impl<'a> Builder<'_, 'a> {
         if *operand == Written::Nothing {
             return Ok((self.allocate(u64::from(wanted.size), 8)?, None));
         }
-        Err(self.wrong("call", "this result is no variable of the function"))
+        Err(self.wrong("call", "this result is not a variable of the function"))
     }
 
     /// `call (results), function, (arguments), prototype;`
@@ -186,7 +186,7 @@ impl<'a> Builder<'_, 'a> {
             (None, Some(Symbol::Provided(index))) => return self.call_provided(index, results, arguments),
             (Some(_), _) => {
                 let Some(Written::Name(prototype)) = prototype else {
-                    return Err(self.wrong(name, "a call of an address wants a prototype"));
+                    return Err(self.wrong(name, "a call of an address needs a prototype"));
                 };
                 let shape = self.find_prototype(prototype);
                 let shape = shape.ok_or_else(|| self.wrong(prototype, "this prototype is not declared"))?;
@@ -195,7 +195,7 @@ impl<'a> Builder<'_, 'a> {
             _ => return Err(self.wrong(name, "this function is not declared")),
         };
         if arguments.len() != wanted_arguments.len() {
-            return Err(self.wrong(name, "the call has not as many arguments as the function"));
+            return Err(self.wrong(name, "the call and the function differ in the number of arguments"));
         }
         // A function may be declared with a result that it does not have; the result is then never written.
         let mut extra = vec![Operand::Number(arguments.len() as u32)];
@@ -238,7 +238,9 @@ impl<'a> Builder<'_, 'a> {
     ) -> Result<(), Error> {
         let provided = &PROVIDED[index];
         if arguments.len() != provided.parameters.len() || results.len() > provided.results.len() {
-            return Err(self.wrong(provided.name, "the call has not as many arguments or results as the function"));
+            return Err(
+                self.wrong(provided.name, "the call and the function differ in the number of arguments or results")
+            );
         }
         let built = self.built();
         built.ordered |= provided.ordered;
@@ -298,7 +300,7 @@ impl<'a> Builder<'_, 'a> {
             let a = self.source(&operands[0], Type::U32)?;
             let b = operands.get(1).map(|count| self.source(count, Type::U32)).transpose()?.unwrap_or(Operand::Nothing);
             if kind == 1 && b == Operand::Nothing {
-                return Err(self.wrong(instruction.opcode, "an arrival says how many threads the barrier is for"));
+                return Err(self.wrong(instruction.opcode, "an arrival must state the number of threads"));
             }
             let draft = Draft { a, b, imm: kind as i64, ..self.draft(branching::barrier) };
             self.push(draft);
@@ -316,7 +318,7 @@ impl<'a> Builder<'_, 'a> {
         let d = match (&operands[0], reduction) {
             (target, 0) => self.target(target, Type::U32)?,
             (Written::Name(name), _) => self.predicate_target(name)?,
-            _ => return Err(self.wrong(instruction.opcode, "the target is no predicate")),
+            _ => return Err(self.wrong(instruction.opcode, "the target is not a predicate")),
         };
         let draft = Draft { d, a, b, c, imm: 2 + reduction as i64, ..self.draft(branching::barrier) };
         self.push(draft);

@@ -282,7 +282,7 @@ impl<'a> Builder<'_, 'a> {
         if instruction.opcode == "isspacep" {
             let a = self.source(&operands[1], Type::U64)?;
             let Written::Name(name) = &operands[0] else {
-                return Err(self.wrong("isspacep", "the target is no predicate"));
+                return Err(self.wrong("isspacep", "the target is not a predicate"));
             };
             let d = self.predicate_target(name)?;
             let window = self.constant(Constant::Bits(window), Width::W64);

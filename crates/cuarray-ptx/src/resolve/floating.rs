@@ -338,7 +338,7 @@ impl<'a> Builder<'_, 'a> {
         let a = self.source(&instruction.operands[1], ty.unwrap_or(Type::F32))?;
         let d = match &instruction.operands[0] {
             Written::Name(name) => self.predicate_target(name)?,
-            _ => return Err(self.wrong(instruction.opcode, "the target is no predicate")),
+            _ => return Err(self.wrong(instruction.opcode, "the target is not a predicate")),
         };
         self.emit(exec, d, [a, a, Operand::Nothing]);
         Ok(())

@@ -109,7 +109,7 @@ impl<'a> Builder<'_, 'a> {
         let b = if one { a } else { self.predicate(&instruction.operands[2])? };
         let d = match &instruction.operands[0] {
             Written::Name(name) => self.predicate_target(name)?,
-            _ => return Err(self.wrong(instruction.opcode, "the target is no predicate")),
+            _ => return Err(self.wrong(instruction.opcode, "the target is not a predicate")),
         };
         self.emit(exec, d, [a, b, Operand::Nothing]);
         Ok(())
@@ -120,7 +120,7 @@ impl<'a> Builder<'_, 'a> {
         self.count(instruction, &[if joined.is_some() { 6 } else { 5 }])?;
         let operands = &instruction.operands;
         let Written::Integer(table) = &operands[4] else {
-            return Err(self.wrong(instruction.opcode, "the table of lop3 is a number"));
+            return Err(self.wrong(instruction.opcode, "the table of lop3 must be a number"));
         };
         if ty != Type::B32 || *table > 255 {
             return self.refuse(instruction);
@@ -130,7 +130,7 @@ impl<'a> Builder<'_, 'a> {
             (Written::Pair("_", p), Some(_)) => (Operand::Register(self.register(ty.width())), Some(*p)),
             (Written::Pair(d, p), Some(_)) => (self.target(&Written::Name(d), ty)?, Some(*p)),
             (target, None) => (self.target(target, ty)?, None),
-            _ => return Err(self.wrong(instruction.opcode, "the target is no register and predicate")),
+            _ => return Err(self.wrong(instruction.opcode, "the target is not a register and a predicate")),
         };
         let exec = map_coded(|a: u32, b: u32, c: u32, table: i64| {
             (0..8).filter(|row| table >> row & 1 == 1).fold(0, |all, row| {

@@ -125,7 +125,7 @@ impl<'a> Builder<'_, 'a> {
         let draft =
             Draft { d: now, a: base, c: Operand::Number(mode | STRONG), imm: offset, ..self.draft(load::<u64, u64>()) };
         self.push(draft);
-        let Written::Name(name) = target else { return Err(self.wrong("mbarrier", "the target is no predicate")) };
+        let Written::Name(name) = target else { return Err(self.wrong("mbarrier", "the target is not a predicate")) };
         let d = self.predicate_target(name)?;
         if parity {
             let narrow = self.source(state, Type::U32)?;

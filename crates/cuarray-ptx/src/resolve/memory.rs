@@ -31,7 +31,7 @@ struct Address {
 impl<'a> Builder<'_, 'a> {
     fn address(&mut self, operand: &'a Written<'a>, space: Space) -> Result<Address, Error> {
         let Written::Address { base, offset } = operand else {
-            return Err(self.wrong("", "an address in brackets is wanted here"));
+            return Err(self.wrong("", "an address in brackets is expected"));
         };
         let offset = *offset;
         // Registers hold addresses of parameters as generic ones.
@@ -45,7 +45,7 @@ impl<'a> Builder<'_, 'a> {
             let wide = match declared.width() {
                 Width::W64 => true,
                 Width::W32 if declared.bits() == 32 => false,
-                _ => return Err(self.wrong(name, "this register holds no address")),
+                _ => return Err(self.wrong(name, "this register cannot hold an address")),
             };
             return Ok(Address {
                 base: Operand::Register(register),
@@ -146,7 +146,7 @@ impl<'a> Builder<'_, 'a> {
                 return self.vector_register(instruction, ty, stores, name, address);
             }
             (Written::Vector(_), _) | (_, Some(_)) => {
-                return Err(self.wrong(opcode, "the vector has not as many elements as the instruction moves"));
+                return Err(self.wrong(opcode, "the vector and the instruction differ in the number of elements"));
             }
             (value, None) => vec![value],
         };
@@ -175,7 +175,7 @@ impl<'a> Builder<'_, 'a> {
         if vector.is_none() {
             if !stores && let Some((place, left)) = address.parameter {
                 if u64::from(left) < ty.size() || u64::from(place) % ty.size() != 0 {
-                    return Err(self.wrong(opcode, "the parameter is not as large, or lies not as the access wants it"));
+                    return Err(self.wrong(opcode, "the access is larger than the parameter, or misaligned"));
                 }
                 let exec = cell(ty, wide, PARAMETER);
                 let draft = Draft { d: registers[0], imm: place.into(), ..self.draft(exec) };

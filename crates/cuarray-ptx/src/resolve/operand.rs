@@ -85,7 +85,8 @@ impl<'a> Builder<'_, 'a> {
             return Ok(());
         }
         let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
-        let message = format!("{} operands are given, {} are taken", instruction.operands.len(), counts.join(" or "));
+        let message =
+            format!("{} operands are given, {} are expected", instruction.operands.len(), counts.join(" or "));
         Err(self.wrong(&spelled(instruction), &message))
     }
 
@@ -114,7 +115,7 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn target(&mut self, operand: &Written<'a>, ty: Type) -> Result<Operand, Error> {
         match self.named_register(operand) {
             Some((name, register, declared)) => self.fits(name, register, declared, ty),
-            None => Err(self.wrong(&text(operand), "this is no register that could be written")),
+            None => Err(self.wrong(&text(operand), "this is not a register that can be written")),
         }
     }
 
@@ -129,7 +130,7 @@ impl<'a> Builder<'_, 'a> {
                     format!("this register has {} bits, and the instruction needs {}", bits(declared), bits(ty));
                 Err(self.wrong(&text(operand), &message))
             }
-            None => Err(self.wrong(&text(operand), "this is no register that could be written")),
+            None => Err(self.wrong(&text(operand), "this is not a register that can be written")),
         }
     }
 
@@ -180,7 +181,7 @@ impl<'a> Builder<'_, 'a> {
                 let value = if narrow { u64::from((f64::from_bits(*bits) as f32).to_bits()) } else { *bits };
                 Ok(self.bits(ty, value))
             }
-            _ => Err(self.wrong(&text(operand), "this is no value that the instruction could take")),
+            _ => Err(self.wrong(&text(operand), "this operand is not a value")),
         }
     }
 
@@ -192,7 +193,7 @@ impl<'a> Builder<'_, 'a> {
         let exec = match ty.width() {
             Width::W32 => special::read::<u32>,
             Width::W64 => special::read::<u64>,
-            _ => return Err(self.wrong(name, "a special register is no predicate")),
+            _ => return Err(self.wrong(name, "a special register is not a predicate")),
         };
         let register = Operand::Register(self.register(ty.width()));
         let draft = Draft { d: register, imm: number, guard: None, ..self.draft(exec) };
@@ -204,7 +205,7 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn address_of(&mut self, name: &str, offset: i64, ty: Type) -> Result<Operand, Error> {
         let width = ty.width();
         if !matches!(width, Width::W32 | Width::W64) {
-            return Err(self.wrong(name, "this is no value of the instruction's type"));
+            return Err(self.wrong(name, "this value does not fit the instruction's type"));
         }
         let base = match self.find_variable(name) {
             Some(Local::Memory { offset: place, .. }) => {
@@ -232,7 +233,7 @@ impl<'a> Builder<'_, 'a> {
                     Constant::Bits(FUNCTION_WINDOW + u64::from(number) * 16)
                 }
                 Some(Symbol::Provided(_)) => {
-                    return Err(self.unsupported(name, "the address of a function of the driver is not supported"));
+                    return Err(self.unsupported(name, "the address of a provided function is not supported"));
                 }
                 None => return Err(self.wrong(name, "this name is not declared")),
             },
@@ -263,7 +264,7 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn predicate_target(&mut self, name: &'a str) -> Result<Operand, Error> {
         match self.find_register(name) {
             Some((register, Type::Pred)) => Ok(Operand::Register(register)),
-            _ => Err(self.wrong(name, "this is no predicate")),
+            _ => Err(self.wrong(name, "this is not a predicate")),
         }
     }
 
@@ -273,7 +274,7 @@ impl<'a> Builder<'_, 'a> {
             Written::Name(name) => (name, false),
             Written::Not(name) => (name, true),
             Written::Integer(value) => return Ok(self.bits(Type::Pred, u64::from(*value != 0))),
-            _ => return Err(self.wrong(&text(operand), "this is no predicate")),
+            _ => return Err(self.wrong(&text(operand), "this is not a predicate")),
         };
         let register = self.predicate_target(name)?;
         if !negated {

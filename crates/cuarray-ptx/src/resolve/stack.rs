@@ -13,6 +13,7 @@ use crate::machine::program::Exec;
 
 /// The default alignment.
 const ALIGN: u64 = 8;
+/// The greatest alignment.
 const ALIGNED_MOST: u64 = 1 << 23;
 
 impl<'a> Builder<'_, 'a> {
@@ -31,7 +32,7 @@ impl<'a> Builder<'_, 'a> {
         match operands.get(2) {
             Some(Written::Integer(asked)) if instruction.opcode == "alloca" => {
                 if !asked.is_power_of_two() || *asked > ALIGNED_MOST {
-                    return Err(self.wrong("alloca", "this is no alignment"));
+                    return Err(self.wrong("alloca", "this is not a valid alignment"));
                 }
                 align = align.max(*asked);
             }

@@ -157,7 +157,7 @@ impl<'a> Symbols<'a> {
                 }
             }
             Some(Symbol::Variable(_)) => {
-                return Err(Error::new(function.line, function.name, "this name is a variable, too"));
+                return Err(Error::new(function.line, function.name, "this name is also a variable"));
             }
             // Every module declares the provided functions that it calls.
             Some(Symbol::Provided(_)) if body.is_none() => {}

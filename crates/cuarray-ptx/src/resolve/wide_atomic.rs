@@ -87,7 +87,9 @@ impl<'a> Builder<'_, 'a> {
             _ => return self.refuse(instruction),
         };
         if sources.len() != count || targets.len() != count {
-            return Err(self.wrong(instruction.opcode, "the vector has not as many elements as the instruction takes"));
+            return Err(
+                self.wrong(instruction.opcode, "the vector and the instruction differ in the number of elements")
+            );
         }
         let (a, offset, mode) = self.place(address, space)?;
         let Ok(offset) = i32::try_from(offset) else { return self.refuse(instruction) };
