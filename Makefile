@@ -42,7 +42,7 @@ PIP_INSTALL := $(PIP) install --retries 2 --timeout 30
 # What each wheel is made from. Directories are named too: their times tell that a file was removed.
 sources = $(shell find $(1) -not -path '*/__pycache__*' -not -name '*.whl')
 WORKSPACE := Cargo.toml Cargo.lock
-SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-ptx crates/cuarray-sim python/cuarray-sim)
+SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-ptx crates/cuarray-races crates/cuarray-sim python/cuarray-sim)
 SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray python/cuarray)
 
 # The packages that bring up each peer, at the versions of requirements/peers.txt.
@@ -116,7 +116,7 @@ extensions: $(EXTENSIONS) ## build the extension modules of tests/extensions int
 .PHONY: sweep
 sweep: install ## leave out each ordering call of cuarray in turn: the simulator must show it; writes docs/results/sweep.md
 	$(call say,Edge-removal sweep)
-	CUARRAY_SIM_FREE_SYNCHRONIZES=0 PYTHONPATH=tests $(BIN)/python -m cuarray_sim --devices 2 -m sweep --table docs/results/sweep.md
+	CUARRAY_SIM_FREE_SYNCHRONIZES=0 PYTHONPATH=tests:tests/support $(BIN)/python -m cuarray_sim --devices 2 -m sweep --table docs/results/sweep.md
 
 # Programs that are not Python find the simulated driver by the loader's search: under both names, as some ask for the one without a version.
 EXAMPLES_DRIVER := target/examples/driver
@@ -168,7 +168,7 @@ lint: install ## check form, lints and types; every warning is an error
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	$(call say,Rust: documentation)
-	RUSTDOCFLAGS='-D warnings' cargo doc --no-deps -p cuarray -p cuarray-abi -p cuarray-ptx -p cuarray-sim --all-features
+	RUSTDOCFLAGS='-D warnings' cargo doc --no-deps -p cuarray -p cuarray-abi -p cuarray-ptx -p cuarray-races -p cuarray-sim --all-features
 	$(call say,fuzz targets: format and lints)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features --all-targets -- -D warnings
@@ -211,6 +211,12 @@ book: ## build the guide in docs/ into target/book; needs mdBook
 	$(call say,the guide)
 	mdbook build docs
 	@echo 'target/book/index.html'
+
+# Needs cargo, cc and the network: pip fetches the peers into empty environments, cargo the crates of the examples.
+.PHONY: docs-test
+docs-test: wheels ## run every block of README, docs/ and examples/ as written, in empty environments
+	$(call say,blocks of the documents)
+	PYTHONPATH=tests $(BIN)/python -m documents
 
 .PHONY: bench
 bench: install $(MEASURED) ## measure, print the figures, and put them into the documentation

@@ -328,7 +328,7 @@ const BAD: &CStr = c"
 
 #[test]
 fn invalid_access_fails_the_launch_and_is_a_finding_with_its_location() {
-    use cuarray_sim::finding::{Deed, Kind};
+    use cuarray_sim::finding::{AccessKind, Kind};
     for (what, kind, code) in [
         ("behind", Kind::OutOfBounds, "CUDA_ERROR_ILLEGAL_ADDRESS"),
         ("before", Kind::OutOfBounds, "CUDA_ERROR_ILLEGAL_ADDRESS"),
@@ -360,7 +360,7 @@ fn invalid_access_fails_the_launch_and_is_a_finding_with_its_location() {
         let [finding] = &report.findings[..] else { panic!("{what}: {}", report.text(false)) };
         let side = finding.sides.last().unwrap();
         let place = side.place.as_ref().unwrap();
-        assert_eq!((finding.kind, side.deed), (kind, Deed::Write), "{what}");
+        assert_eq!((finding.kind, side.access), (kind, AccessKind::Write), "{what}");
         assert_eq!((side.call, side.detail.as_deref()), ("cuLaunchKernel", Some("touch")));
         assert_eq!((place.block, place.thread), ([2, 0, 0], [5, 0, 0]));
         let source = place.source.as_ref().unwrap();

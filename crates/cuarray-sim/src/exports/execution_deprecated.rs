@@ -34,7 +34,7 @@ fn set(call: &Call<'_>, handle: CUfunction, offset: c_int, bytes: &[u8]) -> Answ
 }
 
 pub(super) unsafe fn cuFuncSetBlockShape(call: &Call<'_>, hfunc: CUfunction, x: c_int, y: c_int, z: c_int) -> Answer {
-    let most = call.lock().code.meant(hfunc)?.max_threads();
+    let most = call.lock().code.resolve(hfunc)?.max_threads();
     let threads = [x, y, z].map(|extent| u32::try_from(extent).unwrap_or(0));
     let product = threads.iter().try_fold(1_u32, |product, extent| product.checked_mul(*extent));
     if product.is_none_or(|product| product == 0 || product > most) || threads[2] > 64 {

@@ -10,7 +10,7 @@ use std::ffi::CStr;
 /// Calls `f` with the calling thread's driver, if that driver works in this process.
 fn with_driver(f: impl FnOnce(&Driver) -> Answer) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
-        let driver = Driver::of_this_thread().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        let driver = Driver::current().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         if driver.initialized_elsewhere() {
             return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }
@@ -110,7 +110,7 @@ pub(crate) unsafe extern "C" fn cuarraySimOrderingCalls(made: *mut u64, dropped:
 pub(crate) extern "C" fn cuarraySimHandOver(key: *const c_void) -> CUresult {
     with_driver(|driver| {
         let thread = thread::with(|thread| thread.number).ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
-        driver.lock().checks.hand_over(key as u64, thread);
+        driver.lock().detector.hand_over(key as u64, thread);
         Ok(())
     })
 }
@@ -120,7 +120,7 @@ pub(crate) extern "C" fn cuarraySimHandOver(key: *const c_void) -> CUresult {
 pub(crate) extern "C" fn cuarraySimTakeOver(key: *const c_void) -> CUresult {
     with_driver(|driver| {
         let thread = thread::with(|thread| thread.number).ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
-        driver.lock().checks.take(key as u64, thread);
+        driver.lock().detector.take_over(key as u64, thread);
         Ok(())
     })
 }

@@ -80,7 +80,7 @@ fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext)
         _ => state.contexts.keys().copied().collect(),
     };
     // By the manual, freeing pool memory waits for nothing; the program must wait.
-    let synchronizes = state.checks.free_synchronizes && !matches!(allocation.kind, Kind::Pool(_));
+    let synchronizes = call.driver.free_synchronizes() && !matches!(allocation.kind, Kind::Pool(_));
     // Collected first: a destroyed stream is forgotten once its work has run.
     let clocks = contexts.iter().flat_map(|context| state.clocks_of_context(*context)).collect();
     let mut state = call.driver.exhaust(state, &contexts);

@@ -37,7 +37,7 @@ pub(crate) unsafe extern "C" fn cuarraySimSetSchedule(schedule: *const c_char) -
         // SAFETY: by this function's contract.
         let text = unsafe { read(schedule)? };
         let schedule: Schedule = text.parse().map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        let driver = Driver::of_this_thread().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        let driver = Driver::current().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         if driver.initialized_elsewhere() {
             return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }
@@ -55,7 +55,7 @@ pub(crate) unsafe extern "C" fn cuarraySimSetSchedule(schedule: *const c_char) -
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuarraySimSchedule(buf: *mut c_char, cap: usize, len: *mut usize) -> CUresult {
     tool(|| {
-        let driver = Driver::of_this_thread().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        let driver = Driver::current().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         if driver.initialized_elsewhere() {
             return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }

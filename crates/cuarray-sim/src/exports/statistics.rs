@@ -11,7 +11,7 @@ use super::*;
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuarraySimStatistics(buf: *mut c_char, cap: usize, len: *mut usize) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
-        let driver = Driver::of_this_thread().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        let driver = Driver::current().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         if driver.initialized_elsewhere() {
             return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }

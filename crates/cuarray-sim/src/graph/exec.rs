@@ -7,13 +7,13 @@
 
 use super::layout::{Layout, Step};
 use super::{Action, INVALID_VALUE, Owner, References, fresh_id};
-use crate::check::{Caller, Clock};
 use crate::copy::{Copy, Source};
 use crate::schedule::{Point, Work};
 use crate::state::State;
 use crate::stream::{Kind, Stream};
 use crate::thread;
 use cuarray_abi::*;
+use cuarray_races::{Caller, Clock};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 

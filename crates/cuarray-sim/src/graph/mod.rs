@@ -19,10 +19,10 @@ pub(crate) use exec::Exec;
 pub(crate) use memory::GraphMemory;
 pub(crate) use objects::{References, UserObject};
 
-use crate::check::Caller;
 use crate::state::State;
 use crate::thread;
 use cuarray_abi::*;
+use cuarray_races::Caller;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 

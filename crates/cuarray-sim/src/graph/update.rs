@@ -5,11 +5,11 @@
 //! parameters.
 
 use super::{Action, CopyNode, FillNode};
-use crate::check::Caller;
 use crate::copy::{End, Extent};
 use crate::state::State;
 use crate::thread;
 use cuarray_abi::*;
+use cuarray_races::Caller;
 use std::collections::HashMap;
 
 /// A node, its new action, and the call that made the change.

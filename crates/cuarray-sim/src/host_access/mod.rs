@@ -14,7 +14,7 @@ mod page;
 pub(crate) use fault::{Fault, any_logged, take_logged};
 
 use crate::arena::page_size;
-use crate::check::{Clock, Operation};
+use cuarray_races::{Clock, Operation};
 use fault::Watch;
 use page::{Access, Closed};
 use std::collections::{BTreeMap, BTreeSet};
@@ -273,20 +273,20 @@ fn may_be_written(start: u64, end: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::Lane;
     use crate::host_pages::HostPages;
+    use cuarray_races::finding::LaneKind;
+    use cuarray_races::{Caller, Detector, Effect, HostThreads, Lane};
 
     /// The driver's number in these tests, which no driver has.
     const DRIVER: u64 = u64::MAX / 2;
 
-    /// The first operation of a lane.
+    /// The first operation of a lane: the stream that the detector numbers `lane`.
     fn operation(lane: u32) -> (Arc<Operation>, Clock) {
-        let (call, site, accesses) = ("cuMemsetD8Async", crate::site::unknown().clone(), Default::default());
-        let (ordinal, thread, detail, after) = (1, 1, None, Box::default());
-        (
-            Arc::new(Operation { ordinal, lane, thread, call, detail, launch: None, site, after, accesses }),
-            Lane::new(lane).clock(),
-        )
+        let mut detector = Detector::new(HostThreads::InOrderOfCalls);
+        let mut lanes: Vec<Lane> =
+            (0..=lane).map(|handle| detector.new_lane(LaneKind::NonBlocking, handle.into(), Some(0))).collect();
+        let ticket = detector.issue(&mut lanes[lane as usize], Caller::new(1, "cuMemsetD8Async"), Effect::none());
+        (ticket.operation, ticket.clock)
     }
 
     fn read(address: u64) -> u8 {

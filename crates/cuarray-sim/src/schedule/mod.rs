@@ -16,7 +16,6 @@ mod progress;
 mod random;
 mod scheduler;
 
-use crate::check::{Lane, Ticket, Touched};
 use crate::copy::{Copy, Fill};
 use crate::driver::{Driver, Guard};
 use crate::launch::Launch;
@@ -24,6 +23,7 @@ use crate::state::State;
 use crate::stream::Kind;
 use crate::thread;
 use cuarray_abi::*;
+use cuarray_races::{Lane, Ticket, Touched};
 use std::ffi::c_void;
 use std::sync::{Arc, PoisonError};
 
