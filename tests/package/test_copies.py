@@ -562,5 +562,5 @@ def test_to_device_of_arbitrary_layout_is_contiguous_and_keeps_values(driver: st
     shape, itemsize, _, of = case
     host = laid_out(shape, itemsize, of, 5)
     array = cuarray.to_device(host)
-    assert array.is_c_contiguous or array.is_f_contiguous
+    assert array.is_c_contiguous() or array.is_f_contiguous()
     assert array.copy_to_host().tobytes("C") == np.ascontiguousarray(host).tobytes()

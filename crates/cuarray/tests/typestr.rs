@@ -306,10 +306,10 @@ fn lenient_reads_what_real_producers_write() {
     ];
     for (text, expected) in cases {
         assert!(text.parse::<TypeStr>().is_err(), "{text}");
-        let (typestr, forgiven) = TypeStr::from_lenient(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let (typestr, deviation) = TypeStr::from_lenient(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(typestr.to_string(), expected, "{text}");
-        let forgiven = forgiven.unwrap();
-        assert!(forgiven.contains(&format!("'{text}'")) && forgiven.contains(&expected), "{forgiven}");
+        let deviation = deviation.unwrap();
+        assert!(deviation.contains(&format!("'{text}'")) && deviation.contains(&expected), "{deviation}");
         // What leniency gives is itself a type string.
         assert_eq!(read(&expected), typestr);
     }
@@ -374,9 +374,9 @@ fn a_named_type_is_written_as_void_and_is_only_itself() {
 fn a_name_is_read_as_a_name() {
     for &named in NamedType::ALL {
         assert_eq!(named.name().parse::<NamedType>().unwrap(), named);
-        let (typestr, forgiven) = TypeStr::from_lenient(named.name()).unwrap();
+        let (typestr, deviation) = TypeStr::from_lenient(named.name()).unwrap();
         assert_eq!(typestr, TypeStr::named(named));
-        assert!(forgiven.unwrap().ends_with(&format!("read as '{named}'")));
+        assert!(deviation.unwrap().ends_with(&format!("read as '{named}'")));
         assert!(named.name().parse::<TypeStr>().is_err());
     }
     for text in ["", "bfloat", "BFLOAT16", " bfloat16", "bfloat16\0", "float8", "float8_e4m3fnx"] {
@@ -390,9 +390,9 @@ fn eight_bits_of_floating_point_are_void_until_somebody_says_which() {
     for text in ["<f1", "|f1"] {
         let error = text.parse::<TypeStr>().unwrap_err().to_string();
         assert!(error.contains("'<V1'"), "{error}");
-        let (typestr, forgiven) = TypeStr::from_lenient(text).unwrap();
+        let (typestr, deviation) = TypeStr::from_lenient(text).unwrap();
         assert_eq!((typestr, typestr.name()), (TypeStr::void(1), None));
-        assert!(forgiven.unwrap().contains("does not say which"));
+        assert!(deviation.unwrap().contains("does not say which"));
     }
 }
 
@@ -436,9 +436,9 @@ proptest! {
         if let Ok(typestr) = text.parse::<TypeStr>() {
             prop_assert_eq!(typestr.to_string(), &text[..]);
         }
-        if let Ok((typestr, forgiven)) = TypeStr::from_lenient(&text) {
+        if let Ok((typestr, deviation)) = TypeStr::from_lenient(&text) {
             prop_assert_eq!(typestr.to_string().parse::<TypeStr>().unwrap(), typestr);
-            prop_assert_eq!(forgiven.is_none(), text.parse::<TypeStr>().is_ok());
+            prop_assert_eq!(deviation.is_none(), text.parse::<TypeStr>().is_ok());
         }
     }
 
