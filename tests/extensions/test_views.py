@@ -238,7 +238,7 @@ def test_work_in_place() -> None:
     typed_views.scale(foreign(array), 0, stream)
     typed_views.scale(foreign(array), 0, stream.handle)
     assert not array.copy_to_host().any()
-    with pytest.raises(TypeError, match="a str is no stream"):
+    with pytest.raises(TypeError, match="stream: 'stream' is a str"):
         typed_views.scale(array, 0, "stream")
 
 
