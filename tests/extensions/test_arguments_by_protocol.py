@@ -37,7 +37,7 @@ def test_work_on_c_structure_is_ordered_with_its_stream(driver: str) -> None:
         memory.setitem(slice(None), 3, stream=producing)
         typed_views.fill(producer, 7, consuming, True)
         assert not consuming.query()
-        later.let_go()
+        later.release()
     assert memory.copy_to_host(stream=producing).tolist() == [7, 7]
 
 
@@ -50,7 +50,7 @@ def test_c_structure_without_a_stream_is_released_after_the_work(driver: str, re
         gc.collect()
         cuarray.reclaim(False)
         assert producer.released == 0
-        later.let_go()
+        later.release()
     cuarray.reclaim()
     assert producer.released == 1
     assert memory.copy_to_host().tolist() == [7, 7]

@@ -33,7 +33,7 @@ def test_borrow_of_returned_array_waits_for_pending_values(home: ForeignStream, 
             pass
         assert hold.is_held
         assert not driver_probe.is_done(elsewhere.handle)
-        hold.let_go()
+        hold.release()
     assert array.copy_to_host().tolist() == [5] * 4
 
 
@@ -43,7 +43,7 @@ def test_exported_stream_covers_recorded_work(home: ForeignStream, elsewhere: Fo
         exported = array.__cuda_array_interface__["stream"]
         assert hold.is_held
         assert not driver_probe.is_done(exported)
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(exported)
     assert array.copy_to_host().tolist() == [6] * 4
 
@@ -64,7 +64,7 @@ def test_owner_object_is_dropped_after_the_work_on_its_memory(
         del part
         gc.collect()
         assert typed_views.drops() == before, "the object must not be dropped while work on its memory is pending"
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(elsewhere.handle)
         driver_probe.synchronize(home.handle)
     cuarray.reclaim()

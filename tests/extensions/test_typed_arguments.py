@@ -238,7 +238,7 @@ def test_in_place_scale_of_strided_view_in_any_stream() -> None:
     typed_views.scale(foreign(array), 0, stream)
     typed_views.scale(foreign(array), 0, stream.handle)
     assert not array.copy_to_host().any()
-    with pytest.raises(TypeError, match="a str is no stream"):
+    with pytest.raises(TypeError, match="stream: 'stream' is a str"):
         typed_views.scale(array, 0, "stream")
 
 
@@ -263,7 +263,7 @@ def test_guard_orders_work_with_the_producers_stream(
         # The host does not wait. The consumer's stream waits for the producer's, and then the producer's for it.
         assert hold.is_held
         assert not driver_probe.is_done(consumer_stream.handle)
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(producer_stream.handle)
     assert driver_probe.is_done(consumer_stream.handle)
     assert memory.copy_to_host().tolist() == [2] * 4

@@ -88,13 +88,13 @@ def test_work_of_different_versions_is_ordered(
             pass
         assert hold.is_held, "the host must not wait"
         assert not driver_probe.is_done(elsewhere.handle), "the consumer's stream must wait"
-        hold.let_go()
+        hold.release()
     with held(elsewhere.handle) as hold:
         module.fill(array, 4, elsewhere)
         maker.fill(array, 5, home)
         assert hold.is_held
         assert not driver_probe.is_done(home.handle), "the home stream must wait for the consumer's work"
-        hold.let_go()
+        hold.release()
     assert array.copy_to_host().tolist() == [5] * 8
 
 
