@@ -159,7 +159,7 @@ host = np.arange(4 * 5 * 6, dtype="<i2").reshape(4, 5, 6)
 """
 
 
-def test_copies_between_devices_of_every_layout(on_two_devices: Callable[[str], None]) -> None:
+def test_copies_between_devices_of_every_layout_match_numpy(on_two_devices: Callable[[str], None]) -> None:
     on_two_devices(
         LAYOUTS
         + """
