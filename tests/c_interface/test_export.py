@@ -93,7 +93,7 @@ def test_pending_work_is_joined_into_exported_stream(driver):
         assert exported.flags == c.HAS_STREAM
         assert exported.stream == array.__cuda_array_interface__["stream"]
         assert not driver_probe.is_done(exported.stream)
-        held.let_go()
+        held.release()
     driver_probe.synchronize(exported.stream)
     assert array.copy_to_host().tolist() == [3] * 4
 

@@ -228,8 +228,8 @@ def test_4b_26_strided_device_array_is_copied_to_device(driver_kind: str) -> Non
 def test_4b_27_stride_of_axis_of_length_one_does_not_affect_contiguity(driver_kind: str) -> None:
     host = as_strided(np.arange(4.0), (1, 4), (999 * 8, 8))
     array = SameLayout(host).array
-    assert array.is_c_contiguous
-    assert array.is_f_contiguous
+    assert array.is_c_contiguous()
+    assert array.is_f_contiguous()
     assert np.array_equal(array.copy_to_host(), host)
 
 
@@ -237,7 +237,7 @@ def test_4b_27_stride_of_axis_of_length_one_does_not_affect_contiguity(driver_ki
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_4b_28_contiguity_flags_equal_numpys(driver_kind: str, shape: tuple[int, ...], order: Any) -> None:
     host, array = np.zeros(shape, order=order), cuarray.device_array(shape, order=order)
-    assert (array.is_c_contiguous, array.is_f_contiguous) == (host.flags.c_contiguous, host.flags.f_contiguous)
+    assert (array.is_c_contiguous(), array.is_f_contiguous()) == (host.flags.c_contiguous, host.flags.f_contiguous)
 
 
 @pytest.mark.parametrize("dtype", [np.int16, np.float32])
@@ -273,8 +273,8 @@ def test_4b_37_contiguity_of_slices_equals_numpys(driver_kind: str, shape: tuple
     for order in ("C", "F"):
         host, array = np.zeros(shape, order=order), cuarray.device_array(shape, order=order)  # type: ignore[call-overload]
         for key in (..., slice(1), (slice(None), slice(0, 2)), (..., slice(None, None, 2)), (..., 0)):
-            assert array[key].is_c_contiguous == host[key].flags.c_contiguous
-            assert array[key].is_f_contiguous == host[key].flags.f_contiguous
+            assert array[key].is_c_contiguous() == host[key].flags.c_contiguous
+            assert array[key].is_f_contiguous() == host[key].flags.f_contiguous
 
 
 @pytest.mark.parametrize("order", ["C", "F", "A"])
@@ -447,7 +447,7 @@ def test_4b_53_assignment_without_stream_waits(driver_kind: str) -> None:
     large = cuarray.to_device(np.zeros(100_000))
     for target, value in ((array, 1), (array, source), (array, np.ones(5)), (large, 3.25), (large, np.ones(1))):
         with driver_probe.held(1) as hold:
-            hold.let_go_soon()
+            hold.release_soon()
             target[:] = value
             assert not hold.is_held, "the assignment did not wait"
         assert driver_probe.is_done(1)
@@ -470,7 +470,7 @@ def test_4b_54_assignment_in_home_stream_does_not_wait(driver_kind: str, make: A
         array[:2] = source[:2]
         array[2] = 2.0
         assert not stream.query()
-        hold.let_go()
+        hold.release()
     assert array.copy_to_host().tolist() == [1, 1, 2, 0, 0]
 
 
@@ -479,6 +479,6 @@ def test_4b_55_assignment_in_given_stream_does_not_wait(driver_kind: str) -> Non
     with driver_probe.held(stream.handle) as hold:
         array.setitem(slice(2, 4), 2.0, stream=stream)
         assert not stream.query()
-        hold.let_go()
+        hold.release()
     stream.synchronize()
     assert array.copy_to_host().tolist() == [0, 0, 2, 2, 0]

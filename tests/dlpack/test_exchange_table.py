@@ -79,7 +79,7 @@ def test_work_stream_waits_for_home_stream_of_borrowed_array(table):
     with driver_probe.held(home.handle) as held:
         assert BORROW(table.borrow)(array, ctypes.byref(borrowed)) == 0
         assert not driver_probe.is_done(1)
-        held.let_go()
+        held.release()
     driver_probe.synchronize(1)
 
 
@@ -95,7 +95,7 @@ def test_work_stream_waits_for_recorded_work_on_each_call(table):
             array.record_stream(stream)
             assert take() == 0
             assert not driver_probe.is_done(1)
-            held.let_go()
+            held.release()
         driver_probe.synchronize(1)
     DELETE(tensors.ManagedVersioned.from_address(out.value).deleter)(out)
 
@@ -133,7 +133,7 @@ def test_work_stream_waits_for_home_stream_of_exported_array(table):
     with driver_probe.held(home.handle) as held:
         assert FROM_OBJECT(table.from_object)(array, ctypes.byref(out)) == 0
         assert not driver_probe.is_done(stream.value)
-        held.let_go()
+        held.release()
     driver_probe.synchronize(stream.value)
     DELETE(tensors.ManagedVersioned.from_address(out.value).deleter)(out)
 

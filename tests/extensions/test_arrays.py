@@ -33,7 +33,7 @@ def test_their_values_are_waited_for(home: ForeignStream, elsewhere: ForeignStre
             pass
         assert hold.is_held
         assert not driver_probe.is_done(elsewhere.handle)
-        hold.let_go()
+        hold.release()
     assert array.copy_to_host().tolist() == [5] * 4
 
 
@@ -45,7 +45,7 @@ def test_work_that_was_recorded_is_behind_the_stream_that_is_exported(
         exported = array.__cuda_array_interface__["stream"]
         assert hold.is_held
         assert not driver_probe.is_done(exported)
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(exported)
     assert array.copy_to_host().tolist() == [6] * 4
 
@@ -66,7 +66,7 @@ def test_an_object_goes_after_the_work_on_its_memory(
         del part
         gc.collect()
         assert typed_views.drops() == before, "the object is gone, and work on its memory is pending"
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(elsewhere.handle)
         driver_probe.synchronize(home.handle)
     cuarray.reclaim()

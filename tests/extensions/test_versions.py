@@ -86,13 +86,13 @@ def test_work_of_all_is_in_order(
             pass
         assert hold.is_held, "the host has not waited"
         assert not driver_probe.is_done(elsewhere.handle), "its work has"
-        hold.let_go()
+        hold.release()
     with held(elsewhere.handle) as hold:
         module.fill(array, 4, elsewhere)
         maker.fill(array, 5, home)
         assert hold.is_held
         assert not driver_probe.is_done(home.handle), "what comes after it waits for it"
-        hold.let_go()
+        hold.release()
     assert array.copy_to_host().tolist() == [5] * 8
 
 

@@ -238,7 +238,7 @@ def test_work_in_place() -> None:
     typed_views.scale(foreign(array), 0, stream)
     typed_views.scale(foreign(array), 0, stream.handle)
     assert not array.copy_to_host().any()
-    with pytest.raises(TypeError, match="a str is no stream"):
+    with pytest.raises(TypeError, match="stream: 'stream' is a str"):
         typed_views.scale(array, 0, "stream")
 
 
@@ -263,7 +263,7 @@ def test_it_waits_for_the_producer_and_the_producer_for_it(
         # Neither waits on the host; ours stands behind theirs, and what they do next behind ours.
         assert hold.is_held
         assert not driver_probe.is_done(ours.handle)
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(theirs.handle)
     assert driver_probe.is_done(ours.handle)
     assert memory.copy_to_host().tolist() == [2] * 4

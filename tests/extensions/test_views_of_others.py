@@ -37,7 +37,7 @@ def test_work_on_a_structure_is_ordered(driver: str) -> None:
         memory.setitem(slice(None), 3, stream=theirs)
         typed_views.fill(producer, 7, ours, True)
         assert not ours.query()
-        later.let_go()
+        later.release()
     assert memory.copy_to_host(stream=theirs).tolist() == [7, 7]
 
 
@@ -50,7 +50,7 @@ def test_a_structure_without_a_stream_is_released_after_the_work(driver: str, re
         gc.collect()
         cuarray.reclaim(False)
         assert producer.released == 0
-        later.let_go()
+        later.release()
     cuarray.reclaim()
     assert producer.released == 1
     assert memory.copy_to_host().tolist() == [7, 7]

@@ -208,7 +208,7 @@ class TestCudaCore:
         with driver_probe.held(home.handle) as held:
             view.from_dlpack(array, stream_ptr=theirs.handle)
             assert not theirs.query()
-            held.let_go()
+            held.release()
         theirs.synchronize()
 
     def test_cuda_core_buffer_is_imported_in_place(self, driver):

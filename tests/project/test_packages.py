@@ -82,15 +82,6 @@ def test_crates_package_and_changelog_have_one_version() -> None:
     assert latest[1] == version == cuarray.__version__
 
 
-def test_readmes_show_the_same_rust_example() -> None:
-    blocks = [
-        re.findall(r"```rust\n.*?```", (ROOT / readme).read_text(encoding="utf-8"), re.DOTALL)
-        for readme in ("README.md", "crates/cuarray/README.md")
-    ]
-    assert blocks[0] == blocks[1]
-    assert len(blocks[0]) == 1
-
-
 @pytest.fixture
 def hook() -> ModuleType:
     """The build hook of the wheel `cuarray-sim`."""

@@ -95,7 +95,7 @@ def test_l4_exported_stream_lives_as_long_as_the_array(driver: str, how: str) ->
     assert array.__cuda_array_interface__["stream"] == handle
     with held(handle) as hold:
         assert not driver_probe.is_done(handle)
-        hold.let_go()
+        hold.release()
     del hold
     assert driver_probe.is_done(handle)
     if how == "provider":

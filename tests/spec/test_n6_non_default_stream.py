@@ -66,7 +66,7 @@ def test_n6_consumer_of_exported_stream_reads_finished_work(driver: str) -> None
 
         # Neither call waits: the work is still held.
         assert hold.is_held
-        hold.let_go_soon()
+        hold.release_soon()
         assert (other_cai_library.consume(x) == np.arange(N)).all()
 
 

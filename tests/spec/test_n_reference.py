@@ -18,7 +18,7 @@ import cuarray
 def test_n1_import_synchronizes_with_exported_stream(driver: str, foreign_stream: ForeignStream) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
     with held(foreign_stream.handle) as hold:
-        hold.let_go_soon()
+        hold.release_soon()
         cuarray.as_cuda_array(foreign(memory, stream=foreign_stream.handle))
         assert not hold.is_held
 
@@ -115,7 +115,7 @@ def test_n5_transfer_runs_in_home_stream(driver: str, foreign_stream: ForeignStr
     array = cuarray.as_cuda_array(foreign(memory, stream=foreign_stream.handle), sync=False)
     with held(foreign_stream.handle) as hold:
         driver_probe.fill(memory.ptr, 5, 4, foreign_stream.handle)
-        hold.let_go_soon()
+        hold.release_soon()
         assert array.copy_to_host().tolist() == [5] * 4
         assert not hold.is_held
 
@@ -131,5 +131,5 @@ def test_n5_transfer_runs_in_given_stream_before_later_work_in_home_stream(drive
         array.copy_to_device(source, stream=other)
         assert hold.is_held
         assert not driver_probe.is_done(other.handle)
-        hold.let_go()
+        hold.release()
         assert array.copy_to_host().tolist() == [5] * 4

@@ -18,7 +18,7 @@ def test_p1_exported_stream_covers_work_in_home_stream(driver: str) -> None:
     with held(stream.handle) as hold:
         array.copy_to_device(source, stream=stream)
         exported = array.__cuda_array_interface__["stream"]
-        hold.let_go_soon()
+        hold.release_soon()
         driver_probe.synchronize(exported)
         assert not hold.is_held
     assert array.copy_to_host().tolist() == [NEW] * 4
@@ -36,9 +36,9 @@ def test_p2_exported_stream_covers_work_in_other_streams(driver: str) -> None:
         exported = array.__cuda_array_interface__["stream"]
         assert exported == third.handle
         for hold in holds[:2]:
-            hold.let_go()
+            hold.release()
         assert not driver_probe.is_done(exported), "work in the third stream is still pending"
-        holds[2].let_go()
+        holds[2].release()
         driver_probe.synchronize(exported)
         assert array.copy_to_host()[:, 0].tolist() == [7, 8, 9]
     finally:
@@ -61,7 +61,7 @@ def test_p3_stream_is_none_after_completion(driver: str) -> None:
         exported = array.__cuda_array_interface__["stream"]
         assert exported is not None
         assert not driver_probe.is_done(exported), "the exported stream must wait for the work (clause P1)"
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(exported)
     assert array.__cuda_array_interface__["stream"] is None
     assert array.copy_to_host().tolist() == [NEW] * 4

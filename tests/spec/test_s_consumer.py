@@ -52,7 +52,7 @@ def test_s2_import_synchronizes_with_exported_stream(
 ) -> None:
     with held(foreign_stream.handle) as hold:
         driver_probe.fill(memory.ptr, NEW, 4, foreign_stream.handle)
-        hold.let_go_soon()
+        hold.release_soon()
         import_array(foreign(memory, stream=foreign_stream.handle))
         assert not hold.is_held
         assert driver_probe.is_done(foreign_stream.handle)
@@ -63,7 +63,7 @@ def test_s2_import_synchronizes_with_exported_stream(
 def test_s2_import_synchronizes_with_default_streams(memory: cuarray.DeviceArray, handle: int) -> None:
     with held(handle) as hold:
         driver_probe.fill(memory.ptr, NEW, 4, handle)
-        hold.let_go_soon()
+        hold.release_soon()
         cuarray.as_cuda_array(foreign(memory, stream=handle))
         assert not hold.is_held
         assert memory.copy_to_host().tolist() == [NEW] * 4
@@ -81,7 +81,7 @@ def test_s2_copy_in_other_stream_is_enqueued_after_exported_stream(
         target.copy_to_device(foreign(memory, stream=foreign_stream.handle), stream=other)
         assert hold.is_held
         assert not driver_probe.is_done(other.handle)
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(other.handle)
         assert target.copy_to_host().tolist() == [NEW] * 4
 
@@ -97,7 +97,7 @@ def test_s3_later_work_in_exported_stream_waits_for_consumer(
         # The producer overwrites the memory in its own stream before the consumer has read it.
         driver_probe.fill(memory.ptr, NEW, 4, foreign_stream.handle)
         assert not driver_probe.is_done(foreign_stream.handle)
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(foreign_stream.handle)
     assert target.copy_to_host().tolist() == [OLD] * 4
     assert memory.copy_to_host().tolist() == [NEW] * 4
@@ -124,7 +124,7 @@ def test_s4_copy_in_exported_stream_returns_without_waiting(
         target.copy_to_device(foreign(memory, stream=foreign_stream.handle), stream=foreign_stream)
         assert hold.is_held
         driver_probe.fill(memory.ptr, 5, 4, foreign_stream.handle)
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(foreign_stream.handle)
     assert target.copy_to_host().tolist() == [NEW] * 4
 

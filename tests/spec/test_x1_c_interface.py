@@ -109,7 +109,7 @@ def test_x1_pending_work_is_waited_for(driver: str, source: Library, target: Lib
         named = 1 if Tensor in (source, target) else stream.handle
         assert second.__cuda_array_interface__["stream"] == named
         assert not driver_probe.is_done(named)
-        held.let_go()
+        held.release()
     assert second.copy_to_host().tolist() == [9] * 4
 
 

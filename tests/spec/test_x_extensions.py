@@ -103,7 +103,7 @@ def test_x2_consumers_wait_for_exported_event_and_not_for_later_work(
             other.synchronize()
             assert hold.is_held
             assert target.copy_to_host().tolist() == [9] * 4
-        hold.let_go()
+        hold.release()
     assert imported.copy_to_host().tolist() == [9] * 4
 
 

@@ -138,13 +138,13 @@ def copy(target: int, source: int, count: int, stream: int) -> None:
 
 
 class Held:
-    """A stream in which no further work runs until :meth:`let_go`."""
+    """A stream in which no further work runs until :meth:`release`."""
 
     def __init__(self, stream: int) -> None:
         self.stream = stream
-        self._begun, self._go = threading.Event(), threading.Event()
+        self._started, self._released = threading.Event(), threading.Event()
         self._timer: threading.Timer | None = None
-        self._was_let_go = False
+        self._was_released = False
         self._function = _HostFunction(self._hold)
         with primary_context():
             call("cuLaunchHostFunc", ctypes.c_void_p(stream), self._function, None)
@@ -152,11 +152,11 @@ class Held:
         # busy stream, as on a GPU.
         self._waiting = threading.Thread(target=self._wait)
         self._waiting.start()
-        assert self._begun.wait(PATIENCE), "the stream cannot be held, because it waits for other work"
+        assert self._started.wait(PATIENCE), "the stream cannot be held, because it waits for other work"
 
     def _hold(self, _data: object) -> None:
-        self._begun.set()
-        self._was_let_go = self._go.wait(PATIENCE)
+        self._started.set()
+        self._was_released = self._released.wait(PATIENCE)
 
     def _wait(self) -> None:
         with primary_context():
@@ -165,33 +165,33 @@ class Held:
             else:
                 call("cuStreamSynchronize", ctypes.c_void_p(self.stream))
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Releases the stream."""
-        self._go.set()
+        self._released.set()
 
-    def let_go_soon(self, seconds: float = 0.1) -> None:
+    def release_soon(self, seconds: float = 0.1) -> None:
         """Releases the stream after ``seconds``, so that this thread can wait for it now."""
-        self._timer = threading.Timer(seconds, self._go.set)
+        self._timer = threading.Timer(seconds, self._released.set)
         self._timer.start()
 
     @property
     def is_held(self) -> bool:
         """Whether the stream has not been released yet."""
-        return not self._go.is_set()
+        return not self._released.is_set()
 
     def finish(self) -> None:
         """Releases the stream, and waits until its work is done."""
-        self._go.set()
+        self._released.set()
         if self._timer is not None:
             self._timer.join()
         self._waiting.join()
         synchronize(self.stream)
-        assert self._was_let_go, f"a thread waited {PATIENCE:.0f} s for the held stream before the test released it"
+        assert self._was_released, f"a thread waited {PATIENCE:.0f} s for the held stream before the test released it"
 
 
 @contextlib.contextmanager
 def held(stream: int) -> Iterator[Held]:
-    """Holds a stream for the block: work enqueued in it runs only after ``let_go``. At the end its work is done."""
+    """Holds a stream for the block: work enqueued in it runs only after ``release``. At the end its work is done."""
     hold = Held(stream)
     try:
         yield hold

@@ -1,6 +1,6 @@
-"""What PTX instructions answer, computed in exact arithmetic: integers and fractions, rounded once at the end.
+"""Results of PTX instructions in exact arithmetic: integers and fractions, rounded once at the end.
 
-Nothing here knows how the driver computes. Values are bit patterns, as Python integers.
+The implementation is independent of the driver's. Operands and results are bit patterns, as Python integers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Format:
 
     @property
     def least(self) -> int:
-        """The exponent of the last place of subnormal numbers."""
+        """Return the exponent of the last place of subnormal numbers."""
         return 1 - self.bias - self.fraction
 
 
@@ -77,7 +77,7 @@ def is_negative(of: Value) -> bool:
 
 
 def nearest(number: Fraction) -> int:
-    """The integer next to a number, the even one of two."""
+    """Return the nearest integer, with ties to even."""
     return round(number)
 
 
@@ -93,7 +93,7 @@ def to_integer(number: Fraction, mode: str) -> int:
 
 
 def rounded(form: Format, of: Value, mode: str) -> int:
-    """The bits of a value in a format."""
+    """Round a value to a format and return its bits."""
     if of == NAN:
         return form.nan
     if isinstance(of, Infinite):
@@ -162,7 +162,7 @@ def square_root(form: Format, a: Value, mode: str) -> int:
     if isinstance(a, Infinite):
         return form.infinity
     assert isinstance(a, Fraction)
-    # Enough places that only exact roots look exact: one more bit says that something is left.
+    # The root has enough places to round it correctly. An additional last bit is set if the root is inexact.
     scale = 4 ** (form.fraction + 600)
     scaled = a.numerator * scale // a.denominator
     root = isqrt(scaled)
@@ -187,7 +187,7 @@ def signed(bits: int, width: int) -> int:
 
 
 def of_type(ty: str, bits: int) -> int:
-    """The number that a pattern is in an integer type."""
+    """Return the number that a bit pattern represents in an integer type."""
     width = int(ty[1:])
     return signed(bits, width) if ty[0] == "s" else bits & ((1 << width) - 1)
 

@@ -1,8 +1,8 @@
-"""Control flow in two readings: as PTX, and as what each thread computes by itself.
+"""Random programs with control flow, as PTX and as a reference interpreter.
 
-A program is a tree of statements over four registers of a thread, ``r0`` to ``r3``. Written as PTX it makes the threads of a warp
-part and meet; read here, each thread runs alone, and only statements that threads do together see the others. Where the two
-differ, the driver has lost a thread, run one twice, or let one see another's way.
+A program is a tree of statements over four registers of a thread, ``r0`` to ``r3``. As PTX its threads diverge and converge in
+warps. The interpreter here runs each thread alone, except in statements that exchange values between threads. If the results
+differ, the driver has lost a thread, run one twice, or mixed the control flow of two threads.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ ONES = 0xFFFFFFFF
 LANES = 32
 
 
-class Left(Exception):
-    """A thread leaves a loop, a turn of it, a function or the kernel."""
+class Jump(Exception):
+    """A thread leaves a loop, an iteration, a function or the kernel."""
 
-    def __init__(self, what: str) -> None:
-        self.what = what
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
 
 
 @dataclass
 class Writer:
-    """PTX, and names that are used once."""
+    """A writer of PTX that also generates unique names."""
 
     lines: list[str] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
@@ -54,7 +54,7 @@ OPERATIONS: dict[str, Callable[[int, int], int]] = {
 
 @dataclass
 class Compute:
-    """``r[to] = r[a] op operand``, where the operand is a register or a number."""
+    """The statement ``r[to] = r[a] op operand``, where the operand is a register or a number."""
 
     operation: str
     to: int
@@ -73,7 +73,7 @@ class Compute:
 
 @dataclass
 class Test:
-    """Whether some bits of a register are less than a number."""
+    """The condition that some bits of a register are less than a number."""
 
     register: int
     mask: int
@@ -107,7 +107,7 @@ class If:
 
 @dataclass
 class Loop:
-    """As often as some bits of a register say."""
+    """A loop whose number of iterations is in some bits of a register."""
 
     register: int
     mask: int
@@ -126,25 +126,25 @@ class Loop:
         for _ in range(thread[self.register] & self.mask):
             try:
                 run(self.body, thread)
-            except Left as left:
-                if left.what == "break":
+            except Jump as jump:
+                if jump.kind == "break":
                     break
-                if left.what != "continue":
+                if jump.kind != "continue":
                     raise
 
 
 @dataclass
 class Leave:
-    """``break``, ``continue``, ``return`` or ``exit``, if a test holds."""
+    """A ``break``, ``continue``, ``return`` or ``exit`` under a condition."""
 
-    what: str
+    kind: str
     test: Test
 
     def write(self, out: Writer) -> None:
         self.test.write(out)
-        if self.what in ("break", "continue"):
-            out.put(f"@p bra {out.loops[-1].split()[self.what == 'continue']};")
-        elif self.what == "return":
+        if self.kind in ("break", "continue"):
+            out.put(f"@p bra {out.loops[-1].split()[self.kind == 'continue']};")
+        elif self.kind == "return":
             out.put("@p bra DONE;")
         else:
             stay = out.fresh("L")
@@ -152,34 +152,34 @@ class Leave:
 
     def run(self, thread: Thread) -> None:
         if self.test.holds(thread):
-            raise Left(self.what)
+            raise Jump(self.kind)
 
 
 @dataclass
 class Switch:
-    """One of several ways, by a table of branches."""
+    """A branch to one of several cases, by a table of targets."""
 
     register: int
-    ways: list[list[Statement]]
+    cases: list[list[Statement]]
 
     def write(self, out: Writer) -> None:
         table, end = out.fresh("T"), out.fresh("L")
-        labels = [out.fresh("L") for _ in self.ways]
+        labels = [out.fresh("L") for _ in self.cases]
         out.put("{", f"{table}: .branchtargets {', '.join(labels)};")
-        out.put(f"and.b32 x, r{self.register}, {len(self.ways) - 1}; brx.idx x, {table};")
-        for label, way in zip(labels, self.ways, strict=True):
+        out.put(f"and.b32 x, r{self.register}, {len(self.cases) - 1}; brx.idx x, {table};")
+        for label, case in zip(labels, self.cases, strict=True):
             out.put(f"{label}:")
-            write(way, out)
+            write(case, out)
             out.put(f"bra {end};")
         out.put(f"{end}:", "}")
 
     def run(self, thread: Thread) -> None:
-        run(self.ways[thread[self.register] & (len(self.ways) - 1)], thread)
+        run(self.cases[thread[self.register] & (len(self.cases) - 1)], thread)
 
 
 @dataclass
 class Call:
-    """A function of two registers, of which the first becomes the result."""
+    """A call with two registers as arguments. The result goes to the first."""
 
     first: int
     second: int
@@ -203,15 +203,15 @@ class Call:
         inner = [a, b, a, b]
         try:
             run(self.body, inner)
-        except Left as left:
-            if left.what != "return":
+        except Jump as jump:
+            if jump.kind != "return":
                 raise
         thread[self.first] = inner[0]
 
 
 @dataclass
 class Exchange:
-    """All threads of the warp take what their neighbours have: for where none has left."""
+    """An exchange of a register between all threads of a warp. Only used before any thread has left."""
 
     register: int
     by: int
@@ -242,7 +242,7 @@ def run(statements: list[Statement], thread: Thread) -> None:
 
 
 def kernel(name: str, statements: list[Statement]) -> str:
-    """The program as a kernel over an array of 64-bit words: a thread's own is its input, then its result."""
+    """Write the program as a kernel over an array of 64-bit words. Each thread replaces its input word by its result."""
     out = Writer(count=random.Random(name).randrange(1 << 30) * 10_000)
     write(statements, out)
     head = (
@@ -254,7 +254,7 @@ def kernel(name: str, statements: list[Statement]) -> str:
 
 
 def results(statements: list[Statement], words: list[int]) -> list[int]:
-    """What the threads of a block answer."""
+    """Return the results of the threads of a block, by the interpreter."""
     threads = [[word, index, index * 0x9E3779B1 & ONES, word >> 7] for index, word in enumerate(words)]
     alive = list(threads)
     for statement in statements:
@@ -265,13 +265,13 @@ def results(statements: list[Statement], words: list[int]) -> list[int]:
         for thread in list(alive):
             try:
                 statement.run(thread)
-            except Left:
+            except Jump:
                 alive = [other for other in alive if other is not thread]
     return [(a ^ b ^ c) + d & ONES for a, b, c, d in threads]
 
 
 class Maker:
-    """Programs by chance, the same ones for the same seed."""
+    """A generator of random programs, reproducible by its seed."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -295,10 +295,10 @@ class Maker:
     def statement(self, depth: int, loop: bool, function: bool) -> Statement:
         choice = self.random.random()
         if depth == 0 or choice < 0.3:
-            ways = ["break", "continue"] if loop else []
-            ways += ["return"] if function else ["exit"] if self.exits else []
-            if ways and self.random.random() < 0.3:
-                return Leave(self.random.choice(ways), self.test())
+            kinds = ["break", "continue"] if loop else []
+            kinds += ["return"] if function else ["exit"] if self.exits else []
+            if kinds and self.random.random() < 0.3:
+                return Leave(self.random.choice(kinds), self.test())
             return self.compute()
         if choice < 0.55:
             return If(self.test(), self.body(depth - 1, loop, function), self.body(depth - 1, loop, function))
@@ -306,8 +306,8 @@ class Maker:
             mask = self.random.choice((1, 3, 5, 7))
             return Loop(self.register(), mask, self.body(depth - 1, True, function))
         if choice < 0.88:
-            ways = [self.body(depth - 1, loop, function) for _ in range(self.random.choice((2, 4)))]
-            return Switch(self.register(), ways)
+            cases = [self.body(depth - 1, loop, function) for _ in range(self.random.choice((2, 4)))]
+            return Switch(self.register(), cases)
         first = self.register()
         second = (first + self.random.randint(1, 3)) % REGISTERS
         return Call(first, second, self.body(depth - 1, False, True))

@@ -1,4 +1,4 @@
-"""PTX to the driver, and what its kernels answer."""
+"""Load PTX modules into the driver and run their kernels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Module:
         assert result == 0, log.value.decode()
 
     def run(self, name: str, arrays: Sequence[np.ndarray], threads: int, blocks: int = 1) -> list[np.ndarray]:
-        """Launches a kernel over copies of the arrays; what is in them afterwards."""
+        """Launch a kernel on copies of the arrays, and return their contents after it."""
         on_device = [cuarray.to_device(array) for array in arrays]
         function, stream = ctypes.c_void_p(), ctypes.c_void_p()
         places = [ctypes.c_uint64(array.__cuda_array_interface__["data"][0]) for array in on_device]
@@ -46,7 +46,7 @@ class Module:
 
 @cache
 def capability() -> int:
-    """The device's compute capability, times ten."""
+    """Return ten times the device's compute capability."""
     parts = []
     with driver_probe.primary_context():
         for attribute in (75, 76):  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
@@ -57,7 +57,7 @@ def capability() -> int:
 
 
 def by_capability(pieces: Iterable[tuple[int, str]]) -> dict[int, str]:
-    """What of PTX needs which compute capability, as one text for each; what is there twice is taken once."""
+    """Join pieces of PTX into one text for each compute capability, without duplicates."""
     found: dict[int, dict[str, None]] = {}
     for since, piece in pieces:
         found.setdefault(since, {})[piece] = None
@@ -66,7 +66,7 @@ def by_capability(pieces: Iterable[tuple[int, str]]) -> dict[int, str]:
 
 @contextlib.contextmanager
 def loaded(texts: dict[int, str]) -> Iterator[dict[int, Module]]:
-    """A module of each text whose compute capability the device has."""
+    """Load a module of each text whose compute capability the device has."""
     found = {since: Module(text, since) for since, text in texts.items() if since <= capability()}
     yield found
     for module in found.values():
@@ -74,5 +74,5 @@ def loaded(texts: dict[int, str]) -> Iterator[dict[int, Module]]:
 
 
 def mixed_words(count: int) -> list[int]:
-    """Words of 64 bits in which all bits differ from one to the next."""
+    """Return pseudo-random words of 64 bits."""
     return [(index * 0x9E3779B97F4A7C15 + 0x1234567) * (index + 1) & (1 << 64) - 1 for index in range(count)]

@@ -1,4 +1,4 @@
-"""Integers of several words: carries out of one instruction into the next."""
+"""Arithmetic on integers of several words, with carries from one instruction to the next."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HALVES = "mov.b64 {x, y}, a; mov.b64 {z, w}, b; "
 JOINED = "; mov.b64 d, {x, y}"
 
 
-def extended() -> Iterator[Case]:
+def carries() -> Iterator[Case]:
     for sign in "us":
         two = f"{HALVES}add.cc.{sign}32 x, x, z; addc.{sign}32 y, y, w{JOINED}"
         yield Case(two, "u64", ("u64", "u64"), lambda a, b: a + b & ONES)
@@ -27,7 +27,7 @@ def extended() -> Iterator[Case]:
         yield Case(
             f"sub.cc.{sign}64 u, a, b; subc.{sign}64 d, c, e", "u64", four, lambda a, b, c, e: c - e - (a < b) & ONES
         )
-        # A carry that goes through three words, and one that nothing takes up.
+        # A carry through three words, and a carry that an instruction without carry does not consume.
         yield Case(
             f"add.cc.{sign}64 u, a, b; addc.cc.{sign}64 v, c, e; addc.{sign}64 d, 0, 0",
             "u64",
@@ -73,10 +73,10 @@ def extended() -> Iterator[Case]:
             ty,
             (ty,) * 3,
             lambda a, b, c, n=n, ones=ones: (a * b >> n) + c & ones,
-            # Nothing has set the carry.
+            # The carry is undefined, since no instruction has set it.
             lambda *_: True,
         )
-    # A product of 64 by 64 bits out of words.
+    # The upper half of a 64-bit by 64-bit product, computed from 32-bit words.
     text = (
         "mov.b64 {x, y}, a; mov.b64 {z, w}, b; .reg .b32 r0, r1, r2, r3; mul.lo.u32 r0, x, z; mul.hi.u32 r1, x, z; "
         "mad.lo.cc.u32 r1, x, w, r1; madc.hi.u32 r2, x, w, 0; mad.lo.cc.u32 r1, y, z, r1; madc.hi.cc.u32 r2, y, z, r2; "
