@@ -151,7 +151,7 @@ strides_entries = pytest.mark.parametrize("strides", STRIDES)
 def from_other(array: cuarray.DeviceArray, version: int, strides: str) -> cuarray.DeviceArray:
     interface = {**array.__cuda_array_interface__, "version": version, "strides": array.strides}
     if strides != "explicit":
-        assert array.is_c_contiguous
+        assert array.is_c_contiguous()
         interface["strides"] = None
     if strides == "absent":
         del interface["strides"]
@@ -179,9 +179,9 @@ def test_4c_28_import_does_not_copy(driver_kind: str, version: int, strides: str
 def test_4c_29_import_keeps_fortran_order(driver_kind: str, version: int) -> None:
     host = np.asfortranarray(np.arange(6.0).reshape(2, 3))
     imported = from_other(cuarray.to_device(host), version, "explicit")
-    assert imported.is_f_contiguous
+    assert imported.is_f_contiguous()
     assert np.array_equal(imported.copy_to_host(), host)
-    assert cuarray.device_array_like(imported).is_f_contiguous
+    assert cuarray.device_array_like(imported).is_f_contiguous()
 
 
 @versions

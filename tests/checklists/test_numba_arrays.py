@@ -228,8 +228,8 @@ def test_4b_26_strided_device_array_is_copied_to_device(driver_kind: str) -> Non
 def test_4b_27_stride_of_axis_of_length_one_does_not_affect_contiguity(driver_kind: str) -> None:
     host = as_strided(np.arange(4.0), (1, 4), (999 * 8, 8))
     array = SameLayout(host).array
-    assert array.is_c_contiguous
-    assert array.is_f_contiguous
+    assert array.is_c_contiguous()
+    assert array.is_f_contiguous()
     assert np.array_equal(array.copy_to_host(), host)
 
 
@@ -237,7 +237,7 @@ def test_4b_27_stride_of_axis_of_length_one_does_not_affect_contiguity(driver_ki
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_4b_28_contiguity_flags_equal_numpys(driver_kind: str, shape: tuple[int, ...], order: Any) -> None:
     host, array = np.zeros(shape, order=order), cuarray.device_array(shape, order=order)
-    assert (array.is_c_contiguous, array.is_f_contiguous) == (host.flags.c_contiguous, host.flags.f_contiguous)
+    assert (array.is_c_contiguous(), array.is_f_contiguous()) == (host.flags.c_contiguous, host.flags.f_contiguous)
 
 
 @pytest.mark.parametrize("dtype", [np.int16, np.float32])
@@ -273,8 +273,8 @@ def test_4b_37_contiguity_of_slices_equals_numpys(driver_kind: str, shape: tuple
     for order in ("C", "F"):
         host, array = np.zeros(shape, order=order), cuarray.device_array(shape, order=order)  # type: ignore[call-overload]
         for key in (..., slice(1), (slice(None), slice(0, 2)), (..., slice(None, None, 2)), (..., 0)):
-            assert array[key].is_c_contiguous == host[key].flags.c_contiguous
-            assert array[key].is_f_contiguous == host[key].flags.f_contiguous
+            assert array[key].is_c_contiguous() == host[key].flags.c_contiguous
+            assert array[key].is_f_contiguous() == host[key].flags.f_contiguous
 
 
 @pytest.mark.parametrize("order", ["C", "F", "A"])

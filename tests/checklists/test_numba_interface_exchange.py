@@ -92,8 +92,8 @@ def test_4a_5_write_through_import_reaches_original(numba: Any) -> None:
 def test_4a_6_fortran_order_is_kept(numba: Any) -> None:
     host = np.asfortranarray(np.arange(6.0).reshape(2, 3))
     into, out = cuarray.as_cuda_array(numba.to_device(host)), numba.as_cuda_array(cuarray.to_device(host))
-    assert into.is_f_contiguous
-    assert not into.is_c_contiguous
+    assert into.is_f_contiguous()
+    assert not into.is_c_contiguous()
     assert out.is_f_contiguous()
     assert np.array_equal(into.copy_to_host(), host)
     assert np.array_equal(out.copy_to_host(), host)

@@ -206,8 +206,8 @@ def test_4b_75_device_array_like_contiguous_array_has_its_layout(
     for model in (host, cuarray.to_device(host)):
         like = cuarray.device_array_like(model)
         assert (like.shape, like.strides, like.dtype) == (host.shape, host.strides, host.dtype)
-        assert like.is_c_contiguous == host.flags.c_contiguous
-        assert like.is_f_contiguous == host.flags.f_contiguous
+        assert like.is_c_contiguous() == host.flags.c_contiguous
+        assert like.is_f_contiguous() == host.flags.f_contiguous
 
 
 @pytest.mark.parametrize("key", [np.s_[::2], np.s_[:, ::2], np.s_[:, :, 1:], np.s_[::-1]])
@@ -218,7 +218,7 @@ def test_4b_75_device_array_like_view_is_contiguous(driver_kind: str, key: Any, 
     view = view.T if transposed else view
     like = cuarray.device_array_like(view)
     assert (like.shape, like.dtype) == (view.shape, view.dtype)
-    assert like.is_c_contiguous or like.is_f_contiguous
+    assert like.is_c_contiguous() or like.is_f_contiguous()
     low, high = cuarray.interface(like).byte_range
     assert high - low == like.nbytes
 

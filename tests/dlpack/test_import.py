@@ -389,8 +389,8 @@ def test_object_without_dlpack_method_is_refused(driver):
 
 def test_signature_is_available_to_inspect():
     parameters = inspect.signature(cuarray.from_dlpack).parameters.values()
-    assert [str(each) for each in parameters] == ["obj", "stream=None", "copy=None"]
-    assert [each.kind.name for each in parameters] == ["POSITIONAL_ONLY", "KEYWORD_ONLY", "KEYWORD_ONLY"]
+    assert [str(each) for each in parameters] == ["obj", "device=None", "stream=None", "copy=None"]
+    assert [each.kind.name for each in parameters] == ["POSITIONAL_ONLY", *["KEYWORD_ONLY"] * 3]
     assert cuarray.from_dlpack.__doc__.startswith("A DeviceArray of any object with `__dlpack__`")
 
 

@@ -304,7 +304,7 @@ def test_event_argument_replaces_the_producer_stream(
 def test_invalid_borrow_arguments_are_refused(memory: cuarray.DeviceArray) -> None:
     with pytest.raises(TypeError):
         cuarray.borrow(memory)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="is no stream"):
+    with pytest.raises(TypeError, match="a cuarray stream, an object with __cuda_stream__, or a handle"):
         cuarray.borrow(memory, "stream")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unexpected keyword argument"):
         cuarray.borrow(memory, 1, streams=2)  # type: ignore[call-arg]

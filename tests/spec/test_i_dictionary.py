@@ -226,7 +226,7 @@ def test_i8_absent_or_none_strides_are_c_contiguous() -> None:
     for entries in ({}, {"strides": None}):
         read = cuarray.interface(describe(shape=(2, 3, 4), **entries))
         assert read.strides == (48, 16, 4)
-        assert read.is_c_contiguous
+        assert read.is_c_contiguous()
 
 
 @pytest.mark.parametrize("strides", [(4, 8), (-12, -4), (0, 4), (0, 0), (5, 9), (12, 4)], ids=str)

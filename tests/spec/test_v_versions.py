@@ -29,7 +29,7 @@ def test_v0_mask_is_read_in_later_versions(version: int) -> None:
 def test_v1_explicit_contiguous_strides_are_read(driver: str, version: int) -> None:
     memory = cuarray.to_device(np.arange(6, dtype="<i4").reshape(2, 3))
     array = cuarray.as_cuda_array(foreign(memory, version=version, strides=(12, 4)))
-    assert array.is_c_contiguous
+    assert array.is_c_contiguous()
     assert array.__cuda_array_interface__["strides"] is None
     assert array.copy_to_host().tolist() == [[0, 1, 2], [3, 4, 5]]
 

@@ -56,8 +56,8 @@ def assert_same_view(view: Any, expected: np.ndarray[Any, Any], base: SameLayout
         view.strides == expected.strides or not expected.size
     )  # strides of empty arrays differ between NumPy versions
     assert view.ptr - base.array.ptr == address(expected) - address(base.host)
-    assert view.is_c_contiguous == expected.flags.c_contiguous
-    assert view.is_f_contiguous == expected.flags.f_contiguous
+    assert view.is_c_contiguous() == expected.flags.c_contiguous
+    assert view.is_f_contiguous() == expected.flags.f_contiguous
     assert (view.ndim, view.size, view.nbytes) == (expected.ndim, expected.size, expected.nbytes)
 
 

@@ -1,16 +1,17 @@
-//! Floating-point arithmetic that is exact before it is rounded once, in any direction, for any of PTX's formats.
+//! Exact floating-point arithmetic with one rounding, in every rounding mode, for every format of PTX.
 //!
-//! The processor rounds to nearest, and knows two formats. Where PTX asks for another direction (`.rz`, `.rm`, `.rp`) or for `f16` and
-//! `bf16`, numbers are taken apart here: a sign and an integer of up to 128 bits times a power of two, with a note
-//! whether anything lies below. All operations end in [`round`].
+//! The processor supports two formats, and rounding to nearest. Other modes (`.rz`, `.rm`, `.rp`), `f16` and `bf16`
+//! are computed here. A number becomes a sign, an integer of up to 128 bits, a power of two, and a flag for lower
+//! digits. All operations end in [`round`].
 
-/// A format of numbers.
+/// A floating-point format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Format {
-    /// Bits of the fraction, and of the exponent.
+    /// Bits of the fraction.
     pub fraction: u32,
+    /// Bits of the exponent.
     pub exponent: u32,
-    /// What an operation answers that has no number to answer.
+    /// The NaN that operations return.
     pub nan: u64,
 }
 
@@ -32,7 +33,7 @@ impl Format {
         (1 << (self.exponent - 1)) - 1
     }
 
-    /// The exponent of the last place of a subnormal number.
+    /// The exponent of the last digit of a subnormal number.
     const fn least(self) -> i32 {
         1 - self.bias() - self.fraction as i32
     }
@@ -41,25 +42,25 @@ impl Format {
         bits & (self.sign() - 1) > self.infinity()
     }
 
-    /// A subnormal number made zero, as `.ftz` asks.
+    /// Replaces a subnormal number by zero, as `.ftz` requires.
     pub(crate) const fn flush(self, bits: u64) -> u64 {
         if bits & self.infinity() == 0 { bits & self.sign() } else { bits }
     }
 }
 
-/// In which direction to round.
+/// A rounding mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rounding {
-    /// To the nearest, to the even one of two.
+    /// To nearest, ties to even.
     Near,
-    /// To the nearest, away from zero of two.
+    /// To nearest, ties away from zero.
     Away,
     Zero,
     Down,
     Up,
 }
 
-/// What bits mean.
+/// The value of a bit pattern.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Value {
     Nan,
@@ -68,7 +69,7 @@ enum Value {
     Number(Number),
 }
 
-/// `digits` times two to the power of `exponent`; more lies below if it is not `exact`.
+/// `digits` times two to the power of `exponent`; there are lower digits if it is not `exact`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Number {
     negative: bool,
@@ -94,7 +95,7 @@ fn unpack(format: Format, bits: u64) -> Value {
     Value::Number(Number { negative, exponent, digits: u128::from(digits), exact: true })
 }
 
-/// Whether digits are rounded away from zero, by what was cut off.
+/// Whether digits are rounded away from zero, given the digits that were cut off.
 fn rounds_up(rounding: Rounding, negative: bool, odd: bool, half: std::cmp::Ordering, exact: bool) -> bool {
     use std::cmp::Ordering::{Equal, Greater};
     match rounding {
@@ -106,7 +107,7 @@ fn rounds_up(rounding: Rounding, negative: bool, odd: bool, half: std::cmp::Orde
     }
 }
 
-/// Cuts off the lowest `shift` bits and rounds. Also answers whether that was exact.
+/// Cuts off the lowest `shift` bits and rounds. Also returns whether the result is exact.
 fn cut(number: Number, shift: u32, rounding: Rounding) -> (u128, bool) {
     if shift == 0 {
         let up = rounds_up(rounding, number.negative, number.digits & 1 == 1, std::cmp::Ordering::Less, number.exact);
@@ -114,7 +115,7 @@ fn cut(number: Number, shift: u32, rounding: Rounding) -> (u128, bool) {
     }
     let kept = number.digits.checked_shr(shift).unwrap_or(0);
     let rest = number.digits ^ kept.checked_shl(shift).unwrap_or(0);
-    // What is cut off, compared with half of the last place that stays.
+    // Compares the cut-off digits with half of the last remaining digit.
     let half = match shift {
         1..=128 => rest.cmp(&(1 << (shift - 1))),
         _ => std::cmp::Ordering::Less,
@@ -130,7 +131,7 @@ fn round(format: Format, number: Number, rounding: Rounding) -> u64 {
     let last = (number.exponent + length - 1 - format.fraction as i32).max(format.least());
     let shift = last - number.exponent;
     let kept = if shift <= 0 {
-        // As many zeros go in below as the format has places; what is not exact lies below them.
+        // Appending as many zeros as the format has digits keeps lower digits below them.
         let widened = Number { digits: number.digits << -shift, ..number };
         cut(widened, 0, rounding).0
     } else {
@@ -149,7 +150,7 @@ fn round(format: Format, number: Number, rounding: Rounding) -> u64 {
     sign | magnitude
 }
 
-/// The sign of a zero that a sum of two numbers leaves.
+/// The sign of a zero sum of two nonzero numbers.
 fn zero(format: Format, rounding: Rounding) -> u64 {
     if rounding == Rounding::Down { format.sign() } else { 0 }
 }
@@ -158,7 +159,7 @@ fn signed_zero(format: Format, negative: bool) -> u64 {
     if negative { format.sign() } else { 0 }
 }
 
-/// Puts the highest digit at a fixed place, two below the highest there is.
+/// Shifts the highest digit to a fixed position, two below the top.
 fn widened(number: Number) -> Number {
     let shift = number.digits.leading_zeros() as i32 - 2;
     if shift >= 0 {
@@ -177,7 +178,7 @@ fn sum(format: Format, a: Number, b: Number, rounding: Rounding) -> u64 {
     let (digits, negative) = if high.negative == low.negative {
         (high.digits + moved, high.negative)
     } else {
-        // What lies below the low digits makes the difference smaller.
+        // Digits below the last one make the difference smaller.
         let taken = moved + u128::from(!exact);
         if high.digits >= taken { (high.digits - taken, high.negative) } else { (taken - high.digits, low.negative) }
     };
@@ -296,12 +297,12 @@ pub(crate) fn sqrt(format: Format, a: u64, rounding: Rounding) -> u64 {
     pack(format, root, rounding)
 }
 
-/// A number in another format.
+/// Converts a number to another format.
 pub(crate) fn convert(from: Format, to: Format, bits: u64, rounding: Rounding) -> u64 {
     pack(to, unpack(from, bits), rounding)
 }
 
-/// An integer as a number.
+/// Converts an integer.
 pub(crate) fn from_integer(format: Format, value: i128, rounding: Rounding) -> u64 {
     if value == 0 {
         return 0;
@@ -309,7 +310,7 @@ pub(crate) fn from_integer(format: Format, value: i128, rounding: Rounding) -> u
     round(format, Number { negative: value < 0, exponent: 0, digits: value.unsigned_abs(), exact: true }, rounding)
 }
 
-/// A number as an integer, not beyond the bounds; `None` for what is no number.
+/// Converts a number to an integer within bounds; `None` for NaN.
 pub(crate) fn to_integer(format: Format, bits: u64, rounding: Rounding, least: i128, most: i128) -> Option<i128> {
     Some(match unpack(format, bits) {
         Value::Nan => return None,
@@ -330,7 +331,7 @@ pub(crate) fn to_integer(format: Format, bits: u64, rounding: Rounding, least: i
     })
 }
 
-/// A number rounded to an integer, as a number of the same format.
+/// Rounds a number to an integer in the same format.
 pub(crate) fn integral(format: Format, bits: u64, rounding: Rounding) -> u64 {
     match unpack(format, bits) {
         Value::Number(number) if number.exponent < 0 => {

@@ -1,13 +1,13 @@
-//! What the parser makes of PTX text: declarations and statements, names still names.
+//! The syntax tree of PTX text: declarations and statements with unresolved names.
 
 use super::types::{Space, Type};
 
-/// A module as it is written.
+/// A parsed module.
 #[derive(Default, Debug)]
 pub(crate) struct Module<'a> {
     /// `.version`: major and minor.
     pub version: (u32, u32),
-    /// `.target`: `sm_90`, and what follows it.
+    /// `.target`: `sm_90`, and the options after it.
     pub target: Vec<&'a str>,
     pub variables: Vec<Variable<'a>>,
     pub functions: Vec<Function<'a>>,
@@ -15,22 +15,22 @@ pub(crate) struct Module<'a> {
     pub files: Vec<(u64, &'a str)>,
 }
 
-/// Who sees a name.
+/// The visibility of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Linkage {
-    /// This module alone.
+    /// Visible in this module only.
     #[default]
     Private,
     Visible,
-    /// Visible, and another definition of the name takes precedence.
+    /// Visible; another definition takes precedence.
     Weak,
-    /// Visible, and all modules share one.
+    /// Visible; all modules share one.
     Common,
     /// Defined in another module.
     Extern,
 }
 
-/// A variable: of a module, of a function, or a parameter.
+/// A variable of a module or function, or a parameter.
 #[derive(Clone, Debug)]
 pub(crate) struct Variable<'a> {
     pub name: &'a str,
@@ -38,14 +38,14 @@ pub(crate) struct Variable<'a> {
     pub ty: Type,
     pub linkage: Linkage,
     pub align: u64,
-    /// How many elements of the type; 0 for an array of open size.
+    /// The number of elements; 0 for an array of open size.
     pub elements: u64,
     pub initializer: Vec<Value<'a>>,
     pub line: u32,
 }
 
 impl Variable<'_> {
-    /// Its size in bytes.
+    /// The size in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.ty.size() * self.elements
     }
@@ -54,11 +54,11 @@ impl Variable<'_> {
 /// One element of an initializer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Value<'a> {
-    /// The low bytes of this.
+    /// The low bytes of a number.
     Bits(u64),
     Single(u32),
     Double(u64),
-    /// The address of a variable or function, or its generic one, plus a number, cut to a byte of it by a mask.
+    /// The address of a variable or function, or its generic address, plus an offset; a mask may select a byte of it.
     Address {
         name: &'a str,
         generic: bool,
@@ -75,9 +75,9 @@ pub(crate) struct Function<'a> {
     pub linkage: Linkage,
     pub results: Vec<Variable<'a>>,
     pub parameters: Vec<Variable<'a>>,
-    /// `None`: declared only.
+    /// The statements; `None` for a declaration.
     pub body: Option<Vec<Statement<'a>>>,
-    /// `.maxntid` or `.reqntid` in threads, and whether it was the latter.
+    /// The threads of `.maxntid` or `.reqntid`, and whether it was `.reqntid`.
     pub max_threads: Option<(u32, bool)>,
     pub line: u32,
 }
@@ -87,7 +87,7 @@ pub(crate) struct Function<'a> {
 pub(crate) enum Statement<'a> {
     Block(Vec<Statement<'a>>),
     Label(&'a str, u32),
-    /// `.reg`: a type and names, each with how many of it (`%r<5>`), if it is a family.
+    /// `.reg`: a type and names. A family such as `%r<5>` has a count.
     Registers {
         ty: Type,
         vector: u32,
@@ -111,7 +111,7 @@ pub(crate) enum Statement<'a> {
     Instruction(Instruction<'a>),
 }
 
-/// The shape of a function that is called through its address.
+/// The signature of a function that is called through its address.
 #[derive(Clone, Debug)]
 pub(crate) struct Prototype<'a> {
     pub name: &'a str,
@@ -130,14 +130,14 @@ pub(crate) struct Instruction<'a> {
     pub line: u32,
 }
 
-/// An operand as it is written.
+/// An operand before names are resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Operand<'a> {
-    /// A register, a label, a variable, a function, a special register.
+    /// A register, a label, a variable, a function, or a special register.
     Name(&'a str),
     /// `%tid.x`, `%v.w`.
     Component(&'a str, &'a str),
-    /// `-%r1.b0`: a negated register, perhaps a part of it.
+    /// `-%r1.b0`: a negated register, or a part of it.
     Minus(&'a str, Option<&'a str>),
     /// `!%p1`.
     Not(&'a str),
@@ -146,7 +146,7 @@ pub(crate) enum Operand<'a> {
     Integer(u64),
     Single(u32),
     Double(u64),
-    /// `[base+offset]`; no base: an absolute address.
+    /// `[base+offset]`; an absolute address has no base.
     Address {
         base: Option<&'a str>,
         offset: i64,
@@ -155,7 +155,7 @@ pub(crate) enum Operand<'a> {
     Sum(&'a str, i64),
     /// `{a, b}`.
     Vector(Vec<Operand<'a>>),
-    /// `(a, b)`: the lists of a call.
+    /// `(a, b)`: an argument or result list of a call.
     List(Vec<Operand<'a>>),
     /// `_`.
     Nothing,

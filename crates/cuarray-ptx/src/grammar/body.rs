@@ -3,7 +3,7 @@
 use super::*;
 
 impl<'a> Parser<'a> {
-    /// Statements up to the bracket that closes them, which is taken.
+    /// Parses statements up to and including the closing bracket.
     pub(super) fn body(&mut self) -> Result<Vec<Statement<'a>>, Error> {
         self.depth += 1;
         if self.depth > DEPTH {
@@ -62,7 +62,7 @@ impl<'a> Parser<'a> {
         Ok(Prototype { name, results, parameters })
     }
 
-    /// `.loc 1 36 0, function_name $L, inlined_at 1 2 3`: the line that it stands for, the rest is skipped.
+    /// Parses `.loc 1 36 0, function_name $L, inlined_at 1 2 3`. Only file and line are kept.
     pub(super) fn location(&mut self) -> Result<Statement<'a>, Error> {
         let line = self.next().line;
         let location =
@@ -249,7 +249,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// `+4`, `+-4`, `-4`.
+    /// Parses `+4`, `+-4` or `-4`.
     fn offset(&mut self) -> Result<i64, Error> {
         let negative = self.peek().kind == Kind::Mark(b'-');
         self.at += 1;

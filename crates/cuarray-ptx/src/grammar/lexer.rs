@@ -1,27 +1,27 @@
-//! PTX as tokens.
+//! The lexer: splits PTX text into tokens.
 //!
-//! The grammar of the PTX manual ([lexical structure](https://docs.nvidia.com/cuda/parallel-thread-execution/#syntax)) needs little: words,
-//! words behind a dot (directives, and what follows an opcode), numbers with their kind, strings, and single marks. A token
-//! borrows from the source and knows its line, so that everything later can name both.
+//! The lexical structure ([manual](https://docs.nvidia.com/cuda/parallel-thread-execution/#syntax)) has words, words
+//! after a dot (directives and modifiers), typed numbers, strings, and single marks. A token borrows from the source
+//! and knows its line.
 
 use crate::Error;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Kind {
     /// `add`, `%r1`, `$L__BB0_2`, `_ZN3foo`.
     Word,
-    /// `.global`, `.f32`, `.shared::cta`; the text has no dot.
+    /// `.global`, `.f32`, `.shared::cta`; the text excludes the dot.
     Dotted,
-    /// An integer, and whether it was written with `U` or does not fit a signed one.
+    /// An integer, and whether it is unsigned: written with `U`, or too large for a signed one.
     Integer(u64),
     /// `0f3F800000`: the bits of a single-precision number.
     Single(u32),
     /// `0d3FF0000000000000` or `1.0`: the bits of a double-precision number.
     Double(u64),
-    /// A string; the text is what lies between the quotes.
+    /// A string; the text excludes the quotes.
     Text,
-    /// One character that stands for itself.
+    /// A single character.
     Mark(u8),
     End,
 }
@@ -31,14 +31,14 @@ pub(crate) enum Kind {
 pub(crate) struct Token<'a> {
     pub kind: Kind,
     pub text: &'a str,
-    /// Counted from 1.
+    /// The line, counted from 1.
     pub line: u32,
 }
 
-/// Splits a source into its tokens; the last one is [`Kind::End`].
+/// Splits a source into tokens; the last one is [`Kind::End`].
 ///
 /// # Errors
-/// For a character that begins no token, a number that is none, and a comment or string without an end.
+/// For an unknown character, a malformed number, and a comment or string without an end.
 pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Error> {
     let mut lexer = Lexer { source, bytes: source.as_bytes(), at: 0, line: 1 };
     let mut tokens = Vec::with_capacity(source.len() / 5);
@@ -58,7 +58,7 @@ struct Lexer<'a> {
     line: u32,
 }
 
-/// What words continue with.
+/// Whether a byte continues a word.
 fn continues(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$'
 }
@@ -89,7 +89,7 @@ impl<'a> Lexer<'a> {
                     self.at += 2;
                     while !(self.peek(0) == b'*' && self.peek(1) == b'/') {
                         if self.at >= self.bytes.len() {
-                            return Err(Error::new(start, "/*", "a comment has no end"));
+                            return Err(Error::new(start, "/*", "this comment does not end"));
                         }
                         self.line += u32::from(self.peek(0) == b'\n');
                         self.at += 1;
@@ -130,9 +130,9 @@ impl<'a> Lexer<'a> {
                 self.at += 1;
                 while self.peek(0) != b'"' {
                     if self.at >= self.bytes.len() || self.peek(0) == b'\n' {
-                        return Err(self.wrong("a string has no end", "\""));
+                        return Err(self.wrong("this string does not end", "\""));
                     }
-                    // A quote behind a backslash does not end it.
+                    // An escaped quote does not end the string.
                     self.at += if self.peek(0) == b'\\' && self.peek(1) == b'"' { 2 } else { 1 };
                 }
                 self.at += 1;
@@ -145,7 +145,7 @@ impl<'a> Lexer<'a> {
             }
             _ => {
                 let text: String = self.source[start..].chars().take(1).collect();
-                return Err(self.wrong("this character begins no token", &text));
+                return Err(self.wrong("this character is not valid", &text));
             }
         };
         Ok(Token { kind, text: &self.source[start..self.at], line })
@@ -180,25 +180,25 @@ impl<'a> Lexer<'a> {
             return self.decimal(start);
         }
         let value = u64::from_str_radix(&self.source[digits..self.at], radix);
-        let value = value.map_err(|_| self.wrong("this is no number of 64 bits", &self.source[start..self.at]))?;
+        let value = value.map_err(|_| self.wrong("this number does not fit 64 bits", &self.source[start..self.at]))?;
         if matches!(self.peek(0), b'U' | b'u') {
             self.at += 1;
         }
         if continues(self.peek(0)) {
             self.word();
-            return Err(self.wrong("this is no number", &self.source[start..self.at]));
+            return Err(self.wrong("this is not a number", &self.source[start..self.at]));
         }
         Ok(Kind::Integer(value))
     }
 
-    /// The digits behind `0f` and `0d`.
+    /// Reads the digits after `0f` and `0d`.
     fn bits(&mut self, digits: usize) -> Result<u64, Error> {
         let start = self.at;
         self.at += 2;
         self.word();
         let text = &self.source[start..self.at];
         let value = u64::from_str_radix(&text[2..], 16).ok().filter(|_| text.len() == digits + 2);
-        value.ok_or_else(|| self.wrong("this is no floating-point constant", text))
+        value.ok_or_else(|| self.wrong("this is not a floating-point constant", text))
     }
 
     fn decimal(&mut self, start: usize) -> Result<Kind, Error> {
@@ -212,7 +212,7 @@ impl<'a> Lexer<'a> {
             }
         }
         let text = &self.source[start..self.at];
-        let value: f64 = text.parse().map_err(|_| self.wrong("this is no floating-point constant", text))?;
+        let value: f64 = text.parse().map_err(|_| self.wrong("this is not a floating-point constant", text))?;
         Ok(Kind::Double(value.to_bits()))
     }
 }
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_their_kind() {
+    fn numbers_are_read_with_their_kind() {
         assert_eq!(
             kinds("12 0x1F 017 0b101 7U 0f3F800000 0d3FF0000000000000 1.5 2e3"),
             [
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn an_opcode_is_a_word_and_its_modifiers() {
+    fn modifiers_are_split_from_the_opcode() {
         let tokens = tokens("ld.shared::cta.v2.u32 {%r1, %r2}, [%rd1+-4]; // end\n/* a\n b */ ret;").unwrap();
         let texts: Vec<&str> = tokens.iter().map(|token| token.text).collect();
         assert_eq!(
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_named_with_its_line() {
+    fn invalid_tokens_are_reported_with_their_line() {
         for (source, line) in [("ret;\n\u{1}", 2), ("/* a", 1), ("\n\n\"x", 3), ("0f12", 1), ("12abc", 1), ("é", 1)] {
             assert_eq!(tokens(source).unwrap_err().line, line, "{source}");
         }

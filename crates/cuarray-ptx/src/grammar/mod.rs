@@ -1,8 +1,8 @@
-//! PTX's grammar: from tokens to a [`Module`].
+//! The parser: from tokens to a [`Module`].
 //!
-//! By recursive descent, with one token looked ahead. What a name means is not asked here, only whether the text has the
-//! form that the manual gives ([directives](https://docs.nvidia.com/cuda/parallel-thread-execution/#directives)). Debug sections are
-//! skipped, as are the performance hints that change no result.
+//! It is a recursive descent parser with one token of lookahead. It checks the form of
+//! [directives](https://docs.nvidia.com/cuda/parallel-thread-execution/#directives) and statements; names are resolved
+//! later. Debug sections and performance hints are skipped, because they change no result.
 
 use crate::Error;
 use ast::*;
@@ -15,10 +15,10 @@ mod lexer;
 pub(crate) mod types;
 mod variable;
 
-/// Reads a module.
+/// Parses a module.
 ///
 /// # Errors
-/// For text that is no PTX, with the line and the token.
+/// For invalid PTX, with the line and the token.
 pub(crate) fn parse(source: &str) -> Result<Module<'_>, Error> {
     let mut parser = Parser { tokens: tokens(source)?, at: 0, depth: 0 };
     let mut module = Module::default();
@@ -26,12 +26,12 @@ pub(crate) fn parse(source: &str) -> Result<Module<'_>, Error> {
         parser.directive(&mut module)?;
     }
     if module.version == (0, 0) {
-        return Err(Error::new(1, "", "no .version directive: this is no PTX"));
+        return Err(Error::new(1, "", "the .version directive is missing"));
     }
     Ok(module)
 }
 
-/// How deep blocks and initializers may nest.
+/// The deepest nesting of blocks and initializers.
 const DEPTH: usize = 100;
 
 pub(super) struct Parser<'a> {
@@ -42,7 +42,7 @@ pub(super) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn peek(&self) -> Token<'a> {
-        // The last token is the end, and is never passed.
+        // The last token is the end, which is never passed.
         self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
@@ -72,7 +72,7 @@ impl<'a> Parser<'a> {
         if self.takes(mark) { Ok(()) } else { Err(self.wrong(&format!("'{}'", char::from(mark)))) }
     }
 
-    /// Takes a word behind a dot, if it is this one.
+    /// Takes a word after a dot if it is `text`.
     fn takes_dotted(&mut self, text: &str) -> bool {
         let token = self.peek();
         let taken = token.kind == Kind::Dotted && token.text == text;
@@ -99,7 +99,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// An integer constant expression: sums and products of integers, with signs and brackets.
+    /// Parses an integer constant expression: sums and products of integers, with signs and brackets.
     fn expression(&mut self) -> Result<u64, Error> {
         let mut value = self.product()?;
         loop {
@@ -149,7 +149,7 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         if token.kind == Kind::Word {
-            // A label of a debug section, outside of any.
+            // A label of a debug section outside of any section.
             if self.peek_ahead(1).kind == Kind::Mark(b':') {
                 self.at += 2;
                 return Ok(());
@@ -230,7 +230,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A section of debug information: up to its last bracket.
+    /// Skips a debug section up to its last bracket.
     fn skip_section(&mut self) -> Result<(), Error> {
         while self.peek().kind != Kind::Mark(b'{') {
             if self.peek().kind == Kind::End {
@@ -250,7 +250,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A variable or a function of a module.
+    /// Parses a variable or a function of a module.
     fn declaration(&mut self, module: &mut Module<'a>) -> Result<(), Error> {
         let mut linkage = Linkage::Private;
         loop {
@@ -286,10 +286,10 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A kernel or function, from behind `.entry` or `.func`.
+    /// Parses a kernel or function after `.entry` or `.func`.
     fn function(&mut self, entry: bool, linkage: Linkage) -> Result<Function<'a>, Error> {
         let line = self.peek().line;
-        // `.attribute(...)` before the name says nothing that matters here.
+        // `.attribute(...)` before the name has no effect here.
         if self.takes_dotted("attribute") {
             self.expect(b'(')?;
             while !self.takes(b')') {
@@ -316,7 +316,7 @@ impl<'a> Parser<'a> {
                 }
                 (Kind::Dotted, "pragma") => self.skip_to_semicolon()?,
                 (Kind::Dotted, _) => {
-                    // Hints: .minnctapersm, .maxnreg, .noreturn, .reqnctapercluster, .explicitcluster, …
+                    // Performance hints: .minnctapersm, .maxnreg, .noreturn, .reqnctapercluster, .explicitcluster, …
                     self.at += 1;
                     while matches!(self.peek().kind, Kind::Integer(_) | Kind::Mark(b',')) {
                         self.at += 1;
@@ -333,7 +333,7 @@ impl<'a> Parser<'a> {
         Ok(function)
     }
 
-    /// `(.param .u64 a, .reg .b32 b)`.
+    /// Parses `(.param .u64 a, .reg .b32 b)`.
     pub(super) fn parameters(&mut self) -> Result<Vec<Variable<'a>>, Error> {
         self.expect(b'(')?;
         let mut parameters = Vec::new();
@@ -341,7 +341,7 @@ impl<'a> Parser<'a> {
             let space = if self.takes_dotted("param") {
                 Space::Param
             } else if self.takes_dotted("reg") {
-                // A parameter in a register: no memory, but a name of its own.
+                // A parameter in a register has a name but no memory.
                 Space::Generic
             } else {
                 return Err(self.wrong(".param"));

@@ -7,7 +7,7 @@ fn module(text: &str) -> String {
 }
 
 #[test]
-fn a_kernel_is_read() {
+fn kernels_are_parsed() {
     let source = module(
         ".visible .entry k(.param .u64 .ptr .align 8 a, .param .align 4 .b8 s[12]) .maxntid 128, 2, 1\n{\n\
          .reg .pred %p<2>;\n.reg .b32 %r<3>, %x;\n.loc 1 7 3\n@!%p1 bra $L; {\n .param .b64 p0;\n call.uni (r), f, (p0, p1); }\n\
@@ -29,7 +29,7 @@ fn a_kernel_is_read() {
 }
 
 #[test]
-fn variables_have_size_and_contents() {
+fn variables_are_parsed_with_size_and_contents() {
     let source = module(
         ".const .align 4 .f32 t[2] = {0f3F800000, -1.0};\n.extern .shared .align 16 .b8 dyn[];\n\
          .global .u64 p[3] = {generic(t)+4, t, 0xFF00(t)};\n.global .v4 .f32 q;\n.global .u32 z = 3*(2+1), y;\n",
@@ -50,7 +50,7 @@ fn variables_have_size_and_contents() {
 }
 
 #[test]
-fn what_is_no_ptx_is_named_with_line_and_token() {
+fn syntax_errors_name_line_and_token() {
     for (text, line, token) in [
         (".entry k( { }", 4, "{"),
         (".visible .entry k()\n{\n add.s32 %r1, %r2\n ret;\n}", 7, "ret"),

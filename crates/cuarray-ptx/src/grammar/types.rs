@@ -1,6 +1,7 @@
-//! PTX's fundamental types and state spaces.
+//! Fundamental types and state spaces of PTX.
 //!
-//! PTX manual: [state spaces, types and variables](https://docs.nvidia.com/cuda/parallel-thread-execution/#state-spaces-types-and-variables).
+//! PTX manual: [state spaces, types and
+//! variables](https://docs.nvidia.com/cuda/parallel-thread-execution/#state-spaces-types-and-variables).
 
 /// A fundamental type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -30,7 +31,7 @@ pub(crate) enum Type {
 }
 
 impl Type {
-    /// The type of a name without its dot.
+    /// Looks up the type of a name without its dot.
     pub(crate) fn named(name: &str) -> Option<Type> {
         Some(match name {
             "b8" => Type::B8,
@@ -59,7 +60,7 @@ impl Type {
         })
     }
 
-    /// Bytes in memory.
+    /// The size in memory, in bytes.
     pub(crate) fn size(self) -> u64 {
         match self {
             Type::B8 | Type::U8 | Type::S8 | Type::Pred => 1,
@@ -83,7 +84,7 @@ impl Type {
         matches!(self, Type::F16 | Type::F16x2 | Type::BF16 | Type::BF16x2 | Type::F32 | Type::F64)
     }
 
-    /// The width of its registers: one, two or four words of 32 bits to a lane; predicates have none.
+    /// The width of the type's registers.
     pub(crate) fn width(self) -> Width {
         match self {
             Type::Pred => Width::Predicate,
@@ -94,12 +95,12 @@ impl Type {
     }
 }
 
-/// What a register takes in a warp's register file.
+/// The width of a register in a warp's register file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub(crate) enum Width {
-    /// One bit to a lane: a mask of 32 bits.
+    /// One bit for each lane: a mask of 32 bits.
     Predicate,
-    /// 32 bits to a lane; also for the types of 8 and 16 bits.
+    /// 32 bits for each lane, also for types of 8 and 16 bits.
     W32,
     W64,
     /// Two registers of 64 bits, low half first.
@@ -146,7 +147,7 @@ pub enum Space {
 }
 
 impl Space {
-    /// The space of a name without its dot.
+    /// Looks up the space of a name without its dot.
     pub(crate) fn named(name: &str) -> Option<Space> {
         Some(match name {
             "global" => Space::Global,

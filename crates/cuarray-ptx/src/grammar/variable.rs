@@ -1,9 +1,9 @@
-//! Variables, and what they are initialized with.
+//! Variables and their initializers.
 
 use super::*;
 
 impl<'a> Parser<'a> {
-    /// Variables of one space, from their alignment on; several names share a type.
+    /// Parses variables of one space, after the space; several names share a type.
     pub(super) fn variables(
         &mut self,
         space: Space,
@@ -20,7 +20,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `.align 8 .ptr .v2 .b8 name[4][2] = {…}`; also answers the width of the vector.
+    /// Parses `.align 8 .ptr .v2 .b8 name[4][2] = {…}`. Also returns the width of the vector.
     pub(super) fn variable(&mut self, space: Space, linkage: Linkage) -> Result<(Variable<'a>, u64), Error> {
         let (mut align, mut ty, mut vector) = (None, None, 1);
         loop {
@@ -33,9 +33,9 @@ impl<'a> Parser<'a> {
                     self.at += 1;
                     let value = self.integer("an alignment")?;
                     if !value.is_power_of_two() || value > 1 << 20 {
-                        return Err(Error::new(token.line, ".align", "an alignment is a power of two"));
+                        return Err(Error::new(token.line, ".align", "an alignment must be a power of two"));
                     }
-                    // Behind `.ptr` stands the alignment of what is pointed to; no type follows it.
+                    // The number after `.ptr` is the alignment of the target, without a type.
                     align = align.or(Some(value));
                     continue;
                 }
@@ -69,7 +69,7 @@ impl<'a> Parser<'a> {
         Ok((Variable { space, linkage, align, ..variable }, vector))
     }
 
-    /// `.ptr` of a parameter: the space and the alignment that it points to are hints.
+    /// Skips `.ptr` of a parameter: the space and alignment of its target are hints.
     fn pointer(&mut self) -> Result<(), Error> {
         loop {
             let token = self.peek();
@@ -114,7 +114,7 @@ impl<'a> Parser<'a> {
         if open {
             elements = 0;
         }
-        // The caller knows space, linkage and alignment.
+        // The caller sets space, linkage and alignment.
         let (space, linkage, align) = (Space::Generic, Linkage::Private, 1);
         Ok(Variable { name, space, ty, linkage, align, elements, initializer, line })
     }
@@ -146,7 +146,7 @@ impl<'a> Parser<'a> {
                 Value::Double(bits ^ u64::from(negative) << 63)
             }
             Kind::Word => self.address(0)?,
-            // A mask chooses a byte of an address: 0xFF00(name).
+            // A mask selects a byte of an address: 0xFF00(name).
             Kind::Integer(mask) if !negative && self.peek_ahead(1).kind == Kind::Mark(b'(') => {
                 self.at += 2;
                 let value = self.address(mask.trailing_zeros().min(56))?;

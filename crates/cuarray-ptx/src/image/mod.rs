@@ -1,7 +1,7 @@
-//! What programs hand to the driver as code, and the PTX in it.
+//! Images: the containers in which programs pass PTX to a driver.
 //!
-//! PTX is text. A fat binary is a container of it, and of machine code. What a link makes is a container of this driver's own:
-//! the PTX that was linked, to be resolved when it is loaded. Machine code has no GPU here to run it.
+//! An image is PTX text, a fat binary, a static library, or a linked image. A linked image is a container of this
+//! crate with the modules of a link. Machine code is refused.
 
 mod compression;
 mod fatbin;
@@ -35,14 +35,15 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// What a container of this driver's own begins with.
+/// The magic number of a linked image.
 const LINKED: &[u8; 8] = b"\x7fCUSIM\x01\n";
-/// The magic numbers of fat binaries, and of the record that points to one.
+/// The magic number of a fat binary.
 const FAT: u32 = 0xba55_ed50;
+/// The magic number of a record that points to a fat binary.
 const FAT_WRAPPER: u32 = 0x4662_43b1;
 
 impl Image {
-    /// The image that `bytes` are, all of them.
+    /// Reads an image of known length.
     pub fn read(bytes: &[u8]) -> Result<Image, Refusal> {
         if bytes.starts_with(b"\x7fELF") || bytes.starts_with(b"BC\xc0\xde") {
             return Err(Refusal::MachineCode);
@@ -58,7 +59,7 @@ impl Image {
             let modules = fatbin::archive(bytes).into_iter().map(|text| (String::new(), text)).collect();
             return Ok(Image { modules, max_registers: 0 });
         }
-        // A program may count the nul that ends the text, or not.
+        // The length may include the nul that ends the text.
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
         let text = std::str::from_utf8(&bytes[..end]).map_err(|_| Refusal::Unknown)?;
         let control = |c: char| c.is_control() && !c.is_ascii_whitespace();
@@ -68,13 +69,13 @@ impl Image {
         Ok(Image { modules: vec![(String::new(), text.to_owned())], max_registers: 0 })
     }
 
-    /// The image at an address, of which only the start is known to be readable.
+    /// Reads an image of unknown length.
     ///
     /// # Safety
-    /// `image` is an image: a container of the length that it tells, or text that ends in a nul.
+    /// `image` points to an image: a container of the length that its head states, or text that ends in a nul.
     pub unsafe fn at(image: *const u8) -> Result<Image, Refusal> {
-        // SAFETY: each byte is read only if the one before it was not the nul that ends a text; a container is longer
-        // than its head, and what its head tells is its length.
+        // SAFETY: a byte is read only if the byte before it did not end the text. A container is longer than its head,
+        // which states its length.
         unsafe {
             let head = |length: usize| {
                 (0..length).map(|index| image.add(index).read()).take_while(|byte| *byte != 0).collect::<Vec<u8>>()
@@ -99,7 +100,7 @@ impl Image {
         }
     }
 
-    /// A container that holds it.
+    /// Returns a linked image with these modules.
     pub fn container(&self) -> Vec<u8> {
         let mut bytes = LINKED.to_vec();
         bytes.extend([0; 8]);
@@ -117,7 +118,7 @@ impl Image {
     }
 }
 
-/// What lies in a container behind its magic number.
+/// Reads a linked image after its magic number.
 fn linked(bytes: &[u8]) -> Option<Image> {
     let mut at = 8_usize;
     let mut take = |length: usize| {
@@ -140,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn images_are_told_apart() {
+    fn kinds_of_images_are_distinguished() {
         let text = ".version 8.0";
         assert_eq!(Image::read(b".version 8.0\0").unwrap().modules[0].1, text);
         assert_eq!(Image::read(b"\x7fELF\x02"), Err(Refusal::MachineCode));
@@ -150,12 +151,12 @@ mod tests {
     }
 
     #[test]
-    fn a_container_holds_what_was_linked() {
+    fn linked_images_are_read_back() {
         let modules = vec![("a".to_owned(), ".version 8.0".to_owned()), (String::new(), "x".repeat(1000))];
         let image = Image { modules, max_registers: 57 };
         let bytes = image.container();
         assert_eq!(Image::read(&bytes).as_ref(), Ok(&image));
-        // SAFETY: a container tells its length.
+        // SAFETY: the container states its length.
         assert_eq!(unsafe { Image::at(bytes.as_ptr()) }, Ok(image));
         for length in 8..bytes.len() {
             assert_eq!(Image::read(&bytes[..length]), Err(Refusal::Unknown));

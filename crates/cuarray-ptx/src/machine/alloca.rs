@@ -1,7 +1,7 @@
-//! Local memory that a thread asks for while it runs: `alloca`, and its end with `stackrestore` or the function's.
+//! Dynamic local memory of a thread: `alloca`, `stacksave` and `stackrestore`.
 //!
-//! It lies behind the variables of the frame. Each lane has a stack of its own there, since addresses of local memory are each
-//! lane's own; a function that is called begins behind the highest of them.
+//! The memory follows the variables of the frame. Each lane has its own stack there. The frame of a called function
+//! starts after the highest of them.
 
 use super::fault::FaultKind;
 use super::memory::Slot;
@@ -10,7 +10,7 @@ use super::{Flow, Machine};
 use crate::machine::program::Instruction;
 
 impl Machine<'_> {
-    /// Where the lanes' stacks end.
+    /// The end of each lane's stack.
     fn tops(&self) -> [u32; 32] {
         let frame = &self.warp.frames[self.frame as usize];
         frame.tops.as_deref().copied().unwrap_or([frame.local_end; 32])
@@ -46,7 +46,7 @@ pub(crate) unsafe fn allocate<S: Slot>(machine: &mut Machine<'_>, instruction: &
     Flow::Next
 }
 
-/// `stacksave`: `d` is where the stack ends.
+/// `stacksave`: `d` is the end of the stack.
 pub(crate) unsafe fn save<S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     let tops = machine.tops();
     for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
@@ -56,7 +56,7 @@ pub(crate) unsafe fn save<S: Slot>(machine: &mut Machine<'_>, instruction: &Inst
     Flow::Next
 }
 
-/// `stackrestore`: the stack ends at `a` again, where it has ended before.
+/// `stackrestore`: resets the end of the stack to `a`, a former end.
 pub(crate) unsafe fn restore<S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     let mut tops = machine.tops();
     let frame = &machine.warp.frames[machine.frame as usize];

@@ -1,6 +1,7 @@
 //! Atomic operations and reductions.
 //!
-//! Lane by lane, in order; each is one exchange of the memory's word, so that blocks on several cores see each other's whole.
+//! Lanes execute in order. Each operation is one atomic exchange of a host word, so blocks on other cores see it
+//! whole.
 
 use super::lanes::Lane;
 use super::memory::LEFT_OUT;
@@ -8,14 +9,14 @@ use super::{Flow, Machine};
 use crate::machine::program::{Exec, Instruction};
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-/// A word of memory that is exchanged whole.
+/// A word of memory that is updated atomically.
 pub(crate) trait Word: Copy {
-    /// How many bytes.
+    /// The size in bytes.
     const SIZE: u32;
-    /// Replaces the word with what `f` makes of it; answers the old one.
+    /// Replaces the word with `f` of it, and returns the old word.
     ///
     /// # Safety
-    /// The pointer is good for the word and aligned for it.
+    /// The pointer is valid for the word and aligned for it.
     unsafe fn update(pointer: *mut u8, f: impl FnMut(Self) -> Self) -> Self;
 }
 
@@ -43,7 +44,7 @@ words! {
     u64, AtomicU64;
 }
 
-/// How a type lies in a word of memory.
+/// The conversion between a type and its word in memory.
 pub(crate) trait Stored: Lane {
     type Word: Word;
     fn of(word: Self::Word) -> Self;
@@ -69,12 +70,13 @@ stored! {
     f64, u64, value => f64::from_bits(value), value.to_bits();
 }
 
-/// `d = [a + imm]`, which becomes `f(old, b, further operand)`; `c` says how memory is addressed. `d` may be left out.
+/// `d = [a + imm]`, which becomes `f(old, b, further operand)`. The mode `c` tells the address space. `d` may be left
+/// out.
 unsafe fn body<T: Stored, F: Fn(T, T, T) -> T + Copy>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     const { assert!(size_of::<F>() == 0, "an operation captures nothing") };
-    // SAFETY: F has no size, and `atomic` was given a value of it; see `lanes::operation`.
+    // SAFETY: F has no size, and `atomic` received a value of it; see `lanes::operation`.
     let f: F = unsafe { std::ptr::NonNull::<F>::dangling().as_ptr().read() };
-    // SAFETY: the resolver made the operands fit; `locate` makes the pointers good.
+    // SAFETY: the resolver checked the widths; `locate` returned valid pointers.
     unsafe {
         if machine.locate_atomic(instruction, T::Word::SIZE) == Flow::Stop {
             return Flow::Stop;
@@ -98,7 +100,7 @@ unsafe fn body<T: Stored, F: Fn(T, T, T) -> T + Copy>(machine: &mut Machine<'_>,
     Flow::Next
 }
 
-/// `atom` and `red` with an operation of the old value, the operand and, for `cas`, the second operand.
+/// `atom` and `red`: an operation of the old value, the operand and, for `cas`, the second operand.
 pub(crate) fn atomic<T: Stored, F: Fn(T, T, T) -> T + Copy + 'static>(_: F) -> Exec {
     body::<T, F>
 }

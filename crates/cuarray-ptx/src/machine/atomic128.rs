@@ -1,4 +1,4 @@
-//! Atomic operations on more than a word: vectors, of which each element is exchanged for itself, and values of 128 bits.
+//! Atomic operations on vectors, element by element, and on values of 128 bits.
 
 use super::atomic::{Stored, Word};
 use super::memory::LEFT_OUT;
@@ -6,17 +6,18 @@ use super::{Flow, Machine};
 use crate::machine::program::{Exec, Instruction};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Vectors of `imm` elements at `a`; further operands: the offset, the targets and the sources of all elements. `c` says how memory is addressed.
+/// A vector of `imm` elements at `a`. Further operands: the offset, the targets and the sources of all elements. The
+/// mode `c` tells the address space.
 unsafe fn vector_body<T: Stored, F: Fn(T, T) -> T + Copy>(
     machine: &mut Machine<'_>,
     instruction: &Instruction,
 ) -> Flow {
     const { assert!(size_of::<F>() == 0, "an operation captures nothing") };
-    // SAFETY: F has no size, and `vector` was given a value of it; see `lanes::operation`.
+    // SAFETY: F has no size, and `vector` received a value of it; see `lanes::operation`.
     let f: F = unsafe { std::ptr::NonNull::<F>::dangling().as_ptr().read() };
     let (count, size) = (instruction.imm as usize, T::Word::SIZE as usize);
     let address = Instruction { imm: i64::from(machine.extra(instruction, 0) as i32), ..*instruction };
-    // SAFETY: the resolver made the operands fit; `locate` makes the pointers good for the whole vector.
+    // SAFETY: the resolver checked the widths; `locate` returned pointers that are valid for the whole vector.
     unsafe {
         if machine.locate_atomic(&address, (size * count) as u32) == Flow::Stop {
             return Flow::Stop;
@@ -45,11 +46,12 @@ pub(crate) fn vector<T: Stored, F: Fn(T, T) -> T + Copy + 'static>(_: F) -> Exec
     vector_body::<T, F>
 }
 
-/// `atom.exch.b128` and, with a second source as the further operand, `atom.cas.b128`. Kernels with such are executed in order, by one
-/// thread of the host, so nobody comes between the halves.
+/// `atom.exch.b128` and, with a second source as further operand, `atom.cas.b128`. Kernels with these run in one host
+/// thread, so the two halves are not torn apart.
 pub(crate) unsafe fn atomic128(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     let other = machine.extra(instruction, 0);
-    // SAFETY: the resolver made the operands fit: registers of 128 bits are two rows of 64. `locate` makes the pointers good.
+    // SAFETY: the resolver checked the widths: registers of 128 bits are two rows of 64. `locate` returned valid
+    // pointers.
     unsafe {
         if machine.locate_atomic(instruction, 16) == Flow::Stop {
             return Flow::Stop;

@@ -1,4 +1,4 @@
-//! A block: its warps, its shared memory, its barriers.
+//! A block: its warps, shared memory and barriers.
 
 use super::Machine;
 use super::fault::FaultKind;
@@ -7,22 +7,22 @@ use crate::races::Watched;
 use crate::races::order::BARRIERS;
 use std::mem::swap;
 
-/// How many instructions a warp's turn has.
+/// Instructions in a warp's turn.
 const TURN: u64 = 50_000;
 
 /// A barrier of a block.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Barrier {
-    /// How often it was completed.
+    /// How often the barrier was completed.
     pub turn: u32,
-    /// The threads that have come, by warp; and how many that are.
+    /// The arrived threads of each warp.
     came: Vec<u32>,
     arrived: u32,
-    /// How many are to come; all of the block if `None`.
+    /// The expected number of threads; `None` means all of the block.
     expected: Option<u32>,
-    /// Among those that came: how many predicates held.
+    /// The number of arrived threads whose predicate holds.
     held: u32,
-    /// Of the last turn: how many came, and for how many the predicate held.
+    /// The arrived threads of the last turn, and those whose predicate held.
     pub result: (u32, u32),
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct GridBarrier {
 }
 
 impl GridBarrier {
-    /// Threads come; whether they were the last.
+    /// Records arriving threads; returns whether they were the last.
     pub(crate) fn arrive(&mut self, threads: u32) -> bool {
         self.arrived += u64::from(threads);
         self.complete_if_all()
@@ -57,23 +57,23 @@ impl GridBarrier {
     }
 }
 
-/// A block that is being executed.
+/// A block in execution.
 #[derive(Default)]
 pub(crate) struct Block {
     pub index: [u32; 3],
-    /// Its number in the grid.
+    /// The number of the block in the grid.
     pub number: u64,
-    /// Shared memory, in words of 16 bytes.
+    /// Shared memory in words of 16 bytes.
     shared: Vec<u128>,
     shared_bytes: u64,
     pub warps: Vec<Warp>,
     pub barriers: [Barrier; BARRIERS],
-    /// Threads that have not exited.
+    /// The threads that have not exited.
     pub live: u32,
-    /// What the machine had executed when the block began.
+    /// The machine's instruction count at the start of the block.
     pub started: u64,
     pub printed: Vec<u8>,
-    /// What is known of the order of its threads, if races are looked for.
+    /// The records for race detection, if it is on.
     pub watched: Option<Box<Watched>>,
 }
 
@@ -86,8 +86,8 @@ impl Block {
         self.shared.as_mut_ptr().cast()
     }
 
-    /// Threads of a warp come to a barrier, and wait there if `waits`. `expected`: how many threads it is for, all if `None`. Answers
-    /// whether they were the last.
+    /// Records that threads of a warp arrive at a barrier, and wait there if `waits`. `expected` is the number of
+    /// threads, or `None` for all. Returns whether they were the last.
     pub(crate) fn arrive(
         &mut self,
         number: usize,
@@ -105,7 +105,7 @@ impl Block {
         }
         let came = &mut barrier.came[warp as usize];
         let weight = |came: u32| match expected {
-            // A number is of whole warps: one of which all threads have come counts 32.
+            // Expected counts are of whole warps, so a warp counts 32 once all its threads have arrived.
             Some(_) if came | dead == u32::MAX && came != 0 => 32,
             _ => came.count_ones(),
         };
@@ -121,7 +121,7 @@ impl Block {
         all
     }
 
-    /// Threads of a warp have exited.
+    /// Records that threads of a warp have exited.
     pub(crate) fn threads_ended(&mut self, threads: u32, (warp, dead): (u32, u32)) {
         self.live -= threads;
         if let Some(watched) = self.watched.as_mut() {
@@ -135,7 +135,7 @@ impl Block {
         }
     }
 
-    /// A barrier was completed, by a warp that is being executed and so is not among the others.
+    /// Completes a barrier for a warp that is running, and so is not in `warps`.
     fn completed(&mut self, number: usize, whole: bool, (warp, dead): (u32, u32)) {
         if let Some(watched) = self.watched.as_mut() {
             let warps = &self.warps;
@@ -158,18 +158,18 @@ impl Barrier {
     }
 }
 
-/// What came of a block's turn.
+/// The result of a block's turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BlockPause {
     Done,
-    /// Nothing in it can run.
+    /// No thread of the block can run.
     Blocked,
     Turn,
     Failed,
 }
 
 impl Machine<'_> {
-    /// Makes the machine's block a new one.
+    /// Replaces the machine's block by a new one.
     pub(crate) fn start_block(&mut self, number: u64) {
         let [x, y, _] = self.launch.grid.map(u64::from);
         self.block.number = number;
@@ -197,8 +197,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Executes the block's warps in turns, until the block is done, or has executed this many instructions. `between` is
-    /// called when a warp's turn is over.
+    /// Executes the block's warps in turns, until the block is done or `turn` instructions have run. Calls `between`
+    /// after each warp's turn.
     pub(crate) fn run_block(&mut self, turn: u64, mut between: impl FnMut()) -> BlockPause {
         let end = self.executed.saturating_add(turn);
         loop {
@@ -231,7 +231,7 @@ impl Machine<'_> {
 
     /// Ends the launch because of the block as a whole.
     pub(crate) fn fail_block(&mut self, kind: FaultKind) {
-        // The first thread that is left stands for all of them.
+        // The first remaining thread stands for all of them.
         let waiting = self.block.warps.iter().find_map(|warp| Some((warp.number, *warp.fragments.first()?)));
         let (warp, fragment) = match waiting {
             Some((warp, fragment)) => (warp, Some(fragment)),

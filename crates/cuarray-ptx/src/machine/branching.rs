@@ -1,4 +1,4 @@
-//! Control flow: branches, calls, returns, exits, barriers.
+//! Control flow: branches, calls, returns, exits and barriers.
 
 use super::fault::FaultKind;
 use super::memory::LEFT_OUT;
@@ -7,7 +7,7 @@ use super::{Flow, Machine};
 use crate::machine::program::{FUNCTION_WINDOW, Instruction};
 
 impl Machine<'_> {
-    /// Goes to another place; whether the fragment's turn goes on.
+    /// Continues at `target`; returns whether the fragment's turn continues.
     #[inline(always)]
     fn go(&mut self, target: u32) -> Flow {
         let back = target < self.pc;
@@ -23,7 +23,7 @@ impl Machine<'_> {
         Flow::Next
     }
 
-    /// The lanes that the instruction is not executed for go on without the others.
+    /// Lets the lanes outside of the mask continue as a fragment of their own.
     fn leave_rest(&mut self) {
         let rest = self.active & !self.mask;
         if rest != 0 {
@@ -38,7 +38,7 @@ pub(crate) unsafe fn branch(machine: &mut Machine<'_>, instruction: &Instruction
     machine.go(instruction.imm as u32)
 }
 
-/// `@p bra`: to `imm` where the predicate `a` holds, or does not if `b` is 1.
+/// `@p bra`: to `imm` where the predicate `a` holds, or does not hold if `b` is 1.
 pub(crate) unsafe fn branch_if(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: `a` is a predicate.
     let predicate = unsafe { machine.predicate(instruction.a) } ^ instruction.b.wrapping_neg();
@@ -50,7 +50,7 @@ pub(crate) unsafe fn branch_if(machine: &mut Machine<'_>, instruction: &Instruct
         return Flow::Next;
     }
     let rest = machine.active & !taken;
-    // Who is further behind goes on.
+    // The fragment that is further behind continues.
     if target < machine.pc {
         machine.part(machine.pc, rest, Waiting::Nothing);
         machine.active = taken;
@@ -62,7 +62,7 @@ pub(crate) unsafe fn branch_if(machine: &mut Machine<'_>, instruction: &Instruct
     Flow::Next
 }
 
-/// `brx.idx`: to the further operand that the index `a` names; there are `imm` of them.
+/// `brx.idx`: to the further operand with the index `a`, one of `imm`.
 pub(crate) unsafe fn branch_indexed(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     machine.leave_rest();
     let mut left = machine.mask;
@@ -88,8 +88,8 @@ pub(crate) unsafe fn branch_indexed(machine: &mut Machine<'_>, instruction: &Ins
     Flow::Stop
 }
 
-/// Moves the words of parameters or results between the local memory of two frames. The further operands from `at`: how many, and
-/// for each the place that it comes from, the place that it goes to, and how many words.
+/// Moves words of parameters or results between the local memory of two frames. Further operands from `at`: a count,
+/// then source, target and number of words for each.
 fn pass(machine: &mut Machine<'_>, at: usize, from: u32, to: u32) {
     let operands = &machine.program.operands;
     let count = operands[at] as usize;
@@ -105,7 +105,7 @@ fn pass(machine: &mut Machine<'_>, at: usize, from: u32, to: u32) {
     }
 }
 
-/// `call`: of the function `imm`. The further operands tell first what to do with the parameters, then with the results.
+/// `call` of the function `imm`. Further operands: the moves of the parameters, then of the results.
 pub(crate) unsafe fn call(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     machine.leave_rest();
     enter(machine, instruction, instruction.imm as u32)
@@ -121,13 +121,13 @@ fn enter(machine: &mut Machine<'_>, instruction: &Instruction, function: u32) ->
     if machine.executed >= machine.turn_end { Flow::Stop } else { Flow::Next }
 }
 
-/// `call` of the function whose address is in the register `a`.
+/// `call` of the function with the address `a`.
 pub(crate) unsafe fn call_address(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: `a` is a register of 64 bits.
     let addresses = unsafe { machine.slots::<[u64; 32]>(instruction.a).read() };
     let lane = Machine::first(machine.mask);
     let address = addresses[lane as usize];
-    // The lanes that call another function do so afterwards.
+    // Lanes that call another function follow in a fragment of their own.
     let same = (0..32).filter(|lane| machine.mask >> lane & 1 == 1 && addresses[*lane as usize] == address);
     let same = same.fold(0_u32, |mask, lane| mask | 1 << lane);
     let others = machine.mask & !same;
@@ -140,7 +140,7 @@ pub(crate) unsafe fn call_address(machine: &mut Machine<'_>, instruction: &Instr
     let number = address.checked_sub(FUNCTION_WINDOW).filter(|offset| offset % 16 == 0).map(|offset| offset / 16);
     let function =
         number.and_then(|number| Some((number, machine.program.functions.get(usize::try_from(number).ok()?)?)));
-    // The function must have the shape that the caller expects; its parameters would else lie elsewhere.
+    // A function of another shape would have its parameters at other places.
     let shape = instruction.imm as u64;
     match function
         .filter(|(_, function)| !function.entry && function.start != function.end && function.shape() == shape)
@@ -175,7 +175,7 @@ pub(crate) unsafe fn breakpoint(machine: &mut Machine<'_>, _: &Instruction) -> F
     machine.fail(FaultKind::IllegalInstruction, Machine::first(machine.mask), 0, 0, false)
 }
 
-/// `membar` and `fence`: nothing for memory, which is written in the order of the program; but they order threads.
+/// `membar` and `fence`: memory is written in program order, so they only order threads for race detection.
 pub(crate) unsafe fn fence(machine: &mut Machine<'_>, _: &Instruction) -> Flow {
     if machine.races.on {
         machine.release_known();
@@ -183,23 +183,23 @@ pub(crate) unsafe fn fence(machine: &mut Machine<'_>, _: &Instruction) -> Flow {
     Flow::Next
 }
 
-/// Hints, which do nothing here.
+/// Hints without an effect here.
 pub(crate) unsafe fn nothing(_: &mut Machine<'_>, _: &Instruction) -> Flow {
     Flow::Next
 }
 
-/// `nanosleep`: leaves the turn to others.
+/// `nanosleep`: ends the turn.
 pub(crate) unsafe fn sleep(machine: &mut Machine<'_>, _: &Instruction) -> Flow {
     machine.executed += 100;
     if machine.executed >= machine.turn_end { Flow::Stop } else { Flow::Next }
 }
 
-/// What a barrier does, as `imm` says.
+/// The kind of a barrier, as stored in `imm`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BarrierKind {
     Sync,
     Arrive,
-    /// How many threads have a predicate that holds; whether all, or any, have.
+    /// Counts the threads whose predicate holds; `All` and `Any` test them.
     Count,
     All,
     Any,
@@ -208,7 +208,8 @@ pub(crate) enum BarrierKind {
 const KINDS: [BarrierKind; 5] =
     [BarrierKind::Sync, BarrierKind::Arrive, BarrierKind::Count, BarrierKind::All, BarrierKind::Any];
 
-/// `bar` and `barrier`: `a` is the number, `b` how many threads if it is not left out, `c` the predicate and `d` the target of a reduction.
+/// `bar` and `barrier`: `a` is the number, `b` the number of threads or left out, `c` the predicate and `d` the target
+/// of a reduction.
 pub(crate) unsafe fn barrier(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     let kind = KINDS[instruction.imm as usize];
     let lane = Machine::first(machine.mask);
@@ -239,7 +240,7 @@ pub(crate) unsafe fn barrier(machine: &mut Machine<'_>, instruction: &Instructio
     if kind == BarrierKind::Arrive {
         return Flow::Next;
     }
-    // For its result the instruction is executed again.
+    // The instruction runs again for its result.
     machine.pc -= u32::from(result);
     machine.leave(Waiting::Barrier { number: number as u8, turn, result });
     Flow::Stop

@@ -1,16 +1,16 @@
-//! Instructions of several threads of a warp: shuffles, votes, matches, reductions.
+//! Instructions of several threads of a warp: shuffles, votes, matches and reductions.
 //!
-//! Those with a mask of members (`.sync`) wait until all members that have not exited are at the instruction.
+//! Instructions with a mask of members (`.sync`) wait until all members that have not exited arrive.
 
 use super::warp::Waiting;
 use super::{Flow, Machine};
 use crate::machine::program::Instruction;
 
 impl Machine<'_> {
-    /// Whether all members are here. If not, the fragment waits.
+    /// Returns whether all members have arrived; if not, the fragment waits.
     ///
     /// # Safety
-    /// `operand` is a register or constant of 32 bits of the instruction being executed: the members.
+    /// `operand` is a register or constant of 32 bits of the running instruction: the members.
     unsafe fn gathered(&mut self, operand: u32) -> bool {
         // SAFETY: this function's contract.
         let members = unsafe { self.slots::<[u32; 32]>(operand).read() };
@@ -33,7 +33,7 @@ impl Machine<'_> {
         false
     }
 
-    /// The lanes that are here, those together that name the same members: each such group is for itself.
+    /// Groups the arrived lanes by their mask of members.
     ///
     /// # Safety
     /// As for [`Machine::gathered`].
@@ -69,8 +69,9 @@ pub(crate) unsafe fn warp_barrier(machine: &mut Machine<'_>, instruction: &Instr
     if unsafe { machine.gathered(instruction.a) } { Flow::Next } else { Flow::Stop }
 }
 
-/// `shfl.sync`: `d` from `a` of another lane, which `b`, the clamp and segment mask `c`, and `imm` (up, down, bfly, idx) give.
-/// Further operands: the members; the predicate that tells whether that lane was in range, if there is one.
+/// `shfl.sync`: `d` from `a` of another lane, given by `b`, the clamp and segment mask `c`, and the mode `imm` (up,
+/// down, bfly, idx). Further operands: the members; the predicate that tells whether that lane was in range, or left
+/// out.
 pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the operands are registers of 32 bits.
     unsafe {
@@ -106,8 +107,8 @@ pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instructio
     Flow::Next
 }
 
-/// `vote`: of the predicate `a` among the members `b`, as `imm` says: all, any, uni, ballot. Without `.sync`, the
-/// members are all ones and nobody waits.
+/// `vote`: of the predicate `a` among the members `b`, with the mode `imm`: all, any, uni, ballot. Without `.sync` the
+/// members are all ones, and the fragment does not wait.
 pub(crate) unsafe fn vote(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: `a` is a predicate, `b` a register of 32 bits, `d` a predicate or, for a ballot, a register of 32 bits.
     unsafe {
@@ -141,7 +142,7 @@ pub(crate) unsafe fn active_mask(machine: &mut Machine<'_>, instruction: &Instru
     Flow::Next
 }
 
-/// `match.sync` of values of 32 or 64 bits: which lanes have the value `a`; for `all` (`imm` is 1), all or none.
+/// `match.sync`: the lanes with the value `a`; for `all` (`imm` is 1), all lanes or none.
 unsafe fn matches(machine: &mut Machine<'_>, instruction: &Instruction, values: [u64; 32]) -> Flow {
     let (mut results, mut agreed) = ([0_u32; 32], 0);
     // SAFETY: `b` is a mask of members; `d` is a register of 32 bits; the first further operand a predicate, or left out.
@@ -189,7 +190,7 @@ pub(crate) unsafe fn match64(machine: &mut Machine<'_>, instruction: &Instructio
     }
 }
 
-/// What `redux.sync` does, by its number.
+/// The operations of `redux.sync` by number.
 pub(crate) const REDUCTIONS: [fn(u32, u32) -> u32; 8] = [
     |a, b| a.wrapping_add(b),
     |a, b| a.min(b),
@@ -220,7 +221,7 @@ pub(crate) unsafe fn reduce(machine: &mut Machine<'_>, instruction: &Instruction
     Flow::Next
 }
 
-/// `elect.sync`: the first of the members `a` is elected; the first further operand is the predicate.
+/// `elect.sync`: elects the first of the members `a`; the first further operand is the predicate.
 pub(crate) unsafe fn elect(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the operands are registers of 32 bits and a predicate.
     unsafe {

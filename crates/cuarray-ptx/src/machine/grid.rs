@@ -1,9 +1,8 @@
 //! A launch: all blocks of a grid.
 //!
-//! Blocks are independent of each other, unless a kernel makes them see each other's order: by what atomic operations answer,
-//! by the rounding of floating-point ones, by volatile memory, or by a barrier of the grid. Then they are executed in order, in one
-//! thread, in turns if one waits for another. All other kernels are spread over the machine's cores. So a result never depends on
-//! how many cores there are.
+//! Results must not depend on the number of cores. A kernel whose blocks can observe their order runs them in order,
+//! in one host thread: by results of atomics, floating-point reductions, volatile memory, or a grid barrier. Blocks
+//! that wait for others take turns. The blocks of all other kernels are distributed over the cores.
 
 use super::Machine;
 use super::block::{Block, BlockPause, GridBarrier};
@@ -91,23 +90,25 @@ pub struct Outcome {
     pub printed: Vec<u8>,
 }
 
-/// When other cores are called for help.
+/// The time after which other cores are asked to help.
 const ALONE: Duration = Duration::from_micros(200);
-/// How many instructions a block's turn has where blocks are executed in order.
+/// Instructions in a block's turn where blocks run in order.
 const TURN: u64 = 2_000_000;
-/// How many blocks may have begun at once there.
+/// The most unfinished blocks where blocks run in order.
 const RESIDENT: usize = 4096;
 
 /// Executes a launch.
 ///
 /// # Panics
-/// If the kernel is none of the program's functions, the constants are not of the program, or the parameters are too short.
+/// If the program has no such function, if the constants belong to another program, or if the parameters are too
+/// short.
 ///
 /// # Safety
-/// - The host memory of each region may be read, and written if the region says so, until the call returns. Other threads access it
-///   by atomic operations only. `start` and `host` are equal modulo 8.
-/// - Regions are in ascending order and do not overlap.
-/// - `constants` come from [`Program::constants`] of `program`.
+/// The host memory of each region is valid until the call returns, and writable if the region is. Other threads access
+/// it by atomic operations only. `start` and `host` of a region are equal modulo 8.
+///
+/// Regions are in ascending order and do not overlap. The constants come from [`Program::constants`] of the same
+/// program.
 pub unsafe fn execute(launch: &Launch<'_>) -> Outcome {
     let (kernel, program) = (launch.kernel, launch.program);
     assert!((kernel as usize) < program.functions.len(), "the program has no function {kernel}");
@@ -159,15 +160,15 @@ fn blocks(launch: &Launch<'_>) -> u64 {
     launch.grid.iter().map(|extent| u64::from(*extent)).product()
 }
 
-/// How many instructions a block may execute now that so many have been: no more than it takes to see that the budget is used up.
+/// The instructions that a block may execute next: few enough to notice an exhausted budget.
 fn turn(launch: &Launch<'_>, used: u64) -> u64 {
     launch.budget.saturating_sub(used).saturating_add(1).min(TURN)
 }
 
-/// What workers share.
+/// The state that workers share.
 struct Shared {
     next: AtomicU64,
-    /// The first block that has failed.
+    /// The first failed block.
     failed: AtomicU64,
     executed: AtomicU64,
     sum: Mutex<Sum>,
@@ -192,7 +193,7 @@ fn spread(launch: &Launch<'_>) -> Outcome {
     std::thread::scope(|scope| {
         let helpers = || {
             for _ in 1..launch.workers {
-                // Without a thread, the others do its part.
+                // Without a new thread, the others do its share.
                 let worker = std::thread::Builder::new().name("cuarray-ptx".to_owned());
                 drop(worker.spawn_scoped(scope, || work(launch, &shared, || {})));
             }
@@ -211,7 +212,7 @@ fn spread(launch: &Launch<'_>) -> Outcome {
     }
 }
 
-/// Takes blocks until none is left; calls for help when that takes long.
+/// Runs blocks until none is left; calls `help` when that takes long.
 fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
     let (total, started) = (blocks(launch), Instant::now());
     let mut machine = Machine::new(launch);
@@ -224,7 +225,7 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
     let mut printed = Vec::new();
     loop {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
-        // A block behind one that has failed need not run; one in front may fail earlier still.
+        // Blocks after a failed one need not run; one before it may fail earlier.
         if number >= total || number > shared.failed.load(Ordering::Relaxed) {
             break;
         }
@@ -278,7 +279,7 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
     let mut waiting: VecDeque<Block> = VecDeque::new();
     let mut spare: Vec<Block> = Vec::new();
     let (mut next, mut printed) = (0, Vec::new());
-    // How many blocks in a row could do nothing.
+    // The number of consecutive blocks that could not run.
     let mut idle = 0;
     while machine.fault.is_none() {
         let may_begin = next < total && (launch.cooperative || waiting.len() < RESIDENT);

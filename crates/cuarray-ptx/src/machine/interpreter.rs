@@ -1,4 +1,4 @@
-//! The machine: what an instruction sees when it is executed, and the loop that executes.
+//! The machine: the state that instructions work on, and the loop that executes them.
 
 use super::block::{Block, GridBarrier};
 use super::fault::{Fault, FaultKind};
@@ -10,48 +10,49 @@ use super::{Flow, lanes};
 use crate::machine::program::{Instruction, Program, UNGUARDED};
 use crate::races::Races;
 
-/// One block's execution.
+/// The execution of one block.
 pub(crate) struct Machine<'p> {
     /// The registers of the current frame, and the constants.
     pub bases: [*mut u8; 2],
     pub pc: u32,
-    /// The place at which the nearest other fragment of the frame waits.
+    /// The next instruction at which another fragment of the frame waits.
     pub limit: u32,
     /// The lanes of the fragment.
     pub active: u32,
-    /// The lanes that the instruction is executed for.
+    /// The lanes that execute the instruction.
     pub mask: u32,
-    /// Those, and the lanes of which nothing is left: registers of both may be written.
+    /// The lanes whose registers may be written: those of `mask`, and exited ones.
     pub write: u32,
-    /// The frame that the fragment is in.
+    /// The frame of the fragment.
     pub frame: u32,
-    /// Where the frame's local memory begins.
+    /// The start of the frame's local memory.
     pub local_base: u32,
-    /// Whether the fragment was let go from a barrier that has a result for it.
+    /// Whether the fragment was released from a barrier that has a result for it.
     pub resumed: bool,
-    /// Whether an instruction for several threads must be executed by those that have come.
+    /// Whether an instruction of several threads must run with the arrived ones alone.
     pub forced: bool,
-    /// Whether the fragment runs although others are further behind, so that all get their turn.
+    /// Whether the fragment runs although others are further behind, so that all get a turn.
     pub rotated: bool,
-    /// Instructions that were executed, each counted once for a warp; and counted for each thread.
+    /// Executed instructions, counted once for a warp.
     pub executed: u64,
     pub lanes: u64,
-    /// When the fragment's turn ends, and the warp's.
+    /// The instruction count at which the fragment's turn ends.
     pub turn_end: u64,
+    /// The instruction count at which the warp's turn ends.
     pub warp_end: u64,
     pub warp: Warp,
     pub block: Block,
     pub grid: GridBarrier,
     pub fault: Option<Box<Fault>>,
-    /// For each instruction, the region that it last found its addresses in.
+    /// The region that each instruction last accessed.
     pub found: Vec<u32>,
-    /// Of the access that is being executed.
+    /// The addresses of the running access.
     pub addresses: [u64; 32],
     pub pattern: Pattern,
-    /// Set if races are looked for.
+    /// Set if race detection is on.
     pub chains: Chains,
     pub pointers: [*mut u8; 32],
-    /// Which of the pointers lead into local memory.
+    /// The lanes whose pointers are in local memory.
     pub local_lanes: u32,
     pub recorder: Recorder,
     pub races: Races,
@@ -60,27 +61,27 @@ pub(crate) struct Machine<'p> {
 }
 
 impl Machine<'_> {
-    /// The slots of a register or constant.
+    /// Returns the slots of a register or constant.
     ///
     /// # Safety
-    /// The operand is one of the instruction being executed, and its slots are of this type.
+    /// The operand belongs to the running instruction, and its slots have this type.
     #[inline(always)]
     pub(crate) unsafe fn slots<T>(&self, operand: u32) -> *mut T {
-        // SAFETY: an operand's offset lies in the frame or in the constants, as its highest bit says.
+        // SAFETY: an operand's offset is in the frame or in the constants, as its highest bit tells.
         unsafe { self.bases[(operand >> 31) as usize].add((operand & 0x7fff_ffff) as usize).cast() }
     }
 
-    /// A predicate, as a mask.
+    /// Reads a predicate as a mask.
     ///
     /// # Safety
-    /// The operand is a predicate of the instruction being executed.
+    /// The operand is a predicate of the running instruction.
     #[inline(always)]
     pub(crate) unsafe fn predicate(&self, operand: u32) -> u32 {
         // SAFETY: this function's contract.
         unsafe { *self.slots::<u32>(operand) }
     }
 
-    /// Sets a predicate in the lanes that the instruction is executed for.
+    /// Sets a predicate in the lanes that execute the instruction.
     ///
     /// # Safety
     /// As for [`Machine::predicate`].
@@ -93,13 +94,13 @@ impl Machine<'_> {
         }
     }
 
-    /// The `index`-th further operand.
+    /// Returns the further operand `index`.
     #[inline(always)]
     pub(crate) fn extra(&self, instruction: &Instruction, index: usize) -> u32 {
         self.program.operands[instruction.extra as usize + index]
     }
 
-    /// Ends the launch.
+    /// Ends the launch with a fault.
     #[cold]
     pub(crate) fn fail(&mut self, kind: FaultKind, lane: u32, address: u64, size: u32, write: bool) -> Flow {
         let thread = self.thread_of(lane);
@@ -164,8 +165,8 @@ impl Machine<'_> {
             self.mask = mask;
             self.write = mask | self.warp.dead;
             self.lanes += u64::from(mask.count_ones());
-            // SAFETY: the instruction is one of the program that runs, in a frame of its function: `pc` and `frame` change
-            // together, in calls and returns alone.
+            // SAFETY: the instruction belongs to the running program, and the frame to its function: only calls and
+            // returns change `pc` and `frame`, together.
             if unsafe { (instruction.exec)(self, instruction) } == Flow::Stop {
                 return;
             }

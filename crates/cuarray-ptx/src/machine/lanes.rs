@@ -1,21 +1,21 @@
-//! Instructions that do the same in each lane on its own: arithmetic, conversions, comparisons, moves.
+//! Instructions that each lane executes on its own: arithmetic, conversions, comparisons and moves.
 //!
-//! [`map1`] to [`map3`] turn an operation on values into a function that applies it to 32 lanes. It reads and writes whole
-//! registers in pieces that become vector instructions. Where only some lanes take part, all are
-//! computed, and the result is put only into those; lanes that have exited do not count, so a warp that is not diverged
-//! always takes the short way.
+//! [`map1`] to [`map3`] turn an operation on values into a function that applies it to 32 lanes. The function works on
+//! pieces of registers, which the compiler turns into vector instructions. If some lanes do not take part, all are
+//! computed, and the results of the others are dropped. Registers of exited lanes may be overwritten, so a warp
+//! without divergence takes the short path.
 //!
-//! Every such function is compiled twice on x86-64: for any processor, and for one with AVX2 and FMA.
+//! Each function is compiled twice on x86-64: for any processor, and for AVX2 and FMA.
 
 use super::{Flow, Machine};
 use crate::machine::program::{Exec, Instruction};
 
-/// How many lanes are worked on at a time.
+/// Lanes in a piece.
 const PIECE: usize = 8;
 
-/// A value as one lane of a register holds it.
+/// A value in one lane of a register.
 pub(crate) trait Lane: Copy {
-    /// What holds it: 32 or 64 bits.
+    /// The type of the register's slot: 32 or 64 bits.
     type Slot: Copy;
     fn read(slot: Self::Slot) -> Self;
     fn write(self) -> Self::Slot;
@@ -45,18 +45,18 @@ lanes! {
     f64, u64, value => f64::from_bits(value), value.to_bits();
 }
 
-/// The closure that a function of this module was made for.
+/// Returns the closure that a function of this module was made for.
 ///
-/// The operations are closures that capture nothing. A function pointer can name such a closure by its type alone.
+/// The operations are closures without captures, so a type names them.
 #[inline(always)]
 fn operation<F: Copy>() -> F {
     const { assert!(size_of::<F>() == 0, "an operation captures nothing") };
-    // SAFETY: F has no size (checked above), and the constructors of this module were given a value of it, so it has one; a
-    // value without a size is read from any well-aligned non-null pointer.
+    // SAFETY: F has no size (checked above), and the constructors of this module received a value of it. A value
+    // without a size may be read from any aligned non-null pointer.
     unsafe { std::ptr::NonNull::<F>::dangling().as_ptr().read() }
 }
 
-/// Whether this processor has what the second version of the functions needs.
+/// Whether this processor supports the second version of the functions.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn wide() -> bool {
     use std::sync::OnceLock;
@@ -71,7 +71,7 @@ pub(crate) fn wide() -> bool {
     })
 }
 
-/// Defines `$name`, which answers the version of `$body` for this processor.
+/// Defines `$name`, which returns the version of `$body` for this processor.
 macro_rules! versions {
     ($(#[$doc:meta])* fn $name:ident<$($generic:ident: $bound:path),*>($($operation:ident)?) = $body:ident;) => {
         $(#[$doc])*
@@ -101,7 +101,7 @@ pub(crate) use versions;
 
 /// Computes a register in pieces: `$result` for each lane, from the sources' slots of that lane.
 ///
-/// Plain loops over arrays that stay in registers: what the compiler makes vector instructions of.
+/// The compiler vectorizes these plain loops over arrays.
 macro_rules! rows {
     ($machine:ident, $d:ident: $D:ty, [$($source:ident: $S:ty),*], |$lane:ident| $result:expr) => {{
         let (d, write) = ($machine.slots::<<$D as Lane>::Slot>($d), $machine.write);
@@ -135,8 +135,8 @@ unsafe fn body1<A: Lane, D: Lane, F: Fn(A) -> D + Copy>(
     &Instruction { d, a, .. }: &Instruction,
 ) -> Flow {
     let f = operation::<F>();
-    // SAFETY: the operands are registers or constants of these types: the resolver has checked their widths. A register
-    // has 32 slots.
+    // SAFETY: the operands are registers or constants of these types, which the resolver checked. A register has 32
+    // slots.
     unsafe { rows!(machine, d: D, [a: A], |lane| f(a)) }
     Flow::Next
 }
@@ -174,7 +174,7 @@ unsafe fn body_coded<A: Lane, B: Lane, C: Lane, D: Lane, F: Fn(A, B, C, i64) -> 
     Flow::Next
 }
 
-/// The lanes for which a comparison holds.
+/// Sets a predicate to the lanes for which a comparison holds.
 #[inline(always)]
 unsafe fn body_compare<A: Lane, F: Fn(A, A) -> bool + Copy>(
     machine: &mut Machine<'_>,
@@ -204,7 +204,7 @@ unsafe fn body_compare<A: Lane, F: Fn(A, A) -> bool + Copy>(
 unsafe fn body_select<T: Lane>(machine: &mut Machine<'_>, &Instruction { d, a, b, c, .. }: &Instruction) -> Flow {
     // SAFETY: as above; `c` is a predicate.
     unsafe {
-        // Mostly all lanes choose the same.
+        // Usually all lanes choose alike.
         match machine.predicate(c) {
             u32::MAX => rows!(machine, d: T, [a: T], |_lane| a),
             0 => rows!(machine, d: T, [b: T], |_lane| b),
@@ -214,7 +214,7 @@ unsafe fn body_select<T: Lane>(machine: &mut Machine<'_>, &Instruction { d, a, b
     Flow::Next
 }
 
-/// A predicate from two: bits of one word, so the operation is on masks.
+/// Computes a predicate from two; the operation is on masks.
 #[inline(always)]
 unsafe fn body_masks<F: Fn(u32, u32) -> u32 + Copy>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     let f = operation::<F>();
@@ -243,7 +243,7 @@ versions! {
     fn map_coded<A: Lane, B: Lane, C: Lane, D: Lane, F: Fn(A, B, C, i64) -> D>(F) = body_coded;
 }
 versions! {
-    /// The predicate `d` is where `f(a, b)` holds.
+    /// Sets the predicate `d` where `f(a, b)` holds.
     fn compare<A: Lane, F: Fn(A, A) -> bool>(F) = body_compare;
 }
 versions! {
@@ -251,6 +251,6 @@ versions! {
     fn select<T: Lane>() = body_select;
 }
 versions! {
-    /// The predicate `d` is `f` of the predicates `a` and `b`, as masks of the lanes.
+    /// Sets the predicate `d` to `f` of the predicates `a` and `b`, as masks of lanes.
     fn masks<F: Fn(u32, u32) -> u32>(F) = body_masks;
 }

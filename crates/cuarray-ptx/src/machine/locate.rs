@@ -1,8 +1,8 @@
-//! Where the bytes are that a warp's access is about.
+//! Address resolution: the host pointers of a warp's access.
 //!
-//! Lanes mostly ask for one address, or for neighbours in a row; the machine finds that out once ([`Pattern`]), and bounds, alignment, what
-//! is noted and what is compared with other threads' accesses follow from the first and the last lane. Where
-//! addresses lie otherwise, or something is wrong with one, each lane is looked at for itself.
+//! Lanes mostly access one address, or adjacent ones. The machine recognizes such a [`Pattern`] once. Then the first
+//! and the last lane decide about bounds, alignment, recording and race detection. Lanes with other addresses, or with
+//! a fault, are resolved one by one.
 
 use super::fault::FaultKind;
 use super::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, UPDATES};
@@ -10,48 +10,48 @@ use super::region;
 use super::{Flow, Machine};
 use crate::machine::program::Instruction;
 
-/// How many lanes are looked at in one step.
+/// Lanes in one step.
 const PIECE: usize = 4;
 
-/// How the addresses of a warp's lanes lie to one another, whichever of them take part.
+/// The pattern of a warp's addresses, for the lanes that take part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Pattern {
-    /// All are one, and so are the pointers.
+    /// All addresses are equal, and so are the pointers.
     Same,
-    /// Each is behind that of the lane before, by the size of the access.
+    /// Each address follows that of the lane before, at the distance of the access size.
     Row,
-    /// Otherwise, or not looked at.
+    /// Any other addresses, or unknown ones.
     Other,
 }
 
-/// Which lanes' addresses go on from that of the lane before.
+/// The lanes whose addresses continue those of the lane before.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Chains {
-    /// Those that have the same.
+    /// Lanes with an equal address.
     same: u32,
-    /// Those that are `stride` bytes further on: the size of the access.
+    /// Lanes with an address that is `stride` bytes further.
     next: u32,
     stride: u32,
 }
 
-/// Lanes one after another, each of which accesses what is `step` bytes behind what the one before accesses.
+/// Consecutive lanes whose addresses are `step` bytes apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Run {
     pub lane: u32,
     pub count: u32,
-    /// 0, or the size of the access.
+    /// Zero, or the size of the access.
     pub step: u32,
 }
 
 impl Chains {
-    /// How lanes go on from one another, if their addresses differ in the lower 32 bits alone.
+    /// Compares the addresses of neighbouring lanes, which differ in the lower 32 bits only.
     #[inline(always)]
     fn of(addresses: &[u64; 32], stride: u32) -> Chains {
         let (mut same, mut next) = (0, 0);
         for at in (0..32).step_by(8) {
             let (mut piece_same, mut piece_next) = (0, 0);
             for index in 0..8 {
-                // The first lane goes on from none, whatever comes out.
+                // The first lane has no predecessor; its bits are ignored.
                 let lane = at + index;
                 let address = addresses[lane] as u32;
                 let step = address.wrapping_sub(addresses[lane.saturating_sub(1)] as u32);
@@ -64,7 +64,7 @@ impl Chains {
         Chains { same, next, stride }
     }
 
-    /// The first run of lanes of a mask, which has some, and the rest of them.
+    /// Splits the first run of lanes off a mask, which is not empty.
     #[inline(always)]
     pub(crate) fn run(self, mask: u32) -> (Run, u32) {
         let lane = mask.trailing_zeros() & 31;
@@ -76,11 +76,11 @@ impl Chains {
     }
 }
 
-/// The least and the greatest address of the lanes that take part, and all their bits in one as far as alignment is concerned.
+/// The least and the greatest address of the participating lanes, and the union of their bits for the alignment.
 type Hull = (u64, u64, u64);
 
-/// Sets the lanes' addresses from the slots of a register, and finds out how they lie. Plain loops over pieces that stay in the processor's
-/// registers: what the compiler makes vector instructions of.
+/// Computes the lanes' addresses from the slots of a register, and compares them. The compiler vectorizes these plain
+/// loops.
 macro_rules! pieces {
     ($machine:ident, $slot:ty, $register:expr, $size:expr, |$base:ident| $address:expr) => {{
         let slots = $machine.slots::<$slot>($register);
@@ -109,22 +109,23 @@ macro_rules! pieces {
 }
 
 impl Machine<'_> {
-    /// Finds where the lanes' bytes are: [`Machine::pointers`] of the lanes of the mask are good for accesses of `size` bytes.
+    /// Resolves the addresses of an access: [`Machine::pointers`] of the lanes in the mask become valid for `size`
+    /// bytes.
     ///
     /// # Safety
-    /// `instruction.a` is a register or constant with addresses, as `instruction.c` says.
+    /// `instruction.a` is a register or constant with addresses, of the width that `instruction.c` tells.
     #[inline(always)]
     pub(crate) unsafe fn locate(&mut self, instruction: &Instruction, size: u32, write: bool) -> Flow {
         #[cfg(target_arch = "x86_64")]
         if super::lanes::wide() {
-            // SAFETY: this function's contract; the processor has the features (just asked).
+            // SAFETY: this function's contract; the processor has the features.
             return unsafe { self.locate_wide(instruction, size, write) };
         }
         // SAFETY: this function's contract.
         unsafe { self.locate_base(instruction, size, write) }
     }
 
-    /// The same for an instruction that writes, and that may read first what it overwrites.
+    /// Like [`Machine::locate`], for an instruction that writes and may depend on the old contents.
     ///
     /// # Safety
     /// As for [`Machine::locate`].
@@ -157,7 +158,7 @@ impl Machine<'_> {
             if mode & 8 != 0 {
                 pieces!(self, u64, instruction.a, size, |base| base.wrapping_add(offset))
             } else {
-                // Addresses of 32 bits wrap at 32 bits.
+                // Addresses of 32 bits wrap.
                 pieces!(self, u32, instruction.a, size, |base| u64::from(base.wrapping_add(offset as u32)))
             }
         };
@@ -171,7 +172,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Finds out how the lanes' addresses lie: which bits of them differ, and which differ from those of a row.
+    /// Finds the pattern: the bits in which addresses differ from each other, and from consecutive ones.
     #[inline(always)]
     fn lie(&mut self, size: u32, (differ, stray): (u64, u64)) -> Hull {
         let watched = self.races.on || self.recorder.enabled;
@@ -184,7 +185,7 @@ impl Machine<'_> {
         self.hull(differ >> 32 == 0)
     }
 
-    /// `near`: the addresses differ in the lower 32 bits alone.
+    /// Finds the pattern; `near` means that addresses differ in the lower 32 bits only.
     #[inline(always)]
     fn hull(&self, near: bool) -> Hull {
         if self.pattern != Pattern::Other {
@@ -257,7 +258,7 @@ impl Machine<'_> {
         Flow::Next
     }
 
-    /// Notes an access of the lanes to one region.
+    /// Records an access to one region.
     fn note(&mut self, index: usize, size: u32, write: bool) {
         let start = self.launch.regions[index].start;
         let mut rest = self.mask;
@@ -269,7 +270,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Addresses in shared memory, which begins at `start`.
+    /// Resolves addresses in shared memory, which begins at `start`.
     #[inline(always)]
     fn locate_shared(&mut self, start: u64, (_, high, any): Hull, size: u32, write: bool) -> Flow {
         let length = self.block.shared_bytes();
@@ -296,12 +297,12 @@ impl Machine<'_> {
             self.pointers[lane] = base.wrapping_add(place) as *mut u8;
         }
         self.local_lanes = u32::MAX;
-        // One address is as many pieces of memory as there are lanes.
+        // Local memory is interleaved, so equal addresses have different pointers.
         self.pattern = Pattern::Other;
         Flow::Next
     }
 
-    /// Looks at each lane for itself; its addresses are relative to a window.
+    /// Resolves each lane on its own; its address is relative to a window.
     #[cold]
     fn locate_each(&mut self, window: u64, size: u32, write: bool) -> Flow {
         self.pattern = Pattern::Other;
@@ -310,7 +311,7 @@ impl Machine<'_> {
                 continue;
             }
             let address = self.addresses[lane as usize];
-            // An address of a narrow space that is too great for it must not become one of another space.
+            // An address beyond a narrow space must not turn into one of another space.
             let generic = if window != 0 && address >> 56 != 0 { u64::MAX } else { window.wrapping_add(address) };
             match self.locate_lane(lane, generic, u64::from(size), u64::from(size), write) {
                 Ok(pointer) => self.pointers[lane as usize] = pointer,
@@ -320,7 +321,7 @@ impl Machine<'_> {
         Flow::Next
     }
 
-    /// Where a lane's bytes at a generic address are.
+    /// Resolves a generic address of a lane.
     pub(crate) fn locate_lane(
         &mut self,
         lane: u32,
@@ -360,7 +361,7 @@ impl Machine<'_> {
         if address & (align - 1) == 0 { Ok(inside as *mut u8) } else { Err(FaultKind::Misaligned) }
     }
 
-    /// How far behind the first one an element of a vector is, for a lane.
+    /// The distance of element `index` of a vector from the first one, for a lane.
     #[inline(always)]
     pub(crate) fn element(&self, lane: usize, bytes: u32) -> usize {
         let bytes = bytes as usize;

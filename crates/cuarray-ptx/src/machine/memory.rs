@@ -1,12 +1,12 @@
 //! Loads and stores.
 //!
-//! An access has two halves. [`Machine::locate`] finds out where each lane's bytes are, whatever the space: it checks bounds and
-//! alignment, and notes what is touched. Then one loop moves
-//! the bytes between pointers and registers; what all lanes load from one address is loaded once. They are moved by relaxed atomic operations, since blocks of a kernel run on
-//! several cores and may touch the same memory, as they may on a GPU.
+//! An access has two halves. [`Machine::locate`] resolves the address of each lane, checks bounds and alignment, and
+//! records the access. Then one loop moves bytes between pointers and registers. A value that all lanes load from one
+//! address is loaded once. Blocks on several cores may access the same memory, so the moves are relaxed atomic
+//! operations.
 //!
-//! Generic addresses: the shared, local and parameter memory of a thread appear at windows that no device or host address
-//! can lie in.
+//! Shared, local and parameter memory of a thread have windows among generic addresses, which no device or host
+//! address uses.
 
 use super::lanes::versions;
 use super::locate::Pattern;
@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 /// The generic address of the first byte of shared memory.
 pub const SHARED_WINDOW: u64 = 0x0100_0000_0000_0000;
-/// Where a thread's local memory begins.
+/// The generic address of the first byte of a thread's local memory.
 pub(crate) const LOCAL_WINDOW: u64 = 0x0200_0000_0000_0000;
-/// Where the kernel's parameters begin.
+/// The generic address of the first byte of a kernel's parameters.
 pub(crate) const PARAM_WINDOW: u64 = 0x0300_0000_0000_0000;
 
 /// The memory and the offset that a generic address of a thread's own windows means: `"shared"`, `"local"` or `"parameter"`.
@@ -34,34 +34,35 @@ pub fn in_window(address: u64) -> Option<(&'static str, u64)> {
     Some((name, address & (SHARED_WINDOW - 1)))
 }
 
-/// How an instruction addresses memory, as its operand `c` holds it.
+/// The access mode of an instruction, encoded in its operand `c`.
 #[derive(Clone, Copy)]
 pub(crate) struct Mode {
     pub space: Space,
-    /// Whether the register of the address has 64 bits.
+    /// Whether the address has 64 bits.
     pub wide: bool,
-    /// How many elements.
+    /// The number of elements.
     pub count: u32,
-    /// Whether it is there to synchronize, and whether it hands on what its thread has done.
+    /// Whether the access synchronizes (`volatile`, `relaxed`, `acquire`, `release`).
     pub strong: bool,
+    /// Whether the access releases.
     pub releases: bool,
-    /// Whether what it writes depends on what was there.
+    /// Whether the written value depends on the old contents.
     pub updates: bool,
 }
 
-/// In the code of a mode: the access is strong.
+/// The bit of a strong access.
 pub(crate) const STRONG: u32 = 1 << 16;
-/// In the code of a mode: the access releases.
+/// The bit of a releasing access.
 pub(crate) const RELEASES: u32 = 1 << 17;
-/// In the code of a mode: the access updates.
+/// The bit of an updating access.
 pub(crate) const UPDATES: u32 = 1 << 18;
-/// How many elements the code of a mode says.
+/// Decodes the number of elements.
 fn elements(code: u32) -> u32 {
     code >> 4 & 0xf
 }
 
 impl Mode {
-    /// Of one element, in no particular order.
+    /// The mode of one element without an order.
     pub(crate) fn new(space: Space, wide: bool) -> Mode {
         Mode { space, wide, count: 1, strong: false, releases: false, updates: false }
     }
@@ -80,13 +81,13 @@ impl Mode {
     }
 }
 
-/// What memory holds: an integer of 8 to 64 bits, signed if registers hold it so.
+/// An integer type in memory of 8 to 64 bits; a signed one is extended by its sign.
 pub(crate) trait Cell: Copy {
     /// # Safety
-    /// The pointer is good for this type and aligned for it.
+    /// The pointer is valid for this type and aligned for it.
     unsafe fn get(pointer: *mut u8) -> u64;
     /// # Safety
-    /// The pointer is good for this type and aligned for it.
+    /// The pointer is valid for this type and aligned for it.
     unsafe fn set(pointer: *mut u8, value: u64);
 }
 
@@ -95,7 +96,7 @@ macro_rules! cells {
         impl Cell for $ty {
             #[inline(always)]
             unsafe fn get(pointer: *mut u8) -> u64 {
-                // SAFETY: this function's contract; others access the memory by atomic operations only, too.
+                // SAFETY: this function's contract; other threads use atomic operations too.
                 unsafe { <$atomic>::from_ptr(pointer.cast()) }.load(Ordering::Relaxed) as $ty as i64 as u64
             }
             #[inline(always)]
@@ -144,7 +145,7 @@ impl Slot for u64 {
     }
 }
 
-/// A number for each lane, made of what its slot leaves in memory.
+/// A digest of each lane's value in memory.
 ///
 /// # Safety
 /// `source` is a register with slots of this type.
@@ -182,7 +183,7 @@ impl Machine<'_> {
 
 #[inline(always)]
 unsafe fn load_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
-    // SAFETY: the resolver made the operands fit; `locate` made the pointers of the mask's lanes good.
+    // SAFETY: the resolver checked the widths; `locate` returned valid pointers for the lanes of the mask.
     unsafe {
         if machine.locate(instruction, size_of::<M>() as u32, false) == Flow::Stop {
             return Flow::Stop;
@@ -239,13 +240,13 @@ unsafe fn store_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &
     Flow::Next
 }
 
-/// An operand of a vector that is left out: `_`.
+/// Stands for an operand that is left out: `_`.
 pub(crate) const LEFT_OUT: u32 = u32::MAX;
 
 #[inline(always)]
 unsafe fn load_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     let (count, bytes) = (elements(instruction.c), size_of::<M>() as u32);
-    // SAFETY: as above; the further operands are as many as elements.
+    // SAFETY: as above; the number of further operands is that of elements.
     unsafe {
         if machine.locate(instruction, bytes * count, false) == Flow::Stop {
             return Flow::Stop;
@@ -301,11 +302,11 @@ unsafe fn store_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruc
     Flow::Next
 }
 
-/// A kernel's parameter: the same for all lanes.
+/// Loads a kernel's parameter, which is equal in all lanes.
 #[inline(always)]
 unsafe fn parameter_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
-    // SAFETY: the resolver has checked that the kernel's parameters reach so far, and the launch that they are all there; they
-    // are as aligned as they need to be. The lanes of `write` may be written.
+    // SAFETY: the resolver checked that the parameter is inside of the kernel's parameters, and the launch that they
+    // are complete. They are sufficiently aligned. The lanes of `write` may be written.
     unsafe {
         let value =
             S::of(M::get(machine.launch.parameters.as_ptr().cast::<u8>().add(instruction.imm as usize).cast_mut()));
@@ -315,19 +316,19 @@ unsafe fn parameter_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instructio
 }
 
 versions! {
-    /// `ld` of one element: `d = [a + imm]`, as `c` says.
+    /// `ld` of one element: `d = [a + imm]`, with the mode `c`.
     fn load<M: Cell, S: Slot>() = load_body;
 }
 versions! {
-    /// `st` of one element: `[a + imm] = b`, as `c` says.
+    /// `st` of one element: `[a + imm] = b`, with the mode `c`.
     fn store<M: Cell, S: Slot>() = store_body;
 }
 versions! {
-    /// `ld.v2` and more: the further operands are the targets.
+    /// `ld.v2` and wider: the further operands are the targets.
     fn load_vector<M: Cell, S: Slot>() = load_vector_body;
 }
 versions! {
-    /// `st.v2` and more: the further operands are the sources.
+    /// `st.v2` and wider: the further operands are the sources.
     fn store_vector<M: Cell, S: Slot>() = store_vector_body;
 }
 versions! {
@@ -335,7 +336,7 @@ versions! {
     fn load_parameter<M: Cell, S: Slot>() = parameter_body;
 }
 
-/// The address of a variable of the function: `d = imm` behind where the frame's local memory begins.
+/// The address of a variable of the function: `d` is `imm` bytes after the start of the frame's local memory.
 pub(crate) unsafe fn local_address<S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     let address = S::of(u64::from(machine.local_base) + instruction.imm as u64);
     // SAFETY: `d` is a register of this width.

@@ -1,13 +1,14 @@
-//! Execution: a launch's blocks, their warps, their instructions.
+//! Programs, and their execution: blocks, warps and instructions.
 //!
-//! A [`Machine`] executes one block at a time. A warp's registers are rows of 32 lanes, and an instruction is one function that
-//! works on a row (`lanes`, `memory`, `atomic`, `collective`, `control`). Threads of a warp that take different ways are
-//! *fragments* of it (`warp`): each has a place in the code and a mask of lanes. The fragment that is furthest behind runs, and
-//! fragments that meet at one place become one again. The code was laid out so that this brings them together as early as
-//! the manual's immediate post-dominator would; but nothing depends on it: a thread that waits for another one of its warp
-//! gets it in the end, as on GPUs since compute capability 7.0.
+//! A [`Machine`] executes one block at a time. A warp's registers are rows of 32 lanes, and each instruction is one
+//! function that works on a row (`lanes`, `memory`, `atomic`, `exchange`, `branching`). Diverged threads of a warp are
+//! *fragments* (`warp`): each has an instruction pointer and a mask of lanes. The fragment that is furthest behind
+//! runs, and fragments that meet at one instruction merge.
 //!
-//! Blocks are spread over the machine's cores (`grid`) if the kernel can not see in which order they ran.
+//! The order of the code makes them merge at the immediate post-dominator. Correctness does not depend on it: as on
+//! GPUs since compute capability 7.0, a thread that waits for another one of its warp gets it in the end.
+//!
+//! Blocks are distributed over the cores (`grid`) if the kernel cannot observe their order.
 
 pub(crate) mod alloca;
 pub(crate) mod async_copy;
@@ -36,11 +37,11 @@ pub(crate) use interpreter::Machine;
 pub use region::{AccessKind, Region, TouchedRange};
 pub use services::{NoService, Service};
 
-/// What an instruction leaves to do.
+/// How execution continues after an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Flow {
-    /// The next one.
+    /// With the next instruction.
     Next,
-    /// The fragment does not go on at once: it has ended, waits, has used up its turn, or has failed.
+    /// Not at once: the fragment has ended, waits, has used up its turn, or has failed.
     Stop,
 }

@@ -1,6 +1,6 @@
-//! The numbers of a `printf` format.
+//! Formats numbers and texts as `printf` of C does.
 
-/// Flags, width and precision.
+/// Flags, width and precision of a conversion.
 #[derive(Default)]
 pub(super) struct Pad {
     left: bool,
@@ -12,7 +12,7 @@ pub(super) struct Pad {
     precision: Option<usize>,
 }
 
-/// No field is wider.
+/// The widest field.
 const WIDEST: usize = 4096;
 
 impl Pad {
@@ -46,7 +46,7 @@ impl Pad {
         pad
     }
 
-    /// Puts sign and digits into the field.
+    /// Writes sign and digits into the field.
     fn field(&self, line: &mut Vec<u8>, sign: &str, digits: &str, zeros: bool) {
         let fill = self.width.saturating_sub(sign.len() + digits.len());
         if !self.left && !zeros {
@@ -124,7 +124,7 @@ impl Pad {
             b'a' => hexadecimal(value),
             _ => {
                 let precision = precision.max(1);
-                // The exponent that the number has once it is rounded to so many digits.
+                // The exponent after rounding to this precision.
                 let rounded = format!("{value:.0$e}", precision - 1);
                 let exponent: i32 =
                     rounded.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
@@ -144,7 +144,7 @@ fn trimmed(digits: &str) -> &str {
     if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
 }
 
-/// As in C: at least two digits of the exponent, and its sign.
+/// Formats an exponent as C does: with a sign and at least two digits.
 fn exponential(value: f64, precision: usize) -> String {
     let text = format!("{value:.precision$e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));

@@ -1,8 +1,8 @@
 //! A program: code that is ready to run.
 //!
-//! All functions of a module lie in one row of [`Instruction`]s. An instruction holds the function that executes it for a
-//! whole warp, and up to four operands, each the place of a register in the warp's register file or of a constant. Addresses
-//! of variables are constants too; they are filled in when the program gets its memory ([`Program::constants`]).
+//! The functions of all modules are in one array of [`Instruction`]s. An instruction holds the function that executes
+//! it for a whole warp, and up to four operands: offsets of registers or constants. Addresses of variables are
+//! constants, which are known when the variables have memory ([`Program::constants`]).
 
 use super::memory::SHARED_WINDOW;
 use super::{Flow, Machine};
@@ -12,28 +12,28 @@ use std::collections::HashMap;
 /// Executes an instruction for the lanes of [`Machine::mask`].
 ///
 /// # Safety
-/// The machine runs the program that the instruction is of, in a frame of the function that it is in.
+/// The machine runs the program of the instruction, in a frame of its function.
 pub(crate) type Exec = unsafe fn(&mut Machine<'_>, &Instruction) -> Flow;
 
-/// Set in an operand that is a constant and no register.
+/// Marks an operand that is a constant.
 pub(crate) const CONSTANT: u32 = 1 << 31;
-/// The guard of an instruction that has none.
+/// The guard of an unconditional instruction.
 pub(crate) const UNGUARDED: u32 = u32::MAX;
 
 /// One instruction.
 #[derive(Clone, Copy)]
 pub(crate) struct Instruction {
     pub exec: Exec,
-    /// The place of the predicate that it is executed under, times two, plus one if that is negated.
+    /// The offset of the guard predicate, times two, plus one for a negated guard.
     pub guard: u32,
-    /// Where in [`Program::operands`] its further operands begin.
+    /// The index of the first further operand in [`Program::operands`].
     pub extra: u32,
     /// Byte offsets in the register file or, with [`CONSTANT`], in the constants.
     pub d: u32,
     pub a: u32,
     pub b: u32,
     pub c: u32,
-    /// What the executing function makes of it: an offset, the target of a branch, a code.
+    /// A value for the executing function: an offset, the target of a branch, a code.
     pub imm: i64,
 }
 
@@ -146,7 +146,7 @@ pub struct Program {
     pub(crate) max_registers: u32,
 }
 
-/// Where functions lie when their address is taken: the number of a function times 16, above this.
+/// The base of function addresses; a function's address adds its number times 16.
 pub(crate) const FUNCTION_WINDOW: u64 = 0x0400_0000_0000_0000;
 
 impl Program {
@@ -233,14 +233,14 @@ impl Program {
         self.constants.iter().map(|(_, width)| constant_bytes(*width) as usize / 8).sum()
     }
 
-    /// The constants as the code reads them: each repeated for every lane. `address_of` gives the address of a variable
-    /// in global or constant memory.
+    /// The constants as the code reads them, each repeated for every lane. `address_of` returns the address of a
+    /// variable in global or constant memory.
     pub fn constants(&self, address_of: impl Fn(u32) -> u64) -> Vec<u64> {
         let mut words = Vec::new();
         for (constant, width) in &self.constants {
             let value = self.value(*constant, &address_of);
             match width {
-                // Padded to whole words; see `place_of`.
+                // Padded to whole words; see `constant_bytes`.
                 Width::Predicate => words.push(if value & 1 == 1 { u64::from(u32::MAX) } else { 0 }),
                 Width::W32 => words.extend([(value & 0xffff_ffff) | value << 32; 16]),
                 Width::W64 => words.extend([value; 32]),
@@ -268,7 +268,8 @@ impl Program {
         }
     }
 
-    /// Everything that a kernel can reach by calls, itself included. Calls through addresses reach every device function.
+    /// The functions that a kernel can reach by calls, itself included. Calls through addresses reach every device
+    /// function.
     pub fn reachable(&self, function: u32) -> Vec<u32> {
         let mut seen = vec![false; self.functions.len()];
         let mut open = vec![function];
@@ -288,7 +289,7 @@ impl Program {
         reached
     }
 
-    /// Bytes of static shared memory that a kernel uses.
+    /// The bytes of static shared memory that a kernel uses.
     pub fn shared_of(&self, kernel: u32) -> u64 {
         let mut used: Vec<u32> = self
             .reachable(kernel)
@@ -305,7 +306,7 @@ impl Program {
         size
     }
 
-    /// Bytes of a kernel's parameters.
+    /// The bytes of a kernel's parameters.
     pub fn parameter_bytes(&self, kernel: u32) -> u32 {
         let parameters = &self.functions[kernel as usize].parameters;
         parameters.iter().map(|parameter| parameter.offset + parameter.size).max().unwrap_or(0)
@@ -313,13 +314,13 @@ impl Program {
 }
 
 impl Function {
-    /// A number that two functions share if their parameters and results lie alike.
+    /// A hash of the places of parameters and results.
     pub(crate) fn shape(&self) -> u64 {
         shape(&self.results, &self.parameters)
     }
 }
 
-/// A number for places of results and parameters.
+/// A hash of the places of results and parameters.
 pub(crate) fn shape(results: &[Parameter], parameters: &[Parameter]) -> u64 {
     let mut number = 0xcbf2_9ce4_8422_2325_u64;
     let mut mix = |value: u32| number = (number ^ u64::from(value)).wrapping_mul(0x0100_0000_01b3);
@@ -331,12 +332,12 @@ pub(crate) fn shape(results: &[Parameter], parameters: &[Parameter]) -> u64 {
     number
 }
 
-/// The bytes that a constant takes among the constants.
+/// The bytes of a constant among the constants.
 pub(crate) fn constant_bytes(width: Width) -> u32 {
     width.bytes().max(8)
 }
 
-/// What a value of a type looks like as a constant.
+/// The bits of a constant of a type.
 pub(crate) fn constant_bits(ty: Type, value: u64) -> u64 {
     match ty.width() {
         Width::Predicate => u64::from(value != 0),

@@ -1,11 +1,11 @@
-//! The memory that a launch can reach, and what it touched of it.
+//! The memory that a launch can access, and the ranges that it accessed.
 //!
-//! A launch sees the allocations that live when it begins, as regions: where the device finds them, and where the bytes
-//! are. Which bytes were read and written, and which read before they were written, is kept as bits, for pages that were touched at
-//! all; so the cost is bounded by the memory that a kernel touches, however often it does.
+//! A launch gets a snapshot of the allocations as regions. Reads, writes, and reads before writes are recorded as one
+//! bit for each byte, in pages that exist once they are accessed. So the cost is bounded by the accessed memory, and
+//! not by the number of accesses.
 //!
-//! What was first is known among the blocks that one thread of the host executes. Blocks of kernels that could tell each other what they
-//! have written all run in one; and what others read of each other's is a race.
+//! Reads before writes are known among blocks that run in one host thread. Kernels whose blocks can observe each other
+//! run in one; other blocks that read each other's writes have a race.
 
 /// The kind of an access to a range of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,7 +42,7 @@ pub struct Region {
     pub writable: bool,
 }
 
-/// The region that holds all of `start..end`, in regions in ascending order.
+/// Returns the region that holds all of `start..end`; regions are in ascending order.
 pub(crate) fn find(regions: &[Region], start: u64, end: u64) -> Option<usize> {
     let index = regions.partition_point(|region| region.start <= start).checked_sub(1)?;
     (end <= regions[index].end && start < end).then_some(index)
@@ -55,11 +55,11 @@ const WORDS: usize = PAGE as usize / 64;
 /// A bit for each byte of a page: read, written, read before it was written.
 type Page = [[u64; WORDS]; 3];
 
-/// What was touched, by region and page.
+/// The accesses of a launch by region and page.
 #[derive(Default)]
 pub(crate) struct Recorder {
     pub enabled: bool,
-    /// Whether what is written now was read by the same instruction.
+    /// Whether the running instruction has read what it writes.
     pub updates: bool,
     regions: Vec<Vec<Option<Box<Page>>>>,
 }
@@ -69,7 +69,7 @@ impl Recorder {
         Recorder { enabled, updates: false, regions: if enabled { vec![Vec::new(); regions] } else { Vec::new() } }
     }
 
-    /// Notes that a region was touched at `offset`.
+    /// Records an access to a region.
     pub(crate) fn note(&mut self, region: usize, offset: u64, size: u64, written: bool) {
         let Some(pages) = self.regions.get_mut(region) else { return };
         let (mut at, end) = (offset, offset + size);
@@ -98,7 +98,7 @@ impl Recorder {
         }
     }
 
-    /// Adds what another one has noted.
+    /// Merges the accesses that another core has recorded.
     pub(crate) fn merge(&mut self, other: Recorder) {
         for (pages, others) in self.regions.iter_mut().zip(other.regions) {
             if pages.len() < others.len() {
@@ -117,7 +117,7 @@ impl Recorder {
         }
     }
 
-    /// The ranges that were touched, in ascending order for each kind.
+    /// Returns the accessed ranges, in ascending order for each kind.
     pub(crate) fn touched(&self, regions: &[Region]) -> Vec<TouchedRange> {
         let mut ranges = Vec::new();
         for (index, kind) in [AccessKind::Read, AccessKind::Write, AccessKind::Update].into_iter().enumerate() {
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn touched_bytes_become_ranges() {
+    fn recorded_bytes_become_ranges() {
         let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true }; 1];
         let (mut one, mut other) = (Recorder::new(true, 1), Recorder::new(true, 1));
         one.note(0, 4090, 12, false);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn who_reads_and_writes_at_once_reads_first() {
+    fn a_read_and_write_of_one_instruction_is_an_update() {
         let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true }; 1];
         let mut recorder = Recorder::new(true, 1);
         recorder.note(0, 0, 4, true);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_holds_whole_accesses_only() {
+    fn partial_accesses_are_outside_of_a_region() {
         let region = |start, end| Region { start, end, host: 0, writable: true };
         let regions = [region(16, 32), region(64, 128)];
         assert_eq!(find(&regions, 16, 20), Some(0));

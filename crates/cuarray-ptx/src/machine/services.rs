@@ -1,7 +1,7 @@
-//! What kernels call that is no PTX: `vprintf`, `malloc`, `free`, `__assertfail`, and the grid's handle.
+//! Functions that the machine provides: `vprintf`, `malloc`, `free`, `__assertfail`, and grid synchronization.
 //!
-//! CUDA C++ and numba-cuda declare these functions and leave them to the driver. They are called like any function: their parameters
-//! lie in the caller's local memory.
+//! CUDA C++ and numba-cuda declare these functions and leave them to the driver. They are called like any function,
+//! with parameters in the caller's local memory.
 
 use super::fault::FaultKind;
 use super::{Flow, Machine, printf};
@@ -29,18 +29,18 @@ impl Service for NoService {
     fn assertion(&self, _: &str) {}
 }
 
-/// A function that the driver provides: its name, the sizes of its results and parameters in bytes, and what it does.
+/// A provided function: its name, the sizes of its results and parameters in bytes, and its implementation.
 pub(crate) struct Provided {
     pub name: &'static str,
     pub results: &'static [u32],
     pub parameters: &'static [u32],
     pub exec: unsafe fn(&mut Machine<'_>, &Instruction) -> Flow,
     pub grid_wide: bool,
-    /// Whether its results depend on the order of blocks.
+    /// Whether results depend on the order of blocks.
     pub ordered: bool,
 }
 
-/// All of them.
+/// All provided functions.
 pub(crate) const PROVIDED: &[Provided] = &[
     Provided { name: "vprintf", results: &[4], parameters: &[8, 8], exec: print, grid_wide: false, ordered: false },
     Provided { name: "malloc", results: &[8], parameters: &[8], exec: allocate, grid_wide: false, ordered: true },
@@ -71,12 +71,12 @@ pub(crate) const PROVIDED: &[Provided] = &[
     },
 ];
 
-/// The longest text that is read, and the longest line that is printed.
+/// The longest text that is read or printed.
 const LONGEST: usize = 1 << 16;
 
 impl Machine<'_> {
-    /// The `index`-th parameter of the call, of a lane. The further operands are the places of the parameters, then that of
-    /// the result, in the caller's local memory.
+    /// Reads a parameter of the call for a lane. The further operands are the offsets of the parameters and the result
+    /// in the caller's local memory.
     fn parameter(&self, instruction: &Instruction, index: usize, lane: u32) -> u64 {
         let place = self.local_base + self.extra(instruction, index);
         self.warp.local[place as usize / 8 * 32 + lane as usize]
@@ -87,11 +87,11 @@ impl Machine<'_> {
         self.warp.local[place as usize / 8 * 32 + lane as usize] = value;
     }
 
-    /// An aligned value of memory at a generic address.
+    /// Reads an aligned value at a generic address.
     fn read(&mut self, lane: u32, address: u64, size: u64) -> Result<u64, FaultKind> {
         let pointer = self.locate_lane(lane, address, size, size, false)?;
         use super::memory::Cell;
-        // SAFETY: `locate_lane` answers pointers that are good for as many bytes, and aligned.
+        // SAFETY: `locate_lane` returns pointers that are aligned and valid for this size.
         Ok(unsafe {
             match size {
                 1 => u8::get(pointer),
@@ -101,7 +101,7 @@ impl Machine<'_> {
         })
     }
 
-    /// A text that ends in a nul.
+    /// Reads a text up to its nul.
     fn text(&mut self, lane: u32, address: u64) -> Result<Vec<u8>, FaultKind> {
         let mut text = Vec::new();
         while text.len() < LONGEST {
@@ -113,7 +113,7 @@ impl Machine<'_> {
         Ok(text)
     }
 
-    /// What `printf` makes of a format and its arguments, which lie packed at an address.
+    /// Formats `printf` arguments, which are packed at an address.
     fn format(&mut self, lane: u32, format: &[u8], mut arguments: u64) -> Result<Vec<u8>, FaultKind> {
         let mut line = Vec::new();
         let mut rest = format;
@@ -180,7 +180,7 @@ impl Machine<'_> {
     }
 }
 
-/// Does something for each lane, in order.
+/// Calls a function for each lane, in order.
 fn each(machine: &mut Machine<'_>, mut f: impl FnMut(&mut Machine<'_>, u32) -> Result<(), FaultKind>) -> Flow {
     for lane in 0..32 {
         if machine.mask >> lane & 1 == 1
@@ -239,7 +239,7 @@ unsafe fn assertion(machine: &mut Machine<'_>, instruction: &Instruction) -> Flo
 
 unsafe fn grid_handle(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     each(machine, |machine, lane| {
-        // A kernel that was not launched cooperatively has none.
+        // A launch that is not cooperative has no grid handle.
         let handle = u64::from(machine.launch.cooperative);
         machine.set_result(instruction, 1, lane, handle);
         Ok(())

@@ -1,6 +1,6 @@
-//! Special registers: who a thread is, and what time it is.
+//! Special registers: thread and block indices, clocks and others.
 //!
-//! Clocks count instructions of the block, so that what they show does not depend on the machine.
+//! Clocks count instructions of the block, so that their values do not depend on the host.
 
 use super::memory::Slot;
 use super::{Flow, Machine};
@@ -9,7 +9,7 @@ use crate::machine::program::Instruction;
 /// Reads one lane's value of a special register.
 type Read = fn(&Machine<'_>, u32) -> u64;
 
-/// Every special register, with what it reads.
+/// The special registers and their readers.
 pub(crate) const REGISTERS: &[(&str, Read)] = &[
     ("%tid.x", |machine, lane| machine.thread_of(lane)[0].into()),
     ("%tid.y", |machine, lane| machine.thread_of(lane)[1].into()),
@@ -60,7 +60,7 @@ pub(crate) const REGISTERS: &[(&str, Read)] = &[
     ("%cluster_nctarank", |_, _| 1),
 ];
 
-/// Four cycles to an instruction.
+/// One instruction counts as four cycles.
 fn clock(machine: &Machine<'_>) -> u64 {
     (machine.executed - machine.block.started) * 4
 }
@@ -70,7 +70,7 @@ pub(crate) fn number(name: &str) -> Option<i64> {
     REGISTERS.iter().position(|(known, _)| *known == name).map(|index| index as i64)
 }
 
-/// `d` is the special register of the number `imm`.
+/// Reads the special register `imm` into `d`.
 pub(crate) unsafe fn read<S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     let (_, value) = REGISTERS[instruction.imm as usize];
     // SAFETY: `d` is a register of this width.

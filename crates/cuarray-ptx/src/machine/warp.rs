@@ -1,60 +1,60 @@
-//! A warp: its fragments, and the frames of the functions that they are in.
+//! A warp: its fragments, and the frames of its calls.
 //!
-//! A fragment is a set of threads at one place of the code, in one frame. A frame holds the registers of one call; threads that part
-//! inside of a function share its frame, since each lane has its own part of every register. Which fragment
-//! runs: the one deepest in calls, then the one furthest behind in the code; but none longer than its turn, so
-//! that a thread that waits for another one does not wait for ever.
+//! A fragment is a set of threads at one instruction, in one frame. A frame holds the registers of one call. Threads
+//! that diverge inside of a function share its frame, since each lane has its own part of every register. The fragment
+//! that is deepest in calls runs, then the one that is furthest behind in the code. Turns are limited, so that a
+//! thread that waits for another one does not starve it.
 
 use super::Machine;
 use crate::machine::program::Function;
 
-/// What a fragment waits for.
+/// The reason why a fragment waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Waiting {
     Nothing,
-    /// A barrier of the block, and the turn of it.
+    /// A barrier of the block, and its turn.
     Barrier {
         number: u8,
         turn: u32,
         result: bool,
     },
-    /// Threads of its warp, at the instruction that it is at.
+    /// Threads of its warp that arrive at the same instruction.
     Warp,
-    /// The grid, and the turn of its barrier.
+    /// The barrier of the grid, and its turn.
     Grid(u32),
 }
 
-/// Threads at one place.
+/// Threads at one instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fragment {
     pub pc: u32,
     pub mask: u32,
     pub frame: u32,
     pub waiting: Waiting,
-    /// When it last ran.
+    /// The time of its last turn.
     pub ran: u64,
 }
 
-/// Registers are whole lines of the cache.
+/// A cache line of registers.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct Line([u64; 8]);
 
-/// One call of a function.
+/// A call of a function.
 pub(crate) struct Frame {
     pub registers: Vec<Line>,
-    /// Where to return, and in which frame; of a kernel, nowhere.
+    /// The instruction to return to; unused for a kernel.
     pub return_pc: u32,
     pub parent: u32,
     pub depth: u32,
-    /// Where its local memory begins, in bytes of a thread's.
+    /// The start of its local memory, in bytes of a thread.
     pub local_base: u32,
     pub local_end: u32,
-    /// Where each lane's local memory ends, once one of them has asked for more.
+    /// The ends of the lanes' local memory, once one of them has used `alloca`.
     pub tops: Option<Box<[u32; 32]>>,
-    /// How many fragments are in it, or called out of it.
+    /// The number of fragments in the frame, or in calls from it.
     pub uses: u32,
-    /// The function, by its number; and where the operands tell what becomes of its results.
+    /// The number of the function.
     pub function: u32,
     pub results: u32,
 }
@@ -67,23 +67,23 @@ pub(crate) struct Warp {
     pub fragments: Vec<Fragment>,
     pub frames: Vec<Frame>,
     free: Vec<u32>,
-    /// Local memory: the words of 64 bits of all lanes in turn, 32 for each word of a thread.
+    /// Local memory: for each word of 64 bits of a thread, the words of 32 lanes.
     pub local: Vec<u64>,
-    /// Lanes that have exited, or never were.
+    /// Lanes that have exited, or never existed.
     pub dead: u32,
-    /// Lanes that never were.
+    /// Lanes that never existed.
     pub absent: u32,
 }
 
-/// How many instructions a fragment's turn has when others of its warp could run.
+/// Instructions in a fragment's turn while others of its warp could run.
 const TURN: u64 = 20_000;
-/// How deep calls may nest.
+/// The deepest nesting of calls.
 const DEPTH: u32 = 20_000;
-/// How much local memory a thread may have.
+/// The most local memory of a thread.
 pub(crate) const LOCAL: u32 = 512 << 10;
 
 impl Warp {
-    /// Makes it new for a block: all lanes but the absent ones are at the start of the kernel.
+    /// Starts a block: all lanes but the absent ones are at the start of the kernel.
     pub(crate) fn start(&mut self, number: u32, threads: u32, function: &Function, number_of: u32) {
         self.number = number;
         self.absent = if threads >= 32 { 0 } else { u32::MAX << threads };
@@ -102,7 +102,7 @@ impl Warp {
         self.fragments.push(Fragment { pc: function.start, mask, frame, waiting: Waiting::Nothing, ran: 0 });
     }
 
-    /// A frame for a call.
+    /// Opens a frame for a call.
     fn open(&mut self, function: &Function, number: u32, return_pc: u32, parent: u32, depth: u32, local: u32) -> u32 {
         let index = self.free.pop().unwrap_or_else(|| {
             self.frames.push(Frame {
@@ -125,9 +125,9 @@ impl Warp {
             frame.registers.resize(lines, Line([0; 8]));
         }
         for (place, bytes) in &function.cleared {
-            // Registers lie at multiples of four bytes.
+            // Registers are at multiples of four bytes.
             let base = frame.registers.as_mut_ptr().cast::<u8>();
-            // SAFETY: the resolver lays registers out inside of `function.frame`, which the lines cover.
+            // SAFETY: the resolver places registers within `function.frame`, which the lines cover.
             unsafe { base.add(*place as usize).write_bytes(0, *bytes as usize) };
         }
         frame.return_pc = return_pc;
@@ -143,7 +143,7 @@ impl Warp {
     }
 }
 
-/// Why a warp stopped.
+/// The reason why a warp stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Pause {
     /// All its threads have exited.
@@ -156,7 +156,7 @@ pub(crate) enum Pause {
 }
 
 impl Machine<'_> {
-    /// Executes the warp until it pauses, for at most this many instructions.
+    /// Executes the warp until it pauses, for at most `turn` instructions.
     pub(crate) fn run_warp(&mut self, turn: u64) -> Pause {
         self.warp_end = self.executed + turn;
         self.active = 0;
@@ -182,7 +182,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Takes up a fragment that can run; `false` if there is none.
+    /// Chooses a fragment that can run; returns `false` if there is none.
     pub(crate) fn choose(&mut self) -> bool {
         self.wake();
         let mut best: Option<(usize, (u32, u32))> = None;
@@ -202,7 +202,7 @@ impl Machine<'_> {
         true
     }
 
-    /// Lets go what has been waited for; what is then at one place becomes one.
+    /// Releases fragments whose wait is over, and merges those at one instruction.
     fn wake(&mut self) {
         let mut index = 0;
         while index < self.warp.fragments.len() {
@@ -228,7 +228,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Where all that is left waits for threads of the warp that cannot come: lets the first of them go on without.
+    /// Lets the first fragment continue where all wait for threads of the warp that cannot arrive.
     fn force(&mut self) -> bool {
         let all_wait = self.warp.fragments.iter().all(|fragment| fragment.waiting == Waiting::Warp);
         let first = self.warp.fragments.iter().enumerate().min_by_key(|(_, fragment)| fragment.pc);
@@ -267,7 +267,7 @@ impl Machine<'_> {
         self.find_limit();
     }
 
-    /// Finds out where the running fragment may meet another one.
+    /// Finds the next instruction at which the running fragment may meet another one.
     pub(crate) fn find_limit(&mut self) {
         let (frame, pc, rotated) = (self.frame, self.pc, self.rotated);
         let near = self.warp.fragments.iter().filter(|fragment| {
@@ -281,8 +281,8 @@ impl Machine<'_> {
         self.limit = near.map(|fragment| fragment.pc).min().unwrap_or(u32::MAX);
     }
 
-    /// At or behind the place of another fragment: becomes one with those that are here, or leaves the turn to the one that
-    /// is behind. `false` if nothing can run.
+    /// Merges the running fragment with those at its instruction, or yields to one that is further behind. Returns
+    /// `false` if none can run.
     #[cold]
     pub(crate) fn meet(&mut self) -> bool {
         let (pc, frame) = (self.pc, self.frame);
@@ -303,7 +303,7 @@ impl Machine<'_> {
         }
         self.find_limit();
         if self.limit >= pc {
-            // Nothing that is here is left out, so the next one is further on.
+            // All fragments at this instruction were merged, so the next one is further on.
             if self.limit == pc {
                 self.limit = u32::MAX;
             }
@@ -313,7 +313,7 @@ impl Machine<'_> {
         self.choose()
     }
 
-    /// Puts the running fragment among the others; nothing runs then.
+    /// Suspends the running fragment.
     pub(crate) fn leave(&mut self, waiting: Waiting) {
         if self.active != 0 {
             self.part(self.pc, self.active, waiting);
@@ -322,7 +322,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Puts lanes of the running fragment among the others, at a place of its frame.
+    /// Suspends lanes of the running fragment, at an instruction of its frame.
     pub(crate) fn part(&mut self, pc: u32, mask: u32, waiting: Waiting) {
         let (frame, ran) = (self.frame, self.executed);
         let together = self.warp.fragments.iter_mut().find(|other| {
@@ -331,7 +331,7 @@ impl Machine<'_> {
         });
         if let Some(other) = together {
             other.mask |= mask;
-            // Threads that waited for others look again whether all are there.
+            // Threads that waited for others check again.
             other.waiting = Waiting::Nothing;
             return;
         }
@@ -339,7 +339,7 @@ impl Machine<'_> {
         self.warp.fragments.push(Fragment { pc, mask, frame, waiting, ran });
     }
 
-    /// Leaves the turn to the fragment that has waited for it longest.
+    /// Yields to the fragment that has waited longest for a turn.
     pub(crate) fn rotate(&mut self) {
         self.leave(Waiting::Nothing);
         let ready = self.warp.fragments.iter().enumerate().filter(|(_, fragment)| self.can_run(fragment));
@@ -349,7 +349,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Begins a call for the running fragment, of which all lanes take part. `false` if there is no room for it.
+    /// Starts a call for all lanes of the running fragment. Returns `false` if there is no memory for it.
     pub(crate) fn call(&mut self, number: u32, results: u32) -> bool {
         let function = &self.program.functions[number as usize];
         let (depth, local) = {
@@ -372,8 +372,8 @@ impl Machine<'_> {
         true
     }
 
-    /// Ends a call for the lanes of the instruction; the rest of the fragment stays in it. Whether the fragment goes on
-    /// at once: it leaves the turn to what is deeper in calls.
+    /// Ends a call for the lanes of the instruction; other lanes stay in it. Returns whether the fragment continues at
+    /// once: fragments that are deeper in calls go first.
     pub(crate) fn finish_call(&mut self) -> bool {
         let (frame, mask) = (self.frame, self.mask);
         let rest = self.active & !mask;
@@ -396,7 +396,7 @@ impl Machine<'_> {
         true
     }
 
-    /// One fragment less is in a frame; frames that nobody is in are free.
+    /// Removes a fragment from a frame, and frees frames without fragments.
     pub(crate) fn release(&mut self, mut frame: u32) {
         while let Some(used) = self.warp.frames.get_mut(frame as usize) {
             used.uses -= 1;
@@ -417,7 +417,7 @@ impl Machine<'_> {
         if self.active == 0 {
             self.release(self.frame);
         }
-        // Who waited for these threads waits no longer.
+        // Fragments that waited for these threads check again.
         for fragment in &mut self.warp.fragments {
             if fragment.waiting == Waiting::Warp {
                 fragment.waiting = Waiting::Nothing;

@@ -1,8 +1,8 @@
-//! What the shadows are told: accesses, barriers, fences.
+//! Reports accesses, barriers and fences to race detection.
 //!
-//! Strong accesses (`volatile`, `relaxed`, `acquire`, `release`) are there to synchronize, and are never part of a race. A fence
-//! or a release hands on what its warp knows; an atomic operation that answers, and a strong read, take over
-//! what was handed on. Which address they are about makes no difference: rather a race is missed than one reported that is none.
+//! Strong accesses (`volatile`, `relaxed`, `acquire`, `release`) synchronize, and never take part in a race. Fences
+//! and releases pass on the warp's knowledge. Atomic operations with a result, and strong reads, acquire it. The
+//! address makes no difference: a missed race is better than a false one.
 
 use super::locate::{Pattern, Run};
 use super::memory::{LEFT_OUT, RELEASES, SHARED_WINDOW, STRONG};
@@ -28,13 +28,13 @@ impl Scene for Launch<'_> {
     }
 }
 
-/// A number for each lane, made of what it writes.
+/// A digest of each lane's value.
 type Digests<'a> = &'a [u32; 32];
-/// Of lanes that write nothing.
+/// The digests of lanes that write nothing.
 const NOTHING: Digests<'_> = &[0; 32];
 
 impl Machine<'_> {
-    /// Lanes read so many bytes where `locate` has found them.
+    /// Reports reads of `size` bytes that `locate` has resolved.
     #[inline(never)]
     pub(crate) fn watch_read(&mut self, instruction: &Instruction, size: u32) {
         if instruction.c & STRONG != 0 {
@@ -46,7 +46,7 @@ impl Machine<'_> {
         self.touch(instruction.c, size, 0, Way::Read, NOTHING);
     }
 
-    /// Lanes are about to write elements of so many bytes, `at` bytes behind where `locate` has found them.
+    /// Reports writes of elements of `size` bytes, `at` bytes after the resolved addresses.
     #[inline(never)]
     pub(crate) fn watch_write(&mut self, instruction: &Instruction, size: u32, at: u32, digests: Digests<'_>) {
         if instruction.c & RELEASES != 0 && at == 0 {
@@ -57,7 +57,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Lanes are about to do an atomic operation where `locate` has found the words.
+    /// Reports atomic operations on the resolved words.
     #[inline(never)]
     pub(crate) fn watch_atomic(&mut self, instruction: &Instruction, size: u32) {
         if instruction.c & RELEASES != 0 {
@@ -69,7 +69,7 @@ impl Machine<'_> {
         self.touch(instruction.c, size, 0, Way::Atomic, NOTHING);
     }
 
-    /// A fence.
+    /// Records a fence.
     pub(crate) fn release_known(&mut self) {
         let (block, warp) = (self.block.number, self.warp.number);
         let Some(watched) = self.block.watched.as_mut() else { return };
@@ -80,7 +80,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The warp takes over what was handed on.
+    /// Acquires the released knowledge for the warp.
     fn acquire(&mut self) {
         let Some(watched) = self.block.watched.as_mut() else { return };
         watched.order.acquire(self.warp.number);
@@ -88,7 +88,7 @@ impl Machine<'_> {
         watched.exempt |= races.releasers || races.releaser.is_some_and(|block| block != self.block.number);
     }
 
-    /// Groups of lanes of the warp have waited for one another.
+    /// Records that groups of lanes of the warp have synchronized.
     pub(crate) fn lanes_met(&mut self, groups: impl Iterator<Item = u32>) {
         let (warp, live) = (self.warp.number, !self.warp.dead);
         if let Some(watched) = self.block.watched.as_mut() {
@@ -96,7 +96,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Memory has been given to somebody: who had it before does not matter.
+    /// Drops accesses to memory that was allocated anew.
     pub(crate) fn forget_touches(&mut self, address: u64, size: u64) {
         if let Some(watched) = self.block.watched.as_mut().filter(|_| address != 0 && size != 0) {
             watched.shadow.forget(address, size);
@@ -104,7 +104,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The grid's barrier was completed: nothing that was done before races with what comes.
+    /// Compares the blocks once the grid barrier is completed: accesses before it do not race with later ones.
     #[cold]
     fn grid_met(&mut self) {
         self.races.compare_blocks(self.launch);
@@ -113,8 +113,8 @@ impl Machine<'_> {
         self.races.grid_turn = self.grid.turn;
     }
 
-    /// All lanes read one piece of shared memory, as they do over and over: the short way, if nothing is in it. `None` if something is;
-    /// nothing has been done then that may not be done again.
+    /// A short path for reads of one piece of shared memory by all lanes. Returns `None`, without an effect, if the
+    /// long path is needed.
     #[inline(always)]
     fn read_alike(&mut self, mode: u32, size: u32) -> Option<()> {
         if self.pattern != Pattern::Same || mode & 7 != 2 || self.mask.count_ones() < 2 {
@@ -133,7 +133,7 @@ impl Machine<'_> {
         cell.read_by_two(&Now::new(order, warp, self.pc - 1, Way::Read).of(first), second, order).map(|_| ())
     }
 
-    /// Compares the lanes' accesses with others, in whichever memory they are.
+    /// Compares the lanes' accesses with recorded ones.
     #[inline(always)]
     fn touch(&mut self, mode: u32, size: u32, at: u32, way: Way, digests: Digests<'_>) {
         if self.races.grid_turn != self.grid.turn {
@@ -178,7 +178,7 @@ impl Machine<'_> {
             let run;
             (run, rest) = self.chains.run(rest);
             let Run { mut lane, step, .. } = run;
-            // Of lanes that read the same two are as good as all.
+            // Of several lanes that read the same bytes, two are enough.
             let mut left = if way == Way::Read && step == 0 { run.count.min(2) } else { run.count };
             let mut address = self.addresses[lane as usize & 31].wrapping_add(at.into());
             if SHARED {

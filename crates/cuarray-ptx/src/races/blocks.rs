@@ -1,20 +1,20 @@
-//! Who touched what in a whole grid, as far as threads of different blocks are concerned.
+//! Accesses of a whole grid, for races between blocks.
 //!
-//! Blocks are in no order, so nothing depends on who came first: of each piece of memory it is kept in which ways it was touched,
-//! and two blocks that touched it, those with the least numbers of which at least one wrote. Cores keep shadows of their own, and what
-//! comes out when they are joined is the same however the blocks were spread.
+//! Blocks are unordered, so the result must not depend on which block ran first. For each piece of memory the shadow
+//! keeps the kinds of access, and two blocks: those with the least numbers, at least one of which wrote. Each core has
+//! its own shadow. Merging them gives the same result however the blocks were distributed.
 //!
-//! The cost is bounded. Of a launch that touches more than [`BUDGET`] pages a part is watched, chosen by the numbers of
-//! pages alone, which halves as often as needed.
+//! The cost is bounded. A launch that touches more than [`BUDGET`] pages is watched in part. The part depends on page
+//! numbers alone, and is halved as often as needed.
 
 use super::cell::{Way, Who};
 use super::page::{NONE, PAGE, Row, hash};
 use std::collections::HashMap;
 
-/// How many pages are watched at most.
+/// The most pages that are watched.
 const BUDGET: usize = 32 << 10;
 
-/// A block's access; nobody's at first.
+/// An access of a block. The default is no access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Slot {
     pub block: u32,
@@ -22,12 +22,12 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// The lower comes first: those that write before those that read, then by block, then plain accesses.
+    /// Ranks accesses to keep: writes before reads, then by block, then plain accesses before atomic ones.
     fn order(self) -> u64 {
         u64::from(self.who.way() == Way::Read) << 34 | u64::from(self.block) << 2 | self.who.way() as u64
     }
 
-    /// The lower is the better counterpart of an access: those that conflict with it in any case come first.
+    /// Ranks counterparts of an access; accesses that always conflict with it come first.
     fn against(self, way: Way) -> u64 {
         let rank = match (way, self.who.way()) {
             (Way::Write, Way::Write) => 1,
@@ -41,20 +41,20 @@ impl Slot {
 const READ: u32 = 1;
 const WRITE: u32 = 2;
 const ATOMIC: u32 = 4;
-/// Not all that was written is the same.
+/// Set if blocks wrote different values.
 const VARIES: u32 = 8;
 
-/// A piece of memory.
+/// The accesses to a piece of memory.
 #[derive(Clone, Copy, Default)]
 struct Cell {
-    /// An access that writes, if there is one.
+    /// A writing access, if there is one.
     one: Slot,
-    /// The ways in which it was touched, and above them 28 bits of what was written.
+    /// The kinds of access, and above them 28 bits of the digest of what was written.
     state: u32,
 }
 
 impl Cell {
-    /// Takes in an access, where another block's is kept already or none.
+    /// Records an access where another block, or none, is recorded.
     #[cold]
     fn insert(&mut self, kept: &mut Slot, slot: Slot) {
         let all = [self.one, *kept, slot];
@@ -65,8 +65,8 @@ impl Cell {
         self.one = one;
     }
 
-    /// An access; of a write, `value` is what was written, or a number made of it. Whether it is of another block, or of another
-    /// kind, than what is kept.
+    /// Records an access; `value` is the digest of what a write stores. Returns whether the block or the kind of
+    /// access is new to the cell.
     #[inline(always)]
     fn touch(&mut self, slot: Slot, value: u32) -> bool {
         let way = slot.who.way();
@@ -89,19 +89,19 @@ impl Cell {
         self.state = (self.state | other.state) & 15 | value << 4 | if varies { VARIES } else { 0 };
     }
 
-    /// Whether blocks conflict, if there are several. Two that only write the same do not.
+    /// Whether several blocks conflict. Writes of equal values do not.
     fn races(&self) -> bool {
         let has = |flags: u32| self.state & flags != 0;
         has(WRITE) && has(READ | ATOMIC | VARIES) || has(ATOMIC) && has(READ)
     }
 }
 
-/// A page in pieces of `1 << shift` bytes each; none if it is watched no more.
+/// A page in pieces of `1 << shift` bytes; it has no cells once it is not watched.
 struct Page {
     number: u64,
     shift: u32,
     cells: Vec<Cell>,
-    /// For each piece an access of another block; empty while there is none.
+    /// An access of another block for each piece; empty while there is none.
     others: Vec<Slot>,
 }
 
@@ -120,7 +120,7 @@ impl Page {
         }
     }
 
-    /// An access to some of its pieces.
+    /// Records an access to a range of pieces.
     #[inline(always)]
     fn touch(&mut self, pieces: std::ops::Range<usize>, slot: Slot, value: u32) {
         for index in pieces {
@@ -136,7 +136,7 @@ impl Page {
             self.others.resize(self.cells.len(), Slot::default());
         }
         let (cell, other) = (&mut self.cells[index], &mut self.others[index]);
-        // Seldom better than what is kept.
+        // A counterpart is seldom better than the recorded one.
         let way = cell.one.who.way();
         let worse = slot.order() >= cell.one.order()
             && (slot.block == cell.one.block || !other.who.nobody() && slot.against(way) >= other.against(way));
@@ -145,7 +145,7 @@ impl Page {
         }
     }
 
-    /// Adds what another core has seen; both are of pieces of one size.
+    /// Merges the accesses that another core has recorded, in pieces of equal size.
     fn merge(&mut self, page: &Page) {
         for (index, cell) in page.cells.iter().enumerate() {
             self.cells[index].merge(cell);
@@ -160,14 +160,14 @@ impl Page {
     }
 }
 
-/// Two accesses of different blocks to a piece of memory.
+/// Two conflicting accesses of different blocks.
 pub(crate) struct Conflict {
     pub address: u64,
     pub size: u32,
     pub slots: [Slot; 2],
 }
 
-/// The shadow of a launch's memory.
+/// The accesses of a launch to global memory.
 #[derive(Default)]
 pub(crate) struct Grid {
     pages: Vec<Page>,
@@ -176,13 +176,13 @@ pub(crate) struct Grid {
     level: u32,
 }
 
-/// How often the watched part may be halved before a page is no longer in it.
+/// The number of halvings that keep a page in the watched part.
 pub(crate) fn rank(number: u64) -> u32 {
     hash(number ^ 0x5bd1_e995).trailing_zeros()
 }
 
 impl Grid {
-    /// The place of a page, which may be new; [`NONE`] if it is not watched.
+    /// Returns the index of a page, which may be new; [`NONE`] if the page is not watched.
     pub(crate) fn place(&mut self, number: u64, size: u32) -> usize {
         if rank(number) < self.level {
             return NONE;
@@ -208,14 +208,15 @@ impl Grid {
         places.retain(|number, place| {
             let stays = rank(*number) >= *level;
             if !stays {
-                // Blocks that are being executed know its place.
+                // Keep the entry: running blocks hold the index.
                 pages[*place].cells = Vec::new();
             }
             stays
         });
     }
 
-    /// Accesses to a page by those of a row's lanes that are `meant`. `slot` is that of the warp's first lane, `values` are what each lane wrote.
+    /// Records accesses of the lanes in `meant` to a page. `slot` belongs to the first lane of the warp, `values` has
+    /// a digest for each lane.
     #[inline(always)]
     pub(crate) fn touch(&mut self, place: usize, row: Row, meant: u32, slot: Slot, values: &[u32; 32]) {
         let page = &mut self.pages[place];
@@ -233,7 +234,7 @@ impl Grid {
         }
     }
 
-    /// Adds what another core has seen.
+    /// Merges the accesses that another core has recorded.
     pub(crate) fn merge(&mut self, other: Grid) {
         self.level = self.level.max(other.level);
         for page in other.pages.into_iter().filter(|page| !page.cells.is_empty()) {
@@ -252,7 +253,7 @@ impl Grid {
         pages.iter_mut().filter(|page| rank(page.number) < *level).for_each(|page| page.cells = Vec::new());
     }
 
-    /// Tells each piece of memory in which blocks conflict.
+    /// Calls `told` for each piece of memory in which blocks conflict.
     pub(crate) fn conflicts(&self, mut told: impl FnMut(Conflict)) {
         for page in &self.pages {
             for (index, (cell, other)) in page.cells.iter().zip(&page.others).enumerate() {
@@ -269,7 +270,7 @@ impl Grid {
         self.level
     }
 
-    /// Forgets all accesses.
+    /// Drops all accesses.
     pub(crate) fn clear(&mut self) {
         for page in &mut self.pages {
             page.cells.fill(Cell::default());
@@ -277,7 +278,7 @@ impl Grid {
         }
     }
 
-    /// Forgets accesses to memory that has become somebody else's.
+    /// Drops accesses to memory that was allocated anew.
     pub(crate) fn forget(&mut self, address: u64, size: u64) {
         for number in address / PAGE..=(address + size - 1) / PAGE {
             let Some(place) = self.places.get(&number) else { continue };
@@ -303,7 +304,7 @@ mod tests {
         Slot { block, who: Who::new(1, 2, way) }
     }
 
-    /// All accesses in one shadow, and in two that are joined, in both orders.
+    /// Records the accesses in one shadow, and in two merged shadows in both orders.
     fn outcomes(accesses: &[(u32, Way, u32)]) -> Vec<(bool, Slot, Slot)> {
         let mut outcomes = Vec::new();
         for spread in 0..1 << accesses.len() {
@@ -322,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_does_not_depend_on_the_cores() {
+    fn races_do_not_depend_on_the_number_of_cores() {
         use Way::{Atomic, Read, Write};
         for (accesses, races) in [
             (&[(0, Read, 0), (1, Read, 0), (2, Read, 0)][..], false),
@@ -338,14 +339,14 @@ mod tests {
             assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]), "{accesses:?}: {outcomes:?}");
             assert_eq!(outcomes[0].0, races, "{accesses:?}");
         }
-        // A block may do what it likes with what is its own.
+        // A block does not conflict with itself.
         let mut page = Page::new(0, 2);
         [Read, Write, Atomic].into_iter().for_each(|way| page.touch(0..1, slot(7, way), 1));
         assert!(page.others[0].who.nobody());
     }
 
     #[test]
-    fn the_pair_that_is_told_conflicts() {
+    fn the_reported_pair_conflicts() {
         use Way::{Atomic, Read, Write};
         for accesses in [
             &[(1, Atomic, 0), (2, Atomic, 0), (9, Read, 0)][..],
@@ -359,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_pages_are_halved_the_same_way_on_all_cores() {
+    fn all_cores_watch_the_same_part_of_too_many_pages() {
         let (mut whole, mut parts) = (Grid::default(), [Grid::default(), Grid::default()]);
         let pages = BUDGET as u64 * 3;
         for number in 0..pages {

@@ -1,11 +1,11 @@
-//! Who touched what within one block: a cell for each piece of memory, with the last write and two reads since then.
+//! Accesses within one block: a cell for each piece of memory, with the last write and two reads since then.
 //!
-//! As in FastTrack: of the accesses that come before one another the last is enough. Of reads that nothing orders two
-//! are kept, so that a writer meets one that is not its own.
+//! As in FastTrack, the last of several ordered accesses is enough. Two unordered reads are kept, so that a writer
+//! meets a read of another thread.
 
 use super::order::Order;
 
-/// How memory is accessed.
+/// The kind of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Way {
     Read = 1,
@@ -13,11 +13,11 @@ pub(crate) enum Way {
     Atomic = 3,
 }
 
-/// A thread of a block at an instruction, and what it does there: 10 bits, 20 bits, 2 bits. Zero: nobody.
+/// A thread of a block, an instruction, and a kind of access in 10, 20 and 2 bits. Zero means none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Who(pub u32);
 
-/// The instruction of code that is too long to tell.
+/// Stands for all instructions with a number that does not fit.
 const FAR: u32 = (1 << 20) - 1;
 
 impl Who {
@@ -51,7 +51,8 @@ impl Who {
     }
 }
 
-/// An access: who, and when by the clock of the warp, with 5 bits for another lane of the warp that did the same then.
+/// An access: who made it, and the clock of its warp. The low 5 bits of the stamp may name a second lane that did the
+/// same.
 #[derive(Clone, Copy, Default)]
 struct Mark {
     who: Who,
@@ -64,19 +65,19 @@ impl Mark {
         Mark { who: now.who, stamp: now.clock << 5 | now.lane }
     }
 
-    /// Whether it was made by the same warp at the same time.
+    /// Whether the mark was made by the same warp at the same time.
     #[inline(always)]
     fn is_of(self, now: &Now) -> bool {
         self.stamp >> 5 == now.clock && self.who.thread() >> 5 == now.warp
     }
 
-    /// Whether it stands for two lanes.
+    /// Whether the mark stands for two lanes.
     #[inline(always)]
     fn is_of_two(self) -> bool {
         self.stamp & 31 != self.who.thread() & 31
     }
 
-    /// Takes in another lane.
+    /// Adds a second lane.
     #[inline(always)]
     fn add(&mut self, now: &Now) {
         if !self.is_of_two() {
@@ -84,7 +85,7 @@ impl Mark {
         }
     }
 
-    /// Who made it, if that is another thread than `now`, and nothing orders the two.
+    /// Returns the maker of the mark if it is another thread than `now`, and is unordered with it.
     #[cold]
     fn unordered(self, now: &Now, order: &Order) -> Option<Who> {
         let other = Who(self.who.0 & !31 | self.stamp & 31);
@@ -94,30 +95,30 @@ impl Mark {
     }
 }
 
-/// A piece of memory.
+/// The accesses to a piece of memory.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Cell {
     write: Mark,
     reads: [Mark; 2],
-    /// A number made of what was written: memory itself may hold another block's by now.
+    /// The digest of the last write. Memory itself may hold a value of another block.
     value: u32,
 }
 
-/// An access as it is compared with others.
+/// An access that is compared with recorded ones.
 #[derive(Clone, Copy)]
 pub(crate) struct Now {
     pub who: Who,
     pub clock: u32,
     pub warp: u32,
     pub lane: u32,
-    /// Stamps up to this one come before it, whoever made them.
+    /// Stamps up to this one are ordered before the access, for all warps.
     pub settled: u32,
-    /// Stamps before this one are of former blocks.
+    /// Stamps before this one belong to earlier blocks.
     pub first: u32,
 }
 
 impl Now {
-    /// Of the first lane of a warp.
+    /// Creates the access of the first lane of a warp.
     #[inline(always)]
     pub(crate) fn new(order: &Order, warp: u32, pc: u32, way: Way) -> Now {
         Now {
@@ -130,23 +131,23 @@ impl Now {
         }
     }
 
-    /// Of a lane of the warp.
+    /// The same access by a lane of the warp.
     #[inline(always)]
     pub(crate) fn of(self, lane: u32) -> Now {
         Now { who: Who(self.who.0 & !31 | lane), lane, ..self }
     }
 }
 
-/// What came of an access.
+/// The result of recording an access.
 pub(crate) struct Met {
-    /// The access that it conflicts with, and that nothing orders with it.
+    /// An unordered, conflicting access.
     pub with: Option<Who>,
-    /// Whether the block has not touched the piece in this way before, as far as the cell tells.
+    /// Whether this is the block's first access of its kind to the piece, as far as the cell shows.
     pub first: bool,
 }
 
 impl Cell {
-    /// A read.
+    /// Records a read.
     #[inline(always)]
     pub(crate) fn read(&mut self, now: &Now, order: &Order) -> Met {
         let with = if self.write.stamp > now.settled { self.write.unordered(now, order) } else { None };
@@ -162,7 +163,7 @@ impl Cell {
         Met { with, first }
     }
 
-    /// A read where another warp's is kept, or one of another time.
+    /// Records a read while a read of another warp or another time is recorded.
     #[inline(always)]
     fn read_too(&mut self, now: &Now, order: &Order) {
         let [one, other] = &mut self.reads;
@@ -179,8 +180,8 @@ impl Cell {
         *(if ordered { one } else { other }) = Mark::of(now);
     }
 
-    /// A read of two lanes at once, of which the second is given: what [`Met::first`] says of the first one. `None` if each has to be
-    /// looked at for itself, which may be done then as if this had not been tried.
+    /// Records a read by two lanes, and returns [`Met::first`] for the first one. `None` means that nothing was
+    /// recorded, and each lane must be recorded alone.
     #[inline(always)]
     pub(crate) fn read_by_two(&mut self, now: &Now, second: u32, order: &Order) -> Option<bool> {
         if self.write.stamp > now.settled {
@@ -205,8 +206,8 @@ impl Cell {
         Some(first)
     }
 
-    /// A write, which does not conflict with one of the same value: whoever comes last leaves the same. Or an atomic operation, which
-    /// does not conflict with another one.
+    /// Records a write or an atomic operation. Writes of equal values do not conflict, because the result is the same
+    /// in either order. Atomic operations do not conflict with each other.
     #[inline(always)]
     pub(crate) fn write(&mut self, now: &Now, order: &Order, value: u32) -> Met {
         let old = self.write;
@@ -231,7 +232,7 @@ impl Cell {
     }
 }
 
-/// A number made of a value that was written: others have others, as good as always.
+/// A digest of a written value; different values nearly always have different digests.
 #[inline(always)]
 pub(crate) fn digest(value: u64) -> u32 {
     ((value ^ value >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32

@@ -1,11 +1,11 @@
-//! Races between the threads of one launch: accesses to the same bytes, at least one of them a write, that nothing orders.
+//! Races between threads of a launch: unordered accesses to the same bytes, at least one of them a write.
 //!
-//! Three shadows. [`order`] knows what comes before what among the threads of a block; [`page`], made of [`cell`]s, who touched
-//! what in the block that is being executed, in shared and in global memory; [`grid`] which blocks touched what in global memory.
-//! `watch` tells them about each access and synchronization. `docs/reference/kernels.md` is the model.
+//! [`order`] knows the order of threads within a block. [`page`], with its [`cell`]s, records who accessed what in the
+//! running block, in shared and in global memory. [`blocks`] records which blocks accessed what in global memory. The
+//! machine reports accesses and synchronization. The model is described in `docs/reference/kernels.md`.
 //!
-//! Of several races between the same lines of code in the same variable or allocation one is kept, and which one does not
-//! depend on the number of cores: that of the block with the least number.
+//! One race is kept for each pair of source lines in each variable or allocation: the race of the block with the least
+//! number, whatever the number of cores.
 
 pub(crate) mod blocks;
 pub(crate) mod cell;
@@ -55,17 +55,17 @@ pub(crate) trait Scene {
     fn line(&self, pc: Option<u32>) -> u64;
 }
 
-/// What a block keeps for this.
+/// The records of a running block.
 #[derive(Default)]
 pub(crate) struct Watched {
     pub order: Order,
     pub shadow: Shadow,
-    /// Whether the block has taken over what other blocks have handed on: with whom it races is not known any more.
+    /// Whether the block has acquired from other blocks: its races with them are not known any more.
     pub exempt: bool,
 }
 
 impl Watched {
-    /// Begins with a new block of so many warps.
+    /// Starts a new block.
     pub(crate) fn start(&mut self, warps: usize, grid_turn: u32) {
         if !self.order.start(warps, grid_turn) {
             self.shadow.clear();
@@ -75,24 +75,25 @@ impl Watched {
     }
 }
 
-/// A variable of shared memory or a region of global memory, and the lines of the source of both accesses.
+/// The variable or region, with a flag for shared memory, and the source lines of both accesses.
 type Key = (bool, usize, [u64; 2]);
-/// What decides which race of a key is kept: the least.
+/// Ranks the races of a key; the least is kept.
 type Preference = (bool, Reverse<u32>, u64);
-/// The race of a key that is told if all of the memory is watched, and the one that is told if only a part is.
+/// The race to report if all memory is watched, and the one to report if a part is.
 type Kept = [(Preference, Race); 2];
 
-/// What one core has found.
+/// The races that one core has found.
 #[derive(Default)]
 pub(crate) struct Races {
-    /// Whether anything is watched at all.
+    /// Whether races are looked for.
     pub on: bool,
     pub grid: Grid,
     found: BTreeMap<Key, Kept>,
-    /// The turn of the grid's barrier that the shadow of the grid begins with.
+    /// The turn of the grid barrier since which the grid's accesses are recorded.
     pub grid_turn: u32,
-    /// The first block that has handed something on, and whether there were more.
+    /// The first block that has released.
     pub releaser: Option<u64>,
+    /// Whether several blocks have released.
     pub releasers: bool,
 }
 
@@ -101,7 +102,7 @@ impl Races {
         Races { on, ..Races::default() }
     }
 
-    /// A race that was found; `between` blocks, or in one.
+    /// Adds a race, `between` blocks or within one.
     pub(crate) fn add(&mut self, scene: &impl Scene, race: Race, between: bool) {
         let object = scene.object(race.shared, race.address);
         let mut lines = race.accesses.map(|access| scene.line(access.pc));
@@ -121,7 +122,7 @@ impl Races {
         }
     }
 
-    /// Looks at what blocks have done in the same memory since the grid's barrier was completed last.
+    /// Compares the accesses of blocks since the last grid barrier.
     pub(crate) fn compare_blocks(&mut self, scene: &impl Scene) {
         let grid = std::mem::take(&mut self.grid);
         grid.conflicts(|conflict| {
@@ -137,14 +138,14 @@ impl Races {
         self.grid = grid;
     }
 
-    /// Adds what another core has found.
+    /// Merges the races that another core has found.
     pub(crate) fn merge(&mut self, other: Races) {
         self.grid.merge(other.grid);
         other.found.into_iter().for_each(|(key, races)| self.keep(key, races));
     }
 
-    /// All that was found. Of a launch that ended before its time only what blocks in front of that of the failure have done: which
-    /// others were executed depends on the cores.
+    /// Returns all races. After a failure, only races of blocks up to the failed one count: which others ran depends
+    /// on the cores.
     pub(crate) fn finish(mut self, scene: &impl Scene, failed: Option<u64>) -> Vec<Race> {
         if failed.is_none() {
             self.compare_blocks(scene);

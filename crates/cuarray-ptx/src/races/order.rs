@@ -1,61 +1,62 @@
-//! What comes before what among the threads of one block.
+//! The order of the threads of one block.
 //!
-//! Each warp has a clock, which advances whenever the warp hands something on: at a barrier, a fence, a synchronization of its
-//! lanes. An access is stamped with its thread and the clock of its warp. For each warp it is kept up to which time of each other
-//! warp everything comes before what it does from now on, as vector clocks do; lanes of a warp know one another
-//! up to a time that is one number as long as all of them synchronize together.
+//! Each warp has a clock. It advances at each release: a barrier, a fence, or a synchronization of lanes. An access is
+//! stamped with its thread and the clock of its warp. As in vector clocks, each warp knows the time of every other
+//! warp up to which accesses are ordered before its own. Lanes of a warp know each other up to a time, which is one
+//! number while all of them synchronize together.
 //!
-//! Where that is not exact it errs towards order: what some lanes of a warp learn from other warps, all of its lanes know.
+//! Inexact cases err towards order: if a lane of a warp learns from another warp, all its lanes do.
 
-/// The greatest time: stamps hold 27 bits of it. Whoever gets there is in order with all.
+/// The greatest time: stamps have 27 bits for it. Later accesses count as ordered.
 pub(crate) const LATEST: u32 = (1 << 27) - 2;
 
-/// The barriers of a block.
+/// The number of barriers of a block.
 pub(crate) const BARRIERS: usize = 16;
 
 /// The most warps of a block.
 const WARPS: usize = 32;
 
-/// Up to when each warp is known.
+/// A time for each warp.
 type Times = [u32; WARPS];
 
-/// Takes over what is later.
+/// Takes the later time of each warp.
 fn join(times: &mut Times, others: &Times) {
     for (time, other) in times.iter_mut().zip(others) {
         *time = (*time).max(*other);
     }
 }
 
-/// A barrier that threads have come to.
+/// The state of a barrier that threads have arrived at.
 #[derive(Clone, Copy)]
 struct Arrivals {
     known: Times,
-    /// The lanes of each warp that wait.
+    /// The waiting lanes of each warp.
     waiting: [u32; WARPS],
 }
 
-const NOBODY: Arrivals = Arrivals { known: [0; WARPS], waiting: [0; WARPS] };
+const NO_ARRIVALS: Arrivals = Arrivals { known: [0; WARPS], waiting: [0; WARPS] };
 
 /// The order of a block's threads.
 pub(crate) struct Order {
-    /// The clocks of this block begin here: smaller ones are of blocks that were executed before in the same place.
+    /// The first clock of this block; smaller ones belong to earlier blocks on the same core.
     first: u32,
     warps: usize,
     clocks: Times,
     known: [Times; WARPS],
-    /// Up to which time of any warp everything comes before what a warp does now: what is looked at first.
+    /// The time of all warps up to which accesses are ordered before those of a warp. It is checked first.
     settled: Times,
-    /// Up to when the lanes of each warp know one another.
+    /// The time up to which the lanes of a warp know one another.
     together: Times,
-    /// Up to when each lane of a warp knows each other lane, where that is later.
+    /// Later times up to which a lane of a warp knows another lane.
     lanes: Vec<Option<Box<[[u32; 32]; 32]>>>,
-    /// What fences have handed on to whoever looks, and what threads that have exited have.
+    /// The knowledge that fences have released.
     released: Times,
+    /// The knowledge of exited threads.
     ended: Times,
     /// Whether there was a fence.
     fenced: bool,
     barriers: [Arrivals; BARRIERS],
-    /// The turn of the grid's barrier up to which all know all.
+    /// The turn of the grid barrier up to which all threads know each other.
     grid_turn: u32,
 }
 
@@ -72,14 +73,14 @@ impl Default for Order {
             released: [0; WARPS],
             ended: [0; WARPS],
             fenced: false,
-            barriers: [NOBODY; BARRIERS],
+            barriers: [NO_ARRIVALS; BARRIERS],
             grid_turn: 0,
         }
     }
 }
 
 impl Order {
-    /// Begins with a new block. `false` if stamps of former blocks must be forgotten first: the clocks begin anew.
+    /// Starts a new block. Returns `false` if the clocks restart, and the stamps of earlier blocks must be dropped.
     pub(crate) fn start(&mut self, warps: usize, grid_turn: u32) -> bool {
         let last = self.clocks[..self.warps].iter().copied().max().unwrap_or(self.first);
         let wraps = last > LATEST / 2;
@@ -91,7 +92,7 @@ impl Order {
         self.settled = [self.first - 1; WARPS];
         self.lanes.clear();
         (self.released, self.ended, self.fenced) = ([0; WARPS], [0; WARPS], false);
-        self.barriers = [NOBODY; BARRIERS];
+        self.barriers = [NO_ARRIVALS; BARRIERS];
         self.grid_turn = grid_turn;
         !wraps
     }
@@ -108,7 +109,7 @@ impl Order {
         self.clocks[warp as usize & 31]
     }
 
-    /// Whether what a thread did at a time of its warp comes before what a lane of a warp does now.
+    /// Whether an access of a thread at a time of its warp is ordered before one of a lane of `warp` now.
     #[inline(always)]
     pub(crate) fn before(&self, thread: u32, clock: u32, warp: u32, lane: u32) -> bool {
         let other = thread >> 5;
@@ -118,7 +119,7 @@ impl Order {
         self.together[warp as usize & 31] >= clock || self.lanes_know(warp, lane, thread & 31, clock)
     }
 
-    /// Whether what another warp did at a time of its comes before what a warp does now.
+    /// Whether an access of another warp at its time `clock` is ordered before one of `warp` now.
     #[inline(always)]
     pub(crate) fn knows(&self, warp: u32, other: u32, clock: u32) -> bool {
         self.known[warp as usize & 31][other as usize & 31] >= clock
@@ -130,7 +131,7 @@ impl Order {
         lane == other || rows.is_some_and(|rows| rows[lane as usize & 31][other as usize & 31] >= clock)
     }
 
-    /// Up to which time of any warp everything comes before what a warp does now, whoever did it.
+    /// The time up to which accesses of all warps are ordered before one of `warp` now.
     #[inline(always)]
     pub(crate) fn settled(&self, warp: u32) -> u32 {
         self.settled[warp as usize & 31]
@@ -140,7 +141,7 @@ impl Order {
         self.clocks[warp] = (self.clocks[warp] + 1).min(LATEST);
     }
 
-    /// All threads of the block know one another; their clocks go on from one time.
+    /// Makes all threads of the block know one another. Their clocks continue from one time.
     fn settle(&mut self) {
         let last = self.clocks[..self.warps].iter().copied().max().unwrap_or(self.first);
         self.known[..self.warps].fill([last; WARPS]);
@@ -149,7 +150,7 @@ impl Order {
         self.clocks = [(last + 1).min(LATEST); WARPS];
     }
 
-    /// Lanes of a warp wait for one another; `live` are all that have not exited.
+    /// Synchronizes lanes of a warp; `live` are the lanes that have not exited.
     pub(crate) fn lanes_meet(&mut self, warp: u32, members: u32, live: u32) {
         let warp = warp as usize & 31;
         let now = self.clocks[warp];
@@ -175,7 +176,7 @@ impl Order {
         self.advance(warp);
     }
 
-    /// Lanes of a warp come to a barrier of the block, and wait there if `waits`.
+    /// Records that lanes of a warp arrive at a barrier of the block, and whether they wait there.
     pub(crate) fn arrive(&mut self, barrier: usize, warp: u32, lanes: u32, waits: bool) {
         let warp = warp as usize & 31;
         let arrivals = &mut self.barriers[barrier];
@@ -187,10 +188,10 @@ impl Order {
         self.advance(warp);
     }
 
-    /// All that a barrier was for have come: those that waited know what those that came knew. A barrier of the whole block
-    /// counts threads that have exited as come. `dead` are the lanes of each warp that are no more.
+    /// Completes a barrier: waiting lanes learn all that arriving ones knew. Exited threads count as arrived at a
+    /// barrier of the whole block. `dead` returns the exited lanes of a warp.
     pub(crate) fn complete(&mut self, barrier: usize, whole: bool, dead: impl Fn(usize) -> u32) {
-        let mut arrivals = std::mem::replace(&mut self.barriers[barrier], NOBODY);
+        let mut arrivals = std::mem::replace(&mut self.barriers[barrier], NO_ARRIVALS);
         if whole && (0..self.warps).all(|warp| arrivals.waiting[warp] | dead(warp) == u32::MAX) {
             return self.settle();
         }
@@ -205,7 +206,7 @@ impl Order {
         }
     }
 
-    /// Lanes of a warp exit.
+    /// Records that lanes of a warp exit.
     pub(crate) fn exit(&mut self, warp: u32) {
         let warp = warp as usize & 31;
         join(&mut self.ended, &self.known[warp]);
@@ -213,7 +214,7 @@ impl Order {
         self.advance(warp);
     }
 
-    /// A fence: what comes before it is handed on to every thread that looks from now on.
+    /// Records a fence: later acquires of any thread learn what its warp knows.
     pub(crate) fn release(&mut self, warp: u32) {
         let warp = warp as usize & 31;
         join(&mut self.released, &self.known[warp]);
@@ -222,7 +223,7 @@ impl Order {
         self.advance(warp);
     }
 
-    /// A warp looks at what others may have handed on: it reads memory in a way that synchronizes.
+    /// Records an acquire: a read that synchronizes.
     pub(crate) fn acquire(&mut self, warp: u32) {
         if self.fenced {
             let warp = warp as usize & 31;
@@ -231,13 +232,13 @@ impl Order {
         }
     }
 
-    /// Whether [`Order::grid_met`] knows of this turn of the grid's barrier.
+    /// Whether the turn of the grid barrier is known to [`Order::grid_met`].
     #[inline(always)]
     pub(crate) fn is_at(&self, turn: u32) -> bool {
         turn == self.grid_turn
     }
 
-    /// Whether the grid's barrier was completed since this was asked last; all threads know one another then.
+    /// Returns whether the grid barrier was completed since the last call; all threads know one another then.
     #[inline(always)]
     pub(crate) fn grid_met(&mut self, turn: u32) -> bool {
         turn != self.grid_turn && self.all_meet(turn)
@@ -264,7 +265,7 @@ mod tests {
     const ALL: u32 = u32::MAX;
 
     #[test]
-    fn a_barrier_orders_those_that_come() {
+    fn a_barrier_orders_arriving_before_waiting_threads() {
         let mut order = order(3);
         let early = order.now(0);
         order.arrive(1, 0, ALL, false);
@@ -272,16 +273,16 @@ mod tests {
         order.arrive(1, 1, ALL, true);
         assert!(!order.before(0, early, 1, 0));
         order.complete(1, false, |_| 0);
-        // Warp 0 has only arrived, warp 2 has nothing to do with it.
+        // Warp 0 has only arrived, and warp 2 does not take part.
         assert!(order.before(0, early, 1, 0));
         assert!(!order.before(0, late, 1, 0));
         assert!(!order.before(32, early, 0, 0));
         assert!(!order.before(0, early, 2, 0));
-        assert!(order.before(33, early, 1, 0), "lanes that wait together know one another");
+        assert!(order.before(33, early, 1, 0), "lanes that wait together are ordered");
     }
 
     #[test]
-    fn what_is_known_is_handed_on() {
+    fn order_is_transitive_over_barriers() {
         let mut order = order(3);
         let time = order.now(0);
         for pair in [[0, 1], [1, 2]] {
@@ -293,21 +294,21 @@ mod tests {
     }
 
     #[test]
-    fn lanes_that_do_not_take_part_learn_nothing() {
+    fn lanes_outside_of_a_synchronization_stay_unordered() {
         let mut order = order(1);
         let time = order.now(0);
         order.lanes_meet(0, 0xff, ALL);
         assert!(order.before(1, time, 0, 7));
         assert!(!order.before(1, time, 0, 8) && !order.before(8, time, 0, 1));
-        assert!(!order.before(1, order.now(0), 0, 7), "not what comes afterwards");
+        assert!(!order.before(1, order.now(0), 0, 7), "later accesses are unordered");
         order.lanes_meet(0, 0x180, ALL);
-        assert!(order.before(1, time, 0, 8), "what lane 7 knew");
+        assert!(order.before(1, time, 0, 8), "lane 7 passes its knowledge on");
         order.lanes_meet(0, 0xffff, 0xffff);
         assert!(order.before(9, time, 0, 1));
     }
 
     #[test]
-    fn a_fence_hands_on_to_who_looks() {
+    fn a_fence_orders_threads_that_acquire() {
         let mut order = order(2);
         let before = order.now(0);
         order.release(0);
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_block_knows_nothing_of_the_last() {
+    fn a_new_block_starts_without_order() {
         let mut order = order(2);
         let time = order.now(0);
         order.arrive(0, 0, ALL, true);

@@ -1,7 +1,7 @@
-//! The cells of the memory that a block touches, in pages.
+//! The cells of the memory that a block accesses, in pages.
 //!
-//! Pieces are as large as the accesses that were seen in a page: one of 8 bytes becomes several when a smaller access comes, and all
-//! of them were touched alike. Lanes that access neighbouring pieces are compared with others in one go.
+//! The size of the pieces is that of the smallest access to the page so far. A smaller access splits each piece into
+//! equal ones. Adjacent accesses of lanes are compared in one pass.
 
 use super::cell::{Cell, Met, Now, Who};
 use super::order::Order;
@@ -9,17 +9,18 @@ use super::order::Order;
 /// Bytes of a page.
 pub(crate) const PAGE: u64 = 1024;
 
-/// A page's pieces of `1 << shift` bytes each.
+/// A page in pieces of `1 << shift` bytes.
 #[derive(Default)]
 pub(crate) struct Page {
     pub shift: u32,
     pub cells: Vec<Cell>,
-    /// Where the page is in the grid's shadow; [`NONE`] for shared memory, and for what is not watched.
+    /// The index of the page in the grid's shadow; [`NONE`] for shared memory and for unwatched pages.
     pub grid: usize,
 }
 
 impl Page {
-    /// Makes it one for accesses of so many bytes; marks of former blocks may stay, since their clocks tell.
+    /// Prepares the page for accesses of a size. Marks of earlier blocks may stay, because their clocks tell them
+    /// apart.
     pub(crate) fn start(&mut self, size: u32, grid: usize) {
         self.shift = size.trailing_zeros().min(3);
         let count = (PAGE >> self.shift) as usize;
@@ -29,7 +30,7 @@ impl Page {
         self.grid = grid;
     }
 
-    /// Makes its pieces small enough for accesses of so many bytes.
+    /// Splits the pieces so that an access of `size` bytes has whole ones.
     #[inline(always)]
     pub(crate) fn fit(&mut self, size: u32) {
         if 1 << self.shift > size {
@@ -46,32 +47,34 @@ impl Page {
         self.shift = shift;
     }
 
-    /// The pieces of an access at an offset in the page, which it does not leave.
+    /// The pieces of an access at an offset in the page.
     #[inline(always)]
     pub(crate) fn pieces(&self, offset: u32, size: u32) -> std::ops::Range<usize> {
         (offset >> self.shift) as usize..((offset + size - 1) >> self.shift) as usize + 1
     }
 }
 
-/// Accesses of lanes one after another to one page.
+/// Adjacent accesses of consecutive lanes to one page.
 #[derive(Clone, Copy)]
 pub(crate) struct Row {
-    /// Where in the page the first of them accesses.
+    /// The offset of the first access in the page.
     pub offset: u32,
-    /// Of how many bytes the accesses are, and how far apart.
+    /// Bytes of an access.
     pub size: u32,
+    /// The distance of accesses in bytes.
     pub step: u32,
-    /// The first lane, and how many.
+    /// The first lane.
     pub lane: u32,
+    /// The number of lanes.
     pub count: u32,
 }
 
-/// What came of accesses of several lanes.
+/// The result of recording the accesses of several lanes.
 #[derive(Default)]
 pub(crate) struct RowMet {
-    /// The lanes that [`Met::first`] holds for.
+    /// The lanes for which [`Met::first`] holds.
     pub first: u32,
-    /// The first lane whose access conflicts with another one, and that access.
+    /// The first lane with an unordered conflict, and the other access.
     pub with: Option<(u32, Who)>,
 }
 
@@ -86,7 +89,8 @@ impl RowMet {
 }
 
 impl Page {
-    /// Accesses of lanes: reads, or what writes. `now` is the warp's first lane's; `values` are as for [`Cell::write`].
+    /// Records reads, writes or atomic operations of lanes. `now` belongs to the first lane of the warp; `values` are
+    /// the digests for [`Cell::write`].
     #[inline(always)]
     pub(crate) fn touch<const READ: bool>(&mut self, row: Row, now: Now, order: &Order, values: &[u32; 32]) -> RowMet {
         self.fit(row.size);
@@ -108,7 +112,7 @@ impl Page {
         all
     }
 
-    /// Reads of one piece by two lanes, as [`Cell::read_by_two`].
+    /// Records reads of one piece by two lanes, as [`Cell::read_by_two`] does.
     #[inline(always)]
     pub(crate) fn read_by_two(&mut self, row: Row, now: Now, order: &Order) -> Option<RowMet> {
         self.fit(row.size);
@@ -122,35 +126,35 @@ impl Page {
     }
 }
 
-/// No page.
+/// Stands for no page.
 pub(crate) const NONE: usize = usize::MAX;
 
-/// The pages that a block touches.
+/// The pages that a block accesses.
 #[derive(Default)]
 pub(crate) struct Shadow {
-    /// Of shared memory, in order.
+    /// The pages of shared memory.
     pub shared: Vec<Page>,
     pages: Vec<Page>,
     used: usize,
-    /// Where the pages of global memory are, by their number: the number plus one, the block, the place.
+    /// A hash table of the pages of global memory: the page number plus one, the block, the index.
     table: Vec<(u64, u64, usize)>,
     block: u64,
 }
 
 impl Shadow {
-    /// Begins with a new block.
+    /// Starts a new block.
     pub(crate) fn start(&mut self) {
         self.block += 1;
         self.used = 0;
     }
 
-    /// Forgets all marks.
+    /// Drops all marks.
     pub(crate) fn clear(&mut self) {
         self.pages.clear();
         self.shared.clear();
     }
 
-    /// A page of shared memory, of which there are so many bytes.
+    /// Returns a page of shared memory, which has `bytes` bytes.
     #[inline(always)]
     pub(crate) fn shared_page(&mut self, number: u64, size: u32, bytes: u64) -> &mut Page {
         if self.shared.len() as u64 <= number {
@@ -163,8 +167,8 @@ impl Shadow {
         page
     }
 
-    /// A page of global memory; its place in the grid's shadow is [`NONE`] if it is left out. `grid` gives that place to a page that
-    /// is new to the block.
+    /// Returns a page of global memory. For a page that is new to the block, `grid` returns its index in the grid's
+    /// shadow, or [`NONE`].
     #[inline(always)]
     pub(crate) fn global_page(&mut self, number: u64, size: u32, grid: impl FnOnce(u64) -> usize) -> &mut Page {
         let place = self.find(number);
@@ -192,7 +196,7 @@ impl Shadow {
     }
 
     fn add(&mut self, number: u64, size: u32, grid: usize) -> usize {
-        // At most half of the table is in use.
+        // At most half of the table is used.
         if (self.used + 1) * 2 > self.table.len() {
             let entries: Vec<_> = self.table.iter().filter(|entry| entry.1 == self.block).copied().collect();
             self.table = vec![(0, 0, 0); (self.table.len() * 2).max(16)];
@@ -220,7 +224,7 @@ impl Shadow {
         self.table[at] = (number, self.block, place);
     }
 
-    /// Memory has become somebody else's: who touched it before does not matter.
+    /// Drops accesses to memory that was allocated anew.
     pub(crate) fn forget(&mut self, address: u64, size: u64) {
         for number in address / PAGE..=(address + size - 1) / PAGE {
             let place = self.find(number);
@@ -235,7 +239,7 @@ impl Shadow {
     }
 }
 
-/// Spreads numbers.
+/// A hash of a page number.
 #[inline(always)]
 pub(crate) fn hash(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20

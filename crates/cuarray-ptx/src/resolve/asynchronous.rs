@@ -1,7 +1,8 @@
-//! `cp.async`: copies from global into shared memory, and waiting for them.
+//! `cp.async`: copies from global to shared memory, and waits for them.
 //!
-//! PTX manual: [cp.async](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-cp-async). The
-//! bulk copy engine (`cp.async.bulk`) is not supported.
+//! PTX manual:
+//! [cp.async](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-cp-async).
+//! The bulk copy engine (`cp.async.bulk`) is not supported.
 
 use super::builder::{Builder, Draft, Operand};
 use super::operand::Modifiers;

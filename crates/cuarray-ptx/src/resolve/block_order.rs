@@ -1,14 +1,14 @@
-//! In which order the blocks of a function lie.
+//! The order of a function's blocks in the code.
 //!
-//! Of a warp's fragments, the one furthest behind in the code runs. For threads that parted to meet again as soon as they can,
-//! every block must lie in front of what follows it, and a loop must be in one piece, in front of what follows the loop. Such
-//! an order is a *weak topological order* (Bourdoncle, 1993): strongly connected components in topological order,
-//! and inside of each, without the edges to its head, the same again.
+//! The fragment of a warp that is furthest behind in the code runs. Diverged threads meet again as soon as possible if
+//! every block precedes its successors, and every loop is contiguous and precedes its exits. Such an order is a *weak
+//! topological order* (Bourdoncle, 1993): strongly connected components in topological order, and recursively inside
+//! of each, without the edges to its head.
 
-/// How deep loops may nest; what is deeper keeps the order of the text.
+/// The deepest nesting of loops; deeper ones keep the order of the text.
 const DEPTH: usize = 64;
 
-/// The blocks that can be reached from the first one, in order. `next` are the successors of each block.
+/// Returns the reachable blocks in order. `next` has the successors of each block.
 pub(super) fn order(next: &[Vec<usize>]) -> Vec<usize> {
     let mut reached = vec![false; next.len()];
     let mut open = vec![0];
@@ -24,9 +24,9 @@ pub(super) fn order(next: &[Vec<usize>]) -> Vec<usize> {
     }
     let mut search = Search::new(next);
     let mut result = Vec::with_capacity(members.len());
-    // Pieces that are still to be put into order; the last one is the first to come.
+    // Pieces that are not ordered yet; the last one comes first.
     let mut pieces = vec![Piece { members, head: None, depth: 0, whole: false }];
-    // The piece that a block is in, by a number that is never used twice.
+    // The piece of each block, by a number that is never reused.
     let mut inside = vec![0_u32; next.len()];
     let mut number = 0;
     while let Some(piece) = pieces.pop() {
@@ -37,7 +37,7 @@ pub(super) fn order(next: &[Vec<usize>]) -> Vec<usize> {
         number += 1;
         piece.members.iter().for_each(|block| inside[*block] = number);
         let parts = search.components(&piece, |block| inside[block] == number);
-        // The components come in reverse topological order, which is how they are to be pushed.
+        // Components come in reverse topological order, as the stack of pieces needs them.
         for mut part in parts {
             part.sort_unstable();
             if part.len() == 1 {
@@ -53,14 +53,14 @@ pub(super) fn order(next: &[Vec<usize>]) -> Vec<usize> {
 
 struct Piece {
     members: Vec<usize>,
-    /// The head of the loop that this is the body of: edges to it do not count.
+    /// The head of the loop; edges to it are ignored.
     head: Option<usize>,
     depth: usize,
-    /// Whether it is one block.
+    /// Whether the piece is one block.
     whole: bool,
 }
 
-/// Where a loop is entered: the member that comes first in the text among those with an edge from outside.
+/// Returns the entry of a loop: the first member in the text with an edge from outside.
 fn head_of(previous: &[Vec<usize>], part: &[usize], outer: Option<usize>) -> usize {
     let from_outside = |block: &usize| previous[*block].iter().any(|source| part.binary_search(source).is_err());
     let entered = part.iter().copied().filter(|block| Some(*block) != outer).find(from_outside);
@@ -69,8 +69,8 @@ fn head_of(previous: &[Vec<usize>], part: &[usize], outer: Option<usize>) -> usi
 
 const UNSEEN: usize = usize::MAX;
 
-/// Tarjan's algorithm without recursion. What it knows of a block is kept for all blocks and made new for those of a piece, so that a
-/// function of many loops takes no longer than its length.
+/// Tarjan's algorithm without recursion. The tables cover all blocks, and only the entries of a piece are reset, so
+/// that many loops cost no more than the length of the function.
 struct Search<'n> {
     next: &'n [Vec<usize>],
     index: Vec<usize>,
@@ -84,7 +84,7 @@ impl<'n> Search<'n> {
         Search { next, index: vec![UNSEEN; count], low: vec![0; count], on_stack: vec![false; count] }
     }
 
-    /// The strongly connected components of a piece in reverse topological order.
+    /// Returns the strongly connected components of a piece in reverse topological order.
     fn components(&mut self, piece: &Piece, inside: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
         let Search { next, index, low, on_stack } = self;
         piece.members.iter().for_each(|member| index[*member] = UNSEEN);
@@ -93,7 +93,7 @@ impl<'n> Search<'n> {
             next[block].iter().copied().filter(|target| inside(*target) && Some(*target) != head).collect::<Vec<_>>()
         };
         let (mut stack, mut found, mut count) = (Vec::new(), Vec::new(), 0);
-        // The head first, then the rest as the text has it.
+        // The head first, then the others in the order of the text.
         for root in piece.head.into_iter().chain(piece.members.iter().copied()) {
             if index[root] != UNSEEN {
                 continue;
@@ -149,26 +149,26 @@ mod tests {
 
     #[test]
     fn what_follows_comes_later() {
-        // A choice whose second way lies at the end of the text.
+        // A branch whose second target is at the end of the text.
         assert_eq!(of(&[&[1, 3], &[2], &[], &[1]]), [0, 3, 1, 2]);
-        // A block that nothing leads to is left out.
+        // An unreachable block is left out.
         assert_eq!(of(&[&[2], &[2], &[]]), [0, 2]);
     }
 
     #[test]
     fn a_loop_is_in_one_piece() {
-        // 0 → 1 → {2 (exit), 3 → 1}: the body 3 lies before the exit.
+        // 0 → 1 → {2 (exit), 3 → 1}: the body 3 precedes the exit.
         assert_eq!(of(&[&[1], &[2, 3], &[], &[1]]), [0, 1, 3, 2]);
-        // A loop in a loop, with the exits in front in the text.
+        // A loop in a loop, with the exits first in the text.
         assert_eq!(of(&[&[1], &[5, 2], &[4, 3], &[2], &[1], &[]]), [0, 1, 2, 3, 4, 5]);
-        // Entered at two places.
+        // A loop with two entries.
         let order = of(&[&[1, 2], &[2, 3], &[1], &[]]);
         assert_eq!((order[0], order[3], order.len()), (0, 3, 4));
     }
 
     #[test]
     fn many_loops_take_no_longer_than_their_length() {
-        // Loops of two blocks, one behind the other: with a look at all blocks for each of them, this took minutes.
+        // Consecutive loops of two blocks: resetting all blocks for each of them would take minutes.
         let count = 100_000;
         let next: Vec<Vec<usize>> = (0..2 * count)
             .map(|block| if block % 2 == 0 { vec![block + 1, block + 2] } else { vec![block - 1] })

@@ -1,4 +1,4 @@
-//! A macro for operations that differ by their types alone.
+//! A macro for operations that exist for several types.
 
 /// Chooses the width of an operation by its PTX type.
 macro_rules! by_type {

@@ -1,6 +1,7 @@
 //! Comparisons and selections.
 //!
-//! PTX manual: [comparison and selection](https://docs.nvidia.com/cuda/parallel-thread-execution/#comparison-and-selection-instructions).
+//! PTX manual: [comparison and
+//! selection](https://docs.nvidia.com/cuda/parallel-thread-execution/#comparison-and-selection-instructions).
 
 use super::builder::{Builder, Operand};
 use super::operand::Modifiers;
@@ -41,7 +42,7 @@ impl<'a> Builder<'_, 'a> {
                 let exec = match (ty.width(), by) {
                     (Width::W32, Type::S32) => map3(|a: u32, b: u32, c: i32| if c >= 0 { a } else { b }),
                     (Width::W64, Type::S32) => map3(|a: u64, b: u64, c: i32| if c >= 0 { a } else { b }),
-                    // -0 is not less than 0; neither is, flushed, what is subnormal.
+                    // Neither -0 nor a flushed subnormal number is less than 0.
                     (Width::W32, Type::F32) if flush => {
                         map3(|a: u32, b: u32, c: f32| if c >= 0.0 || c.is_subnormal() { a } else { b })
                     }
@@ -73,7 +74,7 @@ impl<'a> Builder<'_, 'a> {
             Written::Name(p) => (Some(*p), None),
             Written::Pair(p, q) => (Some(*p).filter(|p| *p != "_"), Some(*q).filter(|q| *q != "_")),
             Written::Nothing => (None, None),
-            _ => return Err(self.wrong("setp", "the target is no predicate")),
+            _ => return Err(self.wrong("setp", "the target is not a predicate")),
         };
         let (a, b) = (self.source(&operands[1], ty)?, self.source(&operands[2], ty)?);
         if matches!(ty, Type::F16x2 | Type::BF16x2) {
@@ -84,7 +85,7 @@ impl<'a> Builder<'_, 'a> {
         let c = joined.map(|_| self.predicate(&operands[3])).transpose()?;
         let holds = Operand::Register(self.register(Width::Predicate));
         match (p, q, c) {
-            // The common form goes straight to its target.
+            // The common form writes its target directly.
             (Some(p), None, None) => {
                 let p = self.predicate_target(p)?;
                 self.emit(exec, p, [a, b, NOTHING]);
@@ -267,7 +268,7 @@ macro_rules! floats {
         }
         match $test {
             0 => with!(a, b, a == b),
-            // Unordered numbers are not "not equal" here.
+            // For unordered numbers this test is false.
             1 => with!(a, b, a < b || a > b),
             2 => with!(a, b, a < b),
             3 => with!(a, b, a <= b),

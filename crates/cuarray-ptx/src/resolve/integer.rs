@@ -1,7 +1,8 @@
 //! Integer arithmetic.
 //!
-//! PTX manual: [integer arithmetic](https://docs.nvidia.com/cuda/parallel-thread-execution/#integer-arithmetic-instructions), of which
-//! the operations on bits are in [`bits`]. A division by zero, which the manual leaves open, answers all ones, as GPUs do.
+//! PTX manual: [integer
+//! arithmetic](https://docs.nvidia.com/cuda/parallel-thread-execution/#integer-arithmetic-instructions); bit
+//! operations are in [`bits`]. A division by zero returns all ones, as on GPUs; the manual leaves it open.
 
 use super::bits;
 use super::builder::{Builder, Draft, Operand};
@@ -224,7 +225,7 @@ impl<'a> Builder<'_, 'a> {
         self.plain(instruction, exec, ty, &[ty; 2], 0)
     }
 
-    /// An instruction with one target, and sources of these types.
+    /// Resolves an instruction with one target, and sources of these types.
     pub(super) fn plain(
         &mut self,
         instruction: &'a Instruction<'a>,
@@ -238,7 +239,7 @@ impl<'a> Builder<'_, 'a> {
         for ((source, operand), ty) in sources.iter_mut().zip(&instruction.operands[1..]).zip(types) {
             *source = self.source(operand, *ty)?;
         }
-        // Functions that take three sources are given some where there are less.
+        // Functions of three sources receive one of the others in place of a missing source.
         let first = sources[0];
         sources.iter_mut().filter(|source| **source == Operand::Nothing).for_each(|source| *source = first);
         let d = self.target(&instruction.operands[0], target)?;

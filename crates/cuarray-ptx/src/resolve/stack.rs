@@ -1,6 +1,7 @@
-//! The stack: `alloca`, `stacksave`, `stackrestore`.
+//! Dynamic local memory: `alloca`, `stacksave` and `stackrestore`.
 //!
-//! PTX manual: [stack manipulation](https://docs.nvidia.com/cuda/parallel-thread-execution/#stack-manipulation-instructions).
+//! PTX manual: [stack
+//! manipulation](https://docs.nvidia.com/cuda/parallel-thread-execution/#stack-manipulation-instructions).
 
 use super::builder::{Builder, Draft, Operand};
 use super::operand::Modifiers;
@@ -10,8 +11,9 @@ use crate::grammar::types::Type;
 use crate::machine::alloca;
 use crate::machine::program::Exec;
 
-/// What memory is aligned to where nothing is said, and the most that may be asked for.
+/// The default alignment.
 const ALIGN: u64 = 8;
+/// The greatest alignment.
 const ALIGNED_MOST: u64 = 1 << 23;
 
 impl<'a> Builder<'_, 'a> {
@@ -30,7 +32,7 @@ impl<'a> Builder<'_, 'a> {
         match operands.get(2) {
             Some(Written::Integer(asked)) if instruction.opcode == "alloca" => {
                 if !asked.is_power_of_two() || *asked > ALIGNED_MOST {
-                    return Err(self.wrong("alloca", "this is no alignment"));
+                    return Err(self.wrong("alloca", "this is not a valid alignment"));
                 }
                 align = align.max(*asked);
             }

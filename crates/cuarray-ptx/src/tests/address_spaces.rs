@@ -1,10 +1,10 @@
-//! Loads and stores in every space, what is touched, and what is refused.
+//! Loads and stores in every space, the recorded ranges, and faults.
 
 use super::*;
 use crate::machine::{AccessKind, TouchedRange};
 
 #[test]
-fn accesses_are_noted_exactly() {
+fn accessed_ranges_are_exact() {
     let source = ".visible .entry k(.param .u64 a, .param .u64 b) { .reg .b64 %a, %b, %o; .reg .b32 %t; .reg .f32 %f;\n\
         ld.param.u64 %a, [a]; ld.param.u64 %b, [b]; mov.u32 %t, %tid.x; mul.wide.u32 %o, %t, 4; add.u64 %a, %a, %o; add.u64 %b, %b, %o; add.u64 %b, %b, %o;\n\
         ld.global.f32 %f, [%a+8]; st.f32 [%b], %f; ret; }";
@@ -21,7 +21,7 @@ fn accesses_are_noted_exactly() {
 }
 
 #[test]
-fn what_lies_outside_is_a_fault_with_its_place() {
+fn accesses_out_of_bounds_are_faults_with_their_thread() {
     let kernel = |access: &str| {
         format!(
             ".visible .entry k(.param .u64 a) {{ .reg .b64 %a, %o; .reg .b32 %t, %v; .reg .pred %p; .shared .align 4 .b8 s[64];\n\
@@ -52,7 +52,7 @@ fn what_lies_outside_is_a_fault_with_its_place() {
 }
 
 #[test]
-fn generic_addresses_lead_to_every_space() {
+fn generic_addresses_reach_every_space() {
     let source = ".shared .align 8 .b8 s[256]; .const .align 8 .u64 c = 77;\n\
         .visible .entry k(.param .u64 a, .param .align 8 .b8 p[16]) { .reg .b64 %a, %x<12>; .reg .b32 %t; .reg .pred %p<3>; .local .align 8 .b8 l[32];\n\
         ld.param.u64 %a, [a]; mov.u32 %t, %tid.x; mul.wide.u32 %x0, %t, 8; add.u64 %a, %a, %x0;\n\
@@ -69,7 +69,7 @@ fn generic_addresses_lead_to_every_space() {
 }
 
 #[test]
-fn vectors_and_narrow_types_in_local_memory() {
+fn local_memory_holds_vectors_and_narrow_types() {
     let source = ".visible .entry k(.param .u64 a) { .reg .b64 %a, %x<5>; .reg .b32 %r<10>; .reg .b16 %h<3>; .local .align 16 .b8 l[64];\n\
         ld.param.u64 %a, [a]; mov.u32 %r0, %tid.x; mul.wide.u32 %x0, %r0, 8; add.u64 %a, %a, %x0;\n\
         mov.u32 %r1, 0x11223344; st.local.v4.u32 [l+16], {%r0, %r1, %r0, %r1}; ld.local.v2.u64 {%x1, %x2}, [l+16];\n\
@@ -84,7 +84,7 @@ fn vectors_and_narrow_types_in_local_memory() {
 }
 
 #[test]
-fn dynamic_shared_memory_lies_behind_the_static() {
+fn dynamic_shared_memory_follows_the_static_one() {
     let source = ".shared .align 4 .b8 s[20]; .extern .shared .align 16 .b8 d[];\n\
         .visible .entry k(.param .u64 a) { .reg .b64 %a; .reg .b32 %r<4>; ld.param.u64 %a, [a]; mov.u32 %r0, d; mov.u32 %r1, %dynamic_smem_size;\n\
         add.u32 %r2, %r0, %r1; st.shared.u32 [%r2+-4], %r1; st.global.v2.u32 [%a], {%r0, %r1}; ret; }";
@@ -95,7 +95,7 @@ fn dynamic_shared_memory_lies_behind_the_static() {
 }
 
 #[test]
-fn atomics_of_all_types() {
+fn atomics_work_on_every_type() {
     let source = ".visible .entry k(.param .u64 a) { .reg .b64 %a; .reg .b32 %r<4>; .reg .f32 %f; ld.param.u64 %a, [a]; mov.u32 %r0, %tid.x;\n\
         red.global.add.u32 [%a], %r0; red.global.max.s32 [%a+8], %r0; red.global.or.b64 [%a+16], 6; atom.global.inc.u32 %r1, [%a+24], 9;\n\
         red.global.add.f32 [%a+32], 0f3F800000; red.global.add.noftz.f16x2 [%a+40], 0x3C003C00; atom.global.cas.b32 %r2, [%a+48], %r0, 100;\n\
@@ -108,7 +108,7 @@ fn atomics_of_all_types() {
 }
 
 #[test]
-fn unsupported_instructions_fail_the_load_by_name() {
+fn unsupported_instructions_are_named_in_the_error() {
     let source =
         ".visible .entry k() { .reg .b32 %r<9>;\n wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1}, [%r2];\n ret; }";
     let error = load(source).err().unwrap();

@@ -1,4 +1,4 @@
-//! Branches, loops, calls, barriers and what threads do together.
+//! Branches, loops, calls, barriers, and instructions of several threads.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn numbers(count: usize) -> Vec<u64> {
     vec![0; count]
 }
 
-/// A kernel over `out`, in which `%i` is the thread's number in the grid and `%v` (64 bits) is stored at its place.
+/// A kernel over `out`: `%i` is the thread's number in the grid, and `%v` (64 bits) is stored for it.
 fn kernel(body: &str) -> String {
     kernel_with("", body)
 }
@@ -22,7 +22,7 @@ fn kernel_with(declarations: &str, body: &str) -> String {
 }
 
 #[test]
-fn threads_that_part_meet_again() {
+fn diverged_threads_converge_again() {
     let source = kernel(
         "and.b32 %r1, %i, 1; setp.eq.u32 %p1, %r1, 0; @%p1 bra EVEN; mov.u64 %v, 1; bra.uni END;\n\
          EVEN: mov.u64 %v, 2;\n END: activemask.b32 %r2; cvt.u64.u32 %at, %r2;\n\
@@ -36,7 +36,7 @@ fn threads_that_part_meet_again() {
 }
 
 #[test]
-fn loops_end_for_each_thread_by_itself() {
+fn threads_leave_loops_independently() {
     let source = kernel(
         "mov.u64 %v, 0; mov.u32 %r1, 0;\n LOOP: setp.ge.u32 %p1, %r1, %i; @%p1 bra DONE;\n\
          and.b32 %r2, %r1, 1; setp.ne.u32 %p2, %r2, 0; @%p2 bra ODD; add.u64 %v, %v, 10; bra NEXT;\n\
@@ -72,7 +72,7 @@ fn a_recursive_function_has_a_frame_for_each_call() {
 }
 
 #[test]
-fn functions_are_called_by_address() {
+fn functions_can_be_called_by_address() {
     let functions = ".func (.param .b32 r) one(.param .b32 n) { .reg .b32 %a; ld.param.u32 %a, [n]; add.u32 %a, %a, 1; st.param.b32 [r], %a; ret; }\n\
         .func (.param .b32 r) two(.param .b32 n) { .reg .b32 %a; ld.param.u32 %a, [n]; mul.lo.u32 %a, %a, 100; st.param.b32 [r], %a; ret; }";
     let body = "and.b32 %r1, %i, 1; setp.eq.u32 %p1, %r1, 0; mov.u64 %v, one; mov.u64 %at, two; selp.b64 %v, %v, %at, %p1;\n\
@@ -116,8 +116,8 @@ fn a_barrier_counts_predicates() {
 }
 
 #[test]
-fn threads_of_a_warp_that_wait_for_each_other_get_on() {
-    // A lock that each thread of a warp takes in a loop of its own.
+fn threads_of_a_warp_can_wait_for_each_other() {
+    // Each thread of a warp takes a lock in a loop.
     let source = kernel_with(
         ".global .u32 lock; .global .u32 sum;",
         "mov.u32 %r5, 0;\n SPIN: atom.global.cas.b32 %r1, [lock], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra SPIN;\n\
@@ -131,7 +131,7 @@ fn threads_of_a_warp_that_wait_for_each_other_get_on() {
 }
 
 #[test]
-fn what_never_ends_is_ended() {
+fn endless_kernels_end_with_a_fault() {
     let mut out = numbers(64);
     let endless = kernel("LOOP: bra LOOP; mov.u64 %v, 0;");
     let fault = Run { source: &endless, budget: 1 << 20, ..Run::default() }.over(&mut [&mut out]).fault;
@@ -145,8 +145,8 @@ fn what_never_ends_is_ended() {
 }
 
 #[test]
-fn a_budget_is_kept_to() {
-    // Blocks that may run in any order, and blocks that run in turns; two warps get their turns before it is looked again.
+fn the_instruction_budget_is_respected() {
+    // Blocks without an order, and blocks that run in turns; both warps get a turn before the budget is checked.
     for body in ["LOOP: bra LOOP; mov.u64 %v, 0;", "LOOP: atom.global.add.u64 %v, [%out], 1; bra LOOP;"] {
         for (budget, most) in [(1000, 2 * 1010), (100_000, 201_000)] {
             let mut out = numbers(128);
@@ -161,7 +161,7 @@ fn a_budget_is_kept_to() {
 }
 
 #[test]
-fn branch_tables() {
+fn branch_tables_select_a_label() {
     let source = kernel(
         "and.b32 %r1, %i, 3; ts: .branchtargets A, B, C, A; mov.u64 %v, 0; brx.idx %r1, ts;\n A: add.u64 %v, %v, 1; bra E; B: mov.u64 %v, 20; bra E; C: mov.u64 %v, 30; E:",
     );
@@ -171,7 +171,7 @@ fn branch_tables() {
 }
 
 #[test]
-fn shuffles_votes_and_matches() {
+fn shuffles_votes_and_matches_combine_lanes() {
     let source = kernel(
         "mul.lo.u32 %r1, %t, 3; shfl.sync.down.b32 %r2|%p1, %r1, 1, 31, -1; shfl.sync.bfly.b32 %r3, %r1, 16, 31, -1;\n\
          setp.lt.u32 %p2, %t, 10; vote.sync.ballot.b32 %r4, %p2, -1; and.b32 %r5, %t, 1; match.any.sync.b32 %r6, %r5, -1; redux.sync.add.s32 %r7, %t, -1;\n\
@@ -187,7 +187,7 @@ fn shuffles_votes_and_matches() {
 }
 
 #[test]
-fn a_shuffle_waits_for_threads_that_have_parted() {
+fn a_shuffle_waits_for_diverged_threads() {
     let source = kernel(
         "setp.lt.u32 %p1, %t, 16; mov.u32 %r1, %t; @%p1 bra S; add.u32 %r1, %r1, 100; add.u32 %r1, %r1, 100;\n\
          S: shfl.sync.idx.b32 %r2, %r1, 31, 31, -1; cvt.u64.u32 %v, %r2;",
@@ -198,8 +198,8 @@ fn a_shuffle_waits_for_threads_that_have_parted() {
 }
 
 #[test]
-fn results_do_not_depend_on_the_cores() {
-    // The order of additions shows in the sum.
+fn results_do_not_depend_on_the_number_of_cores() {
+    // The sum depends on the order of additions.
     let source = kernel_with(
         ".global .f32 sum;",
         "cvt.rn.f32.u32 %f1, %i; rcp.rn.f32 %f1, %f1; setp.eq.u32 %p1, %i, 0; @%p1 mov.f32 %f1, 0f3F800000;\n\
@@ -218,7 +218,7 @@ fn results_do_not_depend_on_the_cores() {
 }
 
 #[test]
-fn a_grid_waits_for_all_its_blocks() {
+fn a_grid_barrier_waits_for_all_blocks() {
     let declarations = ".extern .func (.param .b64 r) cudaCGGetIntrinsicHandle(.param .b32 s); .extern .func (.param .b32 r) cudaCGSynchronize(.param .b64 h, .param .b32 f); .global .u32 count;";
     let body = "{ .param .b32 s; st.param.b32 [s], 1; .param .b64 h; call (h), cudaCGGetIntrinsicHandle, (s); ld.param.b64 %v, [h]; }\n\
         red.global.add.u32 [count], 1; { .param .b64 h; st.param.b64 [h], %v; .param .b32 f; st.param.b32 [f], 0; .param .b32 r; call (r), cudaCGSynchronize, (h, f); }\n\

@@ -1,9 +1,9 @@
-//! Races between threads: the same for any number of cores, in any order of blocks, and of a launch that fails.
+//! Races between threads: for any number of cores, in any order of blocks, and in a launch that fails.
 
 use super::*;
 use crate::Race;
 
-/// What is found in a kernel over 4096 words.
+/// Returns the races of a kernel over 4096 words.
 fn races(body: &str, grid: u32, threads: u32, workers: usize) -> (Vec<Race>, Outcome) {
     let source = format!(
         ".global .align 4 .u32 word; .visible .entry k(.param .u64 out) {{ .reg .pred %p; .reg .b32 %t, %b, %g, %v; .reg .b64 %out, %a;\n\
@@ -17,8 +17,8 @@ fn races(body: &str, grid: u32, threads: u32, workers: usize) -> (Vec<Race>, Out
 }
 
 #[test]
-fn what_is_found_does_not_depend_on_the_cores() {
-    // Neighbouring blocks overlap in a byte, in each of many pages; and each block races in itself.
+fn races_do_not_depend_on_the_number_of_cores() {
+    // Neighbouring blocks overlap in a byte of each of many pages; then each block has a race of its own.
     let overlap = "mul.wide.u32 %a, %g, 8; add.u64 %a, %out, %a; mul.lo.u32 %v, %b, 8; cvt.u64.u32 %out, %v; sub.u64 %a, %a, %out; st.global.u64 [%a], %out;";
     let alone = "shr.u32 %v, %g, 1; mul.wide.u32 %a, %v, 8; add.u64 %a, %out, %a; st.global.u32 [%a], %g;";
     for (body, different) in [(overlap, true), (alone, false)] {
@@ -32,7 +32,7 @@ fn what_is_found_does_not_depend_on_the_cores() {
 }
 
 #[test]
-fn a_launch_that_fails_has_races_up_to_the_failure() {
+fn a_failed_launch_reports_races_up_to_the_failure() {
     let body =
         "ld.global.u32 %v, [%out]; add.u32 %v, %v, %g; st.global.u32 [%out], %v; setp.eq.u32 %p, %b, 9; @%p trap;";
     for workers in [1, 4] {
@@ -43,12 +43,12 @@ fn a_launch_that_fails_has_races_up_to_the_failure() {
 }
 
 #[test]
-fn a_part_of_a_word_races_with_the_word() {
+fn a_byte_access_races_with_the_word() {
     for (body, count) in [
-        // Bytes of each thread's own, next to one another; then one of the next thread's.
+        // Adjacent bytes of each thread; then a byte of the next thread.
         ("cvt.u64.u32 %a, %g; add.u64 %a, %out, %a; st.global.u8 [%a], %t;", 0),
         ("cvt.u64.u32 %a, %g; add.u64 %a, %out, %a; st.global.u8 [%a], %t; ld.global.u8 %v, [%a + 1];", 1),
-        // A word whose first byte others have written before.
+        // A word whose first byte other threads have written.
         (
             "and.b32 %v, %t, 60; cvt.u64.u32 %a, %v; add.u64 %a, %out, %a; st.global.u8 [%a], %v; ld.global.u32 %v, [%a];",
             1,
@@ -63,8 +63,8 @@ fn a_part_of_a_word_races_with_the_word() {
 }
 
 #[test]
-fn a_reader_of_what_all_read_is_not_lost() {
-    // The first lanes of each warp read a word, and one thread writes it: a race with any reader but itself.
+fn a_writer_races_with_any_of_many_readers() {
+    // The first lanes of each warp read a word, and one thread writes it: a race with every other reader.
     for threads in [32, 96] {
         for (readers, writer) in [(1, 0), (1, 1), (2, 0), (2, 1), (3, 2), (32, 0), (32, 1), (32, 31), (32, 40)] {
             let body = format!(
@@ -83,23 +83,23 @@ fn a_reader_of_what_all_read_is_not_lost() {
 }
 
 #[test]
-fn a_lock_and_a_queue_are_no_races() {
-    // Each block's first thread takes a lock, changes a word, and gives the lock back.
+fn locks_and_queues_have_no_races() {
+    // The first thread of each block takes a lock, changes a word, and releases the lock.
     let lock = "setp.ne.u32 %p, %t, 0; @%p bra END; L: atom.global.cas.b32 %v, [%out], 0, 1; setp.ne.u32 %p, %v, 0; @%p bra L;\n\
         ld.global.u32 %v, [%out + 64]; add.u32 %v, %v, 1; st.global.u32 [%out + 64], %v; membar.gl; atom.global.exch.b32 %v, [%out], 0; END:";
     assert_eq!(races(lock, 8, 64, 2).0, []);
-    // Each thread takes a place of its own and writes there.
+    // Each thread takes a slot and writes there.
     let queue =
         "atom.global.add.u32 %v, [%out], 1; mul.wide.u32 %a, %v, 4; add.u64 %a, %out, %a; st.global.u32 [%a + 64], %g;";
     assert_eq!(races(queue, 8, 64, 2).0, []);
 }
 
 #[test]
-fn blocks_that_write_the_same_do_not_race() {
+fn blocks_that_write_equal_values_do_not_race() {
     let body = "and.b32 %v, %g, 31; mul.wide.u32 %a, %v, 1024; add.u64 %a, %out, %a; st.global.u32 [%a], %v; st.global.u32 [%a], %v;";
     assert_eq!(races(body, 16, 64, 2).0, []);
     assert_eq!(races(&format!("{body} st.global.u32 [%a], %g;"), 16, 64, 2).0.len(), 1);
-    // Warps of one block write the same, and blocks do not: whatever other cores do meanwhile, no block races in itself.
+    // Warps of a block write equal values, and blocks write different ones: no race within a block may be reported.
     for value in ["cvt.u64.u32 %a, %b;", "add.u32 %v, %b, 1023; cvt.u64.u32 %a, %v; shl.b64 %a, %a, 52;"] {
         for workers in [1, 4] {
             let (races, _) = races(&format!("{value} st.global.u64 [%out], %a;"), 500, 64, workers);

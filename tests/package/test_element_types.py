@@ -349,11 +349,11 @@ def test_one_byte_float_needs_dtype_argument() -> None:
         with pytest.raises(ValueError, match=r"\['typestr'\].*'<V1'"):
             cuarray.interface(dictionary)
         read = cuarray.interface(dictionary, strict=False)
-        assert (read.typestr, len(read.forgiven)) == ("|V1", 1)
+        assert (read.typestr, len(read.deviations)) == ("|V1", 1)
         for strict in (True, False):
             for name in ("float8_e5m2", "float8_e4m3fn"):
                 named = cuarray.interface(dictionary, dtype=name, strict=strict)
-                assert (named.typestr, named.forgiven) == (name, ())
+                assert (named.typestr, named.deviations) == (name, ())
         with pytest.raises(ValueError, match=r"\['typestr'\]"):
             cuarray.interface(dictionary, dtype="|u1")
 
@@ -363,7 +363,7 @@ def test_type_name_as_typestr_is_accepted_as_deviation(name: str) -> None:
     with pytest.raises(ValueError, match=r"\['typestr'\]"):
         cuarray.interface(describe(typestr=name))
     read = cuarray.interface(describe(typestr=name), strict=False)
-    assert (read.typestr, len(read.forgiven)) == (name, 1)
+    assert (read.typestr, len(read.deviations)) == (name, 1)
 
 
 # --- with ml_dtypes ------------------------------------------------------------------------------------------------------------

@@ -374,7 +374,7 @@ def test_lenient_reading_refuses_entry_or_lists_its_key(row: Row) -> None:
     except ValueError as error:
         refusal = error
     else:
-        assert any(note.startswith(f"'{row.key}': ") for note in read.forgiven)
+        assert any(note.startswith(f"'{row.key}': ") for note in read.deviations)
         taken = cuarray.as_cuda_array(Producer(row.interface()), sync=False, strict=False)
         assert (taken.ptr, taken.shape, taken.typestr) == (read.ptr, read.shape, read.typestr)
         return
@@ -522,7 +522,7 @@ def test_object_without_interface_attribute_raises_type_error(read: Callable[[An
         ([1.0, 2.0], "to copy data of the host to a device, use cuarray.to_device"),
     ],
 )
-def test_type_error_names_the_function_for_the_object(value: object, remedy: str) -> None:
+def test_error_for_non_array_names_the_function_to_use(value: object, remedy: str) -> None:
     with pytest.raises(TypeError, match=rf"an object with that attribute is expected \({remedy}\)$"):
         cuarray.as_cuda_array(value)
 
@@ -571,8 +571,6 @@ EXCEPTIONS: list[Exception] = [
     NotImplementedError("strings"),
     BufferError("busy"),
     OSError(5, "device"),
-    MemoryError(),
-    RecursionError("too deep"),
     StopIteration(),
     UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no text"),
     cuarray.CudaError("of another driver"),
@@ -881,7 +879,8 @@ CORRECT: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 @pytest.mark.parametrize(("interface", "expected"), [row[1:] for row in CORRECT], ids=[row[0] for row in CORRECT])
 def test_unusual_but_correct_interface_is_read(interface: dict[str, Any], expected: dict[str, Any]) -> None:
     for read in (cuarray.interface(interface), cuarray.interface(Producer(interface))):
-        assert {name: getattr(read, name) for name in expected} == expected
+        values = {name: getattr(read, name) for name in expected}
+        assert {name: value() if callable(value) else value for name, value in values.items()} == expected
     for array in (
         cuarray.as_cuda_array(Producer(interface), sync=False),
         cuarray.from_cuda_array_interface(interface, sync=False),

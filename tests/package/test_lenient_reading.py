@@ -71,11 +71,11 @@ def test_deviations_of_mask_are_listed() -> None:
     mask = Producer(describe(typestr="bool", shape=[2]))
     with pytest.raises(ValueError, match="mask"):
         cuarray.interface(describe(mask=mask))
-    forgiven = cuarray.interface(describe(mask=mask), strict=False).forgiven
-    assert len(forgiven) == 2
-    assert all(note.startswith("'mask': ") for note in forgiven)
-    assert "'typestr'" in forgiven[0]
-    assert "'shape'" in forgiven[1]
+    deviations = cuarray.interface(describe(mask=mask), strict=False).deviations
+    assert len(deviations) == 2
+    assert all(note.startswith("'mask': ") for note in deviations)
+    assert "'typestr'" in deviations[0]
+    assert "'shape'" in deviations[1]
 
 
 @pytest.mark.parametrize(("bits", "length", "nbytes"), [(1, 30, 4), (12, 3, 5), (16, 3, 6)])
