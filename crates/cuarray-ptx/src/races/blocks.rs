@@ -1,8 +1,8 @@
 //! Accesses of a whole grid, for races between blocks.
 //!
 //! Blocks are unordered, so the result must not depend on which block ran first. For each piece of memory the shadow
-//! keeps the kinds of access, and two blocks: those with the least numbers, at least one of which wrote. Each core has
-//! its own shadow. Merging them gives the same result however the blocks were distributed.
+//! keeps the kinds of access and two blocks, those with the least numbers. Once a block has written, one of the two
+//! has. Each core has its own shadow. Merging them gives the same result however the blocks were distributed.
 //!
 //! The cost is bounded. A launch that touches more than [`BUDGET`] pages is watched in part. The part depends on page
 //! numbers alone, and is halved as often as needed.

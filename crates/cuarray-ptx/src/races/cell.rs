@@ -131,7 +131,7 @@ impl Now {
         }
     }
 
-    /// The same access by a lane of the warp.
+    /// Moves the access to another lane of the warp.
     #[inline(always)]
     pub(crate) fn of(self, lane: u32) -> Now {
         Now { who: Who(self.who.0 & !31 | lane), lane, ..self }
