@@ -359,7 +359,7 @@ def test_raising_interface_attribute_is_not_bypassed_by_dlpack(memory):
     assert tensor.asked == []
 
 
-def test_attribute_error_within_the_attribute_is_the_cause(memory):
+def test_attribute_error_within_interface_attribute_is_the_cause(memory):
     class Looks(c.Producer):
         @property
         def __cuda_array_c_interface__(self):

@@ -109,7 +109,7 @@ def test_host_view_waits_for_home_stream(driver: str, kind: str) -> None:
 
 
 @every_kind
-def test_padded_structures_in_shared_memory(driver: str, kind: str) -> None:
+def test_padded_structures_round_trip_in_shared_memory(driver: str, kind: str) -> None:
     dtype = np.dtype([("a", "i1"), ("b", "<f8")], align=True)
     array = KINDS[kind](2, dtype)
     array.host_view()["b"] = [1.5, 2.5]

@@ -303,14 +303,14 @@ class TestStreams:
         assert array.copy_to_host().tolist() == [1, 2, 3]
 
     def test_assignment_waits_for_home_stream_of_source_and_blocks_its_next_write(self, driver: str) -> None:
-        theirs, ours = cuarray.stream(), cuarray.stream()
-        source = cuarray.to_device(np.zeros(3, "<i4"), stream=theirs)
-        array = cuarray.to_device(np.zeros(3, "<i4"), stream=ours)
-        with driver_probe.held(theirs.handle) as hold:
+        source_stream, target_stream = cuarray.stream(), cuarray.stream()
+        source = cuarray.to_device(np.zeros(3, "<i4"), stream=source_stream)
+        array = cuarray.to_device(np.zeros(3, "<i4"), stream=target_stream)
+        with driver_probe.held(source_stream.handle) as hold:
             source[:] = 5
             array[:] = source
             source[:] = 6  # after the copy has read
-            assert not ours.query()
+            assert not target_stream.query()
             hold.release()
         assert array.copy_to_host().tolist() == [5, 5, 5]
         assert source.copy_to_host().tolist() == [6, 6, 6]

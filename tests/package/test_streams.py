@@ -392,7 +392,7 @@ def test_dropping_array_with_pending_copy_keeps_its_values_readable(driver: str,
     assert bytes_now(target) == {NEW}
 
 
-def test_stream_dropped_with_pending_work_completes_it(array: cuarray.DeviceArray) -> None:
+def test_dropped_stream_completes_its_pending_work(array: cuarray.DeviceArray) -> None:
     stream = cuarray.stream()
     with held(stream.handle) as hold:
         driver_probe.fill(array.ptr, NEW, 16, stream.handle)

@@ -67,7 +67,7 @@ def test_hash_is_by_identity(driver: str) -> None:
 
 @pytest.mark.parametrize("value", [0, 1, 0.0, np.nan, True, False, 2j, np.datetime64(0, "s")], ids=repr)
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1)], ids=str)
-def test_truth_of_single_element_array_is_its_elements(driver: str, value: Any, shape: tuple[int, ...]) -> None:
+def test_truth_of_single_element_array_is_that_of_its_element(driver: str, value: Any, shape: tuple[int, ...]) -> None:
     host = np.full(shape, value)
     assert bool(cuarray.to_device(host)) == bool(host)
 
@@ -83,7 +83,7 @@ def test_truth_of_array_without_single_element_raises_value_error(driver: str, s
         bool(cuarray.device_array(shape))
 
 
-def test_membership_test_of_1d_array_and_refusal_for_others(driver: str) -> None:
+def test_membership_test_needs_1d_array(driver: str) -> None:
     assert 2 in cuarray.to_device([1, 2, 3])
     assert 4 not in cuarray.to_device([1, 2, 3])
     rows = cuarray.to_device([[1, 2], [3, 4]])

@@ -522,7 +522,7 @@ def test_object_without_interface_attribute_raises_type_error(read: Callable[[An
         ([1.0, 2.0], "to copy data of the host to a device, use cuarray.to_device"),
     ],
 )
-def test_type_error_names_the_function_for_the_object(value: object, remedy: str) -> None:
+def test_error_for_non_array_names_the_function_to_use(value: object, remedy: str) -> None:
     with pytest.raises(TypeError, match=rf"an object with that attribute is expected \({remedy}\)$"):
         cuarray.as_cuda_array(value)
 
