@@ -151,10 +151,10 @@ fn guards_put_kernels_in_order_with_each_other() {
 fn the_per_thread_default_stream_of_another_thread_is_not_the_guards() {
     let fixture = Fixture::new();
     let context = fixture.primary();
-    let (add, data) = (function(&context, "add"), Data::new(&context));
+    let (add, data, copied) = (function(&context, "add"), Data::new(&context), Data::new(&context));
     let (home, stream) = (Stream::new(&context).unwrap(), Stream::per_thread_default(&context));
     let mut view = data.view(Some(&home));
-    let mut typed: TypedView<f32> = data.view(Some(&home)).typed().unwrap();
+    let mut typed: TypedView<f32> = copied.view(Some(&home)).typed().unwrap();
     let mut of_launch = view.acquire_mut(&stream).unwrap();
     let mut of_copies = typed.acquire_mut(&stream).unwrap();
     let config = LaunchConfig::for_elements(N, 128).unwrap();
