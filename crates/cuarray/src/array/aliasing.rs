@@ -21,6 +21,9 @@ use std::{
 /// How many partial sums are looked at before elements count as shared. Common views need a handful.
 const STEPS: u32 = 1 << 10;
 
+/// The number of live guards up to which a registration allocates nothing, but for the first of the process.
+const USUAL: usize = 64;
+
 static LIVE: Mutex<Registry> = Mutex::new(Registry { extents: Vec::new(), elements: Vec::new(), free: Vec::new() });
 
 /// The elements of all live guards.
@@ -105,6 +108,11 @@ impl Registry {
                 Ok(slot)
             }
             None => {
+                if self.extents.capacity() == 0 {
+                    self.extents.reserve(USUAL);
+                    self.elements.reserve(USUAL);
+                    self.free.reserve(USUAL);
+                }
                 self.extents.push(extent);
                 self.elements.push(elements);
                 Ok(self.extents.len() - 1)

@@ -26,7 +26,7 @@ use std::{
 /// # use cuarray::{Driver, driver::{Allocation, MemoryType, PointerAttributes}};
 /// # cuarray::__simulated!(driver);
 /// let memory = Allocation::pinned(&driver.default_context()?, 64)?;
-/// let known = PointerAttributes::query(driver, memory.device_ptr())?.expect("it is the driver's");
+/// let known = PointerAttributes::query(&driver, memory.device_ptr())?.expect("it is the driver's");
 /// assert_eq!(known.memory_type, MemoryType::Host);
 /// # Ok::<(), cuarray::Error>(())
 /// ```
@@ -47,7 +47,7 @@ pub enum MemoryType {
 /// # cuarray::__simulated!(driver);
 /// let context = driver.device(0)?.primary_context()?;
 /// let memory = Allocation::device(&context, 1024)?;
-/// let known = PointerAttributes::query(driver, memory.device_ptr() + 100)?.unwrap();
+/// let known = PointerAttributes::query(&driver, memory.device_ptr() + 100)?.unwrap();
 /// assert_eq!((known.memory_type, known.device_ordinal), (MemoryType::Device, Some(0)));
 /// assert_eq!(known.range, Some(memory.device_ptr()..memory.device_ptr() + 1024));
 /// assert!(!known.is_host_accessible());

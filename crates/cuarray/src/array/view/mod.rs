@@ -41,7 +41,7 @@ use std::sync::{Arc, OnceLock};
 /// let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), layout)?
 ///     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
 /// // SAFETY: the memory and the stream live as long as the view.
-/// let mut view = unsafe { RawView::new(driver, interface, Some(Owner::new(memory.clone()))) }?;
+/// let mut view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
 /// let ours = Stream::non_blocking(&context)?;
 /// let array = view.acquire_mut(&ours)?; // our stream waits for theirs
 /// assert_eq!(array.as_device_ptr(), memory.device_ptr());

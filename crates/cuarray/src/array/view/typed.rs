@@ -28,7 +28,7 @@ pub(crate) type Kinds<T, D, L> = PhantomData<fn() -> (T, D, L)>;
 /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
 /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
 /// # // SAFETY: the memory and the stream live as long as the view.
-/// # let raw = unsafe { RawView::new(driver, interface, Some(Owner::new(memory))) }?;
+/// # let raw = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory))) }?;
 /// let mut view: TypedView<f32, Ix2, CContiguous> = raw.typed()?; // any library's array
 /// let ours = Stream::non_blocking(&context)?;
 /// let mut array = view.acquire_mut(&ours)?; // our stream waits for theirs
