@@ -1,4 +1,4 @@
-"""What all Python tests share: which driver they run on, and that each leaves settings and contexts as they were."""
+"""Fixtures of all Python tests: the choice of the driver, and checks that each test restores settings and contexts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 import driver_probe
+import hypothesis
 import pytest
 
 import cuarray
+
+# `make check` runs few examples of each property; `make test` runs the default number.
+hypothesis.settings.register_profile("quick", max_examples=10, deadline=None)
 
 pytest_plugins = ["spec_coverage"]
 
@@ -26,13 +30,13 @@ def _driver_answers() -> bool:
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     if config.getoption("cuarray_sim"):
-        return None  # the plugin says it
+        return None  # the plugin has a line of its own
     return "CUDA driver: " + ("real" if _driver_answers() else "none")
 
 
 @pytest.fixture(scope="session")
 def driver_kind(request: pytest.FixtureRequest) -> str:
-    """``"simulated"`` or ``"real"``; a test that asks for it is skipped where there is no driver."""
+    """``"simulated"`` or ``"real"``; without a driver, the test is skipped."""
     if request.config.getoption("cuarray_sim"):
         return "simulated"
     if not _driver_answers():
@@ -42,7 +46,7 @@ def driver_kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(autouse=True)
 def settings() -> Iterator[None]:
-    """The package's settings hold for the whole process; each test starts from the defaults."""
+    """Restores the package's settings, which are global, after each test."""
     names = ("sync", "export_stream", "export_event", "export_version", "protocol")
     before = [getattr(cuarray.config, name) for name in names]
     yield
@@ -52,7 +56,7 @@ def settings() -> Iterator[None]:
 
 @pytest.fixture
 def driver(driver_kind: str) -> Iterator[str]:
-    """A driver, ``"simulated"`` or ``"real"``; the thread's current context must be the same when the test is done."""
+    """A driver, ``"simulated"`` or ``"real"``; the test must leave the thread's current context unchanged."""
     before = driver_probe.current_context()
     yield driver_kind
     assert driver_probe.current_context() == before, "a context was left current"
@@ -60,15 +64,15 @@ def driver(driver_kind: str) -> Iterator[str]:
 
 @pytest.fixture
 def simulator(driver_kind: str) -> str:
-    """For what only the simulated driver can show: work left undone, failures on demand, its account of what is alive."""
+    """Skips the test on a real driver, which neither defers all work, nor fails on demand, nor lists live objects."""
     if driver_kind != "simulated":
-        pytest.skip("only the simulated driver leaves work undone, fails on demand and says what is alive")
+        pytest.skip("only the simulated driver defers all work, fails on demand and lists live objects")
     return driver_kind
 
 
 @pytest.fixture
 def driver_calls(driver: str) -> Callable[[], contextlib.AbstractContextManager[Counter[str]]]:
-    """Counts the driver calls of a ``with`` block; only the simulated driver keeps such an account."""
+    """Counts the driver calls of a ``with`` block, on the simulated driver only."""
     if driver != "simulated":
         pytest.skip("only the simulated driver counts its calls")
     from cuarray_sim import statistics

@@ -4,8 +4,8 @@ The report is made from file and function names; there is no other record to mai
 
 - ``tests/spec/``: clauses. ``test_i3_i9_...`` checks I3 and I9. A function without ids in its name counts for its file's ids.
 - ``tests/disagreements/``: ``test_d07_....py`` is disagreement D7. The first line of its docstring is its title.
-- ``tests/checklists/``: ``test_4b_14_15_...`` checks items 14 and 15 of checklist 4B. A module's table ``NOT_APPLICABLE``
-  gives the reason for each item that has no test.
+- ``tests/checklists/``: ``test_4b_14_15_...`` checks items 14 and 15 of checklist 4B. The table ``NOT_APPLICABLE`` of one module
+  for each checklist gives the reason for each item that has no test.
 
 ``tests/spec/clauses.toml`` lists everything there is to check. The report holds no times, case counts or versions, so it changes
 only when tests or their outcomes change. The run fails if a required subject has no passing test, or if a name contains an id
@@ -260,9 +260,10 @@ class _Collector:
                 if subject.list == "disagreements":
                     title = (item.module.__doc__ or "").partition("\n")[0]
                     self.coverage.titles[subject.id] = title.removeprefix(f"{subject.id}: ").rstrip(".")
-            if path.startswith("checklists/") and (checklist := re.match(r"checklists/test_(\d[a-z])\.py", path)):
-                for number, reason in getattr(item.module, "NOT_APPLICABLE", {}).items():
-                    self.coverage.not_applicable[Subject(checklist[1].upper(), str(number))] = reason
+            for checklist in self.coverage.lists["checklist"]:
+                if path == f"checklists/{checklist['reasons']}":
+                    for number, reason in item.module.NOT_APPLICABLE.items():
+                        self.coverage.not_applicable[Subject(checklist["id"], str(number))] = reason
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         test = self.tests.get(report.nodeid)

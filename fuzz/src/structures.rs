@@ -310,7 +310,7 @@ fn accepted(library: &Library, array: &Bound<'_, PyAny>, said: &Said) {
         options.set_item("sync", false).expect("a str is a key");
         let take = library.package.bind(py).getattr("as_cuda_array").expect("a function");
         let again = take.call((source.expect("a source"),), Some(&options)).expect("an exported structure is read");
-        let in_order = dictionary.getattr("is_c_contiguous").and_then(|flag| flag.extract()).expect("a bool");
+        let in_order = dictionary.call_method0("is_c_contiguous").and_then(|flag| flag.extract()).expect("a bool");
         for name in ["shape", "strides", "typestr", "readonly"] {
             // What is in C order, axes of length 1 included, is exported without strides.
             let any = name == "strides" && in_order;

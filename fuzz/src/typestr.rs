@@ -14,8 +14,8 @@ pub fn check(data: &[u8]) {
             assert_eq!(Some(typestr.itemsize()), expected, "{text:?}");
             assert_eq!(typestr.to_string(), text);
             assert_eq!(typestr.bits().is_some(), typestr.kind() == Kind::BitField);
-            let (same, forgiven) = lenient.as_ref().expect("a lenient reading takes what is right");
-            assert_eq!((same, forgiven.as_deref()), (typestr, None));
+            let (same, deviations) = lenient.as_ref().expect("a lenient reading takes what is right");
+            assert_eq!((same, deviations.as_deref()), (typestr, None));
             describes_an_array(*typestr);
         }
         Err(error) => {
@@ -25,9 +25,9 @@ pub fn check(data: &[u8]) {
         }
     }
     match &lenient {
-        Ok((typestr, Some(forgiven))) => {
+        Ok((typestr, Some(deviations))) => {
             assert!(strict.is_err());
-            assert_readable(forgiven);
+            assert_readable(deviations);
             let printed: TypeStr = typestr.to_string().parse().expect("what is read can be printed");
             assert_eq!(printed.itemsize(), typestr.itemsize());
             // A type without a letter of its own is printed as bytes, which do not say its name.

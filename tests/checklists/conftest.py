@@ -1,4 +1,4 @@
-"""Around every item of the checklists: the settings are put back; numba, which the items come from, is there to exchange with."""
+"""Fixtures for the checklists: numba-cuda to exchange arrays with, and counts of driver calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 @pytest.fixture
 def numba(driver_kind: str) -> Iterator[Any]:
-    """``numba.cuda``. It leaves the context that it makes current, and frees later: neither reaches the next test."""
+    """``numba.cuda``. Its current context and its deferred frees do not reach the next test."""
     if importlib.util.find_spec("numba_cuda") is None:
         pytest.skip("numba-cuda is not installed; `make install` installs the versions of requirements/peers.txt")
     with driver_probe.primary_context():
@@ -25,8 +25,8 @@ def numba(driver_kind: str) -> Iterator[Any]:
         context.memory_manager.deallocations.clear()
 
 
-class Account:
-    """How often some driver calls have been made since this was; only the simulated driver keeps the account."""
+class CallCount:
+    """The number of driver calls of some names since this object was made, as counted by the simulated driver."""
 
     names: tuple[str, ...]
 
@@ -45,43 +45,43 @@ class Account:
         return sum(calls[name] for name in calls if name.startswith(self.names))
 
 
-class Waits(Account):
-    """Of waits for a stream."""
+class Waits(CallCount):
+    """Counts waits for a stream."""
 
     names = ("cuStreamSynchronize", "cuCtxSynchronize")
 
 
-class Frees(Account):
-    """Of releases of memory."""
+class Frees(CallCount):
+    """Counts releases of memory."""
 
     names = ("cuMemFree",)
 
 
-class Copies(Account):
-    """Of copies."""
+class Copies(CallCount):
+    """Counts copies."""
 
     names = ("cuMemcpy",)
 
 
-def account(driver_kind: str, kind: type[Account]) -> type[Account]:
+def account(driver_kind: str, kind: type[CallCount]) -> type[CallCount]:
     if driver_kind != "simulated":
         pytest.skip("only the simulated driver counts its calls")
     return kind
 
 
 @pytest.fixture
-def waits(driver_kind: str) -> type[Account]:
-    """Makes an account of the waits from then on."""
+def waits(driver_kind: str) -> type[CallCount]:
+    """Starts a count of waits."""
     return account(driver_kind, Waits)
 
 
 @pytest.fixture
-def frees(driver_kind: str) -> type[Account]:
-    """Makes an account of the releases from then on."""
+def frees(driver_kind: str) -> type[CallCount]:
+    """Starts a count of releases."""
     return account(driver_kind, Frees)
 
 
 @pytest.fixture
-def copies(driver_kind: str) -> type[Account]:
-    """Makes an account of the copies from then on."""
+def copies(driver_kind: str) -> type[CallCount]:
+    """Starts a count of copies."""
     return account(driver_kind, Copies)

@@ -34,8 +34,8 @@ def broadcast_host(shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
 @broadcast
 def test_own_broadcast_array_exports_its_strides(driver: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
     array = cuarray.device_array(shape, "f8", strides=strides)
-    assert not array.is_c_contiguous
-    assert not array.is_f_contiguous
+    assert not array.is_c_contiguous()
+    assert not array.is_f_contiguous()
     assert array.__cuda_array_interface__["strides"] == strides
 
 
@@ -53,7 +53,7 @@ def test_imported_broadcast_array_exports_its_strides(
 
 def test_dimension_of_one_element_with_stride_0_is_contiguous(driver: str) -> None:
     array = cuarray.device_array((1, 3), "f8", strides=(0, 8))
-    assert array.is_c_contiguous
+    assert array.is_c_contiguous()
     assert array.__cuda_array_interface__["strides"] is None
 
 

@@ -31,8 +31,8 @@ CONTIGUOUS = [("<f8", 8), ("|b1", 1), ("<M8[s]", 8), ("<c8", 8)]
 def test_stride_of_eight_items_is_not_contiguous(driver: str, dtype: str, stride: int) -> None:
     memory = cuarray.to_device(np.arange(4 * 8).astype(dtype))
     array = cuarray.as_cuda_array(foreign(memory, shape=(4,), strides=(stride,)))
-    assert not array.is_c_contiguous
-    assert not array.is_f_contiguous
+    assert not array.is_c_contiguous()
+    assert not array.is_f_contiguous()
     assert array.__cuda_array_interface__["strides"] == (stride,)
     assert array.copy_to_host().tolist() == memory.copy_to_host()[::8].tolist()
 
@@ -41,7 +41,7 @@ def test_stride_of_eight_items_is_not_contiguous(driver: str, dtype: str, stride
 def test_given_strides_of_one_item_are_contiguous(driver: str, dtype: str, stride: int) -> None:
     memory = cuarray.to_device(np.arange(4).astype(dtype))
     array = cuarray.as_cuda_array(foreign(memory, strides=(stride,)))
-    assert array.is_c_contiguous
+    assert array.is_c_contiguous()
     assert array.__cuda_array_interface__["strides"] is None
     assert array.copy_to_host().tolist() == memory.copy_to_host().tolist()
 
@@ -51,7 +51,7 @@ def test_two_dimensional_contiguity_agrees_with_numpy(driver: str) -> None:
     for shape, strides in [((3, 2), (128, 64)), ((2, 3), (64, 128)), ((3, 2), (64, 8))]:
         array = cuarray.as_cuda_array(foreign(memory, shape=shape, strides=strides))
         like = np.lib.stride_tricks.as_strided(memory.copy_to_host(), shape, strides)
-        assert (array.is_c_contiguous, array.is_f_contiguous) == (like.flags.c_contiguous, like.flags.f_contiguous)
+        assert (array.is_c_contiguous(), array.is_f_contiguous()) == (like.flags.c_contiguous, like.flags.f_contiguous)
         assert np.array_equal(array.copy_to_host(), like)
 
 

@@ -48,7 +48,7 @@ def test_exported_stream_waits_for_work_in_another_stream(
             array.copy_to_host(host, stream=work)
         assert array.__cuda_array_interface__["stream"] == exported
         assert not driver_probe.is_done(exported), "the exported stream does not wait for the work"
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(exported)
         assert driver_probe.is_done(work.handle)
 
@@ -118,7 +118,7 @@ def test_user_can_order_uncovered_work_with_an_event(foreign_stream: driver_prob
         done = cuarray.event(timing=False)
         done.record(foreign_stream)
         cuarray.legacy_default_stream().wait(done)
-        hold.let_go_soon()
+        hold.release_soon()
         array = cuarray.as_cuda_array(producer)
         assert not hold.is_held
         assert array.copy_to_host().tolist() == [7] * 4

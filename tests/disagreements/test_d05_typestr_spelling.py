@@ -62,7 +62,7 @@ def test_lenient_read_gives_the_type_and_lists_the_deviation(written: str, meant
     read = cuarray.interface(describe(typestr=written), strict=False)
     assert read.typestr == meant
     assert read.dtype == np.dtype(written)
-    [note] = read.forgiven
+    [note] = read.deviations
     assert written in note
     assert meant in note
 

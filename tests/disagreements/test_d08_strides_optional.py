@@ -34,7 +34,7 @@ def test_absent_none_and_contiguous_strides_are_equivalent(driver: str, shape: t
         if strides is ABSENT:
             del producer.__cuda_array_interface__["strides"]
         array = cuarray.as_cuda_array(producer)
-        assert array.is_c_contiguous
+        assert array.is_c_contiguous()
         assert np.array_equal(array.copy_to_host(), host)
         exports.append(array.__cuda_array_interface__)
     assert exports[0] == exports[1] == exports[2]

@@ -54,7 +54,7 @@ def test_missing_version_is_refused_and_leniently_read_as_0() -> None:
         cuarray.interface(without)
     read = cuarray.interface(without, strict=False)
     assert (read.version, read.stream) == (0, None)
-    assert read.forgiven == ("'version': missing; read as version 0",)
+    assert read.deviations == ("'version': missing; read as version 0",)
 
 
 def test_stream_before_version_3_and_mask_before_version_1_are_ignored() -> None:
@@ -83,7 +83,7 @@ def test_cuml_dictionary_is_refused_and_leniently_read(driver: str) -> None:
     cuml = {"shape": (2, 3), "typestr": "float32", "data": [memory.ptr], "order": "C", "version": 1}
     with pytest.raises(ValueError, match=r"\['(typestr|data)'\]"):
         cuarray.from_cuda_array_interface(cuml, memory)
-    assert [note.partition(":")[0] for note in cuarray.interface(cuml, strict=False).forgiven] == [
+    assert [note.partition(":")[0] for note in cuarray.interface(cuml, strict=False).deviations] == [
         "'typestr'",
         "'data'",
         "'data'",

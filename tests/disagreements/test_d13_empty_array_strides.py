@@ -38,8 +38,8 @@ def test_empty_array_accepts_any_strides_and_pointer(
     exported = array.__cuda_array_interface__
     assert exported["data"] == (0, False)
     assert exported["strides"] is None
-    assert array.is_c_contiguous
-    assert array.is_f_contiguous
+    assert array.is_c_contiguous()
+    assert array.is_f_contiguous()
 
 
 def test_empty_array_makes_no_driver_call(driver: str, driver_calls: Callable[[], Any]) -> None:

@@ -50,7 +50,7 @@ def test_import_waits_for_the_exported_stream(handle: int, read: Read) -> None:
     producer = foreign(memory, stream=handle)
     with driver_probe.held(handle) as hold:
         driver_probe.fill(memory.ptr, 7, 4, handle)
-        hold.let_go_soon()
+        hold.release_soon()
         array = read(producer)
         assert not hold.is_held, "the import did not wait"
         assert driver_probe.is_done(handle)
@@ -66,10 +66,10 @@ def test_import_with_sync_false_does_not_wait(handle: int, sync: bool) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
     with driver_probe.held(handle) as hold:
         if sync:
-            hold.let_go_soon()
+            hold.release_soon()
         array = cuarray.as_cuda_array(foreign(memory, stream=handle), sync=sync)
         assert hold.is_held != sync
-        hold.let_go()
+        hold.release()
         assert array.copy_to_host().tolist() == [0] * 4
 
 
@@ -78,7 +78,7 @@ def test_import_waits_for_numba_stream(numba: Any) -> None:
     theirs, sevens = numba.to_device(np.zeros(4, np.uint8)).bind(stream), numba.to_device(np.full(4, 7, np.uint8))
     with driver_probe.held(theirs.__cuda_array_interface__["stream"]) as hold:
         theirs.copy_to_device(sevens, stream=stream)
-        hold.let_go_soon()
+        hold.release_soon()
         array = cuarray.as_cuda_array(theirs)
         assert not hold.is_held
     assert array.copy_to_host().tolist() == [7] * 4

@@ -67,7 +67,7 @@ TAKE: dict[str, Callable[[Producer], Any]] = {
 
 @pytest.mark.parametrize("take", TAKE.values(), ids=list(TAKE))
 def test_consumer_reads_elements_written_by_pending_work(late: Late, take: Callable[[Producer], Any]) -> None:
-    late.hold.let_go_soon()
+    late.hold.release_soon()
     assert take(late.producer).tolist() == [7] * 4
 
 
@@ -77,14 +77,14 @@ def test_copy_in_a_stream_waits_without_blocking_the_host(late: Late) -> None:
     target.copy_to_device(late.producer, stream=stream)
     assert late.hold.is_held, "the host waited"
     assert not stream.query(), "the copy did not wait"
-    late.hold.let_go()
+    late.hold.release()
     stream.synchronize()
     assert target.copy_to_host().tolist() == [7] * 4
 
 
 def test_copy_into_imported_array_runs_after_pending_fill(late: Late) -> None:
     array = cuarray.as_cuda_array(late.producer, sync=False)
-    late.hold.let_go_soon()
+    late.hold.release_soon()
     array.copy_to_device(np.full(4, 9, np.uint8))
     assert array.copy_to_host().tolist() == [9] * 4
 
@@ -92,7 +92,7 @@ def test_copy_into_imported_array_runs_after_pending_fill(late: Late) -> None:
 def test_import_waits_for_the_stream_of_a_mask(late: Late) -> None:
     """Until its stream is released, the mask marks all elements as invalid."""
     values = foreign(cuarray.to_device(np.arange(4)), mask=late.producer)
-    late.hold.let_go_soon()
+    late.hold.release_soon()
     host = cuarray.as_cuda_array(values).copy_to_host()
     assert not late.hold.is_held
     assert not np.ma.getmaskarray(host).any()

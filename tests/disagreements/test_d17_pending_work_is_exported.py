@@ -33,7 +33,7 @@ def test_exported_stream_covers_pending_copy(driver: str) -> None:
             exported = array.__cuda_array_interface__["stream"]
             assert exported == stream.handle
             assert not driver_probe.is_done(exported)
-            hold.let_go()
+            hold.release()
             driver_probe.synchronize(exported)
         # Synchronizing on the exported stream was enough: this import does not wait.
         bare = foreign(array, stream=None)
@@ -50,7 +50,7 @@ def test_cuda_core_stream_waits_for_exported_stream(driver: str, strided_memory_
         view = strided_memory_view(array, theirs.handle)
         assert view.ptr == array.ptr
         assert not theirs.query()
-        hold.let_go()
+        hold.release()
         theirs.synchronize()
         assert stream.query()
 
@@ -60,7 +60,7 @@ def test_numba_import_waits_for_exported_stream(driver: str, numba: Any) -> None
     array = cuarray.to_device(np.zeros(4, np.uint8), stream=stream)
     with driver_probe.held(stream.handle) as hold:
         driver_probe.fill(array.ptr, 7, 4, stream.handle)
-        hold.let_go_soon()
+        hold.release_soon()
         theirs = numba.as_cuda_array(array)
         assert not hold.is_held
     assert theirs.copy_to_host().tolist() == [7] * 4

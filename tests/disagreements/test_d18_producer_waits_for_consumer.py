@@ -50,7 +50,7 @@ def test_producers_next_write_waits_for_pending_copy_from_its_array(
         driver_probe.fill(theirs.__cuda_array_interface__["data"][0], 9, 4, foreign_stream.handle)
         assert hold.is_held, "the host waited"
         assert not driver_probe.is_done(foreign_stream.handle), "the producer's stream ran ahead"
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(foreign_stream.handle)
         assert stream.query()
     assert (target.copy_to_host() if where == "on the device" else pinned).tolist() == [1] * 4
@@ -63,7 +63,7 @@ def test_producers_stream_waits_for_pending_copy_into_its_array(
     with driver_probe.held(stream.handle) as hold:
         cuarray.as_cuda_array(theirs).copy_to_device(pinned, stream=stream)
         assert not driver_probe.is_done(foreign_stream.handle), "the producer's stream ran ahead"
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(foreign_stream.handle)
     assert cuarray.as_cuda_array(theirs).copy_to_host().tolist() == [5] * 4
 
@@ -78,17 +78,17 @@ def test_copy_in_a_third_stream_is_ordered_with_both_arrays(
         target.copy_to_device(theirs, stream=stream)
         assert not home.query()
         assert not driver_probe.is_done(foreign_stream.handle)
-        hold.let_go()
+        hold.release()
         home.synchronize()
         driver_probe.synchronize(foreign_stream.handle)
     with driver_probe.held(foreign_stream.handle) as hold:
         target.copy_to_device(theirs, stream=stream)
         assert not stream.query(), "the copy did not wait for its source"
-        hold.let_go()
+        hold.release()
     with driver_probe.held(home.handle) as hold:
         target.copy_to_device(theirs, stream=stream)
         assert not stream.query(), "the copy did not wait for its target"
-        hold.let_go()
+        hold.release()
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_copy_without_stream_argument_leaves_no_pending_work(
     theirs: Producer, foreign_stream: driver_probe.ForeignStream, work: Callable[[Any], object]
 ) -> None:
     with driver_probe.held(foreign_stream.handle) as hold:
-        hold.let_go_soon()
+        hold.release_soon()
         work(theirs)
         assert driver_probe.is_done(foreign_stream.handle)
 
@@ -133,5 +133,5 @@ def test_cuda_core_does_not_make_the_producer_wait(driver: str, strided_memory_v
         assert array.stream is not None
         array.stream.wait(done)
         assert not stream.query()
-        hold.let_go()
+        hold.release()
         stream.synchronize()

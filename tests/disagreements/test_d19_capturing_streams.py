@@ -198,7 +198,7 @@ def test_borrow_in_capture_of_array_with_pending_work_is_refused(
         with capturing(foreign_stream.handle):
             with pytest.raises(BufferError, match="not done"):
                 cuarray.borrow(memory, foreign_stream).__enter__()
-        hold.let_go()
+        hold.release()
     driver_probe.synchronize(other.handle)
     with capturing(foreign_stream.handle), cuarray.borrow(memory, foreign_stream):
         pass

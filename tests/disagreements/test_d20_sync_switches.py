@@ -79,10 +79,10 @@ def test_copy_from_foreign_array_with_sync_off_makes_no_event(
             target.copy_to_device(producer, stream=stream)
             if sync:
                 assert not stream.query()
-                hold.let_go()
+                hold.release()
             stream.synchronize()
             assert hold.is_held != sync
-            hold.let_go()
+            hold.release()
         events = [name for name in ordering(calls) if name.startswith(("cuEvent", "cuStreamWait"))]
         assert bool(events) == sync
     assert target.copy_to_host().tolist() == [7] * 4
@@ -95,7 +95,7 @@ def test_sync_off_keeps_own_transfers_ordered_and_stream_exported(driver: str) -
     assert array.__cuda_array_interface__["stream"] == stream.handle
     with driver_probe.held(stream.handle) as hold:
         driver_probe.fill(array.ptr, 7, 4, stream.handle)
-        hold.let_go_soon()
+        hold.release_soon()
         assert array.copy_to_host().tolist() == [7] * 4
 
 

@@ -87,7 +87,7 @@ def test_sequence_that_is_no_tuple_is_refused_and_leniently_a_deviation(entries:
         cuarray.interface(describe(**entries))
     read = cuarray.interface(describe(**entries), strict=False)
     assert read == cuarray.interface(describe())
-    [note] = read.forgiven
+    [note] = read.deviations
     assert note.startswith(f"'{key}'")
 
 

@@ -1,4 +1,4 @@
-"""`__dlpack_c_exchange_api__`: the table that DeviceArray offers, and the tables that others do."""
+"""`__dlpack_c_exchange_api__`: the table that DeviceArray offers, and use of other libraries' tables."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def table(driver):
     return Table.from_address(ctypes.pythonapi.PyCapsule_GetPointer(ctypes.py_object(capsule), b"dlpack_exchange_api"))
 
 
-def test_its_header_says_which_it_is(table):
+def test_table_has_version_1_3_and_every_function(table):
     assert (table.version.major, table.version.minor, table.previous) == (1, 3, None)
     assert all((table.allocate, table.from_object, table.to_object, table.borrow, table.work_stream))
 
 
-def test_an_array_goes_out_and_comes_back(table):
+def test_array_round_trips_through_table(table):
     array = cuarray.to_device(np.arange(3, dtype="int16"))
     memory = weakref.ref(array.owner)
     out = ctypes.c_void_p()
@@ -50,7 +50,7 @@ def test_an_array_goes_out_and_comes_back(table):
     back = OBJECT()
     assert TO_OBJECT(table.to_object)(out, ctypes.byref(back)) == 0
     array, back.value = back.value, None
-    # `back` was given a reference that is ours to drop.
+    # The table has given `back` a reference, which the test must drop.
     ctypes.pythonapi.Py_DecRef(ctypes.py_object(array))
     assert array.ptr == pointer
     assert array.copy_to_host().tolist() == [0, 1, 2]
@@ -59,7 +59,7 @@ def test_an_array_goes_out_and_comes_back(table):
     assert memory() is None
 
 
-def test_a_tensor_that_borrows(table):
+def test_borrowed_tensor_describes_array_and_keeps_nothing_alive(table):
     array = cuarray.to_device(np.arange(12, dtype="int16").reshape(3, 4))[:, ::2]
     memory, borrowed = weakref.ref(array.owner), tensors.Tensor()
     for _ in range(3):
@@ -70,20 +70,20 @@ def test_a_tensor_that_borrows(table):
         assert (borrowed.dtype.code, borrowed.dtype.bits, borrowed.dtype.lanes) == (tensors.INT, 16, 1)
     del array
     gc.collect()
-    assert memory() is None  # it keeps nothing
+    assert memory() is None
 
 
-def test_what_is_borrowed_is_ready_on_the_stream_that_is_named(table):
+def test_work_stream_waits_for_home_stream_of_borrowed_array(table):
     home = cuarray.stream()
     array, borrowed = cuarray.device_array(2, "int8", stream=home), tensors.Tensor()
     with driver_probe.held(home.handle) as held:
         assert BORROW(table.borrow)(array, ctypes.byref(borrowed)) == 0
         assert not driver_probe.is_done(1)
-        held.let_go()
+        held.release()
     driver_probe.synchronize(1)
 
 
-def test_pending_work_is_waited_for_each_time(table):
+def test_work_stream_waits_for_recorded_work_on_each_call(table):
     array, borrowed, stream = cuarray.device_array(2, "int8"), tensors.Tensor(), cuarray.stream()
     assert BORROW(table.borrow)(array, ctypes.byref(borrowed)) == 0
     out = ctypes.c_void_p()
@@ -95,12 +95,12 @@ def test_pending_work_is_waited_for_each_time(table):
             array.record_stream(stream)
             assert take() == 0
             assert not driver_probe.is_done(1)
-            held.let_go()
+            held.release()
         driver_probe.synchronize(1)
     DELETE(tensors.ManagedVersioned.from_address(out.value).deleter)(out)
 
 
-def test_what_cannot_be_borrowed(table):
+def test_borrowing_masked_or_ended_array_sets_python_exception(table):
     masked = cuarray.to_device(np.ma.MaskedArray([1, 2], mask=[True, False]))
     borrowed = tensors.Tensor()
     with pytest.raises(BufferError, match="mask"):
@@ -114,7 +114,7 @@ def test_what_cannot_be_borrowed(table):
             take(array, ctypes.byref(out))
 
 
-def test_what_it_cannot_say_is_an_error_of_python(table):
+def test_failing_table_function_sets_python_exception(table):
     masked = cuarray.to_device(np.ma.MaskedArray([1, 2], mask=[True, False]))
     with pytest.raises(BufferError, match="mask"):
         FROM_OBJECT(table.from_object)(masked, ctypes.byref(ctypes.c_void_p()))
@@ -124,7 +124,7 @@ def test_what_it_cannot_say_is_an_error_of_python(table):
         TO_OBJECT(table.to_object)(None, ctypes.byref(OBJECT()))
 
 
-def test_what_goes_out_is_ready_on_the_stream_that_is_named(table):
+def test_work_stream_waits_for_home_stream_of_exported_array(table):
     stream, home = ctypes.c_void_p(), cuarray.stream()
     assert WORK_STREAM(table.work_stream)(tensors.CUDA, 0, ctypes.byref(stream)) == 0
     assert stream.value == 1
@@ -133,19 +133,19 @@ def test_what_goes_out_is_ready_on_the_stream_that_is_named(table):
     with driver_probe.held(home.handle) as held:
         assert FROM_OBJECT(table.from_object)(array, ctypes.byref(out)) == 0
         assert not driver_probe.is_done(stream.value)
-        held.let_go()
+        held.release()
     driver_probe.synchronize(stream.value)
     DELETE(tensors.ManagedVersioned.from_address(out.value).deleter)(out)
 
 
 @pytest.mark.parametrize("kind", [tensors.CUDA, tensors.CUDA_HOST, tensors.CUDA_MANAGED])
-def test_a_new_tensor_like_a_prototype(table, kind):
+def test_allocate_makes_tensor_like_prototype(table, kind):
     producer = tensors.Producer(shape=(2, 3), data=0, device=(kind, 0), dtype=(tensors.BFLOAT, 16, 1))
-    out, said = ctypes.c_void_p(), []
+    out, errors = ctypes.c_void_p(), []
     made = ALLOCATE(table.allocate)(
-        ctypes.byref(producer.managed.tensor), ctypes.byref(out), None, SET_ERROR(lambda *each: said.append(each))
+        ctypes.byref(producer.managed.tensor), ctypes.byref(out), None, SET_ERROR(lambda *each: errors.append(each))
     )
-    assert (made, said) == (0, [])
+    assert (made, errors) == (0, [])
     tensor = tensors.ManagedVersioned.from_address(out.value).tensor
     assert (tensor.device.device_type, tensor.dtype.code, tensor.shape[1], tensor.strides[0]) == (
         kind,
@@ -166,25 +166,27 @@ def test_a_new_tensor_like_a_prototype(table, kind):
         ({"shape": (2**62, 4)}, b"ValueError", b"too big"),
     ],
 )
-def test_what_cannot_be_made_is_told(table, entries, kind, message):
-    producer, said = tensors.Producer(**entries), []
-    tell = SET_ERROR(lambda context, *each: said.append((context, *each)))
-    made = ALLOCATE(table.allocate)(ctypes.byref(producer.managed.tensor), ctypes.byref(ctypes.c_void_p()), 77, tell)
+def test_failing_allocation_reports_error_through_callback(table, entries, kind, message):
+    producer, errors = tensors.Producer(**entries), []
+    set_error = SET_ERROR(lambda context, *each: errors.append((context, *each)))
+    made = ALLOCATE(table.allocate)(
+        ctypes.byref(producer.managed.tensor), ctypes.byref(ctypes.c_void_p()), 77, set_error
+    )
     assert made == -1
-    assert said[0][:2] == (77, kind)
-    assert message in said[0][2]
+    assert errors[0][:2] == (77, kind)
+    assert message in errors[0][2]
 
 
-def test_no_prototype_and_nobody_to_tell(table):
-    allocate, said, out = ALLOCATE(table.allocate), [], ctypes.c_void_p()
-    assert allocate(None, ctypes.byref(out), None, SET_ERROR(lambda *each: said.append(each))) == -1
-    assert said == [(None, b"ValueError", b"the prototype is null; a tensor is expected")]
+def test_allocation_without_prototype_fails_with_and_without_callback(table):
+    allocate, errors, out = ALLOCATE(table.allocate), [], ctypes.c_void_p()
+    assert allocate(None, ctypes.byref(out), None, SET_ERROR(lambda *each: errors.append(each))) == -1
+    assert errors == [(None, b"ValueError", b"the prototype is null; a tensor is expected")]
     assert allocate(None, ctypes.byref(out), None, ctypes.cast(None, SET_ERROR)) == -1
     assert out.value is None
 
 
 @pytest.mark.parametrize(("stream", "entry"), [(0, 1), (1, 1), (2, 2)])
-def test_another_librarys_table_is_used(driver, stream, entry):
+def test_import_uses_table_of_other_library(driver, stream, entry):
     memory = cuarray.to_device(np.array([5, 7], "float32"))
     producer = tensors.Producer(memory)
     kind = library(producer, stream=stream)
@@ -198,7 +200,7 @@ def test_another_librarys_table_is_used(driver, stream, entry):
     assert producer.deleted == 2
 
 
-def test_a_stream_that_is_asked_for_goes_the_other_way(driver):
+def test_import_with_stream_calls_dlpack_method_instead_of_table(driver):
     producer = tensors.Producer(cuarray.to_device(np.array([5, 7], "float32")))
     kind = library(producer)
     cuarray.from_dlpack(kind(), stream=2)
@@ -206,7 +208,7 @@ def test_a_stream_that_is_asked_for_goes_the_other_way(driver):
     assert producer.asked == [{"stream": 2, "max_version": (1, 3)}]
 
 
-def test_a_table_of_another_version_is_passed_over_for_an_older_one(driver):
+def test_import_uses_older_table_if_newer_is_unknown(driver):
     producer = tensors.Producer(cuarray.to_device(np.array([5, 7], "float32")))
     older = library(producer)
     newer = library(producer, version=(2, 0), previous=older.table)
@@ -215,7 +217,7 @@ def test_a_table_of_another_version_is_passed_over_for_an_older_one(driver):
 
 
 @pytest.mark.parametrize("replaced", [{"version": (2, 0)}, {"called": b"something_else"}])
-def test_without_a_table_of_a_known_version_the_method_is_called(driver, replaced):
+def test_import_calls_dlpack_method_without_table_of_known_version(driver, replaced):
     producer = tensors.Producer(cuarray.to_device(np.array([5, 7], "float32")))
     kind = library(producer, **replaced)
     cuarray.from_dlpack(kind())
@@ -223,7 +225,7 @@ def test_without_a_table_of_a_known_version_the_method_is_called(driver, replace
     assert producer.asked == [{"stream": None, "max_version": (1, 3)}]
 
 
-def test_a_chain_of_versions_that_comes_back_to_itself_is_passed_over(driver):
+def test_import_ignores_cyclic_chain_of_tables(driver):
     producer = tensors.Producer(cuarray.to_device(np.array([5, 7], "float32")))
     kind = library(producer, version=(2, 0))
     kind.table.previous = ctypes.addressof(kind.table)
@@ -231,7 +233,7 @@ def test_a_chain_of_versions_that_comes_back_to_itself_is_passed_over(driver):
     assert (kind.calls, len(producer.asked)) == ([], 1)
 
 
-def test_a_table_that_fails_without_a_reason(driver):
+def test_table_function_that_fails_without_exception_is_reported(driver):
     kind = library(tensors.Producer(), export=lambda obj, out: -1)
     with pytest.raises(BufferError, match="failed and set no exception"):
         cuarray.from_dlpack(kind())
@@ -246,19 +248,19 @@ def test_a_table_that_fails_without_a_reason(driver):
 
 
 @pytest.mark.parametrize("lacks", [1, 2])
-def test_a_table_with_null_members_is_refused(driver, lacks):
+def test_table_with_null_functions_is_refused(driver, lacks):
     kind = library(tensors.Producer(), lacks=lacks)
     with pytest.raises(BufferError, match="lacks a function"):
         cuarray.from_dlpack(kind())
 
 
-def test_a_table_that_answers_null_is_refused(driver):
+def test_table_that_gives_null_tensor_is_refused(driver):
     kind = library(tensors.Producer(), export=lambda obj, out: 0)
     with pytest.raises(BufferError, match="null tensor"):
         cuarray.from_dlpack(kind())
 
 
-def test_a_type_is_not_taken_for_one_that_had_its_address(driver):
+def test_cached_table_is_not_used_for_new_type_at_same_address(driver):
     producer = tensors.Producer(cuarray.to_device(np.array([5, 7], "float32")))
     addresses = set()
     for _ in range(40):
@@ -272,10 +274,10 @@ def test_a_type_is_not_taken_for_one_that_had_its_address(driver):
         assert kind.calls != []
         if id(kind) in addresses:
             return
-    pytest.skip("no address was used again")
+    pytest.skip("no type address was reused")
 
 
-def test_types_that_were_asked_do_not_stay_alive(driver):
+def test_cached_types_are_not_kept_alive(driver):
     producer = tensors.Producer(cuarray.to_device(np.array([5, 7], "float32")))
     kind = library(producer)
     cuarray.from_dlpack(kind())

@@ -1,7 +1,7 @@
-"""Tensors of PyTorch whose memory does not hold their values: by DLPack they are no better than by the interface (V12).
+"""PyTorch tensors whose memory does not hold their values (disagreement D12), exported by DLPack.
 
-``__dlpack__`` refuses a conjugate and lets its imaginary part pass, and the exchange table hands out everything, also what has a
-gradient, which ``__dlpack__`` refuses.
+PyTorch's ``__dlpack__`` refuses conjugated tensors but exports their imaginary part. Its exchange table exports everything, including
+tensors that require a gradient, which ``__dlpack__`` refuses.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Make = Callable[..., Any]
 COMPLEX64, FLOAT32, INT32 = (tensors.COMPLEX, 64, 1), (tensors.FLOAT, 32, 1), (tensors.INT, 32, 1)
 
 
-class Marks:
-    """What a tensor of PyTorch shows of itself; counts how often it is asked."""
+class LazyState:
+    """The lazy-state methods of a PyTorch tensor; records how often each is called."""
 
     def __init__(self, *, conj: bool = False, neg: bool = False, requires_grad: bool = False) -> None:
-        self.marks = {"conj": conj, "neg": neg, "requires_grad": requires_grad}
+        self.state = {"conj": conj, "neg": neg, "requires_grad": requires_grad}
         self.asked: list[str] = []
 
     def _ask(self, name: str) -> bool:
         self.asked.append(name)
-        return self.marks[name]
+        return self.state[name]
 
     def is_conj(self) -> bool:
         return self._ask("conj")
@@ -46,9 +46,9 @@ class Marks:
         return self._ask("requires_grad")
 
 
-class ByMethod(Marks):
-    def __init__(self, producer: tensors.Producer, **marks: bool) -> None:
-        super().__init__(**marks)
+class ByMethod(LazyState):
+    def __init__(self, producer: tensors.Producer, **state: bool) -> None:
+        super().__init__(**state)
         self.producer = producer
 
     def __dlpack__(self, **asked: Any) -> Any:
@@ -58,15 +58,15 @@ class ByMethod(Marks):
         return self.producer.__dlpack_device__()
 
 
-def by_table(producer: tensors.Producer, **marks: bool) -> Any:
-    return type("ByTable", (library(producer), Marks), {})(**marks)
+def by_table(producer: tensors.Producer, **state: bool) -> Any:
+    return type("ByTable", (library(producer), LazyState), {})(**state)
 
 
 @pytest.fixture(autouse=True)
 def torch(monkeypatch: pytest.MonkeyPatch, driver: str) -> None:
-    """A module of that name, whose tensors these are."""
+    """A module named ``torch`` whose tensors are of this test's classes."""
     module = types.ModuleType("torch")
-    monkeypatch.setattr(module, "Tensor", Marks, raising=False)
+    monkeypatch.setattr(module, "Tensor", LazyState, raising=False)
     monkeypatch.setitem(sys.modules, "torch", module)
 
 
@@ -75,19 +75,19 @@ either = pytest.mark.parametrize("make", [ByMethod, by_table], ids=["method", "t
 
 @either
 @pytest.mark.parametrize("dtype", [COMPLEX64, FLOAT32], ids=["complex", "float"])
-@pytest.mark.parametrize(("mark", "remedy"), [("conj", "resolve_conj"), ("neg", "resolve_neg")])
+@pytest.mark.parametrize(("method", "remedy"), [("conj", "resolve_conj"), ("neg", "resolve_neg")])
 @pytest.mark.parametrize("how", [{}, {"stream": 2}, {"copy": True}], ids=str)
-def test_a_marked_tensor_is_refused_and_deleted(
-    make: Make, dtype: tuple[int, int, int], mark: str, remedy: str, how: dict[str, Any]
+def test_conjugated_or_negated_tensor_is_refused_and_deleted(
+    make: Make, dtype: tuple[int, int, int], method: str, remedy: str, how: dict[str, Any]
 ) -> None:
     producer = tensors.Producer(cuarray.to_device(np.zeros(4, "float64")), dtype=dtype)
-    with pytest.raises(BufferError, match=rf"is_{mark}\(\) of the .* is true.*{remedy}\(\)"):
-        cuarray.from_dlpack(make(producer, **{mark: True}), **how)
+    with pytest.raises(BufferError, match=rf"is_{method}\(\) of the .* is true.*{remedy}\(\)"):
+        cuarray.from_dlpack(make(producer, **{method: True}), **how)
     gc.collect()
     assert producer.deleted == 1
 
 
-def test_a_gradient_is_not_lost_by_the_table() -> None:
+def test_tensor_that_requires_grad_is_refused_through_table() -> None:
     producer = tensors.Producer(cuarray.to_device(np.zeros(4, "float32")))
     with pytest.raises(BufferError, match=r"requires_grad of the .* detach\(\)"):
         cuarray.from_dlpack(by_table(producer, requires_grad=True))
@@ -95,7 +95,7 @@ def test_a_gradient_is_not_lost_by_the_table() -> None:
     assert producer.deleted == 1
 
 
-def test_a_tensor_on_the_host_is_asked_too() -> None:
+def test_negated_host_tensor_is_refused() -> None:
     host = np.zeros(2, "float32")
     producer = tensors.Producer(data=host.ctypes.data, device=(tensors.CPU, 0))
     with pytest.raises(BufferError, match=r"is_neg\(\)"):
@@ -105,7 +105,7 @@ def test_a_tensor_on_the_host_is_asked_too() -> None:
 
 
 @either
-def test_a_tensor_without_a_mark_is_taken(make: Make) -> None:
+def test_resolved_tensor_is_imported(make: Make) -> None:
     for dtype, is_asked in ((COMPLEX64, True), (FLOAT32, True), (INT32, False)):
         tensor = make(tensors.Producer(cuarray.to_device(np.zeros(4, "float64")), dtype=dtype))
         for _ in range(2):
@@ -114,17 +114,17 @@ def test_a_tensor_without_a_mark_is_taken(make: Make) -> None:
 
 
 @either
-def test_what_the_question_raises_is_the_cause(make: Make) -> None:
+def test_exception_of_lazy_state_method_is_the_cause(make: Make) -> None:
     producer = tensors.Producer(cuarray.to_device(np.zeros(4, "float32")))
     tensor = make(producer)
-    del tensor.marks["neg"]
+    del tensor.state["neg"]
     with pytest.raises(TypeError, match=r"is_neg\(\) raised") as raised:
         cuarray.from_dlpack(tensor)
     assert isinstance(raised.value.__cause__, KeyError)
 
 
 @either
-def test_other_libraries_are_not_asked(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lazy_state_methods_of_other_libraries_are_not_called(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["torch"], "Tensor", type("Tensor", (), {}))
     tensor = make(tensors.Producer(cuarray.to_device(np.zeros(4, "float32"))), neg=True)
     cuarray.from_dlpack(tensor)

@@ -1,4 +1,4 @@
-"""The libraries that the tests exchange arrays with: those of the demo, which these tests share its checks with."""
+"""Fixtures of the libraries that the tests exchange arrays with. Libraries and checks are shared with the demo."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PACKAGES = {"numba-cuda": "numba_cuda", "cuda.core": "cuda.core"}
 
 
 def require_peer(name: str) -> None:
-    """Skips where a peer is not installed. One that is installed and does not start is a failure."""
+    """Skip if a peer is not installed. A peer that is installed but fails to import is a failure."""
     package = PACKAGES[name]
     try:
         found = importlib.util.find_spec(package)
@@ -89,7 +89,7 @@ def _peer(name: str) -> Library:
 
 
 def _on_a_gpu(driver: demo_driver.Driver, module: str, class_name: str) -> Library:
-    """A library that starts on a real GPU alone; who asks for it has looked whether it is installed."""
+    """Return an installed library that needs a real GPU, or skip."""
     if driver.is_simulated:
-        pytest.skip("its copy of the CUDA runtime does not start on the simulated driver")
+        pytest.skip("the library contains the CUDA runtime, which does not start on the simulated driver")
     return getattr(importlib.import_module(module), class_name)()

@@ -1,4 +1,4 @@
-"""What holds of DLPack between cuarray and any library with tensors, both ways; a test file adds the library."""
+"""Tests of DLPack exchange between cuarray and any library with tensors. A test file adds the library as a fixture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ every_case = pytest.mark.parametrize("case", cases(), ids=str)
 
 
 class Tensors(Protocol):
-    """What a `Library` has beside, for tensors."""
+    """The methods for tensors that a `Library` adds for these tests."""
 
     lacks: set[str]
 
@@ -29,10 +29,10 @@ class Tensors(Protocol):
     def stream(self) -> Any: ...
 
     def tensor(self, array: Any, stream: Any = None) -> Array:
-        """The tensor of an array of ours, for work in `stream`."""
+        """Import an array of cuarray as a tensor, for work in `stream`."""
 
     def current(self, stream: Any) -> AbstractContextManager[Any]:
-        """Makes a stream the one in which the library works."""
+        """Make a stream the library's current stream."""
 
 
 def described(array: Any) -> tuple[Any, ...]:
@@ -41,7 +41,7 @@ def described(array: Any) -> tuple[Any, ...]:
 
 class DLPackFacts:
     @every_case
-    def test_into_cuarray(self, library: Tensors, case: Case) -> None:
+    def test_cuarray_imports_tensor_in_place(self, library: Tensors, case: Case) -> None:
         if case.layout in library.lacks:
             with pytest.raises(Refused):
                 library.make(case)
@@ -53,7 +53,7 @@ class DLPackFacts:
         np.testing.assert_array_equal(taken.copy_to_host(), case.values())
 
     @every_case
-    def test_from_cuarray(self, own: Library, library: Tensors, case: Case) -> None:
+    def test_library_imports_cuarray_array_in_place(self, own: Library, library: Tensors, case: Case) -> None:
         made = own.make(case)
         if case.layout in library.lacks:
             with pytest.raises(Refused):
@@ -65,13 +65,13 @@ class DLPackFacts:
         np.testing.assert_array_equal(taken.read(), case.values())
 
     @pytest.mark.parametrize("how", [{"stream": 1}, {"stream": -1}, {"copy": True}], ids=str)
-    def test_what_is_asked_for(self, library: Tensors, how: dict[str, Any]) -> None:
+    def test_import_follows_stream_and_copy_arguments(self, library: Tensors, how: dict[str, Any]) -> None:
         made = library.make(Case("float32", (2, 3), "C"))
         taken = cuarray.from_dlpack(made.held, **how)
         assert (taken.ptr == made.address) == ("copy" not in how)
         np.testing.assert_array_equal(taken.copy_to_host(), made.read())
 
-    def test_our_memory_goes_with_the_last_of_theirs(self, library: Tensors) -> None:
+    def test_cuarray_memory_is_freed_with_the_librarys_tensor(self, library: Tensors) -> None:
         array = cuarray.to_device(np.arange(5))
         memory = weakref.ref(array.owner)
         taken = library.tensor(array)
@@ -83,13 +83,13 @@ class DLPackFacts:
         gc.collect()
         assert memory() is None
 
-    def test_their_pending_work_is_waited_for(self, library: Tensors, driver: Driver) -> None:
+    def test_cuarray_waits_for_the_librarys_pending_work(self, library: Tensors, driver: Driver) -> None:
         with pending_in(library, driver) as (made, stream, expected):
             with library.current(stream):
                 taken = cuarray.from_dlpack(made.held, stream=cuarray.stream())
             np.testing.assert_array_equal(taken.copy_to_host(), expected)
 
-    def test_our_pending_work_is_waited_for(self, own: Library, library: Tensors, driver: Driver) -> None:
+    def test_library_waits_for_cuarrays_pending_work(self, own: Library, library: Tensors, driver: Driver) -> None:
         with pending_in(own, driver) as (made, _, expected):
             reading = library.stream()
             np.testing.assert_array_equal(library.tensor(made.held, reading).read(reading), expected)

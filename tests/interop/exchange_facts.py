@@ -1,7 +1,7 @@
-"""The facts that hold on every route, as test methods; a test file adds the route.
+"""The demo's facts of every route as test methods. A test file adds the route as a fixture.
 
 Each test takes one layout and one number of dimensions, and arrays of every type. A case that the consumer is known to
-refuse must be refused, and in that way: if a peer learns to read it, the test says so.
+refuse must be refused: if a newer peer accepts it, the test fails.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ every_form = pytest.mark.parametrize("form", FORMS, ids=lambda form: f"{len(form
 
 
 def check(fact: Callable[[Route, Case], None], route: Route, case: Case, refuses: Collection[str] = ()) -> None:
-    """The fact, or where the layout is one that a side lacks, or `refuses`, that it says so."""
+    """Check the fact. If a side lacks the layout or refuses it, check that the exchange is refused."""
     if case.layout in {*route.producer.lacks, *route.consumer.lacks, *refuses}:
         with pytest.raises(facts.Refused):
             fact(route, case)
@@ -31,29 +31,29 @@ def check(fact: Callable[[Route, Case], None], route: Route, case: Case, refuses
 
 class ExchangeFacts:
     @every_form
-    def test_arrives_in_place(self, route: Route, form: Case) -> None:
+    def test_consumer_sees_same_address_and_layout(self, route: Route, form: Case) -> None:
         for dtype in TYPES:
             check(facts.arrives_in_place, route, replace(form, dtype=dtype))
 
     @every_form
-    def test_values_agree(self, route: Route, form: Case) -> None:
+    def test_consumer_reads_same_values(self, route: Route, form: Case) -> None:
         for dtype in TYPES:
             check(facts.values_agree, route, replace(form, dtype=dtype), route.consumer.refuses)
 
     @every_form
-    def test_writes_are_seen(self, route: Route, form: Case) -> None:
+    def test_write_by_consumer_is_seen_by_producer(self, route: Route, form: Case) -> None:
         for dtype in TYPES:
             check(facts.writes_are_seen, route, replace(form, dtype=dtype), route.consumer.refuses)
 
     @every_form
-    def test_owner_is_kept(self, route: Route, form: Case) -> None:
+    def test_consumer_keeps_the_owner_alive(self, route: Route, form: Case) -> None:
         check(facts.owner_is_kept, route, form, route.consumer.refuses)
 
-    def test_stream_is_honoured(self, route: Route, driver: Driver) -> None:
+    def test_consumer_waits_for_producers_stream(self, route: Route, driver: Driver) -> None:
         facts.stream_is_honoured(route, driver.occupy)
 
     @pytest.mark.cuarray_sim(expect="data-race")
-    def test_wait_is_needed(self, route: Route, driver: Driver) -> None:
+    def test_missing_wait_is_a_data_race(self, route: Route, driver: Driver) -> None:
         if not driver.defers_all_work:
-            pytest.skip("only where all work is deferred is a missing wait sure to show")
+            pytest.skip("a missing wait shows with certainty only on a driver that defers all work")
         facts.wait_is_needed(route)

@@ -6,7 +6,7 @@ from library import Described, HeldArray, Library
 
 
 class Offered:
-    """An array in the stream that it is to name: CuPy names the one that is current when the interface is read."""
+    """An array with the stream that it must export: CuPy exports the stream that is current during the read."""
 
     def __init__(self, held, stream):
         self._held = held
@@ -19,7 +19,7 @@ class Offered:
 
 
 class Foreign:
-    """A dictionary as an object, which is what CuPy takes, with what keeps the memory."""
+    """An object with the given dictionary and owner, since CuPy accepts no bare dictionary."""
 
     def __init__(self, interface, owner):
         self.__cuda_array_interface__ = interface

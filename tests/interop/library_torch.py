@@ -1,7 +1,7 @@
 """PyTorch as a side of an exchange.
 
-It has no arrays with negative strides, and given one before 2.13 it ends the process. Its interface names no stream and it reads none
-(clauses P1 and S2), so pending work is exchanged by DLPack alone.
+It has no arrays with negative strides, and before 2.13 such an import ends the process. It neither exports nor reads a stream
+(clauses P1 and S2), so pending work is exchanged only by DLPack.
 """
 
 from typing import ClassVar
@@ -13,7 +13,7 @@ from library import Array, Described, Library
 
 
 class Foreign:
-    """A dictionary as an object, which is what PyTorch takes, with what keeps the memory."""
+    """An object with the given dictionary and owner, since PyTorch accepts no bare dictionary."""
 
     def __init__(self, interface, owner):
         self.__cuda_array_interface__ = interface
@@ -21,12 +21,12 @@ class Foreign:
 
 
 def numpy_type(dtype):
-    """The type of NumPy that a torch.dtype is."""
+    """Return the NumPy type of a torch.dtype."""
     return np.dtype(str(dtype).removeprefix("torch."))
 
 
 def refuse_negative(strides):
-    """Before PyTorch meets them."""
+    """Raise Refused for negative strides, before PyTorch ends the process."""
     if any(step < 0 for step in strides):
         raise Refused("PyTorch takes no arrays with negative strides")
 

@@ -1,11 +1,10 @@
-"""mpi4py's own tests of buffers, on arrays of a GPU library: `mpiexec -n 2 python mpi4py_suite.py DIRECTORY ARRAYS MODULE...`.
+"""Run mpi4py's own tests of buffers on arrays of a GPU library: `mpiexec -n 2 python mpi4py_suite.py DIRECTORY ARRAYS MODULE...`.
 
-The tests loop over the kinds of arrays in the list `arrayimpl.ArrayBackends`, from `array.array` to those of CuPy and numba-cuda. Here the
-list has one entry, ``numba`` (mpi4py's own class for it) or ``cuarray`` (the same around our arrays): the others have nothing to do with
-CUDA. With Open MPI the tests pass over what it does on the host, where it must not read device memory: reductions, nonblocking
-collectives. On the simulated driver it may, so these are run, too.
+The tests loop over the kinds of arrays in the list `arrayimpl.ArrayBackends`. Here the list has one entry: ``numba`` (mpi4py's own
+class for it) or ``cuarray`` (a similar class for arrays of cuarray). With Open MPI the tests skip operations that run on the host,
+which must not read device memory: reductions and nonblocking collectives. The simulated driver allows it, so they run here.
 
-Each rank writes a line for each module: its number, the module's name, how many tests ran, how many of them failed, how many were skipped.
+Each rank writes a line for each module: its rank, the module's name, and the numbers of tests, of failures and of skipped tests.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ import cuarray
 
 
 def array_class(arrayimpl, arrays: str) -> type:
-    """The class of the arrays under test, in the form that mpi4py's tests want."""
+    """Return the class of the arrays under test, with the interface of mpi4py's tests."""
     if arrays == "numba":
-        # For each type numba-cuda compiles a kernel to fill arrays with, in each rank, which is what takes the time.
+        # numba-cuda compiles a fill kernel for each type in each rank, which takes most of the time: test four types.
         types = arrayimpl.GPUArrayNumba.TypeMap
         arrayimpl.GPUArrayNumba.TypeMap = {code: types[code] for code in "?idD"}
         return arrayimpl.GPUArrayNumba
@@ -38,7 +37,7 @@ def array_class(arrayimpl, arrays: str) -> type:
             self.array.setitem(..., values, stream=stream)
 
         def as_raw(self):
-            # MPI knows nothing of streams: whoever hands it an array has waited for what is pending on it.
+            # MPI ignores streams, so the caller waits for pending work.
             stream.synchronize()
             return self.array
 
@@ -57,12 +56,12 @@ def main(directory: str, arrays: str, *modules: str) -> None:
         result = unittest.TestResult()
         unittest.defaultTestLoader.loadTestsFromName(module).run(result)
         bad = result.failures + result.errors
-        # In one piece, since the ranks write to one place.
-        told = f"{world.rank} {module} {result.testsRun} {len(bad)} {len(result.skipped)}\n"
-        sys.stdout.write("".join([f"rank {world.rank}: {test}\n{trace}" for test, trace in bad]) + told)
+        # One write, since all ranks write to the same output.
+        summary = f"{world.rank} {module} {result.testsRun} {len(bad)} {len(result.skipped)}\n"
+        sys.stdout.write("".join([f"rank {world.rank}: {test}\n{trace}" for test, trace in bad]) + summary)
         sys.stdout.flush()
         if bad:
-            # The other rank may be waiting for what this one has not done.
+            # The other rank may be waiting for a message that the failed test did not send.
             world.Abort(1)
 
 

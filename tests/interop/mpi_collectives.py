@@ -1,4 +1,4 @@
-"""Collective operations of two MPI processes on arrays of cuarray; run by test_mpi4py.py."""
+"""Check collective operations of two MPI processes on arrays of cuarray. Run by test_mpi4py.py."""
 
 import numpy as np
 from mpi4py import MPI
@@ -11,9 +11,9 @@ mine = np.arange(6, dtype="float64") + 10 * comm.rank
 sum_of_both = 2 * np.arange(6, dtype="float64") + 10
 
 
-def check(what, array, expected):
+def check(operation, array, expected):
     seen = array.copy_to_host()
-    assert np.array_equal(seen, expected), f"rank {comm.rank}, {what}: {seen} instead of {expected}"
+    assert np.array_equal(seen, expected), f"rank {comm.rank}, {operation}: {seen} instead of {expected}"
 
 
 result = cuarray.to_device(np.full(6, -1.0))
@@ -36,7 +36,7 @@ result = cuarray.to_device(np.full(6, -1.0))
 comm.Sendrecv(cuarray.to_device(mine), 1 - comm.rank, recvbuf=result, source=1 - comm.rank)
 check("Sendrecv", result, np.arange(6.0) + 10 * (1 - comm.rank))
 
-# Counts and a type, as mpi4py's long form of a buffer has them.
+# mpi4py's long form of a buffer, with count and type.
 result = cuarray.to_device(np.full(6, -1.0))
 comm.Allreduce([cuarray.to_device(mine), 3, MPI.DOUBLE], [result, 3, MPI.DOUBLE], op=MPI.MAX)
 check("Allreduce of three", result, [10, 11, 12, -1, -1, -1])

@@ -1,4 +1,4 @@
-"""An array whose stream has still to write it, which an exchange must not overlook."""
+"""Arrays with a pending write, for which an exchange must wait."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from library import Array, Library
 
 @contextmanager
 def pending_in(producer: Library, driver: Driver) -> Iterator[tuple[Array, Any, np.ndarray]]:
-    """The producer's array, its stream with the write at the end of other work, and what the write leaves."""
+    """Yield the producer's array, its stream with a pending write after other work, and the values after the write."""
     stream = producer.stream()
     made = producer.make(STREAM_CASE, stream)
     staged = made.stage(STREAM_CASE.values(1))
     kept = driver.occupy(producer, stream) if driver.occupy is not None else None
     made.write_later(staged, stream)
     yield made, stream, STREAM_CASE.values(1)
-    # What is still pending reads and writes memory that is about to go.
+    # Pending work still uses the memory that is released below.
     stream.synchronize()
     del kept, staged

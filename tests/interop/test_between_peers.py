@@ -1,4 +1,4 @@
-"""Peers that exchange arrays with each other, through cuarray: what comes in from one goes out to the other."""
+"""Peers exchange arrays with each other through cuarray."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from route import Route
 
 
 class Through(ExchangeFacts):
-    def test_stream_goes_through(self, route: Route, driver: Driver) -> None:
+    def test_stream_is_passed_on_by_cuarray(self, route: Route, driver: Driver) -> None:
         facts.stream_goes_through(route, driver.occupy)
 
 
@@ -22,13 +22,13 @@ class TestNumbaToCudaCore(Through):
 
 
 class TestCudaCoreToNumba(Through):
-    """Not possible at all without cuarray: cuda.core's memory has no `__cuda_array_interface__`."""
+    """An exchange that is not possible without cuarray: cuda.core's buffers have no `__cuda_array_interface__`."""
 
     @pytest.fixture
     def route(self, own: Library, numba: Library, cuda_core: Library) -> Route:
         return Route(cuda_core, numba, through=own)
 
-    def test_numba_takes_no_buffer_by_itself(self, numba: Library, cuda_core: Library) -> None:
+    def test_numba_refuses_cuda_core_buffer_without_cuarray(self, numba: Library, cuda_core: Library) -> None:
         from cases import Case
 
         buffer = cuda_core.make(Case("float32", (7,), "C")).held

@@ -1,4 +1,4 @@
-"""cuda.core and cuarray, in both directions."""
+"""Exchange between cuda.core and cuarray in both directions."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ def view(cuda_core: Library):
     return StridedMemoryView.from_cuda_array_interface
 
 
-def test_a_view_keeps_the_array(view) -> None:
+def test_cuda_core_view_keeps_the_array(view) -> None:
     array = cuarray.to_device(np.arange(3))
     assert view(array, -1).exporting_obj is array
 
 
 @pytest.mark.parametrize("readonly", [False, True])
-def test_the_read_only_flag_arrives(view, readonly: bool) -> None:
-    """Clause I4, through cuarray: what came in read-only goes out read-only."""
+def test_cuda_core_view_has_the_read_only_flag(view, readonly: bool) -> None:
+    """Clause I4, with the flag passed on by cuarray."""
     array = cuarray.to_device(np.arange(3, dtype="int32"))
     imported = cuarray.as_cuda_array(foreign(array, data=(array.ptr, readonly)))
     assert imported.readonly is readonly
     assert view(imported, -1).readonly is readonly
 
 
-def test_a_view_is_on_the_right_device(view, device) -> None:
+def test_cuda_core_view_is_on_the_right_device(view, device) -> None:
     assert view(cuarray.to_device(np.arange(3)), -1).device_id == device.device_id
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0, 2)])
-def test_zero_size(view, shape: tuple[int, ...]) -> None:
+def test_cuda_core_view_of_empty_array_has_pointer_0(view, shape: tuple[int, ...]) -> None:
     """Clause I5."""
     seen = view(cuarray.device_array(shape, "float32"), -1)
     assert (tuple(seen.shape), seen.ptr) == (shape, 0)
 
 
-def test_any_interface_is_enough(device) -> None:
-    """Their decorator for functions of any array, with ours."""
+def test_args_viewable_as_strided_memory_accepts_cuarray(device) -> None:
+    """cuda.core has this decorator for functions that take any array."""
     from cuda.core.utils import args_viewable_as_strided_memory
 
     @args_viewable_as_strided_memory((0,))
@@ -69,8 +69,7 @@ def test_any_interface_is_enough(device) -> None:
     assert (seen.ptr, tuple(seen.shape), seen.dtype) == (array.ptr, (2, 3), np.dtype("float64"))
 
 
-def test_version_2_is_refused_by_them(view) -> None:
-    """Known of cuda.core: it reads version 3 alone."""
+def test_cuda_core_refuses_version_2(view) -> None:
     cuarray.config.export_version = 2
     try:
         with pytest.raises(BufferError):
@@ -79,7 +78,7 @@ def test_version_2_is_refused_by_them(view) -> None:
         cuarray.config.export_version = 3
 
 
-def test_their_stream_is_taken_wherever_a_stream_is(device) -> None:
+def test_cuda_core_stream_is_accepted_as_stream_argument(device) -> None:
     stream = device.create_stream()
     handle = int(stream.handle)
     assert cuarray.external_stream(stream).handle == handle
@@ -97,8 +96,8 @@ def test_their_stream_is_taken_wherever_a_stream_is(device) -> None:
     assert event.query()
 
 
-def test_our_stream_is_taken_by_them(device) -> None:
-    """The protocol `__cuda_stream__`, the other way."""
+def test_cuda_core_accepts_cuarray_stream(device) -> None:
+    """By the protocol `__cuda_stream__`."""
     ours = cuarray.stream()
     theirs = device.create_stream(ours)
     assert int(theirs.handle) == ours.handle
@@ -110,8 +109,8 @@ def test_our_stream_is_taken_by_them(device) -> None:
     assert (array.copy_to_host() == 7).all()
 
 
-def test_pinned_memory(device) -> None:
-    """Clause A1: memory of the host that a device reads."""
+def test_pinned_memory_of_cuda_core_is_host_accessible(device) -> None:
+    """Clause A1."""
     from cuda.core import LegacyPinnedMemoryResource
 
     buffer = LegacyPinnedMemoryResource().allocate(12, stream=device.create_stream())

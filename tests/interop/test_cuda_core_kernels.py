@@ -1,6 +1,6 @@
-"""CUDA C++ that NVRTC compiles and cuda.core launches, over arrays of cuarray's.
+"""Kernels in CUDA C++, compiled by NVRTC and launched by cuda.core, work on arrays of cuarray.
 
-A kernel takes an address, so an array is borrowed for the launch: the edges before and after it are cuarray's.
+A kernel takes an address, so the array is borrowed for the launch, which orders the launch with other work on the array.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def launch(stream: Any, kernel: Any, grid: int, block: int, *arguments: Any, sha
 
 
 @pytest.mark.parametrize(("name", "dtype"), [("axpy<float>", np.float32), ("axpy<double>", np.float64)])
-def test_a_template(module: Any, stream: Any, name: str, dtype: type) -> None:
+def test_template_kernel_on_borrowed_arrays(module: Any, stream: Any, name: str, dtype: type) -> None:
     x, y = np.arange(1000, dtype=dtype), np.ones(1000, dtype=dtype)
     ours_x, ours_y = cuarray.to_device(x), cuarray.to_device(y)
     with cuarray.borrow(ours_x, stream=stream) as borrowed_x, cuarray.borrow(ours_y, stream=stream) as borrowed_y:
@@ -73,7 +73,7 @@ def test_a_template(module: Any, stream: Any, name: str, dtype: type) -> None:
     np.testing.assert_array_equal(ours_y.copy_to_host(), y + dtype(0.5) * x)
 
 
-def test_dynamic_shared_memory_and_atomics(module: Any, stream: Any) -> None:
+def test_kernel_with_dynamic_shared_memory_and_atomics(module: Any, stream: Any) -> None:
     values = np.arange(1024, dtype=np.int32)
     ours, total = cuarray.to_device(values), cuarray.to_device(np.zeros(1, np.int32))
     with cuarray.borrow(ours, stream=stream) as source, cuarray.borrow(total, stream=stream) as target:
@@ -81,7 +81,7 @@ def test_dynamic_shared_memory_and_atomics(module: Any, stream: Any) -> None:
     assert total.copy_to_host()[0] == values.sum()
 
 
-def test_threads_of_a_warp_exchange_values(module: Any, stream: Any) -> None:
+def test_kernel_with_warp_shuffles(module: Any, stream: Any) -> None:
     values = np.arange(64, dtype=np.int32) % 7
     ours = cuarray.to_device(values)
     with cuarray.borrow(ours, stream=stream) as borrowed:
@@ -89,7 +89,7 @@ def test_threads_of_a_warp_exchange_values(module: Any, stream: Any) -> None:
     np.testing.assert_array_equal(ours.copy_to_host(), values.reshape(2, 32).cumsum(axis=1).ravel())
 
 
-def test_structures(module: Any, stream: Any) -> None:
+def test_kernel_on_array_of_structures(module: Any, stream: Any) -> None:
     points = np.zeros(10, [("x", np.float32), ("y", np.float32)])
     points["x"] = np.arange(10)
     ours = cuarray.to_device(points)
@@ -99,8 +99,8 @@ def test_structures(module: Any, stream: Any) -> None:
     np.testing.assert_array_equal(ours.copy_to_host(), points)
 
 
-def test_a_stream_of_ours_launches(module: Any, device: Any) -> None:
-    """cuda.core takes our stream by its protocol, and the array needs no edge: the stream is its own."""
+def test_launch_in_the_home_stream_needs_no_borrow(module: Any, device: Any) -> None:
+    """cuda.core accepts the array's home stream by the protocol `__cuda_stream__`."""
     ours = cuarray.stream()
     array = cuarray.to_device(np.arange(64, dtype=np.int32) % 5, stream=ours)
     launch(device.create_stream(ours), module.get_kernel("warp_scan"), 1, 64, array.ptr)

@@ -1,4 +1,4 @@
-"""CuPy and cuarray, in both directions, by the interface and by DLPack; on a real GPU."""
+"""Exchange between CuPy and cuarray in both directions, by the interface and by DLPack, on a real GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DLPack between cuarray and real libraries, both ways."""
+"""Exchange by DLPack between cuarray and real libraries in both directions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import cuarray
 
 
 class OnlyATensor:
-    """An array by DLPack alone, which notes the streams that it is asked for."""
+    """An array with DLPack only, which records the requested streams."""
 
     def __init__(self, array):
         self.array, self.streams = array, []
@@ -44,8 +44,8 @@ def test_numpy_reads_managed_memory_in_place(driver, dtype, shape):
 
 @pytest.mark.parametrize("make", [cuarray.managed_array, cuarray.mapped_array])
 @pytest.mark.parametrize("copy", [None, True])
-def test_numpy_reads_what_pending_work_writes(driver, make, copy):
-    """It names no stream, and reads on the host."""
+def test_numpy_sees_result_of_pending_work(driver, make, copy):
+    """NumPy requests no stream and reads on the host, so the export waits."""
     array = make(3, "int32", stream=cuarray.stream())
     array[:] = 9
     seen = np.from_dlpack(array, copy=copy)
@@ -56,7 +56,7 @@ def test_numpy_reads_what_pending_work_writes(driver, make, copy):
     assert np.shares_memory(np.from_dlpack(array, copy=copy), array.host_view()) == (copy is None)
 
 
-def test_numpy_sees_that_memory_is_read_only(driver):
+def test_numpy_array_of_read_only_memory_is_not_writeable(driver):
     array = cuarray.managed_array(3, "int32")
     desc = array.__cuda_array_interface__
     read_only = cuarray.from_cuda_array_interface({**desc, "data": (desc["data"][0], True)}, owner=array)
@@ -64,12 +64,12 @@ def test_numpy_sees_that_memory_is_read_only(driver):
     assert np.from_dlpack(array).flags.writeable
 
 
-def test_numpys_own_arrays_are_copied_by_request(driver):
+def test_strided_numpy_array_is_imported_with_copy_true(driver):
     host = np.arange(12, dtype="float64").reshape(3, 4)[:, ::2]
     assert np.array_equal(cuarray.from_dlpack(host, copy=True).copy_to_host(), host)
 
 
-def test_numpy_asks_for_a_copy_in_host_memory(driver):
+def test_numpy_import_with_device_cpu_copies_to_host(driver):
     array = cuarray.to_device(np.arange(12, dtype="float32").reshape(3, 4), stream=cuarray.stream())[:, ::2]
     seen = np.from_dlpack(array, device="cpu")
     assert seen.tolist() == [[0, 2], [4, 6], [8, 10]]
@@ -82,7 +82,7 @@ def test_numpy_asks_for_a_copy_in_host_memory(driver):
         np.from_dlpack(masked, device="cpu")
 
 
-def test_numpys_read_only_and_pinned_arrays_are_copied_by_request(driver):
+def test_read_only_and_pinned_numpy_arrays_are_imported_with_copy_true(driver):
     read_only = np.arange(3)
     read_only.flags.writeable = False
     copy = cuarray.from_dlpack(read_only, copy=True)
@@ -94,7 +94,7 @@ def test_numpys_read_only_and_pinned_arrays_are_copied_by_request(driver):
 
 
 class TestNumba:
-    """Its kernels take tensors; its arrays are none, and reach others by cuda.core's view of them."""
+    """numba's kernels accept DLPack tensors. Its arrays have no DLPack, and are imported through a cuda.core view."""
 
     @pytest.fixture
     def cuda(self, numba: Library):
@@ -113,7 +113,7 @@ class TestNumba:
         return doubled
 
     @pytest.mark.filterwarnings("ignore:Grid size")
-    def test_a_kernel_works_on_a_tensor_in_order(self, cuda, doubled):
+    def test_numba_kernel_on_tensor_is_ordered_after_pending_work(self, cuda, doubled):
         home, stream = cuarray.stream(), cuarray.stream()
         array = cuarray.device_array(4, "float32", stream=home)
         array[:] = 3
@@ -126,7 +126,7 @@ class TestNumba:
     @pytest.mark.filterwarnings("ignore:Grid size")
     @pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "complex64"])
     @pytest.mark.parametrize("layout", ["C", "F", "sliced"])
-    def test_its_kernels_take_tensors_of_ours(self, cuda, dtype, layout):
+    def test_numba_kernel_writes_tensor_of_each_type_and_layout(self, cuda, dtype, layout):
         @cuda.jit
         def double(x):
             i, j = cuda.grid(2)
@@ -140,15 +140,15 @@ class TestNumba:
         np.testing.assert_array_equal(array.copy_to_host(), before * 2)
 
     @pytest.mark.filterwarnings("ignore:Grid size")
-    def test_a_masked_array_is_refused(self, doubled):
+    def test_numba_kernel_on_masked_array_is_refused(self, doubled):
         masked = cuarray.to_device(np.ma.MaskedArray([1.0, 2.0], mask=[True, False]))
         with pytest.raises(BufferError, match="mask"):
             doubled[1, 2](masked)
 
-    def test_its_arrays_come_by_a_view_of_them(self, cuda):
+    def test_numba_array_is_imported_through_cuda_core_view(self, cuda):
         view = pytest.importorskip("cuda.core.utils").StridedMemoryView
         array = cuda.to_device(np.arange(6, dtype="int32").reshape(2, 3))
-        assert not hasattr(array, "__dlpack__"), "numba's arrays are tensors now: take them without the view"
+        assert not hasattr(array, "__dlpack__"), "numba's arrays now have DLPack: import them without the view"
         ours = cuarray.from_dlpack(view.from_any_interface(array, stream_ptr=-1))
         assert ours.ptr == array.device_ctypes_pointer.value
         ours[0] = 7
@@ -166,7 +166,7 @@ class TestCudaCore:
         array = cuarray.to_device(np.asfortranarray(values) if request.param == "f" else values)
         return {"sliced": array[1:, ::2], "reversed": array[::-1]}.get(request.param, array)
 
-    def test_it_reads_ours(self, view, array):
+    def test_cuda_core_view_has_address_shape_and_strides(self, view, array):
         seen = view.from_dlpack(array, stream_ptr=-1)
         assert (seen.ptr, seen.shape, seen.dtype) == (array.ptr, array.shape, array.dtype)
         strides = seen.strides or tuple(step // array.itemsize for step in array.strides)
@@ -175,14 +175,14 @@ class TestCudaCore:
         assert not seen.readonly
 
     @pytest.mark.parametrize("how", [{}, {"stream": 1}, {"stream": -1}, {"copy": True}], ids=str)
-    def test_ours_reads_what_went_through_it(self, view, array, how):
-        """Without a request by its exchange table, else by its method; it makes no copies, so the copy is ours."""
+    def test_view_is_imported_with_stream_and_copy_arguments(self, view, array, how):
+        """Without arguments by cuda.core's exchange table, else by its method. cuda.core makes no copies, so cuarray copies."""
         assert "__dlpack_c_exchange_api__" in dir(view)
         again = cuarray.from_dlpack(view.from_dlpack(array, stream_ptr=-1), **how)
         assert np.array_equal(again.copy_to_host(), array.copy_to_host())
         assert (again.ptr == array.ptr) == ("copy" not in how)
 
-    def test_all_let_go_in_the_end(self, view, driver):
+    def test_memory_is_freed_with_the_last_view(self, view, driver):
         array = cuarray.device_array(3)
         memory = weakref.ref(array.owner)
         again = cuarray.from_dlpack(view.from_dlpack(array, stream_ptr=-1))[1:]
@@ -193,7 +193,7 @@ class TestCudaCore:
         gc.collect()
         assert memory() is None
 
-    def test_read_only_managed_memory_stays_both(self, view, driver):
+    def test_read_only_managed_memory_keeps_both_attributes(self, view, driver):
         array = cuarray.managed_array(3, "int32")
         desc = array.__cuda_array_interface__
         read_only = cuarray.from_cuda_array_interface({**desc, "data": (desc["data"][0], True)}, owner=array)
@@ -202,16 +202,16 @@ class TestCudaCore:
         again = cuarray.from_dlpack(seen)
         assert (again.readonly, again.is_managed) == (True, True)
 
-    def test_the_stream_of_a_view_waits_for_our_work(self, view, driver):
+    def test_stream_of_view_waits_for_pending_work(self, view, driver):
         home, theirs = cuarray.stream(), cuarray.stream()
         array = cuarray.device_array(4, "int32", stream=home)
         with driver_probe.held(home.handle) as held:
             view.from_dlpack(array, stream_ptr=theirs.handle)
             assert not theirs.query()
-            held.let_go()
+            held.release()
         theirs.synchronize()
 
-    def test_ours_reads_its_buffers(self, driver):
+    def test_cuda_core_buffer_is_imported_in_place(self, driver):
         core = pytest.importorskip("cuda.core")
         device = core.Device()
         device.set_current()
@@ -231,12 +231,12 @@ class OwnTensors(Cuarray):
         return CuarrayArray(cuarray.from_dlpack(array, stream=stream))
 
     def current(self, stream):
-        """Each array has its own."""
+        """Return a null context, since cuarray has no current stream."""
         return contextlib.nullcontext()
 
 
-class TestOurs(DLPackFacts):
-    """cuarray with itself: so the facts that need a GPU with others are tried without one, too."""
+class TestCuarray(DLPackFacts):
+    """Exchange of cuarray with itself, which runs these tests without a GPU."""
 
     @pytest.fixture
     def library(self, own):

@@ -1,7 +1,6 @@
-"""Captures and graphs of cuda.core and cuda.bindings, over memory of cuarray's.
+"""Captures and graphs of cuda.core and cuda.bindings work on any driver.
 
-What is checked is what a graph must do on any driver; on the simulated one that is the proof that real clients find its graphs to be
-what they expect.
+On the simulated driver these tests show that its graphs behave as real clients expect.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def definition(device: Any) -> Any:
 
 @pytest.fixture
 def buffers(device: Any, stream: Any) -> Callable[[int], list[Any]]:
-    """Makes buffers of cuda.core's that hold ones."""
+    """Return a function that allocates cuda.core buffers of ones."""
 
     def make(count: int) -> list[Any]:
         made = [device.memory_resource.allocate(BYTES, stream=stream) for _ in range(count)]
@@ -42,7 +41,7 @@ def buffers(device: Any, stream: Any) -> Callable[[int], list[Any]]:
 
 
 def seen(buffer: Any) -> list[int]:
-    """The different bytes in a buffer."""
+    """Return the distinct byte values in a buffer."""
     interface = {
         "version": 3,
         "shape": (BYTES,),
@@ -54,7 +53,7 @@ def seen(buffer: Any) -> list[int]:
     return np.unique(array.copy_to_host()).tolist()
 
 
-def test_a_captured_graph_is_launched_as_often_as_one_likes(device: Any, stream: Any, buffers: Any) -> None:
+def test_captured_graph_runs_at_each_launch(device: Any, stream: Any, buffers: Any) -> None:
     source, target = buffers(2)
     builder = device.create_graph_builder().begin_building()
     assert builder.is_building
@@ -68,7 +67,7 @@ def test_a_captured_graph_is_launched_as_often_as_one_likes(device: Any, stream:
         assert (seen(source), seen(target)) == ([9], [expected])
 
 
-def test_branches_are_split_and_joined(device: Any, stream: Any, buffers: Any) -> None:
+def test_split_and_joined_branches_give_four_nodes_and_edges(device: Any, stream: Any, buffers: Any) -> None:
     first, second, third = buffers(3)
     builder = device.create_graph_builder().begin_building()
     first.fill(5, stream=builder.stream)
@@ -86,7 +85,7 @@ def test_branches_are_split_and_joined(device: Any, stream: Any, buffers: Any) -
     assert [seen(buffer) for buffer in (first, second, third)] == [[6], [5], [5]]
 
 
-def test_a_branch_that_is_not_joined_is_an_error(device: Any, buffers: Any) -> None:
+def test_capture_with_unjoined_branch_is_an_error(device: Any, buffers: Any) -> None:
     from cuda.bindings import driver
 
     (buffer,) = buffers(1)
@@ -99,7 +98,7 @@ def test_a_branch_that_is_not_joined_is_an_error(device: Any, buffers: Any) -> N
     assert seen(buffer) == [1]
 
 
-def test_a_captured_callback_is_called_at_each_launch(device: Any, stream: Any) -> None:
+def test_captured_callback_runs_at_each_launch(device: Any, stream: Any) -> None:
     calls: list[int] = []
     builder = device.create_graph_builder().begin_building()
     builder.callback(lambda: calls.append(len(calls)))
@@ -111,7 +110,7 @@ def test_a_captured_callback_is_called_at_each_launch(device: Any, stream: Any) 
     assert calls == [0, 1, 2]
 
 
-def test_a_graph_is_built_by_hand(stream: Any, definition: Any, buffers: Any) -> None:
+def test_graph_built_from_nodes_runs_in_order(stream: Any, definition: Any, buffers: Any) -> None:
     first, second = buffers(2)
     calls: list[str] = []
     filled = definition.memset(first, 7, BYTES)
@@ -126,7 +125,7 @@ def test_a_graph_is_built_by_hand(stream: Any, definition: Any, buffers: Any) ->
     assert (seen(first), seen(second), calls) == ([8], [7], ["copied"])
 
 
-def test_what_a_node_says_of_itself(definition: Any, buffers: Any) -> None:
+def test_node_parameters_and_edges_can_be_read_and_destroyed(definition: Any, buffers: Any) -> None:
     first, second = buffers(2)
     filled = definition.memset(first, 7, BYTES)
     copied = filled.memcpy(second, first, BYTES)
@@ -140,7 +139,7 @@ def test_what_a_node_says_of_itself(definition: Any, buffers: Any) -> None:
     assert not copied.is_valid
 
 
-def test_a_graph_runs_inside_another(stream: Any, definition: Any, buffers: Any) -> None:
+def test_embedded_graph_runs_in_order(stream: Any, definition: Any, buffers: Any) -> None:
     from cuda.core.graph import GraphDefinition
 
     first, second = buffers(2)
@@ -152,7 +151,7 @@ def test_a_graph_runs_inside_another(stream: Any, definition: Any, buffers: Any)
     assert (seen(first), seen(second)) == ([8], [7])
 
 
-def test_events_tie_a_graph_to_streams(device: Any, stream: Any, definition: Any, buffers: Any) -> None:
+def test_event_nodes_order_graph_with_streams(device: Any, stream: Any, definition: Any, buffers: Any) -> None:
     first, second = buffers(2)
     other, before, after = device.create_stream(), device.create_event(), device.create_event()
     definition.wait(before).memcpy(second, first, BYTES).record(after)
@@ -165,7 +164,9 @@ def test_events_tie_a_graph_to_streams(device: Any, stream: Any, definition: Any
         assert seen(second) == [value]
 
 
-def test_a_graph_allocates_and_frees(device: Any, stream: Any, definition: Any, buffers: Any) -> None:
+def test_graph_allocates_and_frees_memory_at_each_launch(
+    device: Any, stream: Any, definition: Any, buffers: Any
+) -> None:
     (target,) = buffers(1)
     allocated = definition.allocate(BYTES)
     filled = allocated.memset(allocated.dptr, 7, BYTES)
@@ -178,7 +179,7 @@ def test_a_graph_allocates_and_frees(device: Any, stream: Any, definition: Any, 
         assert seen(target) == [7]
 
 
-def test_memory_allocated_in_a_capture_belongs_to_the_graph(device: Any, stream: Any, buffers: Any) -> None:
+def test_memory_allocated_in_capture_belongs_to_the_graph(device: Any, stream: Any, buffers: Any) -> None:
     from cuda.core import GraphMemoryResource
 
     (target,) = buffers(1)
@@ -196,7 +197,7 @@ def test_memory_allocated_in_a_capture_belongs_to_the_graph(device: Any, stream:
     memory.trim()
 
 
-def test_an_executable_graph_takes_the_parameters_of_another(stream: Any, buffers: Any) -> None:
+def test_update_takes_parameters_and_refuses_another_topology(stream: Any, buffers: Any) -> None:
     from cuda.core.graph import GraphDefinition
 
     first, second = buffers(2)
@@ -220,7 +221,7 @@ def test_an_executable_graph_takes_the_parameters_of_another(stream: Any, buffer
     assert seen(first) == [6]
 
 
-def test_what_a_graph_is_given_lives_as_long_as_it(definition: Any, stream: Any) -> None:
+def test_graph_keeps_its_callback_alive(definition: Any, stream: Any) -> None:
     class Callback:
         def __init__(self) -> None:
             self.calls = 0
@@ -241,7 +242,7 @@ def test_what_a_graph_is_given_lives_as_long_as_it(definition: Any, stream: Any)
     assert kept.calls == 1
 
 
-def test_an_update_brings_along_what_the_other_graph_is_given(stream: Any) -> None:
+def test_update_replaces_the_callback_and_frees_the_old_one(stream: Any) -> None:
     from cuda.core.graph import GraphDefinition
 
     class Callback:
@@ -271,7 +272,9 @@ def test_an_update_brings_along_what_the_other_graph_is_given(stream: Any) -> No
 
 
 @pytest.mark.parametrize("mode", ["global", "thread_local", "relaxed"])
-def test_what_a_capture_does_itself_is_allowed_in_every_mode(device: Any, stream: Any, buffers: Any, mode: str) -> None:
+def test_allocation_in_the_capturing_stream_is_allowed_in_every_mode(
+    device: Any, stream: Any, buffers: Any, mode: str
+) -> None:
     from cuda.core import GraphMemoryResource
 
     source, target = buffers(2)
@@ -289,7 +292,7 @@ def test_what_a_capture_does_itself_is_allowed_in_every_mode(device: Any, stream
     assert (seen(target), nothing.size) == ([5], 0)
 
 
-def test_a_graph_is_drawn(tmp_path: Path, definition: Any, buffers: Any) -> None:
+def test_debug_dot_print_writes_a_digraph(tmp_path: Path, definition: Any, buffers: Any) -> None:
     first, second = buffers(2)
     definition.memset(first, 7, BYTES).memcpy(second, first, BYTES)
     path = tmp_path / "graph.dot"
@@ -299,8 +302,7 @@ def test_a_graph_is_drawn(tmp_path: Path, definition: Any, buffers: Any) -> None
     assert "->" in text
 
 
-def test_the_bindings_capture_and_update(device: Any, stream: Any) -> None:
-    """The driver's own calls, from Python, on arrays of cuarray's."""
+def test_cuda_bindings_capture_launch_and_update_a_copy(device: Any, stream: Any) -> None:
     from cuda.bindings import driver
 
     def ok(answer: tuple[Any, ...]) -> Any:

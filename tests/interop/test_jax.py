@@ -1,4 +1,4 @@
-"""JAX and cuarray, in both directions, by DLPack and from JAX by the interface; on a real GPU, but for what is in host memory."""
+"""Exchange between JAX and cuarray by DLPack, and from JAX by the interface. Only host memory works without a GPU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHAPES = [(), (7,), (2, 3, 4)]
 
 @pytest.fixture(scope="module")
 def jax():
-    # It takes three quarters of the device's memory otherwise.
+    # By default JAX allocates three quarters of the device's memory.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     import jax
 
@@ -31,13 +31,13 @@ def jax():
 
 @pytest.fixture
 def gpu(jax, driver: Driver):
-    """JAX's device."""
+    """Return JAX's device, or skip."""
     if driver.is_simulated:
-        pytest.skip("JAX has the CUDA runtime inside, which does not start on the simulated driver")
+        pytest.skip("JAX contains the CUDA runtime, which does not start on the simulated driver")
     try:
         return jax.devices("cuda")[0]
     except RuntimeError as error:
-        pytest.skip(f"this JAX is not for GPUs: {error}")
+        pytest.skip(f"this JAX has no GPU support: {error}")
 
 
 def values(shape: tuple[int, ...]):
@@ -46,7 +46,9 @@ def values(shape: tuple[int, ...]):
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_host_memory_is_copied_by_request(driver: Driver, jax, dtype: str, shape: tuple[int, ...]) -> None:
+def test_jax_array_in_host_memory_is_imported_only_with_copy_true(
+    driver: Driver, jax, dtype: str, shape: tuple[int, ...]
+) -> None:
     theirs = jax.device_put(values(shape), jax.devices("cpu")[0]).astype(dtype)
     array = cuarray.from_dlpack(theirs, copy=True)
     assert (array.shape, array.dtype) == (shape, theirs.dtype)
@@ -57,7 +59,7 @@ def test_host_memory_is_copied_by_request(driver: Driver, jax, dtype: str, shape
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_into_cuarray(gpu, jax, dtype: str, shape: tuple[int, ...]) -> None:
+def test_cuarray_imports_jax_array_in_place(gpu, jax, dtype: str, shape: tuple[int, ...]) -> None:
     theirs = jax.device_put(values(shape), gpu).astype(dtype)
     array = cuarray.from_dlpack(theirs)
     assert (array.ptr, array.shape, array.dtype) == (theirs.unsafe_buffer_pointer(), shape, theirs.dtype)
@@ -66,7 +68,7 @@ def test_into_cuarray(gpu, jax, dtype: str, shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_from_cuarray(gpu, jax, dtype: str, shape: tuple[int, ...]) -> None:
+def test_jax_imports_cuarray_array_in_place(gpu, jax, dtype: str, shape: tuple[int, ...]) -> None:
     expected = values(shape).astype(jax.numpy.dtype(dtype))
     array = cuarray.device_array(shape, dtype)
     array.copy_to_device(expected)
@@ -76,8 +78,8 @@ def test_from_cuarray(gpu, jax, dtype: str, shape: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(np.asarray(theirs), expected)
 
 
-def test_its_interface_is_read_only(gpu, jax) -> None:
-    """Clause I4: its arrays do not change."""
+def test_imported_jax_array_is_read_only(gpu, jax) -> None:
+    """Clause I4: arrays of JAX are immutable."""
     theirs = jax.device_put(np.arange(5, dtype="int32"), gpu)
     theirs.block_until_ready()
     array = cuarray.as_cuda_array(theirs)
@@ -87,7 +89,7 @@ def test_its_interface_is_read_only(gpu, jax) -> None:
         array[0] = 1
 
 
-def test_pending_work_of_ours_is_waited_for(gpu, jax, own: Library, driver: Driver) -> None:
+def test_jax_waits_for_pending_work(gpu, jax, own: Library, driver: Driver) -> None:
     with pending_in(own, driver) as (made, _, expected):
         theirs = jax.dlpack.from_dlpack(made.held)
         np.testing.assert_array_equal(np.asarray(theirs), expected)

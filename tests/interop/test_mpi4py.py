@@ -1,4 +1,4 @@
-"""mpi4py and cuarray: two processes, each with a driver of its own, that send each other arrays."""
+"""Two processes with their own drivers exchange arrays of cuarray with mpi4py."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def mpi() -> None:
 
 @pytest.fixture(scope="session")
 def outcomes(mpi: None, driver: demo_driver.Driver) -> dict[str, Outcome]:
-    """What the demo's two processes found, by route; they run once for all tests."""
+    """Return the outcomes of the demo's two processes by route. They run once for all tests."""
     return {outcome.route: outcome for outcome in peer_mpi4py.survey(driver)}
 
 
@@ -35,7 +35,7 @@ def find(outcomes: dict[str, Outcome], route: str) -> Outcome:
         failures = [failure for outcome in outcomes.values() for failure in outcome.failures]
         notes = [note for outcome in outcomes.values() for note in outcome.notes]
         assert not failures, failures
-        pytest.skip(f"no such route here: {notes}")
+        pytest.skip(f"this machine does not have the route: {notes}")
     return outcomes[route]
 
 
@@ -44,36 +44,38 @@ RECEIVING = ["mpi4py → cuarray", "mpi4py → cuarray → numba-cuda"]
 
 
 @pytest.mark.parametrize("route", SENDING + RECEIVING)
-def test_nothing_fails(outcomes: dict[str, Outcome], route: str) -> None:
+def test_route_has_no_failures(outcomes: dict[str, Outcome], route: str) -> None:
     assert find(outcomes, route).failures == []
 
 
 @pytest.mark.parametrize("route", SENDING)
 @pytest.mark.parametrize("fact", ["pointer", "values"])
-def test_every_contiguous_array_is_sent_from_its_place(outcomes: dict[str, Outcome], route: str, fact: str) -> None:
+def test_contiguous_arrays_are_sent_in_place_and_strided_refused(
+    outcomes: dict[str, Outcome], route: str, fact: str
+) -> None:
     tally = find(outcomes, route).facts[fact]
     assert (tally.held, tally.failed, tally.refused) == (CONTIGUOUS, 0, STRIDED)
 
 
 @pytest.mark.parametrize("route", RECEIVING)
-def test_every_contiguous_array_is_received_into(outcomes: dict[str, Outcome], route: str) -> None:
+def test_contiguous_arrays_are_received_in_place_and_strided_refused(outcomes: dict[str, Outcome], route: str) -> None:
     tally = find(outcomes, route).facts["writes"]
     assert (tally.held, tally.failed, tally.refused) == (CONTIGUOUS, 0, STRIDED)
 
 
 @pytest.mark.parametrize("route", SENDING + RECEIVING)
-def test_a_request_keeps_the_array(outcomes: dict[str, Outcome], route: str) -> None:
+def test_pending_request_keeps_the_array(outcomes: dict[str, Outcome], route: str) -> None:
     assert find(outcomes, route).facts["owner"].held == 1
 
 
-def test_pending_work_is_sent(outcomes: dict[str, Outcome], driver: demo_driver.Driver) -> None:
-    """cuarray waits on import; on the simulated driver also: without that wait, what is sent is too old."""
+def test_import_waits_so_that_pending_work_is_sent(outcomes: dict[str, Outcome], driver: demo_driver.Driver) -> None:
+    """On the simulated driver also checks that without the wait stale data are sent."""
     expected = 2 if driver.defers_all_work else 1
     assert find(outcomes, SENDING[1]).facts["stream"].held == expected
 
 
-def test_collectives(mpi: None, driver: demo_driver.Driver) -> None:
+def test_collectives_give_right_results_on_simulated_memory(mpi: None, driver: demo_driver.Driver) -> None:
     if not driver.is_simulated:
-        pytest.skip("this MPI reads the memory itself, and the host reads no memory of a real device")
+        pytest.skip("this MPI reads the memory on the host, which cannot read memory of a real device")
     output = peer_mpi4py.run_ranks(COLLECTIVES, [], driver.environment_for_mpi, time_limit=120)
     assert output.count("collectives passed") == 2, output

@@ -1,7 +1,7 @@
-"""mpi4py's own tests of buffers (`mpi4py_suite.py`) between two processes, each with a simulated driver that looks for findings.
+"""mpi4py's own tests of buffers (`mpi4py_suite.py`) pass between two processes on simulated drivers, without findings.
 
-They are in mpi4py's source distribution, which `make test` fetches. What is left out here to save time passes, too, by hand: see
-docs/results/peer-suites.md.
+They are in mpi4py's source distribution, which `make test` fetches. docs/results/peer-suites.md has the results of the modules that
+are left out here to save time.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ PINNED = ROOT / "requirements" / "mpi4py-tests.txt"
 POINT_TO_POINT = {"test_p2p_buf": 52, "test_p2p_buf_matched": 11, "test_p2p_buf_part": 12}
 COLLECTIVE = {"test_cco_buf": 72, "test_cco_nb_buf": 70, "test_cco_vec": 62, "test_cco_buf_inter": 16}
 EXPECTED = {"cuarray": {**POINT_TO_POINT, **COLLECTIVE, "test_pack": 6}, "numba": POINT_TO_POINT}
-"""How many tests each module has; all of them pass."""
+"""Numbers of tests in each module. All of them pass."""
 
 
 @pytest.mark.parametrize("arrays", EXPECTED)
-def test_all_pass_on_both_ranks(simulator: str, arrays: str) -> None:
+def test_mpi4py_tests_pass_on_both_ranks(simulator: str, arrays: str) -> None:
     if importlib.util.find_spec("mpi4py") is None or importlib.util.find_spec("numba_cuda") is None:
         pytest.skip(
             "mpi4py or numba-cuda is not installed; `make install` installs the versions of requirements/peers.txt"
         )
     if not TESTS.exists():
-        pytest.skip("mpi4py's tests are not here; `make mpi4py-tests` fetches them")
-    assert f"mpi4py=={metadata.version('mpi4py')} " in PINNED.read_text(), "the tests are of another version"
+        pytest.skip("mpi4py's tests are missing; `make mpi4py-tests` fetches them")
+    assert f"mpi4py=={metadata.version('mpi4py')} " in PINNED.read_text(), (
+        "the fetched tests have another version than mpi4py"
+    )
     modules = EXPECTED[arrays]
     output = peer_mpi4py.run_ranks(
         ROOT / "tests" / "interop" / "mpi4py_suite.py",
@@ -43,5 +45,7 @@ def test_all_pass_on_both_ranks(simulator: str, arrays: str) -> None:
             "PYTHONDONTWRITEBYTECODE": "1",
         },
     )
-    told = sorted(line for line in output.splitlines() if line[:2] in ("0 ", "1 "))
-    assert told == sorted(f"{rank} {name} {count} 0 0" for rank in (0, 1) for name, count in modules.items()), output
+    summaries = sorted(line for line in output.splitlines() if line[:2] in ("0 ", "1 "))
+    assert summaries == sorted(f"{rank} {name} {count} 0 0" for rank in (0, 1) for name, count in modules.items()), (
+        output
+    )

@@ -1,4 +1,4 @@
-"""numba-cuda and cuarray, in both directions."""
+"""Exchange between numba-cuda and cuarray in both directions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def cuda(numba: Library):
     return cuda
 
 
-def test_the_default_stream_of_a_numba_array_becomes_ours(cuda) -> None:
+def test_imported_numba_array_has_numbas_stream(cuda) -> None:
     """Clause N1."""
     stream = cuda.stream()
     array = cuarray.as_cuda_array(cuda.to_device(np.arange(3)).bind(stream))
@@ -38,21 +38,21 @@ def test_the_default_stream_of_a_numba_array_becomes_ours(cuda) -> None:
     assert array.stream.handle == int(stream)
 
 
-def test_our_default_stream_becomes_that_of_the_numba_array(cuda) -> None:
+def test_numba_import_has_the_home_stream(cuda) -> None:
     """Clause N2."""
     stream = cuarray.stream()
     array = cuda.as_cuda_array(cuarray.device_array(3, stream=stream))
     assert int(array.stream) == stream.handle
 
 
-def test_an_array_without_a_default_stream_gives_none(cuda) -> None:
+def test_array_without_a_stream_is_imported_without_one(cuda) -> None:
     assert cuarray.as_cuda_array(cuda.device_array(3)).stream is None
-    assert cuda.as_cuda_array(cuarray.device_array(3)).stream == 0  # numba's word for none
+    assert cuda.as_cuda_array(cuarray.device_array(3)).stream == 0  # numba's value for no stream
 
 
 @pytest.mark.parametrize(("maker", "handle"), [("legacy_default_stream", 1), ("per_thread_default_stream", 2)])
-def test_the_default_streams_of_cuda_keep_their_numbers(cuda, maker: str, handle: int) -> None:
-    """Clause I11, both ways."""
+def test_cuda_default_streams_are_exchanged_as_1_and_2(cuda, maker: str, handle: int) -> None:
+    """Clause I11 in both directions."""
     theirs = cuda.to_device(np.arange(3)).bind(getattr(cuda, maker)())
     stream = cuarray.as_cuda_array(theirs).stream
     assert stream is not None
@@ -62,7 +62,7 @@ def test_the_default_streams_of_cuda_keep_their_numbers(cuda, maker: str, handle
 
 
 @pytest.mark.filterwarnings("ignore:__int__ returned non-int:DeprecationWarning")
-def test_stream_0_is_refused(cuda) -> None:
+def test_numba_array_with_stream_0_is_refused(cuda) -> None:
     """numba exports 0 for its default stream, which clause I11 disallows."""
     array = cuda.to_device(np.arange(3)).bind(cuda.default_stream())
     assert array.__cuda_array_interface__["stream"] == 0
@@ -71,7 +71,7 @@ def test_stream_0_is_refused(cuda) -> None:
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0, 2)])
-def test_zero_size(cuda, shape: tuple[int, ...]) -> None:
+def test_empty_array_is_exchanged_with_pointer_0(cuda, shape: tuple[int, ...]) -> None:
     """Clause I5."""
     into = cuarray.as_cuda_array(cuda.device_array(shape, "float32"))
     assert (into.shape, into.size, into.ptr) == (shape, 0, 0)
@@ -81,7 +81,7 @@ def test_zero_size(cuda, shape: tuple[int, ...]) -> None:
     assert out.copy_to_host().shape == shape
 
 
-def test_what_the_pointer_says_of_numba_memory(cuda) -> None:
+def test_memory_kind_of_numba_arrays_is_recognized(cuda) -> None:
     """Clause A1."""
     device = cuarray.as_cuda_array(cuda.device_array(3))
     assert (device.is_managed, device.is_host_accessible, device.device) == (False, False, 0)
@@ -91,7 +91,7 @@ def test_what_the_pointer_says_of_numba_memory(cuda) -> None:
     assert (mapped.is_managed, mapped.is_host_accessible) == (False, True)
 
 
-def test_managed_memory_is_shared_with_the_host(cuda) -> None:
+def test_managed_memory_of_numba_is_shared_with_the_host(cuda) -> None:
     managed = cuda.managed_array(3, "int32")
     managed[...] = (1, 2, 3)
     array = cuarray.as_cuda_array(managed)
@@ -100,8 +100,8 @@ def test_managed_memory_is_shared_with_the_host(cuda) -> None:
     assert managed.tolist() == [4, 5, 6]
 
 
-def test_a_structured_array_keeps_its_bytes(cuda) -> None:
-    """numba drops the fields' names on the way out, and does not read ours: what is left is bytes of the right size."""
+def test_structured_array_is_exchanged_as_bytes(cuda) -> None:
+    """numba neither exports nor reads field names, so only size and bytes are kept."""
     dtype = np.dtype([("a", "float32"), ("b", "int64")])
     host = np.array([(1.5, 2), (3.5, 4)], dtype)
     into = cuarray.as_cuda_array(cuda.to_device(host))
@@ -113,8 +113,8 @@ def test_a_structured_array_keeps_its_bytes(cuda) -> None:
     assert out.copy_to_host().tobytes() == host.tobytes()
 
 
-def test_numba_is_told_to_ignore_streams_for_both(numba: Library) -> None:
-    """Clause N3: numba's own switch is heeded by cuarray too."""
+def test_numba_sync_variable_sets_cuarray_sync(numba: Library) -> None:
+    """Clause N3."""
     import driver_probe
 
     program = "import cuarray; print(cuarray.config.sync)"

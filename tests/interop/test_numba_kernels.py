@@ -1,7 +1,6 @@
-"""Kernels that numba-cuda compiles, over arrays of cuarray's: each way in which numba makes them.
+"""Every kind of kernel that numba-cuda compiles works on arrays of cuarray.
 
-What is checked is what the kernel has written; on the simulated driver, that its reading and writing is in order with cuarray's copies,
-too.
+The tests check the results, and on the simulated driver also that kernels are ordered with cuarray's copies.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ def cuda(numba: Library):
     return cuda
 
 
-def test_vectorize(cuda) -> None:
+def test_vectorize_kernel_on_cuarray_arrays(cuda) -> None:
     @cuda.vectorize(["float32(float32, float32)", "float64(float64, float64)"])
     def hypotenuse(a, b):
         return math.sqrt(a * a + b * b)
@@ -34,7 +33,7 @@ def test_vectorize(cuda) -> None:
         np.testing.assert_allclose(result.copy_to_host(), np.hypot(a, b), rtol=1e-6)
 
 
-def test_guvectorize(cuda) -> None:
+def test_guvectorize_kernel_on_cuarray_arrays(cuda) -> None:
     @cuda.guvectorize(["void(int64[:], int64[:], int64[:])"], "(n),()->(n)")
     def add_to_row(row, number, result):
         for i in range(row.shape[0]):
@@ -46,13 +45,13 @@ def test_guvectorize(cuda) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 1000, 4096])
-def test_reduce(cuda, size: int) -> None:
+def test_reduce_kernel_on_cuarray_array(cuda, size: int) -> None:
     largest = cuda.reduce(lambda a, b: max(a, b))
     values = (np.arange(size) * 7919) % 4099
     assert largest(cuda.as_cuda_array(cuarray.to_device(values))) == values.max()
 
 
-def test_atomics(cuda) -> None:
+def test_atomics_on_cuarray_arrays(cuda) -> None:
     @cuda.jit
     def histogram(values, bins, extremes):
         i = cuda.grid(1)
@@ -68,7 +67,7 @@ def test_atomics(cuda) -> None:
     assert extremes.copy_to_host().tolist() == [values.max(), values.min()]
 
 
-def test_shared_memory(cuda) -> None:
+def test_kernel_with_static_shared_memory(cuda) -> None:
     @cuda.jit
     def reverse_blocks(x):
         block = cuda.shared.array(64, "int32")
@@ -83,7 +82,7 @@ def test_shared_memory(cuda) -> None:
     np.testing.assert_array_equal(x.copy_to_host(), values.reshape(10, 64)[:, ::-1].ravel())
 
 
-def test_dynamic_shared_memory(cuda) -> None:
+def test_kernel_with_dynamic_shared_memory(cuda) -> None:
     @cuda.jit
     def rotate(x):
         block = cuda.shared.array(0, "float64")
@@ -97,7 +96,7 @@ def test_dynamic_shared_memory(cuda) -> None:
     np.testing.assert_array_equal(x.copy_to_host(), np.roll(np.arange(96.0), -1))
 
 
-def test_local_memory(cuda) -> None:
+def test_kernel_with_local_memory(cuda) -> None:
     @cuda.jit
     def sorted_columns(x):
         column = cuda.grid(1)
@@ -117,8 +116,8 @@ def test_local_memory(cuda) -> None:
     np.testing.assert_array_equal(x.copy_to_host(), np.sort(values, axis=0))
 
 
-def test_a_grid_waits_for_itself(cuda) -> None:
-    """A cooperative launch: each row is the sum of all of the row before, from whichever block."""
+def test_cooperative_launch_synchronizes_the_grid(cuda) -> None:
+    """Each row is computed from the whole previous row, which all blocks write."""
 
     @cuda.jit
     def triangle(x):
@@ -140,7 +139,7 @@ def test_a_grid_waits_for_itself(cuda) -> None:
     np.testing.assert_array_equal(x.copy_to_host(), rows)
 
 
-def test_arrays_of_any_layout(cuda) -> None:
+def test_kernel_on_transposed_and_sliced_view(cuda) -> None:
     @cuda.jit
     def scale(x, factor):
         i, j = cuda.grid(2)
@@ -154,8 +153,7 @@ def test_arrays_of_any_layout(cuda) -> None:
     np.testing.assert_array_equal(array.copy_to_host(), values)
 
 
-def test_a_launch_in_a_stream_is_in_order_with_what_cuarray_does_afterwards(cuda) -> None:
-    """The array's default stream is that of the launch: no wait by hand."""
+def test_launch_in_the_home_stream_is_ordered_before_later_copy(cuda) -> None:
 
     @cuda.jit
     def double(x):

@@ -1,7 +1,7 @@
-"""PyCUDA and cuarray: kernels from PTX (`module_from_buffer`) on arrays of either.
+"""Kernels that PyCUDA loads from PTX (`module_from_buffer`) work on arrays of cuarray and PyCUDA.
 
-PyCUDA has no wheels: `make bench` builds it, and without it these tests are skipped. What it compiles itself (`SourceModule`, the operators
-of its arrays) wants nvcc, and is not tried.
+PyCUDA has no wheels: `make bench` builds it, and without it these tests are skipped. `SourceModule` and the operators of its arrays
+need nvcc and are not tested.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ PTX = b"""
 
 @pytest.fixture(scope="module", autouse=True)
 def context(driver_kind: str) -> Iterator[None]:
-    """The primary context, which all libraries share."""
+    """Make the primary context current, which all libraries share."""
     from pycuda import driver
 
     driver.init()
@@ -98,13 +98,13 @@ def blocks_for(count: int) -> dict[str, tuple[int, ...]]:
     return {"block": (64, 1, 1), "grid": (-(-count // 64), 1)}
 
 
-def test_a_kernel_works_on_an_array_of_ours(module) -> None:
+def test_pycuda_kernel_on_cuarray_array(module) -> None:
     array = cuarray.to_device(np.arange(1000, dtype="float32"))
     module.get_function("scale")(array, np.uint32(1000), **blocks_for(1000))
     assert (array.copy_to_host() == 3 * np.arange(1000, dtype="float32")).all()
 
 
-def test_a_kernel_works_on_an_array_of_theirs_that_we_took(module) -> None:
+def test_pycuda_kernel_on_imported_pycuda_array(module) -> None:
     from pycuda import gpuarray
 
     theirs = gpuarray.to_gpu(np.arange(100, dtype="float32"))
@@ -114,7 +114,7 @@ def test_a_kernel_works_on_an_array_of_theirs_that_we_took(module) -> None:
     assert (theirs.get() == 3 * np.arange(100, dtype="float32")).all()
 
 
-def test_a_slice_of_ours_begins_where_it_does(module) -> None:
+def test_pycuda_kernel_on_slice_starts_at_its_offset(module) -> None:
     array = cuarray.to_device(np.ones(100, "float32"))
     module.get_function("scale")(array[40:], np.uint32(20), **blocks_for(20))
     host = array.copy_to_host()
@@ -123,8 +123,8 @@ def test_a_slice_of_ours_begins_where_it_does(module) -> None:
     assert (host == expected).all()
 
 
-def test_shared_memory_and_host_arrays(module) -> None:
-    """Their `In` and `Out`, which copy, beside an array of ours."""
+def test_pycuda_kernel_with_shared_memory_and_host_arguments(module) -> None:
+    """PyCUDA's `In` and `Out` copy host arrays around the launch."""
     from pycuda import driver
 
     values = np.arange(64, dtype="float32")
@@ -136,8 +136,8 @@ def test_shared_memory_and_host_arrays(module) -> None:
     assert (host == values).all()
 
 
-def test_a_borrow_orders_their_stream(module) -> None:
-    """Work of ours before and after, in a stream of ours; a prepared launch in theirs."""
+def test_borrow_orders_launches_in_pycuda_stream_with_copies(module) -> None:
+    """Copies in a cuarray stream before and after prepared launches in a PyCUDA stream."""
     from pycuda import driver
 
     ours, theirs = cuarray.stream(), driver.Stream()
@@ -158,7 +158,7 @@ def test_a_borrow_orders_their_stream(module) -> None:
 
 
 @pytest.mark.cuarray_sim(expect="data-race")
-def test_without_it_they_race(module, simulator: str) -> None:
+def test_launch_without_borrow_is_a_data_race(module, simulator: str) -> None:
     from pycuda import driver
 
     theirs, ours = driver.Stream(), cuarray.stream()
@@ -172,7 +172,7 @@ def test_without_it_they_race(module, simulator: str) -> None:
     assert (array.copy_to_host() == 3).all()
 
 
-def test_what_a_function_says_of_itself(module) -> None:
+def test_function_attributes_can_be_read(module) -> None:
     from pycuda import driver
 
     function = module.get_function("reverse")
@@ -180,7 +180,7 @@ def test_what_a_function_says_of_itself(module) -> None:
     assert (function.shared_size_bytes, function.local_size_bytes) == (0, 0)
 
 
-def test_what_is_wrong_is_an_error_of_theirs(module) -> None:
+def test_missing_kernel_and_invalid_ptx_are_pycuda_errors(module) -> None:
     from pycuda import driver
 
     with pytest.raises(driver.LogicError):

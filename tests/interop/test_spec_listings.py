@@ -1,7 +1,6 @@
-"""The two programs with kernels that the text of the CUDA Array Interface gives, run as it gives them.
+"""The two programs with kernels in the text of the CUDA Array Interface run with cuarray.
 
-Each is a script of its own, as it stands in the text. What has to be changed for it to run at all is done to that text by
-a replacement, so that it can be seen here, and nowhere else.
+Each program is a script as printed in the text. Changes that it needs to run are made by replacements in this file.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ WITH_CUARRAY = {
     "a * 2": "cuarray.to_device(a.copy_to_host() * 2)",
     "cupy.zeros_like(a)": "cuarray.to_device(numpy.zeros_like(a.copy_to_host()))",
 }
-"""cuarray moves arrays, and computes none."""
+"""Replacements of CuPy's array arithmetic, which cuarray does not have."""
 
 KERNEL = """\
 from numba import cuda, int32, void
@@ -80,12 +79,12 @@ other_cai_library.consume(x)
 )
 
 DECORATOR = ("@cuda.jit(void, int32[::1])", "@cuda.jit")
-"""As it stands it gives two signatures, and the array is one of float64: numba compiles what the launch needs."""
+"""A replacement of the decorator, which gives two signatures for a float64 array. Without one, numba compiles for the launch."""
 
 pytestmark = pytest.mark.usefixtures("numba")
 
 keeps_the_stream = pytest.mark.cuarray_sim_leaks
-"""numba remembers the last launch configurations, and with them their streams."""
+"""numba caches the last launch configurations with their streams."""
 
 
 Run = Callable[[str], dict[str, Any]]
@@ -93,7 +92,7 @@ Run = Callable[[str], dict[str, Any]]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
-    """Runs a script, and answers its names; they live until the test is done."""
+    """Yield a function that runs a script and returns its names. They live until the test ends."""
     made: list[dict[str, Any]] = []
 
     def run(text: str) -> dict[str, Any]:
@@ -108,7 +107,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
         names.clear()
 
 
-def test_arrays_of_ours_are_producers_for_a_kernel_of_numba(run: Run) -> None:
+def test_first_listing_runs_numba_kernel_on_cuarray_arrays(run: Run) -> None:
     text = PRODUCERS_AND_CONSUMER
     for theirs, ours in WITH_CUARRAY.items():
         assert text.count(theirs) == 1
@@ -120,7 +119,7 @@ def test_arrays_of_ours_are_producers_for_a_kernel_of_numba(run: Run) -> None:
 
 @pytest.fixture
 def other_cai_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The library of the text that has no name: one that reads arrays through cuarray."""
+    """Install the unnamed consumer library of the text as a module that imports arrays with cuarray."""
     (tmp_path / "other_cai_library.py").write_text(
         "import cuarray\n\ndef consume(x):\n    consumed.append(cuarray.as_cuda_array(x))\n\nconsumed = []\n"
     )
@@ -131,7 +130,7 @@ def other_cai_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 @keeps_the_stream
 @pytest.mark.usefixtures("other_cai_library")
-def test_an_array_with_a_stream_of_its_own_is_consumed_after_the_kernel(run: Run) -> None:
+def test_second_listing_is_consumed_after_the_kernel(run: Run) -> None:
     names = run(NON_DEFAULT_STREAM.replace(*DECORATOR))
     (consumed,) = names["other_cai_library"].consumed
     assert consumed.stream.handle == int(names["array_stream"])
@@ -141,15 +140,15 @@ def test_an_array_with_a_stream_of_its_own_is_consumed_after_the_kernel(run: Run
 @keeps_the_stream
 @pytest.mark.cuarray_sim(expect="data-race")
 @pytest.mark.usefixtures("other_cai_library", "simulator")
-def test_without_the_texts_wait_the_consumer_races_with_the_kernel(run: Run) -> None:
+def test_second_listing_without_its_wait_is_a_data_race(run: Run) -> None:
     text = NON_DEFAULT_STREAM.replace(*DECORATOR).replace("evt.wait(array_stream)", "")
     names = run(text)
     (consumed,) = names["other_cai_library"].consumed
-    consumed.copy_to_host()  # the finding is expected above, whatever has come by now
+    consumed.copy_to_host()  # the values are undefined; the marker expects the finding
 
 
-def test_the_texts_decorator_is_refused_by_numba_alone(run: Run) -> None:
-    """Without cuarray, and without an array: the kernel's definition raises. That is why the text is mended above."""
+def test_decorator_of_second_listing_is_refused_by_numba(run: Run) -> None:
+    """The definition of the kernel alone raises, so the other tests replace the decorator."""
     with pytest.raises((AttributeError, TypeError)) as raised:
         run(KERNEL)
     called = [frame.filename for frame in traceback.extract_tb(raised.tb)]

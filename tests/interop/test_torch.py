@@ -1,4 +1,4 @@
-"""PyTorch and cuarray, in both directions, by the interface and by DLPack; on a real GPU."""
+"""Exchange between PyTorch and cuarray in both directions, by the interface and by DLPack, on a real GPU."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if importlib.util.find_spec("torch") is None:
 
 
 class WithoutStreams(ExchangeFacts):
-    """What PyTorch's side of the interface keeps; it knows nothing of streams, which `TestDLPack` exchanges."""
+    """The facts without streams, since PyTorch's interface has none. `TestDLPack` tests streams."""
 
-    test_stream_is_honoured = None
-    test_wait_is_needed = None
+    test_consumer_waits_for_producers_stream = None
+    test_missing_wait_is_a_data_race = None
 
 
 class TestIntoCuarray(WithoutStreams):
@@ -41,7 +41,7 @@ class TestDLPack(DLPackFacts):
     def library(self, torch: Library) -> Library:
         return torch
 
-    def test_host_memory_is_refused_or_copied(self, torch: Library) -> None:
+    def test_tensor_in_host_memory_is_imported_only_with_copy_true(self, torch: Library) -> None:
         from torch import bfloat16, ones
 
         tensor = ones(4, dtype=bfloat16)
@@ -50,7 +50,7 @@ class TestDLPack(DLPackFacts):
         copy = cuarray.from_dlpack(tensor, copy=True)
         assert (copy.typestr, copy.view("uint16").copy_to_host().tolist()) == ("bfloat16", [0x3F80] * 4)
 
-    def test_bfloat16_keeps_its_name(self, torch: Library) -> None:
+    def test_bfloat16_tensor_is_exchanged_as_bfloat16(self, torch: Library) -> None:
         from torch import arange, bfloat16, from_dlpack
 
         tensor = arange(6, dtype=bfloat16, device="cuda")
@@ -61,7 +61,7 @@ class TestDLPack(DLPackFacts):
         assert again.data_ptr() == tensor.data_ptr()
         assert again.tolist() == [0, 1, 2, 3, 4, 5]
 
-    def test_the_tensor_is_kept_and_let_go(self, torch: Library) -> None:
+    def test_tensor_is_freed_with_the_imported_array(self, torch: Library) -> None:
         from torch import cuda, full, uint8
 
         gc.collect()
@@ -73,13 +73,13 @@ class TestDLPack(DLPackFacts):
         gc.collect()
         assert cuda.memory_allocated() == before
 
-    def test_a_tensor_with_a_gradient_is_refused_by_its_maker(self, torch: Library) -> None:
+    def test_tensor_that_requires_gradient_is_refused_by_pytorch(self, torch: Library) -> None:
         from torch import zeros
 
         with pytest.raises(BufferError, match="gradient"):
             cuarray.from_dlpack(zeros(3, device="cuda", requires_grad=True), stream=-1)
 
-    def test_the_exchange_table_names_the_current_stream(self, torch: Library) -> None:
+    def test_import_by_exchange_table_has_the_current_stream(self, torch: Library) -> None:
         from torch import Tensor, arange
         from torch.cuda import stream as current
 

@@ -1,8 +1,8 @@
-"""Warp's kernels on arrays of ours.
+"""Warp's kernels work on arrays of cuarray.
 
-Warp is installed by `make bench`, and without it these tests are skipped. It has a copy of the CUDA runtime inside, which does not start on the
-simulated driver; so what Warp does through the runtime (allocation, its copies) is left alone, and what it does through the driver is tried:
-imports, streams, kernels. Kernels have to come as PTX, which Warp makes only for a driver as new as its compiler.
+`make bench` installs Warp; without it these tests are skipped. Warp contains the CUDA runtime, which does not start on the simulated
+driver. The tests therefore use imports, streams and kernels, which use the driver, but no allocations and copies of Warp. Kernels
+must be PTX, which Warp generates only for a driver as new as its compiler.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Where the first test leaves the kernels compiled for the others."""
+    """Return a folder for Warp's cache of compiled kernels, shared by the tests."""
     return str(tmp_path_factory.mktemp("warp"))
 
 
 @pytest.mark.parametrize("check", ["numbers", "vectors", "strides", "streams"])
-def test_a_kernel_works_on_arrays_of_ours(driver: str, cache: str, check: str) -> None:
+def test_warp_kernel_on_cuarray_arrays(driver: str, cache: str, check: str) -> None:
     program = str(Path(__file__).parent / "warp_kernels.py")
     printed = driver_probe.run_python(
         PROGRAM.format(program=program, check=check, cache=cache), CUARRAY_SIM_DRIVER_VERSION="13999"

@@ -1,6 +1,6 @@
-"""What test_warp.py runs in a process of its own, whose driver claims to be as new as Warp's compiler: `python warp_kernels.py CHECK CACHE`.
+"""Run one check of test_warp.py in a separate process: `python warp_kernels.py CHECK CACHE`.
 
-A file, as Warp reads its kernels' source there.
+The process has a driver version as new as Warp's compiler. The kernels are in a file because Warp reads their source from it.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ def add_rows(a: wp.array2d(dtype=wp.float64), sums: wp.array(dtype=wp.float64)):
     wp.atomic_add(sums, i, a[i, j])
 
 
-def taken(array, dtype):
+def imported(array, dtype):
     return wp.array(array, dtype=dtype, copy=False, device="cuda:0")
 
 
 def numbers() -> None:
     x, y = cuarray.to_device(np.arange(1000, dtype="float32")), cuarray.to_device(np.ones(1000, "float32"))
-    theirs = taken(y, wp.float32)
+    theirs = imported(y, wp.float32)
     assert theirs.ptr == y.ptr
-    wp.launch(saxpy, dim=1000, inputs=[2.0, taken(x, wp.float32), theirs], device="cuda:0")
+    wp.launch(saxpy, dim=1000, inputs=[2.0, imported(x, wp.float32), theirs], device="cuda:0")
     assert (y.copy_to_host() == 2 * np.arange(1000) + 1).all()
 
 
 def vectors() -> None:
     points = cuarray.to_device(np.tile(np.array([3, 4, 12], "float32"), (500, 1)))
     out = cuarray.to_device(np.zeros(500, "float32"))
-    wp.launch(lengths, dim=500, inputs=[taken(points, wp.vec3), taken(out, wp.float32)], device="cuda:0")
+    wp.launch(lengths, dim=500, inputs=[imported(points, wp.vec3), imported(out, wp.float32)], device="cuda:0")
     assert (out.copy_to_host() == 13).all()
 
 
@@ -54,7 +54,7 @@ def strides() -> None:
     host = np.arange(60, dtype="float64").reshape(6, 10)
     a = cuarray.to_device(host)[::2, 1:9]
     sums = cuarray.to_device(np.zeros(3))
-    wp.launch(add_rows, dim=(3, 8), inputs=[taken(a, wp.float64), taken(sums, wp.float64)], device="cuda:0")
+    wp.launch(add_rows, dim=(3, 8), inputs=[imported(a, wp.float64), imported(sums, wp.float64)], device="cuda:0")
     assert (sums.copy_to_host() == host[::2, 1:9].sum(axis=1)).all()
 
 
@@ -66,7 +66,7 @@ def streams() -> None:
     y.copy_to_device(pinned, stream=ours)
     stream = cuarray.external_stream(theirs.cuda_stream)
     with cuarray.borrow(x, stream=stream, readonly=True) as bx, cuarray.borrow(y, stream=stream) as by:
-        inputs = [2.0, wp.array(ptr=bx.ptr, shape=1000, dtype=wp.float32, device="cuda:0"), taken(by, wp.float32)]
+        inputs = [2.0, wp.array(ptr=bx.ptr, shape=1000, dtype=wp.float32, device="cuda:0"), imported(by, wp.float32)]
         wp.launch(saxpy, dim=1000, inputs=inputs, stream=theirs)
     result = np.zeros(1000, "float32")
     y.copy_to_host(result, stream=ours)

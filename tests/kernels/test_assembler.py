@@ -1,4 +1,4 @@
-"""All kernels of these tests through NVIDIA's own assembler, where there is one: what it refuses would be no test on a GPU."""
+"""NVIDIA's assembler, if available, accepts all kernels of these tests, so that they can run on a GPU."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import test_divergence
 import test_instructions
 import test_memory
 import test_threads
-from shapes import kernel
+from random_programs import kernel
 
 ASSEMBLER = shutil.which("ptxas")
 
 
 def modules() -> dict[str, tuple[int, str]]:
-    """Each of the tests' modules: the compute capability that it needs, and its kernels."""
-    found = {"shapes": (75, "\n".join(kernel(*program) for program in test_divergence.PROGRAMS.items()))}
+    """Return the required compute capability and the kernels of each test module."""
+    found = {"divergence": (75, "\n".join(kernel(*program) for program in test_divergence.PROGRAMS.items()))}
     for tests in (test_instructions, test_memory, test_threads):
         name = tests.__name__.removeprefix("test_")
         found |= {f"{name}_{since}": (since, text) for since, text in tests.TEXTS.items()}
@@ -32,9 +32,9 @@ def modules() -> dict[str, tuple[int, str]]:
 MODULES = modules()
 
 
-@pytest.mark.skipif(ASSEMBLER is None, reason="there is no ptxas here (the package nvidia-cuda-nvcc has one)")
+@pytest.mark.skipif(ASSEMBLER is None, reason="ptxas is not installed (it is in the package nvidia-cuda-nvcc)")
 @pytest.mark.parametrize("name", MODULES)
-def test_the_assembler_takes_it(tmp_path: Path, name: str) -> None:
+def test_ptxas_accepts_the_kernels(tmp_path: Path, name: str) -> None:
     since, kernels = MODULES[name]
     source = tmp_path / "module.ptx"
     source.write_text(f".version 8.3\n.target sm_{since}\n.address_size 64\n{kernels}\n")

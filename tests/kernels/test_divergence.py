@@ -1,4 +1,4 @@
-"""Threads of a warp that take different ways: programs by chance, against each thread run alone."""
+"""Random programs with divergent threads give the same results as each thread run alone."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from running import Module
-from shapes import Compute, Maker, Statement, kernel, results
+from kernel_modules import Module
+from random_programs import Compute, Maker, Statement, kernel, results
 
 PROGRAMS: dict[str, list[Statement]] = {f"shape{seed}": list(Maker(seed).program()) for seed in range(80)}
-THREADS = 80  # two whole warps and one of which half never was
+THREADS = 80  # two full warps and half a warp
 
 
 @pytest.fixture(scope="module")
@@ -26,21 +26,19 @@ def module(driver_kind: str) -> Iterator[Module]:
     module.unload()
 
 
-def test_the_programs_part() -> None:
-    shapes = [program for program in PROGRAMS.values() if not all(isinstance(one, Compute) for one in program)]
-    assert len(shapes) >= 60
+def test_random_programs_contain_every_statement() -> None:
+    branching = [program for program in PROGRAMS.values() if not all(isinstance(one, Compute) for one in program)]
+    assert len(branching) >= 60
     statements = {type(one).__name__ for program in PROGRAMS.values() for one in program}
     assert statements >= {"If", "Loop", "Switch", "Call", "Exchange", "Leave"}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_program(module: Module, name: str) -> None:
+def test_kernel_agrees_with_threads_run_alone(module: Module, name: str) -> None:
     words = [random.Random(name + str(index)).randrange(1 << 32) for index in range(THREADS)]
-    # The last warp is not whole, so threads that exchange are those of the whole ones.
+    # Programs with exchanges need full warps.
     count = THREADS if Maker(int(name[5:])).exits else THREADS // 32 * 32
     expected = results(PROGRAMS[name], words[:count])
-    answered = module.run(name, [np.array(words, np.uint64)], count)[0][:count]
-    wrong = [index for index in range(count) if int(answered[index]) != expected[index]]
-    assert not wrong, (
-        f"threads {wrong} differ; thread {wrong[0]}: {int(answered[wrong[0]]):#x}, not {expected[wrong[0]]:#x}"
-    )
+    got = module.run(name, [np.array(words, np.uint64)], count)[0][:count]
+    wrong = [index for index in range(count) if int(got[index]) != expected[index]]
+    assert not wrong, f"threads {wrong} differ; thread {wrong[0]}: {int(got[wrong[0]]):#x}, not {expected[wrong[0]]:#x}"

@@ -1,4 +1,4 @@
-"""The list of instructions in ``docs/reference/kernels.md``, against the driver's source, the kernels of these tests, and the driver."""
+"""The list of instructions in ``docs/reference/kernels.md`` agrees with the driver's source, with these tests and with the driver."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import test_divergence
 import test_instructions
 import test_memory
 import test_threads
-from running import Module
-from shapes import kernel
+from kernel_modules import Module
+from random_programs import kernel
 
 ROOT = Path(__file__).parents[2]
-# What ends a launch, which tests of the driver's own look at; and a hint that not every device of its generation takes.
+# The driver's own tests cover instructions that end a launch. Not every device of its generation accepts `setmaxnreg`.
 ELSEWHERE = {"trap", "brkpt", "setmaxnreg"}
 
 
@@ -29,7 +29,7 @@ def section(title: str) -> str:
 
 def documented() -> set[str]:
     rows = [line for line in section("Which instructions").splitlines() if line.startswith("|")]
-    # What stands in brackets explains.
+    # Text in parentheses is an explanation.
     words = re.findall(r"`([a-z0-9]+)`", " ".join(re.sub(r"\([^)]*\)", "", row) for row in rows))
     return set(words) - {"f16", "f32", "f64", "bf16"}
 
@@ -39,13 +39,13 @@ def refused() -> list[str]:
     return re.findall(r"`([a-z0-9]+)`", names)
 
 
-def test_the_list_is_what_the_driver_knows() -> None:
-    source = ROOT / "crates" / "cuarray-sim" / "src" / "ptx" / "resolve" / "instruction.rs"
+def test_documented_instructions_are_those_of_the_driver() -> None:
+    source = ROOT / "crates" / "cuarray-ptx" / "src" / "resolve" / "instruction.rs"
     table = source.read_text().split("match instruction.opcode {")[1].split("_ =>")[0]
     assert documented() == set(re.findall(r'"([a-z0-9]+)"', table))
 
 
-def test_every_instruction_is_in_a_kernel() -> None:
+def test_every_documented_instruction_is_in_a_test_kernel() -> None:
     kernels = [test_instructions.kernel(number, case) for number, case in enumerate(test_instructions.CASES)]
     kernels += [test_memory.kernel(case) for case in test_memory.CASES]
     kernels += [test_threads.kernel(case) + case.outside for case in test_threads.CASES]
@@ -55,6 +55,6 @@ def test_every_instruction_is_in_a_kernel() -> None:
 
 
 @pytest.mark.parametrize("opcode", refused())
-def test_others_are_refused_by_name(simulator: str, opcode: str) -> None:
+def test_unsupported_instruction_is_refused_by_name(simulator: str, opcode: str) -> None:
     with pytest.raises(AssertionError, match=f"'{opcode}.sync'"):
         Module(f".entry k() {{ {opcode}.sync; ret; }}")

@@ -1,4 +1,4 @@
-"""Each instruction with its modifiers and types, over edge values, against exact arithmetic."""
+"""Each instruction, with its modifiers and types, agrees with exact arithmetic on edge values."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from exact import BF16, F16, F32, F64, NAN, value
+from exact_arithmetic import BF16, F16, F32, F64, NAN, value
 from instruction_cases import CASES, Case, width
-from running import Module, by_capability, loaded
+from kernel_modules import Module, by_capability, loaded
 
 INTEGER_EDGES = [
     *(0, 1, 2, 3, 5, 7, 8, 15, 16, 24, 31, 32, 33, 63, 64, 100, 127, 128, 255, 256, 32767, 32768, 65535, 65536),
@@ -81,7 +81,7 @@ def edges(ty: str) -> list[int]:
 
 @cache
 def patterns(ty: str, step: int) -> list[int]:
-    """Edge values of a type, in an order that differs with the step; each round pairs them anew."""
+    """Return edge values of a type in an order that depends on the step, so that operands form many pairs."""
     every = edges(ty)
     return [every[(index * step + index // len(every) * (step - 1)) % len(every)] for index in range(COUNT)]
 
@@ -113,25 +113,25 @@ def modules(driver_kind: str) -> Iterator[dict[int, Module]]:
         yield found
 
 
-def both_no_numbers(ty: str, *bits: int) -> bool:
-    """Whether all are NaNs, of which the manual does not always say which."""
+def are_nans(ty: str, *bits: int) -> bool:
+    """Return whether all are NaNs. The manual does not define the bits of every NaN."""
     form = {"f32": F32, "f64": F64, "f16": F16, "bf16": BF16}.get(ty)
     return form is not None and all(value(form, one) == NAN for one in bits)
 
 
-def test_there_are_many() -> None:
+def test_table_has_at_least_400_unique_cases() -> None:
     assert len(CASES) >= 400
     assert len({case.text for case in CASES}) == len(CASES)
 
 
 def opcode(case: Case) -> str:
-    """What a case is about: the first instruction that is neither a declaration nor a move."""
+    """Return the opcode that a case tests: the first one that is neither a declaration nor a move."""
     words = [statement.split()[0].split(".")[0] for statement in case.text.split(";") if statement.split()]
     return next(word for word in words if word not in ("", "mov")) if set(words) - {"", "mov"} else "mov"
 
 
 @pytest.mark.parametrize("name", sorted({opcode(case) for case in CASES}))
-def test_instruction(driver_kind: str, modules: dict[int, Module], name: str) -> None:
+def test_instruction_agrees_with_exact_arithmetic(driver_kind: str, modules: dict[int, Module], name: str) -> None:
     numbers = [number for number, case in enumerate(CASES) if opcode(case) == name and case.since in modules]
     if not numbers:
         pytest.skip("instructions of a later compute capability")
@@ -140,18 +140,18 @@ def test_instruction(driver_kind: str, modules: dict[int, Module], name: str) ->
 
 
 def disagreements(driver_kind: str, module: Module, number: int) -> list[str]:
-    """The first of the operands for which a kernel's answer is wrong."""
+    """Return a line for the first operands with a wrong result, if any."""
     case = CASES[number]
     sources = [patterns(ty, step) for ty, step in zip(case.sources, (1, 7, 11, 13), strict=False)]
     given = np.zeros((4, COUNT), np.uint64)
     for row, source in zip(given, sources, strict=False):
         row[:] = source
-    answers = module.run(f"k{number}", [given.reshape(-1), np.full(COUNT, 0xDEAD, np.uint64)], COUNT)[1]
+    results = module.run(f"k{number}", [given.reshape(-1), np.full(COUNT, 0xDEAD, np.uint64)], COUNT)[1]
     for index, values in enumerate(zip(*sources, strict=True)):
-        expected, answer = case.answer(*values), int(answers[index])
-        if driver_kind == "real" and (case.undefined(*values) or both_no_numbers(case.target, expected, answer)):
+        expected, result = case.expected(*values), int(results[index])
+        if driver_kind == "real" and (case.undefined(*values) or are_nans(case.target, expected, result)):
             continue
-        if not case.accepts(answer, expected):
+        if not case.accepts(result, expected):
             shown = ", ".join(f"{one:#x}" for one in values)
-            return [f"{case.text} of {shown}: {answer:#x}, not {expected:#x}"]
+            return [f"{case.text} of {shown}: {result:#x}, not {expected:#x}"]
     return []

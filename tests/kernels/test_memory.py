@@ -1,4 +1,4 @@
-"""Loads, stores, atomics, copies and the stack, against the same on arrays of the host."""
+"""Loads, stores, atomics, copies and stack allocations agree with the same operations on host arrays."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from exact import BF16, F16, F32, F64, Format, add, of_type, rounded, value
-from running import Module, by_capability, loaded, mixed_words
+from exact_arithmetic import BF16, F16, F32, F64, Format, add, of_type, rounded, value
+from kernel_modules import Module, by_capability, loaded, mixed_words
 
 THREADS, ONES = 64, 0xFFFFFFFF
 AREA = ".shared .align 16 .b8 area[2048];"
@@ -22,14 +22,14 @@ AREA = ".shared .align 16 .b8 area[2048];"
 
 @dataclass(frozen=True)
 class Access:
-    """``text`` works on the thread's words of 64 bits ``[own]`` and on those of the block, ``[all]``.
+    """A kernel whose ``text`` works on the thread's 64-bit word ``[own]`` and on the block's words ``[all]``.
 
-    ``answer`` makes of the words what they are afterwards.
+    ``expected`` computes the words after the kernel from the words before it.
     """
 
     name: str
     text: str
-    answer: Callable[[list[int]], list[int]]
+    expected: Callable[[list[int]], list[int]]
     since: int = 75
     outside: str = ""
 
@@ -120,7 +120,7 @@ def integer_atomics() -> Iterator[Access]:
         if space == "red" and name == "exch":
             continue
 
-        # Each thread has a word of its own, so that what it answers does not depend on an order: old values go to its place.
+        # Each thread works on its own word, so the result does not depend on an order. It combines the old and the new value.
         def on_own(
             word: int, f: Callable[[str, int, int], int] = f, ty: str = kind, n: int = n, reduces: bool = space == "red"
         ) -> int:
@@ -149,7 +149,7 @@ def integer_atomics() -> Iterator[Access]:
             text = f"{source} atom{prefix}.{name}.{ty} {old}, [{place}], {b}; {after} {wide} shl.b64 d, d, 7; xor.b64 d, d, w64; st.global.u64 [own], d;"
         yield Access(f"atom_{name}_{ty}_{space}", text, each(on_own), outside=AREA if space == "shared" else "")
     for n in (32, 64):
-        # Half of the threads compare with what is there.
+        # The comparison succeeds in half of the threads.
         a = "x" if n == 32 else "u"
 
         def swapped(word: int, n: int = n) -> int:
@@ -168,7 +168,7 @@ def integer_atomics() -> Iterator[Access]:
         return word & 0xFFFF00000000FFFF | 3 << 16 | (word >> 16 & 0xFFFF) << 32
 
     yield Access("atom_b16", text, each(halves), since=90)
-    # All threads on one word, of which the sum is known whatever the order.
+    # All threads add to one word; the sum does not depend on the order.
     text = "mov.u32 x, t; atom.global.add.u32 y, [all], x; bar.sync 0; ld.global.u32 x, [all]; cvt.u64.u32 d, x; bar.sync 0; st.global.u64 [own], d;"
     yield Access("atom_add_contended", text, lambda words: [(words[0] & ONES) + sum(range(THREADS)) & ONES] * THREADS)
 
@@ -206,7 +206,7 @@ def floating_atomics() -> Iterator[Access]:
 
 
 def tame(form: Format, bits: int) -> int:
-    """A number like the bits that is normal and of middling size, so that flushing makes no difference."""
+    """Replace the exponent so that the number is normal and near 1, and flushing has no effect."""
     fraction = bits & ((1 << form.fraction) - 1)
     return form.bias << form.fraction | fraction | bits & form.sign
 
@@ -220,14 +220,14 @@ def tame_text(form: Format, n: int) -> str:
 
 
 def vector_atomics() -> Iterator[Access]:
-    # The block's words are vectors: a thread's own are behind those of the threads in front of it.
+    # The block's words are consecutive vectors, one for each thread.
     for ty, count, name in (
         *(("f32", 2, "add"), ("f32", 4, "add"), ("f16x2", 2, "add"), ("f16x2", 4, "min"), ("bf16x2", 2, "max")),
         *(("f16", 2, "add"), ("f16", 4, "max"), ("f16", 8, "add"), ("bf16", 4, "min"), ("bf16", 8, "add")),
     ):
         form = FORMATS[ty.removesuffix("x2")]
         bits = form.bits * (2 if ty.endswith("x2") else 1)
-        size = bits * count // 64  # words of 64 bits that a vector has
+        size = bits * count // 64  # number of 64-bit words in a vector
         old = [f"o{index}" for index in range(count)]
         new = [f"n{index}" for index in range(count)]
 
@@ -328,7 +328,7 @@ def copies() -> Iterator[Access]:
 
 
 def stacks() -> Iterator[Access]:
-    # As many words as the thread has, filled and summed; then the same again where they have been.
+    # Allocate a thread-dependent number of words, fill and sum them, restore the stack, and repeat.
     text = (
         ".reg .b64 saved, size; ld.global.u64 d, [own]; and.b64 d, d, 15; add.u64 size, d, 1; shl.b64 size, size, 3;"
         "mov.u32 z, 0; mov.u64 w64, 0; TWICE: stacksave.u64 saved; alloca.u64 u, size, 16; and.b64 v, u, 15; add.u64 w64, w64, v;"
@@ -339,7 +339,7 @@ def stacks() -> Iterator[Access]:
         "add.u32 z, z, 1; setp.lt.u32 p, z, 2; @p bra TWICE; st.global.u64 [own], w64;"
     )
     yield Access("alloca", text, each(lambda word: 2 * sum(7 * index for index in range((word & 15) + 1))), since=75)
-    # What a function asks for does not touch its caller's, and a call keeps clear of what its caller has asked for.
+    # Allocations of a function and of its caller do not overlap.
     functions = """
     .func (.param .b64 result) deep(.param .b64 count) {
         .reg .b64 n, u, v, w; .reg .pred p; .param .b64 to; .param .b64 from;
@@ -358,7 +358,7 @@ def stacks() -> Iterator[Access]:
 
 
 def hints() -> Iterator[Access]:
-    """Addresses in other spaces, and what changes nothing that a thread could see."""
+    """Address spaces, and instructions without a visible effect."""
     text = (
         "mov.u64 u, area; cvta.shared.u64 v, u; isspacep.shared p, v; isspacep.global q, v; selp.u32 x, 1, 0, p;"
         "selp.u32 y, 2, 0, q; or.b32 x, x, y; isspacep.global p, own; isspacep.local q, own; selp.u32 y, 4, 0, p;"
@@ -416,7 +416,7 @@ def modules(driver_kind: str) -> Iterator[dict[int, Module]]:
 
 
 @pytest.mark.parametrize("family", sorted({case.name.split("_")[0] for case in CASES}))
-def test_access(modules: dict[int, Module], family: str) -> None:
+def test_memory_access_agrees_with_host_arrays(modules: dict[int, Module], family: str) -> None:
     cases = [case for case in CASES if case.name.split("_")[0] == family and case.since in modules]
     if not cases:
         pytest.skip("instructions of a later compute capability")
@@ -425,13 +425,13 @@ def test_access(modules: dict[int, Module], family: str) -> None:
 
 
 def disagreements(module: Module, case: Access) -> list[str]:
-    """The words of which a kernel's answer is wrong."""
+    """Return a line with the first words that differ, if any."""
     words = mixed_words(THREADS)
-    answered = module.run(case.name, [np.array(words, np.uint64)], THREADS)[0]
-    expected = case.answer(words)
+    results = module.run(case.name, [np.array(words, np.uint64)], THREADS)[0]
+    expected = case.expected(words)
     differing = [
         (index, hex(int(one)), hex(other))
-        for index, (one, other) in enumerate(zip(answered, expected, strict=True))
+        for index, (one, other) in enumerate(zip(results, expected, strict=True))
         if int(one) != other
     ]
-    return [f"{case.name}: word, answer, expected: {differing[:5]}"] if differing else []
+    return [f"{case.name}: word, result, expected: {differing[:5]}"] if differing else []

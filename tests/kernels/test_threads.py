@@ -1,4 +1,4 @@
-"""Instructions of several threads: shuffles, votes, matches, reductions, barriers, and threads that wait for each other."""
+"""Instructions of several threads agree with a reference: shuffles, votes, matches, reductions, barriers, waits and calls."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from exact import signed
-from running import Module, by_capability, loaded, mixed_words
+from exact_arithmetic import signed
+from kernel_modules import Module, by_capability, loaded, mixed_words
 
 THREADS, LANES, ONES = 96, 32, 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
 class Together:
-    """``text`` computes ``d`` (64 bits) from the thread's ``a`` (of which ``x`` is the lower half), ``t`` and ``lane``.
+    """A kernel whose ``text`` computes ``d`` (64 bits) from the thread's ``a``, its lower half ``x``, ``t`` and ``lane``.
 
-    ``answer`` computes the warp's results from its values of ``a``; of the whole block's, where ``block`` is set.
+    ``expected`` computes the results from the values of ``a`` of a warp, or of the whole block if ``block`` is set.
     """
 
     name: str
     text: str
-    answer: Callable[[list[int]], list[int]]
+    expected: Callable[[list[int]], list[int]]
     block: bool = False
     since: int = 75
     outside: str = ""
@@ -39,7 +39,7 @@ def shuffles() -> Iterator[Together]:
     for mode, by, width in itertools.product(("up", "down", "bfly", "idx"), ("1", "5", "16", "31", "x"), (2, 8, 32)):
         segment = LANES - width
 
-        def answer(words: list[int], mode: str = mode, by: str = by, segment: int = segment) -> list[int]:
+        def expected(words: list[int], mode: str = mode, by: str = by, segment: int = segment) -> list[int]:
             results = []
             for lane in range(LANES):
                 b = (words[lane] if by == "x" else int(by)) & 31
@@ -52,7 +52,7 @@ def shuffles() -> Iterator[Together]:
 
         clamp = segment << 8 | (0 if mode == "up" else 31)
         text = f"shfl.sync.{mode}.b32 y|p, x, {by}, {clamp}, 0xffffffff; selp.u32 z, 1, 0, p; mov.b64 d, {{y, z}};"
-        yield Together(f"shfl_{mode}_{by}_{width}", text, answer)
+        yield Together(f"shfl_{mode}_{by}_{width}", text, expected)
 
 
 def agree(words: list[int], kind: str, group: list[int]) -> int:
@@ -67,10 +67,10 @@ def groups(size: int) -> list[list[int]]:
 
 
 def votes() -> Iterator[Together]:
-    # The members are the whole warp, or parts of it that are at the same instruction.
+    # The members are the whole warp, or parts of it at the same instruction.
     for kind, size in itertools.product(("all", "any", "uni", "ballot"), (32, 16, 4, 1)):
 
-        def answer(words: list[int], kind: str = kind, size: int = size) -> list[int]:
+        def expected(words: list[int], kind: str = kind, size: int = size) -> list[int]:
             return [agree(words, kind, group) for group in groups(size) for _ in group]
 
         text = "and.b32 y, x, 3; setp.eq.u32 p, y, 1;"
@@ -78,7 +78,7 @@ def votes() -> Iterator[Together]:
             text += f"vote.sync.ballot.b32 y, p, m{size}; cvt.u64.u32 d, y;"
         else:
             text += f"vote.sync.{kind}.pred q, p, m{size}; selp.u64 d, 1, 0, q;"
-        yield Together(f"vote_{kind}_{size}", text, answer)
+        yield Together(f"vote_{kind}_{size}", text, expected)
     for size in (32, 8):
         for bits in (32, 64):
 
@@ -101,7 +101,7 @@ def votes() -> Iterator[Together]:
             def same(words: list[int], size: int = size, shift: int = shift) -> list[int]:
                 results = []
                 for group in groups(size):
-                    # Only the first groups have one value, for that they take it from their number.
+                    # With a shift, each half of the warp has one value.
                     values = {lane // 16 if shift else words[lane] & 0xFF for lane in group}
                     mask = sum(1 << lane for lane in group)
                     results += [mask + (1 << 32) if len(values) == 1 else 0] * size
@@ -136,8 +136,8 @@ def votes() -> Iterator[Together]:
     )
 
 
-def parted() -> Iterator[Together]:
-    """Some of a warp's threads together, where the others are elsewhere."""
+def diverged() -> Iterator[Together]:
+    """Instructions of some threads of a warp while the others are elsewhere."""
     odd = [lane for lane in range(LANES) if lane & 1]
     even = [lane for lane in range(LANES) if not lane & 1]
 
@@ -149,7 +149,7 @@ def parted() -> Iterator[Together]:
         "and.b32 y, x, 3; setp.eq.u32 q, y, 1; and.b32 y, lane, 1; setp.eq.u32 p, y, 1; @p bra ODD;"
         "vote.sync.ballot.b32 z, q, 0x55555555; bra MET; ODD: vote.sync.ballot.b32 z, q, 0xaaaaaaaa; MET: cvt.u64.u32 d, z;"
     )
-    yield Together("ballots_of_odd_and_even", text, ballots)
+    yield Together("diverged_ballots_of_odd_and_even_lanes", text, ballots)
 
     def sums(words: list[int]) -> list[int]:
         return [sum(words[other] & ONES for other in (even, odd)[lane & 1]) & ONES for lane in range(LANES)]
@@ -158,8 +158,8 @@ def parted() -> Iterator[Together]:
         "and.b32 y, lane, 1; setp.eq.u32 p, y, 1; @p bra ODD; redux.sync.add.u32 z, x, 0x55555555; bra MET;"
         "ODD: redux.sync.add.u32 z, x, 0xaaaaaaaa; MET: bar.warp.sync 0xffffffff; cvt.u64.u32 d, z;"
     )
-    yield Together("sums_of_odd_and_even", text, sums, since=80)
-    # A loop that threads leave one after the other; the members are those that are still in it.
+    yield Together("diverged_sums_of_odd_and_even_lanes", text, sums, since=80)
+    # Threads leave a loop one after the other. The members are the threads still in it.
     text = (
         "and.b32 w, x, 15; mov.u32 z, 0; mov.u32 m, 0xffffffff; AGAIN: setp.lt.u32 p, z, w; vote.sync.ballot.b32 m, p, m;"
         "@!p bra OUT; add.u32 z, z, 1; popc.b32 y, m; cvt.u64.u32 u, y; add.u64 d, d, u; bra AGAIN; OUT:"
@@ -169,14 +169,16 @@ def parted() -> Iterator[Together]:
         trips = [word & 15 for word in words]
         return [sum(sum(other > turn for other in trips) for turn in range(mine)) for mine in trips]
 
-    yield Together("members_that_get_fewer", text, stayed)
+    yield Together("diverged_ballot_in_loop", text, stayed)
     text = "setp.lt.u32 p, lane, 10; @p exit; vote.sync.ballot.b32 y, 1, 0xfffffc00; cvt.u64.u32 d, y;"
-    yield Together("ballot_without_the_gone", text, lambda _: [0 if lane < 10 else 0xFFFFFC00 for lane in range(LANES)])
+    yield Together(
+        "diverged_ballot_after_exit", text, lambda _: [0 if lane < 10 else 0xFFFFFC00 for lane in range(LANES)]
+    )
     text = (
         "setp.lt.u32 p, lane, 7; @p bra FEW; mov.u32 y, 2; bra MET; FEW: mov.u32 y, 1; MET: bar.warp.sync 0xffffffff;"
         "activemask.b32 z; shfl.sync.idx.b32 w, y, 3, 31, 0xffffffff; mov.b64 d, {w, z};"
     )
-    yield Together("met_again", text, lambda _: [ONES << 32 | 1] * LANES)
+    yield Together("diverged_threads_converge", text, lambda _: [ONES << 32 | 1] * LANES)
 
 
 def barriers() -> Iterator[Together]:
@@ -188,7 +190,7 @@ def barriers() -> Iterator[Together]:
         "mov.u64 u, area; mad.wide.u32 u, t, 8, u; st.shared.u64 [u], a; bar.sync 0; sub.u32 y, 95, t;"
         "mov.u64 u, area; mad.wide.u32 u, y, 8, u; ld.shared.u64 d, [u];"
     )
-    yield Together("reversed", text, block(lambda words: words[::-1]), True, outside=shared)
+    yield Together("bar_sync_reversed", text, block(lambda words: words[::-1]), True, outside=shared)
     for name, f in (("popc.u32", sum), ("and.pred", all), ("or.pred", any)):
         result = "y" if name == "popc.u32" else "q"
         after = "cvt.u64.u32 d, y;" if name == "popc.u32" else "selp.u64 d, 1, 0, q;"
@@ -198,37 +200,37 @@ def barriers() -> Iterator[Together]:
         )
         text = f"and.b32 y, x, 3; setp.ne.u32 p, y, 1; @p bra MET; add.u32 x, x, 1; MET: bar.red.{name} {result}, 3, 96, !p; {after}"
         yield Together(
-            f"bar_red_after_parting_{name}",
+            f"bar_red_after_divergence_{name}",
             text,
             lambda words, f=f: [int(f(word & 3 == 1 for word in words))] * THREADS,
             True,
         )
-    # Threads that have left do not keep the others waiting.
+    # A barrier does not wait for threads that have exited.
     text = (
         "setp.lt.u32 p, x, 0x80000000; @p bra STAY; mov.u64 d, 5; st.global.u64 [out], d; exit; STAY: mov.u64 u, area;"
         "mad.wide.u32 u, t, 8, u; st.shared.u64 [u], a; bar.sync 0; ld.shared.u64 d, [u];"
     )
     yield Together(
-        "barrier_without_the_gone",
+        "bar_sync_after_exit",
         text,
         lambda words: [word if word & ONES < 1 << 31 else 5 for word in words],
         True,
         outside=shared,
     )
-    # The first warp makes, the other two take, at barriers of their own.
+    # The first warp produces and the other two consume, with two named barriers.
     text = (
         "mov.u64 u, area; setp.ge.u32 p, t, 32; @p bra TAKE; mad.wide.u32 u, lane, 8, u; st.shared.u64 [u], a;"
         "bar.arrive 1, 96; bar.sync 2, 96; mov.u64 d, a; bra MET; TAKE: bar.sync 1, 96; mad.wide.u32 u, lane, 8, u;"
         "ld.shared.u64 d, [u]; add.u64 d, d, t64; bar.arrive 2, 96; MET:"
     )
     yield Together(
-        "makers_and_takers",
+        "bar_arrive_producer_and_consumers",
         text,
         lambda words: words[:32] + [words[index % 32] + index for index in range(32, THREADS)],
         True,
         outside=shared,
     )
-    # A barrier in a loop, after ways that differ by thread.
+    # A barrier in a loop, after a divergent branch.
     text = (
         "mov.u32 z, 0; AGAIN: mov.u64 u, area; mad.wide.u32 u, t, 8, u; and.b32 y, x, 1; setp.eq.u32 p, y, 1; @p bra ODD;"
         "add.u64 a, a, 3; bra MET; ODD: shl.b64 a, a, 1; MET: st.shared.u64 [u], a; bar.sync 0; add.u32 y, t, 1;"
@@ -242,26 +244,26 @@ def barriers() -> Iterator[Together]:
             words = words[1:] + words[:1]
         return words
 
-    yield Together("barriers_in_a_loop", text, turned, True, outside=shared)
+    yield Together("bar_sync_in_loop", text, turned, True, outside=shared)
 
 
 def waiting() -> Iterator[Together]:
     area = ".shared .align 8 .b8 area[1024];"
-    # One thread after the other, by a lock that each of them takes.
+    # Each thread acquires a lock in turn.
     text = (
         "setp.ne.u32 p, t, 0; mov.u32 y, 0; @p bra READY; st.shared.u32 [area], y; st.shared.u32 [area+8], y; READY:"
         "bar.sync 0; TRY: atom.shared.cas.b32 y, [area], 0, 1; setp.ne.u32 p, y, 0; @p bra TRY;"
         "ld.volatile.shared.u32 z, [area+8]; add.u32 z, z, 1; st.volatile.shared.u32 [area+8], z; membar.cta;"
         "atom.shared.exch.b32 y, [area], 0; bar.sync 0; ld.volatile.shared.u32 z, [area+8]; cvt.u64.u32 d, z;"
     )
-    yield Together("a_lock", text, lambda _: [THREADS] * THREADS, True, outside=area)
-    # Each thread waits for the one in front of it, which may be in its own warp.
+    yield Together("waiting_for_lock", text, lambda _: [THREADS] * THREADS, True, outside=area)
+    # Each thread waits for its predecessor, which may be in the same warp.
     text = (
         "setp.ne.u32 p, t, 0; mov.u32 y, 0; @p bra READY; st.volatile.shared.u32 [area], y; READY: bar.sync 0;"
         "WAIT: ld.volatile.shared.u32 y, [area]; setp.ne.u32 p, y, t; @p bra WAIT; add.u32 y, y, 1;"
         "st.volatile.shared.u32 [area], y; membar.cta; cvt.u64.u32 d, y;"
     )
-    yield Together("in_a_row", text, lambda _: list(range(1, THREADS + 1)), True, outside=area)
+    yield Together("waiting_for_predecessor", text, lambda _: list(range(1, THREADS + 1)), True, outside=area)
     # A loop with two entries.
     text = (
         "mov.u32 z, 0; and.b32 w, x, 7; and.b32 y, x, 8; setp.eq.u32 p, y, 0; @p bra SECOND; FIRST: add.u32 z, z, 5;"
@@ -282,7 +284,7 @@ def waiting() -> Iterator[Together]:
             results.append(total)
         return results
 
-    yield Together("two_entries", text, two_entries)
+    yield Together("loop_with_two_entries", text, two_entries)
 
 
 FUNCTIONS = """
@@ -315,7 +317,7 @@ def calls() -> Iterator[Together]:
         return a
 
     text = "{ .param .b32 n; .param .b64 r; and.b32 y, x, 7; st.param.u32 [n], y; call (r), fib, (n); ld.param.u64 d, [r]; }"
-    yield Together("recursion", text, lambda words: [fib(word & 7) for word in words], outside=FUNCTIONS)
+    yield Together("call_recursive", text, lambda words: [fib(word & 7) for word in words], outside=FUNCTIONS)
     functions = (
         lambda n: n << 1 & ONES,
         lambda n: n if n < 100 else n - 100,
@@ -328,7 +330,7 @@ def calls() -> Iterator[Together]:
         "ld.param.u32 y, [r]; cvt.u64.u32 d, y; }"
     )
     yield Together(
-        "calls_of_addresses",
+        "call_by_address",
         text,
         lambda words: [functions[lane & 3](word & ONES) for lane, word in enumerate(words)],
         outside=FUNCTIONS,
@@ -338,14 +340,14 @@ def calls() -> Iterator[Together]:
         "@!p call (r), less, (n); ld.param.u32 y, [r]; cvt.u64.u32 d, y; }"
     )
     yield Together(
-        "calls_under_predicates",
+        "call_under_predicate",
         text,
         lambda words: [functions[1 - (lane & 1)](word & ONES) for lane, word in enumerate(words)],
         outside=FUNCTIONS,
     )
 
 
-CASES = [*shuffles(), *votes(), *parted(), *barriers(), *waiting(), *calls()]
+CASES = [*shuffles(), *votes(), *diverged(), *barriers(), *waiting(), *calls()]
 
 
 def kernel(case: Together) -> str:
@@ -373,7 +375,7 @@ def modules(driver_kind: str) -> Iterator[dict[int, Module]]:
 
 
 @pytest.mark.parametrize("family", sorted({case.name.split("_")[0] for case in CASES}))
-def test_threads(modules: dict[int, Module], family: str) -> None:
+def test_thread_instructions_agree_with_reference(modules: dict[int, Module], family: str) -> None:
     cases = [case for case in CASES if case.name.split("_")[0] == family and case.since in modules]
     if not cases:
         pytest.skip("instructions of a later compute capability")
@@ -382,16 +384,16 @@ def test_threads(modules: dict[int, Module], family: str) -> None:
 
 
 def disagreements(module: Module, case: Together) -> list[str]:
-    """The threads of which a kernel's answer is wrong."""
+    """Return a line with the first threads that differ, if any."""
     words = mixed_words(THREADS)
-    answered = module.run(case.name.replace(".", "_"), [np.array(words, np.uint64)], THREADS)[0]
+    results = module.run(case.name.replace(".", "_"), [np.array(words, np.uint64)], THREADS)[0]
     if case.block:
-        expected = case.answer(words)
+        expected = case.expected(words)
     else:
-        expected = [one for start in range(0, THREADS, LANES) for one in case.answer(words[start : start + LANES])]
+        expected = [one for start in range(0, THREADS, LANES) for one in case.expected(words[start : start + LANES])]
     differing = [
         (index, hex(int(one)), hex(other))
-        for index, (one, other) in enumerate(zip(answered, expected, strict=True))
+        for index, (one, other) in enumerate(zip(results, expected, strict=True))
         if int(one) != other
     ]
-    return [f"{case.name}: thread, answer, expected: {differing[:5]}"] if differing else []
+    return [f"{case.name}: thread, result, expected: {differing[:5]}"] if differing else []

@@ -1,1 +1,1 @@
-"""numba-cuda's own tests on the simulated driver, held against what is known to pass."""
+"""Run numba-cuda's own tests on the simulated driver and compare the outcomes with the expected ones."""

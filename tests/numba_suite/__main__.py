@@ -1,8 +1,8 @@
-"""``python -m cuarray_sim -m numba_suite``; see :mod:`numba_suite.suite`."""
+"""Run the suite: ``python -m cuarray_sim -m numba_suite``. See :mod:`numba_suite.suite`."""
 
 import sys
 
 from .suite import main
 
-if __name__ == "__main__":  # processes that numba's tests start import this module, too
+if __name__ == "__main__":  # processes started by numba's tests import this module
     sys.exit(main())

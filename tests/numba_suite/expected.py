@@ -1,8 +1,8 @@
-"""What is known to pass (``expected.toml``), why the rest does not (``reasons.toml``), and how a run differs from it.
+"""Expected outcomes (``expected.toml``), reasons of tests that do not pass (``reasons.toml``), and differences of a run from them.
 
-``expected.toml`` is written by a run with ``--update`` and holds only what differs from "passed": it is small, and a change of it says what has
-changed. With other versions of Python or the libraries than those it was made with, tests come and go, so then only one thing is
-asked: that whatever does not pass has one of the reasons.
+A run with ``--update`` writes ``expected.toml``. It lists only tests that do not pass, so that it is small and its changes are
+readable. With other versions of Python or the libraries the set of tests differs. Then a run only checks that every test that does
+not pass has a reason.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ LIBRARIES = ("numba-cuda", "numba", "cuda-core", "cuda-bindings", "numpy")
 
 @dataclass(frozen=True)
 class Reason:
-    """Why tests do not pass."""
+    """A reason why tests do not pass."""
 
     name: str
     gpu: str
-    """What becomes of them on a machine with a GPU: passed, skipped or failed."""
-    words: str
+    """Outcome of these tests on a machine with a GPU: passed, skipped or failed."""
+    description: str
     messages: tuple[str, ...]
     tests: tuple[str, ...] = ()
     varies: bool = False
-    """It is a matter of the machine: where it does not hold, the tests may pass."""
+    """The reason depends on the machine, so the tests may also pass."""
 
     def explains(self, name: str, outcome: Outcome) -> bool:
-        """Whether it is the reason of a test; that of a failure has to name the test."""
+        """Return whether this reason explains an outcome. It explains a failure only if it names the test."""
         named = any(fnmatch.fnmatchcase(name, pattern) for pattern in self.tests)
-        said = any(re.search(message, outcome.message) for message in self.messages)
-        return said and (named or (outcome.what == SKIPPED and not self.tests))
+        matched = any(re.search(message, outcome.message) for message in self.messages)
+        return matched and (named or (outcome.what == SKIPPED and not self.tests))
 
 
 def reasons() -> list[Reason]:
@@ -59,20 +59,20 @@ def explanation(known: list[Reason], name: str, outcome: Outcome) -> Reason | No
 
 
 def versions() -> dict[str, str]:
-    """Of what the tests run with."""
+    """Return the versions of Python and of the libraries."""
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return {"python": python, **{library: metadata.version(library) for library in LIBRARIES}}
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What ``expected.toml`` says."""
+    """The contents of ``expected.toml``."""
 
     versions: dict[str, str]
     passed: dict[str, int]
-    """How many tests pass, by module."""
+    """Numbers of passing tests by module."""
     not_passed: dict[str, tuple[str, str]]
-    """Outcome and reason's name of each other test, by its whole name."""
+    """Outcome and name of the reason of each other test, by full name."""
 
 
 def read() -> Expected:
@@ -84,18 +84,18 @@ def read() -> Expected:
 
 
 def write(modules: list[Module], known: list[Reason]) -> None:
-    """Make a run what is expected."""
+    """Write the outcomes of a run to ``expected.toml``."""
     lines = [
-        "# What becomes of numba-cuda's own tests on the simulated driver. Written by `make numba-suite UPDATE=1`.",
+        "# Expected outcomes of numba-cuda's own tests on the simulated driver. Written by `make numba-suite UPDATE=1`.",
         "",
         "[versions]",
         *(f'{name} = "{version}"' for name, version in versions().items()),
         "",
-        "# How many tests of each module pass.",
+        "# Numbers of passing tests in each module.",
         "[passed]",
         *(f'"{module.name}" = {module.count(PASSED)}' for module in modules),
         "",
-        "# All others; reasons.toml has the reasons.",
+        "# All other tests. reasons.toml has the reasons.",
     ]
     for name, outcome in not_passed(modules):
         reason = explanation(known, name, outcome)
@@ -105,13 +105,13 @@ def write(modules: list[Module], known: list[Reason]) -> None:
 
 
 def not_passed(modules: list[Module]) -> list[tuple[str, Outcome]]:
-    """Each test that does not pass, by its whole name."""
+    """Return the full name and outcome of each test that does not pass."""
     every = ((f"{module.name}:{test}", outcome) for module in modules for test, outcome in module.tests.items())
     return [(name, outcome) for name, outcome in every if outcome.what != PASSED]
 
 
 def differences(modules: list[Module], expected: Expected, known: list[Reason]) -> list[str]:
-    """What is wrong with a run of these modules; empty if nothing is."""
+    """Return the unexpected outcomes of a run, one line each."""
     wrong = []
     same = expected.versions == versions()
     for name, outcome in not_passed(modules):
@@ -133,9 +133,9 @@ def differences(modules: list[Module], expected: Expected, known: list[Reason]) 
         if count is None:
             wrong.append(f"{module.name}: the module is new")
         elif count + len(more) != module.count(PASSED):
-            wrong.append(f"{module.name}: {module.count(PASSED)} tests pass, {count + len(more)} were expected to")
+            wrong.append(f"{module.name}: {module.count(PASSED)} tests pass; {count + len(more)} are expected to pass")
         wrong += [
-            f"{name} passes, or is no more; it is said to have {expected.not_passed[name][0]} ({passing[name]})"
+            f"{name} passes or no longer exists; expected: {expected.not_passed[name][0]} ({passing[name]})"
             for name in more
             if passing[name] not in here
         ]

@@ -1,4 +1,4 @@
-"""What came of the tests of one module: plain data, made of the record that the worker has left."""
+"""Outcomes of the tests of one module, read from the worker's record."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 PASSED, FAILED, SKIPPED, TIMED_OUT = "passed", "failed", "skipped", "timed out"
 OUTCOMES = (PASSED, FAILED, SKIPPED, TIMED_OUT)
 WHOLE = "(the module)"
-"""The name under which a module's import fails, or is skipped."""
+"""Name of the outcome of a module that fails or is skipped at import."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of one test."""
+    """The outcome of one test."""
 
     what: str
     """One of :data:`OUTCOMES`."""
     message: str = ""
-    """Of a skipped test numba's reason, of a failed one the first line of its error."""
+    """The reason of a skipped test, or the first line of the error of a failed test."""
 
 
 @dataclass
@@ -28,18 +28,18 @@ class Module:
 
     name: str
     tests: dict[str, Outcome] = field(default_factory=dict)
-    """What came of each, by name (``Class.test``)."""
+    """Outcomes by name (``Class.test``)."""
     seconds: float = 0.0
-    """Processor time, with that of the processes it has started."""
+    """Processor time, including child processes."""
 
     def count(self, what: str) -> int:
         return sum(test.what == what for test in self.tests.values())
 
 
 def read(name: str, record: Path, ended: str) -> Module:
-    """Read a worker's record; ``ended`` says why the worker ended before its time, and is empty if it did not.
+    """Read a worker's record. ``ended`` is the reason why the worker ended early, or empty.
 
-    The test in which it ended has failed, or timed out, and those that it did not come to have failed.
+    The test in which it ended has failed or timed out, and the tests after it have failed.
     """
     module = Module(name)
     running = WHOLE
@@ -56,7 +56,7 @@ def read(name: str, record: Path, ended: str) -> Module:
     if ended:
         module.tests[running] = Outcome(TIMED_OUT if ended.startswith("timed out") else FAILED, ended)
     elif not collected and not module.tests:
-        module.tests[WHOLE] = Outcome(FAILED, "no tests were found in it")
+        module.tests[WHOLE] = Outcome(FAILED, "the module has no tests")
     for test in collected:
         module.tests.setdefault(test, Outcome(FAILED, f"not run: the process ended in {running} ({ended})"))
     return module

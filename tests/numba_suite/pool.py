@@ -1,8 +1,8 @@
-"""Each module in a process of its own, several at a time, each with a time limit.
+"""Run each module in its own process, several at a time, with a time limit.
 
-Importing numba-cuda takes seconds, more than many modules' tests: it is imported once, and each process is forked from
-there. No driver is called before (a driver does not survive a fork). Each process leads a group of its own, so that
-what a test starts and leaves behind ends with it.
+Importing numba-cuda takes seconds, more than the tests of many modules. It is imported once, and each process is forked after that.
+No driver is called before the fork, which a driver does not survive. Each process leads its own group, so that processes started by
+tests end with it.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from .outcome import Module, read
 
 TESTS = "numba.cuda.tests."
 FORKED_WITH = ("pytest", "numba.cuda.testing", "numba.cuda.tests.support")
-"""What every module imports."""
+"""Modules that all test modules import."""
 
 
 def run(names: list[str], logs: Path, at_a_time: int, limit: float) -> Iterator[Module]:
-    """Run the modules (``cudapy.test_sm``), and give what came of each as soon as it is known.
+    """Run the modules (``cudapy.test_sm``), and yield the outcomes of each as soon as it ends.
 
-    ``limit`` is in seconds, for each, by the clock. ``logs`` receives what each writes (``name.log``) and its record
-    (``name.jsonl``).
+    ``limit`` is the elapsed time in seconds for each module. ``logs`` receives the output (``name.log``) and the record
+    (``name.jsonl``) of each.
     """
     logs.mkdir(parents=True, exist_ok=True)
     for module in FORKED_WITH:
         importlib.import_module(module)
-    # What was imported need not be looked through by each collection of each process.
+    # Excludes the imported modules from garbage collections in each process.
     gc.freeze()
     waiting, running = list(reversed(names)), dict[int, str]()
-    # Whoever stops the run stops the processes, too: an exception here ends them.
+    # SIGTERM raises SystemExit here, so that the `finally` below ends the processes.
     before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         while waiting or running:
@@ -72,8 +72,8 @@ def _start(name: str, logs: Path, limit: float) -> int:
         log = os.open(logs / f"{name}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         for descriptor in (1, 2):
             os.dup2(log, descriptor)
-        # Whatever hangs, with the interpreter's lock or without: where every thread is, and the end with status 1. Into the log
-        # itself, since pytest puts a file of its own in the place of standard error.
+        # At the time limit, write all tracebacks and exit with status 1, even if the interpreter's lock is held. Write to the log,
+        # since pytest replaces standard error.
         faulthandler.dump_traceback_later(limit, exit=True, file=log)
         with tempfile.TemporaryDirectory(prefix="numba-suite-", ignore_cleanup_errors=True) as directory:
             os.chdir(directory)
@@ -83,12 +83,12 @@ def _start(name: str, logs: Path, limit: float) -> int:
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        # Not back into the frames of the process that this one was forked from.
+        # Do not return into the frames of the parent process.
         os._exit(status)
 
 
 def _ended(status: int, limit: float) -> str:
-    """Why a process ended before its time, from its wait status; empty if it did not."""
+    """Return why a process ended early, from its wait status, or an empty string."""
     code = os.waitstatus_to_exitcode(status)
     if code == 0:
         return ""

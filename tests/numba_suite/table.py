@@ -1,4 +1,4 @@
-"""The results for people: ``docs/results/numba-suite.md``."""
+"""The page of results: ``docs/results/numba-suite.md``."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from .outcome import FAILED, OUTCOMES, PASSED, SKIPPED, TIMED_OUT, Module
 HEAD = """\
 # numba-cuda's own tests on the simulated driver
 
-Written by `make numba-suite UPDATE=1`. `make numba-suite` runs every test module that the numba-cuda wheel ships for its GPU target
-(`numba.cuda.tests`), unmodified, on two simulated devices, each module in a process of its own, and fails where a test does
-otherwise than stands here. CI runs it. Left out are `cudasim`, the tests of numba's own simulator, and `benchmarks`.
+`make numba-suite UPDATE=1` writes this page. `make numba-suite` runs every test module that the numba-cuda wheel ships for its GPU
+target (`numba.cuda.tests`), unmodified, on two simulated devices. Each module runs in its own process. The run fails if an outcome
+differs from this page. CI runs it. It leaves out `cudasim`, the tests of numba's own simulator, and `benchmarks`.
 
-With {versions}, and without `nvidia-nvjitlink`, so that numba-cuda hands PTX to the driver.
+Versions: {versions}. `nvidia-nvjitlink` is not installed, so numba-cuda passes PTX to the driver.
 
-**{passed} of the {run} tests that a machine with a GPU would pass, pass here: {percent:.1f} %.** Those are all but {skipped} that are skipped there, too, and {failed}
-that fail there, too; which, was read from the tests, and not tried on a GPU.
+**{passed} of the {run} tests that would pass on a machine with a GPU pass here: {percent:.1f} %.** On a GPU {skipped} tests would be skipped too, and {failed}
+would fail too. These outcomes on a GPU were read from the tests; they were not run on one.
 """
 
 
 def markdown(modules: list[Module], known: list[Reason]) -> str:
-    """The tables; every test that does not pass has a reason."""
+    """Return the page. Every test that does not pass must have a reason."""
     why = [(name, outcome, explanation(known, name, outcome)) for name, outcome in not_passed(modules)]
     explained = [(name, outcome, reason) for name, outcome, reason in why if reason is not None]
     on_a_gpu = Counter(reason.gpu for _, _, reason in explained)
@@ -38,16 +38,16 @@ def markdown(modules: list[Module], known: list[Reason]) -> str:
             skipped=on_a_gpu["skipped"],
             failed=on_a_gpu["failed"],
         ),
-        "## What does not pass, and why",
+        "## Reasons of tests that do not pass",
         "",
-        "| reason | tests | here | with a GPU | |",
+        "| reason | tests | here | with a GPU | description |",
         "|---|---:|---|---|---|",
     ]
     for reason in known:
         here = Counter(outcome.what for _, outcome, because in explained if because is reason)
         if here:
             lines.append(
-                f"| {reason.name} | {here.total()} | {', '.join(sorted(here))} | {reason.gpu} | {reason.words} |"
+                f"| {reason.name} | {here.total()} | {', '.join(sorted(here))} | {reason.gpu} | {reason.description} |"
             )
     for title, whats in (("failed", (FAILED, TIMED_OUT)), ("skipped", (SKIPPED,))):
         listed = [(name, reason) for name, outcome, reason in explained if outcome.what in whats]

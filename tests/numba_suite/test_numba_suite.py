@@ -1,4 +1,4 @@
-"""The runner itself, over small modules of its own. What it says of numba's is `make numba-suite`."""
+"""The runner gives the right outcomes for small test modules. `make numba-suite` runs it over numba's modules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MODULES = {
                 pass
             @unittest.expectedFailure
             def test_known(self):
-                self.fail("as ever")
+                self.fail("as expected")
         """,
     "crashing": """
         import os, signal, unittest
@@ -48,7 +48,7 @@ MODULES = {
                 threading.Event().wait()
         """,
     "broken": "import no_such_module",
-    "absent": "import pytest; pytest.skip('not here', allow_module_level=True)",
+    "absent": "import pytest; pytest.skip('not available', allow_module_level=True)",
     "empty": "",
 }
 
@@ -56,16 +56,16 @@ RUN = """
 import sys
 from pathlib import Path
 from numba_suite import pool
-pool.TESTS, pool.FORKED_WITH = "of_numba.test_", ("pytest",)
+pool.TESTS, pool.FORKED_WITH = "numba_tests.test_", ("pytest",)
 for module in pool.run(sys.argv[2:], Path(sys.argv[1]), at_a_time=2, limit=10.0):
     for name, outcome in sorted(module.tests.items()):
         print(module.name, name, outcome.what, outcome.message, sep="; ")
 """
 
 
-def test_what_becomes_of_modules(tmp_path: Path) -> None:
-    """In a process of its own: pytest's has threads, and a driver."""
-    package = tmp_path / "of_numba"
+def test_pool_reports_failures_crashes_timeouts_and_skips(tmp_path: Path) -> None:
+    """Run in another process, since this one has threads and a driver and cannot fork."""
+    package = tmp_path / "numba_tests"
     package.mkdir()
     (package / "__init__.py").touch()
     for name, text in MODULES.items():
@@ -74,24 +74,24 @@ def test_what_becomes_of_modules(tmp_path: Path) -> None:
     command = [sys.executable, "-c", RUN, str(tmp_path / "logs"), *MODULES]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True)
     assert sorted(done.stdout.splitlines()) == [
-        "absent; (the module); skipped; not here",
+        "absent; (the module); skipped; not available",
         "broken; (the module); failed; ModuleNotFoundError: No module named 'no_such_module'",
         "crashing; Test.test_1; passed; ",
         "crashing; Test.test_2; failed; crashed: SIGSEGV",
         "crashing; Test.test_3; failed; not run: the process ended in Test.test_2 (crashed: SIGSEGV)",
-        "empty; (the module); failed; no tests were found in it",
+        "empty; (the module); failed; the module has no tests",
         "hanging; Test.test_1; timed out; timed out after 10 s",
         "plain; Test.test_bad; failed; AssertionError: 1 != 2",
         "plain; Test.test_good; passed; ",
         "plain; Test.test_known; passed; ",
         "plain; Test.test_skipped; skipped; not today",
     ]
-    assert "wait" in (tmp_path / "logs" / "hanging.log").read_text(), "the log says where it hung"
+    assert "wait" in (tmp_path / "logs" / "hanging.log").read_text(), "the log has the traceback of the hanging test"
 
 
-LACKS = Reason("lacks a thing", "passed", "it is not there", ("not there",), ("m:T.lacking",))
-ABSENT = Reason("elsewhere", "skipped", "not for here", ("not today",))
-RIGHTS = Reason("rights", "skipped", "a user may do everything", ("as root",), varies=True)
+LACKS = Reason("missing feature", "passed", "the feature is missing", ("not there",), ("m:T.lacking",))
+ABSENT = Reason("other platform", "skipped", "for another platform", ("not today",))
+RIGHTS = Reason("superuser", "skipped", "the superuser may write everywhere", ("as root",), varies=True)
 KNOWN = [LACKS, ABSENT, RIGHTS]
 
 
@@ -108,30 +108,32 @@ def before() -> Expected:
     return Expected(expected.versions(), {"m": 1}, rest)
 
 
-def test_a_run_as_expected_differs_in_nothing(before: Expected) -> None:
+def test_run_as_expected_has_no_differences(before: Expected) -> None:
     assert differences(AS_EXPECTED, before, KNOWN) == []
 
 
 @pytest.mark.parametrize(
-    ("tests", "said"),
+    ("tests", "difference"),
     [
         ({"good": (FAILED, "Error: oh")}, "m:T.good failed, it passed before: Error: oh"),
-        ({"good": (SKIPPED, "not today")}, "m:T.good skipped (elsewhere); before: it passed"),
+        ({"good": (SKIPPED, "not today")}, "m:T.good skipped (other platform); before: it passed"),
         ({"lacking": (FAILED, "Error: another")}, "m:T.lacking failed, unexplained: Error: another"),
         (
             {"lacking": (outcome.TIMED_OUT, "timed out after 3 s")},
             "m:T.lacking timed out, unexplained: timed out after 3 s",
         ),
-        ({"lacking": (PASSED, "")}, "m:T.lacking passes, or is no more; it is said to have failed (lacks a thing)"),
-        ({"more": (PASSED, "")}, "m: 2 tests pass, 1 were expected to"),
+        ({"lacking": (PASSED, "")}, "m:T.lacking passes or no longer exists; expected: failed (missing feature)"),
+        ({"more": (PASSED, "")}, "m: 2 tests pass; 1 are expected to pass"),
     ],
 )
-def test_every_difference_is_said(before: Expected, tests: dict[str, tuple[str, str]], said: str) -> None:
+def test_unexpected_outcome_is_a_difference(
+    before: Expected, tests: dict[str, tuple[str, str]], difference: str
+) -> None:
     now = {name.removeprefix("T."): (each.what, each.message) for name, each in AS_EXPECTED[0].tests.items()}
-    assert said in differences(results(**{**now, **tests}), before, KNOWN)
+    assert difference in differences(results(**{**now, **tests}), before, KNOWN)
 
 
-def test_what_is_a_matter_of_the_machine_may_pass(before: Expected) -> None:
+def test_test_with_varying_reason_may_pass(before: Expected) -> None:
     root = Expected(before.versions, before.passed, {**before.not_passed, "m:T.rights": (SKIPPED, RIGHTS.name)})
     now = {name.removeprefix("T."): (each.what, each.message) for name, each in AS_EXPECTED[0].tests.items()}
     assert differences(results(**now, rights=(SKIPPED, "as root")), root, KNOWN) == []
@@ -139,23 +141,23 @@ def test_what_is_a_matter_of_the_machine_may_pass(before: Expected) -> None:
     assert differences(results(**now, rights=(FAILED, "Error: oh")), root, KNOWN) == [
         "m:T.rights failed, unexplained: Error: oh"
     ]
-    assert differences(results(**now), root, KNOWN) == ["m: 1 tests pass, 2 were expected to"]
+    assert differences(results(**now), root, KNOWN) == ["m: 1 tests pass; 2 are expected to pass"]
 
 
-def test_with_other_versions_every_failure_still_needs_a_reason(before: Expected) -> None:
+def test_failure_with_other_versions_needs_a_reason(before: Expected) -> None:
     other = Expected({**before.versions, "numba": "0.1"}, before.passed, before.not_passed)
     assert differences(results(new=(SKIPPED, "not today")), other, KNOWN) == []
     assert differences(results(new=(FAILED, "Error: oh")), other, KNOWN) == ["m:T.new failed, unexplained: Error: oh"]
 
 
-def test_a_failure_is_explained_only_by_its_name() -> None:
+def test_failure_is_explained_only_by_a_reason_that_names_it() -> None:
     assert expected.explanation(KNOWN, "m:T.lacking", Outcome(FAILED, "not there")) is LACKS
     assert expected.explanation(KNOWN, "m:T.other", Outcome(FAILED, "not there")) is None
     assert expected.explanation(KNOWN, "m:T.other", Outcome(FAILED, "not today")) is None
 
 
-def test_the_table_counts_what_a_gpu_would_run() -> None:
+def test_page_counts_tests_that_would_pass_on_a_gpu() -> None:
     text = markdown(AS_EXPECTED, KNOWN)
-    assert "**1 of the 2 tests that a machine with a GPU would pass, pass here: 50.0 %.**" in text
-    assert "| `m:T.lacking` | lacks a thing |" in text
+    assert "**1 of the 2 tests that would pass on a machine with a GPU pass here: 50.0 %.**" in text
+    assert "| `m:T.lacking` | missing feature |" in text
     assert "| m | 1 | 1 | 1 |  |" in text

@@ -1,7 +1,7 @@
-"""One module of numba's tests, run by pytest, as numba-cuda's authors run them.
+"""Run one module of numba's tests with pytest, as numba-cuda's authors do.
 
-The wheel has the tests, but not the `conftest.py` beside them: the fixture that it defines is defined here. What becomes of each test is written
-down at once, a line of JSON for each thing that happens, since the process may end at any moment: for its time, or in a crash.
+The wheel has the tests but not their `conftest.py`, so its fixture is defined here. Each event is written to the record at once as a
+line of JSON, since the process may crash or time out at any moment.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from .outcome import FAILED, PASSED, SKIPPED, WHOLE
 
 OPTIONS = (
     *("-c", os.devnull, "-p", "no:cacheprovider", "-o", "consider_namespace_packages=true", "--tb=short", "-v"),
-    # No other plugin has a part in it, and to import some takes longer than most modules' tests.
+    # Other plugins are not needed, and importing some takes longer than the tests of most modules.
     *("--disable-plugin-autoload", "--assert=plain"),
-    # cuda.core says so once a process, at its first link, where the tests count their own warnings.
+    # cuda.core emits this warning at the first link of a process, and would disturb tests that count warnings.
     *("-W", "ignore:cuda.bindings.nvjitlink is not available:RuntimeWarning"),
 )
 
 
 def run(module: str, record: Path) -> None:
-    """Run the tests of ``module`` and write what comes of them into ``record``."""
+    """Run the tests of ``module`` and write their outcomes to ``record``."""
     with record.open("w") as file:
         pytest.main([*OPTIONS, "--rootdir", os.getcwd(), "--pyargs", module], plugins=[Recorder(file)])
 
 
 class Recorder:
-    """The pytest plugin that writes each outcome down as it is known."""
+    """The pytest plugin that writes each outcome at once."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
@@ -40,7 +40,7 @@ class Recorder:
     @pytest.fixture(scope="class")
     @classmethod
     def initialize_from_pytest_config(cls, request: pytest.FixtureRequest) -> None:
-        """What every test case of numba-cuda asks for, from a file that the wheel lacks."""
+        """Replace the fixture that every test case of numba-cuda uses, from a file that the wheel lacks."""
         request.cls._dump_failed_filechecks = False
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -57,13 +57,13 @@ class Recorder:
         self._outcome, self._reason = PASSED, ""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        # Of several failures (the call's and the teardown's, those of subtests) the first tells.
+        # The first of several failures counts: of the call, of the teardown, of subtests.
         if self._outcome == FAILED:
             return
         if report.failed:
             self._outcome, self._reason = FAILED, _message(report)
         elif report.skipped and not hasattr(report, "wasxfail") and type(report) is pytest.TestReport:
-            # A test that numba expects to fail, and that fails, has done what it should; a subtest is no test.
+            # An expected failure counts as passed, and a skipped subtest does not skip its test.
             self._outcome, self._reason = SKIPPED, _skip_reason(report)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
@@ -75,7 +75,7 @@ class Recorder:
 
 
 def _name(nodeid: str) -> str:
-    """``Class.test`` of pytest's ``path::Class::test``."""
+    """Return ``Class.test`` for pytest's ``path::Class::test``."""
     return ".".join(nodeid.split("::")[1:])
 
 
@@ -85,11 +85,11 @@ def _skip_reason(report: pytest.CollectReport | pytest.TestReport) -> str:
 
 
 def _message(report: pytest.CollectReport | pytest.TestReport) -> str:
-    """The first line of the exception, with its type."""
+    """Return the first line of the exception, with its type."""
     crash = getattr(report.longrepr, "reprcrash", None)
     lines = [
         line for line in (crash.message if crash is not None else str(report.longrepr)).splitlines() if line.strip()
     ]
-    # Of a module that cannot be imported there is a text, with the exception in its marked lines.
+    # The report of a failed import is a text, with the exception in the lines marked "E".
     marked = [line.removeprefix("E") for line in lines if line.startswith("E  ")]
     return next((line.strip()[:300] for line in [*marked, *lines]), "")

@@ -30,8 +30,8 @@ def test_device_array_like_has_layout_of_numpy_empty_like(driver: str, host: np.
         assert (like.shape, like.dtype) == (expected.shape, expected.dtype)
         # The strides of an empty array are not significant.
         assert like.strides == expected.strides or not host.size
-        assert like.is_c_contiguous == expected.flags.c_contiguous
-        assert like.is_f_contiguous == expected.flags.f_contiguous
+        assert like.is_c_contiguous() == expected.flags.c_contiguous
+        assert like.is_f_contiguous() == expected.flags.f_contiguous
 
 
 def test_device_array_like_keeps_fields_and_accepts_stream(driver: str) -> None:
@@ -104,12 +104,12 @@ def test_host_view_waits_for_home_stream(driver: str, kind: str) -> None:
     array = KINDS[kind](3, "<i4", stream=stream)
     with driver_probe.held(stream.handle) as hold:
         array[:] = 6
-        hold.let_go()
+        hold.release()
         assert array.host_view().tolist() == [6, 6, 6]
 
 
 @every_kind
-def test_padded_structures_in_shared_memory(driver: str, kind: str) -> None:
+def test_padded_structures_round_trip_in_shared_memory(driver: str, kind: str) -> None:
     dtype = np.dtype([("a", "i1"), ("b", "<f8")], align=True)
     array = KINDS[kind](2, dtype)
     array.host_view()["b"] = [1.5, 2.5]
@@ -209,7 +209,7 @@ class TestPinned:
         with driver_probe.held(stream.handle) as hold:
             array.copy_to_device(source, stream=stream)
             assert not stream.query()
-            hold.let_go()
+            hold.release()
         stream.synchronize()
         assert (array.copy_to_host() == 1).all()
 

@@ -277,7 +277,7 @@ class TestStreams:
             array[1:3] = 2
             array[4] = 3
             assert not stream.query()
-            hold.let_go()
+            hold.release()
         assert array.copy_to_host().tolist() == [0, 2, 2, 0, 3]
 
     def test_device_to_device_assignment_returns_before_it_has_run(self, driver: str) -> None:
@@ -288,7 +288,7 @@ class TestStreams:
             array[:] = row
             array[1:] = array[:-1]
             assert not stream.query()
-            hold.let_go()
+            hold.release()
         assert (array.copy_to_host() == np.arange(3)).all()
 
     def test_setitem_in_given_stream_is_ordered_with_home_stream(self, driver: str) -> None:
@@ -299,19 +299,19 @@ class TestStreams:
             array.setitem(slice(1, None), 2, stream=given_stream)
             array[2] = 3
             assert not given_stream.query()
-            hold.let_go()
+            hold.release()
         assert array.copy_to_host().tolist() == [1, 2, 3]
 
     def test_assignment_waits_for_home_stream_of_source_and_blocks_its_next_write(self, driver: str) -> None:
-        theirs, ours = cuarray.stream(), cuarray.stream()
-        source = cuarray.to_device(np.zeros(3, "<i4"), stream=theirs)
-        array = cuarray.to_device(np.zeros(3, "<i4"), stream=ours)
-        with driver_probe.held(theirs.handle) as hold:
+        source_stream, target_stream = cuarray.stream(), cuarray.stream()
+        source = cuarray.to_device(np.zeros(3, "<i4"), stream=source_stream)
+        array = cuarray.to_device(np.zeros(3, "<i4"), stream=target_stream)
+        with driver_probe.held(source_stream.handle) as hold:
             source[:] = 5
             array[:] = source
             source[:] = 6  # after the copy has read
-            assert not ours.query()
-            hold.let_go()
+            assert not target_stream.query()
+            hold.release()
         assert array.copy_to_host().tolist() == [5, 5, 5]
         assert source.copy_to_host().tolist() == [6, 6, 6]
 

@@ -127,7 +127,7 @@ def test_sync_off_keeps_exported_stream_and_copy_order(driver: str, foreign_stre
     assert array.__cuda_array_interface__["stream"] == stream.handle
     with held(stream.handle) as hold:
         driver_probe.fill(array.ptr, 9, 4, stream.handle)
-        hold.let_go_soon()
+        hold.release_soon()
         assert array.copy_to_host().tolist() == [9] * 4
 
 

@@ -138,7 +138,7 @@ def finish(stream: Any) -> None:
 
 
 @pytest.mark.parametrize(("to", "of"), PAIRS)
-def test_host_to_device_copy_of_every_layout_pair(streams: Any, to: str, of: str) -> None:
+def test_host_to_device_copy_of_every_layout_pair_matches_numpy(streams: Any, to: str, of: str) -> None:
     home, given_stream = streams
     host, device = source(of), LaidOut(LAYOUTS[to](SHAPE, "<i4"), home)
     device.array.copy_to_device(host, stream=given_stream)
@@ -148,7 +148,7 @@ def test_host_to_device_copy_of_every_layout_pair(streams: Any, to: str, of: str
 
 
 @pytest.mark.parametrize(("to", "of"), PAIRS)
-def test_device_to_host_copy_of_every_layout_pair(streams: Any, to: str, of: str) -> None:
+def test_device_to_host_copy_of_every_layout_pair_matches_numpy(streams: Any, to: str, of: str) -> None:
     _, given_stream = streams
     host = source(of)
     device, target = same_layout_on_device(host), LAYOUTS[to](SHAPE, "<i4")
@@ -172,7 +172,7 @@ def test_copy_to_new_host_array_keeps_values_and_order(driver: str, of: str) -> 
 
 
 @pytest.mark.parametrize(("to", "of"), PAIRS)
-def test_device_to_device_copy_of_every_layout_pair(streams: Any, to: str, of: str) -> None:
+def test_device_to_device_copy_of_every_layout_pair_matches_numpy(streams: Any, to: str, of: str) -> None:
     home, given_stream = streams
     host = source(of)
     device, target = same_layout_on_device(host), LaidOut(LAYOUTS[to](SHAPE, "<i4"), home)
@@ -184,7 +184,9 @@ def test_device_to_device_copy_of_every_layout_pair(streams: Any, to: str, of: s
 
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 0, 2), (1, 1, 1), (1, 5), (5, 1), (1, 3, 1, 2)], ids=str)
 @pytest.mark.parametrize("dtype", ["u1", "<f8", "V3", "<c16"])
-def test_copies_of_empty_and_single_element_shapes(streams: Any, shape: tuple[int, ...], dtype: str) -> None:
+def test_copies_of_empty_and_single_element_shapes_keep_values(
+    streams: Any, shape: tuple[int, ...], dtype: str
+) -> None:
     home, given_stream = streams
     host = np.frombuffer(np.random.default_rng(2).bytes(int(np.prod(shape)) * np.dtype(dtype).itemsize), dtype)
     host = host.reshape(shape)
@@ -529,7 +531,7 @@ def laid_out(shape: tuple[int, ...], itemsize: int, strides: tuple[int, ...], se
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=cases())
-def test_copies_between_arbitrary_layouts(driver: str, case: Any) -> None:
+def test_copies_between_arbitrary_layouts_match_numpy(driver: str, case: Any) -> None:
     shape, itemsize, to, of = case
     host = laid_out(shape, itemsize, of, 1)
     expected = np.ascontiguousarray(host).tobytes()
@@ -560,5 +562,5 @@ def test_to_device_of_arbitrary_layout_is_contiguous_and_keeps_values(driver: st
     shape, itemsize, _, of = case
     host = laid_out(shape, itemsize, of, 5)
     array = cuarray.to_device(host)
-    assert array.is_c_contiguous or array.is_f_contiguous
+    assert array.is_c_contiguous() or array.is_f_contiguous()
     assert array.copy_to_host().tobytes("C") == np.ascontiguousarray(host).tobytes()

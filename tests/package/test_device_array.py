@@ -31,8 +31,8 @@ def test_attributes_equal_those_of_numpy_array(driver: str, shape: tuple[int, ..
     assert array.dtype == like.dtype
     assert isinstance(array.dtype, np.dtype)
     assert np.dtype(array.typestr) == like.dtype
-    assert array.is_c_contiguous == like.flags.c_contiguous
-    assert array.is_f_contiguous == like.flags.f_contiguous
+    assert array.is_c_contiguous() == like.flags.c_contiguous
+    assert array.is_f_contiguous() == like.flags.f_contiguous
     assert not array.readonly
     assert array.stream is None
     assert all(type(each) is int for each in (*array.shape, *array.strides, array.ndim, array.size, array.nbytes))
@@ -102,7 +102,7 @@ def test_invalid_shape_is_refused(driver: str, shape: Any, error: type[Exception
 def test_order_argument_determines_contiguity(driver: str, shape: tuple[int, ...], order: Any) -> None:
     array, like = cuarray.device_array(shape, "f4", order=order), np.empty(shape, "f4", order)
     assert array.strides == like.strides or not like.size
-    assert array.is_f_contiguous if order == "F" else array.is_c_contiguous
+    assert array.is_f_contiguous() if order == "F" else array.is_c_contiguous()
 
 
 @pytest.mark.parametrize("order", ["", "c", "A", "K", "CF"])
@@ -335,7 +335,7 @@ def test_imported_export_equals_original(driver: str) -> None:
     ):
         again = cuarray.as_cuda_array(foreign(array))
         assert (again.shape, again.typestr, again.ptr) == (array.shape, array.typestr, array.ptr)
-        if not array.is_c_contiguous:
+        if not array.is_c_contiguous():
             assert again.strides == array.strides
         assert again.__cuda_array_interface__ == array.__cuda_array_interface__
 
@@ -470,7 +470,7 @@ def test_interface_attributes_equal_those_of_numpy_views() -> None:
     ):
         read = cuarray.interface({**view.__array_interface__, "version": 3})
         assert (read.shape, read.strides, read.dtype) == (view.shape, view.strides, view.dtype)
-        assert (read.is_c_contiguous, read.is_f_contiguous) == (view.flags.c_contiguous, view.flags.f_contiguous)
+        assert (read.is_c_contiguous(), read.is_f_contiguous()) == (view.flags.c_contiguous, view.flags.f_contiguous)
         assert read.nbytes == view.nbytes
         low, high = np.lib.array_utils.byte_bounds(view) if view.size else (read.ptr, read.ptr)
         assert read.byte_range == (low, high)

@@ -159,7 +159,7 @@ host = np.arange(4 * 5 * 6, dtype="<i2").reshape(4, 5, 6)
 """
 
 
-def test_copies_between_devices_of_every_layout(on_two_devices: Callable[[str], None]) -> None:
+def test_copies_between_devices_of_every_layout_match_numpy(on_two_devices: Callable[[str], None]) -> None:
     on_two_devices(
         LAYOUTS
         + """
@@ -241,7 +241,7 @@ for to, source in ((0, 1), (1, 0)):
         with driver_probe.held(streams[source].handle) as hold:
             fill(source_array, 5, streams[source], source)
             if given is None:
-                hold.let_go_soon()
+                hold.release_soon()
                 target.copy_to_device(source_array)
             else:
                 target.copy_to_device(source_array, stream=streams[given])
@@ -330,4 +330,18 @@ def test_primary_context_is_retained_once_for_device_argument(
 for _ in range(5):
     cuarray.device_array(3, device=1)
 assert calls()["cuDevicePrimaryCtxRetain"] == 1
+""")
+
+
+def test_from_dlpack_copies_tensor_of_other_device(on_two_devices: Callable[[str], None]) -> None:
+    on_two_devices("""
+memory = cuarray.to_device(np.arange(6, dtype="f4"), device=0)
+array = cuarray.from_dlpack(memory, device=1)
+assert (array.device, memory.device) == (1, 0)
+assert array.copy_to_host().tolist() == [0, 1, 2, 3, 4, 5]
+assert cuarray.from_dlpack(memory, device=0).ptr == memory.ptr
+stream = cuarray.stream(device=1)
+assert cuarray.from_dlpack(memory, device=1, stream=stream).stream == stream
+text = "on device 0, and copy=False forbids a copy to device 1"
+refused(BufferError, text, cuarray.from_dlpack, memory, device=1, copy=False)
 """)

@@ -92,12 +92,12 @@ def test_copy_of_several_boxes_adds_only_their_copies(context: dict[str, int], d
 
 def test_pointer_attributes_of_foreign_memory_are_queried_once(context: dict[str, int], driver_calls: Counted) -> None:
     part, dense, host = arrays()
-    theirs = cuarray.as_cuda_array(foreign(dense))
+    imported = cuarray.as_cuda_array(foreign(dense))
     with driver_calls() as calls:
-        theirs.copy_to_device(host)
+        imported.copy_to_device(host)
     assert calls == {**AROUND, **context, "cuPointerGetAttributes": 1, "cuMemcpyHtoD_v2": 1}
     with driver_calls() as calls:
-        part.copy_to_device(theirs)
+        part.copy_to_device(imported)
     assert calls == {
         **AROUND,
         **context,

@@ -25,7 +25,7 @@ def test_event_is_done_after_work_before_its_record(driver: str, foreign_stream:
     with held(foreign_stream.handle) as hold:
         event.record(foreign_stream)
         assert event.query() is False
-        hold.let_go_soon()
+        hold.release_soon()
         event.synchronize()
         assert not hold.is_held
         assert event.query() is True
@@ -53,7 +53,7 @@ def test_stream_waits_for_event(driver: str, foreign_stream: ForeignStream, by: 
             stream.wait(event)
         driver_probe.fill(array.ptr, 2, 16, stream.handle)
         assert not stream.query()
-        hold.let_go()
+        hold.release()
         stream.synchronize()
     assert set(array.copy_to_host().tolist()) == {2}
 
@@ -74,7 +74,7 @@ def test_event_uses_default_stream_without_argument(driver: str) -> None:
     with held(default_stream.handle) as hold:
         event.record()
         assert event.query() is False
-        hold.let_go()
+        hold.release()
         event.synchronize()
     event.wait()
     default_stream.synchronize()
@@ -85,7 +85,7 @@ def test_elapsed_time_between_two_events_in_milliseconds(driver: str) -> None:
     start.record(stream)
     with held(stream.handle) as hold:
         end.record(stream)
-        hold.let_go_soon(0.05)
+        hold.release_soon(0.05)
         end.synchronize()
     milliseconds = start.elapsed_time(end)
     assert isinstance(milliseconds, float)
@@ -135,7 +135,7 @@ def test_event_may_be_dropped_while_a_stream_waits_for_it(driver: str, foreign_s
         del event
         assert reference() is None
         assert not stream.query()
-        hold.let_go()
+        hold.release()
         stream.synchronize()
 
 

@@ -114,7 +114,7 @@ def test_get_ipc_handle_waits_for_home_stream(driver: str) -> None:
     array = cuarray.to_device(np.zeros(4, "u1"), stream=stream)
     with driver_probe.held(stream.handle) as hold:
         driver_probe.fill(array.ptr, 5, 4, stream.handle)
-        hold.let_go_soon()
+        hold.release_soon()
         handle = array.get_ipc_handle()
         assert stream.query()
     assert ask(READ, handle=handle)[0].tolist() == [5] * 4
@@ -125,7 +125,7 @@ def test_get_ipc_handle_waits_for_copies_in_other_streams(driver: str) -> None:
     array = cuarray.to_device(np.zeros(4, "u1"))
     with driver_probe.held(stream.handle) as hold:
         array.copy_to_device(source, stream=stream)
-        hold.let_go_soon()
+        hold.release_soon()
         handle = array.get_ipc_handle()
         assert not hold.is_held
     assert ask(READ, handle=handle)[0].tolist() == [5] * 4

@@ -39,7 +39,7 @@ def host(memory: Any) -> Any:
     return np.frombuffer(memory.bytes, "<i4")
 
 
-def test_host_copies_to_and_from_shared_memory(shared: Any) -> None:
+def test_host_data_is_copied_to_and_from_shared_memory(shared: Any) -> None:
     array = imported(shared)
     array.copy_to_device(np.arange(COUNT, dtype="<i4"))
     assert host(shared).tolist() == list(range(COUNT))
@@ -47,7 +47,7 @@ def test_host_copies_to_and_from_shared_memory(shared: Any) -> None:
     assert array.copy_to_host().tolist() == [7] * COUNT
 
 
-def test_copies_between_shared_and_device_memory(shared: Any) -> None:
+def test_shared_and_device_memory_are_copied_to_each_other(shared: Any) -> None:
     array, device = imported(shared), cuarray.to_device(np.arange(COUNT, dtype="<i4"))
     array.copy_to_device(device)
     assert host(shared).tolist() == list(range(COUNT))

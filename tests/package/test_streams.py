@@ -185,7 +185,7 @@ def test_query_is_false_until_synchronize_has_waited(driver: str, make: Callable
     assert stream.query() is True
     with held(stream.handle) as hold:
         assert stream.query() is False
-        hold.let_go_soon()
+        hold.release_soon()
         stream.synchronize()
         assert not hold.is_held
         assert stream.query() is True
@@ -196,7 +196,7 @@ def test_default_streams_synchronize_waits_for_their_work(driver: str, default: 
     stream = default()
     with held(stream.handle) as hold:
         assert stream.query() is False
-        hold.let_go_soon()
+        hold.release_soon()
         stream.synchronize()
         assert not hold.is_held
 
@@ -212,7 +212,7 @@ def test_waiting_releases_the_gil(driver: str) -> None:
         stream = cuarray.stream()
         array = cuarray.to_device(np.zeros(4, np.uint8), stream=stream)
         with held(stream.handle) as hold:
-            hold.let_go_soon()
+            hold.release_soon()
             wait(stream, array)
             assert not hold.is_held
 
@@ -222,14 +222,14 @@ def test_auto_synchronize_waits_at_end_of_block(driver: str) -> None:
     with held(stream.handle) as hold:
         with stream.auto_synchronize() as entered:
             assert entered is stream
-            hold.let_go_soon()
+            hold.release_soon()
         assert not hold.is_held
 
 
 def test_auto_synchronize_waits_after_exception(driver: str) -> None:
     stream = cuarray.stream()
     with held(stream.handle) as hold:
-        hold.let_go_soon()
+        hold.release_soon()
         with pytest.raises(KeyError), stream.auto_synchronize():
             raise KeyError
         assert not hold.is_held
@@ -245,7 +245,7 @@ def test_memory_is_stale_until_stream_is_synchronized(
     with held(foreign_stream.handle) as hold:
         driver_probe.fill(array.ptr, NEW, array.nbytes, foreign_stream.handle)
         assert bytes_now(array) == {OLD}
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(foreign_stream.handle)
         assert bytes_now(array) == {NEW}
 
@@ -254,7 +254,7 @@ def test_copy_to_host_waits_for_home_stream(array: cuarray.DeviceArray, foreign_
     imported = cuarray.as_cuda_array(foreign(array, stream=foreign_stream.handle), sync=False)
     with held(foreign_stream.handle) as hold:
         driver_probe.fill(array.ptr, NEW, array.nbytes, foreign_stream.handle)
-        hold.let_go_soon()
+        hold.release_soon()
         assert set(imported.copy_to_host().tolist()) == {NEW}
 
 
@@ -264,7 +264,7 @@ def test_copy_to_device_runs_after_work_in_home_stream(
     imported = cuarray.as_cuda_array(foreign(array, stream=foreign_stream.handle), sync=False)
     with held(foreign_stream.handle) as hold:
         driver_probe.fill(array.ptr, NEW, array.nbytes, foreign_stream.handle)
-        hold.let_go_soon()
+        hold.release_soon()
         imported.copy_to_device(np.full(16, 0x33, np.uint8))
         assert bytes_now(array) == {0x33}
 
@@ -284,7 +284,7 @@ def test_copy_in_other_stream_runs_after_work_in_home_stream(
         target.copy_to_device(imported, stream=spell(other))
         assert not driver_probe.is_done(other.handle)
         assert bytes_now(target) == {0}
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(other.handle)
         assert bytes_now(target) == {NEW}
 
@@ -301,7 +301,7 @@ def test_home_stream_waits_for_copy_in_other_stream(array: cuarray.DeviceArray, 
         driver_probe.fill(array.ptr, NEW, array.nbytes, foreign_stream.handle)
         assert not driver_probe.is_done(foreign_stream.handle)
         assert bytes_now(array) == {OLD}
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(foreign_stream.handle)
         assert (bytes_now(target), bytes_now(array)) == ({OLD}, {NEW})
 
@@ -318,7 +318,7 @@ def test_copy_in_other_stream_runs_after_work_in_home_stream_of_target(
         driver_probe.fill(array.ptr, NEW, array.nbytes, foreign_stream.handle)
         imported.copy_to_device(source, stream=other)
         assert not driver_probe.is_done(other.handle)
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(foreign_stream.handle)
         assert bytes_now(array) == {0x33}
 
@@ -332,8 +332,8 @@ def test_copy_between_arrays_of_two_home_streams_waits_for_both(
     with held(stream.handle) as first, held(foreign_stream.handle) as second:
         driver_probe.fill(target.ptr, 0x44, 16, stream.handle)
         driver_probe.fill(array.ptr, NEW, 16, foreign_stream.handle)
-        first.let_go_soon()
-        second.let_go_soon(0.2)
+        first.release_soon()
+        second.release_soon(0.2)
         target.copy_to_device(imported)
         assert not first.is_held
         assert not second.is_held
@@ -345,7 +345,7 @@ def test_copy_without_stream_waits_for_blocking_streams(array: cuarray.DeviceArr
     stream = cuarray.stream()
     with held(stream.handle) as hold:
         driver_probe.fill(array.ptr, NEW, 16, stream.handle)
-        hold.let_go_soon()
+        hold.release_soon()
         assert set(array.copy_to_host().tolist()) == {NEW}
 
 
@@ -385,18 +385,18 @@ def test_dropping_array_with_pending_copy_keeps_its_values_readable(driver: str,
     source = cuarray.to_device(np.full(16, NEW, np.uint8))
     with held(stream.handle) as hold:
         target.copy_to_device(source, stream=stream)
-        hold.let_go_soon()
+        hold.release_soon()
         del source
         cuarray.to_device(np.full(16, OLD, np.uint8))
         stream.synchronize()
     assert bytes_now(target) == {NEW}
 
 
-def test_stream_dropped_with_pending_work_completes_it(array: cuarray.DeviceArray) -> None:
+def test_dropped_stream_completes_its_pending_work(array: cuarray.DeviceArray) -> None:
     stream = cuarray.stream()
     with held(stream.handle) as hold:
         driver_probe.fill(array.ptr, NEW, 16, stream.handle)
-        hold.let_go()
+        hold.release()
         driver_probe.synchronize(stream.handle)
         array.copy_to_device(np.full(16, 0x33, np.uint8), stream=stream)
     del stream, hold

@@ -208,7 +208,7 @@ def test_thread_without_context_creates_array(driver: str) -> None:
     assert found == [[1, 2], None]
 
 
-def test_config_changes_while_other_threads_export(driver: str) -> None:
+def test_config_may_change_while_other_threads_export(driver: str) -> None:
     array = cuarray.device_array(4, stream=cuarray.stream())
     handle = array.stream.handle
 

@@ -1,4 +1,4 @@
-"""What the crates are built from: few packages, under licences that deny.toml names. `make deny` asks more, with cargo-deny."""
+"""Dependencies of the crates: few packages, under the licences in deny.toml. `make deny` checks more, with cargo-deny."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def metadata() -> dict[str, Any]:
     if shutil.which("cargo") is None:
-        pytest.skip("there is no cargo here")
+        pytest.skip("cargo is not installed")
     command = ["cargo", "metadata", "--format-version", "1", "--locked", "--all-features"]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
@@ -35,9 +35,12 @@ def package(metadata: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def linked(metadata: dict[str, Any]) -> set[str]:
-    """The ids of all packages that a published crate is linked with, or built by."""
+    """The ids of all packages that the published crates link with or are built by."""
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
-    found = {package(metadata, name)["id"] for name in ("cuarray", "cuarray-abi", "cuarray-ptx", "cuarray-sim")}
+    found = {
+        package(metadata, name)["id"]
+        for name in ("cuarray", "cuarray-abi", "cuarray-ptx", "cuarray-races", "cuarray-sim")
+    }
     left = list(found)
     while left:
         for dependency in nodes[left.pop()]["deps"]:
@@ -52,19 +55,26 @@ def linked(metadata: dict[str, Any]) -> set[str]:
     ("crate", "required", "optional"),
     [
         ("cuarray", {"cuarray-abi", "libc", "libloading", "smallvec"}, {"half", "pyo3"}),
-        ("cuarray-sim", {"cuarray-abi", "cuarray-ptx", "libc"}, set()),
-        ("cuarray-ptx", set(), set()),
+        (
+            "cuarray-sim",
+            {"addr2line", "cuarray-abi", "cuarray-ptx", "cuarray-races", "libc", "object", "serde", "serde_json"},
+            set(),
+        ),
+        ("cuarray-races", {"serde", "serde_json"}, set()),
+        ("cuarray-ptx", {"lz4_flex", "ruzstd"}, set()),
         ("cuarray-abi", set(), set()),
     ],
 )
-def test_a_crate_needs_little(metadata: dict[str, Any], crate: str, required: set[str], optional: set[str]) -> None:
+def test_crate_has_exactly_these_dependencies(
+    metadata: dict[str, Any], crate: str, required: set[str], optional: set[str]
+) -> None:
     dependencies = [each for each in package(metadata, crate)["dependencies"] if each["kind"] is None]
     assert {each["name"] for each in dependencies if not each["optional"]} == required
     assert {each["name"] for each in dependencies if each["optional"]} == optional
 
 
 def permitted(expression: str, allowed: set[str]) -> bool:
-    """Whether an SPDX expression can be met by allowed licences alone."""
+    """Whether allowed licences alone can satisfy an SPDX expression."""
     while (group := re.search(r"\(([^()]*)\)", expression)) is not None:
         met = "met" if permitted(group[1], allowed) else "unmet"
         expression = expression[: group.start()] + met + expression[group.end() :]
@@ -85,11 +95,11 @@ def permitted(expression: str, allowed: set[str]) -> bool:
         ("A WITH B", False),
     ],
 )
-def test_expressions_of_licences(expression: str, expected: bool) -> None:
+def test_licence_expressions_are_evaluated(expression: str, expected: bool) -> None:
     assert permitted(expression, {"A", "B"}) is expected
 
 
-def test_licences_are_those_of_deny_toml(metadata: dict[str, Any]) -> None:
+def test_linked_packages_have_licences_of_deny_toml(metadata: dict[str, Any]) -> None:
     allowed = set(tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]["allow"])
     ids = linked(metadata)
     assert len(ids) > 10
@@ -101,7 +111,7 @@ def test_licences_are_those_of_deny_toml(metadata: dict[str, Any]) -> None:
     assert not refused
 
 
-def test_what_is_required_of_rust_is_stated_once(metadata: dict[str, Any]) -> None:
-    for crate in ("cuarray", "cuarray-abi", "cuarray-ptx", "cuarray-sim"):
+def test_crates_and_contributing_state_the_same_rust_version(metadata: dict[str, Any]) -> None:
+    for crate in ("cuarray", "cuarray-abi", "cuarray-ptx", "cuarray-races", "cuarray-sim"):
         assert package(metadata, crate)["rust_version"] == "1.88"
     assert "Rust 1.88" in (ROOT / "CONTRIBUTING.md").read_text()

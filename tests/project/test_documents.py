@@ -1,13 +1,19 @@
-"""The documents: the guide names each of its pages, and every link within the repository leads somewhere."""
+"""The guide names each of its pages once, links lead to files and headings, and lists in the documents match the code."""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 import cuarray
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -35,13 +41,13 @@ def anchors(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_the_guide_names_each_page_once() -> None:
+def test_the_summary_names_each_page_once() -> None:
     pages = links(DOCS / "SUMMARY.md")
     assert len(pages) == len(set(pages))
     assert set(pages) == {str(path.relative_to(DOCS)) for path in DOCS.glob("**/*.md")} - {"SUMMARY.md"}
 
 
-def test_there_are_documents() -> None:
+def test_the_documents_are_found() -> None:
     assert {Path("README.md"), Path("docs/explanation/ordering.md"), Path("examples/README.md")} <= set(DOCUMENTS)
     assert "explanation/ordering.md" in links(DOCS / "introduction.md")
 
@@ -69,6 +75,28 @@ def test_the_page_on_the_python_package_has_all_names() -> None:
     assert not missing
 
 
+def test_the_glossary_has_all_clauses_and_disagreements() -> None:
+    page = (DOCS / "reference" / "glossary.md").read_text(encoding="utf-8")
+    lists = tomllib.loads((ROOT / "tests" / "spec" / "clauses.toml").read_text(encoding="utf-8"))
+    for family in lists["family"]:
+        for clause, text in family["clauses"].items():
+            assert f"| {clause} | {text} |" in page
+    assert len(re.findall(r"^\| D\d+ \|", page, re.MULTILINE)) == lists["disagreements"]["count"]
+
+
+@pytest.mark.parametrize(
+    ("page", "file"),
+    [
+        ("README.md", "examples/00_readme/src/lib.rs"),
+        ("docs/tutorial/first-extension-module.md", "examples/00_readme/src/lib.rs"),
+        ("docs/how-to/pyo3-extension.md", "examples/01_take_an_array/src/lib.rs"),
+        ("docs/how-to/pyo3-extension.md", "examples/01_take_an_array/src/scale.ptx"),
+    ],
+)
+def test_page_shows_the_source_of_the_example(page: str, file: str) -> None:
+    assert (ROOT / file).read_text(encoding="utf-8") + "```" in (ROOT / page).read_text(encoding="utf-8")
+
+
 # A word in quotation marks, in what reads the environment.
 VARIABLE = re.compile(r'"((?:CUARRAY|NUMBA)_[A-Z_]*[A-Z])"')
 
@@ -81,7 +109,10 @@ def test_every_variable_that_is_read_is_documented() -> None:
         for name in VARIABLE.findall(path.read_text(encoding="utf-8").partition("#[cfg(test)]")[0])
     }
     assert {"CUARRAY_DRIVER", "CUARRAY_SYNC", "CUARRAY_SIM_DEVICES", "CUARRAY_SIM_REPORT"} <= read
-    tables = {page: (DOCS / "reference" / page).read_text(encoding="utf-8") for page in ("python.md", "simulator.md", "reports.md")}
+    tables = {
+        page: (DOCS / "reference" / page).read_text(encoding="utf-8")
+        for page in ("python.md", "simulator.md", "reports.md")
+    }
     undocumented = {name for name in read if not any(f"| `{name}`" in page for page in tables.values())}
     # The second name of a row.
     assert undocumented == {"NUMBA_CUDA_ARRAY_INTERFACE_SYNC"}

@@ -170,23 +170,23 @@ def test_site_in_exit_handlers_and_finalizers(sites: Sites) -> None:
 
 
 def test_site_of_call_in_a_package_is_the_users_line(sites: Sites, tmp_path: Path) -> None:
-    package = tmp_path / "site-packages" / "somebody"
+    package = tmp_path / "site-packages" / "vendor"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("def sync(cuda):\n    cuda.cuCtxSynchronize()\n")
     found = sites("""\
         import sys, threading
         sys.path.insert(0, "site-packages")
-        import somebody
-        def mine(): somebody.sync(cuda)
+        import vendor
+        def mine(): vendor.sync(cuda)
         mine()
         def entered(): (begin(), threading.Timer.run)
         class Packaged(threading.Thread):
-            def run(self): begin(); somebody.sync(cuda)
+            def run(self): begin(); vendor.sync(cuda)
         Packaged().start()
     """)
     assert [site.rpartition("/")[2] for name, site in found if name == "cuCtxSynchronize"] == [
-        "user.py:5 in mine, called by somebody",
-        "user.py:9 in run, called by somebody",
+        "user.py:5 in mine, called by vendor",
+        "user.py:9 in run, called by vendor",
     ]
 
 

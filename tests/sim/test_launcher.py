@@ -139,7 +139,7 @@ def test_wrong_command_line_is_refused_with_usage(
 def test_unknown_setting_is_refused_before_the_program_runs(run: Callable, script: Callable) -> None:
     done = run("-m", "cuarray_sim", script("print('ran')"), CUARRAY_SIM_REPROT="out.html")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "CUARRAY_SIM_REPROT is no setting: there are CUARRAY_SIM_DEVICES, " in done.stderr
+    assert "CUARRAY_SIM_REPROT is not a setting; the settings are CUARRAY_SIM_DEVICES, " in done.stderr
 
 
 def test_version_option_prints_package_version(run: Callable) -> None:

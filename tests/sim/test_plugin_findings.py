@@ -161,7 +161,7 @@ def test_finding_at_setup_fails_the_test(suite: pytest.Pytester) -> None:
     suite.runpytest_subprocess("--cuarray-sim").assert_outcomes(failed=1)
 
 
-def test_failing_test_shows_its_findings_too(suite: pytest.Pytester) -> None:
+def test_failing_test_shows_its_findings(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         def test_fails(api):
             api.race()
@@ -346,7 +346,7 @@ def test_session_without_findings_prints_no_findings(suite: pytest.Pytester) -> 
 
 def test_suppressed_findings_are_counted_and_unused_suppressions_are_named(suite: pytest.Pytester) -> None:
     Path("known.txt").write_text(
-        "# whose bug it is\ndata-race file=*/conftest.py  # ours\n\nuninitialized-read library=nobody\n"
+        "# whose bug it is\ndata-race file=*/conftest.py  # cuarray\n\nuninitialized-read library=unknown\n"
     )
     suite.makepyfile("""
         def test_known(api): api.race()
@@ -357,7 +357,7 @@ def test_suppressed_findings_are_counted_and_unused_suppressions_are_named(suite
     result.stdout.fnmatch_lines(
         [
             "cuarray-sim: 1 finding in 1 test (1 uninitialized-read), 1 suppressed",
-            "cuarray-sim: *known.txt:4: nothing was suppressed by: uninitialized-read library=nobody",
+            "cuarray-sim: *known.txt:4: nothing was suppressed by: uninitialized-read library=unknown",
         ]
     )
     result.stdout.no_fnmatch_line("*known.txt:2*")

@@ -1,4 +1,4 @@
-"""Clause A1: of any array, the device it is on, whether the host may read it, whether it is managed."""
+"""Clause A1: every array reports its device and context, and whether its memory is host-accessible or managed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from producers import describe, foreign
 import cuarray
 
 
-def test_a1_device_memory(driver: str) -> None:
+def test_a1_device_memory_is_on_device_0_and_not_host_accessible(driver: str) -> None:
     array = cuarray.device_array(4, "u1")
     for each in (array, cuarray.as_cuda_array(foreign(array)), array[1:]):
         assert (each.device, each.is_managed, each.is_host_accessible) == (0, False, False)
 
 
-def test_a1_the_owning_context(driver: str) -> None:
-    """The primary context of device 0, and one of somebody's own, of an array, of an import and of a view."""
+def test_a1_pointer_attributes_name_owning_context(driver: str) -> None:
+    """The primary context of device 0, and a context that the program has created; for arrays, imports and views."""
     with driver_probe.primary_context() as primary:
         for each in (array := cuarray.device_array(4, "u1"), cuarray.as_cuda_array(foreign(array)), array[1:]):
             known = cuarray.pointer_attributes(each.ptr)
@@ -30,18 +30,20 @@ def test_a1_the_owning_context(driver: str) -> None:
     driver_probe.call("cuCtxCreate_v2", ctypes.byref(own), ctypes.c_uint(0), ctypes.c_int(0))
     try:
         driver_probe.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(4))
-        theirs = cuarray.from_cuda_array_interface(describe(shape=(4,), typestr="|u1", data=(pointer.value, False)))
+        foreign_array = cuarray.from_cuda_array_interface(
+            describe(shape=(4,), typestr="|u1", data=(pointer.value, False))
+        )
         driver_probe.call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
-        known = cuarray.pointer_attributes(theirs.ptr)
+        known = cuarray.pointer_attributes(foreign_array.ptr)
         assert known is not None
         assert (known.context, known.device) == (own.value, 0)
-        assert theirs.device == 0
+        assert foreign_array.device == 0
     finally:
         driver_probe.call("cuCtxDestroy_v2", own)
     assert cuarray.pointer_attributes(4096) is None
 
 
-def test_a1_managed_memory(driver: str) -> None:
+def test_a1_managed_memory_is_reported(driver: str) -> None:
     memory = driver_probe.Managed(4)
     try:
         array = cuarray.from_cuda_array_interface(describe(shape=(4,), typestr="|u1", data=(memory.pointer, False)))
@@ -50,7 +52,7 @@ def test_a1_managed_memory(driver: str) -> None:
         memory.free()
 
 
-def test_a1_pinned_and_mapped_memory(driver: str) -> None:
+def test_a1_pinned_memory_is_host_accessible(driver: str) -> None:
     memory = driver_probe.Pinned(4)
     try:
         array = cuarray.from_cuda_array_interface(describe(shape=(4,), typestr="|u1", data=(memory.pointer, False)))
@@ -62,18 +64,18 @@ def test_a1_pinned_and_mapped_memory(driver: str) -> None:
 @pytest.mark.parametrize(
     "array", [describe(shape=(0,), data=(0, False)), describe(shape=(0,), data=(4096, False))], ids=str
 )
-def test_a1_an_array_without_elements_is_nowhere(driver: str, array: dict[str, object]) -> None:
+def test_a1_zero_size_array_has_no_device(driver: str, array: dict[str, object]) -> None:
     empty = cuarray.from_cuda_array_interface(array)
     assert (empty.device, empty.is_managed, empty.is_host_accessible) == (None, False, False)
 
 
-def test_a1_memory_that_the_driver_does_not_know(driver: str) -> None:
+def test_a1_memory_unknown_to_driver_has_no_device(driver: str) -> None:
     array = cuarray.from_cuda_array_interface(describe(data=(4096, False)))
     assert (array.device, array.is_managed, array.is_host_accessible) == (None, False, False)
 
 
-def test_a1_the_pointer_decides_not_what_is_current(driver_kind: str) -> None:
-    """Two devices: an array of the second, looked at while the first is current, while none is, and from a view."""
+def test_a1_device_is_that_of_the_pointer_not_the_current_one(driver_kind: str) -> None:
+    """An array of the second device is inspected while the first device is current, while none is, and from a view."""
     if driver_kind != "simulated":
         pytest.skip("a second device is only sure to be there on the simulated driver")
     program = """

@@ -1,4 +1,4 @@
-"""Clauses I3 and I9: the element type, as the NumPy array interface writes it, and the fields of a structured one."""
+"""Clauses I3 and I9: the element type, written as in the NumPy array interface, and the fields of a structured type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from producers import Producer, describe, foreign
 
 import cuarray
 
-# Each kind of the text with its sizes in bytes (bits for t, characters for U); NumPy is asked for the item size.
+# Each kind in the text with its sizes in bytes (characters for U). NumPy gives the item size.
 SIZES = {
     "b": [1],
     "i": [1, 2, 4, 8],
@@ -28,7 +28,7 @@ GRAMMAR = [f"{order}{kind}{size}" for order in "<>" for kind, sizes in SIZES.ite
 GRAMMAR += [f"|{kind}{size}" for kind in "bSV" for size in SIZES[kind]] + ["|i1", "|u1"]
 GRAMMAR += [f"{order}{kind}8[{n}{unit}]" for order in "<>" for kind in "mM" for n in ("", 25) for unit in UNITS]
 
-NO_TYPE = {
+INVALID = {
     "": "byte order",
     "f4": "byte order",
     "=f4": "byte order",
@@ -56,7 +56,7 @@ NO_TYPE = {
 }
 
 
-def test_i3_every_type_string_of_the_grammar_is_read_and_means_what_numpy_says() -> None:
+def test_i3_every_typestr_of_the_grammar_means_the_same_in_numpy() -> None:
     assert len(GRAMMAR) > 150
     for typestr in GRAMMAR:
         like = np.dtype(typestr)
@@ -67,14 +67,14 @@ def test_i3_every_type_string_of_the_grammar_is_read_and_means_what_numpy_says()
             assert (read.typestr, read.dtype, read.strides) == (typestr, like, (like.itemsize,))
 
 
-def test_i3_every_type_string_is_exported_as_it_was_read() -> None:
+def test_i3_every_typestr_is_exported_unchanged() -> None:
     for typestr in [*GRAMMAR, "|t1", "|t8", "<t16", ">t16", "|t3"]:
         exported = cuarray.from_cuda_array_interface(describe(typestr=typestr)).__cuda_array_interface__
         assert exported["typestr"] == typestr
 
 
 @pytest.mark.parametrize("bits", [1, 3, 8, 16, 17])
-def test_i3_a_bit_field_counts_bits(bits: int) -> None:
+def test_i3_size_of_bit_field_is_in_bits(bits: int) -> None:
     read = cuarray.interface(describe(typestr=f"|t{bits}", shape=(100,)))
     first, last = read.byte_range
     assert last - first == -(-100 * bits // 8)
@@ -91,19 +91,19 @@ def test_i3_python_objects_are_refused_with_the_reason(typestr: str) -> None:
         cuarray.interface(describe(typestr=typestr))
 
 
-@pytest.mark.parametrize(("typestr", "what"), NO_TYPE.items())
-def test_i3_what_is_no_type_string_is_refused_with_the_fault(typestr: str, what: str) -> None:
+@pytest.mark.parametrize(("typestr", "fault"), INVALID.items())
+def test_i3_invalid_typestr_is_refused_with_its_fault(typestr: str, fault: str) -> None:
     for read in (
         lambda: cuarray.interface(describe(typestr=typestr)),
         lambda: cuarray.as_cuda_array(Producer(describe(typestr=typestr))),
     ):
-        with pytest.raises(ValueError, match=rf"\['typestr'\].*{what}"):
+        with pytest.raises(ValueError, match=rf"\['typestr'\].*{fault}"):
             read()
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("code", ["i2", "u8", "f4", "f8", "c8", "c16", "M8[ns]", "m8[s]", "U3"])
-def test_i3_elements_of_either_byte_order_keep_their_values(driver: str, order: str, code: str) -> None:
+def test_i3_values_are_kept_in_both_byte_orders(driver: str, order: str, code: str) -> None:
     host = np.arange(5).astype("<i8").astype(code if code[0] != "U" else "U3").astype(order + code)
     array = cuarray.as_cuda_array(foreign(cuarray.to_device(host)))
     assert array.typestr[0] == order
@@ -123,7 +123,7 @@ FIELDS: list[tuple[str, list[Any], list[tuple[str, int]]]] = [
     ("padding between", [("a", "|u1"), ("", "|V3"), ("b", "<f4")], [("a", 0), ("b", 4)]),
     ("padding first", [("", "|V8"), ("a", "|u1")], [("a", 8)]),
     ("padding last", [("a", "<i8"), ("b", "|b1"), ("", "|V7")], [("a", 0), ("b", 8)]),
-    ("a field of void", [("a", "|V3"), ("b", "|S2"), ("c", "<U1")], [("a", 0), ("b", 3), ("c", 5)]),
+    ("void, bytes and string fields", [("a", "|V3"), ("b", "|S2"), ("c", "<U1")], [("a", 0), ("b", 3), ("c", 5)]),
     ("without a name", [("", "<f4"), ("", "<i4")], [("f0", 0), ("f1", 4)]),
 ]
 fields = pytest.mark.parametrize(("descr", "places"), [row[1:] for row in FIELDS], ids=[row[0] for row in FIELDS])
@@ -134,7 +134,7 @@ def itemsize(descr: list[Any]) -> int:
 
 
 @fields
-def test_i9_fields_are_read_where_they_are(descr: list[Any], places: list[tuple[str, int]]) -> None:
+def test_i9_fields_are_read_at_their_offsets(descr: list[Any], places: list[tuple[str, int]]) -> None:
     dtype = cuarray.interface(describe(typestr=f"|V{itemsize(descr)}", descr=descr)).dtype
     assert dtype.itemsize == itemsize(descr)
     assert dtype.fields is not None
@@ -142,19 +142,19 @@ def test_i9_fields_are_read_where_they_are(descr: list[Any], places: list[tuple[
 
 
 @fields
-def test_i9_fields_are_exported(descr: list[Any], places: list[tuple[str, int]]) -> None:
+def test_i9_fields_are_exported_unchanged(descr: list[Any], places: list[tuple[str, int]]) -> None:
     array = cuarray.from_cuda_array_interface(describe(typestr=f"|V{itemsize(descr)}", descr=descr))
     exported = array.__cuda_array_interface__
     assert exported["typestr"] == f"|V{itemsize(descr)}"
     again = cuarray.from_cuda_array_interface(exported)
     assert again.dtype == array.dtype
     assert again.__cuda_array_interface__["descr"] == exported["descr"]
-    # A number for a shape is written as the tuple that it means; all else as it came.
+    # An int as a shape is exported as a tuple; everything else is unchanged.
     assert exported["descr"] == [(*field[:2], (field[2],)) if field[2:] == (2,) else field for field in descr]
 
 
 @fields
-def test_i9_values_of_fields_arrive(driver: str, descr: list[Any], places: list[tuple[str, int]]) -> None:
+def test_i9_values_of_fields_round_trip(driver: str, descr: list[Any], places: list[tuple[str, int]]) -> None:
     dtype = cuarray.interface(describe(typestr=f"|V{itemsize(descr)}", descr=descr)).dtype
     host = np.frombuffer(np.random.default_rng(9).integers(1, 100, 3 * dtype.itemsize, "u1").tobytes(), dtype)
     array = cuarray.as_cuda_array(foreign(cuarray.to_device(host)))
@@ -166,14 +166,14 @@ def test_i9_values_of_fields_arrive(driver: str, descr: list[Any], places: list[
 
 
 @pytest.mark.parametrize("typestr", ["<f4", "|V4", "<V2", "|S3"])
-def test_i9_a_lone_field_without_a_name_is_the_type_itself(typestr: str) -> None:
+def test_i9_one_unnamed_field_equals_the_plain_type(typestr: str) -> None:
     read = cuarray.interface(describe(typestr=typestr, descr=[("", typestr)]))
     assert read == cuarray.interface(describe(typestr=typestr))
     assert "descr" not in cuarray.from_cuda_array_interface(describe(typestr=typestr)).__cuda_array_interface__
 
 
 @pytest.mark.parametrize(
-    ("descr", "what"),
+    ("descr", "fault"),
     [
         ([("a", "<f4")], "adds up to 4 bytes"),
         ([("a", "<f8"), ("b", "|V4")], "adds up to 12 bytes"),
@@ -194,10 +194,10 @@ def test_i9_a_lone_field_without_a_name_is_the_type_itself(typestr: str) -> None
     ],
     ids=repr,
 )
-def test_i9_fields_that_cannot_be_are_refused(descr: Any, what: str) -> None:
-    with pytest.raises(ValueError, match=rf"\['descr'\].*{what}"):
+def test_i9_invalid_descr_is_refused_with_its_fault(descr: Any, fault: str) -> None:
+    with pytest.raises(ValueError, match=rf"\['descr'\].*{fault}"):
         cuarray.interface(describe(typestr="|V8", descr=descr))
 
 
-def test_i9_of_a_type_that_is_no_structure_the_entry_is_not_read() -> None:
+def test_i9_descr_of_plain_type_is_ignored() -> None:
     assert cuarray.interface(describe(typestr="<f4", descr=[("a", "<f4")])).dtype == np.float32

@@ -1,4 +1,4 @@
-"""Clauses I1 to I11: the interface dictionary, as it is read and as it is written."""
+"""Clauses I1 to I11: import and export of the interface dictionary."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ def exported(array: cuarray.DeviceArray) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", [dict, collections.OrderedDict, type("Sub", (dict,), {})])
-def test_i1_a_dict_is_read(kind: type) -> None:
+def test_i1_dict_and_subclasses_are_read(kind: type) -> None:
     assert cuarray.as_cuda_array(Producer(kind(describe()))).shape == (2,)
 
 
 @pytest.mark.parametrize("kind", [types.MappingProxyType, collections.UserDict, lambda d: list(d.items())])
-def test_i1_nothing_but_a_dict_is_read(kind: Any) -> None:
+def test_i1_other_mappings_are_refused(kind: Any) -> None:
     with pytest.raises(TypeError, match="a dict is expected"):
         cuarray.as_cuda_array(Producer(kind(describe())))
 
 
-def test_i1_a_dict_is_written(driver: str) -> None:
+def test_i1_new_dict_is_exported_each_time(driver: str) -> None:
     array = cuarray.device_array((2, 3), "f4")
     first = exported(array)
     assert type(first) is dict
     assert {"shape", "typestr", "data", "version"} <= set(first)
     first.clear()
-    assert exported(array)["shape"] == (2, 3), "what a consumer does to its dictionary is its own affair"
+    assert exported(array)["shape"] == (2, 3), "a consumer that changes its dictionary must not affect the array"
 
 
 # --- I2: shape --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (0,), (3, 4), (1, 0, 2), (1,) * 32], ids=str)
-def test_i2_shape(driver: str, shape: tuple[int, ...]) -> None:
+def test_i2_shape_is_read_and_exported_as_tuple_of_ints(driver: str, shape: tuple[int, ...]) -> None:
     assert cuarray.interface(describe(shape=shape)).shape == shape
     written = exported(cuarray.device_array(shape, "u1"))["shape"]
     assert type(written) is tuple
@@ -54,14 +54,14 @@ def test_i2_shape(driver: str, shape: tuple[int, ...]) -> None:
     assert all(type(length) is int for length in written)
 
 
-def test_i2_no_dimensions_is_one_element(driver: str) -> None:
+def test_i2_zero_dimensional_array_has_one_element(driver: str) -> None:
     array = cuarray.to_device(np.float64(2.5))
     assert (array.shape, array.size) == ((), 1)
     assert array.copy_to_host()[()] == 2.5
 
 
 @pytest.mark.parametrize("shape", [2, [2], "2", None, (2.0,), ("2",), (True,), (-1,)], ids=repr)
-def test_i2_anything_else_is_refused(shape: Any) -> None:
+def test_i2_invalid_shape_is_refused(shape: Any) -> None:
     with pytest.raises(ValueError, match=r"\['shape'\]"):
         cuarray.interface(describe(shape=shape))
 
@@ -76,7 +76,7 @@ UNORDERED = ["|b1", "|i1", "|u1", "|S1", "|S12", "|V1", "|V16", "|V0"]
 
 
 @pytest.mark.parametrize("typestr", ORDERED + UNORDERED)
-def test_i3_typestr_means_what_numpy_means_by_it(typestr: str) -> None:
+def test_i3_typestr_equals_numpys(typestr: str) -> None:
     read = cuarray.interface(describe(typestr=typestr, shape=(1,)))
     assert read.typestr == typestr
     assert read.dtype == np.dtype(typestr)
@@ -84,7 +84,7 @@ def test_i3_typestr_means_what_numpy_means_by_it(typestr: str) -> None:
 
 
 @pytest.mark.parametrize("typestr", [t for t in ORDERED + UNORDERED if t not in ("|V0",)])
-def test_i3_typestr_survives_the_device(driver: str, typestr: str) -> None:
+def test_i3_typestr_round_trips_through_device(driver: str, typestr: str) -> None:
     host = np.frombuffer(
         bytes(range(33, 33 + 2 * np.dtype(typestr).itemsize)) if "b1" not in typestr else b"\1\0", typestr
     )
@@ -95,13 +95,13 @@ def test_i3_typestr_survives_the_device(driver: str, typestr: str) -> None:
 
 
 @pytest.mark.parametrize(("typestr", "nbytes"), [("|t1", 2), ("|t8", 10), ("<t16", 20), ("|t4", 5)])
-def test_i3_bit_fields(typestr: str, nbytes: int) -> None:
+def test_i3_bit_field_typestr_is_read(typestr: str, nbytes: int) -> None:
     read = cuarray.interface(describe(typestr=typestr, shape=(10,)))
     assert (read.typestr, read.nbytes) == (typestr, nbytes)
 
 
 @pytest.mark.parametrize("typestr", ["|O", "|O8", "f4", "=f4", "<f3", "|f4", "float32", "", "<M8[x]", "<f4 "])
-def test_i3_what_is_no_typestr_is_refused(typestr: str) -> None:
+def test_i3_invalid_typestr_is_refused(typestr: str) -> None:
     with pytest.raises(ValueError, match=r"\['typestr'\]"):
         cuarray.interface(describe(typestr=typestr))
 
@@ -110,7 +110,7 @@ def test_i3_what_is_no_typestr_is_refused(typestr: str) -> None:
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-def test_i4_data(read_only: bool) -> None:
+def test_i4_data_is_read_and_exported_as_int_and_bool(read_only: bool) -> None:
     array = cuarray.as_cuda_array(Producer(describe(data=(4096, read_only))))
     assert (array.ptr, array.readonly) == (4096, read_only)
     written = exported(array)["data"]
@@ -122,12 +122,12 @@ def test_i4_data(read_only: bool) -> None:
 @pytest.mark.parametrize(
     "data", [None, 4096, [4096, False], (4096,), (4096, False, 0), (4096, 0), ("4096", False)], ids=repr
 )
-def test_i4_anything_else_is_refused(data: Any) -> None:
+def test_i4_invalid_data_is_refused(data: Any) -> None:
     with pytest.raises(ValueError, match=r"\['data'\]"):
         cuarray.interface(describe(data=data))
 
 
-def test_i4_read_only_arrays_are_not_written(driver: str) -> None:
+def test_i4_write_to_read_only_array_is_refused(driver: str) -> None:
     memory = cuarray.to_device([1, 2])
     array = cuarray.as_cuda_array(foreign(memory, data=(memory.ptr, True)))
     with pytest.raises(BufferError, match="read-only"):
@@ -139,19 +139,19 @@ def test_i4_read_only_arrays_are_not_written(driver: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3, 2)], ids=str)
-def test_i5_an_array_without_elements_is_written_with_a_null_pointer(driver: str, shape: tuple[int, ...]) -> None:
+def test_i5_zero_size_array_is_exported_with_pointer_0(driver: str, shape: tuple[int, ...]) -> None:
     assert exported(cuarray.device_array(shape, "f4"))["data"] == (0, False)
     imported = cuarray.as_cuda_array(Producer(describe(shape=shape, data=(4096, True), strides=(4,) * len(shape))))
     assert exported(imported)["data"] == (0, True)
     assert exported(imported)["strides"] is None
 
 
-def test_i5_an_array_with_elements_has_no_null_pointer() -> None:
+def test_i5_pointer_0_with_elements_is_refused() -> None:
     with pytest.raises(ValueError, match=r"\['data'\].*null"):
         cuarray.interface(describe(data=(0, False)))
 
 
-def test_i5_arrays_without_elements_can_be_copied(driver: str) -> None:
+def test_i5_zero_size_array_can_be_copied(driver: str) -> None:
     array = cuarray.as_cuda_array(Producer(describe(shape=(0, 3), data=(0, False))))
     assert array.copy_to_host().shape == (0, 3)
     array.copy_to_device(np.empty((0, 3), "f4"))
@@ -160,13 +160,13 @@ def test_i5_arrays_without_elements_can_be_copied(driver: str) -> None:
 # --- I6: the pointer is device-accessible -------------------------------------------------------------------------------------
 
 
-def test_i6_device_memory(driver: str) -> None:
+def test_i6_device_memory_is_usable(driver: str) -> None:
     array = cuarray.to_device([1, 2, 3])
     assert cuarray.as_cuda_array(foreign(array)).copy_to_host().tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize("kind", [driver_probe.Pinned, driver_probe.Managed])
-def test_i6_pinned_mapped_and_managed_memory(driver: str, kind: Any) -> None:
+def test_i6_pinned_mapped_and_managed_memory_is_usable(driver: str, kind: Any) -> None:
     memory = kind(4)
     try:
         memory.bytes[:] = [1, 2, 3, 4]
@@ -181,8 +181,8 @@ def test_i6_pinned_mapped_and_managed_memory(driver: str, kind: Any) -> None:
         memory.free()
 
 
-def test_i6_the_pointer_says_the_context_not_what_is_current(driver: str) -> None:
-    """With another context current, or none, the work is done where the memory is."""
+def test_i6_work_runs_in_the_context_of_the_pointer(driver: str) -> None:
+    """The current context, or its absence, does not matter."""
     array = cuarray.to_device([1, 2, 3])
     producer = foreign(array, stream=1)
     other = ctypes.c_void_p()
@@ -207,13 +207,13 @@ def test_i7_versions_0_to_3_are_read(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [4, -1, 100, None, "3", 3.0, True], ids=repr)
-def test_i7_others_are_refused(version: Any) -> None:
+def test_i7_other_versions_are_refused(version: Any) -> None:
     with pytest.raises(ValueError, match=r"\['version'\]"):
         cuarray.interface(describe(version=version))
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_i7_version_3_is_written_whatever_was_read(version: int) -> None:
+def test_i7_import_of_any_version_is_exported_as_3(version: int) -> None:
     written = exported(cuarray.as_cuda_array(Producer(describe(version=version))))["version"]
     assert written == 3
     assert type(written) is int
@@ -222,11 +222,11 @@ def test_i7_version_3_is_written_whatever_was_read(version: int) -> None:
 # --- I8: strides --------------------------------------------------------------------------------------------------------------
 
 
-def test_i8_absent_or_none_is_c_contiguous() -> None:
+def test_i8_absent_or_none_strides_are_c_contiguous() -> None:
     for entries in ({}, {"strides": None}):
         read = cuarray.interface(describe(shape=(2, 3, 4), **entries))
         assert read.strides == (48, 16, 4)
-        assert read.is_c_contiguous
+        assert read.is_c_contiguous()
 
 
 @pytest.mark.parametrize("strides", [(4, 8), (-12, -4), (0, 4), (0, 0), (5, 9), (12, 4)], ids=str)
@@ -257,7 +257,7 @@ def test_i8_strides_are_bytes_of_any_sign(driver: str, strides: tuple[int, int])
     ],
     ids=str,
 )
-def test_i8_none_is_written_only_where_the_array_is_c_contiguous(
+def test_i8_none_is_exported_exactly_for_c_contiguous_arrays(
     shape: tuple[int, ...], strides: tuple[int, ...], written: tuple[int, ...] | None
 ) -> None:
     array = cuarray.as_cuda_array(Producer(describe(shape=shape, strides=strides)))
@@ -277,7 +277,7 @@ TYPES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_i9_fields_are_read_and_written(driver: str, name: str) -> None:
+def test_i9_fields_are_read_and_exported(driver: str, name: str) -> None:
     dtype = np.dtype(TYPES[name])
     read = cuarray.interface(describe(typestr=dtype.str, descr=dtype.descr))
     assert read.dtype == dtype
@@ -291,22 +291,22 @@ def test_i9_fields_are_read_and_written(driver: str, name: str) -> None:
     assert back.tobytes() == host.tobytes()
 
 
-def test_i9_a_descr_must_fit_the_typestr() -> None:
+def test_i9_descr_of_other_size_than_typestr_is_refused() -> None:
     with pytest.raises(ValueError, match=r"\['descr'\]"):
         cuarray.interface(describe(typestr="|V8", descr=[("a", "<f4")]))
 
 
-# --- I10: mask (its values: test_x3_masks) ------------------------------------------------------------------------------------
+# --- I10: mask (for masks in operations, see the tests of X3) ------------------------------------------------------------------
 
 
-def test_i10_no_mask_is_all_valid() -> None:
+def test_i10_array_without_mask_is_all_valid() -> None:
     for entries in ({}, {"mask": None}):
         assert cuarray.as_cuda_array(Producer(describe(**entries))).mask is None
 
 
 @pytest.mark.parametrize("typestr", ["|b1", "|u1", "<i4", "<f8", "<c8"])
 @pytest.mark.parametrize("shape", [(2, 3), (3,), (1, 3), (2, 1), ()], ids=str)
-def test_i10_a_mask_is_true_where_the_array_is_valid(driver: str, typestr: str, shape: tuple[int, ...]) -> None:
+def test_i10_broadcast_mask_is_true_for_valid_elements(driver: str, typestr: str, shape: tuple[int, ...]) -> None:
     flags = (np.arange(int(np.prod(shape))) % 2).astype(typestr).reshape(shape)
     values, mask = cuarray.to_device(np.arange(6).reshape(2, 3)), cuarray.to_device(flags)
     array = cuarray.as_cuda_array(foreign(values, mask=foreign(mask)))
@@ -317,7 +317,7 @@ def test_i10_a_mask_is_true_where_the_array_is_valid(driver: str, typestr: str, 
 
 
 TRUTHS: list[tuple[str, list[Any]]] = [
-    # Numbers whose lowest byte, or whose real part, is 0; the least that is not 0; what is no number at all.
+    # Numbers whose low byte or real part is 0, the smallest numbers that are not 0, and values that are not numbers.
     ("<i4", [0, 1, -1, 256, -(2**31), 2**16]),
     (">i2", [0, 1, -1, 256, -(2**15), 2]),
     ("<u8", [0, 1, 2**63, 256, 2**32, 2**64 - 1]),
@@ -328,7 +328,7 @@ TRUTHS: list[tuple[str, list[Any]]] = [
 
 
 @pytest.mark.parametrize(("typestr", "elements"), TRUTHS, ids=[typestr for typestr, _ in TRUTHS])
-def test_i10_every_type_with_a_truth_value_is_a_mask(driver: str, typestr: str, elements: list[Any]) -> None:
+def test_i10_mask_elements_are_valid_where_numpy_says_true(driver: str, typestr: str, elements: list[Any]) -> None:
     flags = np.array(elements, typestr)
     array = cuarray.as_cuda_array(foreign(cuarray.to_device(np.arange(6)), mask=foreign(cuarray.to_device(flags))))
     assert np.ma.getmaskarray(array.copy_to_host()).tolist() == [not element for element in elements]
@@ -336,7 +336,7 @@ def test_i10_every_type_with_a_truth_value_is_a_mask(driver: str, typestr: str, 
 
 
 @pytest.mark.parametrize("mask", [Producer(describe(typestr="|b1", shape=(3,))), True, np.ones(2, bool), Producer(3)])
-def test_i10_what_is_no_mask_of_the_array_is_refused(mask: Any) -> None:
+def test_i10_invalid_mask_is_refused(mask: Any) -> None:
     with pytest.raises(ValueError, match=r"\['mask'\]"):
         cuarray.as_cuda_array(Producer(describe(mask=mask)))
 
@@ -344,31 +344,31 @@ def test_i10_what_is_no_mask_of_the_array_is_refused(mask: Any) -> None:
 # --- I11: stream --------------------------------------------------------------------------------------------------------------
 
 
-def test_i11_absent_or_none_is_nothing_to_wait_for() -> None:
+def test_i11_absent_or_none_stream_is_none() -> None:
     for entries in ({}, {"stream": None}):
         assert cuarray.interface(describe(**entries)).stream is None
 
 
 @pytest.mark.parametrize("stream", [1, 2, 7, 0x7F0012345678, 2**64 - 1])
-def test_i11_an_int_is_a_stream(stream: int) -> None:
+def test_i11_int_is_read_and_exported_as_stream(stream: int) -> None:
     assert cuarray.interface(describe(stream=stream)).stream == stream
     written = exported(cuarray.as_cuda_array(Producer(describe(stream=stream)), sync=False))["stream"]
     assert written == stream
     assert type(written) is int
 
 
-def test_i11_0_is_disallowed() -> None:
+def test_i11_stream_0_is_refused() -> None:
     with pytest.raises(ValueError, match=r"\['stream'\].*0 is disallowed"):
         cuarray.interface(describe(stream=0))
 
 
 @pytest.mark.parametrize("stream", [-1, "1", 1.0, True, 2**64], ids=repr)
-def test_i11_anything_else_is_refused(stream: Any) -> None:
+def test_i11_invalid_stream_is_refused(stream: Any) -> None:
     with pytest.raises(ValueError, match=r"\['stream'\]"):
         cuarray.interface(describe(stream=stream))
 
 
-def test_i11_0_is_never_written(driver: str) -> None:
+def test_i11_stream_0_is_never_exported(driver: str) -> None:
     streams = [
         (cuarray.default_stream(), 1),
         (cuarray.legacy_default_stream(), 1),

@@ -1,4 +1,4 @@
-"""Clauses L1 to L5: who keeps what alive."""
+"""Clauses L1 to L5: lifetimes of arrays, owners and streams."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from producers import Producer, describe
 import cuarray
 
 
-def test_l1_reading_the_attribute_keeps_nothing_alive(driver: str) -> None:
+def test_l1_exported_dictionary_keeps_nothing_alive(driver: str) -> None:
     array = cuarray.to_device([1, 2, 3])
     count, reference = sys.getrefcount(array), weakref.ref(array)
     interface = array.__cuda_array_interface__
@@ -25,7 +25,7 @@ def test_l1_reading_the_attribute_keeps_nothing_alive(driver: str) -> None:
     assert interface["shape"] == (3,)
 
 
-def test_l1_nor_does_looking_at_it() -> None:
+def test_l1_interface_and_is_cuda_array_keep_nothing_alive() -> None:
     producer = Producer(describe())
     reference = weakref.ref(producer)
     read, answer = cuarray.interface(producer), cuarray.is_cuda_array(producer)
@@ -34,7 +34,7 @@ def test_l1_nor_does_looking_at_it() -> None:
     assert (read.shape, answer) == ((2,), True)
 
 
-def test_l2_as_cuda_array_holds_the_object(driver: str) -> None:
+def test_l2_import_keeps_object_alive(driver: str) -> None:
     memory = cuarray.to_device(np.arange(4))
     producer = Producer(memory.__cuda_array_interface__, keeps=memory)
     reference = weakref.ref(producer)
@@ -47,7 +47,7 @@ def test_l2_as_cuda_array_holds_the_object(driver: str) -> None:
     assert reference() is None
 
 
-def test_l2_also_through_further_imports_and_views(driver: str) -> None:
+def test_l2_repeated_imports_and_views_keep_memory_alive(driver: str) -> None:
     memory = cuarray.to_device(np.arange(4))
     reference = weakref.ref(memory.owner)
     array = cuarray.as_cuda_array(Producer(memory.__cuda_array_interface__, keeps=memory))
@@ -62,7 +62,7 @@ def test_l2_also_through_further_imports_and_views(driver: str) -> None:
     assert reference() is None
 
 
-def test_l3_from_cuda_array_interface_holds_nothing() -> None:
+def test_l3_from_cuda_array_interface_without_owner_keeps_nothing_alive() -> None:
     producer = Producer(describe())
     reference = weakref.ref(producer)
     array = cuarray.from_cuda_array_interface(producer.__cuda_array_interface__)
@@ -71,7 +71,7 @@ def test_l3_from_cuda_array_interface_holds_nothing() -> None:
     assert array.owner is None
 
 
-def test_l3_or_the_owner() -> None:
+def test_l3_from_cuda_array_interface_keeps_given_owner_alive() -> None:
     owner = Producer(describe())
     reference = weakref.ref(owner)
     array = cuarray.from_cuda_array_interface(describe(), owner=owner)
@@ -81,21 +81,21 @@ def test_l3_or_the_owner() -> None:
     assert reference() is None
 
 
-@pytest.mark.parametrize("how", ["ours", "provider"])
-def test_l4_an_exported_stream_lives_as_long_as_the_array(driver: str, how: str) -> None:
-    if how == "ours":
+@pytest.mark.parametrize("how", ["own", "provider"])
+def test_l4_exported_stream_lives_as_long_as_the_array(driver: str, how: str) -> None:
+    if how == "own":
         given: cuarray.Stream | ForeignStream = cuarray.stream()
     else:
         given = ForeignStream()
     handle, reference = given.handle, weakref.ref(given)
     array = cuarray.device_array(4, "u1", stream=given)
-    if how == "ours":
+    if how == "own":
         del given
         gc.collect()
     assert array.__cuda_array_interface__["stream"] == handle
     with held(handle) as hold:
         assert not driver_probe.is_done(handle)
-        hold.let_go()
+        hold.release()
     del hold
     assert driver_probe.is_done(handle)
     if how == "provider":
@@ -115,7 +115,7 @@ def test_l4_an_exported_stream_lives_as_long_as_the_array(driver: str, how: str)
 @pytest.mark.parametrize(
     "make", [cuarray.stream, cuarray.default_stream, cuarray.legacy_default_stream, cuarray.per_thread_default_stream]
 )
-def test_l5_streams_made_here_are_kept_by_the_arrays_that_use_them(driver: str, make: object) -> None:
+def test_l5_arrays_keep_library_streams_alive(driver: str, make: object) -> None:
     stream = make()  # type: ignore[operator]
     reference = weakref.ref(stream)
     first, second = cuarray.device_array(4, stream=stream), cuarray.to_device([1, 2], stream=stream)
@@ -128,7 +128,7 @@ def test_l5_streams_made_here_are_kept_by_the_arrays_that_use_them(driver: str, 
     assert reference() is None
 
 
-def test_l5_an_external_stream_is_the_users_to_keep(driver: str) -> None:
+def test_l5_external_stream_is_not_kept_alive(driver: str) -> None:
     stream = ForeignStream()
     array = cuarray.device_array(4, "u1", stream=cuarray.external_stream(stream.handle))
     array.copy_to_device(np.zeros(4, np.uint8))
@@ -136,4 +136,4 @@ def test_l5_an_external_stream_is_the_users_to_keep(driver: str) -> None:
     stream.destroy()
     del stream
     assert reference() is None
-    del array  # what cuarray has made is released without the stream
+    del array  # cuarray's own resources are released without the stream

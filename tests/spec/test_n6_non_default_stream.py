@@ -1,8 +1,8 @@
-"""Clause N6: the text's example on an array's non-default stream, with `import cuarray as cuda`.
+"""Clause N6: the text's example of a non-default stream, with `import cuarray as cuda`.
 
-Two streams; an array with one of them as its default stream; work on the array in the other; an event between them; then
-a consumer. The text's work is a kernel; here it is a copy that the driver is asked for directly, since a copy through
-cuarray would be ordered by cuarray itself and the event would have nothing to do.
+An array has one of two streams as its home stream. Work on the array runs in the other stream, an event orders the two, and a consumer
+reads the array. The text launches a kernel; here the driver makes a copy, because cuarray would order a copy of its own without
+the event.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ N = 16384
 
 
 def initialize_array(stream: cuda.Stream, x: cuda.DeviceArray, indices: cuda.DeviceArray) -> None:
-    """In place of the text's kernel: sets each element of `x` to its index, in `stream`."""
+    """Sets each element of `x` to its index, in `stream`, instead of the text's kernel."""
     with driver_probe.primary_context():
         driver_probe.call(
             "cuMemcpyDtoDAsync_v2",
@@ -32,7 +32,7 @@ def initialize_array(stream: cuda.Stream, x: cuda.DeviceArray, indices: cuda.Dev
 
 
 class OtherCaiLibrary:
-    """A consumer: waits for the stream that the interface names, and for nothing else, and reads in its own."""
+    """A consumer that waits only for the exported stream, and reads in a stream of its own."""
 
     def __init__(self) -> None:
         self.own_stream = cuda.stream()
@@ -48,7 +48,7 @@ class OtherCaiLibrary:
         return data
 
 
-def test_the_example(driver: str) -> None:
+def test_n6_consumer_of_exported_stream_reads_finished_work(driver: str) -> None:
     other_cai_library = OtherCaiLibrary()
     indices = cuda.to_device(np.arange(N, dtype="int32"))
 
@@ -64,14 +64,14 @@ def test_the_example(driver: str) -> None:
         # Wait for the event in array_stream
         evt.wait(array_stream)
 
-        # Neither call has waited itself: the work is still held back.
+        # Neither call waits: the work is still held.
         assert hold.is_held
-        hold.let_go_soon()
+        hold.release_soon()
         assert (other_cai_library.consume(x) == np.arange(N)).all()
 
 
-def test_the_example_with_numba_as_the_other_library(driver_kind: str) -> None:
-    """Numba's import waits for the exported stream (clause N1), on which the event is waited for."""
+def test_n6_numba_as_consumer_reads_finished_work(driver_kind: str) -> None:
+    """Numba's import waits for the exported stream (clause N1), and that stream waits for the event."""
     numba_cuda = pytest.importorskip("numba.cuda", reason="numba-cuda is not installed; run make install")
     indices = cuda.to_device(np.arange(N, dtype="int32"))
     array_stream = cuda.stream()
@@ -90,8 +90,8 @@ def test_the_example_with_numba_as_the_other_library(driver_kind: str) -> None:
 
 
 @pytest.mark.cuarray_sim(expect="data-race")
-def test_without_the_event_the_consumer_reads_too_early(simulator: str) -> None:
-    """What the text warns of. Sure to show only where all work is deferred."""
+def test_n6_consumer_reads_too_early_without_the_event(simulator: str) -> None:
+    """The text warns of this. It shows reliably only on a driver that defers all work."""
     other_cai_library = OtherCaiLibrary()
     indices = cuda.to_device(np.arange(N, dtype="int32"))
     before = cuda.to_device(np.zeros(N, "int32"))

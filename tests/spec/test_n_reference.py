@@ -1,4 +1,4 @@
-"""Clauses N1 to N5: what the texts give to their reference implementation."""
+"""Clauses N1 to N5: behaviour of the reference implementation."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from producers import Producer, describe, foreign
 import cuarray
 
 
-def test_n1_an_int_stream_is_synchronized_at_once(driver: str, foreign_stream: ForeignStream) -> None:
+def test_n1_import_synchronizes_with_exported_stream(driver: str, foreign_stream: ForeignStream) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
     with held(foreign_stream.handle) as hold:
-        hold.let_go_soon()
+        hold.release_soon()
         cuarray.as_cuda_array(foreign(memory, stream=foreign_stream.handle))
         assert not hold.is_held
 
 
 @pytest.mark.parametrize("sync", [True, False])
-def test_n1_it_becomes_the_default_stream(driver: str, foreign_stream: ForeignStream, sync: bool) -> None:
+def test_n1_exported_stream_becomes_home_stream(driver: str, foreign_stream: ForeignStream, sync: bool) -> None:
     memory = cuarray.device_array(4, "u1")
     array = cuarray.as_cuda_array(foreign(memory, stream=foreign_stream.handle), sync=sync)
     assert array.stream == cuarray.external_stream(foreign_stream.handle)
@@ -33,35 +33,35 @@ def test_n1_it_becomes_the_default_stream(driver: str, foreign_stream: ForeignSt
     assert cuarray.as_cuda_array(foreign(memory)).stream is None
 
 
-def test_n2_the_default_stream_is_exported(driver: str) -> None:
+def test_n2_home_stream_is_exported(driver: str) -> None:
     stream = cuarray.stream()
     assert cuarray.device_array(4, stream=stream).__cuda_array_interface__["stream"] == stream.handle
     assert cuarray.to_device([1], stream=stream).__cuda_array_interface__["stream"] == stream.handle
-    for default, handle in ((cuarray.default_stream(), 1), (cuarray.per_thread_default_stream(), 2)):
-        assert cuarray.device_array(4, stream=default).__cuda_array_interface__["stream"] == handle
+    for default_stream, handle in ((cuarray.default_stream(), 1), (cuarray.per_thread_default_stream(), 2)):
+        assert cuarray.device_array(4, stream=default_stream).__cuda_array_interface__["stream"] == handle
 
 
-def test_n2_without_one_none_is_exported(driver: str) -> None:
+def test_n2_none_is_exported_without_home_stream(driver: str) -> None:
     interface = cuarray.device_array(4).__cuda_array_interface__
     assert interface["stream"] is None
     assert cuarray.as_cuda_array(Producer(describe())).__cuda_array_interface__["stream"] is None
 
 
-def test_n2_what_was_imported_is_exported_again(driver: str, foreign_stream: ForeignStream) -> None:
+def test_n2_imported_stream_is_exported_again(driver: str, foreign_stream: ForeignStream) -> None:
     memory = cuarray.device_array(4, "u1")
     array = cuarray.as_cuda_array(foreign(memory, stream=foreign_stream.handle))
     assert array.__cuda_array_interface__["stream"] == foreign_stream.handle
 
 
 @pytest.mark.parametrize("variable", ["CUARRAY_SYNC", "NUMBA_CUDA_ARRAY_INTERFACE_SYNC"])
-def test_n3_an_environment_variable_switches_the_synchronization_off(variable: str) -> None:
+def test_n3_environment_variable_turns_synchronization_off(variable: str) -> None:
     program = "import cuarray; print(cuarray.config.sync)"
     assert driver_probe.run_python(program, **{variable: "0"}).strip() == "False"
     assert driver_probe.run_python(program, **{variable: "1"}).strip() == "True"
     assert driver_probe.run_python(program, **{variable: None}).strip() == "True"
 
 
-def test_n3_a_configuration_value_switches_it_off(driver: str, foreign_stream: ForeignStream) -> None:
+def test_n3_config_value_turns_synchronization_off(driver: str, foreign_stream: ForeignStream) -> None:
     memory = cuarray.device_array(4, "u1")
     cuarray.config.sync = False
     with held(foreign_stream.handle) as hold:
@@ -69,8 +69,8 @@ def test_n3_a_configuration_value_switches_it_off(driver: str, foreign_stream: F
         assert hold.is_held
 
 
-def test_n4_signatures() -> None:
-    """The names, the order and the defaults of the text; what cuarray adds is by keyword only."""
+def test_n4_signatures_have_the_texts_arguments() -> None:
+    """The names, order and defaults are the text's; arguments that cuarray adds are keyword-only."""
     for function, expected in (
         (cuarray.as_cuda_array, {"obj": inspect.Parameter.empty, "sync": True}),
         (cuarray.from_cuda_array_interface, {"desc": inspect.Parameter.empty, "owner": None, "sync": True}),
@@ -88,7 +88,7 @@ def test_n4_signatures() -> None:
         assert all(parameter.default is not inspect.Parameter.empty for parameter in others)
 
 
-def test_n4_sync_false_elides_the_wait(driver: str, foreign_stream: ForeignStream) -> None:
+def test_n4_sync_false_skips_the_wait(driver: str, foreign_stream: ForeignStream) -> None:
     memory = cuarray.device_array(4, "u1")
     producer = foreign(memory, stream=foreign_stream.handle)
     with held(foreign_stream.handle) as hold:
@@ -99,7 +99,7 @@ def test_n4_sync_false_elides_the_wait(driver: str, foreign_stream: ForeignStrea
         assert hold.is_held
 
 
-def test_n4_owner_is_kept() -> None:
+def test_n4_owner_argument_is_kept_alive() -> None:
     class Owner:
         pass
 
@@ -110,18 +110,18 @@ def test_n4_owner_is_kept() -> None:
     assert array.owner is reference() is not None
 
 
-def test_n5_transfers_go_to_the_default_stream(driver: str, foreign_stream: ForeignStream) -> None:
+def test_n5_transfer_runs_in_home_stream(driver: str, foreign_stream: ForeignStream) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
     array = cuarray.as_cuda_array(foreign(memory, stream=foreign_stream.handle), sync=False)
     with held(foreign_stream.handle) as hold:
         driver_probe.fill(memory.ptr, 5, 4, foreign_stream.handle)
-        hold.let_go_soon()
+        hold.release_soon()
         assert array.copy_to_host().tolist() == [5] * 4
         assert not hold.is_held
 
 
-def test_n5_unless_another_is_named(driver: str) -> None:
-    """The transfer is then in the named stream, and the default stream's next work comes after it."""
+def test_n5_transfer_runs_in_given_stream_before_later_work_in_home_stream(driver: str) -> None:
+    """Later work in the home stream waits for the transfer."""
     stream, other = cuarray.stream(), ForeignStream()
     array = cuarray.to_device(np.zeros(4, np.uint8), stream=stream)
     source = cuarray.to_device(np.full(4, 5, np.uint8))
@@ -131,5 +131,5 @@ def test_n5_unless_another_is_named(driver: str) -> None:
         array.copy_to_device(source, stream=other)
         assert hold.is_held
         assert not driver_probe.is_done(other.handle)
-        hold.let_go()
+        hold.release()
         assert array.copy_to_host().tolist() == [5] * 4

@@ -1,1 +1,1 @@
-"""The edge-removal sweep: is every ordering call of cuarray needed, and would its absence be noticed?"""
+"""The edge-removal sweep checks that each ordering call of cuarray is needed, and that its absence is found."""

@@ -1,4 +1,4 @@
-"""``python -m cuarray_sim --devices 2 -m sweep``; see :mod:`sweep.sweep`."""
+"""Run the sweep: ``python -m cuarray_sim --devices 2 -m sweep``. See :mod:`sweep.sweep`."""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""Another library, as far as an exchange needs one: memory, streams, and work that is ordered by nobody but it.
+"""A stand-in for another library, with memory, streams and work that only it orders.
 
-It speaks to the driver directly, and does its own half of every exchange right. What orders its work against cuarray's is
-then cuarray's alone to do, and is missed when it is left out.
+It calls the driver directly, and orders its own half of each exchange correctly. cuarray must order the other half, and the sweep
+leaves these calls out.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import driver_probe
 
 __all__ = ["KINDS", "SIZE", "Array", "Peer", "Stream"]
 
-#: Every kind of stream there is.
+#: All kinds of streams.
 KINDS = ("legacy", "per-thread", "blocking", "non-blocking")
-#: Bytes of every array, unless a scenario wants another size.
+#: Default size of arrays in bytes.
 SIZE = 1024
 
 
 class Stream:
-    """A stream of the other library's."""
+    """A stream of the other library."""
 
     def __init__(self, handle: int, device: int = 0) -> None:
         self.handle, self.device = handle, device
@@ -33,7 +33,7 @@ class Stream:
 
 
 class Array:
-    """Memory of the other library's, with the interface of ``SIZE`` bytes or whatever it is given."""
+    """An array of the other library: by default ``SIZE`` bytes, with the given entries of the interface replaced."""
 
     def __init__(self, pointer: int, home: Stream | None, **entries: Any) -> None:
         self.ptr, self.nbytes = pointer, SIZE
@@ -48,7 +48,7 @@ class Array:
 
 
 class Peer:
-    """The other library in one run of a scenario; all that it made is released at the end."""
+    """The other library in one run of a scenario. Its resources are released at the end."""
 
     def __init__(self) -> None:
         self._streams: list[Stream] = []
@@ -57,11 +57,11 @@ class Peer:
         self._kept: list[Any] = []
 
     def keep(self, *objects: Any) -> None:
-        """Keep objects until the scenario is over: their release is no part of it."""
+        """Keep objects until the scenario is over, so that it does not include their release."""
         self._kept.extend(objects)
 
     def stream(self, kind: str = "non-blocking", device: int = 0) -> Stream:
-        """A stream of one of the :data:`KINDS`."""
+        """Create a stream of one of the :data:`KINDS`."""
         if kind in ("legacy", "per-thread"):
             return Stream(1 if kind == "legacy" else 2, device)
         handle, flags = c_void_p(), driver_probe.CU_STREAM_NON_BLOCKING if kind == "non-blocking" else 0
@@ -72,7 +72,7 @@ class Peer:
         return self._streams[-1]
 
     def memory(self, size: int = SIZE, device: int = 0) -> int:
-        """Memory that nothing has been written to yet."""
+        """Allocate uninitialized memory."""
         pointer = c_uint64()
         with driver_probe.primary_context(device):
             driver_probe.call("cuMemAlloc_v2", byref(pointer), c_size_t(size))
@@ -80,7 +80,7 @@ class Peer:
         return pointer.value
 
     def array(self, stream: Stream | None = None, **entries: Any) -> Array:
-        """A new array whose work is in ``stream``: so far a write."""
+        """Create an array with a pending write in ``stream``. Without a stream, wait for the write."""
         array = Array(self.memory(device=stream.device if stream else 0), stream, **entries)
         self.write(array, stream or Stream(1))
         if stream is None:
@@ -88,13 +88,13 @@ class Peer:
         return array
 
     def write(self, array: Any, stream: Any, size: int | None = None) -> None:
-        """Enqueue work that writes an array: anything with ``ptr`` and ``nbytes``."""
+        """Enqueue a write to an array, which is any object with ``ptr`` and ``nbytes``."""
         size = array.nbytes if size is None else size
         with _context_of(stream):
             driver_probe.call("cuMemsetD8Async", c_uint64(array.ptr), c_ubyte(1), c_size_t(size), _handle(stream))
 
     def read(self, array: Any, stream: Any) -> None:
-        """Enqueue work that reads an array."""
+        """Enqueue a read of an array."""
         scratch = self.memory(array.nbytes, getattr(stream, "device", 0))
         with _context_of(stream):
             driver_probe.call(
@@ -106,7 +106,7 @@ class Peer:
             )
 
     def order(self, first: Any, then: Any) -> None:
-        """Let what is enqueued in ``then`` wait for what is in ``first``: the other library's own doing."""
+        """Make ``then`` wait for the work in ``first``, by calls of the other library."""
         event = c_void_p()
         with _context_of(first):
             driver_probe.call("cuEventCreate", byref(event), c_uint(2))
@@ -117,14 +117,14 @@ class Peer:
             driver_probe.call("cuStreamWaitEvent", _handle(then), event, c_uint(0))
 
     def consume(self, array: Any, device: int = 0) -> None:
-        """Take an array as a consumer should: write in a stream of its own, between the exported one's work and its next."""
+        """Write to an array in a new stream, ordered correctly with the exported stream on both sides."""
         interface = array.__cuda_array_interface__
         stream, exported = self.stream(device=device), interface["stream"]
         if exported is not None:
             self.order(Stream(exported, device), stream)
-        taken = Array(interface["data"][0], None)
-        taken.nbytes = array.nbytes
-        self.write(taken, stream)
+        imported = Array(interface["data"][0], None)
+        imported.nbytes = array.nbytes
+        self.write(imported, stream)
         if exported is not None:
             self.order(stream, Stream(exported, device))
         else:
@@ -132,7 +132,7 @@ class Peer:
 
     @contextlib.contextmanager
     def captured(self, *streams: Stream) -> Iterator[None]:
-        """What is enqueued in the streams meanwhile becomes a graph, which then runs in another stream."""
+        """Capture work in the streams as a graph, and run the graph in another stream at the end."""
         graph, executable, runs_in = c_void_p(), c_void_p(), self.stream()
         first, *others = streams
         with driver_probe.primary_context():
@@ -144,7 +144,7 @@ class Peer:
             for other in others:
                 self.order(other, first)
         finally:
-            # Also where it has failed: a capture that nobody ends would be in the way of all that follows.
+            # Also after an error, since an unfinished capture would disturb later scenarios.
             with driver_probe.primary_context():
                 ended = driver_probe.library().cuStreamEndCapture(_handle(first), byref(graph))
         assert ended == driver_probe.CUDA_SUCCESS, f"cuStreamEndCapture answered {ended}"
@@ -156,18 +156,18 @@ class Peer:
             driver_probe.call("cuGraphDestroy", graph)
 
     def synchronize(self, stream: Any) -> None:
-        """Wait for a stream: the other library's own doing."""
+        """Wait for a stream, by a call of the other library."""
         with _context_of(stream):
             driver_probe.call("cuStreamSynchronize", _handle(stream))
 
     def destroy(self, stream: Stream) -> None:
-        """End a stream whose work may still be pending."""
+        """Destroy a stream, which may have pending work."""
         self._streams.remove(stream)
         with _context_of(stream):
             driver_probe.call("cuStreamDestroy_v2", _handle(stream))
 
     def close(self) -> None:
-        """Wait for everything, and release what was made."""
+        """Wait for all work and release all resources."""
         devices = {0} | {device for _, device in self._memory} | {stream.device for stream in self._streams}
         for device in devices:
             with driver_probe.primary_context(device):

@@ -1,11 +1,11 @@
-"""Leaves out each ordering call of cuarray, one at a time, and sees whether the simulated driver notices.
+"""Leave out each ordering call of cuarray, one at a time, and check that the simulated driver finds it.
 
-For every scenario (:mod:`sweep.scenarios`): it has to be clean as it is; then it runs again once for each event record, stream wait
-and synchronization that cuarray has made in it, with that one call doing nothing. A call whose absence makes no finding is
-either not covered by the scenario, or not needed: both are reported, and make the exit status 1. The scenario has to be
-clean once more at the end, so that nothing that was left out in one run spoils another.
+Each scenario (:mod:`sweep.scenarios`) must first run without findings. It then runs once for each event record, stream wait and
+synchronization that cuarray made in it, with this one call doing nothing. If that gives no finding, the scenario does not cover
+the call, or the call is not needed: it is reported, and the exit status is 1. At the end the scenario must run without findings
+again, which shows that the runs did not affect each other.
 
-    PYTHONPATH=tests python -m cuarray_sim --devices 2 -m sweep [--table docs/results/sweep.md] [name ...]
+    PYTHONPATH=tests:tests/support python -m cuarray_sim --devices 2 -m sweep [--table docs/results/sweep.md] [name ...]
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ class Run:
     """One run of a scenario."""
 
     calls: int = 0
-    """How many ordering calls cuarray made in it."""
+    """Number of ordering calls of cuarray."""
     findings: list[str] = field(default_factory=list)
-    """Their kinds; of an exception, its type."""
+    """Kinds of the findings, or the type of an exception."""
     described: str = ""
-    """The findings, or the exception, for people."""
+    """Text of the findings or of the exception."""
     places: list[str] = field(default_factory=list)
-    """The ordering calls, each with its place, if asked for."""
+    """The ordering calls with their lines, if requested."""
 
 
 @dataclass
 class Result:
-    """What came of a scenario."""
+    """The result of a scenario."""
 
     name: str
     calls: int = 0
-    """How many ordering calls cuarray makes in it."""
+    """Number of ordering calls of cuarray."""
     found: list[str] = field(default_factory=list)
-    """For each of them whose absence was found, the kind of the first finding."""
+    """The kind of the first finding, for each call whose absence was found."""
     missed: list[str] = field(default_factory=list)
-    """Those whose absence nothing showed."""
+    """The calls whose absence gave no finding."""
     unclean: str | None = None
-    """What was found in a run in which nothing was left out."""
+    """The findings of a run with all calls, or None."""
 
     @property
     def good(self) -> bool:
@@ -67,14 +67,14 @@ class Result:
 
 
 def run(scenario: Scenario, dropped: int = 0, *, places: bool = False) -> Run:
-    """Run a scenario without its ``dropped``-th ordering call; 0 leaves out none. ``places`` asks for those too."""
+    """Run a scenario without its ``dropped``-th ordering call, or with all calls if it is 0. ``places`` requests their lines."""
     this = Run()
     peer = Peer()
     cuarray_sim.drop_ordering(dropped, LIBRARY)
     try:
         scenario(peer)
     except Exception as error:
-        # What a call that does nothing leads to may be an error at once, which is as good as a finding.
+        # A missing call may also lead to an exception, which counts as a finding.
         this.findings = [type(error).__name__]
         this.described = "".join(traceback.format_exception(error))
     this.calls = cuarray_sim.ordering_calls()
@@ -86,20 +86,20 @@ def run(scenario: Scenario, dropped: int = 0, *, places: bool = False) -> Run:
         this.places = ordering_calls(this.calls)
     peer.close()
     settle()
-    # What was found is told here, and not at the process's end.
+    # The findings are reported here, and not again at the process's end.
     cuarray_sim.clear_findings()
     return this
 
 
 def settle() -> None:
-    """Release what a run has left behind, so that the next begins like the first."""
+    """Release the objects of a run, so that each run starts in the same state."""
     gc.collect()
     if hasattr(cuarray, "reclaim"):
         cuarray.reclaim()
 
 
 def ordering_calls(count: int) -> list[str]:
-    """The last ordering calls of cuarray, each with the line of the scenario that it came from."""
+    """Return the last ordering calls of cuarray, each with its line in the scenario."""
     calls = []
     for operation in cuarray_sim.findings()["operations"]:
         if operation["call"] in ORDERING and operation["site"]["library"] == LIBRARY:
@@ -109,9 +109,9 @@ def ordering_calls(count: int) -> list[str]:
 
 
 def sweep(name: str, scenario: Scenario) -> Result:
-    """Run a scenario as it is, without each of its ordering calls, and as it is."""
+    """Run a scenario with all calls, then without each ordering call, then with all calls again."""
     result = Result(name)
-    run(scenario)  # what is made once and kept (contexts, events) is made here
+    run(scenario)  # creates the objects that are made once and kept: contexts, events
     whole = run(scenario)
     result.calls = whole.calls
     if whole.findings:
@@ -132,20 +132,20 @@ def sweep(name: str, scenario: Scenario) -> Result:
 
 
 def table(results: list[Result]) -> str:
-    """The results for people, as Markdown."""
+    """Return the results as Markdown."""
     calls, found = sum(result.calls for result in results), sum(len(result.found) for result in results)
     kinds = Counter(kind for result in results for kind in result.found)
     lines = [
         "# The edge-removal sweep",
         "",
-        "Written by `make sweep`. Each scenario (`tests/sweep/scenarios/`) is an exchange between cuarray and another library, clean as it",
-        "is written. Then each event record, stream wait and synchronization that cuarray makes in it is left out, one at a time: the",
-        "simulated driver has to find a data race, or memory that is freed or read too early, or refuse a call (in a capture). A call whose",
-        "absence nothing shows is not needed, and the sweep fails. Releases of memory are taken to wait for nothing",
-        "(`CUARRAY_SIM_FREE_SYNCHRONIZES=0`).",
+        "`make sweep` writes this page. Each scenario (`tests/sweep/scenarios/`) is an exchange between cuarray and another library that",
+        "runs without findings. The sweep then leaves out each event record, stream wait and synchronization that cuarray makes in it, one",
+        "at a time. The simulated driver must find a data race, find memory that is freed or read too early, or refuse a call in a capture.",
+        "If it finds nothing, the call is not needed, and the sweep fails. With `CUARRAY_SIM_FREE_SYNCHRONIZES=0`, freeing memory does not",
+        "wait for pending work.",
         "",
         f"**{len(results)} scenarios, {calls} ordering calls left out, {found} found.** "
-        + "What showed it first: "
+        + "First findings: "
         + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
         + ".",
         "",
@@ -155,21 +155,21 @@ def table(results: list[Result]) -> str:
     lines += [f"| {result.name} | {result.calls} | {len(result.found)} |" for result in results]
     lines += [
         "",
-        "What it cannot say: records are made in advance where the stream may be gone, or may be another thread's, when they are needed;",
-        "the scenarios are those in which they are. The host's own reads and writes of ordinary memory are no driver calls, so waits that",
-        "protect those alone (an array that is rearranged on the host) are in no scenario, nor is what another process does (IPC).",
+        "The sweep has limits. cuarray records some events in advance, because the stream may be gone later or belong to another thread;",
+        "the scenarios contain only cases that need these events. The host's accesses to ordinary memory are no driver calls, so no scenario",
+        "covers waits that only protect them. No scenario covers work of another process (IPC).",
     ]
     return "\n".join(lines) + "\n"
 
 
 def main() -> int:
-    """The sweep over the scenarios whose names contain what the command line says; all without."""
+    """Run the sweep over all scenarios, or over those whose names contain a part given on the command line."""
     parser = argparse.ArgumentParser(description="Leave out each ordering call of cuarray, one at a time.")
     parser.add_argument("--table", type=Path, metavar="FILE", help="write the results there, as Markdown")
     parser.add_argument("names", nargs="*", help="parts of the names of the scenarios to run")
     options = parser.parse_args()
     started = time.monotonic()
-    gc.freeze()  # what was imported need not be looked through after every run
+    gc.freeze()  # excludes imported modules from the collection after each run
     results = []
     for name, scenario in SCENARIOS.items():
         if options.names and not any(part in name for part in options.names):

@@ -1,4 +1,4 @@
-"""The sweep itself: it must tell a call that is needed from one that is not. What it says of cuarray is `make sweep`."""
+"""The sweep distinguishes calls that are needed from calls that are not. `make sweep` runs it over cuarray."""
 
 from __future__ import annotations
 
@@ -34,30 +34,30 @@ def failing(peer: Peer) -> None:
     raise ValueError("no such thing")
 
 
-def test_a_call_that_is_needed_is_found_when_it_is_left_out() -> None:
+def test_needed_call_is_found_if_left_out() -> None:
     result = sweep("needed", needed)
     assert result.good
     assert (result.calls, result.found) == (1, ["data-race"])
-    assert "**1 scenarios, 1 ordering calls left out, 1 found.** What showed it first: 1 data-race." in table([result])
+    assert "**1 scenarios, 1 ordering calls left out, 1 found.** First findings: 1 data-race." in table([result])
 
 
-def test_a_call_that_is_not_needed_is_told() -> None:
+def test_needless_calls_are_reported_as_missed() -> None:
     result = sweep("needless", needless)
     assert not result.good
-    # Either of the two would do, so neither is missed.
+    # Each of the two waits makes the other needless.
     assert [missed.partition(": ")[2] for missed in result.missed] == [
         f"cuStreamSynchronize at test_sweep.py:{line}" for line in (22, 23)
     ]
 
 
-def test_a_scenario_that_is_not_clean_is_told() -> None:
+def test_scenario_with_a_race_is_reported_as_unclean() -> None:
     result = sweep("missing", missing)
     assert not result.good
     assert result.unclean is not None
     assert "data-race" in result.unclean
 
 
-def test_a_scenario_that_fails_is_told() -> None:
+def test_scenario_that_raises_is_reported_as_unclean() -> None:
     result = sweep("failing", failing)
     assert result.unclean is not None
     assert "no such thing" in result.unclean

@@ -17,13 +17,37 @@ pub struct EntryPoint {
     pub symbol: &'static str,
     /// The symbol of the variant that reads a null stream as the per-thread default stream.
     pub per_thread: Option<&'static str>,
+    /// What a driver has to know of its calls.
+    pub flags: Flags,
+}
+
+/// What a driver has to know of the calls of an [`EntryPoint`], beside its signature.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// The call may run pending work or wait for it, and then returns the error of a failed kernel.
+    pub waits: bool,
+    /// The call creates, ends, enqueues or waits for something, so a diagnosis wants to know where it came from.
+    pub locates: bool,
+    /// The entry point exists to order other work: it records, waits or asks.
+    pub orders: bool,
+    /// The call puts earlier work before later work. Without it a correct program may have a race.
+    pub edge: bool,
+    /// A capture in mode `CU_STREAM_CAPTURE_MODE_GLOBAL` forbids the call, since a graph would not repeat it. The manual
+    /// names allocation as an example and leaves the list open; drivers refuse freeing and event queries too.
+    pub capture_unsafe: bool,
+}
+
+impl Flags {
+    /// No flag.
+    pub const NONE: Flags = Flags { waits: false, locates: false, orders: false, edge: false, capture_unsafe: false };
 }
 
 macro_rules! make_api {
-    ($($group:ident { $($name:literal @ $since:literal fn $symbol:ident($($arg:ident: $ty:ty),*) $(per_thread $per_thread:ident)?;)* })*) => {
+    ($($group:ident { $($name:literal @ $since:literal $([$($flag:ident)*])? fn $symbol:ident($($arg:ident: $ty:ty),*) $(per_thread $per_thread:ident)?;)* })*) => {
         /// A driver's entry points; `None` where the driver lacks one.
         ///
-        /// Fields are named after the exported symbols: `api.cuMemAlloc_v2` is the function that `cuMemAlloc` means since 3.2.
+        /// Fields are named after the exported symbols: `api.cuMemAlloc_v2` is the function that `cuMemAlloc` means
+        /// since 3.2.
         #[allow(non_snake_case, missing_docs)]
         #[derive(Clone, Copy)]
         pub struct Api {
@@ -34,8 +58,8 @@ macro_rules! make_api {
             /// Builds the table by calling `resolve` for each symbol; null means that the symbol is missing.
             ///
             /// # Safety
-            /// A non-null address is a function with the signature that the driver's manual gives to that symbol. It stays
-            /// callable for as long as the table is used.
+            /// A non-null address is a function with the signature that the driver's manual gives to that symbol. It
+            /// stays callable for as long as the table is used.
             pub unsafe fn resolve_with(mut resolve: impl FnMut(&CStr) -> *const c_void) -> Api {
                 Api {
                     $($($symbol: {
@@ -46,8 +70,8 @@ macro_rules! make_api {
                             }
                         };
                         let address = resolve(symbol);
-                        // SAFETY: null becomes `None`; by this function's contract any other address is a function of this
-                        // type. Both types have the same size and representation.
+                        // SAFETY: null becomes `None`; by this function's contract any other address is a function of
+                        // this type. Both types have the same size and representation.
                         unsafe { std::mem::transmute::<*const c_void, Option<unsafe extern "C" fn($($ty),*) -> CUresult>>(address) }
                     },)*)*
                 }
@@ -62,6 +86,7 @@ macro_rules! make_api {
                 since: $since,
                 symbol: stringify!($symbol),
                 per_thread: make_api!(@optional $($per_thread)?),
+                flags: Flags { $($($flag: true,)*)? ..Flags::NONE },
             },)*)*
         ];
     };

@@ -1,21 +1,22 @@
 //! The single list of the driver's entry points.
 //!
-//! A driver is a table of C functions. The library calls through such a table; the simulator implements one. Both pass this
-//! list to macros of their own, so their signatures cannot differ.
+//! A driver is a table of C functions. The library calls through such a table; the simulator implements one. Both pass
+//! this list to macros of their own, so their signatures cannot differ.
 //!
 //! A line has this form:
 //!
 //! ```text
-//! "cuMemAlloc" @ 3020 fn cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize);
+//! "cuMemAlloc" @ 3020 [waits locates capture_unsafe] fn cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize);
 //! ```
 //!
 //! - the *name* that programs pass to [`cuGetProcAddress`];
 //! - the driver *version* from which the name means this signature;
+//! - the [*flags*](crate::Flags), if there are any;
 //! - the *symbol* that the shared library exports;
 //! - the parameters; every entry point returns a [`CUresult`](crate::CUresult).
 //!
-//! `per_thread SYMBOL` names the variant that reads a null stream as the per-thread default stream. Groups are those of the
-//! driver's manual. Names and versions are those of `cudaTypedefs.h`.
+//! `per_thread SYMBOL` names the variant that reads a null stream as the per-thread default stream. Groups are those of
+//! the driver's manual. Names and versions are those of `cudaTypedefs.h`.
 //!
 //! [`cuGetProcAddress`]: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DRIVER__ENTRY__POINT.html
 
@@ -53,17 +54,17 @@ macro_rules! entry_points {
                 "cuDeviceGetP2PAttribute" @ 8000 fn cuDeviceGetP2PAttribute(value: *mut c_int, attrib: CUdevice_P2PAttribute, src_device: CUdevice, dst_device: CUdevice);
             }
             primary_context {
-                "cuDevicePrimaryCtxRetain" @ 7000 fn cuDevicePrimaryCtxRetain(pctx: *mut CUcontext, dev: CUdevice);
-                "cuDevicePrimaryCtxRelease" @ 11000 fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice);
-                "cuDevicePrimaryCtxSetFlags" @ 11000 fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: c_uint);
+                "cuDevicePrimaryCtxRetain" @ 7000 [locates] fn cuDevicePrimaryCtxRetain(pctx: *mut CUcontext, dev: CUdevice);
+                "cuDevicePrimaryCtxRelease" @ 11000 [locates] fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice);
+                "cuDevicePrimaryCtxSetFlags" @ 11000 [locates] fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: c_uint);
                 "cuDevicePrimaryCtxGetState" @ 7000 fn cuDevicePrimaryCtxGetState(dev: CUdevice, flags: *mut c_uint, active: *mut c_int);
-                "cuDevicePrimaryCtxReset" @ 11000 fn cuDevicePrimaryCtxReset_v2(dev: CUdevice);
+                "cuDevicePrimaryCtxReset" @ 11000 [locates] fn cuDevicePrimaryCtxReset_v2(dev: CUdevice);
             }
             context {
-                "cuCtxCreate" @ 3020 fn cuCtxCreate_v2(pctx: *mut CUcontext, flags: c_uint, dev: CUdevice);
-                "cuCtxCreate" @ 11040 fn cuCtxCreate_v3(pctx: *mut CUcontext, params_array: *mut CUexecAffinityParam, num_params: c_int, flags: c_uint, dev: CUdevice);
-                "cuCtxCreate" @ 12050 fn cuCtxCreate_v4(pctx: *mut CUcontext, ctx_create_params: *mut CUctxCreateParams, flags: c_uint, dev: CUdevice);
-                "cuCtxDestroy" @ 4000 fn cuCtxDestroy_v2(ctx: CUcontext);
+                "cuCtxCreate" @ 3020 [locates] fn cuCtxCreate_v2(pctx: *mut CUcontext, flags: c_uint, dev: CUdevice);
+                "cuCtxCreate" @ 11040 [locates] fn cuCtxCreate_v3(pctx: *mut CUcontext, params_array: *mut CUexecAffinityParam, num_params: c_int, flags: c_uint, dev: CUdevice);
+                "cuCtxCreate" @ 12050 [locates] fn cuCtxCreate_v4(pctx: *mut CUcontext, ctx_create_params: *mut CUctxCreateParams, flags: c_uint, dev: CUdevice);
+                "cuCtxDestroy" @ 4000 [locates] fn cuCtxDestroy_v2(ctx: CUcontext);
                 "cuCtxPushCurrent" @ 4000 fn cuCtxPushCurrent_v2(ctx: CUcontext);
                 "cuCtxPopCurrent" @ 4000 fn cuCtxPopCurrent_v2(pctx: *mut CUcontext);
                 "cuCtxSetCurrent" @ 4000 fn cuCtxSetCurrent(ctx: CUcontext);
@@ -71,85 +72,85 @@ macro_rules! entry_points {
                 "cuCtxGetDevice" @ 2000 fn cuCtxGetDevice(device: *mut CUdevice);
                 "cuCtxGetDevice" @ 13000 fn cuCtxGetDevice_v2(device: *mut CUdevice, ctx: CUcontext);
                 "cuCtxGetFlags" @ 7000 fn cuCtxGetFlags(flags: *mut c_uint);
-                "cuCtxSetFlags" @ 12010 fn cuCtxSetFlags(flags: c_uint);
+                "cuCtxSetFlags" @ 12010 [locates] fn cuCtxSetFlags(flags: c_uint);
                 "cuCtxGetId" @ 12000 fn cuCtxGetId(ctx: CUcontext, ctx_id: *mut u64);
-                "cuCtxSynchronize" @ 2000 fn cuCtxSynchronize();
-                "cuCtxSynchronize" @ 13000 fn cuCtxSynchronize_v2(ctx: CUcontext);
-                "cuCtxSetLimit" @ 3010 fn cuCtxSetLimit(limit: CUlimit, value: usize);
+                "cuCtxSynchronize" @ 2000 [waits locates orders edge] fn cuCtxSynchronize();
+                "cuCtxSynchronize" @ 13000 [waits locates orders edge] fn cuCtxSynchronize_v2(ctx: CUcontext);
+                "cuCtxSetLimit" @ 3010 [locates] fn cuCtxSetLimit(limit: CUlimit, value: usize);
                 "cuCtxGetLimit" @ 3010 fn cuCtxGetLimit(pvalue: *mut usize, limit: CUlimit);
                 "cuCtxGetCacheConfig" @ 3020 fn cuCtxGetCacheConfig(pconfig: *mut CUfunc_cache);
-                "cuCtxSetCacheConfig" @ 3020 fn cuCtxSetCacheConfig(config: CUfunc_cache);
+                "cuCtxSetCacheConfig" @ 3020 [locates] fn cuCtxSetCacheConfig(config: CUfunc_cache);
                 "cuCtxGetSharedMemConfig" @ 4020 fn cuCtxGetSharedMemConfig(p_config: *mut CUsharedconfig);
-                "cuCtxSetSharedMemConfig" @ 4020 fn cuCtxSetSharedMemConfig(config: CUsharedconfig);
+                "cuCtxSetSharedMemConfig" @ 4020 [locates] fn cuCtxSetSharedMemConfig(config: CUsharedconfig);
                 "cuCtxGetApiVersion" @ 3020 fn cuCtxGetApiVersion(ctx: CUcontext, version: *mut c_uint);
                 "cuCtxGetStreamPriorityRange" @ 5050 fn cuCtxGetStreamPriorityRange(least_priority: *mut c_int, greatest_priority: *mut c_int);
-                "cuCtxResetPersistingL2Cache" @ 11000 fn cuCtxResetPersistingL2Cache();
-                "cuCtxAttach" @ 2000 fn cuCtxAttach(pctx: *mut CUcontext, flags: c_uint);
-                "cuCtxDetach" @ 2000 fn cuCtxDetach(ctx: CUcontext);
-                "cuCtxEnablePeerAccess" @ 4000 fn cuCtxEnablePeerAccess(peer_context: CUcontext, flags: c_uint);
-                "cuCtxDisablePeerAccess" @ 4000 fn cuCtxDisablePeerAccess(peer_context: CUcontext);
+                "cuCtxResetPersistingL2Cache" @ 11000 [locates] fn cuCtxResetPersistingL2Cache();
+                "cuCtxAttach" @ 2000 [locates] fn cuCtxAttach(pctx: *mut CUcontext, flags: c_uint);
+                "cuCtxDetach" @ 2000 [locates] fn cuCtxDetach(ctx: CUcontext);
+                "cuCtxEnablePeerAccess" @ 4000 [locates] fn cuCtxEnablePeerAccess(peer_context: CUcontext, flags: c_uint);
+                "cuCtxDisablePeerAccess" @ 4000 [locates] fn cuCtxDisablePeerAccess(peer_context: CUcontext);
             }
             memory {
                 "cuMemGetInfo" @ 3020 fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
-                "cuMemAlloc" @ 3020 fn cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize);
-                "cuMemAllocPitch" @ 3020 fn cuMemAllocPitch_v2(dptr: *mut CUdeviceptr, p_pitch: *mut usize, width_in_bytes: usize, height: usize, element_size_bytes: c_uint);
-                "cuMemFree" @ 3020 fn cuMemFree_v2(dptr: CUdeviceptr);
+                "cuMemAlloc" @ 3020 [waits locates capture_unsafe] fn cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize);
+                "cuMemAllocPitch" @ 3020 [waits locates capture_unsafe] fn cuMemAllocPitch_v2(dptr: *mut CUdeviceptr, p_pitch: *mut usize, width_in_bytes: usize, height: usize, element_size_bytes: c_uint);
+                "cuMemFree" @ 3020 [waits locates capture_unsafe] fn cuMemFree_v2(dptr: CUdeviceptr);
                 "cuMemGetAddressRange" @ 3020 fn cuMemGetAddressRange_v2(pbase: *mut CUdeviceptr, psize: *mut usize, dptr: CUdeviceptr);
-                "cuMemAllocHost" @ 3020 fn cuMemAllocHost_v2(pp: *mut *mut c_void, bytesize: usize);
-                "cuMemFreeHost" @ 2000 fn cuMemFreeHost(p: *mut c_void);
-                "cuMemHostAlloc" @ 2020 fn cuMemHostAlloc(pp: *mut *mut c_void, bytesize: usize, flags: c_uint);
+                "cuMemAllocHost" @ 3020 [waits locates capture_unsafe] fn cuMemAllocHost_v2(pp: *mut *mut c_void, bytesize: usize);
+                "cuMemFreeHost" @ 2000 [waits locates capture_unsafe] fn cuMemFreeHost(p: *mut c_void);
+                "cuMemHostAlloc" @ 2020 [waits locates capture_unsafe] fn cuMemHostAlloc(pp: *mut *mut c_void, bytesize: usize, flags: c_uint);
                 "cuMemHostGetDevicePointer" @ 3020 fn cuMemHostGetDevicePointer_v2(pdptr: *mut CUdeviceptr, p: *mut c_void, flags: c_uint);
                 "cuMemHostGetFlags" @ 2030 fn cuMemHostGetFlags(p_flags: *mut c_uint, p: *mut c_void);
-                "cuMemAllocManaged" @ 6000 fn cuMemAllocManaged(dptr: *mut CUdeviceptr, bytesize: usize, flags: c_uint);
-                "cuMemHostRegister" @ 6050 fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, flags: c_uint);
-                "cuMemHostUnregister" @ 4000 fn cuMemHostUnregister(p: *mut c_void);
+                "cuMemAllocManaged" @ 6000 [waits locates capture_unsafe] fn cuMemAllocManaged(dptr: *mut CUdeviceptr, bytesize: usize, flags: c_uint);
+                "cuMemHostRegister" @ 6050 [waits locates capture_unsafe] fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, flags: c_uint);
+                "cuMemHostUnregister" @ 4000 [waits locates capture_unsafe] fn cuMemHostUnregister(p: *mut c_void);
                 "cuIpcGetMemHandle" @ 4010 fn cuIpcGetMemHandle(p_handle: *mut CUipcMemHandle, dptr: CUdeviceptr);
-                "cuIpcOpenMemHandle" @ 11000 fn cuIpcOpenMemHandle_v2(pdptr: *mut CUdeviceptr, handle: CUipcMemHandle, flags: c_uint);
-                "cuIpcCloseMemHandle" @ 4010 fn cuIpcCloseMemHandle(dptr: CUdeviceptr);
+                "cuIpcOpenMemHandle" @ 11000 [waits locates capture_unsafe] fn cuIpcOpenMemHandle_v2(pdptr: *mut CUdeviceptr, handle: CUipcMemHandle, flags: c_uint);
+                "cuIpcCloseMemHandle" @ 4010 [waits locates capture_unsafe] fn cuIpcCloseMemHandle(dptr: CUdeviceptr);
                 "cuIpcGetEventHandle" @ 4010 fn cuIpcGetEventHandle(p_handle: *mut CUipcEventHandle, event: CUevent);
-                "cuIpcOpenEventHandle" @ 4010 fn cuIpcOpenEventHandle(event: *mut CUevent, handle: CUipcEventHandle);
+                "cuIpcOpenEventHandle" @ 4010 [waits locates] fn cuIpcOpenEventHandle(event: *mut CUevent, handle: CUipcEventHandle);
             }
             transfer {
-                "cuMemcpy" @ 4000 fn cuMemcpy(dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize) per_thread cuMemcpy_ptds;
-                "cuMemcpyPeer" @ 4000 fn cuMemcpyPeer(dst_device: CUdeviceptr, dst_context: CUcontext, src_device: CUdeviceptr, src_context: CUcontext, byte_count: usize) per_thread cuMemcpyPeer_ptds;
-                "cuMemcpyHtoD" @ 3020 fn cuMemcpyHtoD_v2(dst_device: CUdeviceptr, src_host: *const c_void, byte_count: usize) per_thread cuMemcpyHtoD_v2_ptds;
-                "cuMemcpyDtoH" @ 3020 fn cuMemcpyDtoH_v2(dst_host: *mut c_void, src_device: CUdeviceptr, byte_count: usize) per_thread cuMemcpyDtoH_v2_ptds;
-                "cuMemcpyDtoD" @ 3020 fn cuMemcpyDtoD_v2(dst_device: CUdeviceptr, src_device: CUdeviceptr, byte_count: usize) per_thread cuMemcpyDtoD_v2_ptds;
-                "cuMemcpy2D" @ 3020 fn cuMemcpy2D_v2(p_copy: *const CUDA_MEMCPY2D) per_thread cuMemcpy2D_v2_ptds;
-                "cuMemcpy2DUnaligned" @ 3020 fn cuMemcpy2DUnaligned_v2(p_copy: *const CUDA_MEMCPY2D) per_thread cuMemcpy2DUnaligned_v2_ptds;
-                "cuMemcpy3D" @ 3020 fn cuMemcpy3D_v2(p_copy: *const CUDA_MEMCPY3D) per_thread cuMemcpy3D_v2_ptds;
-                "cuMemcpy3DPeer" @ 4000 fn cuMemcpy3DPeer(p_copy: *const CUDA_MEMCPY3D_PEER) per_thread cuMemcpy3DPeer_ptds;
-                "cuMemcpyAsync" @ 4000 fn cuMemcpyAsync(dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize, stream: CUstream) per_thread cuMemcpyAsync_ptsz;
-                "cuMemcpyPeerAsync" @ 4000 fn cuMemcpyPeerAsync(dst_device: CUdeviceptr, dst_context: CUcontext, src_device: CUdeviceptr, src_context: CUcontext, byte_count: usize, stream: CUstream) per_thread cuMemcpyPeerAsync_ptsz;
-                "cuMemcpyHtoDAsync" @ 3020 fn cuMemcpyHtoDAsync_v2(dst_device: CUdeviceptr, src_host: *const c_void, byte_count: usize, stream: CUstream) per_thread cuMemcpyHtoDAsync_v2_ptsz;
-                "cuMemcpyDtoHAsync" @ 3020 fn cuMemcpyDtoHAsync_v2(dst_host: *mut c_void, src_device: CUdeviceptr, byte_count: usize, stream: CUstream) per_thread cuMemcpyDtoHAsync_v2_ptsz;
-                "cuMemcpyDtoDAsync" @ 3020 fn cuMemcpyDtoDAsync_v2(dst_device: CUdeviceptr, src_device: CUdeviceptr, byte_count: usize, stream: CUstream) per_thread cuMemcpyDtoDAsync_v2_ptsz;
-                "cuMemcpy2DAsync" @ 3020 fn cuMemcpy2DAsync_v2(p_copy: *const CUDA_MEMCPY2D, stream: CUstream) per_thread cuMemcpy2DAsync_v2_ptsz;
-                "cuMemcpy3DAsync" @ 3020 fn cuMemcpy3DAsync_v2(p_copy: *const CUDA_MEMCPY3D, stream: CUstream) per_thread cuMemcpy3DAsync_v2_ptsz;
-                "cuMemcpy3DPeerAsync" @ 4000 fn cuMemcpy3DPeerAsync(p_copy: *const CUDA_MEMCPY3D_PEER, stream: CUstream) per_thread cuMemcpy3DPeerAsync_ptsz;
-                "cuMemsetD8" @ 3020 fn cuMemsetD8_v2(dst_device: CUdeviceptr, uc: u8, n: usize) per_thread cuMemsetD8_v2_ptds;
-                "cuMemsetD16" @ 3020 fn cuMemsetD16_v2(dst_device: CUdeviceptr, us: u16, n: usize) per_thread cuMemsetD16_v2_ptds;
-                "cuMemsetD32" @ 3020 fn cuMemsetD32_v2(dst_device: CUdeviceptr, ui: c_uint, n: usize) per_thread cuMemsetD32_v2_ptds;
-                "cuMemsetD2D8" @ 3020 fn cuMemsetD2D8_v2(dst_device: CUdeviceptr, dst_pitch: usize, uc: u8, width: usize, height: usize) per_thread cuMemsetD2D8_v2_ptds;
-                "cuMemsetD2D16" @ 3020 fn cuMemsetD2D16_v2(dst_device: CUdeviceptr, dst_pitch: usize, us: u16, width: usize, height: usize) per_thread cuMemsetD2D16_v2_ptds;
-                "cuMemsetD2D32" @ 3020 fn cuMemsetD2D32_v2(dst_device: CUdeviceptr, dst_pitch: usize, ui: c_uint, width: usize, height: usize) per_thread cuMemsetD2D32_v2_ptds;
-                "cuMemsetD8Async" @ 3020 fn cuMemsetD8Async(dst_device: CUdeviceptr, uc: u8, n: usize, stream: CUstream) per_thread cuMemsetD8Async_ptsz;
-                "cuMemsetD16Async" @ 3020 fn cuMemsetD16Async(dst_device: CUdeviceptr, us: u16, n: usize, stream: CUstream) per_thread cuMemsetD16Async_ptsz;
-                "cuMemsetD32Async" @ 3020 fn cuMemsetD32Async(dst_device: CUdeviceptr, ui: c_uint, n: usize, stream: CUstream) per_thread cuMemsetD32Async_ptsz;
-                "cuMemsetD2D8Async" @ 3020 fn cuMemsetD2D8Async(dst_device: CUdeviceptr, dst_pitch: usize, uc: u8, width: usize, height: usize, stream: CUstream) per_thread cuMemsetD2D8Async_ptsz;
-                "cuMemsetD2D16Async" @ 3020 fn cuMemsetD2D16Async(dst_device: CUdeviceptr, dst_pitch: usize, us: u16, width: usize, height: usize, stream: CUstream) per_thread cuMemsetD2D16Async_ptsz;
-                "cuMemsetD2D32Async" @ 3020 fn cuMemsetD2D32Async(dst_device: CUdeviceptr, dst_pitch: usize, ui: c_uint, width: usize, height: usize, stream: CUstream) per_thread cuMemsetD2D32Async_ptsz;
+                "cuMemcpy" @ 4000 [waits locates] fn cuMemcpy(dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize) per_thread cuMemcpy_ptds;
+                "cuMemcpyPeer" @ 4000 [waits locates] fn cuMemcpyPeer(dst_device: CUdeviceptr, dst_context: CUcontext, src_device: CUdeviceptr, src_context: CUcontext, byte_count: usize) per_thread cuMemcpyPeer_ptds;
+                "cuMemcpyHtoD" @ 3020 [waits locates] fn cuMemcpyHtoD_v2(dst_device: CUdeviceptr, src_host: *const c_void, byte_count: usize) per_thread cuMemcpyHtoD_v2_ptds;
+                "cuMemcpyDtoH" @ 3020 [waits locates] fn cuMemcpyDtoH_v2(dst_host: *mut c_void, src_device: CUdeviceptr, byte_count: usize) per_thread cuMemcpyDtoH_v2_ptds;
+                "cuMemcpyDtoD" @ 3020 [waits locates] fn cuMemcpyDtoD_v2(dst_device: CUdeviceptr, src_device: CUdeviceptr, byte_count: usize) per_thread cuMemcpyDtoD_v2_ptds;
+                "cuMemcpy2D" @ 3020 [waits locates] fn cuMemcpy2D_v2(p_copy: *const CUDA_MEMCPY2D) per_thread cuMemcpy2D_v2_ptds;
+                "cuMemcpy2DUnaligned" @ 3020 [waits locates] fn cuMemcpy2DUnaligned_v2(p_copy: *const CUDA_MEMCPY2D) per_thread cuMemcpy2DUnaligned_v2_ptds;
+                "cuMemcpy3D" @ 3020 [waits locates] fn cuMemcpy3D_v2(p_copy: *const CUDA_MEMCPY3D) per_thread cuMemcpy3D_v2_ptds;
+                "cuMemcpy3DPeer" @ 4000 [waits locates] fn cuMemcpy3DPeer(p_copy: *const CUDA_MEMCPY3D_PEER) per_thread cuMemcpy3DPeer_ptds;
+                "cuMemcpyAsync" @ 4000 [waits locates] fn cuMemcpyAsync(dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize, stream: CUstream) per_thread cuMemcpyAsync_ptsz;
+                "cuMemcpyPeerAsync" @ 4000 [waits locates] fn cuMemcpyPeerAsync(dst_device: CUdeviceptr, dst_context: CUcontext, src_device: CUdeviceptr, src_context: CUcontext, byte_count: usize, stream: CUstream) per_thread cuMemcpyPeerAsync_ptsz;
+                "cuMemcpyHtoDAsync" @ 3020 [waits locates] fn cuMemcpyHtoDAsync_v2(dst_device: CUdeviceptr, src_host: *const c_void, byte_count: usize, stream: CUstream) per_thread cuMemcpyHtoDAsync_v2_ptsz;
+                "cuMemcpyDtoHAsync" @ 3020 [waits locates] fn cuMemcpyDtoHAsync_v2(dst_host: *mut c_void, src_device: CUdeviceptr, byte_count: usize, stream: CUstream) per_thread cuMemcpyDtoHAsync_v2_ptsz;
+                "cuMemcpyDtoDAsync" @ 3020 [waits locates] fn cuMemcpyDtoDAsync_v2(dst_device: CUdeviceptr, src_device: CUdeviceptr, byte_count: usize, stream: CUstream) per_thread cuMemcpyDtoDAsync_v2_ptsz;
+                "cuMemcpy2DAsync" @ 3020 [waits locates] fn cuMemcpy2DAsync_v2(p_copy: *const CUDA_MEMCPY2D, stream: CUstream) per_thread cuMemcpy2DAsync_v2_ptsz;
+                "cuMemcpy3DAsync" @ 3020 [waits locates] fn cuMemcpy3DAsync_v2(p_copy: *const CUDA_MEMCPY3D, stream: CUstream) per_thread cuMemcpy3DAsync_v2_ptsz;
+                "cuMemcpy3DPeerAsync" @ 4000 [waits locates] fn cuMemcpy3DPeerAsync(p_copy: *const CUDA_MEMCPY3D_PEER, stream: CUstream) per_thread cuMemcpy3DPeerAsync_ptsz;
+                "cuMemsetD8" @ 3020 [waits locates] fn cuMemsetD8_v2(dst_device: CUdeviceptr, uc: u8, n: usize) per_thread cuMemsetD8_v2_ptds;
+                "cuMemsetD16" @ 3020 [waits locates] fn cuMemsetD16_v2(dst_device: CUdeviceptr, us: u16, n: usize) per_thread cuMemsetD16_v2_ptds;
+                "cuMemsetD32" @ 3020 [waits locates] fn cuMemsetD32_v2(dst_device: CUdeviceptr, ui: c_uint, n: usize) per_thread cuMemsetD32_v2_ptds;
+                "cuMemsetD2D8" @ 3020 [waits locates] fn cuMemsetD2D8_v2(dst_device: CUdeviceptr, dst_pitch: usize, uc: u8, width: usize, height: usize) per_thread cuMemsetD2D8_v2_ptds;
+                "cuMemsetD2D16" @ 3020 [waits locates] fn cuMemsetD2D16_v2(dst_device: CUdeviceptr, dst_pitch: usize, us: u16, width: usize, height: usize) per_thread cuMemsetD2D16_v2_ptds;
+                "cuMemsetD2D32" @ 3020 [waits locates] fn cuMemsetD2D32_v2(dst_device: CUdeviceptr, dst_pitch: usize, ui: c_uint, width: usize, height: usize) per_thread cuMemsetD2D32_v2_ptds;
+                "cuMemsetD8Async" @ 3020 [waits locates] fn cuMemsetD8Async(dst_device: CUdeviceptr, uc: u8, n: usize, stream: CUstream) per_thread cuMemsetD8Async_ptsz;
+                "cuMemsetD16Async" @ 3020 [waits locates] fn cuMemsetD16Async(dst_device: CUdeviceptr, us: u16, n: usize, stream: CUstream) per_thread cuMemsetD16Async_ptsz;
+                "cuMemsetD32Async" @ 3020 [waits locates] fn cuMemsetD32Async(dst_device: CUdeviceptr, ui: c_uint, n: usize, stream: CUstream) per_thread cuMemsetD32Async_ptsz;
+                "cuMemsetD2D8Async" @ 3020 [waits locates] fn cuMemsetD2D8Async(dst_device: CUdeviceptr, dst_pitch: usize, uc: u8, width: usize, height: usize, stream: CUstream) per_thread cuMemsetD2D8Async_ptsz;
+                "cuMemsetD2D16Async" @ 3020 [waits locates] fn cuMemsetD2D16Async(dst_device: CUdeviceptr, dst_pitch: usize, us: u16, width: usize, height: usize, stream: CUstream) per_thread cuMemsetD2D16Async_ptsz;
+                "cuMemsetD2D32Async" @ 3020 [waits locates] fn cuMemsetD2D32Async(dst_device: CUdeviceptr, dst_pitch: usize, ui: c_uint, width: usize, height: usize, stream: CUstream) per_thread cuMemsetD2D32Async_ptsz;
             }
             pool {
-                "cuMemAllocAsync" @ 11020 fn cuMemAllocAsync(dptr: *mut CUdeviceptr, bytesize: usize, stream: CUstream) per_thread cuMemAllocAsync_ptsz;
-                "cuMemFreeAsync" @ 11020 fn cuMemFreeAsync(dptr: CUdeviceptr, stream: CUstream) per_thread cuMemFreeAsync_ptsz;
-                "cuMemAllocFromPoolAsync" @ 11020 fn cuMemAllocFromPoolAsync(dptr: *mut CUdeviceptr, bytesize: usize, pool: CUmemoryPool, stream: CUstream) per_thread cuMemAllocFromPoolAsync_ptsz;
-                "cuMemPoolCreate" @ 11020 fn cuMemPoolCreate(pool: *mut CUmemoryPool, pool_props: *const CUmemPoolProps);
-                "cuMemPoolDestroy" @ 11020 fn cuMemPoolDestroy(pool: CUmemoryPool);
-                "cuMemPoolTrimTo" @ 11020 fn cuMemPoolTrimTo(pool: CUmemoryPool, min_bytes_to_keep: usize);
-                "cuMemPoolSetAttribute" @ 11020 fn cuMemPoolSetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribute, value: *mut c_void);
+                "cuMemAllocAsync" @ 11020 [waits locates] fn cuMemAllocAsync(dptr: *mut CUdeviceptr, bytesize: usize, stream: CUstream) per_thread cuMemAllocAsync_ptsz;
+                "cuMemFreeAsync" @ 11020 [waits locates] fn cuMemFreeAsync(dptr: CUdeviceptr, stream: CUstream) per_thread cuMemFreeAsync_ptsz;
+                "cuMemAllocFromPoolAsync" @ 11020 [waits locates] fn cuMemAllocFromPoolAsync(dptr: *mut CUdeviceptr, bytesize: usize, pool: CUmemoryPool, stream: CUstream) per_thread cuMemAllocFromPoolAsync_ptsz;
+                "cuMemPoolCreate" @ 11020 [waits locates] fn cuMemPoolCreate(pool: *mut CUmemoryPool, pool_props: *const CUmemPoolProps);
+                "cuMemPoolDestroy" @ 11020 [waits locates] fn cuMemPoolDestroy(pool: CUmemoryPool);
+                "cuMemPoolTrimTo" @ 11020 [waits locates] fn cuMemPoolTrimTo(pool: CUmemoryPool, min_bytes_to_keep: usize);
+                "cuMemPoolSetAttribute" @ 11020 [waits locates] fn cuMemPoolSetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribute, value: *mut c_void);
                 "cuMemPoolGetAttribute" @ 11020 fn cuMemPoolGetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribute, value: *mut c_void);
-                "cuMemPoolSetAccess" @ 11020 fn cuMemPoolSetAccess(pool: CUmemoryPool, map: *const CUmemAccessDesc, count: usize);
+                "cuMemPoolSetAccess" @ 11020 [waits locates] fn cuMemPoolSetAccess(pool: CUmemoryPool, map: *const CUmemAccessDesc, count: usize);
                 "cuMemPoolGetAccess" @ 11020 fn cuMemPoolGetAccess(flags: *mut CUmemAccess_flags, mem_pool: CUmemoryPool, location: *mut CUmemLocation);
             }
             pointer {
@@ -163,45 +164,45 @@ macro_rules! entry_points {
                 "cuMemPrefetchAsync" @ 12020 fn cuMemPrefetchAsync_v2(dev_ptr: CUdeviceptr, count: usize, location: CUmemLocation, flags: c_uint, stream: CUstream) per_thread cuMemPrefetchAsync_v2_ptsz;
             }
             stream {
-                "cuStreamCreate" @ 2000 fn cuStreamCreate(stream: *mut CUstream, flags: c_uint);
-                "cuStreamCreateWithPriority" @ 5050 fn cuStreamCreateWithPriority(stream: *mut CUstream, flags: c_uint, priority: c_int);
-                "cuStreamDestroy" @ 4000 fn cuStreamDestroy_v2(stream: CUstream);
-                "cuStreamSynchronize" @ 2000 fn cuStreamSynchronize(stream: CUstream) per_thread cuStreamSynchronize_ptsz;
-                "cuStreamQuery" @ 2000 fn cuStreamQuery(stream: CUstream) per_thread cuStreamQuery_ptsz;
-                "cuStreamWaitEvent" @ 3020 fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint) per_thread cuStreamWaitEvent_ptsz;
-                "cuStreamAddCallback" @ 5000 fn cuStreamAddCallback(stream: CUstream, callback: CUstreamCallback, user_data: *mut c_void, flags: c_uint) per_thread cuStreamAddCallback_ptsz;
-                "cuLaunchHostFunc" @ 10000 fn cuLaunchHostFunc(stream: CUstream, function: CUhostFn, user_data: *mut c_void) per_thread cuLaunchHostFunc_ptsz;
-                "cuLaunchHostFunc" @ 13010 fn cuLaunchHostFunc_v2(stream: CUstream, function: CUhostFn, user_data: *mut c_void, sync_mode: c_uint) per_thread cuLaunchHostFunc_v2_ptsz;
+                "cuStreamCreate" @ 2000 [waits locates] fn cuStreamCreate(stream: *mut CUstream, flags: c_uint);
+                "cuStreamCreateWithPriority" @ 5050 [waits locates] fn cuStreamCreateWithPriority(stream: *mut CUstream, flags: c_uint, priority: c_int);
+                "cuStreamDestroy" @ 4000 [waits locates] fn cuStreamDestroy_v2(stream: CUstream);
+                "cuStreamSynchronize" @ 2000 [waits locates orders edge] fn cuStreamSynchronize(stream: CUstream) per_thread cuStreamSynchronize_ptsz;
+                "cuStreamQuery" @ 2000 [waits locates orders] fn cuStreamQuery(stream: CUstream) per_thread cuStreamQuery_ptsz;
+                "cuStreamWaitEvent" @ 3020 [waits locates orders edge] fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint) per_thread cuStreamWaitEvent_ptsz;
+                "cuStreamAddCallback" @ 5000 [waits locates] fn cuStreamAddCallback(stream: CUstream, callback: CUstreamCallback, user_data: *mut c_void, flags: c_uint) per_thread cuStreamAddCallback_ptsz;
+                "cuLaunchHostFunc" @ 10000 [waits locates] fn cuLaunchHostFunc(stream: CUstream, function: CUhostFn, user_data: *mut c_void) per_thread cuLaunchHostFunc_ptsz;
+                "cuLaunchHostFunc" @ 13010 [waits locates] fn cuLaunchHostFunc_v2(stream: CUstream, function: CUhostFn, user_data: *mut c_void, sync_mode: c_uint) per_thread cuLaunchHostFunc_v2_ptsz;
                 "cuStreamGetPriority" @ 5050 fn cuStreamGetPriority(stream: CUstream, priority: *mut c_int) per_thread cuStreamGetPriority_ptsz;
                 "cuStreamGetFlags" @ 5050 fn cuStreamGetFlags(stream: CUstream, flags: *mut c_uint) per_thread cuStreamGetFlags_ptsz;
                 "cuStreamGetId" @ 12000 fn cuStreamGetId(stream: CUstream, stream_id: *mut u64) per_thread cuStreamGetId_ptsz;
                 "cuStreamGetCtx" @ 9020 fn cuStreamGetCtx(stream: CUstream, pctx: *mut CUcontext) per_thread cuStreamGetCtx_ptsz;
                 "cuStreamGetCtx" @ 12050 fn cuStreamGetCtx_v2(stream: CUstream, pctx: *mut CUcontext, p_green_ctx: *mut CUgreenCtx) per_thread cuStreamGetCtx_v2_ptsz;
                 "cuStreamGetDevice" @ 12080 fn cuStreamGetDevice(stream: CUstream, device: *mut CUdevice) per_thread cuStreamGetDevice_ptsz;
-                "cuStreamAttachMemAsync" @ 6000 fn cuStreamAttachMemAsync(stream: CUstream, dptr: CUdeviceptr, length: usize, flags: c_uint) per_thread cuStreamAttachMemAsync_ptsz;
+                "cuStreamAttachMemAsync" @ 6000 [waits locates] fn cuStreamAttachMemAsync(stream: CUstream, dptr: CUdeviceptr, length: usize, flags: c_uint) per_thread cuStreamAttachMemAsync_ptsz;
             }
             capture {
-                "cuStreamBeginCapture" @ 10000 fn cuStreamBeginCapture(stream: CUstream) per_thread cuStreamBeginCapture_ptsz;
-                "cuStreamBeginCapture" @ 10010 fn cuStreamBeginCapture_v2(stream: CUstream, mode: CUstreamCaptureMode) per_thread cuStreamBeginCapture_v2_ptsz;
-                "cuStreamBeginCaptureToGraph" @ 12030 fn cuStreamBeginCaptureToGraph(stream: CUstream, graph: CUgraph, dependencies: *const CUgraphNode, dependency_data: *const CUgraphEdgeData, num_dependencies: usize, mode: CUstreamCaptureMode) per_thread cuStreamBeginCaptureToGraph_ptsz;
-                "cuStreamEndCapture" @ 10000 fn cuStreamEndCapture(stream: CUstream, p_graph: *mut CUgraph) per_thread cuStreamEndCapture_ptsz;
-                "cuStreamIsCapturing" @ 10000 fn cuStreamIsCapturing(stream: CUstream, capture_status: *mut CUstreamCaptureStatus) per_thread cuStreamIsCapturing_ptsz;
+                "cuStreamBeginCapture" @ 10000 [locates] fn cuStreamBeginCapture(stream: CUstream) per_thread cuStreamBeginCapture_ptsz;
+                "cuStreamBeginCapture" @ 10010 [locates] fn cuStreamBeginCapture_v2(stream: CUstream, mode: CUstreamCaptureMode) per_thread cuStreamBeginCapture_v2_ptsz;
+                "cuStreamBeginCaptureToGraph" @ 12030 [locates] fn cuStreamBeginCaptureToGraph(stream: CUstream, graph: CUgraph, dependencies: *const CUgraphNode, dependency_data: *const CUgraphEdgeData, num_dependencies: usize, mode: CUstreamCaptureMode) per_thread cuStreamBeginCaptureToGraph_ptsz;
+                "cuStreamEndCapture" @ 10000 [locates] fn cuStreamEndCapture(stream: CUstream, p_graph: *mut CUgraph) per_thread cuStreamEndCapture_ptsz;
+                "cuStreamIsCapturing" @ 10000 [locates] fn cuStreamIsCapturing(stream: CUstream, capture_status: *mut CUstreamCaptureStatus) per_thread cuStreamIsCapturing_ptsz;
                 "cuStreamGetCaptureInfo" @ 10010 fn cuStreamGetCaptureInfo(stream: CUstream, capture_status_out: *mut CUstreamCaptureStatus, id_out: *mut u64) per_thread cuStreamGetCaptureInfo_ptsz;
                 "cuStreamGetCaptureInfo" @ 11030 fn cuStreamGetCaptureInfo_v2(stream: CUstream, capture_status_out: *mut CUstreamCaptureStatus, id_out: *mut u64, graph_out: *mut CUgraph, dependencies_out: *mut *const CUgraphNode, num_dependencies_out: *mut usize) per_thread cuStreamGetCaptureInfo_v2_ptsz;
                 "cuStreamGetCaptureInfo" @ 12030 fn cuStreamGetCaptureInfo_v3(stream: CUstream, capture_status_out: *mut CUstreamCaptureStatus, id_out: *mut u64, graph_out: *mut CUgraph, dependencies_out: *mut *const CUgraphNode, edge_data_out: *mut *const CUgraphEdgeData, num_dependencies_out: *mut usize) per_thread cuStreamGetCaptureInfo_v3_ptsz;
-                "cuStreamUpdateCaptureDependencies" @ 11030 fn cuStreamUpdateCaptureDependencies(stream: CUstream, dependencies: *mut CUgraphNode, num_dependencies: usize, flags: c_uint) per_thread cuStreamUpdateCaptureDependencies_ptsz;
-                "cuStreamUpdateCaptureDependencies" @ 12030 fn cuStreamUpdateCaptureDependencies_v2(stream: CUstream, dependencies: *mut CUgraphNode, dependency_data: *const CUgraphEdgeData, num_dependencies: usize, flags: c_uint) per_thread cuStreamUpdateCaptureDependencies_v2_ptsz;
-                "cuThreadExchangeStreamCaptureMode" @ 10010 fn cuThreadExchangeStreamCaptureMode(mode: *mut CUstreamCaptureMode);
+                "cuStreamUpdateCaptureDependencies" @ 11030 [locates] fn cuStreamUpdateCaptureDependencies(stream: CUstream, dependencies: *mut CUgraphNode, num_dependencies: usize, flags: c_uint) per_thread cuStreamUpdateCaptureDependencies_ptsz;
+                "cuStreamUpdateCaptureDependencies" @ 12030 [locates] fn cuStreamUpdateCaptureDependencies_v2(stream: CUstream, dependencies: *mut CUgraphNode, dependency_data: *const CUgraphEdgeData, num_dependencies: usize, flags: c_uint) per_thread cuStreamUpdateCaptureDependencies_v2_ptsz;
+                "cuThreadExchangeStreamCaptureMode" @ 10010 [locates] fn cuThreadExchangeStreamCaptureMode(mode: *mut CUstreamCaptureMode);
             }
             event {
-                "cuEventCreate" @ 2000 fn cuEventCreate(event: *mut CUevent, flags: c_uint);
-                "cuEventRecord" @ 2000 fn cuEventRecord(event: CUevent, stream: CUstream) per_thread cuEventRecord_ptsz;
-                "cuEventRecordWithFlags" @ 11010 fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: c_uint) per_thread cuEventRecordWithFlags_ptsz;
-                "cuEventQuery" @ 2000 fn cuEventQuery(event: CUevent);
-                "cuEventSynchronize" @ 2000 fn cuEventSynchronize(event: CUevent);
-                "cuEventDestroy" @ 4000 fn cuEventDestroy_v2(event: CUevent);
-                "cuEventElapsedTime" @ 2000 fn cuEventElapsedTime(p_milliseconds: *mut f32, h_start: CUevent, h_end: CUevent);
-                "cuEventElapsedTime" @ 12080 fn cuEventElapsedTime_v2(p_milliseconds: *mut f32, h_start: CUevent, h_end: CUevent);
+                "cuEventCreate" @ 2000 [waits locates] fn cuEventCreate(event: *mut CUevent, flags: c_uint);
+                "cuEventRecord" @ 2000 [waits locates orders edge] fn cuEventRecord(event: CUevent, stream: CUstream) per_thread cuEventRecord_ptsz;
+                "cuEventRecordWithFlags" @ 11010 [waits locates orders edge] fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: c_uint) per_thread cuEventRecordWithFlags_ptsz;
+                "cuEventQuery" @ 2000 [waits locates orders capture_unsafe] fn cuEventQuery(event: CUevent);
+                "cuEventSynchronize" @ 2000 [waits locates orders edge capture_unsafe] fn cuEventSynchronize(event: CUevent);
+                "cuEventDestroy" @ 4000 [waits locates] fn cuEventDestroy_v2(event: CUevent);
+                "cuEventElapsedTime" @ 2000 [waits locates] fn cuEventElapsedTime(p_milliseconds: *mut f32, h_start: CUevent, h_end: CUevent);
+                "cuEventElapsedTime" @ 12080 [waits locates] fn cuEventElapsedTime_v2(p_milliseconds: *mut f32, h_start: CUevent, h_end: CUevent);
             }
             graph {
                 "cuGraphCreate" @ 10000 fn cuGraphCreate(p_graph: *mut CUgraph, flags: c_uint);
@@ -233,68 +234,68 @@ macro_rules! entry_points {
                 "cuGraphReleaseUserObject" @ 11030 fn cuGraphReleaseUserObject(graph: CUgraph, object: CUuserObject, count: c_uint);
             }
             graph_node {
-                "cuGraphAddNode" @ 12020 fn cuGraphAddNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *mut CUgraphNodeParams);
-                "cuGraphAddNode" @ 12030 fn cuGraphAddNode_v2(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, dependency_data: *const CUgraphEdgeData, num_dependencies: usize, node_params: *mut CUgraphNodeParams);
-                "cuGraphNodeSetParams" @ 12020 fn cuGraphNodeSetParams(node: CUgraphNode, node_params: *mut CUgraphNodeParams);
+                "cuGraphAddNode" @ 12020 [locates] fn cuGraphAddNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *mut CUgraphNodeParams);
+                "cuGraphAddNode" @ 12030 [locates] fn cuGraphAddNode_v2(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, dependency_data: *const CUgraphEdgeData, num_dependencies: usize, node_params: *mut CUgraphNodeParams);
+                "cuGraphNodeSetParams" @ 12020 [locates] fn cuGraphNodeSetParams(node: CUgraphNode, node_params: *mut CUgraphNodeParams);
                 "cuGraphNodeGetParams" @ 13020 fn cuGraphNodeGetParams(node: CUgraphNode, node_params: *mut CUgraphNodeParams);
-                "cuGraphAddMemcpyNode" @ 10000 fn cuGraphAddMemcpyNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, copy_params: *const CUDA_MEMCPY3D, ctx: CUcontext);
+                "cuGraphAddMemcpyNode" @ 10000 [locates] fn cuGraphAddMemcpyNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, copy_params: *const CUDA_MEMCPY3D, ctx: CUcontext);
                 "cuGraphMemcpyNodeGetParams" @ 10000 fn cuGraphMemcpyNodeGetParams(node: CUgraphNode, node_params: *mut CUDA_MEMCPY3D);
-                "cuGraphMemcpyNodeSetParams" @ 10000 fn cuGraphMemcpyNodeSetParams(node: CUgraphNode, node_params: *const CUDA_MEMCPY3D);
-                "cuGraphAddMemsetNode" @ 10000 fn cuGraphAddMemsetNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, memset_params: *const CUDA_MEMSET_NODE_PARAMS, ctx: CUcontext);
+                "cuGraphMemcpyNodeSetParams" @ 10000 [locates] fn cuGraphMemcpyNodeSetParams(node: CUgraphNode, node_params: *const CUDA_MEMCPY3D);
+                "cuGraphAddMemsetNode" @ 10000 [locates] fn cuGraphAddMemsetNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, memset_params: *const CUDA_MEMSET_NODE_PARAMS, ctx: CUcontext);
                 "cuGraphMemsetNodeGetParams" @ 10000 fn cuGraphMemsetNodeGetParams(node: CUgraphNode, node_params: *mut CUDA_MEMSET_NODE_PARAMS);
-                "cuGraphMemsetNodeSetParams" @ 10000 fn cuGraphMemsetNodeSetParams(node: CUgraphNode, node_params: *const CUDA_MEMSET_NODE_PARAMS);
-                "cuGraphAddHostNode" @ 10000 fn cuGraphAddHostNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const CUDA_HOST_NODE_PARAMS);
+                "cuGraphMemsetNodeSetParams" @ 10000 [locates] fn cuGraphMemsetNodeSetParams(node: CUgraphNode, node_params: *const CUDA_MEMSET_NODE_PARAMS);
+                "cuGraphAddHostNode" @ 10000 [locates] fn cuGraphAddHostNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const CUDA_HOST_NODE_PARAMS);
                 "cuGraphHostNodeGetParams" @ 10000 fn cuGraphHostNodeGetParams(node: CUgraphNode, node_params: *mut CUDA_HOST_NODE_PARAMS);
-                "cuGraphHostNodeSetParams" @ 10000 fn cuGraphHostNodeSetParams(node: CUgraphNode, node_params: *const CUDA_HOST_NODE_PARAMS);
-                "cuGraphAddChildGraphNode" @ 10000 fn cuGraphAddChildGraphNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, child_graph: CUgraph);
+                "cuGraphHostNodeSetParams" @ 10000 [locates] fn cuGraphHostNodeSetParams(node: CUgraphNode, node_params: *const CUDA_HOST_NODE_PARAMS);
+                "cuGraphAddChildGraphNode" @ 10000 [locates] fn cuGraphAddChildGraphNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, child_graph: CUgraph);
                 "cuGraphChildGraphNodeGetGraph" @ 10000 fn cuGraphChildGraphNodeGetGraph(node: CUgraphNode, p_graph: *mut CUgraph);
-                "cuGraphAddEmptyNode" @ 10000 fn cuGraphAddEmptyNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize);
-                "cuGraphAddEventRecordNode" @ 11010 fn cuGraphAddEventRecordNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, event: CUevent);
-                "cuGraphEventRecordNodeGetEvent" @ 11010 fn cuGraphEventRecordNodeGetEvent(node: CUgraphNode, event_out: *mut CUevent);
-                "cuGraphEventRecordNodeSetEvent" @ 11010 fn cuGraphEventRecordNodeSetEvent(node: CUgraphNode, event: CUevent);
-                "cuGraphAddEventWaitNode" @ 11010 fn cuGraphAddEventWaitNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, event: CUevent);
-                "cuGraphEventWaitNodeGetEvent" @ 11010 fn cuGraphEventWaitNodeGetEvent(node: CUgraphNode, event_out: *mut CUevent);
-                "cuGraphEventWaitNodeSetEvent" @ 11010 fn cuGraphEventWaitNodeSetEvent(node: CUgraphNode, event: CUevent);
+                "cuGraphAddEmptyNode" @ 10000 [locates] fn cuGraphAddEmptyNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize);
+                "cuGraphAddEventRecordNode" @ 11010 [locates orders] fn cuGraphAddEventRecordNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, event: CUevent);
+                "cuGraphEventRecordNodeGetEvent" @ 11010 [orders] fn cuGraphEventRecordNodeGetEvent(node: CUgraphNode, event_out: *mut CUevent);
+                "cuGraphEventRecordNodeSetEvent" @ 11010 [locates orders] fn cuGraphEventRecordNodeSetEvent(node: CUgraphNode, event: CUevent);
+                "cuGraphAddEventWaitNode" @ 11010 [locates orders] fn cuGraphAddEventWaitNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, event: CUevent);
+                "cuGraphEventWaitNodeGetEvent" @ 11010 [orders] fn cuGraphEventWaitNodeGetEvent(node: CUgraphNode, event_out: *mut CUevent);
+                "cuGraphEventWaitNodeSetEvent" @ 11010 [locates orders] fn cuGraphEventWaitNodeSetEvent(node: CUgraphNode, event: CUevent);
             }
             graph_kernel_node {
-                "cuGraphAddKernelNode" @ 10000 fn cuGraphAddKernelNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const CUDA_KERNEL_NODE_PARAMS_v1);
-                "cuGraphAddKernelNode" @ 12000 fn cuGraphAddKernelNode_v2(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const CUDA_KERNEL_NODE_PARAMS);
+                "cuGraphAddKernelNode" @ 10000 [locates] fn cuGraphAddKernelNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const CUDA_KERNEL_NODE_PARAMS_v1);
+                "cuGraphAddKernelNode" @ 12000 [locates] fn cuGraphAddKernelNode_v2(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const CUDA_KERNEL_NODE_PARAMS);
                 "cuGraphKernelNodeGetParams" @ 10000 fn cuGraphKernelNodeGetParams(node: CUgraphNode, node_params: *mut CUDA_KERNEL_NODE_PARAMS_v1);
                 "cuGraphKernelNodeGetParams" @ 12000 fn cuGraphKernelNodeGetParams_v2(node: CUgraphNode, node_params: *mut CUDA_KERNEL_NODE_PARAMS);
-                "cuGraphKernelNodeSetParams" @ 10000 fn cuGraphKernelNodeSetParams(node: CUgraphNode, node_params: *const CUDA_KERNEL_NODE_PARAMS_v1);
-                "cuGraphKernelNodeSetParams" @ 12000 fn cuGraphKernelNodeSetParams_v2(node: CUgraphNode, node_params: *const CUDA_KERNEL_NODE_PARAMS);
-                "cuGraphExecKernelNodeSetParams" @ 10010 fn cuGraphExecKernelNodeSetParams(exec: CUgraphExec, node: CUgraphNode, node_params: *const CUDA_KERNEL_NODE_PARAMS_v1);
-                "cuGraphExecKernelNodeSetParams" @ 12000 fn cuGraphExecKernelNodeSetParams_v2(exec: CUgraphExec, node: CUgraphNode, node_params: *const CUDA_KERNEL_NODE_PARAMS);
+                "cuGraphKernelNodeSetParams" @ 10000 [locates] fn cuGraphKernelNodeSetParams(node: CUgraphNode, node_params: *const CUDA_KERNEL_NODE_PARAMS_v1);
+                "cuGraphKernelNodeSetParams" @ 12000 [locates] fn cuGraphKernelNodeSetParams_v2(node: CUgraphNode, node_params: *const CUDA_KERNEL_NODE_PARAMS);
+                "cuGraphExecKernelNodeSetParams" @ 10010 [locates] fn cuGraphExecKernelNodeSetParams(exec: CUgraphExec, node: CUgraphNode, node_params: *const CUDA_KERNEL_NODE_PARAMS_v1);
+                "cuGraphExecKernelNodeSetParams" @ 12000 [locates] fn cuGraphExecKernelNodeSetParams_v2(exec: CUgraphExec, node: CUgraphNode, node_params: *const CUDA_KERNEL_NODE_PARAMS);
             }
             graph_memory {
-                "cuGraphAddMemAllocNode" @ 11040 fn cuGraphAddMemAllocNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *mut CUDA_MEM_ALLOC_NODE_PARAMS);
+                "cuGraphAddMemAllocNode" @ 11040 [locates] fn cuGraphAddMemAllocNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *mut CUDA_MEM_ALLOC_NODE_PARAMS);
                 "cuGraphMemAllocNodeGetParams" @ 11040 fn cuGraphMemAllocNodeGetParams(node: CUgraphNode, params_out: *mut CUDA_MEM_ALLOC_NODE_PARAMS);
-                "cuGraphAddMemFreeNode" @ 11040 fn cuGraphAddMemFreeNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, dptr: CUdeviceptr);
+                "cuGraphAddMemFreeNode" @ 11040 [locates] fn cuGraphAddMemFreeNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, dptr: CUdeviceptr);
                 "cuGraphMemFreeNodeGetParams" @ 11040 fn cuGraphMemFreeNodeGetParams(node: CUgraphNode, dptr_out: *mut CUdeviceptr);
-                "cuDeviceGraphMemTrim" @ 11040 fn cuDeviceGraphMemTrim(device: CUdevice);
+                "cuDeviceGraphMemTrim" @ 11040 [locates] fn cuDeviceGraphMemTrim(device: CUdevice);
                 "cuDeviceGetGraphMemAttribute" @ 11040 fn cuDeviceGetGraphMemAttribute(device: CUdevice, attr: CUgraphMem_attribute, value: *mut c_void);
-                "cuDeviceSetGraphMemAttribute" @ 11040 fn cuDeviceSetGraphMemAttribute(device: CUdevice, attr: CUgraphMem_attribute, value: *mut c_void);
+                "cuDeviceSetGraphMemAttribute" @ 11040 [locates] fn cuDeviceSetGraphMemAttribute(device: CUdevice, attr: CUgraphMem_attribute, value: *mut c_void);
             }
             graph_exec {
-                "cuGraphInstantiate" @ 10000 fn cuGraphInstantiate(p_exec: *mut CUgraphExec, graph: CUgraph, p_error_node: *mut CUgraphNode, log_buffer: *mut c_char, buffer_size: usize);
-                "cuGraphInstantiate" @ 11000 fn cuGraphInstantiate_v2(p_exec: *mut CUgraphExec, graph: CUgraph, p_error_node: *mut CUgraphNode, log_buffer: *mut c_char, buffer_size: usize);
-                "cuGraphInstantiateWithFlags" @ 11040 fn cuGraphInstantiateWithFlags(p_exec: *mut CUgraphExec, graph: CUgraph, flags: u64);
-                "cuGraphInstantiateWithParams" @ 12000 fn cuGraphInstantiateWithParams(p_exec: *mut CUgraphExec, graph: CUgraph, instantiate_params: *mut CUDA_GRAPH_INSTANTIATE_PARAMS) per_thread cuGraphInstantiateWithParams_ptsz;
+                "cuGraphInstantiate" @ 10000 [waits locates] fn cuGraphInstantiate(p_exec: *mut CUgraphExec, graph: CUgraph, p_error_node: *mut CUgraphNode, log_buffer: *mut c_char, buffer_size: usize);
+                "cuGraphInstantiate" @ 11000 [waits locates] fn cuGraphInstantiate_v2(p_exec: *mut CUgraphExec, graph: CUgraph, p_error_node: *mut CUgraphNode, log_buffer: *mut c_char, buffer_size: usize);
+                "cuGraphInstantiateWithFlags" @ 11040 [waits locates] fn cuGraphInstantiateWithFlags(p_exec: *mut CUgraphExec, graph: CUgraph, flags: u64);
+                "cuGraphInstantiateWithParams" @ 12000 [waits locates] fn cuGraphInstantiateWithParams(p_exec: *mut CUgraphExec, graph: CUgraph, instantiate_params: *mut CUDA_GRAPH_INSTANTIATE_PARAMS) per_thread cuGraphInstantiateWithParams_ptsz;
                 "cuGraphExecGetFlags" @ 12000 fn cuGraphExecGetFlags(exec: CUgraphExec, flags: *mut u64);
                 "cuGraphExecGetId" @ 13010 fn cuGraphExecGetId(exec: CUgraphExec, graph_id: *mut c_uint);
-                "cuGraphUpload" @ 11010 fn cuGraphUpload(exec: CUgraphExec, stream: CUstream) per_thread cuGraphUpload_ptsz;
-                "cuGraphLaunch" @ 10000 fn cuGraphLaunch(exec: CUgraphExec, stream: CUstream) per_thread cuGraphLaunch_ptsz;
-                "cuGraphExecDestroy" @ 10000 fn cuGraphExecDestroy(exec: CUgraphExec);
-                "cuGraphExecUpdate" @ 10020 fn cuGraphExecUpdate(exec: CUgraphExec, graph: CUgraph, error_node_out: *mut CUgraphNode, update_result_out: *mut CUgraphExecUpdateResult);
-                "cuGraphExecUpdate" @ 12000 fn cuGraphExecUpdate_v2(exec: CUgraphExec, graph: CUgraph, result_info: *mut CUgraphExecUpdateResultInfo);
-                "cuGraphExecNodeSetParams" @ 12020 fn cuGraphExecNodeSetParams(exec: CUgraphExec, node: CUgraphNode, node_params: *mut CUgraphNodeParams);
-                "cuGraphExecMemcpyNodeSetParams" @ 10020 fn cuGraphExecMemcpyNodeSetParams(exec: CUgraphExec, node: CUgraphNode, copy_params: *const CUDA_MEMCPY3D, ctx: CUcontext);
-                "cuGraphExecMemsetNodeSetParams" @ 10020 fn cuGraphExecMemsetNodeSetParams(exec: CUgraphExec, node: CUgraphNode, memset_params: *const CUDA_MEMSET_NODE_PARAMS, ctx: CUcontext);
-                "cuGraphExecHostNodeSetParams" @ 10020 fn cuGraphExecHostNodeSetParams(exec: CUgraphExec, node: CUgraphNode, node_params: *const CUDA_HOST_NODE_PARAMS);
-                "cuGraphExecChildGraphNodeSetParams" @ 11010 fn cuGraphExecChildGraphNodeSetParams(exec: CUgraphExec, node: CUgraphNode, child_graph: CUgraph);
-                "cuGraphExecEventRecordNodeSetEvent" @ 11010 fn cuGraphExecEventRecordNodeSetEvent(exec: CUgraphExec, node: CUgraphNode, event: CUevent);
-                "cuGraphExecEventWaitNodeSetEvent" @ 11010 fn cuGraphExecEventWaitNodeSetEvent(exec: CUgraphExec, node: CUgraphNode, event: CUevent);
-                "cuGraphNodeSetEnabled" @ 11060 fn cuGraphNodeSetEnabled(exec: CUgraphExec, node: CUgraphNode, is_enabled: c_uint);
+                "cuGraphUpload" @ 11010 [waits locates] fn cuGraphUpload(exec: CUgraphExec, stream: CUstream) per_thread cuGraphUpload_ptsz;
+                "cuGraphLaunch" @ 10000 [waits locates] fn cuGraphLaunch(exec: CUgraphExec, stream: CUstream) per_thread cuGraphLaunch_ptsz;
+                "cuGraphExecDestroy" @ 10000 [waits locates] fn cuGraphExecDestroy(exec: CUgraphExec);
+                "cuGraphExecUpdate" @ 10020 [waits locates] fn cuGraphExecUpdate(exec: CUgraphExec, graph: CUgraph, error_node_out: *mut CUgraphNode, update_result_out: *mut CUgraphExecUpdateResult);
+                "cuGraphExecUpdate" @ 12000 [waits locates] fn cuGraphExecUpdate_v2(exec: CUgraphExec, graph: CUgraph, result_info: *mut CUgraphExecUpdateResultInfo);
+                "cuGraphExecNodeSetParams" @ 12020 [waits locates] fn cuGraphExecNodeSetParams(exec: CUgraphExec, node: CUgraphNode, node_params: *mut CUgraphNodeParams);
+                "cuGraphExecMemcpyNodeSetParams" @ 10020 [waits locates] fn cuGraphExecMemcpyNodeSetParams(exec: CUgraphExec, node: CUgraphNode, copy_params: *const CUDA_MEMCPY3D, ctx: CUcontext);
+                "cuGraphExecMemsetNodeSetParams" @ 10020 [waits locates] fn cuGraphExecMemsetNodeSetParams(exec: CUgraphExec, node: CUgraphNode, memset_params: *const CUDA_MEMSET_NODE_PARAMS, ctx: CUcontext);
+                "cuGraphExecHostNodeSetParams" @ 10020 [waits locates] fn cuGraphExecHostNodeSetParams(exec: CUgraphExec, node: CUgraphNode, node_params: *const CUDA_HOST_NODE_PARAMS);
+                "cuGraphExecChildGraphNodeSetParams" @ 11010 [waits locates] fn cuGraphExecChildGraphNodeSetParams(exec: CUgraphExec, node: CUgraphNode, child_graph: CUgraph);
+                "cuGraphExecEventRecordNodeSetEvent" @ 11010 [waits locates orders] fn cuGraphExecEventRecordNodeSetEvent(exec: CUgraphExec, node: CUgraphNode, event: CUevent);
+                "cuGraphExecEventWaitNodeSetEvent" @ 11010 [waits locates orders] fn cuGraphExecEventWaitNodeSetEvent(exec: CUgraphExec, node: CUgraphNode, event: CUevent);
+                "cuGraphNodeSetEnabled" @ 11060 [waits locates] fn cuGraphNodeSetEnabled(exec: CUgraphExec, node: CUgraphNode, is_enabled: c_uint);
                 "cuGraphNodeGetEnabled" @ 11060 fn cuGraphNodeGetEnabled(exec: CUgraphExec, node: CUgraphNode, is_enabled: *mut c_uint);
             }
             module {
@@ -302,7 +303,7 @@ macro_rules! entry_points {
                 "cuModuleLoadData" @ 2000 fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void);
                 "cuModuleLoadDataEx" @ 2010 fn cuModuleLoadDataEx(module: *mut CUmodule, image: *const c_void, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
                 "cuModuleLoadFatBinary" @ 2000 fn cuModuleLoadFatBinary(module: *mut CUmodule, fat_cubin: *const c_void);
-                "cuModuleUnload" @ 2000 fn cuModuleUnload(hmod: CUmodule);
+                "cuModuleUnload" @ 2000 [capture_unsafe] fn cuModuleUnload(hmod: CUmodule);
                 "cuModuleGetFunction" @ 2000 fn cuModuleGetFunction(hfunc: *mut CUfunction, hmod: CUmodule, name: *const c_char);
                 "cuModuleGetFunctionCount" @ 12040 fn cuModuleGetFunctionCount(count: *mut c_uint, module: CUmodule);
                 "cuModuleEnumerateFunctions" @ 12040 fn cuModuleEnumerateFunctions(functions: *mut CUfunction, num_functions: c_uint, module: CUmodule);
@@ -336,33 +337,33 @@ macro_rules! entry_points {
             }
             execution {
                 "cuFuncGetAttribute" @ 2020 fn cuFuncGetAttribute(pi: *mut c_int, attrib: CUfunction_attribute, hfunc: CUfunction);
-                "cuFuncSetAttribute" @ 9000 fn cuFuncSetAttribute(hfunc: CUfunction, attrib: CUfunction_attribute, value: c_int);
-                "cuFuncSetCacheConfig" @ 3000 fn cuFuncSetCacheConfig(hfunc: CUfunction, config: CUfunc_cache);
+                "cuFuncSetAttribute" @ 9000 [waits locates] fn cuFuncSetAttribute(hfunc: CUfunction, attrib: CUfunction_attribute, value: c_int);
+                "cuFuncSetCacheConfig" @ 3000 [waits locates] fn cuFuncSetCacheConfig(hfunc: CUfunction, config: CUfunc_cache);
                 "cuFuncGetModule" @ 11000 fn cuFuncGetModule(hmod: *mut CUmodule, hfunc: CUfunction);
                 "cuFuncGetName" @ 12030 fn cuFuncGetName(name: *mut *const c_char, hfunc: CUfunction);
                 "cuFuncGetParamInfo" @ 12040 fn cuFuncGetParamInfo(func: CUfunction, param_index: usize, param_offset: *mut usize, param_size: *mut usize);
                 "cuFuncGetParamCount" @ 13020 fn cuFuncGetParamCount(func: CUfunction, param_count: *mut usize);
-                "cuFuncIsLoaded" @ 12040 fn cuFuncIsLoaded(state: *mut c_uint, function: CUfunction);
-                "cuFuncLoad" @ 12040 fn cuFuncLoad(function: CUfunction);
-                "cuLaunchKernel" @ 4000 fn cuLaunchKernel(f: CUfunction, grid_dim_x: c_uint, grid_dim_y: c_uint, grid_dim_z: c_uint, block_dim_x: c_uint, block_dim_y: c_uint, block_dim_z: c_uint, shared_mem_bytes: c_uint, stream: CUstream, kernel_params: *mut *mut c_void, extra: *mut *mut c_void) per_thread cuLaunchKernel_ptsz;
-                "cuLaunchKernelEx" @ 11060 fn cuLaunchKernelEx(config: *const CUlaunchConfig, f: CUfunction, kernel_params: *mut *mut c_void, extra: *mut *mut c_void) per_thread cuLaunchKernelEx_ptsz;
-                "cuLaunchCooperativeKernel" @ 9000 fn cuLaunchCooperativeKernel(f: CUfunction, grid_dim_x: c_uint, grid_dim_y: c_uint, grid_dim_z: c_uint, block_dim_x: c_uint, block_dim_y: c_uint, block_dim_z: c_uint, shared_mem_bytes: c_uint, stream: CUstream, kernel_params: *mut *mut c_void) per_thread cuLaunchCooperativeKernel_ptsz;
-                "cuOccupancyMaxActiveBlocksPerMultiprocessor" @ 6050 fn cuOccupancyMaxActiveBlocksPerMultiprocessor(num_blocks: *mut c_int, func: CUfunction, block_size: c_int, dynamic_smem_size: usize);
-                "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags" @ 7000 fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(num_blocks: *mut c_int, func: CUfunction, block_size: c_int, dynamic_smem_size: usize, flags: c_uint);
-                "cuOccupancyAvailableDynamicSMemPerBlock" @ 10020 fn cuOccupancyAvailableDynamicSMemPerBlock(dynamic_smem_size: *mut usize, func: CUfunction, num_blocks: c_int, block_size: c_int);
-                "cuOccupancyMaxPotentialBlockSize" @ 6050 fn cuOccupancyMaxPotentialBlockSize(min_grid_size: *mut c_int, block_size: *mut c_int, func: CUfunction, block_size_to_dynamic_smem_size: CUoccupancyB2DSize, dynamic_smem_size: usize, block_size_limit: c_int);
-                "cuOccupancyMaxPotentialBlockSizeWithFlags" @ 7000 fn cuOccupancyMaxPotentialBlockSizeWithFlags(min_grid_size: *mut c_int, block_size: *mut c_int, func: CUfunction, block_size_to_dynamic_smem_size: CUoccupancyB2DSize, dynamic_smem_size: usize, block_size_limit: c_int, flags: c_uint);
+                "cuFuncIsLoaded" @ 12040 [waits locates] fn cuFuncIsLoaded(state: *mut c_uint, function: CUfunction);
+                "cuFuncLoad" @ 12040 [waits locates] fn cuFuncLoad(function: CUfunction);
+                "cuLaunchKernel" @ 4000 [waits locates] fn cuLaunchKernel(f: CUfunction, grid_dim_x: c_uint, grid_dim_y: c_uint, grid_dim_z: c_uint, block_dim_x: c_uint, block_dim_y: c_uint, block_dim_z: c_uint, shared_mem_bytes: c_uint, stream: CUstream, kernel_params: *mut *mut c_void, extra: *mut *mut c_void) per_thread cuLaunchKernel_ptsz;
+                "cuLaunchKernelEx" @ 11060 [waits locates] fn cuLaunchKernelEx(config: *const CUlaunchConfig, f: CUfunction, kernel_params: *mut *mut c_void, extra: *mut *mut c_void) per_thread cuLaunchKernelEx_ptsz;
+                "cuLaunchCooperativeKernel" @ 9000 [waits locates] fn cuLaunchCooperativeKernel(f: CUfunction, grid_dim_x: c_uint, grid_dim_y: c_uint, grid_dim_z: c_uint, block_dim_x: c_uint, block_dim_y: c_uint, block_dim_z: c_uint, shared_mem_bytes: c_uint, stream: CUstream, kernel_params: *mut *mut c_void) per_thread cuLaunchCooperativeKernel_ptsz;
+                "cuOccupancyMaxActiveBlocksPerMultiprocessor" @ 6050 [waits locates] fn cuOccupancyMaxActiveBlocksPerMultiprocessor(num_blocks: *mut c_int, func: CUfunction, block_size: c_int, dynamic_smem_size: usize);
+                "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags" @ 7000 [waits locates] fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(num_blocks: *mut c_int, func: CUfunction, block_size: c_int, dynamic_smem_size: usize, flags: c_uint);
+                "cuOccupancyAvailableDynamicSMemPerBlock" @ 10020 [waits locates] fn cuOccupancyAvailableDynamicSMemPerBlock(dynamic_smem_size: *mut usize, func: CUfunction, num_blocks: c_int, block_size: c_int);
+                "cuOccupancyMaxPotentialBlockSize" @ 6050 [waits locates] fn cuOccupancyMaxPotentialBlockSize(min_grid_size: *mut c_int, block_size: *mut c_int, func: CUfunction, block_size_to_dynamic_smem_size: CUoccupancyB2DSize, dynamic_smem_size: usize, block_size_limit: c_int);
+                "cuOccupancyMaxPotentialBlockSizeWithFlags" @ 7000 [waits locates] fn cuOccupancyMaxPotentialBlockSizeWithFlags(min_grid_size: *mut c_int, block_size: *mut c_int, func: CUfunction, block_size_to_dynamic_smem_size: CUoccupancyB2DSize, dynamic_smem_size: usize, block_size_limit: c_int, flags: c_uint);
             }
             execution_deprecated {
-                "cuFuncSetBlockShape" @ 2000 fn cuFuncSetBlockShape(hfunc: CUfunction, x: c_int, y: c_int, z: c_int);
-                "cuFuncSetSharedSize" @ 2000 fn cuFuncSetSharedSize(hfunc: CUfunction, bytes: c_uint);
-                "cuParamSetSize" @ 2000 fn cuParamSetSize(hfunc: CUfunction, numbytes: c_uint);
-                "cuParamSeti" @ 2000 fn cuParamSeti(hfunc: CUfunction, offset: c_int, value: c_uint);
-                "cuParamSetf" @ 2000 fn cuParamSetf(hfunc: CUfunction, offset: c_int, value: f32);
-                "cuParamSetv" @ 2000 fn cuParamSetv(hfunc: CUfunction, offset: c_int, ptr: *mut c_void, numbytes: c_uint);
-                "cuLaunch" @ 2000 fn cuLaunch(f: CUfunction);
-                "cuLaunchGrid" @ 2000 fn cuLaunchGrid(f: CUfunction, grid_width: c_int, grid_height: c_int);
-                "cuLaunchGridAsync" @ 2000 fn cuLaunchGridAsync(f: CUfunction, grid_width: c_int, grid_height: c_int, stream: CUstream);
+                "cuFuncSetBlockShape" @ 2000 [waits locates] fn cuFuncSetBlockShape(hfunc: CUfunction, x: c_int, y: c_int, z: c_int);
+                "cuFuncSetSharedSize" @ 2000 [waits locates] fn cuFuncSetSharedSize(hfunc: CUfunction, bytes: c_uint);
+                "cuParamSetSize" @ 2000 [waits locates] fn cuParamSetSize(hfunc: CUfunction, numbytes: c_uint);
+                "cuParamSeti" @ 2000 [waits locates] fn cuParamSeti(hfunc: CUfunction, offset: c_int, value: c_uint);
+                "cuParamSetf" @ 2000 [waits locates] fn cuParamSetf(hfunc: CUfunction, offset: c_int, value: f32);
+                "cuParamSetv" @ 2000 [waits locates] fn cuParamSetv(hfunc: CUfunction, offset: c_int, ptr: *mut c_void, numbytes: c_uint);
+                "cuLaunch" @ 2000 [waits locates] fn cuLaunch(f: CUfunction);
+                "cuLaunchGrid" @ 2000 [waits locates] fn cuLaunchGrid(f: CUfunction, grid_width: c_int, grid_height: c_int);
+                "cuLaunchGridAsync" @ 2000 [waits locates] fn cuLaunchGridAsync(f: CUfunction, grid_width: c_int, grid_height: c_int, stream: CUstream);
             }
             profiler {
                 "cuProfilerStart" @ 4000 fn cuProfilerStart();

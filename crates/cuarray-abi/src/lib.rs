@@ -1,11 +1,11 @@
 //! The binary interface of the CUDA driver: its types, its result codes, and one list of its entry points.
 //!
-//! This crate calls nothing. The library *calls* a driver and the simulator *is* one; both are generated from this text,
-//! so they cannot drift apart. [`entry_points!`] passes every signature to a macro of the caller, and [`Api`] is the table
-//! that both sides use. Names are those of `cuda.h`, so that the driver's manual can be read beside the code.
+//! This crate calls nothing. The library *calls* a driver and the simulator *is* one; both are generated from this
+//! text, so they cannot drift apart. [`entry_points!`] passes every signature to a macro of the caller, and [`Api`] is
+//! the table that both sides use. Names are those of `cuda.h`, so that the driver's manual can be read beside the code.
 //!
-//! Handles are integers (`#[repr(transparent)]` over `usize`), never pointers. A handle is opaque, its target is not ours
-//! to read, and a Python program may pass any number as one.
+//! Handles are integers (`#[repr(transparent)]` over `usize`), never pointers. A handle is opaque, its target
+//! must not be read, and a Python program may pass any number as one.
 //!
 //! ```
 //! use cuarray_abi::{CUresult, ENTRY_POINTS};
@@ -20,6 +20,6 @@ mod entry_points;
 mod result;
 mod types;
 
-pub use api::{Api, ENTRY_POINTS, EntryPoint};
+pub use api::{Api, ENTRY_POINTS, EntryPoint, Flags};
 pub use result::CUresult;
 pub use types::*;

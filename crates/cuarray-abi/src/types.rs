@@ -1,7 +1,7 @@
 //! The driver's types that the entry points need, in the order of the manual.
 //!
-//! Enumerations are plain integers with named constants. With a closed Rust enum, a value from a newer driver or a careless
-//! caller would be undefined behaviour.
+//! Enumerations are plain integers with named constants. With a closed Rust enum, a value from a newer driver or a
+//! careless caller would be undefined behaviour.
 //!
 //! Driver API: [data types](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html).
 #![allow(non_camel_case_types, non_snake_case, missing_docs)]

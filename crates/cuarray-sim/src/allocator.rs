@@ -1,17 +1,16 @@
-//! Which addresses of a device are free: a next-fit allocator over one address range.
+//! A next-fit allocator of device addresses.
 //!
-//! Next fit, because an address that has just been freed should come back as late as possible: a program that uses memory
-//! after freeing it then meets nothing there, instead of somebody else's array. The range is wider than the
-//! memory that the device claims to have, for the same reason.
+//! Next fit reuses a freed address as late as possible, so that a use after free hits unallocated memory instead of
+//! another array. For the same reason the address range is wider than the memory that the device claims to have.
 
 use std::collections::BTreeMap;
 
-/// What every device address is a multiple of.
+/// The alignment of every device address.
 pub(crate) const ALIGNMENT: u64 = 512;
 
-/// The free parts of the offsets `0..length`.
+/// The free ranges among the offsets `0..length`.
 pub(crate) struct FreeRanges {
-    /// Start and end of each free range; no two touch.
+    /// Start and end of each free range; no two are adjacent.
     ranges: BTreeMap<u64, u64>,
     /// Where the next search starts.
     cursor: u64,
@@ -22,11 +21,11 @@ impl FreeRanges {
         FreeRanges { ranges: BTreeMap::from([(0, length)]), cursor: 0 }
     }
 
-    /// Takes `size` bytes, rounded up to [`ALIGNMENT`], from the first free range at or behind the cursor that holds
-    /// them. Answers the offset and the size taken.
+    /// Takes `size` bytes, rounded up to [`ALIGNMENT`], from the first free range at or after the cursor that is large
+    /// enough. Returns the offset and the size taken.
     pub(crate) fn take(&mut self, size: u64) -> Option<(u64, u64)> {
         let size = size.checked_next_multiple_of(ALIGNMENT)?;
-        // The range that the cursor stands in is taken from the cursor on: what was freed just before it comes last.
+        // The range around the cursor is taken from the cursor on, so that bytes freed just before it come last.
         let around = self.ranges.range(..self.cursor).next_back().map(|(&start, &end)| (start, self.cursor, end));
         let fits = |&(_, from, end): &(u64, u64, u64)| end.checked_sub(from).is_some_and(|length| length >= size);
         let whole = |(&start, &end): (&u64, &u64)| (start, start, end);
@@ -45,7 +44,7 @@ impl FreeRanges {
         Some((from, size))
     }
 
-    /// Gives back what [`FreeRanges::take`] took, and answers the whole free range that it is now part of.
+    /// Frees what [`FreeRanges::take`] took, and returns the whole free range that now contains it.
     pub(crate) fn give_back(&mut self, offset: u64, size: u64) -> (u64, u64) {
         let (mut start, mut end) = (offset, offset + size);
         if let Some((&before, &touching)) = self.ranges.range(..offset).next_back()
@@ -67,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_freed_address_comes_back_last() {
+    fn freed_address_is_reused_last() {
         let mut free = FreeRanges::new(4 * ALIGNMENT);
         assert_eq!(free.take(1), Some((0, ALIGNMENT)));
         assert_eq!(free.give_back(0, ALIGNMENT), (0, 4 * ALIGNMENT));
@@ -86,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn an_impossible_size_is_refused() {
+    fn impossible_size_is_refused() {
         let mut free = FreeRanges::new(1 << 20);
         assert_eq!(free.take(u64::MAX), None);
         assert_eq!(free.take((1 << 20) + 1), None);

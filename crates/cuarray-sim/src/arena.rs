@@ -1,9 +1,9 @@
 //! A device's memory: one range of addresses, mapped twice.
 //!
-//! At its device addresses the host may not touch the memory, so a program that reads a device pointer faults at once, as
-//! it would on a machine with a GPU. The bytes are reached by the driver alone, through a second mapping of the
-//! same anonymous file. `Config::host_readable` opens the first mapping too, for programs that hand device pointers to code
-//! that only knows host memory (MPI libraries).
+//! The host may not access the device addresses, so a program that reads a device pointer faults at once, as on a
+//! machine with a GPU. Only the driver reaches the bytes, through a second mapping of the same anonymous file.
+//! `Config::host_readable` opens the first mapping too, for programs that pass device pointers to code for host memory,
+//! such as MPI libraries.
 
 use crate::allocator::FreeRanges;
 use crate::ipc;
@@ -12,28 +12,28 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 
-/// How much wider the address range is than the memory: freed addresses come back late, and fragmentation never
-/// makes an allocation fail that fits the memory.
+/// The factor by which the address range exceeds the memory. It delays the reuse of freed addresses, and keeps
+/// fragmentation from failing an allocation that fits the memory.
 const ADDRESSES_PER_BYTE: u64 = 4;
-/// Up to this size, memory that is handed out is overwritten with [`FRESH`] first.
+/// The largest allocation that is overwritten with [`FRESH`].
 const FILLED_UP_TO: u64 = 1 << 20;
-/// What fresh memory holds: a NaN in every floating-point type, -1 in every signed integer.
+/// The bytes of fresh memory: a NaN in every floating-point type, -1 in every signed integer.
 const FRESH: u8 = 0xff;
 
 /// The memory of one device.
 pub(crate) struct Arena {
     base: u64,
     length: u64,
-    /// Where the driver reaches the byte at `base`.
+    /// The address at which the driver reaches the byte at `base`.
     shadow: u64,
     file: File,
     page: u64,
     free: FreeRanges,
     /// The offsets of allocations that other processes may open.
     exported: HashSet<u64>,
-    /// Offset and size of what was given back while another process had it open.
+    /// Offset and size of memory freed while another process has it open.
     held: Vec<(u64, u64)>,
-    /// The memory that the device claims to have, and how much of it is handed out.
+    /// The memory that the device claims to have, and how much of it is allocated.
     pub capacity: u64,
     pub used: u64,
 }
@@ -47,12 +47,12 @@ impl Arena {
         if file < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the file was just made and is in no other hands.
+        // SAFETY: the file was just created and has no other owner.
         let file = unsafe { File::from_raw_fd(file) };
         file.set_len(
             ipc::file_length(length).ok_or_else(|| io::Error::other("the memory exceeds the address space"))?,
         )?;
-        // From here on, dropping the arena undoes what has been done.
+        // From here on, dropping the arena cleans up.
         let mut arena = Arena {
             base: 0,
             length,
@@ -83,12 +83,12 @@ impl Arena {
         address.wrapping_sub(self.base) < self.length
     }
 
-    /// Where the driver reaches the byte at a device address that this arena holds.
+    /// The address at which the driver reaches the byte at a device address of this arena.
     pub(crate) fn shadow_of(&self, address: u64) -> u64 {
         self.shadow + (address - self.base)
     }
 
-    /// Hands out memory; `None` where the device has not enough. Answers its address and its real size.
+    /// Allocates memory; returns its address and its real size, or `None` if the device has too little.
     pub(crate) fn take(&mut self, size: u64) -> Option<(u64, u64)> {
         if self.used.checked_add(size.checked_next_multiple_of(crate::allocator::ALIGNMENT)?)? > self.capacity {
             return None;
@@ -101,16 +101,16 @@ impl Arena {
         Some((self.base + offset, size))
     }
 
-    /// Makes memory that was just handed out look used, if that is cheap.
+    /// Overwrites newly allocated memory, if it is small, so that it does not read as zero.
     pub(crate) fn soil(&self, address: u64, size: u64) {
         if size <= FILLED_UP_TO {
-            // SAFETY: the range was handed out by `take`, so it lies in the mapping at `shadow`, which is writable.
+            // SAFETY: `take` returned this range, so it lies in the mapping at `shadow`, which is writable.
             unsafe { std::ptr::write_bytes(self.shadow_of(address) as *mut u8, FRESH, size as usize) };
         }
     }
 
-    /// Takes back what [`Arena::take`] handed out (its real size). Where another process has it open, it is handed out again
-    /// only when that has ended.
+    /// Frees memory of [`Arena::take`], given its real size. Memory that another process has open is reused only after
+    /// that process closes it.
     pub(crate) fn give_back(&mut self, address: u64, size: u64) {
         self.used -= size;
         let offset = address - self.base;
@@ -121,8 +121,7 @@ impl Arena {
         }
     }
 
-    /// Lets other processes open the allocation `id` that was handed out at `address`. Answers the place in the
-    /// file.
+    /// Exports the allocation `id` at `address` to other processes; returns its offset in the file.
     pub(crate) fn export(&mut self, address: u64, id: u64, size: u64) -> io::Result<u64> {
         let offset = address - self.base;
         ipc::export(&self.file, self.length, offset, id, size)?;
@@ -130,7 +129,7 @@ impl Arena {
         Ok(offset)
     }
 
-    /// The file, as this process numbers it.
+    /// This process's descriptor of the file.
     pub(crate) fn file(&self) -> i32 {
         self.file.as_raw_fd()
     }
@@ -143,16 +142,16 @@ impl Arena {
         }
     }
 
-    /// Makes a range of addresses free, and returns its pages to the system.
+    /// Frees a range of addresses and returns its pages to the system.
     fn free(&mut self, offset: u64, size: u64) {
         let (start, end) = self.free.give_back(offset, size);
-        // Only pages that this range touched and that lie wholly in free memory.
+        // Only pages that this range touched and that are completely free.
         let first = (offset - offset % self.page).max(start.next_multiple_of(self.page));
         let last = (offset + size).next_multiple_of(self.page).min(end - end % self.page);
         if first < last {
             let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-            // SAFETY: `file` is ours, and nothing that is handed out lies in the hole. Where the system cannot make holes
-            // the pages merely stay.
+            // SAFETY: the arena owns the file, and no allocation lies in the hole. If the system cannot punch holes,
+            // the pages only stay allocated.
             unsafe {
                 libc::fallocate(self.file.as_raw_fd(), mode, first as libc::off_t, (last - first) as libc::off_t)
             };
@@ -164,14 +163,14 @@ impl Drop for Arena {
     fn drop(&mut self) {
         for address in [self.base, self.shadow] {
             if address != 0 {
-                // SAFETY: the mapping is ours and of this length; the driver that could still use it is gone.
+                // SAFETY: the arena owns the mapping, which has this length; the driver that could use it is gone.
                 unsafe { libc::munmap(address as *mut libc::c_void, self.length as usize) };
             }
         }
     }
 }
 
-/// The size of a page of memory.
+/// The size of a memory page.
 pub(crate) fn page_size() -> u64 {
     // SAFETY: sysconf has no preconditions.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };

@@ -1,32 +1,36 @@
-//! Stream capture: streams that, for a while, do not execute what they are given but make a graph of it.
+//! Stream capture: work in a capturing stream becomes a graph instead of running.
 //!
-//! A capture begins in one stream and ends there. An event that was recorded in a capturing stream takes every stream that waits for
-//! it into the capture, and whatever such a stream did has to be joined back, in the same way, before the end. Nothing may
-//! connect work that is captured with work that is not: a call that would, one that asks how far a capturing stream or a captured
-//! event has come, and a use of the legacy default stream beside a capturing blocking stream, fail, *and invalidate the
-//! captures that they touch*: from then on these refuse everything until they are ended, and give no graph.
+//! A capture begins and ends in one stream. A stream that waits for an event of a capturing stream joins the capture,
+//! and its work must be joined back the same way before the end. Captured and other work must not depend on each other.
+//! Three kinds of calls fail and *invalidate the captures that they touch*:
 //!
-//! Besides, some calls do things that a graph would not repeat (they allocate, free, or look at events). While a capture is
-//! in progress they are prohibited, depending on the capture's mode and the calling thread's: see [`State::forbid_unsafe`].
+//! - calls that would connect captured and other work;
+//! - calls that query or wait for a capturing stream or a captured event;
+//! - uses of the legacy default stream while a blocking stream captures.
 //!
-//! Driver API: [`cuStreamBeginCapture`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html) and its
-//! neighbours; the rules are those of the programming guide's section on prohibited and unhandled operations.
+//! An invalidated capture refuses everything until it is ended, and yields no graph.
+//!
+//! Some other calls do work that a graph would not repeat: they allocate, free, or query events. During a capture they
+//! are prohibited, depending on the modes of the capture and of the calling thread: see [`State::forbid_unsafe`].
+//!
+//! Driver API: [`cuStreamBeginCapture`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html) and the
+//! calls beside it; the rules are those of the programming guide's section on prohibited and unhandled operations.
 
-use crate::check::Operation;
 use crate::driver::Answer;
 use crate::graph::{Action, Owner};
 use crate::state::State;
 use crate::stream::Kind;
 use cuarray_abi::*;
+use cuarray_races::Operation;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// One capture, from its begin to its end.
 pub(crate) struct Capture {
     pub graph: CUgraph,
-    /// Whether the graph was made for it, and ends with it if it fails.
+    /// Whether the graph was created for this capture, and is removed if it fails.
     pub owns_graph: bool,
-    /// Where it began and has to end.
+    /// The stream in which it began and must end.
     pub origin: CUstream,
     pub mode: CUstreamCaptureMode,
     /// The thread that began it.
@@ -34,23 +38,23 @@ pub(crate) struct Capture {
     pub invalidated: bool,
     /// The call that began it, while findings are on.
     pub begun: Option<Arc<Operation>>,
-    /// The streams that take part.
+    /// The streams that have joined it.
     pub streams: BTreeSet<CUstream>,
-    /// Where streams ended that were destroyed meanwhile.
+    /// The last nodes of streams that were destroyed meanwhile.
     pub loose: Vec<CUgraphNode>,
 }
 
 /// A stream's part in a capture.
 pub(crate) struct Capturing {
-    /// The capture's number, which no other of this process has had.
+    /// The capture's number, unique in this process.
     pub id: u64,
-    /// The nodes that the next node captured in the stream comes after.
+    /// The dependencies of the next node that the stream captures.
     pub after: Vec<CUgraphNode>,
-    /// What there is to say of those edges: nothing, as often as was asked for.
+    /// The data of those edges: zero, in an array of the last queried length.
     pub edges: Vec<CUgraphEdgeData>,
 }
 
-/// What an event means that was last recorded in a capturing stream.
+/// The meaning of an event that was last recorded in a capturing stream.
 #[derive(Clone)]
 pub(crate) struct Captured {
     pub id: u64,
@@ -60,52 +64,12 @@ pub(crate) struct Captured {
 /// All captures in progress, by their number.
 pub(crate) type Captures = HashMap<u64, Capture>;
 
-/// Calls that a graph would not repeat, besides those in the default stream that wait for the device.
-///
-/// The manual names allocation as an example and leaves the list open; freeing and events are what real drivers refuse too.
-const UNSAFE: &[&str] = &[
-    "cuEventQuery",
-    "cuEventSynchronize",
-    "cuIpcCloseMemHandle",
-    "cuIpcOpenMemHandle_v2",
-    "cuMemAllocHost_v2",
-    "cuMemAllocManaged",
-    "cuMemAllocPitch_v2",
-    "cuMemAlloc_v2",
-    "cuMemFreeHost",
-    "cuMemFree_v2",
-    "cuMemHostAlloc",
-    "cuMemHostRegister_v2",
-    "cuMemHostUnregister",
-    "cuModuleUnload",
-];
-
-/// Whether a call is one that [`State::forbid_unsafe`] is about.
-pub(crate) const fn is_unsafe(symbol: &str) -> bool {
-    let mut index = 0;
-    while index < UNSAFE.len() {
-        if equal(UNSAFE[index].as_bytes(), symbol.as_bytes()) {
-            return true;
-        }
-        index += 1;
-    }
-    false
-}
-
-const fn equal(one: &[u8], other: &[u8]) -> bool {
-    let mut index = 0;
-    while index < one.len() && index < other.len() && one[index] == other[index] {
-        index += 1;
-    }
-    index == one.len() && index == other.len()
-}
-
 impl State {
-    /// What a call has to ask that puts work into a stream. Answers whether the work is to be captured.
+    /// Checks a call that puts work into a stream; returns whether the work is to be captured.
     ///
     /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for the legacy default stream while a blocking stream of its context captures, which
-    /// invalidates that capture; `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` where that has happened.
+    /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for the legacy default stream while a blocking stream of its context
+    /// captures; this invalidates the capture. `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` after that.
     pub(crate) fn captures(&mut self, stream: CUstream) -> Result<bool, CUresult> {
         if self.captures.is_empty() {
             return Ok(false);
@@ -119,7 +83,7 @@ impl State {
         }
     }
 
-    /// Captures work if the stream captures; otherwise answers `false`, and the work is the caller's to enqueue.
+    /// Captures work if the stream captures; otherwise returns `false`, and the caller enqueues the work.
     ///
     /// # Errors
     /// As [`State::captures`].
@@ -131,7 +95,7 @@ impl State {
         Ok(true)
     }
 
-    /// Appends a node to a stream that captures.
+    /// Appends a node to a capturing stream.
     pub(crate) fn capture_node(&mut self, stream: CUstream, action: Action) -> Result<CUgraphNode, CUresult> {
         let unknown = CUresult::CUDA_ERROR_ILLEGAL_STATE;
         let capturing = self.streams.get(&stream).and_then(|stream| stream.capturing.as_ref()).ok_or(unknown)?;
@@ -143,12 +107,12 @@ impl State {
         Ok(node)
     }
 
-    /// The capture that a stream takes part in.
+    /// The capture that a stream has joined.
     pub(crate) fn capture_of(&self, stream: CUstream) -> Option<u64> {
         self.streams.get(&stream)?.capturing.as_ref().map(|capturing| capturing.id)
     }
 
-    /// The captures that blocking streams of a context take part in.
+    /// The captures that blocking streams of a context have joined.
     fn blocking_captures(&self, context: CUcontext) -> Vec<u64> {
         let of = |stream: &CUstream| self.streams.get(stream);
         let blocks = |stream: &CUstream| of(stream).is_some_and(|s| s.context == context && s.blocking());
@@ -156,7 +120,7 @@ impl State {
         captures.map(|(id, _)| *id).collect()
     }
 
-    /// Whether the legacy default stream is out of use because of a capture.
+    /// Whether a capture makes the legacy default stream unusable.
     pub(crate) fn legacy_is_blocked(&self, stream: CUstream) -> bool {
         let legacy = self.streams.get(&stream).filter(|stream| stream.kind == Kind::Legacy);
         legacy.is_some_and(|stream| !self.blocking_captures(stream.context).is_empty())
@@ -169,7 +133,7 @@ impl State {
         self.refuse(&captures, CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
     }
 
-    /// Invalidates captures and answers the error, if there are any.
+    /// Invalidates captures and returns the error, if there are any.
     pub(crate) fn refuse(&mut self, captures: &[u64], code: CUresult) -> Answer {
         for id in captures {
             if let Some(capture) = self.captures.get_mut(id) {
@@ -180,11 +144,11 @@ impl State {
         if captures.is_empty() { Ok(()) } else { Err(code) }
     }
 
-    /// What a call has to ask that waits for a stream, or asks whether its work is done, or that cannot be captured.
+    /// Checks a call that waits for or queries a stream, or that cannot be captured.
     ///
     /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for a stream that captures, `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for the legacy
-    /// default stream beside a blocking one that does; either invalidates the capture.
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for a capturing stream; `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for the
+    /// legacy default stream while a blocking stream captures. Both invalidate the capture.
     pub(crate) fn forbid_in_capture(&mut self, stream: CUstream) -> Answer {
         if self.captures.is_empty() {
             return Ok(());
@@ -194,10 +158,10 @@ impl State {
         self.refuse(&captures, CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
     }
 
-    /// What a call has to ask that waits for a whole context.
+    /// Checks a call that waits for a whole context.
     ///
     /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if a stream of the context captures, whose capture is invalidated.
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if a stream of the context captures; its capture is invalidated.
     pub(crate) fn forbid_beside_capture(&mut self, context: CUcontext) -> Answer {
         let within = |stream: &CUstream| self.streams.get(stream).is_some_and(|stream| stream.context == context);
         let captures = self.captures.iter().filter(|(_, capture)| capture.streams.iter().any(within));
@@ -205,20 +169,21 @@ impl State {
         self.refuse(&captures, CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
     }
 
-    /// What a call has to ask that looks at an event.
+    /// Checks a call that waits for or queries an event.
     ///
     /// # Errors
-    /// `CUDA_ERROR_CAPTURED_EVENT` for one that was last recorded in a capture, which is invalidated if it is still in progress.
+    /// `CUDA_ERROR_CAPTURED_EVENT` for an event that was last recorded in a capture; a capture in progress is
+    /// invalidated.
     pub(crate) fn forbid_captured(&mut self, event: CUevent) -> Answer {
         let Some(captured) = self.event(event)?.captured.as_ref().map(|captured| captured.id) else { return Ok(()) };
         self.refuse(&[captured], CUresult::CUDA_ERROR_CAPTURED_EVENT)
     }
 
-    /// What an unsafe call has to ask: a thread's own captures forbid it, unless they are relaxed, and so do the global ones of other threads,
-    /// unless the calling thread has chosen not to mind. A thread in relaxed mode may do anything.
+    /// Checks an unsafe call. A thread's own captures forbid it unless they are relaxed. Global captures of other
+    /// threads forbid it unless the calling thread is in thread-local mode. A thread in relaxed mode may make any call.
     ///
     /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`; the captures that forbid it are invalidated.
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`; the captures that forbid the call are invalidated.
     pub(crate) fn forbid_unsafe(&mut self, thread: u64, mode: CUstreamCaptureMode) -> Answer {
         if mode == CU_STREAM_CAPTURE_MODE_RELAXED {
             return Ok(());
@@ -232,11 +197,11 @@ impl State {
         self.refuse(&captures, CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
     }
 
-    /// Begins a capture in a stream, into a graph that is there or into a new one.
+    /// Begins a capture in a stream, into an existing graph or a new one.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for a mode that is none, `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for the legacy default stream,
-    /// `CUDA_ERROR_ILLEGAL_STATE` for a stream that captures already.
+    /// `CUDA_ERROR_INVALID_VALUE` for an unknown mode, `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for the legacy default
+    /// stream, `CUDA_ERROR_ILLEGAL_STATE` for a stream that already captures.
     pub(crate) fn begin_capture(
         &mut self,
         stream: CUstream,
@@ -294,13 +259,17 @@ impl State {
         }
     }
 
-    /// Ends the capture that began in a stream. Answers its graph.
+    /// Ends the capture that began in a stream; returns its graph.
     ///
     /// # Errors
-    /// `CUDA_ERROR_ILLEGAL_STATE` where none is in progress, `CUDA_ERROR_STREAM_CAPTURE_UNMATCHED` where it began elsewhere (and
-    /// is invalidated), `CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD` (and it goes on). And, the capture being over then:
-    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`, and `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` where work of another stream does not
-    /// come before the end.
+    /// The capture continues after these:
+    /// - `CUDA_ERROR_ILLEGAL_STATE` if none is in progress;
+    /// - `CUDA_ERROR_STREAM_CAPTURE_UNMATCHED` if it began in another stream; it is invalidated;
+    /// - `CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD`.
+    ///
+    /// The capture has ended after these:
+    /// - `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`;
+    /// - `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if work of another stream is not joined back.
     pub(crate) fn end_capture(&mut self, stream: CUstream, thread: u64) -> Result<CUgraph, CUresult> {
         let id = self.capture_of(stream).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
         let capture = self.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
@@ -320,7 +289,7 @@ impl State {
         }
     }
 
-    /// Whether all that the other streams of a capture did comes before the end.
+    /// Whether all work of the other streams of a capture is joined back.
     fn is_joined(&self, capture: &Capture) -> bool {
         let after = |stream: &CUstream| {
             let capturing = self.streams.get(stream).and_then(|stream| stream.capturing.as_ref());
@@ -328,12 +297,12 @@ impl State {
         };
         let end = after(&capture.origin);
         let tails = capture.streams.iter().filter(|stream| **stream != capture.origin).flat_map(after);
-        // A node that the program has taken out of the graph does not count.
+        // A node that the program has removed from the graph does not count.
         let mut tails = tails.chain(&capture.loose).filter(|node| self.graph_nodes.contains_key(*node));
         tails.all(|node| self.reaches(*node, end))
     }
 
-    /// Takes all streams out of a capture; its graph goes, unless it is kept or was there before.
+    /// Takes all streams out of a capture, and removes its graph unless it is kept or existed before.
     fn leave_capture(&mut self, id: u64, keep: bool) {
         let Some(capture) = self.captures.remove(&id) else { return };
         for stream in capture.streams {
@@ -350,7 +319,7 @@ impl State {
         }
     }
 
-    /// What the end of a stream means for the capture that it takes part in: one that began there can never be ended.
+    /// Takes a destroyed stream out of its capture; without its origin a capture can never be ended.
     pub(crate) fn stream_leaves_capture(&mut self, stream: CUstream) {
         let capturing = self.streams.get_mut(&stream).and_then(|stream| stream.capturing.take());
         let Some(Capturing { id, after, .. }) = capturing else { return };
@@ -362,18 +331,20 @@ impl State {
         }
     }
 
-    /// What an event means that is recorded in a stream which captures.
+    /// The meaning of an event that is recorded in a capturing stream.
     pub(crate) fn captured_in(&self, stream: CUstream) -> Option<Captured> {
         let capturing = self.streams.get(&stream)?.capturing.as_ref()?;
         Some(Captured { id: capturing.id, after: capturing.after.clone() })
     }
 
-    /// What waiting for an event means in a capture, or for one from a capture. Answers `false` where it has to do with none.
+    /// Lets a stream wait for an event if one of the two is captured; returns `false` if neither is.
     ///
     /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_ISOLATION` where a capturing stream would wait for work outside, `CUDA_ERROR_STREAM_CAPTURE_MERGE` for
-    /// work of another capture, `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` where the legacy default stream would join one,
-    /// `CUDA_ERROR_CAPTURED_EVENT` for an event from a capture that is over; the captures concerned are invalidated.
+    /// The captures involved are invalidated.
+    /// - `CUDA_ERROR_STREAM_CAPTURE_ISOLATION` if a capturing stream would wait for work outside;
+    /// - `CUDA_ERROR_STREAM_CAPTURE_MERGE` for work of another capture;
+    /// - `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if the legacy default stream would join a capture;
+    /// - `CUDA_ERROR_CAPTURED_EVENT` for an event of a capture that has ended.
     pub(crate) fn wait_in_capture(&mut self, stream: CUstream, event: CUevent) -> Result<bool, CUresult> {
         let capturing = self.captures(stream)?;
         let own = self.capture_of(stream).filter(|_| capturing);
@@ -411,7 +382,7 @@ impl State {
         Ok(true)
     }
 
-    /// Makes the next node of a capturing stream come after these too.
+    /// Adds dependencies to the next node of a capturing stream.
     pub(crate) fn add_dependencies(&mut self, stream: CUstream, nodes: Vec<CUgraphNode>) {
         if let Some(capturing) = self.streams.get_mut(&stream).and_then(|stream| stream.capturing.as_mut()) {
             for node in nodes {
@@ -419,19 +390,6 @@ impl State {
                     capturing.after.push(node);
                 }
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_unsafe_calls_exist() {
-        assert!(is_unsafe("cuMemAlloc_v2") && !is_unsafe("cuMemAlloc") && !is_unsafe("cuMemAlloc_v23"));
-        for symbol in UNSAFE {
-            assert!(ENTRY_POINTS.iter().any(|entry| entry.symbol == *symbol), "{symbol}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Loaded code: modules, libraries, and their functions.
 //!
-//! A library is a program that belongs to no context; a module is one that has its variables in the memory of a context. A library
-//! becomes a module in each context that uses it, once. Functions and kernels are names for the same things on either
-//! side; either handle can be launched, as the driver's manual allows.
+//! A library is a program without a context; a module is a program whose variables lie in the memory of a context. A
+//! library becomes one module in each context that uses it. Functions belong to modules and kernels to libraries;
+//! either handle can be launched, as the driver's manual allows.
 
 use crate::launch::{Heap, Log};
 use crate::memory::Kind;
@@ -14,18 +14,18 @@ use std::ffi::CString;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Everything loaded.
+/// All loaded code.
 #[derive(Default)]
 pub(crate) struct Code {
     pub modules: HashMap<CUmodule, Module>,
     pub libraries: HashMap<CUlibrary, Library>,
     pub functions: HashMap<CUfunction, Function>,
     pub kernels: HashMap<CUkernel, Kernel>,
-    /// Where kernels of a context find memory for `malloc`.
+    /// The heap from which a context's kernels allocate with `malloc`.
     pub heaps: HashMap<CUcontext, Arc<Heap>>,
-    /// Instructions that kernels have executed, counted for each thread.
+    /// The number of instructions that kernels have executed, counted per thread.
     pub executed_instructions: u64,
-    /// Whether a kernel has failed in some context; the driver has it too, for those who do not hold its lock.
+    /// Whether a kernel has failed in some context; shared with the driver, which reads it without its lock.
     pub failed: Arc<AtomicBool>,
 }
 
@@ -35,12 +35,12 @@ pub(crate) struct Module {
     pub program: Arc<Program>,
     /// The program's constants with the addresses of this module's variables.
     pub constants: Arc<Vec<u64>>,
-    /// Where each variable lies; 0 for those of shared memory.
+    /// The address of each variable; 0 for variables in shared memory.
     pub addresses: Vec<u64>,
     /// The allocations that they lie in.
     memory: Vec<u64>,
     functions: HashMap<u32, CUfunction>,
-    /// The library that it was made for.
+    /// The library whose module this is.
     pub library: Option<CUlibrary>,
 }
 
@@ -53,19 +53,19 @@ pub(crate) struct Function {
     pub next: NextLaunch,
 }
 
-/// What the launch interface from before `cuLaunchKernel` collects for a function's launches, call by call.
+/// The state that the launch calls before `cuLaunchKernel` set on a function.
 #[derive(Clone, Default)]
 pub(crate) struct NextLaunch {
     pub threads: [u32; 3],
     pub shared: u32,
-    /// The bytes of the arguments, where the kernel's parameters lie.
+    /// The bytes of the arguments, at the offsets of the kernel's parameters.
     pub arguments: Vec<u8>,
 }
 
-/// What `cuFuncSetAttribute` and its kin change.
+/// The settings that `cuFuncSetAttribute` and `cuFuncSetCacheConfig` change.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Settings {
-    /// Bytes of dynamic shared memory that launches may ask for; `None`: what is left of 48 KiB.
+    /// The maximum dynamic shared memory of a launch in bytes; `None` for the rest of 48 KiB.
     pub max_dynamic_shared: Option<u32>,
     pub carveout: i32,
     pub cache_config: u32,
@@ -89,25 +89,25 @@ pub(crate) struct Kernel {
 /// A link in progress.
 pub(crate) struct Link {
     pub context: CUcontext,
-    /// The PTX that was added, with its names.
+    /// The PTX inputs, with their names.
     pub inputs: Vec<(String, String)>,
-    /// What came out of it.
+    /// The resulting image.
     pub image: Vec<u8>,
     pub log: Log,
     /// `CU_JIT_MAX_REGISTERS`; 0 for none.
     pub max_registers: u32,
 }
 
-/// What a launch or query means by a handle of a function or kernel.
+/// The kernel behind a handle of a function or kernel.
 #[derive(Clone)]
-pub(crate) struct Meant {
+pub(crate) struct ResolvedKernel {
     pub program: Arc<Program>,
     pub number: u32,
     pub settings: Settings,
 }
 
 impl Code {
-    /// Forgets what belongs to a context that ends.
+    /// Removes all code of a context that ends.
     pub(crate) fn close_context(&mut self, context: CUcontext) {
         self.modules.retain(|_, module| module.context != context);
         let modules = &self.modules;
@@ -118,7 +118,7 @@ impl Code {
         self.heaps.remove(&context);
     }
 
-    /// The variable of a module that lies at an address, and how far behind its start.
+    /// The variable of a module at an address, and the offset from its start.
     pub(crate) fn global_at(&self, address: u64) -> Option<(String, u64)> {
         let variables = |module: &'_ Module| {
             let places = module.program.variables().iter().zip(&module.addresses);
@@ -130,22 +130,26 @@ impl Code {
         self.modules.values().find_map(variables)
     }
 
-    /// What is known of a function or kernel without a context.
-    pub(crate) fn meant(&self, handle: CUfunction) -> Result<Meant, CUresult> {
+    /// Resolves the handle of a function or kernel, without a context.
+    pub(crate) fn resolve(&self, handle: CUfunction) -> Result<ResolvedKernel, CUresult> {
         if let Some(function) = self.functions.get(&handle) {
             let module = self.modules.get(&function.module).ok_or(INVALID_HANDLE)?;
-            return Ok(Meant { program: module.program.clone(), number: function.number, settings: function.settings });
+            return Ok(ResolvedKernel {
+                program: module.program.clone(),
+                number: function.number,
+                settings: function.settings,
+            });
         }
-        self.meant_kernel(CUkernel(handle.0))
+        self.resolve_kernel(CUkernel(handle.0))
     }
 
-    pub(crate) fn meant_kernel(&self, handle: CUkernel) -> Result<Meant, CUresult> {
+    pub(crate) fn resolve_kernel(&self, handle: CUkernel) -> Result<ResolvedKernel, CUresult> {
         let kernel = self.kernels.get(&handle).ok_or(INVALID_HANDLE)?;
         let library = self.libraries.get(&kernel.library).ok_or(INVALID_HANDLE)?;
-        Ok(Meant { program: library.program.clone(), number: kernel.number, settings: kernel.settings })
+        Ok(ResolvedKernel { program: library.program.clone(), number: kernel.number, settings: kernel.settings })
     }
 
-    /// The handle of a library's kernel; the same for the same one.
+    /// The handle of a library's kernel; repeated calls return the same handle.
     pub(crate) fn kernel(&mut self, handle: CUlibrary, name: &str) -> Result<CUkernel, CUresult> {
         let library = self.libraries.get_mut(&handle).ok_or(INVALID_HANDLE)?;
         let number = *library.program.kernels().get(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
@@ -158,7 +162,7 @@ impl Code {
         }))
     }
 
-    /// The handle of a module's function; the same for the same one.
+    /// The handle of a module's function; repeated calls return the same handle.
     pub(crate) fn function(&mut self, handle: CUmodule, name: &str) -> Result<CUfunction, CUresult> {
         let module = self.modules.get_mut(&handle).ok_or(INVALID_HANDLE)?;
         let number = *module.program.kernels().get(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
@@ -179,7 +183,7 @@ impl State {
     /// Loads a program into a context.
     ///
     /// # Errors
-    /// `CUDA_ERROR_OUT_OF_MEMORY` where there is no room for its variables.
+    /// `CUDA_ERROR_OUT_OF_MEMORY` if its variables do not fit.
     pub(crate) fn load_module(
         &mut self,
         context: CUcontext,
@@ -217,7 +221,7 @@ impl State {
             }
             let bytes = program.initial_bytes(variable, address_of);
             let host = self.host_address(*address);
-            // SAFETY: the variable lies in an allocation that was just made for it, and its contents are no longer than it.
+            // SAFETY: the variable lies in an allocation that was just made for it, and at most its size is copied.
             unsafe {
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), host as *mut u8, bytes.len().min(variable.size as usize))
             };
@@ -229,19 +233,19 @@ impl State {
         Ok(handle)
     }
 
-    /// Zeroed device memory that is not the program's.
+    /// Allocates zeroed device memory that the program does not own.
     pub(crate) fn take_for_code(&mut self, context: CUcontext, size: u64, constant: bool) -> Result<u64, CUresult> {
         let device = self.context(context)?.device;
         let arena = &mut self.devices[device].arena;
         let (address, real) = arena.take(size).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
         let host = arena.shadow_of(address);
-        // SAFETY: the range was just handed out, and is mapped at its shadow.
+        // SAFETY: the range was just allocated, and is mapped at its shadow.
         unsafe { std::ptr::write_bytes(host as *mut u8, 0, size as usize) };
         self.add_allocation((address, size, real), Kind::Code { constant }, context, device);
         Ok(address)
     }
 
-    /// Unloads a module. Pending work must not need it.
+    /// Unloads a module that no pending work needs.
     pub(crate) fn unload_module(&mut self, handle: CUmodule) -> Result<(), CUresult> {
         let module = self.code.modules.remove(&handle).ok_or(INVALID_HANDLE)?;
         for function in module.functions.values() {
@@ -253,7 +257,7 @@ impl State {
         Ok(())
     }
 
-    /// The module of a library in a context.
+    /// The module of a library in a context, loaded at its first use.
     pub(crate) fn module_of(&mut self, library: CUlibrary, context: CUcontext) -> Result<CUmodule, CUresult> {
         let known = self.code.libraries.get(&library).ok_or(INVALID_HANDLE)?;
         if let Some(module) = known.modules.get(&context) {
@@ -275,7 +279,7 @@ impl State {
         handle
     }
 
-    /// Unloads a library with its modules. Pending work must not need it.
+    /// Unloads a library with its modules, which no pending work needs.
     pub(crate) fn unload_library(&mut self, handle: CUlibrary) -> Result<(), CUresult> {
         let library = self.code.libraries.remove(&handle).ok_or(INVALID_HANDLE)?;
         for module in library.modules.into_values() {
@@ -297,7 +301,7 @@ impl State {
         Ok(function)
     }
 
-    /// The variable of a module by its name: address and size.
+    /// The address and size of a module's variable, by its name.
     pub(crate) fn global(&self, module: CUmodule, name: &str) -> Result<(u64, u64), CUresult> {
         let module = self.code.modules.get(&module).ok_or(INVALID_HANDLE)?;
         let index = module

@@ -1,22 +1,22 @@
-//! How a simulated driver is set up: by value ([`Config`]) or from the environment ([`Config::from_env`]).
+//! Settings of a simulated driver: by value ([`Config`]) or from the environment ([`Config::from_env`]).
 //!
-//! A driver has no configuration file and no command line; the environment of the process is the only way to reach the
-//! one that a Python program loads. A variable that cannot be understood is an error and never ignored: a simulation that
-//! quietly runs with other settings than those asked for proves nothing.
+//! A driver has no configuration file and no command line, so a Python program can only configure it by environment
+//! variables. A variable that cannot be parsed is an error and never ignored: a simulation with other settings than
+//! requested proves nothing.
 
-use crate::report::Format;
 use crate::schedule::choices::Choices;
-use crate::suppression::{self, Suppression};
 use cuarray_abi::{CUresult, ENTRY_POINTS};
+use cuarray_races::report::Format;
+use cuarray_races::suppression::{self, Suppression};
 use std::cell::RefCell;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// When enqueued work runs.
+/// The moment at which enqueued work runs.
 ///
-/// As text, each is what `CUARRAY_SIM_SCHEDULE` may be:
+/// The text form is the value of `CUARRAY_SIM_SCHEDULE`:
 ///
 /// ```
 /// use cuarray_sim::Schedule;
@@ -26,14 +26,14 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
-    /// As late as the driver API allows: only what a synchronization forces, when it forces it.
+    /// As late as the driver API allows: only work that a synchronization forces, at that moment.
     #[default]
     Lazy,
-    /// At once, before the call that enqueues it returns.
+    /// At once, before the enqueuing call returns.
     Eager,
-    /// In an order that is chosen at random, from this seed (`random:7`; `random` draws one).
+    /// In a random order from this seed (`random:7`; `random` draws a seed).
     Random(u64),
-    /// As it was written down (`replay:2:01-3:2`), and lazily behind the end of that.
+    /// As recorded (`replay:2:01-3:2`), and lazily after the end of the record.
     Replay(Choices),
 }
 
@@ -52,42 +52,43 @@ impl FromStr for Schedule {
     type Err = String;
 
     /// # Errors
-    /// A sentence that says what is not understood.
+    /// A sentence that names the text that cannot be parsed.
     fn from_str(text: &str) -> Result<Schedule, String> {
         match text.split_once(':') {
             None if text == "lazy" => Ok(Schedule::Lazy),
             None if text == "eager" => Ok(Schedule::Eager),
-            // A few digits: the seed is typed by people.
+            // A few digits, because people type the seed.
             None if text == "random" => Ok(Schedule::Random(RandomState::new().hash_one(0) % 1_000_000_000)),
             Some(("random", seed)) => match seed.parse() {
                 Ok(seed) => Ok(Schedule::Random(seed)),
-                Err(_) => Err(format!("`{seed}` is no seed: it is a number from 0 to {}", u64::MAX)),
+                Err(_) => Err(format!("`{seed}` is not a seed: it is a number from 0 to {}", u64::MAX)),
             },
             Some(("replay", choices)) => choices.parse().map(Schedule::Replay),
-            _ => Err(format!("`{text}` is no schedule: there are lazy, eager, random, random:SEED and replay:CHOICES")),
+            _ => Err(format!("`{text}` is not a schedule: it is lazy, eager, random, random:SEED or replay:CHOICES")),
         }
     }
 }
 
-/// What orders the threads of the program.
+/// The rule that orders the threads of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HostOrder {
-    /// The order of their driver calls. Locks, queues and Python's interpreter lock hand work from thread to thread, and
-    /// the driver cannot see it: so whatever was called first is taken to come first, and there are no false alarms.
+    /// The order of their driver calls. Locks, queues and Python's interpreter lock hand work from thread to thread,
+    /// which the driver cannot see. So an earlier call is treated as ordered before a later one, and there are no false
+    /// alarms.
     #[default]
     Calls,
-    /// The driver's own objects alone, and what the program hands over by `cuarraySimHandOver` and `cuarraySimTakeOver`.
+    /// Only the driver's own objects, and explicit `cuarraySimHandOver` and `cuarraySimTakeOver`.
     Driver,
 }
 
-/// One call that is to fail.
+/// An injected failure of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The exported symbol, such as `cuMemAlloc_v2`.
     pub symbol: String,
-    /// Which call of it fails, counted from 1.
+    /// The index of the failing call among those of the symbol, counted from 1.
     pub call: u64,
-    /// What that call answers.
+    /// The result of that call.
     pub result: CUresult,
 }
 
@@ -99,57 +100,57 @@ pub struct Fault {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How many devices there are, 1 to 8 (`CUARRAY_SIM_DEVICES`).
+    /// The number of devices, 1 to 8 (`CUARRAY_SIM_DEVICES`).
     pub devices: usize,
-    /// Which of the devices the program sees, in which order; all if `None` (`CUDA_VISIBLE_DEVICES`, as for any driver:
-    /// ordinals or UUIDs, up to the first that is no device).
+    /// The devices that the program sees, in order; all if `None`. Set by `CUDA_VISIBLE_DEVICES`, as for any driver:
+    /// ordinals or UUIDs, up to the first that is invalid.
     pub visible: Option<Vec<usize>>,
-    /// Whether the host can read and write device memory at its device address (`CUARRAY_SIM_HOST_READABLE`). Off: a
-    /// stray access faults, as on a machine with a GPU.
+    /// Whether the host can read and write device memory at its device address (`CUARRAY_SIM_HOST_READABLE`). If off, a
+    /// host access faults, as on a machine with a GPU.
     pub host_readable: bool,
-    /// Memory of each device in bytes (`CUARRAY_SIM_MEMORY`).
+    /// The memory of each device in bytes (`CUARRAY_SIM_MEMORY`).
     pub memory: u64,
-    /// When enqueued work runs (`CUARRAY_SIM_SCHEDULE`).
+    /// The moment at which enqueued work runs (`CUARRAY_SIM_SCHEDULE`).
     pub schedule: Schedule,
-    /// Where the schedule that ran is written at the process's exit (`CUARRAY_SIM_SCHEDULE_FILE`).
+    /// The file to which the schedule that ran is written at process exit (`CUARRAY_SIM_SCHEDULE_FILE`).
     pub schedule_file: Option<PathBuf>,
-    /// Where every call is written, a line each (`CUARRAY_SIM_TRACE`).
+    /// The file to which every call is written, one per line (`CUARRAY_SIM_TRACE`).
     pub trace: Option<PathBuf>,
     /// The compute capability that the devices claim, `7.5` to `9.0` (`CUARRAY_SIM_COMPUTE_CAPABILITY`).
     pub compute_capability: (u32, u32),
-    /// What `cuDriverGetVersion` answers: 1000 × major + 10 × minor (`CUARRAY_SIM_DRIVER_VERSION`).
+    /// The version that `cuDriverGetVersion` returns: 1000 × major + 10 × minor (`CUARRAY_SIM_DRIVER_VERSION`).
     pub driver_version: i32,
-    /// The calls that are to fail (`CUARRAY_SIM_FAULTS`: `cuMemAlloc_v2:3:CUDA_ERROR_OUT_OF_MEMORY,...`).
+    /// Calls that fail on purpose (`CUARRAY_SIM_FAULTS`: `cuMemAlloc_v2:3:CUDA_ERROR_OUT_OF_MEMORY,...`).
     pub faults: Vec<Fault>,
-    /// Whether refusals are kept from standard error (`CUARRAY_SIM_QUIET`).
+    /// Whether messages about refusals are kept off standard error (`CUARRAY_SIM_QUIET`).
     pub quiet: bool,
-    /// Whether the driver looks for what is wrong with the program, and remembers where its calls come from
-    /// (`CUARRAY_SIM_FINDINGS`).
+    /// Whether the driver checks the program for errors and records call sites (`CUARRAY_SIM_FINDINGS`).
     pub findings: bool,
-    /// Whether memory that is alive at the end is a finding (`CUARRAY_SIM_LEAKS`). `None`: it is where a report is written to a
-    /// file, and in programs that are not Python, which seldom releases everything.
+    /// Whether memory that is still allocated at the end is a finding (`CUARRAY_SIM_LEAKS`). By default (`None`) it is
+    /// if a report file is written, and in programs other than Python ones, which rarely free everything.
     pub leaks: Option<bool>,
-    /// Where the findings are written at the end; the extension tells how (`CUARRAY_SIM_REPORT`: `.txt`, `.json`, `.html` or
-    /// `.trace.json`). `%p` in it stands for the number of the process.
+    /// The file to which findings are written at exit; its extension selects the format (`CUARRAY_SIM_REPORT`: `.txt`,
+    /// `.json`, `.html` or `.trace.json`). `%p` in the path is replaced by the process id.
     pub report: Option<PathBuf>,
-    /// The findings that are known and not to be reported (`CUARRAY_SIM_SUPPRESSIONS`: a file, see [`suppression`]).
+    /// Known findings that are not reported (`CUARRAY_SIM_SUPPRESSIONS`: a file, see [`suppression`]).
     pub suppressions: Vec<Suppression>,
-    /// The exit status of a program that has findings and would end with status 0 (`CUARRAY_SIM_EXIT_STATUS`).
+    /// The exit status of a program with findings that would otherwise exit with status 0 (`CUARRAY_SIM_EXIT_STATUS`).
     pub exit_status: Option<u8>,
-    /// What orders the threads of the program (`CUARRAY_SIM_HOST_ORDER`: `calls` or `driver`).
+    /// The rule that orders the threads of the program (`CUARRAY_SIM_HOST_ORDER`: `calls` or `driver`).
     pub host_order: HostOrder,
-    /// Whether freeing memory without a stream waits for the work on it, as drivers do and their manual does not promise for all
-    /// kinds of memory (`CUARRAY_SIM_FREE_SYNCHRONIZES`). Off, a release that is not ordered after such work is a finding.
+    /// Whether a synchronous free waits for the work on its memory (`CUARRAY_SIM_FREE_SYNCHRONIZES`). Real drivers
+    /// wait, but their manual does not promise it for all kinds of memory. If off, a free that is not ordered after
+    /// such work is a finding.
     pub free_synchronizes: bool,
-    /// Whether the host's own reads and writes of pinned, registered and managed memory are looked at too
+    /// Whether host reads and writes of pinned, registered and managed memory are checked
     /// (`CUARRAY_SIM_HOST_ACCESSES`).
     pub host_accesses: bool,
-    /// Whether races between the threads of a launch are looked for (`CUARRAY_SIM_KERNEL_RACES`).
+    /// Whether races between the threads of a launch are checked (`CUARRAY_SIM_KERNEL_RACES`).
     pub kernel_races: bool,
-    /// How many instructions a launch may execute, each counted once for a warp, before it ends with
-    /// `CUDA_ERROR_LAUNCH_TIMEOUT` (`CUARRAY_SIM_LAUNCH_BUDGET`).
+    /// The number of warp instructions after which a launch ends with `CUDA_ERROR_LAUNCH_TIMEOUT`
+    /// (`CUARRAY_SIM_LAUNCH_BUDGET`).
     pub launch_budget: u64,
-    /// How many threads execute the blocks of a launch; as many as the machine has cores if 0 (`CUARRAY_SIM_CORES`).
+    /// The number of threads that execute the blocks of a launch; 0 for the number of cores (`CUARRAY_SIM_CORES`).
     pub cores: usize,
 }
 
@@ -186,10 +187,10 @@ const LEAST_MEMORY: u64 = 1 << 20;
 const MOST_MEMORY: u64 = 1 << 40;
 
 impl Config {
-    /// The settings that this process's environment gives.
+    /// Reads the settings from this process's environment.
     ///
     /// # Errors
-    /// A sentence that names the variable, its value and what it may be; or a variable `CUARRAY_SIM_*` that is none of these settings.
+    /// A sentence that names the variable, its value and the valid values; or an unknown variable `CUARRAY_SIM_*`.
     pub fn from_env() -> Result<Config, String> {
         let settings = RefCell::new(Vec::new());
         let config = Config::from_variables(|name| {
@@ -206,10 +207,10 @@ impl Config {
         Ok(config)
     }
 
-    /// The settings that `variable` gives for each name; what it answers `None` for keeps its default.
+    /// Reads the settings from `variable`, which returns the value of each name, or `None` for the default.
     ///
     /// # Errors
-    /// As [`Config::from_env`]; and settings that [`Config::check`] refuses.
+    /// As for [`Config::from_env`], and for settings that [`Config::check`] refuses.
     pub fn from_variables(variable: impl Fn(&str) -> Result<Option<String>, String>) -> Result<Config, String> {
         let mut config = Config::default();
         let read = |name: &'static str, expected: &str, take: &mut dyn FnMut(&str) -> Option<()>| {
@@ -295,10 +296,10 @@ impl Config {
         Ok(config)
     }
 
-    /// Whether a driver can be made with these settings.
+    /// Checks that a driver can be created with these settings.
     ///
     /// # Errors
-    /// A sentence that says which setting is wrong and what it may be.
+    /// A sentence that names the invalid setting and its valid values.
     pub fn check(&self) -> Result<(), String> {
         if !(1..=8).contains(&self.devices) {
             return Err(format!("{} devices: there may be 1 to 8", self.devices));
@@ -311,24 +312,24 @@ impl Config {
             return Err(format!("compute capability {major}.{minor}: it may be one of {CAPABILITIES:?}"));
         }
         if let Some(device) = self.visible.iter().flatten().find(|device| **device >= self.devices) {
-            return Err(format!("device {device} is to be visible, and there are {}", self.devices));
+            return Err(format!("device {device} is visible, but there are only {} devices", self.devices));
         }
         for fault in &self.faults {
             if !ENTRY_POINTS.iter().any(|entry| entry.symbol == fault.symbol) {
-                return Err(format!("a fault of {}: no entry point has that symbol", fault.symbol));
+                return Err(format!("a fault for {}: no entry point has that symbol", fault.symbol));
             }
             if fault.call == 0 {
-                return Err(format!("a fault of {} at call 0: calls are counted from 1", fault.symbol));
+                return Err(format!("a fault for {} at call 0: calls are counted from 1", fault.symbol));
             }
         }
         Ok(())
     }
 }
 
-/// The variable by which CUDA programs choose devices; empty, it leaves none.
+/// The variable with which CUDA programs select devices; an empty value selects none.
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 
-/// The devices that a value of [`VISIBLE`] names. As the driver's manual has it, the first name that is no device ends the list.
+/// The devices that a value of [`VISIBLE`] names. By the driver's manual, the first invalid name ends the list.
 fn visible(value: &str, devices: usize) -> Vec<usize> {
     let named = |name: &str| match name.trim().strip_prefix("GPU-") {
         None => name.trim().parse().ok(),
@@ -337,7 +338,7 @@ fn visible(value: &str, devices: usize) -> Vec<usize> {
     };
     let mut seen = Vec::new();
     for device in value.split(',').map_while(|name| named(name).filter(|device| *device < devices)) {
-        // Naming one twice leaves none.
+        // A duplicate makes the whole list empty.
         if seen.contains(&device) {
             return Vec::new();
         }
@@ -348,18 +349,18 @@ fn visible(value: &str, devices: usize) -> Vec<usize> {
 
 const CAPABILITIES: [(u32, u32); 6] = [(7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0)];
 
-/// The file that a setting names, to be written when the process ends: the program may then be in another directory, and it is too
-/// late to hear that there is no such folder.
+/// The path of a file that is written at process exit. It is made absolute, because the program may change its
+/// directory, and its folder must exist now, because exit is too late for an error.
 fn written_at_exit(value: &str) -> Option<PathBuf> {
     let path = std::path::absolute(value).ok()?;
     path.parent().is_some_and(Path::is_dir).then_some(path)
 }
 
 /// # Errors
-/// A sentence that names a variable which looks like a setting and is none of `settings`.
+/// A sentence that names a variable with the prefix of settings that is not in `settings`.
 fn refuse_others(mut names: impl Iterator<Item = String>, settings: &[String]) -> Result<(), String> {
     match names.find(|name| name.starts_with("CUARRAY_SIM_") && !settings.contains(name)) {
-        Some(other) => Err(format!("{other} is no setting: there are {}", settings.join(", "))),
+        Some(other) => Err(format!("{other} is not a setting; the settings are {}", settings.join(", "))),
         None => Ok(()),
     }
 }
@@ -394,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn no_variable_gives_the_defaults() {
+    fn no_variables_give_the_defaults() {
         assert_eq!(from(&[]), Ok(Config::default()));
     }
 
@@ -422,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn visible_devices_are_chosen_as_for_any_driver() {
+    fn visible_devices_are_selected_by_the_driver_s_rules() {
         let visible = |value| {
             let variables = [("CUARRAY_SIM_DEVICES", "4"), ("CUDA_VISIBLE_DEVICES", value)];
             from(&variables).unwrap().visible
@@ -438,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_is_read_as_it_is_written() {
+    fn schedule_text_round_trips() {
         let schedule = |value| from(&[("CUARRAY_SIM_SCHEDULE", value)]).unwrap().schedule;
         for text in ["lazy", "eager", "random:0", "random:18446744073709551615", "replay:", "replay:2:01-3:2"] {
             assert_eq!(schedule(text).to_string(), text);
@@ -447,11 +448,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_written_at_exit_has_a_folder_at_the_start() {
+    fn exit_files_need_an_existing_folder() {
         let folder = std::env::temp_dir();
         let good = folder.join("out.html").display().to_string();
         assert_eq!(from(&[("CUARRAY_SIM_REPORT", &good)]).unwrap().report, Some(good.into()));
-        // Where the program starts, whatever directory it ends in.
+        // The path is relative to the directory at the start, whatever the directory at exit.
         let here = std::env::current_dir().unwrap().join("out.%p.txt");
         assert_eq!(from(&[("CUARRAY_SIM_REPORT", "out.%p.txt")]).unwrap().report, Some(here));
         for name in ["CUARRAY_SIM_REPORT", "CUARRAY_SIM_SCHEDULE_FILE"] {
@@ -461,17 +462,17 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_is_no_setting_is_named() {
+    fn unknown_variable_is_named_in_the_error() {
         let settings = ["CUARRAY_SIM_DEVICES", "CUARRAY_SIM_REPORT"].map(String::from);
         let refused = |name: &str| refuse_others(["PATH".to_owned(), name.to_owned()].into_iter(), &settings);
         assert_eq!(refused("CUARRAY_SIM_REPORT"), Ok(()));
         assert_eq!(refused("CUARRAY_SYNC"), Ok(()));
-        let message = "CUARRAY_SIM_REPROT is no setting: there are CUARRAY_SIM_DEVICES, CUARRAY_SIM_REPORT";
+        let message = "CUARRAY_SIM_REPROT is not a setting; the settings are CUARRAY_SIM_DEVICES, CUARRAY_SIM_REPORT";
         assert_eq!(refused("CUARRAY_SIM_REPROT"), Err(message.to_owned()));
     }
 
     #[test]
-    fn a_value_that_is_not_understood_is_named() {
+    fn invalid_value_is_named_in_the_error() {
         for (name, value) in [
             ("CUARRAY_SIM_DEVICES", "9"),
             ("CUARRAY_SIM_DEVICES", "two"),

@@ -1,16 +1,16 @@
-//! Contexts: what streams, events and allocations belong to.
+//! Contexts, which own streams, events and allocations.
 //!
-//! A device's primary context is one object with one handle; it becomes active when the first part of a program retains it
-//! and ends when the last one releases it, and can become active again. Contexts of `cuCtxCreate` live once. What
-//! was made in a context ends with it.
+//! A device's primary context is one object with one handle. It becomes active when it is first retained, ends with the
+//! last release, and can become active again. Contexts of `cuCtxCreate` live once. Everything created in a context ends
+//! with it.
 
-use crate::check::Lane;
 use crate::driver::{Driver, Guard};
 use crate::memory::Allocation;
 use crate::schedule::Point;
 use crate::state::State;
 use crate::stream::{Kind, Stream};
 use cuarray_abi::*;
+use cuarray_races::Lane;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,30 +18,30 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Context {
     pub device: usize,
     pub primary: bool,
-    /// A primary context that nobody retains is there but not active.
+    /// Whether it is active; a primary context exists while not retained, but is not active.
     pub active: bool,
     pub flags: u32,
-    /// `cuCtxGetId`: never used twice in a process.
+    /// `cuCtxGetId`: unique in the process.
     pub id: u64,
     /// The legacy default stream.
     pub legacy: CUstream,
     /// The default streams of host threads, by their number.
     pub per_thread: HashMap<u64, CUstream>,
-    /// All its streams, also those that are destroyed and not yet drained.
+    /// All its streams, including destroyed ones that are not drained yet.
     pub streams: BTreeSet<CUstream>,
     /// Blocking streams with work that the legacy default stream is not yet ordered after.
     pub unordered: BTreeSet<CUstream>,
-    /// What the streams that are gone have done: all, and the blocking ones. A wait for the context, and the legacy default
-    /// stream's next operation, come after that too.
+    /// The clocks of streams that are gone: of all, and of blocking ones. A wait for the context joins the first; the
+    /// legacy default stream's next operation joins the second.
     pub ended: Option<Lane>,
     pub ended_blocking: Option<Lane>,
     pub peers: BTreeSet<CUcontext>,
     pub limits: [usize; 7],
     pub cache_config: u32,
     pub shared_memory_config: u32,
-    /// `cuCtxAttach`, less `cuCtxDetach`.
+    /// The count of `cuCtxAttach` minus `cuCtxDetach`.
     pub attached: usize,
-    /// What a kernel that failed has left: every call in the context answers it.
+    /// The error of a failed kernel, which every call in the context returns.
     pub failed: Option<CUresult>,
 }
 
@@ -51,7 +51,7 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 const LIMITS: [usize; 7] = [1024, 1 << 20, 8 << 20, 2, 2048, 64, 0];
 
 impl State {
-    /// Makes a context active under `handle`.
+    /// Activates a context under `handle`.
     pub(crate) fn open_context(&mut self, handle: CUcontext, device: usize, primary: bool, flags: u32) {
         let legacy = CUstream(crate::handle::fresh());
         self.streams.insert(legacy, Stream::new(handle, Kind::Legacy, CU_STREAM_DEFAULT, 0));
@@ -75,10 +75,10 @@ impl State {
             failed: None,
         };
         self.contexts.insert(handle, context);
-        self.checks.revive(handle.0 as u64);
+        self.detector.revive_handle(handle.0 as u64);
     }
 
-    /// The last operation of every stream of a context that still has work.
+    /// The last operation of every stream of a context with pending work.
     pub(crate) fn context_tail(&self, context: CUcontext) -> Vec<Point> {
         let streams = self.contexts.get(&context).map(|context| &context.streams);
         let streams = streams.into_iter().flatten().filter_map(|handle| Some((*handle, self.streams.get(handle)?)));
@@ -99,7 +99,7 @@ impl Driver {
         state
     }
 
-    /// Runs work until nothing is pending in any of these contexts, not even what was enqueued meanwhile.
+    /// Runs work until nothing is pending in these contexts, including work enqueued meanwhile.
     pub(crate) fn exhaust<'a>(&'a self, mut state: Guard<'a>, contexts: &[CUcontext]) -> Guard<'a> {
         loop {
             let targets: Vec<Point> = contexts.iter().flat_map(|context| state.context_tail(*context)).collect();
@@ -110,16 +110,16 @@ impl Driver {
         }
     }
 
-    /// Runs all work of a context, then ends it with everything that belongs to it.
+    /// Runs all work of a context, then destroys it with everything that it owns.
     ///
-    /// Host memory is within reach of every context, so if it owns such memory, all of them are run.
+    /// All contexts can use host memory, so if the context owns host memory, the work of all contexts is run.
     pub(crate) fn close_context<'a>(&'a self, state: Guard<'a>, handle: CUcontext) -> Guard<'a> {
         let host_memory = |allocation: &Allocation| allocation.context == handle && !allocation.kind.on_device();
         let contexts = match state.memory.iter().any(host_memory) {
             true => state.contexts.keys().copied().collect(),
             false => vec![handle],
         };
-        // Taken first: a stream that was destroyed is forgotten once its work has run.
+        // Collected first: a destroyed stream is forgotten once its work has run.
         let clocks = contexts.iter().flat_map(|context| state.clocks_of_context(*context)).collect();
         let mut state = self.exhaust(state, &contexts);
         state.host_learns(clocks);

@@ -1,7 +1,7 @@
-//! Copies and fills: what they are, and how they are executed.
+//! Copies and fills: their description and their execution.
 //!
-//! Both are boxes of bytes: rows of `width` bytes, `height` rows to a slice, `depth` slices; a plain copy is one row. Addresses
-//! are those that the program gave; where the bytes lie is found out when the work runs.
+//! Both are boxes of bytes: rows of `width` bytes, `height` rows per slice, `depth` slices; a plain copy is one row.
+//! Addresses are those that the program passed; they are translated when the work runs.
 
 use crate::memory::Declared;
 use crate::state::State;
@@ -26,7 +26,7 @@ impl Extent {
     }
 }
 
-/// Where a box lies: its first byte, and the distance in bytes of its rows and slices.
+/// The position of a box: its first byte, and the distances between rows and slices in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub address: u64,
@@ -39,10 +39,10 @@ impl Place {
         Place { address, pitch: 0, slice: 0 }
     }
 
-    /// From the first byte to behind the last one.
+    /// The number of bytes from the first to the last.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` where that is no number of bytes.
+    /// `CUDA_ERROR_INVALID_VALUE` if the number or the end address overflows.
     pub(crate) fn span(&self, extent: Extent) -> Result<u64, CUresult> {
         let rows = (extent.height - 1).checked_mul(self.pitch);
         let slices = (extent.depth - 1).checked_mul(self.slice);
@@ -51,7 +51,7 @@ impl Place {
     }
 }
 
-/// One side of a copy as its caller describes it.
+/// One side of a copy, as its caller describes it.
 #[derive(Clone, Copy)]
 pub(crate) struct End {
     pub declared: Declared,
@@ -72,7 +72,7 @@ impl End {
     }
 }
 
-/// A copy as its caller describes it.
+/// A copy, as its caller describes it.
 #[derive(Clone, Copy)]
 pub(crate) struct Transfer {
     pub target: End,
@@ -80,11 +80,11 @@ pub(crate) struct Transfer {
     pub extent: Extent,
 }
 
-/// What a copy reads.
+/// The bytes that a copy reads.
 pub(crate) enum Source {
-    /// Memory, when the copy runs.
+    /// Memory, at the time the copy runs.
     Memory(Place),
-    /// What pageable host memory held when the copy was enqueued, rows and slices packed.
+    /// The contents of pageable host memory when the copy was enqueued, densely packed.
     Staged(Box<[u8]>),
 }
 
@@ -103,13 +103,13 @@ pub(crate) struct Fill {
     pub extent: Extent,
 }
 
-/// Reads a box of host memory that is the program's own into a buffer.
+/// Reads a box of the program's own host memory into a buffer.
 ///
 /// # Errors
-/// `CUDA_ERROR_OUT_OF_MEMORY` where there is no room for the buffer.
+/// `CUDA_ERROR_OUT_OF_MEMORY` if the buffer cannot be allocated.
 ///
 /// # Safety
-/// The box is readable now, and its span was checked.
+/// The box is readable now, and its span has been checked.
 pub(crate) unsafe fn stage(place: Place, extent: Extent) -> Result<Box<[u8]>, CUresult> {
     let mut bytes: Vec<u8> = Vec::new();
     let size = extent.width.checked_mul(extent.height).and_then(|plane| plane.checked_mul(extent.depth));
@@ -121,7 +121,7 @@ pub(crate) unsafe fn stage(place: Place, extent: Extent) -> Result<Box<[u8]>, CU
         for row in 0..extent.height {
             let from = place.address + slice * place.slice + row * place.pitch;
             let (length, width) = (bytes.len(), extent.width as usize);
-            // SAFETY: the row is readable (this function's contract), and the vector has room for all rows.
+            // SAFETY: the row is readable by this function's contract, and the vector has room for all rows.
             unsafe {
                 std::ptr::copy_nonoverlapping(from as *const u8, bytes.as_mut_ptr().add(length), width);
                 bytes.set_len(length + width);
@@ -144,9 +144,9 @@ impl State {
             for row in 0..height {
                 let source = from + slice * from_slice + row * from_pitch;
                 let target = to + slice * copy.target.slice + row * copy.target.pitch;
-                // SAFETY: both sides were checked against their allocations when the copy was enqueued; freeing either
-                // runs pending work first, and a device's range stays mapped in any case. Program memory
-                // is read and written only while the program's call lasts, and by graphs, which it has to outlive.
+                // SAFETY: both sides were checked against their allocations when the copy was enqueued. Freeing either
+                // runs pending work first, and a device's range stays mapped. The program's own memory is accessed only
+                // during its call, or by graphs, which it must outlive.
                 unsafe { std::ptr::copy(source as *const u8, target as *mut u8, width as usize) };
             }
         }
@@ -160,7 +160,8 @@ impl State {
         for row in 0..fill.extent.height {
             let start = (to + row * fill.target.pitch) as *mut u8;
             let width = fill.extent.width as usize;
-            // SAFETY: as for a copy; the whole row lies in the allocation, and `value_size` divides its width and its address.
+            // SAFETY: as for a copy; the whole row lies in the allocation, and `value_size` divides its width and
+            // address.
             unsafe {
                 if bytes.iter().all(|byte| *byte == bytes[0]) {
                     std::ptr::write_bytes(start, bytes[0], width);

@@ -1,8 +1,8 @@
-//! The simulated devices: their names, their memory, and what they say of themselves.
+//! The simulated devices: names, memory and attributes.
 //!
-//! The attributes are those of a server GPU of compute capability 9.0, less what this driver cannot do: virtual memory
-//! management, interprocess events, textures, stream memory operations and cooperative multi-device launches are denied, so
-//! that a program which asks first takes the way that works.
+//! The attributes are those of a server GPU of compute capability 9.0 without the unsupported features: virtual memory
+//! management, interprocess events, textures, stream memory operations, cooperative multi-device launches. A program
+//! that queries first can then use a supported alternative.
 
 use crate::arena::Arena;
 use crate::config::Config;
@@ -15,24 +15,24 @@ use std::io;
 /// One device.
 pub(crate) struct Device {
     pub ordinal: CUdevice,
-    /// Which of the machine's devices this is, whatever the program sees: its UUID and PCI address go by this.
+    /// The device's number in the machine, independent of visibility; it determines UUID and PCI address.
     pub physical: i32,
     pub arena: Arena,
-    /// Its primary context: one handle for as long as the driver lives, active while somebody retains it.
+    /// Its primary context: one handle for the driver's lifetime, active while it is retained.
     pub primary: CUcontext,
     pub primary_retained: usize,
     pub primary_flags: u32,
     pub default_pool: CUmemoryPool,
-    /// The pool that `cuMemAllocAsync` takes from.
+    /// The pool from which `cuMemAllocAsync` allocates.
     pub current_pool: CUmemoryPool,
     pub graph_memory: GraphMemory,
 }
 
-/// What `cuDeviceGetName` answers.
+/// The name that `cuDeviceGetName` returns.
 pub(crate) const NAME: &str = "cuarray simulated device";
 
 impl State {
-    /// Makes the devices that the configuration asks for.
+    /// Creates the devices of the configuration.
     pub(crate) fn make_devices(&mut self, config: &Config) -> io::Result<()> {
         let visible = config.visible.clone().unwrap_or_else(|| (0..config.devices).collect());
         let arenas =
@@ -56,25 +56,25 @@ impl State {
     }
 }
 
-/// The number of the PCI bus of a physical device; its device number there is 0.
+/// The PCI bus number of a physical device; its device number on the bus is 0.
 pub(crate) fn pci_bus(physical: i32) -> i32 {
     0x3b + 0x10 * physical
 }
 
-/// The UUID of a physical device: recognisable, and the same in every run.
+/// The UUID of a physical device: recognisable, and equal in every run.
 pub(crate) fn uuid(physical: i32) -> CUuuid {
     let mut bytes = *b"cuarray-sim\0GPU\0";
     bytes[15] = physical as u8;
     CUuuid { bytes }
 }
 
-/// The same as it is written: groups of 8, 4, 4, 4 and 12 digits.
+/// The UUID as text: groups of 8, 4, 4, 4 and 12 digits.
 pub(crate) fn uuid_text(physical: i32) -> String {
     let digits: Vec<String> = uuid(physical).bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     [0..4, 4..6, 6..8, 8..10, 10..16].map(|group| digits[group].concat()).join("-")
 }
 
-/// The value of a device attribute; `None` for a number that is none.
+/// The value of a device attribute; `None` for an unknown attribute.
 pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attribute) -> Option<i32> {
     let (major, minor) = config.compute_capability;
     let value = match attribute {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_differ() {
+    fn devices_have_distinct_attributes() {
         assert_ne!(uuid(0), uuid(1));
         assert_ne!(pci_bus(0), pci_bus(1));
     }

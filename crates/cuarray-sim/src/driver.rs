@@ -1,22 +1,23 @@
-//! A driver: its configuration, its state, and which one a C function means.
+//! A driver: its configuration, its state, and the choice of the driver that a C call uses.
 //!
-//! The driver API's functions carry no driver argument, because a process has one driver. Tests want many. So a
-//! thread can *enter* a driver, and its calls then mean that one; every other call means the process's own driver, which is
-//! made from the environment by the first call that needs it.
+//! Functions of the driver API have no driver argument, because a process has one driver. Tests need many. So a thread
+//! can *enter* a driver, which its calls then use. All other calls use the process's driver, which the first call
+//! creates from the environment.
 
-use crate::check::Checks;
 use crate::config::{Config, Fault, HostOrder, Schedule};
 use crate::exit;
-use crate::finding::Report;
 use crate::fork;
 use crate::host_access::HostAccess;
 use crate::ordering_calls::OrderingCalls;
 use crate::schedule::chosen::Mode;
-use crate::site::Site;
+use crate::site::add_lines;
 use crate::state::State;
 use crate::thread;
 use crate::trace::Trace;
 use cuarray_abi::*;
+use cuarray_races::finding::Report;
+use cuarray_races::site::Site;
+use cuarray_races::{Detector, HostThreads};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,27 +25,27 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockE
 
 /// A driver's state, locked.
 pub(crate) type Guard<'a> = MutexGuard<'a, State>;
-/// What an entry point's implementation answers.
+/// The result of an entry point's implementation.
 pub(crate) type Answer = Result<(), CUresult>;
 
 /// One driver.
 pub(crate) struct Driver {
-    /// A number that no other driver of this process has had.
+    /// A number that is unique in this process.
     pub number: u64,
-    /// What the driver was set up with, or what was wrong with that.
+    /// The configuration, or the error in it.
     pub config: Result<Config, String>,
     state: Mutex<State>,
-    /// Whether pages are to be closed to the host, or opened, when the call that is being answered ends.
+    /// Whether pages must be closed to the host, or opened, at the end of the current call.
     pub host_access_changed: Arc<AtomicBool>,
     /// Whether a kernel has failed in some context.
     kernel_failed: Arc<AtomicBool>,
-    /// A host function has returned.
+    /// Signalled when a host function has returned.
     pub finished: Condvar,
     /// The generation of the process (see [`fork`]) in which `cuInit` succeeded; 0 before.
     initialized: AtomicU64,
-    /// How many calls were made of each entry point, by its place in the list.
+    /// The number of calls of each entry point, by its index in the list.
     pub calls_of: Vec<AtomicU64>,
-    /// Names that were asked for or called and that this driver does not implement, and how often.
+    /// The names of requested or called functions that this driver does not implement, with their counts.
     pub refused: Mutex<BTreeMap<String, u64>>,
     /// Whether the schedule makes choices.
     pub chooses: AtomicBool,
@@ -55,25 +56,25 @@ pub(crate) struct Driver {
     pub ordering_calls: OrderingCalls,
 }
 
-/// The driver that a call means. The process's own stays, so that none of its calls has to hold it.
-pub(crate) enum Meant {
-    OfTheProcess(&'static Arc<Driver>),
+/// The driver that a call uses. The process's driver is never dropped, so its calls need not share ownership.
+pub(crate) enum CurrentDriver {
+    Process(&'static Arc<Driver>),
     Entered(Arc<Driver>),
 }
 
-impl Deref for Meant {
+impl Deref for CurrentDriver {
     type Target = Arc<Driver>;
 
     fn deref(&self) -> &Arc<Driver> {
         match self {
-            Meant::OfTheProcess(driver) => driver,
-            Meant::Entered(driver) => driver,
+            CurrentDriver::Process(driver) => driver,
+            CurrentDriver::Entered(driver) => driver,
         }
     }
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
-static OF_THE_PROCESS: OnceLock<Arc<Driver>> = OnceLock::new();
+static PROCESS_DRIVER: OnceLock<Arc<Driver>> = OnceLock::new();
 
 impl Driver {
     pub(crate) fn new(config: Result<Config, String>) -> Arc<Driver> {
@@ -85,11 +86,10 @@ impl Driver {
             },
             Err(wrong) => (Err(wrong), None),
         };
-        let checks = match &config {
-            Ok(config) => {
-                Checks::new(config.findings, config.host_order == HostOrder::Driver, config.free_synchronizes)
-            }
-            Err(_) => Checks::new(false, false, true),
+        let detector = match &config {
+            Ok(Config { findings: true, host_order: HostOrder::Driver, .. }) => Detector::new(HostThreads::Apart),
+            Ok(Config { findings: true, .. }) => Detector::new(HostThreads::InOrderOfCalls),
+            _ => Detector::off(),
         };
         let faults = config.as_ref().map(|config| config.faults.clone()).unwrap_or_default();
         let schedule = config.as_ref().map(|config| config.schedule.clone()).unwrap_or_default();
@@ -97,7 +97,7 @@ impl Driver {
         let watched = config.as_ref().is_ok_and(|config| config.findings && config.host_accesses);
         let host_access_changed = Arc::new(AtomicBool::new(false));
         let host_access = HostAccess::new(watched.then_some(number), host_access_changed.clone());
-        let state = State::new(Mode::of(&schedule), checks, host_access);
+        let state = State::new(Mode::of(&schedule), detector, host_access);
         Arc::new(Driver {
             number,
             config,
@@ -117,24 +117,24 @@ impl Driver {
         })
     }
 
-    /// The driver that the calling thread's calls mean; `None` where the thread is past its end.
-    pub(crate) fn of_this_thread() -> Option<Meant> {
+    /// The driver that the calling thread's calls use; `None` after the thread's end.
+    pub(crate) fn current() -> Option<CurrentDriver> {
         let entered = thread::with(|thread| thread.entered.borrow().last().cloned())?;
-        let process = || Meant::OfTheProcess(OF_THE_PROCESS.get_or_init(Driver::of_the_process));
-        Some(entered.map_or_else(process, Meant::Entered))
+        let process = || CurrentDriver::Process(PROCESS_DRIVER.get_or_init(Driver::from_environment));
+        Some(entered.map_or_else(process, CurrentDriver::Entered))
     }
 
-    /// The process's own driver, as its environment sets it up.
-    fn of_the_process() -> Arc<Driver> {
+    /// Creates the process's driver from its environment.
+    fn from_environment() -> Arc<Driver> {
         let driver = Driver::new(Config::from_env());
-        exit::tell_seed(&driver);
+        exit::print_seed(&driver);
         exit::watch();
         driver
     }
 
-    /// The process's own driver, if it has one.
-    pub(crate) fn of_the_process_if_any() -> Option<&'static Arc<Driver>> {
-        OF_THE_PROCESS.get()
+    /// The process's driver, if it exists.
+    pub(crate) fn of_process() -> Option<&'static Arc<Driver>> {
+        PROCESS_DRIVER.get()
     }
 
     pub(crate) fn lock(&self) -> Guard<'_> {
@@ -171,30 +171,30 @@ impl Driver {
         Ok(())
     }
 
-    /// Whether calls may be made in this process.
+    /// Whether this process may make calls.
     pub(crate) fn ready(&self) -> Answer {
         let own = self.initialized.load(Ordering::Acquire);
         if own == fork::generation() { Ok(()) } else { Err(CUresult::CUDA_ERROR_NOT_INITIALIZED) }
     }
 
-    /// Whether it was initialized before a `fork`, in the parent: its lock may then never be free again.
+    /// Whether it was initialized before a `fork`, in the parent; then its lock may never be released.
     pub(crate) fn initialized_elsewhere(&self) -> bool {
         !matches!(self.initialized.load(Ordering::Acquire), 0) && self.ready().is_err()
     }
 
-    /// Whether it looks for what is wrong with the program.
+    /// Whether it checks the program for errors.
     pub(crate) fn finds(&self) -> bool {
         self.config.as_ref().is_ok_and(|config| config.findings)
     }
 
-    /// Everything that was found, with what is alive now if `leaks`. Pending work runs first if it is not known yet what it touches.
+    /// All findings, with live objects as leaks if `leaks`. Pending work whose accesses are not known yet runs first.
     pub(crate) fn report(&self, leaks: bool) -> Report {
         let state = self.known();
         let leaks = leaks && self.config.as_ref().is_ok_and(|config| config.leaks != Some(false));
-        self.suppressed(state.checks.report(leaks))
+        self.suppressed(state.detector.report(leaks))
     }
 
-    /// The same at the end of the program, where no more of its code may run; `None` if another thread is still at work.
+    /// Like `report`, at the end of the program, without running its code; `None` if another thread holds the lock.
     pub(crate) fn last_report(&self, leaks: bool) -> Option<Report> {
         let mut state = match self.state.try_lock() {
             Ok(state) => state,
@@ -203,22 +203,25 @@ impl Driver {
         };
         state.take_host_accesses();
         let state = if state.host_functions == 0 { self.resolved(state) } else { state };
-        Some(self.suppressed(state.checks.report(leaks)))
+        Some(self.suppressed(state.detector.report(leaks)))
     }
 
     fn suppressed(&self, mut report: Report) -> Report {
+        report.recorded_by =
+            concat!("cuarray-sim ", env!("CARGO_PKG_VERSION"), ", the simulated CUDA driver").to_owned();
+        add_lines(&mut report);
         if let Ok(config) = &self.config {
             report.suppress(&config.suppressions);
         }
         report
     }
 
-    /// Forgets what was found so far.
+    /// Discards the findings so far.
     pub(crate) fn clear_findings(&self) {
-        self.known().checks.clear();
+        self.known().detector.clear();
     }
 
-    /// Locks the driver, and runs what has to run before it is known what was found.
+    /// Locks the driver, and runs the work whose accesses are not known yet.
     fn known(&self) -> Guard<'_> {
         let mut state = self.lock();
         state.take_host_accesses();
@@ -226,24 +229,29 @@ impl Driver {
     }
 
     fn resolved<'a>(&'a self, state: Guard<'a>) -> Guard<'a> {
-        if state.checks.knows_all() {
+        if state.detector.is_settled() {
             return state;
         }
         let contexts: Vec<CUcontext> = state.contexts.keys().copied().collect();
         self.exhaust(state, &contexts)
     }
 
-    /// The configuration; the defaults where it was wrong and `cuInit` has failed for it.
+    /// Whether freeing memory waits for the work on it, as far as findings are concerned.
+    pub(crate) fn free_synchronizes(&self) -> bool {
+        self.config.as_ref().is_ok_and(|config| config.free_synchronizes)
+    }
+
+    /// The configuration; the defaults if it was invalid and `cuInit` failed.
     pub(crate) fn settings(&self) -> Config {
         self.config.as_ref().cloned().unwrap_or_default()
     }
 
-    /// How many calls were made.
+    /// The number of calls so far.
     pub(crate) fn calls(&self) -> u64 {
         self.calls_of.iter().map(|calls| calls.load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
     }
 
-    /// Counts a name that is not implemented.
+    /// Counts an unimplemented name.
     pub(crate) fn count_refused(&self, name: &str) {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         match refused.get_mut(name) {
@@ -252,7 +260,7 @@ impl Driver {
         }
     }
 
-    /// Tells the user, once, why a program's code is refused.
+    /// Prints once why a program's code is refused.
     pub(crate) fn explain(&self, text: &str) {
         let quiet = self.config.as_ref().is_ok_and(|config| config.quiet);
         if !quiet && !self.explained.swap(true, Ordering::Relaxed) {
@@ -260,7 +268,7 @@ impl Driver {
         }
     }
 
-    /// The result that a fault prescribes for this call, the `number`-th of `symbol`.
+    /// The result that a fault prescribes for call number `number` of `symbol`.
     pub(crate) fn fault(&self, symbol: &str, number: u64) -> Option<CUresult> {
         if !self.has_faults.load(Ordering::Relaxed) {
             return None;
@@ -273,7 +281,7 @@ impl Driver {
 /// One call of an entry point.
 pub(crate) struct Call<'a> {
     pub driver: &'a Arc<Driver>,
-    /// Where it came from; unknown for calls that only ask, and where nothing is looked for.
+    /// The call site; unknown for queries, and while findings are off.
     pub site: &'a Arc<Site>,
     /// The number of the calling thread.
     pub thread: u64,
@@ -286,10 +294,10 @@ impl<'a> Call<'a> {
         self.driver.lock()
     }
 
-    /// Whether no kernel has failed in the calling thread's current context.
+    /// Checks that no kernel has failed in the calling thread's current context.
     ///
     /// # Errors
-    /// What the kernel has left.
+    /// The error of the failed kernel.
     pub(crate) fn healthy(&self) -> Answer {
         if !self.driver.kernel_failed.load(Ordering::Relaxed) {
             return Ok(());
@@ -299,17 +307,17 @@ impl<'a> Call<'a> {
         context.and_then(|context| context.failed).map_or(Ok(()), Err)
     }
 
-    /// How much captures keep the calling thread from.
+    /// The capture mode of the calling thread.
     pub(crate) fn capture_mode(&self) -> CUstreamCaptureMode {
         thread::with(|thread| thread.capture_mode.get()).unwrap_or(CU_STREAM_CAPTURE_MODE_GLOBAL)
     }
 
-    /// The calling thread's current context, without looking whether it still lives.
+    /// The calling thread's current context, which may have been destroyed.
     pub(crate) fn top_context(&self) -> Option<CUcontext> {
         thread::with_contexts(self.driver.number, |stack| stack.last().copied()).flatten()
     }
 
-    /// Locks the driver and answers the calling thread's current context.
+    /// Locks the driver and returns the calling thread's current context.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_CONTEXT` without one, `CUDA_ERROR_CONTEXT_IS_DESTROYED` if it has ended.

@@ -1,9 +1,9 @@
-//! Noticing `fork`: a CUDA driver does not survive one.
+//! Detection of `fork`, which a CUDA driver does not survive.
 //!
-//! The child has the parent's memory but none of its threads, and perhaps a lock that nobody will ever release. Real
-//! drivers answer `CUDA_ERROR_NOT_INITIALIZED` to everything there. So a handler that the C library runs in the child
-//! advances a generation, and a driver that was initialized in an earlier generation answers nothing else. A program
-//! that forks first and initializes afterwards is unharmed.
+//! The child has the parent's memory but not its threads, and perhaps a lock that is never released. There real drivers
+//! return `CUDA_ERROR_NOT_INITIALIZED` from every call. So a handler that the C library runs in the child increments a
+//! generation, and a driver that was initialized in an earlier generation returns that error. A program that forks
+//! first and initializes afterwards is not affected.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -19,14 +19,14 @@ pub(crate) fn generation() -> u64 {
     GENERATION.load(Ordering::Relaxed)
 }
 
-/// Starts to notice forks.
+/// Starts to detect forks.
 ///
-/// No lock decides who registers the handler: a thread may fork while another is here, and its child would wait for a
-/// thread that it does not have. Two handlers instead of one do no harm.
+/// No lock decides which thread registers the handler: a thread may fork while another holds that lock, and the child
+/// would wait forever. Registering two handlers does no harm.
 pub(crate) fn watch() {
     if !WATCHED.load(Ordering::Acquire) {
-        // SAFETY: the handler is a function of this library, which stays loaded while the process lives (a Rust
-        // library with thread-locals is never unloaded), and does nothing but an atomic addition.
+        // SAFETY: the handler is a function of this library, which stays loaded while the process lives (a Rust library
+        // with thread-locals is never unloaded), and only makes an atomic addition.
         unsafe { libc::pthread_atfork(None, None, Some(in_the_child)) };
         WATCHED.store(true, Ordering::Release);
     }

@@ -1,8 +1,8 @@
-//! Handles: what the driver gives out for its objects.
+//! Handles of the driver's objects.
 //!
-//! A handle is a number that is never used twice in a process, not even by two drivers in it, so that a handle kept past
-//! its object's end is always recognised. They start far above the stream handles 0, 1 and 2, which mean the default
-//! streams, and look like addresses, because programs print and sometimes compare them as such.
+//! A handle is a number that is unique in its process, even among several drivers, so that a stale handle is always
+//! recognised. Handles start far above the default stream handles 0, 1 and 2. They look like addresses, because
+//! programs print and sometimes compare them as such.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 static NEXT: AtomicUsize = AtomicUsize::new(0x5c00_0000_1000);
 
-/// A number that no other object of this process has had.
+/// A number that no other object of this process has.
 pub(crate) fn fresh() -> usize {
     NEXT.fetch_add(0x40, Ordering::Relaxed)
 }
 
-/// A table by handle, or by another number that the driver has given out: every call looks into several of these.
+/// A table keyed by a handle, or another number of the driver; every call looks up several of these.
 pub(crate) type Table<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
 
-/// Mixes one number. Handles come from the driver, not from whoever might want them to collide.
+/// A hasher for one number. The driver creates the handles, so it need not resist chosen collisions.
 #[derive(Default)]
 pub(crate) struct Mixer(u64);
 
@@ -32,7 +32,7 @@ impl Hasher for Mixer {
     }
 
     fn write_u64(&mut self, number: u64) {
-        // Both ends of the product are used: its top bits depend on all of the number, and the fold brings them down.
+        // The top bits of the product depend on the whole number, and the fold copies them to the low bits.
         let product = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = product ^ (product >> 32);
     }
@@ -49,7 +49,7 @@ mod tests {
     use std::hash::{BuildHasher, Hash};
 
     #[test]
-    fn handles_spread_over_a_table() {
+    fn consecutive_handles_spread_over_a_table() {
         let build = BuildHasherDefault::<Mixer>::default();
         let hash = |handle: usize| build.hash_one(handle);
         let low: HashSet<u64> = (0..1024).map(|index| hash(0x5c00_0000_1000 + 0x40 * index) % 1024).collect();

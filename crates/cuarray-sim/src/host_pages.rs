@@ -1,7 +1,7 @@
-//! Pages of host memory that the driver gives out: what pinned and managed memory is made of.
+//! The pages of pinned and managed memory.
 //!
-//! The program has them at one address and the driver at another, so that the driver reads and writes them whatever it does to
-//! the program's access (see [`crate::host_access`]).
+//! The program and the driver map them at different addresses, so that the driver can access them regardless of the
+//! program's protection (see [`crate::host_access`]).
 
 use crate::arena::page_size;
 use std::io;
@@ -9,14 +9,14 @@ use std::io;
 /// Whole pages, mapped twice.
 pub(crate) struct HostPages {
     address: u64,
-    /// Where the driver reaches the byte at `address`; the same where nothing is ever guarded.
+    /// The address at which the driver reaches the byte at `address`; equal to it if nothing is ever guarded.
     shadow: u64,
     length: usize,
 }
 
 impl HostPages {
-    /// Fresh, zeroed, readable and writable pages for `size` bytes; `None` where the system has not enough. Only `twofold`
-    /// pages may be guarded.
+    /// Allocates zeroed, readable and writable pages for `size` bytes; `None` if the system has too little memory. Only
+    /// `twofold` pages can be guarded.
     pub(crate) fn new(size: u64, twofold: bool) -> Option<HostPages> {
         let length = usize::try_from(size.checked_next_multiple_of(page_size())?).ok()?;
         if twofold && let Ok(pages) = HostPages::twofold(length) {
@@ -26,7 +26,7 @@ impl HostPages {
         Some(HostPages { address, shadow: address, length })
     }
 
-    /// The same pages at two addresses.
+    /// Maps the same pages at two addresses.
     fn twofold(length: usize) -> io::Result<HostPages> {
         // SAFETY: the name is a nul-terminated literal.
         let file = unsafe { libc::memfd_create(c"cuarray-sim host".as_ptr(), libc::MFD_CLOEXEC) };
@@ -34,7 +34,7 @@ impl HostPages {
             return Err(io::Error::last_os_error());
         }
         let mapped = || {
-            // SAFETY: the file is ours.
+            // SAFETY: this function owns the file descriptor.
             if unsafe { libc::ftruncate(file, length as libc::off_t) } != 0 {
                 return Err(io::Error::last_os_error());
             }
@@ -48,7 +48,7 @@ impl HostPages {
             }
         };
         let pages = mapped();
-        // SAFETY: the file is ours; its mappings keep what is in it.
+        // SAFETY: this function owns the file descriptor; the mappings keep the contents.
         unsafe { libc::close(file) };
         pages
     }
@@ -57,12 +57,12 @@ impl HostPages {
         self.address
     }
 
-    /// The addresses that may be guarded, first and behind last; none where there is no second address.
+    /// The addresses that can be guarded, from first to end; `None` without a second mapping.
     pub(crate) fn guardable(&self) -> Option<(u64, u64)> {
         (self.shadow != self.address).then(|| (self.address, self.address + self.length as u64))
     }
 
-    /// Where the driver reaches the byte at one of their addresses.
+    /// The address at which the driver reaches a byte of the pages.
     pub(crate) fn shadow_of(&self, address: u64) -> u64 {
         self.shadow + (address - self.address)
     }
@@ -70,7 +70,7 @@ impl HostPages {
 
 impl Drop for HostPages {
     fn drop(&mut self) {
-        // Whoever frees them has synchronized, so no pending work reaches into them.
+        // Freeing synchronizes first, so no pending work uses the pages.
         unmap(self.address, self.length);
         if self.shadow != self.address {
             unmap(self.shadow, self.length);
@@ -86,9 +86,9 @@ fn map(length: usize, flags: libc::c_int, file: libc::c_int) -> io::Result<u64> 
     if address == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(address as u64) }
 }
 
-/// Unmaps what [`map`] has mapped.
+/// Unmaps pages of [`map`].
 fn unmap(address: u64, length: usize) {
-    // SAFETY: the mapping is ours, of this length, and this is its end.
+    // SAFETY: the caller owns the mapping, which has this length, and nothing uses it any more.
     unsafe { libc::munmap(address as *mut libc::c_void, length) };
 }
 

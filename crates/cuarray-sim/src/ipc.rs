@@ -1,17 +1,17 @@
-//! Device memory that another process has open: what a handle carries, and how one process reaches another's bytes.
+//! Device memory shared between processes: the contents of a handle, and the mapping of another process's memory.
 //!
-//! A device's memory is an anonymous file ([`arena`](crate::arena)), and a process reaches the files of another of the same user
-//! under `/proc`. So a handle says which process, which of its files and which allocation, and whoever opens it maps those
-//! pages. It trusts none of what it was handed: the process must still be the one that started then, the file must be a
-//! device's, and the file itself says which allocations are exported, in a table behind the memory ([`Entry`]). A handle
-//! whose allocation is gone finds another number there, or none, and is refused; it never opens somebody else's bytes.
+//! A device's memory is an anonymous file ([`arena`](crate::arena)), and a process can open such files of other
+//! processes of its user under `/proc`. So a handle names a process, a file and an allocation, and an importer maps
+//! those pages. It verifies everything: the process must be the one that started at that time, and the file must be a
+//! device's. A table behind the memory lists the exported allocations ([`Entry`]). A handle of a freed allocation finds
+//! another number there, or none, and is refused; it never opens other bytes.
 //!
-//! The manual leaves undefined what happens if the exporter frees memory that another process has open. Here its entry goes
-//! at once, so that whoever has it open is refused from then on, and its pages stay untouched until the last of them
-//! has closed it, so that work which was enqueued before finds what it was to find. That somebody has it open is
-//! known by a lock on those bytes of the file, which the system drops with the process, however that ends.
+//! The manual leaves open what happens if the exporter frees memory that another process has open. Here its entry is
+//! removed at once, so that new uses are refused. Its pages stay untouched until the last importer closes it, so that
+//! work enqueued earlier reads the old bytes. An importer holds a lock on those bytes of the file, which the system
+//! drops with the process.
 //!
-//! Nothing orders the processes' work. What one has enqueued runs in that one alone, when it forces it.
+//! The work of different processes is unordered; each process runs its own work when it forces it.
 
 use crate::allocator::ALIGNMENT;
 use cuarray_abi::{CUipcMemHandle, CUresult};
@@ -21,22 +21,22 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::OnceLock;
 
-/// What a device's file is called; the system shows it in `/proc`.
+/// The name of a device's file, which the system shows in `/proc`.
 pub(crate) const FILE_NAME: &std::ffi::CStr = c"cuarray simulated device";
-/// Of a file, this part of [`PARTS`] is memory; the rest is the table of what is exported.
+/// The number of parts of a file, of [`PARTS`], that are memory; the rest is the table of exports.
 const MEMORY_PARTS: u64 = ALIGNMENT / Entry::SIZE;
 const PARTS: u64 = MEMORY_PARTS + 1;
 const MAGIC: [u8; 8] = *b"cuarrsim";
 
-/// The whole length of the file of a device with `memory` bytes of addresses.
+/// The length of the file of a device with `memory` bytes of addresses.
 pub(crate) fn file_length(memory: u64) -> Option<u64> {
     (memory / MEMORY_PARTS).checked_mul(PARTS)
 }
 
-/// What the table says of an exported allocation, at the place that its offset gives it.
+/// The table entry of an exported allocation, at a position that follows from its offset.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Entry {
-    /// The allocation's number, never used twice in a process; 0 where nothing is exported.
+    /// The allocation's number, unique in its process; 0 for an empty entry.
     id: u64,
     size: u64,
 }
@@ -62,27 +62,28 @@ impl Entry {
     }
 }
 
-/// Lets other processes open the allocation `id` at `offset` of a device's file, whose first `memory` bytes are memory.
+/// Exports the allocation `id` at `offset` of a device's file, whose first `memory` bytes are memory.
 pub(crate) fn export(file: &File, memory: u64, offset: u64, id: u64, size: u64) -> io::Result<()> {
     Entry { id, size }.write(file, memory, offset)
 }
 
-/// Takes that back. Answers whether somebody has the memory open; [`is_open`] says when that has ended.
+/// Ends the export of an allocation; returns whether another process has the memory open, which [`is_open`] tells
+/// later.
 pub(crate) fn withdraw(file: &File, memory: u64, offset: u64, size: u64) -> bool {
-    // An entry that cannot be removed is as good as one that is open for ever: the memory is not used again.
+    // An entry that cannot be removed counts as open forever: the memory is not reused.
     Entry::NONE.write(file, memory, offset).is_err() || is_open(file, offset, size)
 }
 
-/// Whether another process has those bytes of a device's file open.
+/// Whether another process has these bytes of a device's file open.
 pub(crate) fn is_open(file: &File, offset: u64, size: u64) -> bool {
     let mut lock = lock(libc::F_WRLCK, offset, size);
-    // SAFETY: the command takes a lock's description and overwrites it.
+    // SAFETY: the command reads the description of a lock and overwrites it.
     let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &mut lock) };
     asked != 0 || libc::c_int::from(lock.l_type) != libc::F_UNLCK
 }
 
 fn lock(kind: libc::c_int, offset: u64, size: u64) -> libc::flock {
-    // SAFETY: all fields are numbers, for which zero is a value; the process id has to be 0.
+    // SAFETY: all fields are numbers, for which zero is valid; the process id must be 0.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     lock.l_type = kind as libc::c_short;
     lock.l_whence = libc::SEEK_SET as libc::c_short;
@@ -95,11 +96,11 @@ fn lock(kind: libc::c_int, offset: u64, size: u64) -> libc::flock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handle {
     pub exporter: Exporter,
-    /// The device, as the machine numbers it.
+    /// The device's number in the machine.
     pub device: i32,
-    /// Where the allocation starts in the file.
+    /// The offset of the allocation in the file.
     pub offset: u64,
-    /// The allocation's number there.
+    /// The allocation's number in the exporting process.
     pub id: u64,
 }
 
@@ -107,9 +108,9 @@ pub(crate) struct Handle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exporter {
     process: u32,
-    /// When the process started, so that a later one of the same number is not taken for it.
+    /// The start time of the process, which distinguishes it from a later one with the same id.
     started: u64,
-    /// The file, as that process numbers it.
+    /// The file descriptor in that process.
     file: i32,
 }
 
@@ -134,7 +135,7 @@ impl Handle {
         CUipcMemHandle { reserved: bytes.map(|byte: u8| byte as libc::c_char) }
     }
 
-    /// `None` for what no simulated driver made.
+    /// Decodes a handle; `None` if no simulated driver made it.
     pub(crate) fn from_bytes(handle: &CUipcMemHandle) -> Option<Handle> {
         let bytes = handle.reserved.map(|byte| byte as u8);
         let mut words = [0; 8];
@@ -150,24 +151,24 @@ impl Handle {
     }
 }
 
-/// Tells a handle from what has lost or changed some of its bytes.
+/// A checksum that detects changed bytes of a handle.
 fn sum(words: [u64; 7]) -> u64 {
-    // The multiplier of a common hash of this kind.
+    // The multiplier of FxHash.
     words.into_iter().fold(0, |sum, word| (sum.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95))
 }
 
-/// When a process started, in the system's ticks; `None` where there is no such process.
+/// The start time of a process in the system's ticks; `None` if there is no such process.
 fn started(process: u32) -> Option<u64> {
     static OWN: OnceLock<Option<(u32, u64)>> = OnceLock::new();
     let read = || {
         let line = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        // The second field is a name in parentheses, which may hold anything; the start time is the 22nd.
+        // The second field is a name in parentheses, which may contain anything; the start time is field 22.
         line.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
     };
     if process != std::process::id() {
         return read();
     }
-    // A child of `fork` has another number, and asks anew.
+    // A child of `fork` has another id, and reads again.
     match OWN.get_or_init(|| Some((process, read()?))) {
         Some((own, started)) if *own == process => Some(*started),
         _ => read(),
@@ -177,13 +178,13 @@ fn started(process: u32) -> Option<u64> {
 /// Memory of another process, open in this one.
 pub(crate) struct Imported {
     pub handle: Handle,
-    /// How often it was opened and not closed.
+    /// The number of opens minus closes.
     pub opened: u64,
-    /// Where the allocation starts at device addresses, and where the driver reaches it.
+    /// The device address of the allocation, and the address at which the driver reaches it.
     address: u64,
     shadow: u64,
     pub size: u64,
-    /// The two mappings, of whole pages; 0 for one that was not made.
+    /// The two mappings, of whole pages; 0 before they are made.
     mappings: [u64; 2],
     mapped: usize,
     file: File,
@@ -194,8 +195,8 @@ impl Imported {
     /// Opens a handle.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_HANDLE` if the allocation, or its process, is gone; `CUDA_ERROR_MAP_FAILED` if this process may not
-    /// reach that one's files, or has no room.
+    /// `CUDA_ERROR_INVALID_HANDLE` if the allocation or its process is gone; `CUDA_ERROR_MAP_FAILED` if this process
+    /// may not open the other's files, or lacks address space.
     pub(crate) fn open(handle: Handle, host_readable: bool) -> Result<Imported, CUresult> {
         const GONE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
         const FAILED: CUresult = CUresult::CUDA_ERROR_MAP_FAILED;
@@ -224,16 +225,16 @@ impl Imported {
         let entry = Entry::read(&file, memory, handle.offset).map_err(|_| FAILED)?;
         let end = handle.offset.checked_add(entry.size).filter(|end| *end <= memory);
         let Some(end) = end.filter(|_| entry.id != 0 && entry.id == handle.id) else { return Err(GONE) };
-        // Locked first and looked at again, so that of this and a free on the other side one sees the other.
+        // Lock first and check again, so that either this process or a concurrent free sees the other.
         let lock = lock(libc::F_RDLCK, handle.offset, entry.size);
-        // SAFETY: the command reads a lock's description.
+        // SAFETY: the command reads the description of a lock.
         if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &lock) } != 0 {
             return Err(FAILED);
         }
         let page = crate::arena::page_size();
         let first = handle.offset - handle.offset % page;
         let mapped = usize::try_from(end.next_multiple_of(page) - first).map_err(|_| FAILED)?;
-        // From here on, dropping it undoes what has been done.
+        // From here on, dropping it cleans up.
         let mut imported = Imported {
             handle,
             opened: 1,
@@ -271,7 +272,7 @@ impl Imported {
         self.address
     }
 
-    /// Where the driver reaches the byte at a device address within it.
+    /// The address at which the driver reaches the byte at a device address within it.
     pub(crate) fn shadow_of(&self, address: u64) -> u64 {
         self.shadow + (address - self.address)
     }
@@ -287,11 +288,12 @@ impl Drop for Imported {
     fn drop(&mut self) {
         for address in self.mappings {
             if address != 0 {
-                // SAFETY: the mapping is ours and of this length; whoever closes it has run the work that needs it.
+                // SAFETY: this value owns the mapping, which has this length; the work that uses it has run before the
+                // close.
                 unsafe { libc::munmap(address as *mut libc::c_void, self.mapped) };
             }
         }
-        // Closing the file, which nobody else has, gives up its lock.
+        // Closing the file, which has no other descriptor, drops its lock.
     }
 }
 
@@ -305,12 +307,12 @@ mod tests {
     }
 
     #[test]
-    fn a_handle_survives_its_bytes() {
+    fn handle_round_trips_through_bytes() {
         assert_eq!(Handle::from_bytes(&handle().to_bytes()), Some(handle()));
     }
 
     #[test]
-    fn what_no_simulated_driver_made_is_no_handle() {
+    fn changed_bytes_are_not_a_handle() {
         assert_eq!(Handle::from_bytes(&CUipcMemHandle { reserved: [0; 64] }), None);
         for index in 0..64 {
             let mut bytes = handle().to_bytes();
@@ -320,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_has_started_and_no_process_has_not() {
+    fn start_time_is_known_for_this_process_only() {
         assert_eq!(started(std::process::id()), started(std::process::id()));
         assert!(started(std::process::id()).is_some());
         assert_eq!(started(u32::MAX), None);

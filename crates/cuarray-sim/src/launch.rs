@@ -1,17 +1,17 @@
-//! Launches: kernels in a stream, executed as the schedule says.
+//! Launches: kernels in streams, which run when the schedule says.
 //!
-//! A launch is enqueued with everything that it needs; the memory that it can reach is looked up when it runs. A kernel that
-//! fails leaves its context failed, as on a GPU: every later call answers the same code, until the context ends.
+//! A launch is enqueued with everything that it needs, except the reachable memory, which is collected when it runs. A
+//! failing kernel leaves its context failed, as on a GPU: every later call returns that error until the context ends.
 
 use crate::allocator::FreeRanges;
-use crate::check::{KernelRace, Ticket, Touch, Touched};
-use crate::code::Meant;
-use crate::finding::{self, Deed, KernelPlace, Range, SourceLine, Variable};
+use crate::code::ResolvedKernel;
 use crate::memory::Kind;
-use crate::report::kernel_name;
 use crate::state::State;
 use cuarray_abi::*;
-use cuarray_ptx::{Access, AccessKind, Fault, FaultKind, Program, Race, Region, Service, TouchedRange};
+use cuarray_ptx::{Access, AccessKind as TouchKind, Fault, FaultKind, Program, Race, Region, Service, TouchedRange};
+use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, SourceLine, Variable};
+use cuarray_races::report::kernel_name;
+use cuarray_races::{KernelRace, Ticket, Touch, Touched};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -30,7 +30,7 @@ pub(crate) struct Launch {
     pub parameters: Vec<u64>,
     pub cooperative: bool,
     pub settings: Settings,
-    /// Where each of the parameters lies, once somebody has asked.
+    /// The address of each parameter, computed at the first query.
     pub pointers: OnceLock<Box<[usize]>>,
 }
 
@@ -40,7 +40,7 @@ impl Launch {
         &self.program.functions()[self.kernel as usize].name
     }
 
-    /// A list of pointers to the arguments, as a launch is given one. It lives as long as the launch; it is for reading.
+    /// The list of pointers to the arguments, for reading; it lives as long as the launch.
     pub(crate) fn argument_pointers(&self) -> *mut *mut c_void {
         let pointers = self.pointers.get_or_init(|| {
             let start = self.parameters.as_ptr() as usize;
@@ -51,13 +51,13 @@ impl Launch {
     }
 }
 
-/// What a driver's configuration says of launches.
+/// The settings of launches in a driver's configuration.
 #[derive(Clone, Copy)]
 pub(crate) struct Settings {
     pub budget: u64,
     pub cores: usize,
     pub quiet: bool,
-    /// Whether races between threads are looked for.
+    /// Whether races between threads are checked.
     pub races: bool,
 }
 
@@ -73,7 +73,7 @@ impl Heap {
     }
 }
 
-/// What the driver does for the kernels of a launch.
+/// The driver's services for the kernels of a launch.
 struct Services {
     heap: Option<Arc<Heap>>,
     assertions: Mutex<Vec<String>>,
@@ -102,11 +102,11 @@ impl Service for Services {
     }
 }
 
-/// The limit of `cuCtxSetLimit` for the heap.
+/// The index of the heap's limit in `cuCtxSetLimit`.
 const HEAP_LIMIT: usize = CU_LIMIT_MALLOC_HEAP_SIZE as usize;
 
 impl State {
-    /// Executes a launch. Answers what it touched of the program's memory, if somebody wants to know.
+    /// Executes a launch; returns its accesses to the program's memory, if findings need them.
     pub(crate) fn execute_launch(&mut self, launch: &Launch, ticket: Option<&Ticket>) -> Vec<Touched> {
         let heap = if launch.program.allocates() { self.heap(launch.context) } else { None };
         let regions = self.regions();
@@ -127,8 +127,8 @@ impl State {
             workers: workers(launch.settings.cores),
             service: &services,
         };
-        // SAFETY: the regions are the live allocations by address, mapped while the state is locked. The constants are the
-        // program's, of the module that the launch is of.
+        // SAFETY: the regions are the live allocations in order of address, mapped while the state is locked. The
+        // constants belong to the launch's module.
         let outcome = unsafe { cuarray_ptx::execute(&kernel) };
         print(&outcome.printed);
         for text in services.assertions.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -140,28 +140,28 @@ impl State {
         }
         if let Some(ticket) = ticket {
             let races = outcome.races.iter().map(|race| self.kernel_race(launch, race)).collect();
-            self.checks.threads_raced(ticket, races);
+            self.detector.threads_raced(ticket, races);
         }
         let mut touched = Vec::new();
         for range in without_overwritten(&outcome.touched) {
             match self.memory.holding(range.start) {
-                // What modules hold is nobody's to allocate or free.
+                // Accesses to a module's own memory are not checked.
                 Some(allocation) if matches!(allocation.kind, Kind::Code { .. }) => {}
                 Some(allocation) => {
                     let end = allocation.address + allocation.size;
                     touched.push(noted(TouchedRange { end: range.end.min(end), ..range }));
-                    if range.end > end && range.kind != AccessKind::Update {
+                    if range.end > end && range.kind != TouchKind::Update {
                         touched.push(noted(TouchedRange { start: end, ..range }));
                     }
                 }
-                None if range.kind == AccessKind::Update => {}
+                None if range.kind == TouchKind::Update => {}
                 None => touched.push(noted(range)),
             }
         }
         touched
     }
 
-    /// A kernel has failed: its context has, too.
+    /// Marks the context of a failed kernel as failed, and reports the failure.
     fn fail_launch(&mut self, launch: &Launch, ticket: Option<&Ticket>, fault: &Fault) {
         let (what, place) = described(launch, fault);
         let window = cuarray_ptx::in_window(fault.address);
@@ -176,24 +176,24 @@ impl State {
         }
         let access = matches!(fault.kind, FaultKind::IllegalAddress | FaultKind::Misaligned | FaultKind::ReadOnly);
         if let Some(ticket) = ticket.filter(|_| access && (window.is_some() || fault.address >> 56 == 0)) {
-            let deed = if fault.write { Deed::Write } else { Deed::Read };
+            let access = if fault.write { AccessKind::Write } else { AccessKind::Read };
             let bytes = Range { address: fault.address, length: fault.size.into() };
             let wrong = match fault.kind {
                 FaultKind::Misaligned => {
                     Some((finding::Kind::MisalignedAccess, format!("use an address that {} divides", fault.size)))
                 }
                 FaultKind::ReadOnly => {
-                    let missing = "do not write constant memory in a kernel: it is the host's to set";
+                    let missing = "do not write constant memory in a kernel: only the host sets it";
                     Some((finding::Kind::OutOfBounds, missing.to_owned()))
                 }
-                // No memory that the driver gives out: an address of it means something in the kernel alone.
+                // Addresses in these windows are not the driver's memory, and are valid only in the kernel.
                 _ => window.map(|_| (finding::Kind::OutOfBounds, format!("keep within it: {what}"))),
             };
-            self.launch_failed(ticket, (deed, bytes), wrong, place, &more);
+            self.launch_failed(ticket, (access, bytes), wrong, place, &more);
         }
     }
 
-    /// Which of the program's allocations is nearest to an address, in words.
+    /// A description of the program's allocation nearest to an address.
     fn nearest_to(&self, address: u64) -> Option<String> {
         let own = self.memory.iter().filter(|allocation| !matches!(allocation.kind, Kind::Code { .. }));
         let distance = |start: u64, size: u64| {
@@ -205,7 +205,7 @@ impl State {
         Some(format!("; the nearest allocation is {size} bytes at {start:#x}, {away} bytes {side} it"))
     }
 
-    /// A race between threads of a launch, as findings tell it.
+    /// Converts a race between threads of a launch to a finding's form.
     fn kernel_race(&self, launch: &Launch, race: &Race) -> KernelRace {
         let [one, other] = &race.accesses;
         let address = if race.shared { cuarray_ptx::SHARED_WINDOW + race.address } else { race.address };
@@ -219,25 +219,25 @@ impl State {
             self.code.global_at(address).map(|(name, offset)| Variable { name: Some(name), space: "global", offset })
         };
         let side = |access: &Access| {
-            let deed = if access.writes { Deed::Write } else { Deed::Read };
+            let kind = if access.writes { AccessKind::Write } else { AccessKind::Read };
             let block = index_in(launch.grid, access.block);
             let thread = index_in(launch.threads, access.thread.into());
-            (deed, place(&launch.program, access.pc, block, thread, access.atomic))
+            (kind, place(&launch.program, access.pc, block, thread, access.atomic))
         };
         let missing = if one.block != other.block {
             "let each block have memory of its own, use atomic operations, or let the grid synchronize in a cooperative launch"
         } else if one.atomic != other.atomic {
             "make both atomic, or put a barrier (__syncthreads, cuda.syncthreads) between the two"
         } else if one.thread / 32 == other.thread / 32 {
-            "put __syncwarp (cuda.syncwarp) between the two: threads of a warp are in no order without it"
+            "put __syncwarp (cuda.syncwarp) between the two: without it the threads of a warp are unordered"
         } else {
-            "put a barrier (__syncthreads, cuda.syncthreads) between the two, which all threads of the block come to"
+            "put a barrier (__syncthreads, cuda.syncthreads) between the two, which all threads of the block reach"
         };
         let bytes = Range { address, length: race.size.into() };
         KernelRace { bytes, variable, sides: [side(one), side(other)], missing: missing.to_owned() }
     }
 
-    /// Every piece of memory that a kernel can reach, in ascending order.
+    /// All memory that a kernel can reach, in ascending order.
     fn regions(&self) -> Vec<Region> {
         let live = self.memory.iter().filter(|allocation| match &allocation.kind {
             Kind::Imported(imported) => imported.is_live(),
@@ -245,7 +245,7 @@ impl State {
         });
         live.map(|allocation| Region {
             start: allocation.address,
-            // As on a GPU, what lies behind an allocation in its last piece of memory is there; to touch it is a finding.
+            // As on a GPU, the rest of an allocation's last piece of memory is accessible; using it is a finding.
             end: allocation.address + allocation.size.max(allocation.taken),
             host: match &allocation.kind {
                 Kind::Imported(imported) => imported.shadow_of(allocation.address),
@@ -256,7 +256,7 @@ impl State {
         .collect()
     }
 
-    /// The heap of a context's kernels; `None` where there is no memory for it.
+    /// The heap of a context's kernels; `None` if it cannot be allocated.
     fn heap(&mut self, context: CUcontext) -> Option<Arc<Heap>> {
         if let Some(heap) = self.code.heaps.get(&context) {
             return Some(heap.clone());
@@ -269,21 +269,22 @@ impl State {
     }
 }
 
-/// Converts a range that a kernel has accessed.
+/// Converts a range that a kernel accessed.
 fn noted(range: TouchedRange) -> Touched {
     let touch = match range.kind {
-        AccessKind::Read => Touch::Read,
-        AccessKind::Write => Touch::Write,
-        AccessKind::Update => Touch::Update,
+        TouchKind::Read => Touch::Read,
+        TouchKind::Write => Touch::Write,
+        TouchKind::Update => Touch::Update,
     };
     Touched { start: range.start, end: range.end, touch }
 }
 
-/// Reads without the bytes that are written too, for whoever comes later meets the write anyway; writes; and updates.
+/// Removes written bytes from the reads, because a later access conflicts with the write anyway; keeps writes and
+/// updates.
 fn without_overwritten(touched: &[TouchedRange]) -> Vec<TouchedRange> {
     let of = |kind| touched.iter().copied().filter(move |range| range.kind == kind);
     let (reads, writes): (Vec<TouchedRange>, Vec<TouchedRange>) =
-        (of(AccessKind::Read).collect(), of(AccessKind::Write).collect());
+        (of(TouchKind::Read).collect(), of(TouchKind::Write).collect());
     let mut kept = Vec::new();
     let mut next = 0;
     for read in reads {
@@ -302,11 +303,11 @@ fn without_overwritten(touched: &[TouchedRange]) -> Vec<TouchedRange> {
         }
     }
     kept.extend(writes);
-    kept.extend(of(AccessKind::Update));
+    kept.extend(of(TouchKind::Update));
     kept
 }
 
-/// How many threads execute blocks.
+/// The number of threads that execute blocks.
 fn workers(cores: usize) -> usize {
     match cores {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -314,10 +315,10 @@ fn workers(cores: usize) -> usize {
     }
 }
 
-/// Writes what kernels have printed to the process's standard output.
+/// Writes the output of kernels to standard output.
 fn print(mut text: &[u8]) {
     while !text.is_empty() {
-        // SAFETY: the bytes are there, and as many.
+        // SAFETY: the pointer and length are those of a slice.
         let written = unsafe { libc::write(libc::STDOUT_FILENO, text.as_ptr().cast(), text.len()) };
         match usize::try_from(written) {
             Ok(written) if written > 0 => text = &text[written..],
@@ -326,7 +327,7 @@ fn print(mut text: &[u8]) {
     }
 }
 
-/// What a kernel's failure makes the driver answer.
+/// The driver error for a kernel's failure.
 fn code(kind: FaultKind) -> CUresult {
     match kind {
         FaultKind::IllegalAddress | FaultKind::ReadOnly => CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
@@ -340,13 +341,13 @@ fn code(kind: FaultKind) -> CUresult {
     }
 }
 
-/// The index of a block or thread from its number.
+/// The index of a block or thread with a number.
 fn index_in([x, y, _]: [u32; 3], number: u64) -> [u32; 3] {
     let (x, y) = (u64::from(x.max(1)), u64::from(y.max(1)));
     [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32]
 }
 
-/// Where in a kernel an instruction was executed.
+/// The location of an instruction in a kernel, with its block and thread.
 fn place(program: &Program, pc: Option<u32>, block: [u32; 3], thread: [u32; 3], atomic: bool) -> KernelPlace {
     let location = pc.and_then(|pc| program.location(pc));
     let source = location.filter(|location| location.source_line > 0).and_then(|location| {
@@ -356,33 +357,33 @@ fn place(program: &Program, pc: Option<u32>, block: [u32; 3], thread: [u32; 3], 
     KernelPlace { block, thread, atomic, source, ptx_line: location.map(|location| location.line) }
 }
 
-/// A failure in words, and where it was.
+/// A failure in words, and its location.
 fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
-    let (deed, size) = (if fault.write { "write" } else { "read" }, fault.size);
+    let (access, size) = (if fault.write { "write" } else { "read" }, fault.size);
     let access = match cuarray_ptx::in_window(fault.address) {
-        Some((space, offset)) => format!("{deed} of {size} bytes at byte {offset} of {space} memory"),
-        None => format!("{deed} of {size} bytes at {:#x}", fault.address),
+        Some((space, offset)) => format!("{access} of {size} bytes at byte {offset} of {space} memory"),
+        None => format!("{access} of {size} bytes at {:#x}", fault.address),
     };
     let what = match fault.kind {
         FaultKind::IllegalAddress => match cuarray_ptx::in_window(fault.address) {
             Some(("shared", _)) => {
                 let bytes = launch.program.static_shared() + u64::from(launch.dynamic_shared);
-                format!("{access}, of which the block has {bytes}")
+                format!("{access}, beyond the {bytes} bytes of the block")
             }
-            Some(_) => format!("{access}, which is not that long"),
+            Some(_) => format!("{access}, beyond its end"),
             None => format!("{access}, where nothing is allocated"),
         },
         FaultKind::Misaligned => format!("{access}, which is not aligned to its size"),
         FaultKind::ReadOnly => format!("{access}, in constant memory"),
         FaultKind::Trap => "trap".to_owned(),
         FaultKind::Assert => "an assertion failed".to_owned(),
-        FaultKind::Stack => "the calls of a thread have used up its stack".to_owned(),
+        FaultKind::Stack => "the calls of a thread overflowed its stack".to_owned(),
         FaultKind::InvalidProgramCounter => {
-            format!("a jump or call to {:#x}, where no code of that kind is", fault.address)
+            format!("a jump or call to {:#x}, which is not the address of such code", fault.address)
         }
-        FaultKind::Deadlock => "its threads wait for each other for ever".to_owned(),
+        FaultKind::Deadlock => "its threads wait for each other forever".to_owned(),
         FaultKind::Budget => {
-            format!("it has executed {} instructions and not ended (CUARRAY_SIM_LAUNCH_BUDGET)", launch.settings.budget)
+            format!("it did not end within {} instructions (CUARRAY_SIM_LAUNCH_BUDGET)", launch.settings.budget)
         }
         FaultKind::IllegalInstruction => "an instruction that cannot be executed".to_owned(),
     };
@@ -390,54 +391,54 @@ fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
     (what, place)
 }
 
-/// Where a link or load writes what it has to say.
+/// The log buffers of a link or load.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Log {
     pub info: Buffer,
     pub error: Buffer,
 }
 
-/// A buffer of the program's, and where its size is told.
+/// A buffer of the program, and the place for its length.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Buffer {
     pub address: usize,
     pub size: usize,
-    /// Where the number of bytes written goes: the place of the option's value.
+    /// The address that receives the number of bytes written: that of the option's value.
     pub written: usize,
 }
 
 impl Buffer {
-    /// Writes a text, cut off to fit, with its nul.
+    /// Writes a text and a nul, truncated to fit.
     ///
     /// # Safety
-    /// The buffer is the program's, as it was given, and still there.
+    /// The buffer belongs to the program and is still valid.
     pub(crate) unsafe fn write(&self, text: &str) {
         let length = text.len().min(self.size.saturating_sub(1));
         if self.address != 0 && self.size > 0 {
-            // SAFETY: by this function's contract; text and nul are at most its size.
+            // SAFETY: by this function's contract; text and nul fit into its size.
             unsafe {
                 std::ptr::copy_nonoverlapping(text.as_ptr(), self.address as *mut u8, length);
                 (self.address as *mut u8).add(length).write(0);
             }
         }
         if self.written != 0 {
-            let told = if text.is_empty() { 0 } else { length + 1 };
-            // SAFETY: by this function's contract; nothing is said of its alignment.
-            unsafe { (self.written as *mut usize).write_unaligned(told) };
+            let written = if text.is_empty() { 0 } else { length + 1 };
+            // SAFETY: by this function's contract; the address may be unaligned.
+            unsafe { (self.written as *mut usize).write_unaligned(written) };
         }
     }
 }
 
-impl Meant {
-    /// The most threads of a block.
+impl ResolvedKernel {
+    /// The maximum number of threads of a block.
     pub(crate) fn max_threads(&self) -> u32 {
         let own = self.program.functions()[self.number as usize].max_threads.map_or(1024, |(threads, _)| threads);
-        // Registers are handed out to warps in pieces of 256; there are 65536.
+        // A multiprocessor has 65536 registers, allocated to warps in units of 256.
         let warps = 65536 / (self.registers() * 32).next_multiple_of(256);
         own.min(warps * 32).min(1024)
     }
 
-    /// Registers of a thread, as a compiler might have used.
+    /// The registers of a thread, as an estimate of a compiler's result.
     pub(crate) fn registers(&self) -> u32 {
         let wanted = self.program.reachable(self.number);
         let most = wanted.iter().map(|number| self.program.functions()[*number as usize].registers).max().unwrap_or(0);
@@ -450,19 +451,19 @@ impl Meant {
         self.program.shared_of(self.number).try_into().unwrap_or(u32::MAX)
     }
 
-    /// Bytes of constants of the program.
+    /// Bytes of the program's constants.
     pub(crate) fn constant_bytes(&self) -> u64 {
         let constants = self.program.variables().iter().filter(|variable| variable.space == cuarray_ptx::Space::Const);
         constants.map(|variable| variable.size).sum()
     }
 
-    /// Bytes of local memory of a thread.
+    /// Bytes of a thread's local memory.
     pub(crate) fn local(&self) -> u32 {
         let reached = self.program.reachable(self.number);
         reached.iter().map(|number| self.program.functions()[*number as usize].local_variables).sum()
     }
 
-    /// How many blocks of so many threads, with so much dynamic shared memory, a multiprocessor holds.
+    /// The number of blocks with so many threads and so much dynamic shared memory that fit on a multiprocessor.
     pub(crate) fn blocks(&self, threads: u32, dynamic: u64, capability: (u32, u32)) -> u32 {
         let warps = threads.div_ceil(32);
         if warps == 0 || threads > self.max_threads() {

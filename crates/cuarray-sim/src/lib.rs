@@ -1,16 +1,17 @@
 //! A simulated CUDA driver over host memory.
 //!
 //! The crate is built twice. As a shared library it *is* `libcuda.so.1`: it exports the documented driver API, and real
-//! programs run on it unchanged, on machines without a GPU. As a Rust library it gives tests a driver each, in process:
+//! programs run on it unchanged on machines without a GPU. As a Rust library it gives each test its own driver, in
+//! process:
 //!
 //! ```
 //! use cuarray_sim::{Config, Sim};
 //!
 //! let sim = Sim::new(Config { devices: 2, ..Config::default() });
 //! let api = sim.api();
-//! let _entered = sim.enter(); // this thread's calls now mean this driver
+//! let _entered = sim.enter(); // this thread's calls now use this driver
 //! let mut count = 0;
-//! // SAFETY: the entry points are given what the driver's manual asks for.
+//! // SAFETY: the arguments are those that the driver's manual requires.
 //! unsafe {
 //!     assert!(api.cuInit.unwrap()(0).is_success());
 //!     assert!(api.cuDeviceGetCount.unwrap()(&mut count).is_success());
@@ -18,18 +19,18 @@
 //! assert_eq!(count, 2);
 //! ```
 //!
-//! What it is for is to be *late*: enqueued work waits until something forces it ([`Schedule::Lazy`]), so a program that
-//! forgets a synchronization is wrong on every run instead of on some. What it does not have (textures, virtual memory management)
-//! it refuses with the driver's own codes; nothing pretends to have worked.
+//! The simulated driver is deliberately *late*: enqueued work waits until a call forces it ([`Schedule::Lazy`]). So a
+//! program that forgets a synchronization is wrong on every run instead of on some. Features that it lacks (textures,
+//! virtual memory management) are refused with the driver's own codes.
 //!
-//! From top to bottom: `exports` are the C functions, each a shield (panics, faults, trace, counts) around a plain function
-//! over the `state`; `schedule` decides when pending work runs; `copy` and the crate `cuarray-ptx` run it; `memory` and `arena` know where bytes lie;
-//! `check` computes what is ordered with what, and `report` tells what is not.
+//! From top to bottom: `exports` has the C functions, each a wrapper (panics, faults, trace, counts) around a plain
+//! function over the `state`. `schedule` decides when pending work runs; `copy` and the crate `cuarray-ptx` run it.
+//! `memory` and `arena` know where bytes lie. `happens_before` feeds [`cuarray_races`], which computes the order of
+//! operations and writes the findings.
 
 mod allocator;
 mod arena;
 mod capture;
-mod check;
 mod code;
 mod config;
 mod context;
@@ -39,10 +40,10 @@ mod driver;
 mod event;
 mod exit;
 mod exports;
-pub mod finding;
 mod fork;
 mod graph;
 mod handle;
+mod happens_before;
 mod host_access;
 mod host_pages;
 mod ipc;
@@ -50,17 +51,16 @@ mod launch;
 mod memory;
 mod ordering_calls;
 mod pool;
-mod report;
 mod schedule;
-pub mod site;
+mod site;
 mod state;
 mod statistics;
 mod stream;
-pub mod suppression;
 mod thread;
 mod trace;
 
 pub use config::{Config, Fault, HostOrder, Schedule};
+pub use cuarray_races::finding;
 pub use schedule::choices::{Choice, Choices};
 pub use schedule::explore::{Bounds, Exploration, Failure, explore};
 
@@ -70,31 +70,31 @@ use std::marker::PhantomData;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-/// A simulated driver of its own, apart from the process's.
+/// A simulated driver, separate from the process's own.
 #[derive(Clone)]
 pub struct Sim {
     driver: Arc<Driver>,
 }
 
 impl Sim {
-    /// A driver with these settings, not yet initialized. Settings that [`Config::check`] refuses make `cuInit` fail.
+    /// Creates a driver that is not yet initialized. Settings that [`Config::check`] refuses make `cuInit` fail.
     pub fn new(config: Config) -> Sim {
         Sim { driver: Driver::new(Ok(config)) }
     }
 
-    /// The entry points. They are the same functions for every driver: which one a call means is what the calling thread
-    /// has [entered](Sim::enter).
+    /// The entry points, which all drivers share. A call uses the driver that the calling thread has
+    /// [entered](Sim::enter).
     pub fn api(&self) -> Api {
         exports::api()
     }
 
-    /// Makes the calling thread's driver calls mean this driver, until the guard goes.
+    /// Makes the calling thread's driver calls use this driver, until the guard is dropped.
     pub fn enter(&self) -> Entered {
         thread::with(|thread| thread.entered.borrow_mut().push(self.driver.clone()));
-        Entered { number: self.driver.number, of_this_thread: PhantomData }
+        Entered { number: self.driver.number, not_send: PhantomData }
     }
 
-    /// Makes the next call of `symbol` (as exported: `cuMemAlloc_v2`) fail with `result`, without doing anything.
+    /// Makes the next call of `symbol` (as exported: `cuMemAlloc_v2`) fail with `result`, without other effects.
     ///
     /// # Errors
     /// If no entry point has that symbol.
@@ -107,23 +107,23 @@ impl Sim {
         Ok(())
     }
 
-    /// Changes the schedule. What is pending runs first, so that the new one begins with nothing.
+    /// Changes the schedule. Pending work runs first, so that the new schedule begins with empty streams.
     pub fn set_schedule(&self, schedule: &Schedule) {
         self.driver.set_schedule(schedule);
     }
 
-    /// The choices that were made since the schedule was set; none under the lazy and the eager one.
+    /// The choices made since the schedule was set; none under the lazy and the eager schedule.
     pub fn choices(&self) -> Choices {
         self.driver.lock().mode.choices()
     }
 
-    /// Why the schedule does not fit the program, if one is replayed and does not: the program made other choices than it,
-    /// or fewer. From the first choice that differs, calls fail with `CUDA_ERROR_ILLEGAL_STATE`.
+    /// The reason why a replayed schedule does not fit the program: the program made other choices, or fewer. From the
+    /// first different choice on, calls fail with `CUDA_ERROR_ILLEGAL_STATE`.
     pub fn misfit(&self) -> Option<String> {
         self.driver.misfit()
     }
 
-    /// What is wrong with the program so far. Pending work runs first if it is not known yet what it touches.
+    /// The findings so far. Pending work whose accesses are not known yet runs first.
     ///
     /// ```
     /// use cuarray_sim::{Config, Sim, finding::Kind};
@@ -132,7 +132,7 @@ impl Sim {
     /// let (api, _entered) = (sim.api(), sim.enter());
     /// let (mut context, mut memory) = (Default::default(), 0);
     /// let mut streams = [Default::default(); 2];
-    /// // SAFETY: the entry points are given what the driver's manual asks for.
+    /// // SAFETY: the arguments are those that the driver's manual requires.
     /// unsafe {
     ///     api.cuInit.unwrap()(0);
     ///     api.cuCtxCreate_v2.unwrap()(&mut context, 0, 0);
@@ -150,55 +150,55 @@ impl Sim {
         self.driver.report(false)
     }
 
-    /// The same with what is alive now: what a program that ends here has leaked.
+    /// The findings so far, and as leaks all objects that are alive now.
     pub fn report_with_leaks(&self) -> finding::Report {
         self.driver.report(true)
     }
 
-    /// Forgets what was found so far.
+    /// Discards the findings so far.
     pub fn clear_findings(&self) {
         self.driver.clear_findings();
     }
 
-    /// Counts ordering calls from now on (`cuEventRecord`, `cuStreamWaitEvent`, `cuStreamSynchronize`, `cuEventSynchronize`,
-    /// `cuCtxSynchronize`), and lets the `nth` do nothing but answer success; none for 0.
+    /// Counts ordering calls from now on (`cuEventRecord`, `cuStreamWaitEvent`, `cuStreamSynchronize`,
+    /// `cuEventSynchronize`, `cuCtxSynchronize`), and drops call number `nth`: it only returns success. 0 drops none.
     pub fn drop_ordering(&self, nth: u64) {
         self.driver.ordering_calls.drop_nth(nth, None);
     }
 
-    /// How many ordering calls were made since [`Sim::drop_ordering`], the one that was left out included.
+    /// The number of ordering calls since [`Sim::drop_ordering`], including a dropped one.
     pub fn ordering_calls(&self) -> u64 {
         self.driver.ordering_calls.made().0
     }
 
-    /// Under [`HostOrder::Driver`]: what the calling thread has done comes before what a thread does after it has
-    /// [taken over](Sim::take_over) under the same key.
+    /// Under [`HostOrder::Driver`], orders the calling thread's calls so far before those of any thread that later
+    /// [takes over](Sim::take_over) the same key.
     pub fn hand_over(&self, key: u64) {
         if let Some(thread) = thread::with(|thread| thread.number) {
-            self.driver.lock().checks.hand_over(key, thread);
+            self.driver.lock().detector.hand_over(key, thread);
         }
     }
 
-    /// The other half of [`Sim::hand_over`].
+    /// The counterpart of [`Sim::hand_over`].
     pub fn take_over(&self, key: u64) {
         if let Some(thread) = thread::with(|thread| thread.number) {
-            self.driver.lock().checks.take(key, thread);
+            self.driver.lock().detector.take_over(key, thread);
         }
     }
 
-    /// What is alive, what is pending, what was called and what was refused, as JSON (see `docs/reference/simulator.md`).
+    /// Live objects, pending work, and counts of calls and refusals, as JSON (see `docs/reference/simulator.md`).
     pub fn statistics(&self) -> String {
         statistics::json(&self.driver)
     }
 }
 
-/// The calling thread's driver calls mean one [`Sim`] while this lives; see [`Sim::enter`].
+/// A guard while which the calling thread's driver calls use one [`Sim`]; see [`Sim::enter`].
 #[derive(Debug)]
-#[must_use = "the driver is left again when this guard is dropped"]
+#[must_use = "dropping this guard leaves the driver"]
 pub struct Entered {
     number: u64,
-    /// A guard belongs to the thread that made it.
-    of_this_thread: PhantomData<*const ()>,
+    /// Ties the guard to the thread that created it.
+    not_send: PhantomData<*const ()>,
 }
 
 impl Drop for Entered {

@@ -1,7 +1,7 @@
-//! Every piece of memory that the driver knows, of every kind, in one table by address.
+//! All memory that the driver knows, of every kind, in one table by address.
 //!
-//! Unified addressing gives the host and all devices one address space, so an address says by itself what it belongs to.
-//! The table is what `cuPointerGetAttribute` answers from and what every access is checked against.
+//! Unified addressing gives the host and all devices one address space, so an address alone identifies its allocation.
+//! `cuPointerGetAttribute` reads the table, and every access is checked against it.
 
 use crate::arena::Arena;
 use crate::host_pages::HostPages;
@@ -10,22 +10,22 @@ use crate::state::State;
 use cuarray_abi::*;
 use std::collections::BTreeMap;
 
-/// What an allocation is.
+/// The kind of an allocation.
 pub(crate) enum Kind {
     /// `cuMemAlloc`, `cuMemAllocPitch`.
     Device,
-    /// `cuMemAllocAsync` and its kin: memory of a pool.
+    /// Memory of a pool: `cuMemAllocAsync`, `cuMemAllocFromPoolAsync`.
     Pool(CUmemoryPool),
-    /// An allocation node's: reserved, unless a launch has made it live. `freed_by` is the graph with a free node for it, `users`
-    /// counts graphs, executable graphs and launches that need the address.
+    /// Memory of an allocation node: reserved, and live after a launch. `freed_by` is the graph with a free node for
+    /// it; `users` counts graphs, executable graphs and launches that need the address.
     Graph { graph: CUgraph, freed_by: Option<CUgraph>, users: usize },
-    /// `cuMemHostAlloc`, `cuMemAllocHost`: page-locked host memory of the driver's.
+    /// Page-locked host memory of the driver: `cuMemHostAlloc`, `cuMemAllocHost`.
     Pinned { flags: u32, pages: HostPages },
-    /// `cuMemHostRegister`: page-locked host memory of the program's.
+    /// Page-locked host memory of the program: `cuMemHostRegister`.
     Registered { flags: u32 },
     /// `cuMemAllocManaged`.
     Managed { pages: HostPages },
-    /// The variables of a loaded module, or the heap of a context's kernels: neither the program's to free nor to be told of.
+    /// The variables of a loaded module, or the heap of a context's kernels, which the program neither frees nor sees.
     /// Kernels only read constants.
     Code { constant: bool },
     /// `cuIpcOpenMemHandle`: device memory of another process.
@@ -33,7 +33,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The word that statistics use.
+    /// The name in statistics.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Kind::Device => "device",
@@ -56,25 +56,25 @@ impl Kind {
 /// One allocation.
 pub(crate) struct Allocation {
     pub address: u64,
-    /// What the program asked for, in bytes.
+    /// The requested size in bytes.
     pub size: u64,
-    /// What was taken from the arena.
+    /// The size taken from the arena.
     pub taken: u64,
     pub kind: Kind,
-    /// The context that it was made in; pool memory belongs to none.
+    /// The context in which it was made; pool memory belongs to none.
     pub context: CUcontext,
     pub device: usize,
-    /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`: never used twice in a process.
+    /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`: unique in the process.
     pub id: u64,
     /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`.
     pub sync_memops: bool,
-    /// Whether its stream-ordered release is enqueued, or no launch has made it live: no new work may name it.
+    /// Whether new work may not use it: its stream-ordered release is enqueued, or no launch has made it live.
     pub freed: bool,
     /// `cuMemAdvise`: read-mostly, preferred location, accessed-by.
     pub advice: Advice,
 }
 
-/// What `cuMemAdvise` and `cuMemPrefetchAsync` have said of managed memory.
+/// The advice of `cuMemAdvise` and `cuMemPrefetchAsync` on managed memory.
 #[derive(Default)]
 pub(crate) struct Advice {
     pub read_mostly: bool,
@@ -83,18 +83,18 @@ pub(crate) struct Advice {
     pub prefetched: Option<CUdevice>,
 }
 
-/// Where one side of a copy lies, as far as waiting is concerned.
+/// The side of a copy, which determines how the call waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
     Device,
     Managed,
-    /// Page-locked: the device reads and writes it when the work runs.
+    /// Page-locked memory, which the device accesses when the work runs.
     Pinned,
-    /// The program's own: the driver may touch it only while the call lasts.
+    /// The program's own memory, which the driver may access only during the call.
     Pageable,
 }
 
-/// What the caller says that an address is.
+/// The caller's declaration of an address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Declared {
     Host,
@@ -161,7 +161,7 @@ impl State {
         self.devices.iter().map(|device| &device.arena).find(|arena| arena.holds(address))
     }
 
-    /// Where the driver reaches the byte at `address`.
+    /// The address at which the driver reaches the byte at `address`.
     pub(crate) fn host_address(&self, address: u64) -> u64 {
         if let Some(arena) = self.arena_of(address) {
             return arena.shadow_of(address);
@@ -173,11 +173,11 @@ impl State {
         }
     }
 
-    /// Checks an access of `length` bytes at `address` and says where it lies.
+    /// Checks an access of `length` bytes at `address` and returns its side.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for a null or unknown device address, an access that leaves its allocation, device
-    /// memory given as host memory, and memory of another process that has freed it.
+    /// `CUDA_ERROR_INVALID_VALUE` for a null or unknown device address, an access outside its allocation, device memory
+    /// declared as host memory, and freed memory of another process.
     pub(crate) fn side(&self, address: u64, length: u64, declared: Declared) -> Result<Side, CUresult> {
         let Some(allocation) = self.memory.find(address) else {
             if address == 0 || declared == Declared::Device || self.arena_of(address).is_some() {
@@ -220,14 +220,14 @@ impl State {
         self.memory.insert(allocation);
     }
 
-    /// Ends an allocation and returns its memory. Pending work must not need it.
+    /// Removes an allocation that no pending work needs, and frees its memory.
     pub(crate) fn release_allocation(&mut self, address: u64) {
         if let Some(Kind::Graph { .. }) = self.memory.starting_at(address).map(|allocation| &allocation.kind) {
             self.graph_memory_unused(address);
             self.release_graph_memory(address);
             return;
         }
-        // Its pages go with the allocation; before that they are the host's again.
+        // The pages are freed with the allocation; the host must be able to access them before.
         self.host_access.remove(address);
         let Some(allocation) = self.memory.remove(address) else { return };
         if let Kind::Pool(pool) = allocation.kind {

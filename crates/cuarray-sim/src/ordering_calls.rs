@@ -1,39 +1,25 @@
-//! Leaving out one ordering call, to see whether anything needs it.
+//! Dropping one ordering call, to test whether it is needed.
 //!
-//! Whoever writes ordering code wants to know of each edge that it matters: without it, some test must find a race. So a tool
-//! may ask for the *n*-th ordering call from now on to do nothing and answer success. It then has no effect on when work runs and
-//! puts nothing before anything. The calls of one library alone can be meant, so that a sweep over a library's calls
-//! passes over those of the test around it.
+//! An author of ordering code wants to know that each edge matters: without it some test must find a race. So a tool
+//! may drop ordering call number *n* from now on. The call only returns success: it neither runs work nor orders
+//! anything. The count can be limited to the calls of one library, so that a sweep over it skips the calls of the test
+//! itself.
 
-use crate::site::Site;
+use cuarray_races::site::Site;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Whether an exported symbol is an ordering call.
-fn orders(symbol: &str) -> bool {
-    matches!(
-        symbol,
-        "cuEventRecord"
-            | "cuEventRecordWithFlags"
-            | "cuStreamWaitEvent"
-            | "cuStreamSynchronize"
-            | "cuEventSynchronize"
-            | "cuCtxSynchronize"
-            | "cuCtxSynchronize_v2"
-    )
-}
-
 #[derive(Default)]
 struct Watch {
-    /// Which call is left out, counted from 1; 0 for none.
+    /// The index of the dropped call, counted from 1; 0 for none.
     nth: u64,
-    /// Whose calls are meant; everybody's if `None`.
+    /// The library whose calls count; all if `None`.
     library: Option<String>,
     made: u64,
     dropped: bool,
 }
 
-/// The ordering calls of one driver, from when somebody asked for them.
+/// The ordering calls of one driver since the counting began.
 #[derive(Default)]
 pub(crate) struct OrderingCalls {
     watched: AtomicBool,
@@ -41,21 +27,22 @@ pub(crate) struct OrderingCalls {
 }
 
 impl OrderingCalls {
-    /// Counts from now on, and leaves out the `nth` call (none for 0) among those of a library, by the name that sites give it, or all.
+    /// Starts counting, and drops call number `nth` (0 for none) among those of a library, by its name in sites, or of
+    /// all.
     pub(crate) fn drop_nth(&self, nth: u64, library: Option<String>) {
         *self.watch.lock().unwrap_or_else(PoisonError::into_inner) = Watch { nth, library, ..Watch::default() };
         self.watched.store(true, Ordering::Release);
     }
 
-    /// How many were made since, the one left out included, and whether one was left out.
+    /// The number of calls since then, including a dropped one, and whether one was dropped.
     pub(crate) fn made(&self) -> (u64, bool) {
         let watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
         (watch.made, watch.dropped)
     }
 
-    /// Whether the call that is being made is to be left out.
-    pub(crate) fn leaves_out(&self, symbol: &str, site: &Site) -> bool {
-        if !self.watched.load(Ordering::Acquire) || !orders(symbol) {
+    /// Whether the current ordering call is to be dropped.
+    pub(crate) fn leaves_out(&self, site: &Site) -> bool {
+        if !self.watched.load(Ordering::Acquire) {
             return false;
         }
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,8 @@
-//! Memory pools: where stream-ordered allocations come from.
+//! Memory pools, the source of stream-ordered allocations.
 //!
-//! A pool keeps accounts only: the device's one address range does the allocating, and physical memory goes back at once.
-//! *Used* is what live allocations hold; *reserved* is what a real pool would hold on to: it grows with use, and falls back to
-//! the release threshold (never below what is used) when a synchronization or a trim lets the pool release memory.
+//! A pool only keeps accounts: the device's address range allocates, and physical memory is freed at once. *Used* is
+//! the size of live allocations. *Reserved* is what a real pool would keep. It grows with use, and falls to the release
+//! threshold (never below *used*) when a synchronization or a trim lets the pool release memory.
 
 use crate::state::State;
 use cuarray_abi::*;
@@ -11,20 +11,20 @@ use std::collections::BTreeMap;
 /// One pool.
 pub(crate) struct Pool {
     pub device: usize,
-    /// The device's own, which cannot be destroyed.
+    /// Whether it is the device's default pool, which cannot be destroyed.
     pub is_default: bool,
-    /// The largest size that `cuMemPoolCreate` was told, 0 for none.
+    /// The maximum size passed to `cuMemPoolCreate`; 0 for none.
     pub max_size: u64,
     pub release_threshold: u64,
     pub used: u64,
     pub used_high: u64,
     pub reserved: u64,
     pub reserved_high: u64,
-    /// The three reuse policies, by attribute; all on at first.
+    /// The three reuse policies, by attribute; all initially on.
     pub reuse: [i32; 3],
-    /// Which other devices may access it, and how.
+    /// The access of other devices.
     pub access: BTreeMap<CUdevice, CUmemAccess_flags>,
-    /// `cuMemPoolDestroy` was called: it goes with its last allocation.
+    /// Whether `cuMemPoolDestroy` was called; the pool then ends with its last allocation.
     pub destroyed: bool,
 }
 
@@ -53,7 +53,7 @@ impl Pool {
         self.reserved_high = self.reserved_high.max(self.reserved);
     }
 
-    /// Releases what it holds above `keep`.
+    /// Releases reserved memory above `keep`.
     pub(crate) fn release_down_to(&mut self, keep: u64) {
         self.reserved = self.used.max(self.reserved.min(keep));
     }
@@ -65,10 +65,10 @@ impl State {
         self.pools.get_mut(&handle).filter(|pool| !pool.destroyed).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
     }
 
-    /// Takes memory for a stream-ordered allocation. Answers its address.
+    /// Allocates memory for a stream-ordered allocation; returns its address.
     ///
     /// # Errors
-    /// `CUDA_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_INVALID_VALUE` for a pool that is not one.
+    /// `CUDA_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_INVALID_VALUE` for an invalid pool.
     pub(crate) fn take_from_pool(&mut self, handle: CUmemoryPool, size: u64) -> Result<u64, CUresult> {
         let pool = self.pool(handle)?;
         let total = pool.used.checked_add(size);
@@ -92,14 +92,14 @@ impl State {
         }
     }
 
-    /// What a synchronization lets the pools of a device do: release what they hold above their threshold.
+    /// Releases the reserved memory of a device's pools above their threshold, as a synchronization allows.
     pub(crate) fn settle_pools(&mut self, device: usize) {
         for pool in self.pools.values_mut().filter(|pool| pool.device == device) {
             pool.release_down_to(pool.release_threshold);
         }
     }
 
-    /// What the pools of a device hold beyond what is used, at most what is left of its memory.
+    /// The reserved but unused memory of the pools of a device.
     pub(crate) fn held_by_pools(&self, device: usize) -> u64 {
         self.pools.values().filter(|pool| pool.device == device).map(|pool| pool.reserved - pool.used).sum()
     }

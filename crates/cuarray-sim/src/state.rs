@@ -1,15 +1,15 @@
-//! Everything that a driver remembers, behind one lock.
+//! The whole state of a driver, behind one lock.
 //!
-//! A call takes the lock once. Whatever runs foreign code (a host function) lets go of it first.
+//! A call takes the lock once. Code that runs a host function releases it first.
 
 use crate::capture::Captures;
-use crate::check::{Checks, Operation, Running};
 use crate::code::{Code, Link};
 use crate::context::Context;
 use crate::device::Device;
 use crate::event::Event;
 use crate::graph::{Exec, Graph, Node, UserObject};
 use crate::handle::Table;
+use crate::happens_before::Running;
 use crate::host_access::HostAccess;
 use crate::memory::Memory;
 use crate::pool::Pool;
@@ -17,13 +17,14 @@ use crate::schedule::HostFunction;
 use crate::schedule::chosen::Mode;
 use crate::stream::Stream;
 use cuarray_abi::*;
+use cuarray_races::{Detector, Operation};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// The state of one driver.
 pub(crate) struct State {
-    /// In the order of their ordinals; empty until `cuInit`.
+    /// The devices by ordinal; empty until `cuInit`.
     pub devices: Vec<Device>,
     pub contexts: Table<CUcontext, Context>,
     pub streams: Table<CUstream, Stream>,
@@ -34,35 +35,35 @@ pub(crate) struct State {
     /// Loaded modules and libraries.
     pub code: Code,
     pub captures: Captures,
-    /// The begin of the capture that a call was last refused for.
+    /// The beginning of the capture for which a call was last refused.
     pub refused_by: Option<Arc<Operation>>,
     pub graphs: HashMap<CUgraph, Graph>,
     pub graph_nodes: HashMap<CUgraphNode, Node>,
     pub graph_execs: HashMap<CUgraphExec, Exec>,
     pub user_objects: HashMap<CUuserObject, UserObject>,
-    /// The callbacks of user objects that nothing refers to any more, still to be made.
+    /// The pending callbacks of user objects without references.
     pub dead_objects: Vec<HostFunction>,
-    /// In front of the memory that it watches, so that it goes first.
+    // Declared before the memory that it watches, so that it is dropped first.
     pub host_access: HostAccess,
     pub memory: Memory,
-    /// The schedule, and what it remembers.
+    /// The schedule and its state.
     pub mode: Mode,
-    /// What comes before what, and what is wrong with the program.
-    pub checks: Checks,
+    /// The order of operations, and the findings.
+    pub detector: Detector,
     /// Host functions that are running, while findings are on.
     pub running: Vec<Running>,
     /// Host functions that are enqueued and have not returned.
     pub host_functions: usize,
-    /// Whether a query has met one of them, so that it should run soon.
+    /// Whether a query has met a host function, which should then run soon.
     pub host_function_wanted: bool,
-    /// Whether the thread that runs forgotten host functions is there.
+    /// Whether the progress thread is running.
     pub progress_thread: bool,
     started: Instant,
     last_stamp: u64,
 }
 
 impl State {
-    pub(crate) fn new(mode: Mode, checks: Checks, host_access: HostAccess) -> State {
+    pub(crate) fn new(mode: Mode, detector: Detector, host_access: HostAccess) -> State {
         State {
             devices: Vec::new(),
             contexts: Table::default(),
@@ -80,7 +81,7 @@ impl State {
             dead_objects: Vec::new(),
             memory: Memory::default(),
             mode,
-            checks,
+            detector,
             host_access,
             running: Vec::new(),
             host_functions: 0,
@@ -91,20 +92,20 @@ impl State {
         }
     }
 
-    /// Nanoseconds since the driver started; every answer is greater than the one before.
+    /// Nanoseconds since the driver started; every result is greater than the previous one.
     pub(crate) fn stamp(&mut self) -> u64 {
         let now = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.last_stamp = now.max(self.last_stamp + 1);
         self.last_stamp
     }
 
-    /// The device of an ordinal.
+    /// The device with an ordinal.
     pub(crate) fn device(&self, ordinal: CUdevice) -> Result<&Device, CUresult> {
         let device = usize::try_from(ordinal).ok().and_then(|ordinal| self.devices.get(ordinal));
         device.ok_or(CUresult::CUDA_ERROR_INVALID_DEVICE)
     }
 
-    /// The device of an ordinal.
+    /// The device with an ordinal.
     pub(crate) fn device_mut(&mut self, ordinal: CUdevice) -> Result<&mut Device, CUresult> {
         let device = usize::try_from(ordinal).ok().and_then(|ordinal| self.devices.get_mut(ordinal));
         device.ok_or(CUresult::CUDA_ERROR_INVALID_DEVICE)

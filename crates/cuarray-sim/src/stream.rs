@@ -1,27 +1,27 @@
 //! Streams: queues of work, each in order.
 //!
-//! A stream counts its operations. Its *n*-th operation is a [`Point`] that others can wait for, and it has happened when
-//! the stream has executed *n* operations. Streams are never reused, so a point stays meaningful after its stream is gone:
-//! it has happened then, because a stream only goes when it is drained.
+//! A stream counts its operations. Operation *n* is a [`Point`] that others can wait for; it has happened when the
+//! stream has executed *n* operations. Stream handles are never reused and a stream is only removed when drained, so a
+//! point stays meaningful afterwards: it has happened.
 
 use crate::capture::Capturing;
-use crate::check::Lane;
 use crate::driver::Call;
 use crate::schedule::{Operation, Point};
 use crate::state::State;
 use cuarray_abi::*;
+use cuarray_races::Lane;
 use std::collections::VecDeque;
 
-/// Which kind of stream.
+/// The kind of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// The context's legacy default stream: a barrier for all blocking streams of the context.
     Legacy,
-    /// A host thread's default stream.
+    /// The per-thread default stream of a host thread.
     PerThread,
-    /// One that the program made.
+    /// A stream that the program created.
     Created,
-    /// One of an executable graph's own, for branches that run beside the stream of the launch.
+    /// A private stream of an executable graph, for branches beside the stream of the launch.
     Lane,
 }
 
@@ -34,25 +34,23 @@ pub(crate) struct Stream {
     /// `cuStreamGetId`.
     pub id: u64,
     pub queue: VecDeque<Operation>,
-    /// How many operations were ever enqueued, and how many of them have been executed.
+    /// The number of operations ever enqueued, and the number executed.
     pub enqueued: u64,
     pub executed: u64,
-    /// Whether some thread is executing the operation that left the queue last, without the lock.
+    /// Whether a thread is executing the operation that left the queue last, without the lock.
     pub running: bool,
     /// The last operation of the legacy default stream that this stream's work is ordered after.
     pub legacy_seen: u64,
     /// Whether it is in its context's list of unordered streams.
     pub unordered: bool,
-    /// `cuStreamDestroy` was called: it goes when it is drained.
+    /// Whether `cuStreamDestroy` was called; the stream is then removed when drained.
     pub destroyed: bool,
     /// The number of the last host function enqueued.
     pub last_host_function: u64,
-    /// Its part in a capture: what it is given is then not executed.
+    /// Its part in a capture; its work is then captured instead of executed.
     pub capturing: Option<Capturing>,
-    /// What its work comes after; made when it is first needed.
+    /// The clock of its work, created when first needed.
     pub lane: Option<Lane>,
-    /// The operations of other lanes that its next operation comes after, and the one in front of it does not.
-    pub after: Vec<u64>,
 }
 
 impl Stream {
@@ -73,36 +71,35 @@ impl Stream {
             last_host_function: 0,
             capturing: None,
             lane: None,
-            after: Vec::new(),
         }
     }
 
-    /// Whether it waits for the legacy default stream and is waited for by it.
+    /// Whether it and the legacy default stream wait for each other.
     pub(crate) fn blocking(&self) -> bool {
         self.kind != Kind::Legacy && self.flags & CU_STREAM_NON_BLOCKING == 0
     }
 
-    /// How many operations have not been executed.
+    /// The number of operations that have not been executed.
     pub(crate) fn pending(&self) -> u64 {
         self.enqueued - self.executed
     }
 
-    /// The point of its last operation; `handle` is its own.
+    /// The point of its last operation; `handle` is its own handle.
     pub(crate) fn last(&self, handle: CUstream) -> Point {
         Point { stream: handle, operation: self.enqueued }
     }
 
-    /// The point that its next operation will be; `handle` is its own.
+    /// The point of its next operation; `handle` is its own handle.
     pub(crate) fn next(&self, handle: CUstream) -> Point {
         Point { stream: handle, operation: self.enqueued + 1 }
     }
 }
 
 impl State {
-    /// The stream that a program means by `handle` while `current` is its current context.
+    /// The stream that `handle` names while `current` is the current context.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_HANDLE` for one that is not, or no longer, a stream.
+    /// `CUDA_ERROR_INVALID_HANDLE` for an unknown or destroyed stream.
     pub(crate) fn stream_of(
         &mut self,
         call: &Call,
@@ -128,8 +125,8 @@ impl State {
         Ok(stream)
     }
 
-    /// What must have happened for a synchronization with `stream` to be over: its own work and, for the legacy default
-    /// stream, that of every blocking stream of its context.
+    /// The points that a synchronization with `stream` waits for: its own work and, for the legacy default stream, the
+    /// work of every blocking stream of its context.
     pub(crate) fn stream_tail(&self, handle: CUstream) -> Vec<Point> {
         let Some(stream) = self.streams.get(&handle) else { return Vec::new() };
         let mut tail = vec![stream.last(handle)];

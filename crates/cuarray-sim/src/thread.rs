@@ -1,14 +1,13 @@
-//! What belongs to one host thread: its contexts, its number, and whether it is inside a host function.
+//! The state of a host thread: its contexts, its number, and whether it runs a host function.
 //!
-//! The driver's manual gives every host thread a stack of contexts and a default stream of its own. They are there until the very
-//! end of the thread: what other libraries keep in a thread's own storage may call the driver when it goes, and that is in no
-//! order that anybody chooses. So they are let go of by a key of the system's, whose turn comes after all destructors of the
-//! languages; in the main thread, by nobody. Where something calls later still, [`with`] answers `None`, and the call ends with
-//! `CUDA_ERROR_DEINITIALIZED`.
+//! By the driver's manual every host thread has its own stack of contexts and its own default stream. They must exist
+//! until the very end of the thread, because destructors of other libraries' thread-local data may call the driver, in
+//! any order. So a key of the system frees them after all destructors of languages; in the main thread they are never
+//! freed. For later calls [`with`] returns `None`, and the call returns `CUDA_ERROR_DEINITIALIZED`.
 
-use crate::check::Caller;
 use crate::driver::Driver;
 use cuarray_abi::{CUcontext, CUstreamCaptureMode};
+use cuarray_races::Caller;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -19,15 +18,15 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// One host thread.
 pub(crate) struct Thread {
-    /// A number that no other thread of this process has had.
+    /// A number that is unique among the threads of this process.
     pub number: u64,
-    /// The drivers that [`crate::Sim::enter`] has put before the process's own, the innermost last.
+    /// The drivers entered with [`crate::Sim::enter`], the innermost last.
     pub entered: RefCell<Vec<Arc<Driver>>>,
     /// Whether a host function is running in this thread.
     pub in_host_function: Cell<bool>,
-    /// How much captures keep this thread from (`cuThreadExchangeStreamCaptureMode`).
+    /// The thread's mode for unsafe calls during captures (`cuThreadExchangeStreamCaptureMode`).
     pub capture_mode: Cell<CUstreamCaptureMode>,
-    /// The call that this thread is in, while findings are on.
+    /// The current call of this thread, while findings are on.
     pub caller: RefCell<Option<Caller>>,
     /// The context stack for each driver (by its number) that this thread has used.
     stacks: RefCell<Vec<(u64, Vec<CUcontext>)>>,
@@ -35,10 +34,10 @@ pub(crate) struct Thread {
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// The threads by the system's numbers; those of threads that have ended stay until they are used again.
+/// The threads by the system's ids; entries of ended threads stay until the id is reused.
 static NUMBERS: Mutex<BTreeMap<i32, u64>> = Mutex::new(BTreeMap::new());
 
-/// The number of the thread to which the system has given `own`, now or last.
+/// The number of the thread that has, or last had, the system's id `own`.
 pub(crate) fn number_of(own: i32) -> u64 {
     let mut numbers = NUMBERS.lock().unwrap_or_else(PoisonError::into_inner);
     *numbers.entry(own).or_insert_with(|| NEXT.fetch_add(1, Ordering::Relaxed))
@@ -54,14 +53,14 @@ fn new_number() -> u64 {
 }
 
 thread_local! {
-    /// The thread's own, once it has called; no destructor of Rust's has to do with it.
+    /// The thread's state after its first call; not dropped by a Rust destructor.
     static OWN: Cell<*const Thread> = const { Cell::new(ptr::null()) };
 }
 
-/// In the place of a thread that is at its end.
+/// The value of `OWN` after the thread's end.
 const OVER: *const Thread = ptr::without_provenance(usize::MAX);
 
-/// Begins with the calling thread.
+/// Creates the state of the calling thread.
 fn begin() -> *const Thread {
     static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
     let thread = Box::into_raw(Box::new(Thread {
@@ -75,25 +74,25 @@ fn begin() -> *const Thread {
     OWN.set(thread);
     let new_key = || {
         let mut key = 0;
-        // SAFETY: the key is written; the function is one of this library, which stays loaded.
+        // SAFETY: the key is written; the function belongs to this library, which stays loaded.
         (unsafe { libc::pthread_key_create(&mut key, Some(end)) } == 0).then_some(key)
     };
     if let Some(key) = KEY.get_or_init(new_key) {
-        // SAFETY: the key is one that was made. Where there is no room for the value, the thread is never let go of.
+        // SAFETY: the key was created. If the value cannot be stored, the state is never freed.
         unsafe { libc::pthread_setspecific(*key, thread.cast()) };
     }
     thread
 }
 
-/// Lets go of the calling thread, at its end.
+/// Frees the state of the calling thread, at its end.
 extern "C" fn end(thread: *mut c_void) {
     OWN.set(OVER);
-    // What goes with the thread may be a driver that a test has entered; nothing unwinds into the system.
-    // SAFETY: the pointer is what `begin` has made, and nobody has it any more.
+    // This may drop a driver that a test has entered; nothing must unwind into the system.
+    // SAFETY: `begin` created the pointer, and nothing else holds it any more.
     let _ = catch_unwind(|| drop(unsafe { Box::from_raw(thread.cast::<Thread>()) }));
 }
 
-/// Calls `f` with the calling thread; `None` where it is at its end.
+/// Calls `f` with the calling thread's state; `None` after its end.
 pub(crate) fn with<R>(f: impl FnOnce(&Thread) -> R) -> Option<R> {
     let mut own = OWN.get();
     if own.is_null() {
@@ -101,16 +100,16 @@ pub(crate) fn with<R>(f: impl FnOnce(&Thread) -> R) -> Option<R> {
     } else if own == OVER {
         return None;
     }
-    // SAFETY: it lives until `end`, which no call of this thread's is in the middle of.
+    // SAFETY: the state lives until `end`, which does not run during a call of this thread.
     Some(f(unsafe { &*own }))
 }
 
-/// The call that this thread is in; `None` outside of any, and while findings are off.
+/// The current call of this thread; `None` outside of calls, and while findings are off.
 pub(crate) fn caller() -> Option<Caller> {
     with(|thread| thread.caller.borrow().clone()).flatten()
 }
 
-/// Calls `f` while this thread's call seems to be another one: that which `caller` says.
+/// Calls `f` with `caller` as this thread's current call.
 pub(crate) fn while_calling<R>(caller: Option<Caller>, f: impl FnOnce() -> R) -> R {
     let replace = |caller| with(|thread| thread.caller.replace(caller)).flatten();
     let own = replace(caller);
@@ -119,7 +118,7 @@ pub(crate) fn while_calling<R>(caller: Option<Caller>, f: impl FnOnce() -> R) ->
     result
 }
 
-/// Calls `f` with the calling thread's context stack for the driver of this number.
+/// Calls `f` with the calling thread's context stack for the driver with this number.
 pub(crate) fn with_contexts<R>(driver: u64, f: impl FnOnce(&mut Vec<CUcontext>) -> R) -> Option<R> {
     with(|thread| {
         let mut stacks = thread.stacks.borrow_mut();

@@ -1,14 +1,14 @@
-//! The trace: every call, a line each.
+//! The trace: one line for every call.
 //!
-//! A line holds the thread, the exported symbol, the arguments as numbers, the result, how long the call took, and where a
-//! call came from that did something:
+//! A line holds the thread, the exported symbol, the arguments as numbers, the result, the duration, and the call site
+//! unless the call is a query:
 //!
 //! ```text
 //! [1] cuMemAlloc_v2(dptr=0x7ffd0c0, bytesize=0x400) = CUDA_SUCCESS 3us from train.py:7 in load, called by numba.cuda
 //! ```
 
-use crate::site::Site;
 use cuarray_abi::*;
+use cuarray_races::site::Site;
 use std::ffi::{c_char, c_int, c_uint};
 use std::fmt::Write as _;
 use std::fs::File;
@@ -85,7 +85,7 @@ impl Trace {
         Ok(Trace { file: Mutex::new(file) })
     }
 
-    /// Writes one call. A trace that cannot be written any more (a full disk) is not worth failing the program for.
+    /// Writes one call. A failure to write (such as a full disk) does not fail the program.
     pub(crate) fn write(
         &self,
         symbol: &str,

@@ -2,7 +2,7 @@
 
 #[macro_use]
 mod program;
-use cuarray_sim::finding::{Deed, Finding, Kind, LaneKind};
+use cuarray_sim::finding::{AccessKind, Finding, Kind, LaneKind};
 use program::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -94,8 +94,8 @@ fn host_read_before_the_copy_is_waited_for_is_a_race() {
         ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, size(kind), stream));
         read(host.wrapping_add(5000));
         let finding = race(program);
-        assert_eq!((finding.sides[0].call, finding.sides[0].deed), ("cuMemcpyDtoHAsync_v2", Deed::Write));
-        assert_eq!((finding.sides[1].call, finding.sides[1].deed), ("host read", Deed::Read));
+        assert_eq!((finding.sides[0].call, finding.sides[0].access), ("cuMemcpyDtoHAsync_v2", AccessKind::Write));
+        assert_eq!((finding.sides[1].call, finding.sides[1].access), ("host read", AccessKind::Read));
         assert_eq!(finding.offset, Some(5000));
         assert!(finding.sides[1].site.native.is_some());
     });
@@ -128,8 +128,8 @@ fn host_write_to_the_source_of_a_pending_copy_is_a_race() {
         read(host);
         write(host, 1);
         let finding = race(program);
-        assert_eq!((finding.sides[0].call, finding.sides[0].deed), ("cuMemcpyHtoDAsync_v2", Deed::Read));
-        assert_eq!((finding.sides[1].call, finding.sides[1].deed), ("host write", Deed::Write));
+        assert_eq!((finding.sides[0].call, finding.sides[0].access), ("cuMemcpyHtoDAsync_v2", AccessKind::Read));
+        assert_eq!((finding.sides[1].call, finding.sides[1].access), ("host write", AccessKind::Write));
         assert!(finding.missing.unwrap().contains("synchronize"));
     });
 }
@@ -221,7 +221,7 @@ fn accesses_of_a_host_function_are_ordered_in_its_stream() {
         assert_eq!((SEEN.swap(0, Ordering::SeqCst), program.peek(device)), (7, 8));
         clean(&program);
 
-        // The same calls without an edge between the two streams.
+        // Two streams without an edge between them.
         ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, SIZE, one));
         ok!(program, cuLaunchHostFunc(two, Some(look), host.cast()));
         ok!(program, cuStreamSynchronize(two));

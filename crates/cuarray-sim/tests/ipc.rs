@@ -1,7 +1,7 @@
 //! Device memory shared between processes.
 //!
-//! Each driver of a test counts as a process, so most tests run in one process. The last tests start this program again,
-//! with a handle in its environment.
+//! Each driver of a test counts as a process, so most tests run in one process. The last tests start this program
+//! again, with a handle in its environment.
 
 #[macro_use]
 mod program;

@@ -207,8 +207,8 @@ fn link_resolves_symbols_between_inputs() {
     assert_eq!(floats(&program, device, 1)[0].to_bits(), 42);
 }
 
-/// Modules that were compiled apart each declare the driver's functions that they call. A private function of the same name
-/// in one module does not affect the others.
+/// Modules that were compiled apart each declare the driver's functions that they call. A private function of the same
+/// name in one module does not affect the others.
 #[test]
 fn linked_modules_may_each_declare_a_driver_function() {
     let program = Program::new();
@@ -328,7 +328,7 @@ const BAD: &CStr = c"
 
 #[test]
 fn invalid_access_fails_the_launch_and_is_a_finding_with_its_location() {
-    use cuarray_sim::finding::{Deed, Kind};
+    use cuarray_sim::finding::{AccessKind, Kind};
     for (what, kind, code) in [
         ("behind", Kind::OutOfBounds, "CUDA_ERROR_ILLEGAL_ADDRESS"),
         ("before", Kind::OutOfBounds, "CUDA_ERROR_ILLEGAL_ADDRESS"),
@@ -360,7 +360,7 @@ fn invalid_access_fails_the_launch_and_is_a_finding_with_its_location() {
         let [finding] = &report.findings[..] else { panic!("{what}: {}", report.text(false)) };
         let side = finding.sides.last().unwrap();
         let place = side.place.as_ref().unwrap();
-        assert_eq!((finding.kind, side.deed), (kind, Deed::Write), "{what}");
+        assert_eq!((finding.kind, side.access), (kind, AccessKind::Write), "{what}");
         assert_eq!((side.call, side.detail.as_deref()), ("cuLaunchKernel", Some("touch")));
         assert_eq!((place.block, place.thread), ([2, 0, 0], [5, 0, 0]));
         let source = place.source.as_ref().unwrap();
@@ -381,8 +381,8 @@ fn invalid_access_fails_the_launch_and_is_a_finding_with_its_location() {
     }
 }
 
-/// Kernels whose thread 3 stores four bytes behind 128 bytes of shared memory, or far behind local memory. One kernel uses
-/// a shared address, one a generic address.
+/// Kernels whose thread 3 stores four bytes behind 128 bytes of shared memory, or far behind local memory. One kernel
+/// uses a shared address, one a generic address.
 const BEYOND: &CStr = c"
 .version 8.0
 .target sm_90
@@ -415,11 +415,11 @@ const BEYOND: &CStr = c"
 #[test]
 fn finding_names_the_shared_or_local_memory_that_was_exceeded() {
     use cuarray_sim::finding::Kind;
-    let shared = "keep within it: write of 4 bytes at byte 132 of shared memory, of which the block has 128";
+    let shared = "keep within it: write of 4 bytes at byte 132 of shared memory, beyond the 128 bytes of the block";
     for (name, missing) in [
         (c"narrow", shared),
         (c"generic", shared),
-        (c"local", "keep within it: write of 4 bytes at byte 4194304 of local memory, which is not that long"),
+        (c"local", "keep within it: write of 4 bytes at byte 4194304 of local memory, beyond its end"),
     ] {
         let program = Program::new();
         let module = module(&program, BEYOND);

@@ -1,8 +1,9 @@
 //! Random programs have a finding if and only if two of their accesses are unordered.
 //!
-//! The oracle has no clocks, lanes or shadow memory. For each stream and for the host it keeps the set of all operations
-//! that precede the next one, and it compares every access with every earlier access. The simulator keeps only the last
-//! accesses of each byte, so of several races it may report only some. It reports at least one, and never a false one.
+//! The oracle has no clocks, lanes or shadow memory. For each stream and for the host it keeps the set of all
+//! operations that precede the next one, and it compares every access with every earlier access. The simulator keeps
+//! only the last accesses of each byte, so of several races it may report only some. It reports at least one, and never
+//! a false one.
 
 #[macro_use]
 mod program;
@@ -134,7 +135,8 @@ fn graph(p: &Program, memory: CUdeviceptr) -> CUgraphExec {
     exec
 }
 
-/// Runs a program and the oracle side by side; returns the kinds that the simulator found and those that the oracle found.
+/// Runs a program and the oracle side by side; returns the kinds that the simulator found and those that the oracle
+/// found.
 fn run(
     steps: &[Step],
     (begin, end): (AllocationKind, Option<AllocationKind>),

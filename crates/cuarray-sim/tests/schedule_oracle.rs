@@ -1,8 +1,9 @@
-//! Random programs have only outcomes that the order of their operations allows; all schedules together have all of them.
+//! Random programs have only outcomes that the order of their operations allows; all schedules together have all of
+//! them.
 //!
-//! The oracle has no queues, points or choices. It reads a program once and notes for every access which others precede it:
-//! by stream order, events, the legacy default stream, synchronizations, or the program's own order. Then it runs the
-//! accesses in every order that this allows.
+//! The oracle has no queues, points or choices. It reads a program once and notes for every access which others precede
+//! it: by stream order, events, the legacy default stream, synchronizations, or the program's own order. Then it runs
+//! the accesses in every order that this allows.
 
 #[macro_use]
 mod program;

@@ -229,8 +229,8 @@ fn bounds_omit_schedules_and_report_incompleteness() {
     assert_eq!(count(bounds(20, None)), (20, true));
     assert_eq!(count(bounds(19, None)), (19, false));
     assert_eq!(count(bounds(100, Some(0))), (1, false));
-    // The lazy schedule runs one stream and then the other. One deviation leaves the first stream before its end, at one
-    // of three places.
+    // The lazy schedule runs one stream and then the other. One deviation leaves the first stream before its end, at
+    // one of three places.
     assert_eq!(count(bounds(100, Some(1))), (4, false));
     assert_eq!(count(bounds(100, Some(6))), (20, true));
 }
@@ -296,7 +296,7 @@ fn host_may_see_pinned_and_managed_memory_change_at_any_moment() {
     };
     let seen: Vec<_> = outcomes(ALL, run).1.into_keys().collect();
     assert_eq!(seen, [(0, 0, 7), (0, 7, 7), (7, 7, 7)]);
-    // The same case with managed memory.
+    // Managed memory behaves alike.
     let run = |program: &Program| {
         let mut managed = 0;
         ok!(program, cuMemAllocManaged(&mut managed, 4, CU_MEM_ATTACH_GLOBAL));

@@ -11,9 +11,10 @@ fn array(name: &str, text: &str, shape: &[usize]) -> Field {
     Field { shape: shape.iter().copied().collect(), ..Field::new(name, typestr(text)) }
 }
 
-/// `numpy.dtype([('a', '<f4'), (('title', 'b'), '>i2', (2, 3)), ('c', [('x', '<f8'), ('y', 'u1')])], align=True).descr`
+/// Compares with `numpy.dtype([('a', '<f4'), (('title', 'b'), '>i2', (2, 3)), ('c', [('x', '<f8'), ('y', 'u1')])],
+/// align=True).descr`.
 #[test]
-fn the_list_of_numpy_is_described_and_printed_again() {
+fn numpy_descr_round_trips_through_text() {
     let inner = vec![Field::new("x", typestr("<f8")), Field::new("y", typestr("|u1")), Field::padding(7)];
     let inner = Descr::new(inner).unwrap();
     let titled = Field { title: Some("title".into()), ..array("b", ">i2", &[2, 3]) };
@@ -30,7 +31,7 @@ fn the_list_of_numpy_is_described_and_printed_again() {
 }
 
 #[test]
-fn padding_counts_wherever_it_is() {
+fn padding_counts_at_every_position() {
     let fields = vec![Field::padding(3), Field::new("x", typestr("|u1")), Field::padding(4), Field::padding(0)];
     let descr = Descr::new(fields).unwrap();
     assert_eq!((descr.itemsize(), descr.offsets().collect::<Vec<_>>()), (8, vec![0, 3, 4, 8]));
@@ -38,7 +39,7 @@ fn padding_counts_wherever_it_is() {
 }
 
 #[test]
-fn the_single_unnamed_field_is_a_plain_type() {
+fn single_unnamed_field_is_a_plain_type() {
     let plain = |field: Field| Descr::new(vec![field]).unwrap().as_plain();
     assert_eq!(plain(Field::new("", typestr("<f4"))), Some(typestr("<f4")));
     assert_eq!(plain(Field::new("", typestr("<V2"))), Some(typestr("|V2")));
@@ -49,7 +50,7 @@ fn the_single_unnamed_field_is_a_plain_type() {
 }
 
 #[test]
-fn arrays_of_structures_multiply() {
+fn arrays_of_structures_multiply_the_item_size() {
     let inner = Descr::new(vec![Field::new("x", typestr("<f8"))]).unwrap();
     let field = Field { shape: [3usize].into_iter().collect(), ..Field::new("c", inner) };
     let descr = Descr::new(vec![field, array("d", "<f4", &[2])]).unwrap();
@@ -59,7 +60,7 @@ fn arrays_of_structures_multiply() {
 }
 
 #[test]
-fn names_are_written_as_python_writes_them() {
+fn names_are_written_as_python_literals() {
     for (name, written) in [
         ("it's", r#"("it's", '|u1')"#),
         ("\"", r#"('"', '|u1')"#),
@@ -72,7 +73,7 @@ fn names_are_written_as_python_writes_them() {
 }
 
 #[test]
-fn offsets_leave_gaps_and_come_back() {
+fn offsets_become_padding_and_round_trip() {
     let fields =
         [(3, Field::new("a", typestr("|u1"))), (8, array("b", "<f4", &[2])), (16, Field::new("c", typestr("<i2")))];
     let descr = Descr::from_offsets(24, fields).unwrap();
@@ -88,7 +89,7 @@ fn offsets_leave_gaps_and_come_back() {
 }
 
 #[test]
-fn offsets_that_no_list_can_hold_are_refused() {
+fn overlapping_or_truncated_offsets_are_refused() {
     let (long, short) = (|| Field::new("long", typestr("<i8")), || Field::new("short", typestr("<i2")));
     for (itemsize, fields, what) in [
         (8, vec![(0, long()), (0, short())], "field ('short', '<i2') begins at byte 0"),
@@ -106,7 +107,7 @@ fn offsets_that_no_list_can_hold_are_refused() {
 }
 
 #[test]
-fn a_named_type_is_called_by_its_name() {
+fn named_type_is_printed_by_its_name() {
     let bfloat16 = TypeStr::named(NamedType::BFloat16);
     let (named, void) = (Field::new("x", bfloat16), Field::new("x", typestr("<V2")));
     assert_eq!((named.to_string(), void.to_string()), ("('x', 'bfloat16')".into(), "('x', '<V2')".into()));
@@ -120,7 +121,7 @@ fn refused(fields: Vec<Field>) -> String {
 }
 
 #[test]
-fn hostile_lists_are_refused() {
+fn hostile_field_lists_are_refused() {
     let u1 = || typestr("|u1");
     assert!(refused(vec![Field::new("x", u1()), Field::new("x", u1())]).contains("named 'x'"));
     let titled = Field { title: Some("x".into()), ..Field::new("y", u1()) };
@@ -134,7 +135,7 @@ fn hostile_lists_are_refused() {
 }
 
 #[test]
-fn depth_is_bounded() {
+fn nesting_depth_is_bounded() {
     let mut descr = Descr::new(vec![Field::new("x", typestr("|u1"))]).unwrap();
     for depth in 2..=Descr::MAX_DEPTH {
         descr = Descr::new(vec![Field::new("x", descr)]).unwrap();
@@ -143,9 +144,9 @@ fn depth_is_bounded() {
     assert!(refused(vec![Field::new("x", descr)]).contains("32 levels"));
 }
 
-/// A list that holds one list twice, and that one another twice: few objects, and as many fields as 2 to the depth.
+/// Nests a list that holds one list twice, to a depth: few objects, but two to the power of the depth fields.
 #[test]
-fn shared_structures_do_not_explode() {
+fn shared_structures_count_every_repetition() {
     let mut descr = Descr::new(vec![Field::new("x", typestr("|V0"))]).unwrap();
     let error = loop {
         match Descr::new(vec![Field::new("a", descr.clone()), Field::new("b", descr)]) {
@@ -156,9 +157,9 @@ fn shared_structures_do_not_explode() {
     assert!(error.to_string().contains("65536 fields"), "{error}");
 }
 
-/// Somebody else's list, or name, may be of any length; what is said of it is not.
+/// A field list or a name may be of any length, but a message about it may not.
 #[test]
-fn messages_are_of_a_length_that_people_read() {
+fn messages_about_long_lists_are_short() {
     let many = Descr::new((0..60_000).map(|index| Field::new(format!("f{index}"), typestr("|u1"))).collect()).unwrap();
     let too_big = Field { shape: [1 << 20].into_iter().collect(), ..Field::new("x", many.clone()) };
     let message = refused(vec![too_big]);
@@ -174,9 +175,9 @@ fn messages_are_of_a_length_that_people_read() {
     assert!(message.len() < 400 && message.contains("... adds up to 60000 bytes"), "{message}");
 }
 
-/// A boundary between characters is found also where one takes more bytes than are left.
+/// A name is also cut between characters that take several bytes.
 #[test]
-fn a_message_is_cut_between_characters() {
+fn message_is_cut_between_characters() {
     for length in 195..205 {
         let name = "ß".repeat(length);
         let message = refused(vec![Field::new(&name, typestr("|u1")), Field::new(&name, typestr("|u1"))]);
@@ -205,7 +206,7 @@ fn structure(fields: impl Strategy<Value = Vec<(FieldType, Vec<usize>)>>) -> imp
     })
 }
 
-/// The size by the definition, without what `Descr` keeps.
+/// The size by definition, without the values that `Descr` caches.
 fn size(descr: &Descr) -> usize {
     descr.fields().iter().map(field_size).sum()
 }
@@ -220,7 +221,7 @@ fn field_size(field: &Field) -> usize {
 
 proptest! {
     #[test]
-    fn sizes_and_offsets_add_up(descr in any_descr()) {
+    fn sizes_and_offsets_match_the_definition(descr in any_descr()) {
         prop_assert_eq!(descr.itemsize(), size(&descr));
         let mut next = 0;
         for (offset, field) in descr.offsets().zip(descr.fields()) {

@@ -1,4 +1,4 @@
-//! Memory of somebody else's: its owner goes once, after the work, and whatever it does then harms nobody.
+//! Memory of a foreign owner: the owner is dropped once, after the pending work, and may panic or call the library.
 
 mod driver_fixture;
 
@@ -18,9 +18,9 @@ use std::{
 
 const LEN: usize = 16;
 
-/// A library's slab, which says when it goes and does something then.
+/// An allocation of a foreign library that counts its drop and then runs a function.
 struct Slab {
-    /// The test has it too: to free memory is to wait for all work.
+    /// Shared with the test, because freeing the memory would wait for all work.
     memory: Arc<Allocation>,
     gone: Arc<AtomicUsize>,
     at_the_end: fn(&Context),
@@ -51,11 +51,11 @@ fn of(
     home: Option<&Stream>,
 ) -> cuarray::Result<RawDeviceArray> {
     let interface = Interface::new(address, TypeStr::of::<u8>(), Layout::c_contiguous(&[LEN], 1)?)?;
-    // SAFETY: the owner has the memory.
+    // SAFETY: the owner holds the memory.
     unsafe { RawDeviceArray::from_owner(context, interface, Owner::new(owner), home) }
 }
 
-/// Leaves work on the array in a stream, and lets go of it. The simulator does a piece of it each time that it is asked how far it is.
+/// Leaves work on the array in a stream and drops it. The simulator runs one operation at each query.
 fn drop_busy(array: RawDeviceArray, stream: &Stream) {
     let context = stream.work_context().unwrap();
     for _ in 0..100 {
@@ -70,7 +70,7 @@ fn dropped(driver: &Driver) -> String {
 }
 
 #[test]
-fn an_owner_that_panics_is_reported_and_the_others_go_after_their_work() {
+fn panic_of_an_owner_is_reported_and_other_owners_are_dropped_after_their_work() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let [one, two] = streams(&context);
@@ -80,7 +80,7 @@ fn an_owner_that_panics_is_reported_and_the_others_go_after_their_work() {
     drop_busy(array(&memory, Some(&two), &gone, |_| panic!("with a home")), &two);
     assert_eq!((gone.load(SeqCst), dropped(&fixture.driver)), (0, String::new()));
 
-    // One is done, and is given back in an allocation that has nothing to do with it.
+    // The work on one is done, so an unrelated allocation drops its owner.
     one.synchronize().unwrap();
     drop(DeviceArray::<u8, _>::empty([4], &one).unwrap());
     assert_eq!(gone.load(SeqCst), 1);
@@ -89,11 +89,11 @@ fn an_owner_that_panics_is_reported_and_the_others_go_after_their_work() {
     assert!(fixture.driver.reclaim(true));
     assert_eq!(gone.load(SeqCst), 3);
     assert!(dropped(&fixture.driver).contains("panicked"));
-    assert!(!fixture.driver.reclaim(true), "nothing is put by any more");
+    assert!(!fixture.driver.reclaim(true), "nothing is deferred any more");
 }
 
 #[test]
-fn an_owner_may_use_the_library_when_it_goes() {
+fn owner_may_use_the_library_while_it_is_dropped() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let [stream] = streams(&context);
@@ -113,7 +113,7 @@ fn an_owner_may_use_the_library_when_it_goes() {
 }
 
 #[test]
-fn the_home_is_a_stream_of_the_memorys_context() {
+fn home_stream_of_another_context_is_refused() {
     let fixture = Fixture::with(cuarray_sim::Config { devices: 2, ..cuarray_sim::Config::default() });
     let (first, second) = (fixture.primary(), fixture.driver.device(1).unwrap().primary_context().unwrap());
     let memory = Arc::new(Allocation::device(&first, LEN).unwrap());
@@ -121,6 +121,6 @@ fn the_home_is_a_stream_of_the_memorys_context() {
     for home in [Stream::non_blocking(&second).unwrap(), Stream::legacy_default(&second)] {
         assert!(of(&home).unwrap_err().to_string().contains("another context"));
     }
-    assert_eq!(Arc::strong_count(&memory), 1, "a refused owner is let go of");
+    assert_eq!(Arc::strong_count(&memory), 1, "a refused owner is dropped");
     of(&Stream::non_blocking(&first).unwrap()).unwrap();
 }

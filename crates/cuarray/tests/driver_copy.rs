@@ -1,4 +1,4 @@
-//! Copies and fills: the bytes arrive, in their stream's order and no earlier, and the thread's context is as it was.
+//! Copies and fills: the bytes arrive in stream order and no earlier, and the thread's current context is unchanged.
 
 mod driver_fixture;
 
@@ -16,7 +16,7 @@ fn counting(len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn bytes_arrive_by_the_blocking_forms() {
+fn blocking_copies_transfer_all_bytes() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let (first, second) = (Allocation::device(&context, 1000).unwrap(), Allocation::device(&context, 1000).unwrap());
@@ -29,7 +29,7 @@ fn bytes_arrive_by_the_blocking_forms() {
 }
 
 #[test]
-fn bytes_arrive_on_every_kind_of_stream() {
+fn copies_in_every_kind_of_stream_transfer_all_bytes() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let owned = Stream::new(&context).unwrap();
@@ -50,8 +50,8 @@ fn bytes_arrive_on_every_kind_of_stream() {
         let pinned = Allocation::pinned(&context, 300).unwrap();
         let bytes = counting(300);
         let mut back = vec![0; 300];
-        // SAFETY: all have that many bytes and stay until the stream is synchronized; the pinned memory is the host's
-        // too.
+        // SAFETY: all have that many bytes and live until the stream is synchronized; the host can access the pinned
+        // memory too.
         unsafe {
             pinned.host_ptr().unwrap().copy_from(bytes.as_ptr(), 300);
             copy_host_to_device(&context, first.device_ptr(), pinned.host_ptr().unwrap(), 300, Some(stream)).unwrap();
@@ -65,7 +65,7 @@ fn bytes_arrive_on_every_kind_of_stream() {
 }
 
 #[test]
-fn no_bytes_need_no_addresses_and_no_call() {
+fn empty_copies_need_no_addresses_and_make_no_call() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let empty = Copy3d {
@@ -92,11 +92,11 @@ fn no_bytes_need_no_addresses_and_no_call() {
 }
 
 #[test]
-fn an_address_that_is_none_is_the_drivers_error() {
+fn copy_from_an_unknown_address_is_a_driver_error() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let mut bytes = [0u8; 8];
-    // SAFETY: the driver knows no such address and refuses it.
+    // SAFETY: the driver does not know this address and refuses it.
     let error = unsafe { copy_device_to_host(&context, bytes.as_mut_ptr(), 0x10, 8, None) }.unwrap_err();
     assert_eq!(error.driver_call(), Some("cuMemcpyDtoH"));
     assert!(error.to_string().contains("CUDA_ERROR_"), "{error}");
@@ -104,13 +104,13 @@ fn an_address_that_is_none_is_the_drivers_error() {
 }
 
 #[test]
-fn a_stream_waits_for_an_event_of_another() {
+fn consumer_stream_waits_for_the_producer_s_event() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let (producer, consumer) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());
     let memory = Allocation::device(&context, 64).unwrap();
     let mut back = [0u8; 64];
-    // SAFETY: all stays until the consumer, which comes after the producer, is synchronized.
+    // SAFETY: everything lives until the consumer, which is ordered after the producer, is synchronized.
     unsafe {
         fill_bytes(&context, memory.device_ptr(), &[1], 64, Some(&producer)).unwrap();
         producer.synchronize().unwrap();
@@ -121,14 +121,14 @@ fn a_stream_waits_for_an_event_of_another() {
         drop(event);
         copy_device_to_host(&context, back.as_mut_ptr(), memory.device_ptr(), 64, Some(&consumer)).unwrap();
     }
-    assert!(!consumer.is_done().unwrap() || back == [2; 64], "what is done is done in order");
+    assert!(!consumer.is_done().unwrap() || back == [2; 64], "work completes in order");
     consumer.synchronize().unwrap();
     assert_eq!(back, [2; 64]);
     assert!(producer.is_done().unwrap());
 }
 
 #[test]
-fn fills_by_the_elements_size() {
+fn fills_use_the_call_of_the_element_size() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let stream = Stream::new(&context).unwrap();
@@ -146,7 +146,7 @@ fn fills_by_the_elements_size() {
             upload(&memory, &vec![0xcc; memory.len()]);
             let symbol = if on.is_some() { queued } else { blocking };
             let before = calls(&fixture.sim, symbol);
-            // SAFETY: the memory has so many elements and stays.
+            // SAFETY: the memory has that many elements and lives until the stream is synchronized.
             unsafe { fill_bytes(&context, memory.device_ptr(), element, 49, on) }.unwrap();
             assert_eq!(calls(&fixture.sim, symbol), before + 1, "{symbol}");
             stream.synchronize().unwrap();
@@ -171,7 +171,7 @@ fn fills_by_the_elements_size() {
     );
 }
 
-/// A box copied between host and device, each side with pitches of its own, beside a plain loop over the same bytes.
+/// Compares copies of a box between host and device, with different pitches on each side, with a plain loop.
 fn check_box(
     context: &Context,
     stream: Option<&Stream>,
@@ -205,7 +205,7 @@ fn check_box(
         height,
         depth,
     };
-    // SAFETY: both sides have every row of the box, and stay until it is waited for.
+    // SAFETY: both sides contain every row of the box, and live until it is waited for.
     unsafe { copy_3d(context, &copy, stream) }.unwrap();
     wait();
     assert_eq!(download(&far), expected, "host to device, {case}");
@@ -228,7 +228,7 @@ fn check_box(
 }
 
 #[test]
-fn boxes_of_any_pitch() {
+fn box_copies_of_any_pitch_match_a_plain_loop() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let stream = Stream::new(&context).unwrap();
@@ -237,17 +237,17 @@ fn boxes_of_any_pitch() {
         check_box(&context, on, [1, 4, 10], [16, 64], [10, 40]);
         check_box(&context, on, [3, 4, 10], [16, 64], [10, 40]);
         check_box(&context, on, [3, 4, 10], [16, 80], [12, 96]);
-        check_box(&context, on, [3, 4, 10], [16, 67], [10, 40]); // slices at no whole number of rows
+        check_box(&context, on, [3, 4, 10], [16, 67], [10, 40]); // slices that are not a whole number of rows apart
         check_box(&context, on, [3, 4, 10], [10, 40], [13, 50]);
         check_box(&context, on, [2, 3, 5], [7, 19], [5, 17]);
         check_box(&context, on, [3, 1, 4], [4, 9], [4, 4]);
-        check_box(&context, on, [2, 3, 10], [16, 42], [16, 48]); // slices closer than whole rows, but apart
+        check_box(&context, on, [2, 3, 10], [16, 42], [16, 48]); // slices closer than whole rows, without overlap
         assert_eq!(fixture.current(), 0);
     }
 }
 
 #[test]
-fn a_box_whose_rows_overlap_is_refused() {
+fn box_with_overlapping_rows_is_refused() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 4096).unwrap();
@@ -272,7 +272,7 @@ fn a_box_whose_rows_overlap_is_refused() {
         assert!(error.is_unsupported(), "{copy:?}: {error}");
     }
     assert_eq!(calls(&fixture.sim, "cuMemcpy3D_v2"), 0);
-    // SAFETY: both sides have every row of the box.
+    // SAFETY: both sides contain every row of the box.
     unsafe { copy_3d(&context, &good, None) }.unwrap();
     assert_eq!(calls(&fixture.sim, "cuMemcpy3D_v2"), 1);
 }

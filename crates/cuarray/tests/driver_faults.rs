@@ -1,5 +1,5 @@
-//! Every call of the layer made to fail, one at a time: the error keeps the call's name and code, nothing is leaked,
-//! the thread's context is as it was.
+//! Every driver call of the layer made to fail, one at a time: the error has the call's name and code, nothing leaks,
+//! and the thread's current context is unchanged.
 
 mod driver_fixture;
 
@@ -18,7 +18,7 @@ use cuarray_abi::{CUcontext, CUresult, CUstream, ENTRY_POINTS};
 use cuarray_sim::{Config, Fault, Sim};
 use driver_fixture::{Alive, Fixture, calls};
 
-/// Uses everything once.
+/// Uses every part of the layer once.
 fn use_everything(driver: &Driver) -> Result<()> {
     driver.version()?;
     for device in driver.devices()? {
@@ -37,7 +37,7 @@ fn use_everything(driver: &Driver) -> Result<()> {
 
     let stream = Stream::new(&context)?;
     let other = Stream::non_blocking(&context)?;
-    // SAFETY: `other` outlives it; the default streams are always there.
+    // SAFETY: `other` outlives it; the default streams always exist.
     let (external, bare) =
         unsafe { (Stream::external(driver, other.handle(), None), Stream::external(driver, 0, None)) };
     external.context()?;
@@ -70,7 +70,7 @@ fn use_everything(driver: &Driver) -> Result<()> {
         height: 8,
         depth: 4,
     };
-    // SAFETY: everything has 256 bytes and stays until the context is synchronized, or is freed in its stream's order.
+    // SAFETY: everything has 256 bytes and lives until the context is synchronized, or is freed in its stream's order.
     let enqueued = unsafe {
         let (device, target) = (memory.device_ptr(), target.device_ptr());
         (|| {
@@ -100,7 +100,7 @@ fn use_everything(driver: &Driver) -> Result<()> {
 }
 
 #[test]
-fn any_call_that_fails_is_named_and_leaks_nothing() {
+fn every_failing_call_is_named_and_leaks_nothing() {
     let config = Config { devices: 2, quiet: true, ..Config::default() };
     let counting = Fixture::with(config.clone());
     use_everything(&counting.driver).unwrap();
@@ -116,7 +116,7 @@ fn any_call_that_fails_is_named_and_leaks_nothing() {
 
     for (symbol, times) in made {
         for call in 1..=times as u64 {
-            // An answer that no part of the layer takes as anything but a failure.
+            // A result that every part of the layer treats as a failure.
             let result = CUresult::CUDA_ERROR_ECC_UNCORRECTABLE;
             let faults = vec![Fault { symbol: symbol.to_owned(), call, result }];
             let sim = Sim::new(Config { faults, ..config.clone() });
@@ -134,7 +134,7 @@ fn any_call_that_fails_is_named_and_leaks_nothing() {
                 }
             };
             let returned = use_everything(&driver).err();
-            // What could not be given back in the middle of a failure is, at the end.
+            // Objects that could not be released after a failure are released here.
             driver.reclaim(true);
             let dropped = driver.take_drop_error();
             let name = ENTRY_POINTS.iter().find(|entry| entry.symbol == symbol).unwrap().name;
@@ -143,7 +143,7 @@ fn any_call_that_fails_is_named_and_leaks_nothing() {
             }
             if symbol != "cuCtxPopCurrent_v2" {
                 let mut current = CUcontext::NULL;
-                // SAFETY: the driver writes one handle; where the fault is still to come, the handle stays null.
+                // SAFETY: the driver writes one handle; if the fault hits this call, the handle stays null.
                 let _ = unsafe { sim.api().cuCtxGetCurrent.unwrap()(&mut current) };
                 assert!(current.is_null(), "{case} left a context set");
             }
@@ -152,12 +152,12 @@ fn any_call_that_fails_is_named_and_leaks_nothing() {
             let left = alive.allocations + alive.streams + alive.events + alive.primaries;
             match (returned, dropped) {
                 (Some(_), None) => assert_eq!(alive, Alive::NOTHING, "{case} leaked"),
-                // What a drop could not destroy is still there, but nothing else is.
+                // An object whose drop failed is still alive, but no others.
                 (_, Some(_)) => assert!(left <= 1, "{case} leaked: {alive:?}"),
-                // The memory was freed by the other call; or the capture mode stayed, where nothing captures.
+                // Another call freed the memory, or the capture mode stayed changed while nothing captures.
                 (None, None) => {
                     let harmless = ["cuMemFreeAsync", "cuThreadExchangeStreamCaptureMode"].contains(&symbol);
-                    assert_eq!((harmless, alive), (true, Alive::NOTHING), "{case} passed unseen");
+                    assert_eq!((harmless, alive), (true, Alive::NOTHING), "{case} was not reported");
                 }
             }
         }
@@ -165,7 +165,7 @@ fn any_call_that_fails_is_named_and_leaks_nothing() {
 }
 
 #[test]
-fn mapped_memory_whose_address_is_refused_is_freed() {
+fn mapped_memory_without_a_device_address_is_freed() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     fixture.sim.fail_next("cuMemHostGetDevicePointer_v2", CUresult::CUDA_ERROR_NOT_SUPPORTED).unwrap();
@@ -176,7 +176,7 @@ fn mapped_memory_whose_address_is_refused_is_freed() {
 }
 
 #[test]
-fn memory_is_freed_though_its_stream_refuses() {
+fn memory_is_freed_if_its_stream_ordered_free_fails() {
     let fixture = Fixture::new();
     let stream = Stream::new(&fixture.primary()).unwrap();
     let memory = Allocation::stream_ordered(&stream, 64).unwrap();
@@ -188,7 +188,7 @@ fn memory_is_freed_though_its_stream_refuses() {
 }
 
 #[test]
-fn what_a_drop_meets_is_kept_once() {
+fn only_the_first_drop_error_is_kept() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     assert!(fixture.driver.take_drop_error().is_none());
@@ -210,7 +210,7 @@ extern "C" fn shut_down_destroy(_stream: CUstream) -> CUresult {
 }
 
 #[test]
-fn drops_at_the_processs_end_are_silent() {
+fn drops_after_driver_shutdown_report_no_error() {
     let fixture = Fixture::altered(Config::default(), |api| api.cuStreamDestroy_v2 = Some(shut_down_destroy));
     let context = fixture.primary();
     let (stream, event) = (Stream::new(&context).unwrap(), Event::new(&context, false).unwrap());
@@ -225,7 +225,7 @@ fn drops_at_the_processs_end_are_silent() {
     drop(context);
     assert!(fixture.driver.take_drop_error().is_none());
 
-    // And where even the current context cannot be asked for any more.
+    // Even the query of the current context fails here.
     let fixture = Fixture::new();
     let memory = Allocation::device(&fixture.primary(), 64).unwrap();
     fixture.sim.fail_next("cuCtxGetCurrent", CUresult::CUDA_ERROR_DEINITIALIZED).unwrap();
@@ -234,7 +234,7 @@ fn drops_at_the_processs_end_are_silent() {
 }
 
 #[test]
-fn older_calls_stand_in_for_newer_ones() {
+fn older_calls_replace_missing_newer_ones() {
     let fixture = Fixture::altered(Config::default(), |api| {
         api.cuEventElapsedTime_v2 = None;
         api.cuDeviceGetUuid_v2 = None;
@@ -254,7 +254,7 @@ fn older_calls_stand_in_for_newer_ones() {
     assert_eq!(stream.capture_status().unwrap(), cuarray::driver::CaptureStatus::None);
 }
 
-/// A driver that does not tell a stream's context to a thread that has none.
+/// A driver that returns a stream's context only to threads with a current context.
 extern "C" fn context_for_a_context(stream: CUstream, context: *mut CUcontext) -> CUresult {
     let api = Sim::new(Config::default()).api(); // the same functions for every simulated driver
     let mut current = CUcontext::NULL;
@@ -270,7 +270,7 @@ extern "C" fn context_for_a_context(stream: CUstream, context: *mut CUcontext) -
 }
 
 #[test]
-fn a_streams_context_is_found_from_a_thread_without_one() {
+fn stream_s_context_is_found_from_a_thread_without_a_context() {
     let fixture = Fixture::altered(Config { devices: 2, ..Config::default() }, |api| {
         api.cuStreamGetCtx = Some(context_for_a_context);
     });
@@ -286,7 +286,7 @@ fn a_streams_context_is_found_from_a_thread_without_one() {
 }
 
 #[test]
-fn an_object_whose_calls_are_missing_is_not_made() {
+fn creation_with_missing_calls_is_an_error() {
     let fixture = Fixture::altered(Config::default(), |api| {
         api.cuStreamCreate = None;
         api.cuMemAllocManaged = None;

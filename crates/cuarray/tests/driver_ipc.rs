@@ -1,4 +1,4 @@
-//! Memory of another process: a second driver stands for that process, in a thread of its own.
+//! Memory of another process: a second driver in its own thread stands for that process.
 
 mod driver_fixture;
 
@@ -7,7 +7,7 @@ use cuarray::{Context, Stream};
 use cuarray_abi::CUresult;
 use driver_fixture::{Alive, Fixture, calls};
 
-/// Runs `f` with another driver, and asserts that nothing is left of it.
+/// Runs `f` with another driver, and asserts that it leaks nothing.
 fn elsewhere(f: impl FnOnce(&Fixture, &Context) + Send) {
     let run = || {
         let fixture = Fixture::new();
@@ -23,13 +23,13 @@ fn elsewhere(f: impl FnOnce(&Fixture, &Context) + Send) {
 
 fn read(context: &Context, ptr: u64) -> [u8; 16] {
     let mut bytes = [0; 16];
-    // SAFETY: the tests ask for live memory of that length.
+    // SAFETY: the tests pass live memory of that length.
     unsafe { copy_device_to_host(context, bytes.as_mut_ptr(), ptr, 16, None) }.unwrap();
     bytes
 }
 
 #[test]
-fn another_process_opens_memory_and_closes_it() {
+fn another_process_can_open_and_close_memory() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 16).unwrap();
@@ -61,7 +61,7 @@ fn another_process_opens_memory_and_closes_it() {
 }
 
 #[test]
-fn what_the_driver_refuses_is_an_error() {
+fn unshareable_memory_and_stale_handles_are_driver_errors() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let managed = Allocation::managed(&context, 16).unwrap();
@@ -85,7 +85,7 @@ fn what_the_driver_refuses_is_an_error() {
 }
 
 #[test]
-fn a_failed_close_is_kept_as_the_drops_error() {
+fn failed_close_is_kept_as_the_drop_error() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 16).unwrap();

@@ -1,4 +1,5 @@
-//! Modules and launches: guards put kernels in order, wrong launches are refused, and nothing goes before its kernels are done.
+//! Modules and launches: guards order kernels, invalid launches are refused, and nothing is freed before its kernels
+//! are done.
 
 mod driver_fixture;
 
@@ -13,8 +14,8 @@ use cuarray_sim::Config;
 use driver_fixture::{Fixture, calls, entry, streams};
 use std::sync::Arc;
 
-/// `add`: adds a value to each of n numbers. `move`: adds the vector of a structure to each of n points, threads as they come in x,
-/// through dynamic shared memory.
+/// The kernel `add` adds a value to each of n numbers. The kernel `sum_of` adds the vector of a structure to each of n
+/// points, through dynamic shared memory.
 const PTX: &str = "
 .version 8.0
 .target sm_80
@@ -74,7 +75,7 @@ cuarray::element! {
 
 const N: usize = 1000;
 
-/// 1000 numbers of ours.
+/// 1000 numbers that the test owns.
 struct Data {
     memory: Arc<Memory>,
     context: Context,
@@ -102,10 +103,10 @@ impl Data {
         RawView::of_memory(&self.memory, self.interface(), home).unwrap()
     }
 
-    /// What a copy in that stream finds; the stream is waited for.
+    /// The bytes that a copy in the stream reads; synchronizes the stream.
     fn read(&self, stream: &Stream) -> Vec<f32> {
         let mut host = vec![0f32; N];
-        // SAFETY: both have that many bytes; nothing looks at the host's before the stream is synchronized.
+        // SAFETY: both have that many bytes; the host's bytes are read after the stream is synchronized.
         unsafe { copy::copy_device_to_host(&self.context, host.as_mut_ptr().cast(), self.ptr(), 4 * N, Some(stream)) }
             .unwrap();
         stream.synchronize().unwrap();
@@ -117,7 +118,7 @@ fn function(context: &Context, name: &str) -> Function {
     Module::load_ptx(context, PTX).unwrap().function(name).unwrap()
 }
 
-/// Adds to all the numbers, in `stream`.
+/// Adds `value` to all numbers, in `stream`.
 fn add(add: &Function, stream: &Stream, view: &mut RawView, value: f32) {
     let mut array = view.acquire_mut(stream).unwrap();
     let config = LaunchConfig::for_elements(N, 128).unwrap();
@@ -127,7 +128,7 @@ fn add(add: &Function, stream: &Stream, view: &mut RawView, value: f32) {
 }
 
 #[test]
-fn guards_put_kernels_in_order_with_each_other() {
+fn guards_order_kernels_in_different_streams() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let kernel = function(&context, "add");
@@ -138,7 +139,7 @@ fn guards_put_kernels_in_order_with_each_other() {
         for (stream, value) in [(&one, 1.0), (&two, 2.0), (&three, 4.0), (&one, 8.0)] {
             add(&kernel, stream, &mut view, value);
         }
-        // Another array over the same memory, whose work is in the same order.
+        // A second array over the same memory shares its order.
         let mut again = data.view(home);
         add(&kernel, &two, &mut again, 16.0);
         let array = view.acquire(&three).unwrap();
@@ -148,7 +149,7 @@ fn guards_put_kernels_in_order_with_each_other() {
 }
 
 #[test]
-fn the_per_thread_default_stream_of_another_thread_is_not_the_guards() {
+fn guard_of_another_thread_s_per_thread_stream_is_refused() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let (add, data, copied) = (function(&context, "add"), Data::new(&context), Data::new(&context));
@@ -178,7 +179,7 @@ fn the_per_thread_default_stream_of_another_thread_is_not_the_guards() {
 }
 
 #[test]
-fn a_producers_array_is_ordered_both_ways() {
+fn kernel_is_ordered_with_a_producer_s_stream_in_both_directions() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let data = Data::new(&context);
@@ -194,7 +195,7 @@ fn a_producers_array_is_ordered_both_ways() {
 }
 
 #[test]
-fn structures_go_by_value_and_memory_is_shared() {
+fn launch_passes_structures_by_value_and_sets_dynamic_shared_memory() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let (from, to) = (Data::new(&context), Data::new(&context));
@@ -205,7 +206,7 @@ fn structures_go_by_value_and_memory_is_shared() {
     let (source, mut target) = (source.acquire(&stream).unwrap(), target.acquire_mut(&stream).unwrap());
     let config = LaunchConfig::new([1, 1, 1], [N as u32, 1, 1]).with_dynamic_shared(4 * N as u32);
     let step = Step { small: 0.25, large: 3.0 };
-    // SAFETY: the kernel reads N numbers and writes as many, and shares as many.
+    // SAFETY: the kernel reads N numbers, writes as many, and has shared memory for as many.
     unsafe { kernel.launch(&stream, config, (&source, &mut target, step)) }.unwrap();
     assert_eq!(to.read(&stream), vec![4.25; N]);
 
@@ -223,7 +224,7 @@ fn structures_go_by_value_and_memory_is_shared() {
 }
 
 #[test]
-fn a_wrong_launch_is_refused_and_says_why() {
+fn invalid_launch_is_refused_with_its_reason() {
     let fixture = Fixture::with(Config { devices: 2, ..Config::default() });
     let context = fixture.primary();
     let second = fixture.driver.device(1).unwrap().primary_context().unwrap();
@@ -265,7 +266,7 @@ fn a_wrong_launch_is_refused_and_says_why() {
 }
 
 #[test]
-fn ptx_comes_as_any_kind_of_text_and_as_nothing_else() {
+fn module_loads_ptx_text_of_any_type_and_refuses_other_images() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let closed = std::ffi::CString::new(PTX).unwrap();
@@ -299,7 +300,7 @@ fn ptx_comes_as_any_kind_of_text_and_as_nothing_else() {
 }
 
 #[test]
-fn a_module_is_unloaded_after_its_kernels_and_nobody_waits() {
+fn module_is_unloaded_after_its_kernels_without_waiting() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let [own] = streams(&context);
@@ -320,7 +321,7 @@ fn a_module_is_unloaded_after_its_kernels_and_nobody_waits() {
         assert_eq!(calls(&fixture.sim, "cuModuleUnload"), unloads + 1, "{stream:?}");
         assert_eq!(calls(&fixture.sim, "cuCtxSynchronize"), waits);
     }
-    // And one that has launched nothing goes at once, one whose work is waited for then.
+    // A module without launches is unloaded at once; so is one whose work has been waited for.
     let unloads = calls(&fixture.sim, "cuModuleUnload");
     drop(Module::load_ptx(&context, PTX).unwrap());
     assert_eq!(calls(&fixture.sim, "cuModuleUnload"), unloads + 1);
@@ -334,7 +335,7 @@ fn a_module_is_unloaded_after_its_kernels_and_nobody_waits() {
 }
 
 #[test]
-fn memory_is_freed_after_the_kernels_on_it() {
+fn memory_is_freed_after_the_kernels_that_use_it() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let kernel = function(&context, "add");
@@ -353,7 +354,7 @@ fn memory_is_freed_after_the_kernels_on_it() {
 }
 
 #[test]
-fn a_view_over_memory_stays_within_it() {
+fn view_beyond_its_memory_is_refused() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let data = Data::new(&context);
@@ -374,7 +375,7 @@ fn a_view_over_memory_stays_within_it() {
 }
 
 #[test]
-fn drivers_that_tell_less_launch_too() {
+fn launches_work_on_drivers_without_parameter_queries() {
     let fixture = Fixture::altered(Config::default(), |api| {
         api.cuFuncGetParamInfo = None;
         api.cuModuleGetFunctionCount = None;
@@ -393,7 +394,7 @@ fn drivers_that_tell_less_launch_too() {
 }
 
 #[test]
-fn a_module_whose_launch_cannot_be_remembered_stays() {
+fn module_with_an_unrecorded_launch_is_never_unloaded() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let (data, kernel) = (Data::new(&context), function(&context, "add"));
@@ -413,7 +414,7 @@ fn a_module_whose_launch_cannot_be_remembered_stays() {
 }
 
 #[test]
-fn launches_are_captured_and_replayed() {
+fn launches_can_be_captured_and_replayed() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let (data, kernel) = (Data::new(&context), function(&context, "add"));
@@ -443,7 +444,7 @@ fn launches_are_captured_and_replayed() {
 }
 
 #[test]
-fn a_kernel_that_fails_shows_and_everything_is_still_dropped() {
+fn kernel_failure_is_reported_and_everything_is_still_dropped() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let (data, kernel) = (Data::new(&context), function(&context, "add"));
@@ -451,7 +452,7 @@ fn a_kernel_that_fails_shows_and_everything_is_still_dropped() {
     let mut view = data.view(None);
     let mut array = view.acquire_mut(&stream).unwrap();
     let config = LaunchConfig::for_elements(1 << 20, 128).unwrap();
-    // SAFETY: the kernel leaves the memory, and the simulated driver stops it there.
+    // SAFETY: the kernel accesses memory outside the array, and the simulated driver stops it.
     unsafe { kernel.launch(&stream, config, (&mut array, 1u32 << 20, 1f32)) }.unwrap();
     let error = stream.synchronize().unwrap_err();
     assert_eq!(error.driver_code(), Some(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS));

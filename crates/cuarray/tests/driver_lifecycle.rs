@@ -1,5 +1,4 @@
-//! Each object of the driver layer from its making to its end: what it made is gone, and the thread's context is as it
-//! was.
+//! Each object of the driver layer from creation to drop: nothing leaks, and the thread's current context is unchanged.
 
 mod driver_fixture;
 
@@ -11,7 +10,7 @@ use driver_fixture::{Alive, Fixture, calls};
 use std::sync::Arc;
 
 #[test]
-fn a_driver_knows_its_version_and_devices() {
+fn driver_reports_its_version_and_devices() {
     let fixture = Fixture::with(Config { devices: 3, driver_version: 12040, ..Config::default() });
     let driver = &fixture.driver;
     assert_eq!(driver.version().unwrap(), 12040);
@@ -32,11 +31,11 @@ fn a_driver_knows_its_version_and_devices() {
         (error.driver_call(), error.driver_code()),
         (Some("cuDeviceGet"), Some(CUresult::CUDA_ERROR_INVALID_DEVICE))
     );
-    assert_eq!(fixture.alive(), Alive::NOTHING, "asking after devices makes no context");
+    assert_eq!(fixture.alive(), Alive::NOTHING, "device queries create no context");
 }
 
 #[test]
-fn a_primary_context_is_retained_once_and_released_with_its_last_holder() {
+fn primary_context_is_retained_once_and_released_with_its_last_holder() {
     let fixture = Fixture::new();
     let device = fixture.driver.device(0).unwrap();
     let first = device.primary_context().unwrap();
@@ -70,7 +69,7 @@ fn each_device_has_its_own_primary_context() {
 }
 
 #[test]
-fn the_default_context_is_the_current_one_or_else_device_0s() {
+fn default_context_is_the_current_one_or_that_of_device_0() {
     let fixture = Fixture::with(Config { devices: 2, ..Config::default() });
     let driver = &fixture.driver;
     assert!(driver.current_context().unwrap().is_none());
@@ -102,7 +101,7 @@ fn the_default_context_is_the_current_one_or_else_device_0s() {
 }
 
 #[test]
-fn the_default_context_goes_with_the_driver() {
+fn default_context_is_released_with_the_driver() {
     let fixture = Fixture::new();
     // SAFETY: the simulator behaves as a driver.
     let driver = unsafe { Driver::from_api(fixture.sim.api()) }.unwrap();
@@ -114,7 +113,7 @@ fn the_default_context_goes_with_the_driver() {
 }
 
 #[test]
-fn a_current_context_of_somebody_elses_is_borrowed() {
+fn foreign_current_context_is_borrowed() {
     let fixture = Fixture::with(Config { devices: 2, ..Config::default() });
     let api = fixture.sim.api();
     let mut raw = cuarray_abi::CUcontext::NULL;
@@ -129,10 +128,10 @@ fn a_current_context_of_somebody_elses_is_borrowed() {
     assert_eq!(fixture.driver.current_context().unwrap().unwrap().event_pool().idle(), 1, "holders share the pool");
     drop(context);
     assert_eq!(fixture.alive().events, 0);
-    assert_eq!(fixture.current(), raw.0, "it is not ours to pop");
+    assert_eq!(fixture.current(), raw.0, "a foreign context is not popped");
     assert_eq!(calls(&fixture.sim, "cuDevicePrimaryCtxRetain"), 0);
 
-    // What outlives a destroyed context is no error of ours, and freeing it is not tried.
+    // Objects that outlive a destroyed context are dropped without an error and without a free.
     let context = fixture.driver.current_context().unwrap().unwrap();
     let (event, stream) = (Event::new(&context, true).unwrap(), Stream::new(&context).unwrap());
     let memory = Allocation::device(&context, 64).unwrap();
@@ -151,7 +150,7 @@ fn a_current_context_of_somebody_elses_is_borrowed() {
 }
 
 #[test]
-fn pushes_nest_and_pop_to_what_was_there() {
+fn pushes_nest_and_pop_restores_the_previous_context() {
     let fixture = Fixture::with(Config { devices: 2, ..Config::default() });
     let contexts: Vec<Context> =
         fixture.driver.devices().unwrap().iter().map(|device| device.primary_context().unwrap()).collect();
@@ -164,7 +163,7 @@ fn pushes_nest_and_pop_to_what_was_there() {
             assert_eq!(fixture.current(), second.raw().0);
             let pushes = calls(&fixture.sim, "cuCtxPushCurrent_v2");
             drop(second.push().unwrap());
-            assert_eq!(calls(&fixture.sim, "cuCtxPushCurrent_v2"), pushes, "it is current already");
+            assert_eq!(calls(&fixture.sim, "cuCtxPushCurrent_v2"), pushes, "the context is current already");
             assert_eq!(fixture.current(), second.raw().0);
         }
         assert_eq!(fixture.current(), first.raw().0);
@@ -176,7 +175,7 @@ fn pushes_nest_and_pop_to_what_was_there() {
 }
 
 #[test]
-fn streams_are_destroyed_if_they_are_ours() {
+fn only_owned_streams_are_destroyed() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let blocking = Stream::new(&context).unwrap();
@@ -201,7 +200,7 @@ fn streams_are_destroyed_if_they_are_ours() {
     let keeper = Arc::new(());
     // SAFETY: `blocking` outlives it.
     let external = unsafe { Stream::external(&fixture.driver, blocking.handle(), Some(Owner::new(keeper.clone()))) };
-    // SAFETY: the default streams are always there.
+    // SAFETY: the default streams always exist.
     let (zero, one, two) = unsafe {
         let external = |handle| Stream::external(&fixture.driver, handle, None);
         (external(0), external(1), external(2))
@@ -217,7 +216,7 @@ fn streams_are_destroyed_if_they_are_ours() {
     for stream in [&blocking, &free, &legacy, &per_thread, &external] {
         assert_eq!(stream.context().unwrap().as_ref(), Some(&context), "{stream:?}");
     }
-    assert_eq!(zero.context().unwrap(), None, "there is no current context to speak of");
+    assert_eq!(zero.context().unwrap(), None, "no context is current");
     for stream in [&legacy, &per_thread, &external, &zero, &one, &two] {
         assert!(!stream.is_owned());
     }
@@ -237,25 +236,25 @@ fn streams_are_destroyed_if_they_are_ours() {
 }
 
 #[test]
-fn a_stream_that_is_not_one_is_refused() {
+fn invalid_stream_handle_is_a_driver_error() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let handle = Stream::new(&context).unwrap().handle();
-    // SAFETY: not kept: the stream is destroyed. The simulator answers for such a handle, a real driver need not.
+    // SAFETY: violated: the stream is destroyed. The simulator recognizes such a handle; a real driver need not.
     let stream = unsafe { Stream::external(&fixture.driver, handle, None) };
     let _current = context.push().unwrap();
     let error = stream.synchronize().unwrap_err();
-    assert_eq!(error.driver_call(), Some("cuStreamGetCtx"), "its context is asked for first");
+    assert_eq!(error.driver_call(), Some("cuStreamGetCtx"), "the stream's context is queried first");
     assert!(error.driver_code().is_some_and(|code| code.name().is_some()), "{error}");
 }
 
 #[test]
-fn events_order_time_and_end() {
+fn events_order_streams_and_measure_time() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let stream = Stream::new(&context).unwrap();
     let (start, end) = (Event::new(&context, true).unwrap(), Event::new(&context, true).unwrap());
-    assert!(start.is_done().unwrap(), "an event that was never recorded is done");
+    assert!(start.is_done().unwrap(), "an unrecorded event is done");
     assert_ne!(start.handle(), end.handle());
     assert_eq!(fixture.alive().events, 2);
     start.record(&stream).unwrap();
@@ -270,7 +269,7 @@ fn events_order_time_and_end() {
     let error = start.elapsed_time(&untimed).unwrap_err();
     assert_eq!(error.driver_call(), Some("cuEventElapsedTime"));
     assert_eq!(error.driver_code(), Some(CUresult::CUDA_ERROR_INVALID_HANDLE));
-    // SAFETY: the legacy default stream is always there.
+    // SAFETY: the legacy default stream always exists.
     let bare = unsafe { Stream::external(&fixture.driver, 0, None) };
     start.record(&bare).unwrap();
     assert_eq!(fixture.current(), 0);
@@ -282,7 +281,7 @@ fn events_order_time_and_end() {
 }
 
 #[test]
-fn memory_of_each_kind() {
+fn memory_of_each_kind_is_accessible_and_freed() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let stream = Stream::new(&context).unwrap();
@@ -331,7 +330,7 @@ fn memory_of_each_kind() {
 }
 
 #[test]
-fn memory_of_no_bytes_asks_the_driver_for_nothing() {
+fn empty_memory_makes_no_driver_calls() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let stream = Stream::new(&context).unwrap();
@@ -353,7 +352,7 @@ fn memory_of_no_bytes_asks_the_driver_for_nothing() {
 }
 
 #[test]
-fn stream_ordered_memory_does_without_pools() {
+fn stream_ordered_memory_works_without_pools() {
     let fixture = Fixture::altered(Config::default(), |api| api.cuMemAllocAsync = None);
     let stream = Stream::new(&fixture.primary()).unwrap();
     let memory = Allocation::stream_ordered(&stream, 64).unwrap();
@@ -369,9 +368,9 @@ fn stream_ordered_memory_does_without_pools() {
 }
 
 #[test]
-fn stream_ordered_memory_on_streams_without_a_context() {
+fn stream_ordered_memory_works_on_streams_without_a_known_context() {
     let fixture = Fixture::new();
-    // SAFETY: the default streams are always there.
+    // SAFETY: the default streams always exist.
     let bare = unsafe { Stream::external(&fixture.driver, 2, None) };
     let memory = Allocation::stream_ordered(&bare, 64).unwrap();
     assert_eq!(memory.context(), &fixture.driver.default_context().unwrap());
@@ -388,7 +387,7 @@ fn stream_ordered_memory_on_streams_without_a_context() {
 }
 
 #[test]
-fn what_the_driver_does_not_know_has_no_attributes() {
+fn unknown_address_has_no_attributes() {
     let fixture = Fixture::new();
     let _context = fixture.primary();
     let ours = [1u8; 64];
@@ -398,7 +397,7 @@ fn what_the_driver_does_not_know_has_no_attributes() {
 }
 
 #[test]
-fn too_much_memory_is_the_drivers_error() {
+fn failed_allocation_names_the_requested_size() {
     let fixture = Fixture::with(Config { memory: 1 << 20, ..Config::default() });
     let context = fixture.primary();
     let error = Allocation::device(&context, 2 << 20).unwrap_err();
@@ -421,7 +420,7 @@ fn too_much_memory_is_the_drivers_error() {
 }
 
 #[test]
-fn the_last_object_keeps_the_context_and_the_driver() {
+fn last_object_keeps_the_context_and_the_driver_alive() {
     let Fixture { driver, sim, .. } = &Fixture::new();
     // SAFETY: the simulator behaves as a driver.
     let own = unsafe { Driver::from_api(sim.api()) }.unwrap();

@@ -1,7 +1,7 @@
-//! Finding and loading a driver, and not finding one.
+//! Finding and loading a driver, and the errors if there is none.
 //!
-//! What `Driver::load` does depends on the process: its environment, what it has loaded, what its loader would find. So
-//! the tests of it run this program again, as [`child`], in an environment of their own.
+//! `Driver::load` depends on the process: its environment, its loaded libraries, and its loader. So these tests run
+//! this program again, as [`child_process_loads_a_driver`], in an environment of their own.
 
 use cuarray::{Driver, Error};
 use cuarray_abi::{Api, CUresult};
@@ -12,7 +12,7 @@ use std::{
     ptr,
 };
 
-/// A directory of this test's own, removed at its end.
+/// A directory of one test, removed at its end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -35,11 +35,11 @@ impl Drop for Scratch {
     }
 }
 
-/// Not a test of its own: loads a driver as the environment says and prints what came of it.
+/// The body of a child process, not a test: loads a driver and prints the result.
 #[test]
-#[ignore = "run by the other tests, in an environment of their making"]
-fn child() {
-    // Somebody else of the process loads a driver first, by its absolute path.
+#[ignore = "run by the other tests, in environments that they prepare"]
+fn child_process_loads_a_driver() {
+    // Another library of the process loads a driver first, by its absolute path.
     let preloaded = env::var_os("PRELOAD").map(|path| {
         // SAFETY: the tests name the simulator here.
         unsafe { libloading::os::unix::Library::new(path) }.unwrap()
@@ -56,10 +56,10 @@ fn child() {
     std::mem::forget(preloaded);
 }
 
-/// What [`child`] prints with these variables and none other that matter.
+/// The output of [`child_process_loads_a_driver`] with these variables, and without the others that matter.
 fn load_with(variables: &[(&str, &Path)]) -> String {
     let mut command = Command::new(env::current_exe().unwrap());
-    command.args(["--exact", "child", "--ignored", "--nocapture", "--test-threads=1"]);
+    command.args(["--exact", "child_process_loads_a_driver", "--ignored", "--nocapture", "--test-threads=1"]);
     for name in
         ["CUARRAY_DRIVER", "LD_LIBRARY_PATH", "LD_PRELOAD", "PRELOAD", "CUARRAY_SIM_FAULTS", "CUARRAY_SIM_DEVICES"]
     {
@@ -72,11 +72,11 @@ fn load_with(variables: &[(&str, &Path)]) -> String {
 }
 
 fn open(path: &Path) -> Error {
-    // SAFETY: none of the files that are opened with this is a driver, or any library that does something when loaded.
+    // SAFETY: no file opened here is a driver, or a library that runs code when loaded.
     unsafe { Driver::open(path) }.unwrap_err()
 }
 
-/// What every error of this kind has to tell the user.
+/// Asserts that an error tells the user what to do.
 fn assert_says_what_to_do(message: &str) {
     for part in ["no CUDA driver could be loaded", "CUARRAY_DRIVER", "pip install cuarray-sim", "python -m cuarray_sim"]
     {
@@ -85,7 +85,7 @@ fn assert_says_what_to_do(message: &str) {
 }
 
 #[test]
-fn a_missing_file_is_named() {
+fn missing_file_is_named() {
     let scratch = Scratch::new("missing");
     let path = scratch.0.join("no-such-driver.so");
     let error = open(&path);
@@ -96,7 +96,7 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
-fn a_file_that_is_no_library_is_named_with_the_loaders_reason() {
+fn file_that_is_no_library_is_named_with_the_loader_s_reason() {
     let scratch = Scratch::new("garbage");
     for (name, contents) in
         [("garbage.so", "this is no shared library at all, however long it is".repeat(9)), ("empty.so", String::new())]
@@ -112,33 +112,33 @@ fn a_file_that_is_no_library_is_named_with_the_loaders_reason() {
 }
 
 #[test]
-fn a_library_that_is_no_driver_says_so() {
+fn library_without_cu_init_is_not_a_driver() {
     let error = open(Path::new("libm.so.6"));
     assert!(error.is_no_driver());
     assert!(error.to_string().contains("libm.so.6: not a CUDA driver: it exports no cuInit"), "{error}");
 }
 
 #[test]
-fn a_directory_is_no_driver() {
+fn directory_is_not_a_driver() {
     assert!(open(Path::new("/")).is_no_driver());
 }
 
 #[test]
-fn a_named_driver_that_fails_ends_the_search() {
+fn failure_of_a_named_driver_ends_the_search() {
     let scratch = Scratch::new("named");
     let message = load_with(&[("CUARRAY_DRIVER", &scratch.0.join("nowhere.so"))]);
     assert!(message.contains("true None: no CUDA driver could be loaded (tried CUARRAY_DRIVER="), "{message}");
     assert!(message.contains("nowhere.so"), "{message}");
-    assert!(!message.contains("libcuda.so"), "another was tried: {message}");
+    assert!(!message.contains("libcuda.so"), "another library was tried: {message}");
     assert_says_what_to_do(&message);
 }
 
 #[test]
-fn without_a_name_every_attempt_is_told() {
+fn error_lists_every_attempt_without_a_named_driver() {
     let scratch = Scratch::new("search");
-    // The loader finds this before any real driver of the machine.
+    // The loader finds this file before any real driver of the machine.
     scratch.file("libcuda.so.1", &"garbage ".repeat(99));
-    // A link stub: must not be looked at.
+    // A link stub, which must not be opened.
     scratch.file("libcuda.so", &"a stub ".repeat(99));
     let message = load_with(&[("LD_LIBRARY_PATH", &scratch.0)]);
     assert!(message.contains("true None: no CUDA driver could be loaded"), "{message}");
@@ -150,14 +150,14 @@ fn without_a_name_every_attempt_is_told() {
 }
 
 #[test]
-fn an_empty_name_is_none() {
+fn empty_driver_name_counts_as_unset() {
     let scratch = Scratch::new("empty");
     scratch.file("libcuda.so.1", &"garbage ".repeat(99));
     let message = load_with(&[("LD_LIBRARY_PATH", &scratch.0), ("CUARRAY_DRIVER", Path::new(""))]);
     assert!(message.contains("by the system's loader"), "{message}");
 }
 
-/// The simulator as a shared library, of SONAME `libcuda.so.1`; cargo has built it beside this program.
+/// The simulator as a shared library with SONAME `libcuda.so.1`, which cargo has built beside this program.
 fn simulator() -> PathBuf {
     let path = env::current_exe().unwrap().with_file_name("libcuarray_sim.so");
     assert!(path.is_file(), "{} is not there", path.display());
@@ -165,14 +165,14 @@ fn simulator() -> PathBuf {
 }
 
 #[test]
-fn a_named_driver_is_loaded() {
+fn named_driver_is_loaded() {
     let message = load_with(&[("CUARRAY_DRIVER", &simulator()), ("CUARRAY_SIM_DEVICES", Path::new("3"))]);
     let expected = format!("loaded {} version 13000 devices Ok(3)", simulator().display());
     assert!(message.contains(&expected), "{message}");
 }
 
 #[test]
-fn a_driver_that_the_process_has_loaded_comes_before_the_loaders() {
+fn driver_that_is_already_loaded_is_preferred() {
     let scratch = Scratch::new("preloaded");
     scratch.file("libcuda.so.1", &"garbage ".repeat(99));
     let message = load_with(&[("PRELOAD", &simulator()), ("LD_LIBRARY_PATH", &scratch.0)]);
@@ -180,7 +180,7 @@ fn a_driver_that_the_process_has_loaded_comes_before_the_loaders() {
 }
 
 #[test]
-fn the_loaders_driver_is_found_by_its_name() {
+fn driver_is_found_by_the_system_loader() {
     let scratch = Scratch::new("found");
     let path = scratch.0.join("libcuda.so.1");
     fs::copy(simulator(), &path).unwrap();
@@ -189,7 +189,7 @@ fn the_loaders_driver_is_found_by_its_name() {
 }
 
 #[test]
-fn a_loaded_driver_without_devices_is_the_drivers_error() {
+fn driver_without_devices_is_a_driver_error() {
     let fault = Path::new("cuInit:1:CUDA_ERROR_NO_DEVICE");
     let message = load_with(&[("CUARRAY_DRIVER", &simulator()), ("CUARRAY_SIM_FAULTS", fault)]);
     assert!(message.contains("\nfalse Some("), "{message}");
@@ -197,7 +197,7 @@ fn a_loaded_driver_without_devices_is_the_drivers_error() {
 }
 
 #[test]
-fn a_loaded_driver_that_does_not_start_is_none() {
+fn driver_that_fails_to_start_counts_as_no_driver() {
     let fault = Path::new("cuInit:1:CUDA_ERROR_SYSTEM_NOT_READY");
     let message = load_with(&[("CUARRAY_DRIVER", &simulator()), ("CUARRAY_SIM_FAULTS", fault)]);
     assert!(message.contains("\ntrue None: no CUDA driver could be loaded (tried CUARRAY_DRIVER="), "{message}");
@@ -205,9 +205,9 @@ fn a_loaded_driver_that_does_not_start_is_none() {
     assert_says_what_to_do(&message);
 }
 
-/// A driver that has nothing but a `cuInit`, with this answer.
+/// A driver with only a `cuInit`, which returns this result.
 fn only_init(init: unsafe extern "C" fn(std::ffi::c_uint) -> CUresult) -> Api {
-    // SAFETY: the one address is a function of cuInit's signature.
+    // SAFETY: the only address is a function with the signature of `cuInit`.
     unsafe { Api::resolve_with(|symbol| if symbol == c"cuInit" { init as *const () as *const _ } else { ptr::null() }) }
 }
 
@@ -219,26 +219,26 @@ extern "C" fn init_finds_no_device(_flags: std::ffi::c_uint) -> CUresult {
     CUresult::CUDA_ERROR_NO_DEVICE
 }
 
-extern "C" fn init_answers_what_nobody_knows(_flags: std::ffi::c_uint) -> CUresult {
+extern "C" fn init_returns_an_unknown_code(_flags: std::ffi::c_uint) -> CUresult {
     CUresult(123_456)
 }
 
 #[test]
-fn a_refused_init_is_the_drivers_error() {
-    // SAFETY: the table's one function does what the manual says of it, as do those below.
+fn failed_initialization_is_a_driver_error() {
+    // SAFETY: the table's only function behaves as the manual says, and so do those below.
     let error = unsafe { Driver::from_api(only_init(init_finds_no_device)) }.unwrap_err();
     assert!(error.is_driver() && !error.is_no_driver());
     assert_eq!((error.driver_call(), error.driver_code()), (Some("cuInit"), Some(CUresult::CUDA_ERROR_NO_DEVICE)));
     assert!(error.to_string().starts_with("cuInit: CUDA_ERROR_NO_DEVICE"), "{error}");
 
     // SAFETY: as above.
-    let error = unsafe { Driver::from_api(only_init(init_answers_what_nobody_knows)) }.unwrap_err();
+    let error = unsafe { Driver::from_api(only_init(init_returns_an_unknown_code)) }.unwrap_err();
     assert_eq!(error.driver_code(), Some(CUresult(123_456)));
     assert!(error.to_string().contains("123456"), "{error}");
 }
 
 #[test]
-fn an_empty_table_lacks_even_init() {
+fn empty_table_lacks_cu_init() {
     // SAFETY: nothing resolves, so nothing can be called.
     let error = unsafe { Driver::from_api(Api::resolve_with(|_| ptr::null())) }.unwrap_err();
     assert_eq!(error.driver_call(), Some("cuInit"));
@@ -246,8 +246,8 @@ fn an_empty_table_lacks_even_init() {
 }
 
 #[test]
-fn a_missing_entry_point_is_an_error_that_names_it() {
-    // SAFETY: the table's one function does what the manual says of it.
+fn missing_entry_point_is_named_in_the_error() {
+    // SAFETY: the table's only function behaves as the manual says.
     let driver = unsafe { Driver::from_api(only_init(init_succeeds)) }.unwrap();
     assert_eq!(driver.path(), None);
     let missing = [

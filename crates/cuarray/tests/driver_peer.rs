@@ -1,4 +1,4 @@
-//! Copies between the memories of two devices, which need no access to each other's.
+//! Copies between two devices, without peer access.
 
 mod driver_fixture;
 
@@ -19,7 +19,7 @@ fn devices() -> (Fixture, Context, Context) {
 }
 
 #[test]
-fn bytes_cross_in_both_forms() {
+fn bytes_cross_devices_in_blocking_and_stream_copies() {
     let (fixture, first, second) = devices();
     let (here, there) = (Allocation::device(&first, 64).unwrap(), Allocation::device(&second, 64).unwrap());
     let bytes: Vec<u8> = (0..64).collect();
@@ -35,20 +35,20 @@ fn bytes_cross_in_both_forms() {
     unsafe { copy_peer((&first, here.device_ptr()), (&second, there.device_ptr()), 32, Some(&stream)) }.unwrap();
     stream.synchronize().unwrap();
     assert_eq!(download(&here), [&bytes[..32], &[9; 32]].concat());
-    // SAFETY: a copy of nothing touches nothing.
+    // SAFETY: an empty copy accesses nothing.
     unsafe { copy_peer((&first, 0), (&second, 0), 0, None) }.unwrap();
     assert_eq!(calls(&fixture.sim, "cuMemcpyPeer"), 1);
     assert_eq!(fixture.current(), 0);
 }
 
 #[test]
-fn boxes_cross_in_both_forms() {
+fn boxes_cross_devices_in_blocking_and_stream_copies() {
     let (fixture, first, second) = devices();
     let (here, there) = (Allocation::device(&first, 24).unwrap(), Allocation::device(&second, 64).unwrap());
     let bytes: Vec<u8> = (0..24).collect();
     upload(&here, &bytes);
-    // Two slices of three rows of two bytes, out of rows of four; slices of 12 bytes into slices of 30, which is no whole
-    // number of rows of 8, so that each slice is a copy of its own.
+    // Two slices of three rows of two bytes, from rows of four bytes. Slices of 12 bytes become slices of 30 bytes,
+    // which is not a whole number of rows of 8, so that each slice is a separate copy.
     let side = |memory: &Allocation, pitch, slice_pitch| CopySide {
         address: CopyAddress::Device(memory.device_ptr()),
         pitch,
@@ -88,10 +88,10 @@ fn boxes_cross_in_both_forms() {
 }
 
 #[test]
-fn the_contexts_have_to_be_the_memorys() {
+fn peer_copy_with_swapped_contexts_is_a_driver_error() {
     let (_fixture, first, second) = devices();
     let (here, there) = (Allocation::device(&first, 64).unwrap(), Allocation::device(&second, 64).unwrap());
-    // SAFETY: both have that many bytes, and the driver refuses it.
+    // SAFETY: both have that many bytes, and the driver refuses the copy.
     let error = unsafe { copy_peer((&first, there.device_ptr()), (&second, here.device_ptr()), 64, None) }.unwrap_err();
     assert_eq!(error.driver_code(), Some(CUresult::CUDA_ERROR_INVALID_VALUE));
 }

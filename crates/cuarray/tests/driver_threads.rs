@@ -1,4 +1,4 @@
-//! The layer from several threads, and the pool of events that they share.
+//! The driver layer in several threads, and the event pool that they share.
 
 mod driver_fixture;
 
@@ -34,7 +34,7 @@ fn threads_share_one_retained_context() {
             });
         }
     });
-    assert!(calls(sim, "cuDevicePrimaryCtxRetain") <= 2, "one at most for the context and one for the default");
+    assert!(calls(sim, "cuDevicePrimaryCtxRetain") <= 2, "at most one for the context and one for the default");
     assert!(driver.take_drop_error().is_none());
     let default = driver.default_context().unwrap();
     assert_eq!(Alive { events: 0, ..fixture.alive() }, Alive { primaries: 1, ..Alive::NOTHING });
@@ -43,7 +43,7 @@ fn threads_share_one_retained_context() {
 }
 
 #[test]
-fn what_one_thread_makes_another_drops() {
+fn objects_may_be_dropped_in_another_thread() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let stream = Stream::new(&context).unwrap();
@@ -61,7 +61,7 @@ fn what_one_thread_makes_another_drops() {
 }
 
 #[test]
-fn a_current_context_is_a_threads_own() {
+fn current_context_is_per_thread() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let _current = context.push().unwrap();
@@ -77,7 +77,7 @@ fn a_current_context_is_a_threads_own() {
 }
 
 #[test]
-fn the_pool_gives_events_again() {
+fn pool_reuses_events() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let stream = Stream::new(&context).unwrap();
@@ -91,7 +91,7 @@ fn the_pool_gives_events_again() {
     assert_eq!(handles.len(), 1);
     assert_eq!(calls(&fixture.sim, "cuEventCreate"), 1);
     let (first, second) = (context.event_pool().take().unwrap(), context.event_pool().take().unwrap());
-    assert_ne!(first.handle(), second.handle(), "one that is in use is not given out");
+    assert_ne!(first.handle(), second.handle(), "an event in use is not handed out");
     assert_eq!(context.event_pool().idle(), 0);
     drop((first, second));
     assert_eq!(context.event_pool().idle(), 2);
@@ -101,7 +101,7 @@ fn the_pool_gives_events_again() {
 }
 
 #[test]
-fn the_pool_is_bounded() {
+fn pool_is_bounded() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let burst: Vec<PooledEvent> = (0..100).map(|_| context.event_pool().take().unwrap()).collect();
@@ -115,7 +115,7 @@ fn the_pool_is_bounded() {
 }
 
 #[test]
-fn the_pools_events_keep_no_time() {
+fn pooled_events_measure_no_time() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let stream = Stream::new(&context).unwrap();
@@ -128,7 +128,7 @@ fn the_pools_events_keep_no_time() {
 }
 
 #[test]
-fn an_event_that_was_refused_does_not_come_back() {
+fn event_of_a_failed_call_is_not_reused() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let stream = Stream::new(&context).unwrap();

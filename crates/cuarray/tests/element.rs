@@ -1,4 +1,4 @@
-//! Rust types as elements: their type strings, and the fields of declared structures against what NumPy says of them.
+//! Rust types as elements: their type strings, and the fields of declared structures, compared with NumPy.
 
 use cuarray::{Bool8, Complex, Descr, Element, Interface, Layout, TypeStr, element};
 
@@ -12,7 +12,7 @@ fn fields<T: Element>() -> String {
 
 #[test]
 #[cfg(target_endian = "little")]
-fn numbers_are_what_numpy_calls_them() {
+fn numbers_have_numpy_s_type_strings() {
     assert_eq!([string::<i8>(), string::<i16>(), string::<i32>(), string::<i64>()], ["|i1", "<i2", "<i4", "<i8"]);
     assert_eq!([string::<u8>(), string::<u16>(), string::<u32>(), string::<u64>()], ["|u1", "<u2", "<u4", "<u8"]);
     assert_eq!([string::<f32>(), string::<f64>()], ["<f4", "<f8"]);
@@ -62,11 +62,12 @@ element! {
     }
 }
 
-/// `numpy.dtype([('flag', 'i1'), ('value', 'f8'), ('point', point), ('grid', 'i2', (2, 3)), ('points', point, 2),
-/// ('last', 'u1')], align=True).descr`, where `point = numpy.dtype([('x', 'f4'), ('type', 'u1')], align=True)`
+/// Compares with `numpy.dtype([('flag', 'i1'), ('value', 'f8'), ('point', point), ('grid', 'i2', (2, 3)), ('points',
+/// point, 2), ('last', 'u1')], align=True).descr`, where `point = numpy.dtype([('x', 'f4'), ('type', 'u1')],
+/// align=True)`.
 #[test]
 #[cfg(all(target_endian = "little", target_pointer_width = "64"))]
-fn a_structure_has_the_fields_that_numpy_would_give_it() {
+fn structure_has_the_fields_that_numpy_gives_it() {
     let point = "[('x', '<f4'), ('type', '|u1'), ('', '|V3')]";
     assert_eq!(fields::<Point>(), point);
     assert_eq!(
@@ -80,7 +81,7 @@ fn a_structure_has_the_fields_that_numpy_would_give_it() {
 }
 
 #[test]
-fn fields_lie_where_rust_has_them() {
+fn fields_lie_at_rust_s_offsets() {
     let descr = Record::descr().unwrap();
     let offsets: Vec<_> = descr.offsets().zip(descr.fields()).filter(|(_, field)| !field.is_padding()).collect();
     let found: Vec<_> = offsets.iter().map(|(offset, field)| (*offset, &*field.name)).collect();
@@ -99,7 +100,7 @@ fn fields_lie_where_rust_has_them() {
 }
 
 #[test]
-fn packing_and_alignment_are_the_users() {
+fn packing_and_alignment_attributes_are_respected() {
     element! {
         #[repr(packed)]
         struct Packed {
@@ -118,16 +119,16 @@ fn packing_and_alignment_are_the_users() {
 }
 
 #[test]
-fn a_structure_fits_its_interface_and_any_bytes_are_one() {
+fn structure_fits_its_interface_and_any_bytes_are_valid() {
     let size = size_of::<Record>();
     let layout = Layout::c_contiguous(&[3], size).unwrap();
     let interface = Interface::new(0x1000, TypeStr::of::<Record>(), layout).unwrap();
     let described = interface.with_descr(Record::descr().unwrap()).unwrap();
     assert_eq!(described.descr(), Record::descr().as_ref());
 
-    // What a device wrote is read as it is.
+    // Bytes that a device wrote are read unchanged.
     let bytes: Vec<u8> = (0..size as u8).collect();
-    // SAFETY: `bytes` holds a record's bytes, whichever they are: it is an element.
+    // SAFETY: `bytes` holds as many bytes as a record, and any bytes are a valid element.
     let record = unsafe { bytes.as_ptr().cast::<Record>().read_unaligned() };
     let copy = record;
     assert_eq!(copy, record);
@@ -137,14 +138,14 @@ fn a_structure_fits_its_interface_and_any_bytes_are_one() {
 }
 
 #[test]
-fn the_list_is_made_once() {
+fn descr_is_built_once() {
     let (first, second) = (Record::descr().unwrap(), Record::descr().unwrap());
     assert_eq!(first.fields().as_ptr(), second.fields().as_ptr());
     assert_eq!(Some(first), Record::descr());
 }
 
 #[test]
-fn threads_agree_on_the_list() {
+fn threads_build_equal_descrs() {
     element! {
         struct Fresh {
             x: u64,

@@ -1,6 +1,6 @@
-//! The event pool under every interleaving of a few threads: no event is in two hands, none is lost, none is too many.
+//! The event pool under every interleaving of a few threads: events are never shared, lost, or created in excess.
 
-/// What the pool is locked with.
+/// The lock that the pool uses.
 mod sync {
     pub use loom::sync::Mutex;
     pub use std::sync::PoisonError;
@@ -24,16 +24,16 @@ fn with(idle: usize) -> IdleEvents<usize> {
     pool
 }
 
-/// Takes an event, or makes one as the pool does when it is empty, uses it, and puts it back.
+/// Takes an event, or creates one as the pool does when empty; uses it and puts it back.
 fn use_one(pool: &IdleEvents<usize>, in_use: &[AtomicBool], made: &AtomicUsize) {
     let event = pool.take().unwrap_or_else(|| made.fetch_add(1, SeqCst));
-    assert!(!in_use[event].swap(true, SeqCst), "an event is in two hands");
+    assert!(!in_use[event].swap(true, SeqCst), "two threads hold one event");
     in_use[event].store(false, SeqCst);
     pool.put(event).unwrap();
 }
 
 #[test]
-fn an_event_is_in_one_hand_at_a_time() {
+fn event_is_held_by_one_thread_at_a_time() {
     for idle in [0, 1] {
         model(move || {
             let pool = Arc::new(with(idle));
@@ -46,17 +46,17 @@ fn an_event_is_in_one_hand_at_a_time() {
             use_one(&pool, &*in_use, &made);
             use_one(&pool, &*in_use, &made);
             other.join().unwrap();
-            assert!((1..=2).contains(&made.load(SeqCst)), "two threads need two at most");
+            assert!((1..=2).contains(&made.load(SeqCst)), "two threads need at most two events");
             let mut events = pool.drain();
             events.sort_unstable();
-            assert_eq!(events, (0..made.load(SeqCst)).collect::<Vec<_>>(), "none is lost, and none is there twice");
+            assert_eq!(events, (0..made.load(SeqCst)).collect::<Vec<_>>(), "no event is lost or duplicated");
             assert_eq!(pool.len(), 0);
         });
     }
 }
 
 #[test]
-fn what_finds_no_room_stays_the_callers() {
+fn event_returned_to_a_full_pool_stays_with_the_caller() {
     model(|| {
         let pool = Arc::new(with(CAPACITY - 1));
         let refused = Arc::new(AtomicUsize::new(0));

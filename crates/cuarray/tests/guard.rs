@@ -1,4 +1,4 @@
-//! What a guard costs: driver calls, and no allocation.
+//! The costs of a guard: its driver calls, and no allocation.
 
 mod driver_fixture;
 
@@ -19,7 +19,7 @@ thread_local! {
     static COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: the system's allocator, with a count beside it.
+// SAFETY: forwards to the system's allocator, and counts.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, block: Block) -> *mut u8 {
         COUNT.set(COUNT.get() + 1);
@@ -48,14 +48,14 @@ fn view<T: cuarray::Element, D: Rank, L: LayoutPolicy>(
 }
 
 #[test]
-fn two_events_two_waits_and_no_allocation() {
+fn guard_takes_two_events_two_waits_and_no_allocation() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 64).unwrap();
     let (theirs, ours) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());
     let layout = Layout::c_contiguous(&[16], 4).unwrap();
     let once = |view: &TypedView<f32, Ix1>| view.acquire(&ours).unwrap().release().unwrap();
-    // The first fills the pool of events.
+    // The first guard fills the pool of events.
     once(&view(&fixture, &memory, layout.clone(), entry(&theirs)).unwrap());
     let view: TypedView<f32, Ix1> = view(&fixture, &memory, layout, entry(&theirs)).unwrap();
     let symbols = ["cuEventRecord", "cuStreamWaitEvent", "cuEventCreate", "cuEventDestroy_v2", "cuStreamSynchronize"];
@@ -65,7 +65,7 @@ fn two_events_two_waits_and_no_allocation() {
     let made: Vec<usize> = after.iter().zip(before).map(|(after, before)| after - before).collect();
     assert_eq!(made, [2, 2, 0, 0, 0]);
 
-    // The simulator allocates in the calling thread, so what the driver's own calls take is counted apart.
+    // The simulator allocates in the calling thread, so the allocations of driver calls are counted separately.
     let count = |work: &dyn Fn()| {
         let before = COUNT.get();
         work();
@@ -85,7 +85,7 @@ fn two_events_two_waits_and_no_allocation() {
 }
 
 #[test]
-fn at_home_there_is_nothing_to_do() {
+fn guard_in_the_home_stream_makes_no_calls() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 64).unwrap();
@@ -103,7 +103,7 @@ fn at_home_there_is_nothing_to_do() {
 }
 
 #[test]
-fn later_guards_of_an_array_without_a_stream_come_after_the_first() {
+fn later_guard_of_an_array_without_a_stream_waits_for_the_first() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 4).unwrap();
@@ -119,7 +119,7 @@ fn later_guards_of_an_array_without_a_stream_come_after_the_first() {
 }
 
 #[test]
-fn copies_of_any_layout() {
+fn copies_follow_any_layout() {
     let fixture = Fixture::with(Config::default());
     let context = fixture.primary();
     let memory = Allocation::device(&context, 4 * 12).unwrap();
@@ -162,7 +162,7 @@ fn types_ranks_and_layouts_are_checked() {
 }
 
 #[test]
-fn places_of_elements() {
+fn element_addresses_follow_the_layout() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 64).unwrap();
@@ -182,7 +182,7 @@ fn places_of_elements() {
 }
 
 #[test]
-fn strides_that_nothing_steps_by_may_be_anything() {
+fn strides_of_length_one_or_empty_axes_may_be_any_number() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 64).unwrap();

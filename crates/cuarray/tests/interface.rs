@@ -21,7 +21,7 @@ fn refused(data: u64, typestr: &str, shape: &[usize], strides: Option<&[isize]>)
 }
 
 #[test]
-fn a_new_interface_is_current_writable_and_bare() {
+fn new_interface_is_current_writable_and_has_no_optional_entries() {
     let interface = floats(&[3, 4]);
     assert_eq!((interface.version(), interface.version().number()), (Version::V3, 3));
     assert_eq!((interface.shape(), interface.strides()), (&[3, 4][..], &[16, 4][..]));
@@ -46,7 +46,7 @@ fn versions_0_to_3_are_read() {
 }
 
 #[test]
-fn object_pointers_mean_nothing_on_a_device() {
+fn object_pointers_are_refused() {
     let error = refused(0x1000, "|O", &[3], None);
     assert_eq!(error.key(), Some("typestr"));
     assert!(error.to_string().contains("mean nothing on a device"), "{error}");
@@ -62,12 +62,12 @@ fn object_pointers_mean_nothing_on_a_device() {
 }
 
 #[test]
-fn the_item_size_is_one_number() {
+fn item_sizes_of_layout_typestr_and_descr_must_agree() {
     let error = Interface::new(0x1000, TypeStr::of::<f32>(), Layout::c_contiguous(&[3], 8).unwrap()).unwrap_err();
     assert_eq!(error.key(), Some("typestr"));
 
     let interface = Interface::new(0x1000, TypeStr::void(16), Layout::c_contiguous(&[3], 16).unwrap()).unwrap();
-    // An aligned record whose padding at the end was lost has 9 bytes instead of 16.
+    // An aligned record that lost its final padding has 9 bytes instead of 16.
     let fields = vec![Field::new("x", TypeStr::of::<i64>()), Field::new("y", TypeStr::of::<Bool8>())];
     let error = interface.clone().with_descr(Descr::new(fields.clone()).unwrap()).unwrap_err();
     assert_eq!(error.key(), Some("descr"));
@@ -77,7 +77,7 @@ fn the_item_size_is_one_number() {
 }
 
 #[test]
-fn a_descr_that_repeats_the_typestr_is_not_kept() {
+fn descr_that_repeats_the_typestr_is_dropped() {
     for text in ["<f4", "|V2", "<V2"] {
         let typestr: TypeStr = text.parse().unwrap();
         let layout = Layout::c_contiguous(&[3], typestr.itemsize()).unwrap();
@@ -107,7 +107,7 @@ fn point() -> Descr {
 }
 
 #[test]
-fn void_becomes_what_somebody_knows_it_to_be() {
+fn void_can_be_read_as_a_given_type_of_its_size() {
     let bfloat16 = named(NamedType::BFloat16);
     for (before, typestr, descr) in [
         ("<V2", bfloat16, None),
@@ -125,16 +125,12 @@ fn void_becomes_what_somebody_knows_it_to_be() {
         assert_eq!((after.typestr(), after.descr()), (typestr, descr.as_ref()));
         assert_eq!((after.layout(), after.data(), after.stream()), (before.layout(), before.data(), before.stream()));
         assert!(after.is_read_only());
-        assert_eq!(
-            after.clone().with_type(typestr, descr).unwrap(),
-            after,
-            "what it is already, it may be called again"
-        );
+        assert_eq!(after.clone().with_type(typestr, descr).unwrap(), after, "a type may be given its own name again");
     }
 }
 
 #[test]
-fn what_the_interface_says_is_not_overruled() {
+fn type_of_the_interface_is_not_overridden() {
     let bfloat16 = named(NamedType::BFloat16);
     let structure = parsed("|V8").with_descr(point()).unwrap();
     for (before, typestr, descr) in [
@@ -162,11 +158,11 @@ fn what_the_interface_says_is_not_overruled() {
     let objects = parsed("|V8").with_type("|O8".parse().unwrap(), None).unwrap_err();
     assert_eq!(objects.key(), Some("typestr"));
     let bits = parsed("|V1").with_type("|t1".parse().unwrap(), None).unwrap_err();
-    assert_eq!(bits.key(), Some("strides"), "packed bits have no strides, whatever they were called before");
+    assert_eq!(bits.key(), Some("strides"), "packed bits have no strides, under any earlier name");
 }
 
 #[test]
-fn bytes_are_copied_between_arrays_of_one_type_only() {
+fn bytes_are_copied_only_between_arrays_of_one_type() {
     let structure = parsed("|V8").with_descr(point()).unwrap();
     let other = parsed("|V8").with_descr(Descr::new(vec![Field::new("z", TypeStr::of::<f64>())]).unwrap()).unwrap();
     let (bfloat16, float8) = (of(named(NamedType::BFloat16)), of(named(NamedType::Float8E5M2)));
@@ -191,7 +187,7 @@ fn bytes_are_copied_between_arrays_of_one_type_only() {
 }
 
 #[test]
-fn null_is_for_arrays_without_bytes() {
+fn null_pointer_is_only_valid_for_arrays_without_bytes() {
     let error = refused(0, "<f4", &[3], None);
     assert_eq!(error.key(), Some("data"));
     assert!(error.to_string().contains("null") && error.to_string().contains("(3,)"), "{error}");
@@ -209,7 +205,7 @@ fn null_is_for_arrays_without_bytes() {
 }
 
 #[test]
-fn the_extent_stays_within_the_address_space() {
+fn extent_must_stay_within_the_address_space() {
     for (data, stride) in [(u64::MAX - 10, 4), (u64::MAX, 0), (7, -4), (u64::MAX, isize::MAX / 4)] {
         let error = refused(data, "<f4", &[3], Some(&[stride]));
         assert_eq!(error.key(), Some("data"));
@@ -263,7 +259,7 @@ fn older_versions_have_no_stream_and_the_oldest_no_mask() {
     for (version, stream, mask) in expected {
         let interface = complete().with_version(version);
         assert_eq!((interface.version(), interface.stream(), interface.mask().is_some()), (version, stream, mask));
-        // In the other order.
+        // Mask and stream added in the opposite order.
         let mask = Mask::new(flags(&[3]), floats(&[3]).layout()).unwrap();
         let other = floats(&[3]).with_version(version).with_mask(mask).unwrap().with_stream(StreamEntry::LegacyDefault);
         assert_eq!(interface, other);
@@ -282,20 +278,20 @@ fn masks_broadcast_to_the_array() {
         assert_eq!(error.key(), Some("mask"));
         assert!(error.to_string().contains("(2, 3, 4)"), "{error}");
     }
-    // The array may not be stretched to the mask.
+    // The array is not broadcast to the mask.
     assert!(Mask::new(flags(&[3]), floats(&[1]).layout()).is_err());
     assert!(Mask::new(flags(&[0]), floats(&[0]).layout()).is_ok());
     assert!(Mask::new(flags(&[1]), floats(&[0]).layout()).is_ok());
 }
 
 #[test]
-fn a_mask_fits_the_array_that_gets_it() {
+fn mask_of_another_shape_is_refused() {
     let mask = Mask::new(flags(&[4]), floats(&[4]).layout()).unwrap();
     assert_eq!(floats(&[3]).with_mask(mask).unwrap_err().key(), Some("mask"));
 }
 
 #[test]
-fn a_mask_has_truth_values_and_no_mask() {
+fn mask_must_have_truth_values_and_no_mask_of_its_own() {
     let array = floats(&[4]);
     let masked = flags(&[4]).with_mask(Mask::new(flags(&[4]), array.layout()).unwrap()).unwrap();
     assert!(Mask::new(masked, array.layout()).unwrap_err().to_string().contains("mask itself"));
@@ -315,7 +311,7 @@ fn a_mask_has_truth_values_and_no_mask() {
 }
 
 #[test]
-fn prints_for_people() {
+fn display_describes_the_interface() {
     let view = Layout::strided(&[3, 2], &[16, -8], 4).unwrap();
     let mask = Mask::new(flags(&[2]), &view).unwrap();
     let interface = Interface::new(0x1000, TypeStr::of::<f32>(), view)
@@ -349,7 +345,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn the_byte_range_covers_exactly_the_elements(
+    fn byte_range_covers_exactly_the_elements(
         data in 1u64..200,
         axes in prop::collection::vec((0usize..4, -20isize..20), 0..4),
     ) {
@@ -379,7 +375,7 @@ proptest! {
     }
 
     #[test]
-    fn any_pointer_and_layout_is_taken_or_refused(
+    fn any_pointer_and_layout_is_accepted_or_refused(
         data in prop_oneof![any::<u64>(), 0u64..64, (0u64..64).prop_map(|below| u64::MAX - below)],
         axes in prop::collection::vec((prop_oneof![0usize..4, any::<usize>()], any::<isize>()), 0..3),
     ) {

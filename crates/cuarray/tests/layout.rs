@@ -21,7 +21,7 @@ fn extent_by_visiting(shape: &[usize], strides: &[isize], itemsize: usize) -> Ra
     }
 }
 
-/// C order means that the elements, visited in C order, lie one behind the other.
+/// Whether the elements, visited in C order, are adjacent.
 fn is_dense_by_visiting(offsets: &[isize], itemsize: usize) -> bool {
     offsets.iter().enumerate().all(|(index, &offset)| offset == (index * itemsize) as isize)
 }
@@ -31,8 +31,8 @@ fn reversed<T: Clone>(values: &[T]) -> Vec<T> {
 }
 
 #[test]
-fn contiguous_strides_are_those_of_numpy() {
-    // As numpy.empty(shape).strides, and with order='F'; but without elements, where NumPy has zeros only.
+fn contiguous_strides_match_numpy() {
+    // As numpy.empty(shape).strides, and with order='F'; for empty arrays NumPy has zeros instead.
     type Case = (&'static [usize], usize, &'static [isize], &'static [isize]);
     let cases: &[Case] = &[
         (&[], 4, &[], &[]),
@@ -54,7 +54,7 @@ fn contiguous_strides_are_those_of_numpy() {
 
 #[test]
 fn contiguity_follows_the_relaxed_rules() {
-    // (shape, strides, C, F) as numpy.lib.stride_tricks.as_strided(...).flags says, with 4-byte items.
+    // (shape, strides, C, F) as in numpy.lib.stride_tricks.as_strided(...).flags, with 4-byte items.
     let cases: &[(&[usize], &[isize], bool, bool)] = &[
         (&[], &[], true, true),
         (&[1], &[999], true, true),
@@ -67,13 +67,13 @@ fn contiguity_follows_the_relaxed_rules() {
         (&[5], &[4], true, true),
         (&[5], &[-4], false, false),
         (&[5], &[8], false, false),
-        // Broadcast: one copy would fetch it all, but the elements do not lie one behind the other.
+        // Broadcast: one copy would transfer it all, but its elements are not adjacent.
         (&[5], &[0], false, false),
         (&[4, 2, 3], &[0, 24, 8], false, false),
         (&[2, 4, 3], &[24, 0, 8], false, false),
         (&[2, 3], &[0, 4], false, false),
         (&[1, 3], &[0, 4], true, true),
-        // Without elements, whatever the strides.
+        // Empty arrays are contiguous with any strides.
         (&[0], &[999], true, true),
         (&[0, 3], &[48, 16], true, true),
         (&[3, 0], &[-5, 0], true, true),
@@ -85,14 +85,14 @@ fn contiguity_follows_the_relaxed_rules() {
 }
 
 #[test]
-fn a_scalar_has_one_element() {
+fn scalar_has_one_element() {
     let scalar = Layout::c_contiguous(&[], 8).unwrap();
     assert_eq!((scalar.rank(), scalar.len(), scalar.nbytes(), scalar.byte_extent()), (0, 1, 8, 0..8));
     assert!(!scalar.is_empty());
 }
 
 #[test]
-fn items_of_no_bytes_touch_none() {
+fn zero_size_items_have_no_extent() {
     let layout = Layout::strided(&[3], &[16], 0).unwrap();
     assert_eq!((layout.len(), layout.nbytes(), layout.byte_extent()), (3, 0, 0..0));
 }
@@ -126,12 +126,12 @@ fn errors_name_key_value_and_expectation() {
 }
 
 #[test]
-fn the_limits_themselves_are_allowed() {
+fn values_at_the_limits_are_allowed() {
     assert_eq!(Layout::c_contiguous(&[isize::MAX as usize], 1).unwrap().byte_extent(), 0..isize::MAX);
     assert_eq!(Layout::c_contiguous(&[1; MAX_RANK], 4).unwrap().rank(), MAX_RANK);
     assert_eq!(Layout::strided(&[2], &[isize::MAX - 4], 4).unwrap().byte_extent(), 0..isize::MAX);
     assert_eq!(Layout::strided(&[2], &[isize::MIN + 5], 4).unwrap().byte_extent(), isize::MIN + 5..4);
-    // A single element is where it is, however large the stride.
+    // The stride of a single element does not matter.
     assert_eq!(Layout::strided(&[1], &[isize::MIN], 4).unwrap().byte_extent(), 0..4);
     assert!(Layout::strided(&[0], &[isize::MIN], 4).unwrap().is_empty());
 }
@@ -145,7 +145,7 @@ fn small() -> impl Strategy<Value = (Vec<usize>, Vec<isize>, usize)> {
     })
 }
 
-/// Layouts that are contiguous, or would be but for the strides of some axes.
+/// Layouts that are contiguous, or become so without the changed strides of some axes.
 fn nearly_contiguous() -> impl Strategy<Value = (Vec<usize>, Vec<isize>, usize)> {
     let axes = prop::collection::vec((1usize..4, prop::option::weighted(0.1, -20isize..20)), 0..5);
     (axes, prop::sample::select(vec![1usize, 4]), any::<bool>()).prop_map(|(axes, itemsize, c)| {
@@ -161,7 +161,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
     #[test]
-    fn agrees_with_visiting_every_element((shape, strides, itemsize) in prop_oneof![small(), nearly_contiguous()]) {
+    fn layout_agrees_with_visiting_every_element((shape, strides, itemsize) in prop_oneof![small(), nearly_contiguous()]) {
         let layout = Layout::strided(&shape, &strides, itemsize).unwrap();
         let in_c = offsets(&shape, &strides);
         let in_f = offsets(&reversed(&shape), &reversed(&strides));
@@ -184,9 +184,9 @@ proptest! {
         prop_assert_eq!(reversed(given.strides()), transposed.strides());
     }
 
-    /// Whatever comes in, either an error comes out or a layout whose every number is exact.
+    /// Any input gives an error, or a layout whose numbers are all exact.
     #[test]
-    fn nothing_overflows(
+    fn no_input_overflows(
         axes in prop_oneof![
             3 => prop::collection::vec((edge_length(), edge_stride()), 0..6),
             1 => prop::collection::vec((edge_length(), edge_stride()), 60..70),

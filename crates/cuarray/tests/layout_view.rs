@@ -1,5 +1,5 @@
-//! Views against an oracle that visits every element: whatever a view says, its elements are those of the array that the
-//! index, the shape or the permutation names, in that order. (NumPy is the oracle of the Python tests.)
+//! Views compared with an oracle that visits every element. A view's elements must be those of the array that the
+//! index, shape or permutation selects, in the right order. (The Python tests compare with NumPy.)
 
 use cuarray::{Index, Layout, Order, Slice};
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn offsets(layout: &Layout, order: Order) -> Vec<isize> {
     all
 }
 
-/// The places that Python's `range(length)[slice]` has, found by trying each.
+/// The indices that Python's `range(length)[slice]` selects, found by testing each.
 fn places(length: usize, slice: Slice) -> Vec<isize> {
     let length = length as isize;
     let step = slice.step.unwrap_or(1);
@@ -53,7 +53,7 @@ fn layouts() -> impl Strategy<Value = Layout> {
     })
 }
 
-/// Dense layouts of every axis order, of few elements and many divisors.
+/// Dense layouts of every axis order, with few elements and many divisors.
 fn dense() -> impl Strategy<Value = Layout> {
     (prop::collection::vec(1usize..7, 0..5), 1usize..5, any::<bool>()).prop_map(|(shape, itemsize, c)| {
         if c { Layout::c_contiguous(&shape, itemsize) } else { Layout::f_contiguous(&shape, itemsize) }.unwrap()
@@ -68,7 +68,7 @@ fn slices() -> impl Strategy<Value = Slice> {
 
 proptest! {
     #[test]
-    fn a_slice_takes_the_places_that_it_names(layout in layouts(), slices in prop::collection::vec(slices(), 5)) {
+    fn slice_selects_its_indices(layout in layouts(), slices in prop::collection::vec(slices(), 5)) {
         let slices = &slices[..layout.rank()];
         let index: Vec<Index> = slices.iter().map(|&slice| slice.into()).collect();
         let view = layout.index(&index).unwrap();
@@ -83,7 +83,7 @@ proptest! {
     }
 
     #[test]
-    fn an_int_takes_one_place(layout in layouts(), axis in 0usize..5, at in -7isize..7) {
+    fn integer_selects_one_index(layout in layouts(), axis in 0usize..5, at in -7isize..7) {
         prop_assume!(axis < layout.rank());
         let mut index = vec![Index::from(..); axis];
         index.push(Index::At(at));
@@ -102,7 +102,7 @@ proptest! {
     }
 
     #[test]
-    fn a_view_stays_within_what_it_is_a_view_of(layout in layouts(), slices in prop::collection::vec(slices(), 0..6)) {
+    fn view_stays_within_its_array(layout in layouts(), slices in prop::collection::vec(slices(), 0..6)) {
         let index: Vec<Index> = slices.iter().map(|&slice| slice.into()).collect();
         let Ok(view) = layout.index(&index) else { return Ok(()) };
         let (inner, outer) = (view.layout.byte_extent(), layout.byte_extent());
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn a_reshape_keeps_the_elements_in_order(layout in layouts(), shape in prop::collection::vec(-1isize..13, 0..5), f in any::<bool>()) {
+    fn reshape_keeps_the_elements_in_order(layout in layouts(), shape in prop::collection::vec(-1isize..13, 0..5), f in any::<bool>()) {
         let order = if f { Order::F } else { Order::C };
         if let Ok(Some(view)) = layout.reshape(&shape, order) {
             prop_assert_eq!(view.rank(), shape.len());
@@ -122,9 +122,9 @@ proptest! {
     }
 
     #[test]
-    fn a_dense_array_has_every_shape_of_its_order(layout in dense(), cut in 0usize..5) {
+    fn dense_array_can_be_reshaped_to_every_shape_in_its_order(layout in dense(), cut in 0usize..5) {
         let order = if layout.is_c_contiguous() { Order::C } else { Order::F };
-        // Some of the axes in one, the others as they are, and one to be found.
+        // Keep some axes, and merge the rest into one whose length is inferred.
         let cut = cut.min(layout.rank());
         let mut shape: Vec<isize> = layout.shape()[..cut].iter().map(|&length| length as isize).collect();
         shape.push(-1);
@@ -136,8 +136,8 @@ proptest! {
     }
 
     #[test]
-    fn a_reshape_without_a_view_has_no_strides_at_all(layout in layouts(), shape in prop::collection::vec(1isize..7, 0..4)) {
-        // Where the answer is None, no strides give the elements in that order: each is read off the first steps.
+    fn reshape_is_refused_only_if_no_strides_exist(layout in layouts(), shape in prop::collection::vec(1isize..7, 0..4)) {
+        // For `None`, no strides give the elements in that order: each stride would follow from the first steps.
         if let Ok(None) = layout.reshape(&shape, Order::C) {
             let all = offsets(&layout, Order::C);
             let mut strides = Vec::new();
@@ -152,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn transposing_back_is_nothing(layout in layouts(), seed in prop::collection::vec(any::<u8>(), 5)) {
+    fn inverse_transpose_restores_the_layout(layout in layouts(), seed in prop::collection::vec(any::<u8>(), 5)) {
         let mut axes: Vec<usize> = (0..layout.rank()).collect();
         axes.sort_by_key(|&axis| seed[axis]);
         let mut back = vec![0isize; axes.len()];
@@ -166,7 +166,7 @@ proptest! {
     }
 
     #[test]
-    fn pieces_make_the_whole(layout in layouts(), section in 1usize..8) {
+    fn split_pieces_contain_every_element_in_order(layout in layouts(), section in 1usize..8) {
         prop_assume!(layout.rank() > 0);
         let pieces = layout.split(section).unwrap();
         prop_assert!(pieces.iter().all(|piece| piece.layout.shape()[0] <= section));
@@ -178,13 +178,13 @@ proptest! {
     }
 
     #[test]
-    fn a_broadcast_repeats(layout in layouts(), before in prop::collection::vec(0usize..3, 0..3), lengths in prop::collection::vec(0usize..4, 5)) {
+    fn broadcast_repeats_the_elements(layout in layouts(), before in prop::collection::vec(0usize..3, 0..3), lengths in prop::collection::vec(0usize..4, 5)) {
         let mut shape = before.clone();
         shape.extend(layout.shape().iter().zip(&lengths).map(|(&own, &other)| if own == 1 { other } else { own }));
         let wide = layout.broadcast_to(&shape).unwrap();
         let times: usize = before.iter().product();
         prop_assert!(wide.strides()[..before.len()].iter().all(|&stride| stride == 0));
-        // Taking the first place of every axis that is longer gives back what was there.
+        // The first index of every broadcast axis restores the original elements.
         let first = |axis: usize| if layout.shape()[axis] == 1 { Index::from(0..1) } else { (..).into() };
         if times > 0 && !wide.is_empty() {
             let mut index = vec![Index::At(0); before.len()];
@@ -196,7 +196,7 @@ proptest! {
     }
 
     #[test]
-    fn packed_is_dense_and_of_the_same_shape(layout in layouts()) {
+    fn packed_layout_is_dense_and_has_the_same_shape(layout in layouts()) {
         let packed = layout.packed().unwrap();
         prop_assert_eq!(packed.shape(), layout.shape());
         prop_assert!(!packed.may_overlap_itself());
@@ -206,7 +206,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_said_not_to_overlap_does_not(layout in layouts()) {
+    fn layout_without_reported_overlap_shares_no_bytes(layout in layouts()) {
         let mut bytes: Vec<isize> = offsets(&layout, Order::C)
             .into_iter()
             .flat_map(|offset| offset..offset + layout.itemsize() as isize)
@@ -217,7 +217,7 @@ proptest! {
     }
 
     #[test]
-    fn views_of_dense_arrays_are_known_not_to_overlap(layout in dense(), slices in prop::collection::vec(slices(), 5)) {
+    fn views_of_dense_arrays_report_no_overlap(layout in dense(), slices in prop::collection::vec(slices(), 5)) {
         let index: Vec<Index> = slices[..layout.rank()].iter().map(|&slice| slice.into()).collect();
         prop_assert!(!layout.index(&index).unwrap().layout.may_overlap_itself());
     }
@@ -235,7 +235,7 @@ proptest! {
 }
 
 #[test]
-fn errors_say_what_is_wrong_and_with_what() {
+fn errors_name_the_problem_and_the_value() {
     let matrix = Layout::c_contiguous(&[3, 4], 8).unwrap();
     let index = |index: &[Index]| matrix.index(index).unwrap_err().to_string();
     assert!(index(&[Index::At(3)]).contains("index 3 is out of bounds for axis 0 with size 3"));
@@ -268,13 +268,13 @@ fn errors_say_what_is_wrong_and_with_what() {
 }
 
 #[test]
-fn strides_that_nobody_steps_are_those_of_numpy() {
-    // numpy.zeros((4, 6), 'i4')[:, ::2].reshape(4, 1, 3, 1).strides and the like.
+fn strides_of_unit_axes_match_numpy() {
+    // As numpy.zeros((4, 6), 'i4')[:, ::2].reshape(4, 1, 3, 1).strides.
     let odd = Layout::strided(&[4, 3], &[24, 8], 4).unwrap();
     let reshaped = |shape: &[isize], order| odd.reshape(shape, order).unwrap().unwrap().strides().to_vec();
     assert_eq!(reshaped(&[4, 1, 3, 1], Order::C), [24, 24, 8, 8]);
     assert_eq!(reshaped(&[12, 1], Order::C), [8, 8]);
-    // And numpy.zeros((6, 4), 'i4', order='F')[::2].
+    // As numpy.zeros((6, 4), 'i4', order='F')[::2].
     let odd = Layout::strided(&[3, 4], &[8, 24], 4).unwrap();
     assert_eq!(odd.reshape(&[1, 3, 4, 1], Order::F).unwrap().unwrap().strides(), [8, 8, 24, 96]);
     // An empty slice points at the start of its axis.

@@ -1,4 +1,4 @@
-//! The ordering rules over the simulated driver, where work runs as late as it may: what is not ordered reads stale data.
+//! The ordering rules on the simulated driver, which runs work as late as allowed: unordered reads see stale data.
 
 mod driver_fixture;
 
@@ -11,7 +11,7 @@ use cuarray_abi::CUresult;
 use driver_fixture::{Fixture, calls, streams};
 use std::sync::Arc;
 
-/// Every call that orders.
+/// Every call that orders work.
 const ORDERING: [&str; 6] = [
     "cuEventRecord",
     "cuStreamWaitEvent",
@@ -28,7 +28,7 @@ impl Counts {
         Counts(ORDERING.map(|symbol| calls(&fixture.sim, symbol)))
     }
 
-    /// What was called since: records, waits, and host waits of any kind.
+    /// The numbers of records, waits, and host waits since then.
     fn since(&self, fixture: &Fixture) -> (usize, usize, usize) {
         let now = Counts::of(fixture).0;
         let made = |index: usize| now[index] - self.0[index];
@@ -60,11 +60,11 @@ impl Data {
         unsafe { fill::fill_bytes(&self.context, ptr, &[value], 4, stream) }.unwrap();
     }
 
-    /// The first byte, as a copy in the stream finds it; the stream is waited for.
+    /// The first byte that a copy in the stream reads; synchronizes the stream.
     fn read(&self, stream: &Stream) -> u8 {
         let mut bytes = [0; 4];
         let ptr = self.memory.allocation().device_ptr();
-        // SAFETY: the memory has 4 bytes; nothing looks at the host's before the stream is synchronized.
+        // SAFETY: the memory has 4 bytes; the host's bytes are read after the stream is synchronized.
         unsafe { copy::copy_device_to_host(&self.context, bytes.as_mut_ptr(), ptr, 4, Some(stream)) }.unwrap();
         stream.synchronize().unwrap();
         bytes[0]
@@ -72,7 +72,7 @@ impl Data {
 }
 
 #[test]
-fn an_edge_is_two_calls_and_none_to_itself() {
+fn edge_takes_two_calls_and_none_within_one_stream() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [first, then] = streams(&data.context);
@@ -87,7 +87,7 @@ fn an_edge_is_two_calls_and_none_to_itself() {
 }
 
 #[test]
-fn what_the_driver_orders_is_left_to_it() {
+fn edges_that_the_driver_guarantees_take_no_calls() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let legacy = Stream::legacy_default(&data.context);
@@ -107,27 +107,27 @@ fn what_the_driver_orders_is_left_to_it() {
 }
 
 #[test]
-fn a_lease_orders_both_ways() {
+fn lease_orders_in_both_directions() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
-    let [home, visitor] = streams(&data.context);
+    let [home, consumer] = streams(&data.context);
     data.fill(2, Some(&home));
     let counts = Counts::of(&fixture);
-    let lease = Lease::begin([(data.ordering(Some(&home)), Access::Write)], &visitor).unwrap();
+    let lease = Lease::begin([(data.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
     assert_eq!(counts.since(&fixture), (1, 1, 0));
-    data.fill(3, Some(&visitor));
+    data.fill(3, Some(&consumer));
     lease.end().unwrap();
     assert_eq!(counts.since(&fixture), (2, 2, 0));
     assert_eq!(data.read(&home), 3);
 }
 
 #[test]
-fn a_lease_that_is_dropped_ends_and_one_in_the_home_stream_does_nothing() {
+fn dropped_lease_still_orders_and_home_stream_lease_makes_no_calls() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
-    let [home, visitor] = streams(&data.context);
-    let lease = Lease::begin([(data.ordering(Some(&home)), Access::Write)], &visitor).unwrap();
-    data.fill(4, Some(&visitor));
+    let [home, consumer] = streams(&data.context);
+    let lease = Lease::begin([(data.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
+    data.fill(4, Some(&consumer));
     drop(lease);
     assert_eq!(data.read(&home), 4);
     let counts = Counts::of(&fixture);
@@ -136,19 +136,19 @@ fn a_lease_that_is_dropped_ends_and_one_in_the_home_stream_does_nothing() {
 }
 
 #[test]
-fn several_arrays_of_one_stream_take_one_edge() {
+fn several_arrays_of_one_stream_share_an_edge() {
     let fixture = Fixture::new();
     let (one, two) = (Data::new(&fixture), Data::new(&fixture));
-    let [home, other, visitor] = streams(&one.context);
+    let [home, other, consumer] = streams(&one.context);
     let both = |first: &Stream, second: &Stream| {
         [(one.ordering(Some(first)), Access::Write), (two.ordering(Some(second)), Access::Read)]
     };
     let counts = Counts::of(&fixture);
-    Lease::begin(both(&home, &home), &visitor).unwrap().end().unwrap();
+    Lease::begin(both(&home, &home), &consumer).unwrap().end().unwrap();
     assert_eq!(counts.since(&fixture), (2, 2, 0));
-    // Of two streams: two events before, and one after that both wait for.
+    // With two home streams: an event in each before, and one event after, which both wait for.
     let counts = Counts::of(&fixture);
-    Lease::begin(both(&home, &other), &visitor).unwrap().end().unwrap();
+    Lease::begin(both(&home, &other), &consumer).unwrap().end().unwrap();
     assert_eq!(counts.since(&fixture), (3, 4, 0));
 }
 
@@ -157,25 +157,25 @@ fn readers_do_not_wait_for_readers() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [first, second, third] = streams(&data.context);
-    let visit = |stream: &Stream, access| {
+    let acquire = |stream: &Stream, access| {
         let counts = Counts::of(&fixture);
         let lease = Lease::begin([(data.ordering(None), access)], stream).unwrap();
         match access {
             Access::Write => data.fill(9, Some(stream)),
-            Access::Read => data.fill(1, Some(&first)), // something pending, so that its event is not done
+            Access::Read => data.fill(1, Some(&first)), // pending work, so that its event is not done
         }
         lease.end().unwrap();
         counts.since(&fixture)
     };
     data.fill(1, Some(&first));
-    assert_eq!(visit(&first, Access::Read), (1, 0, 0));
+    assert_eq!(acquire(&first, Access::Read), (1, 0, 0));
     data.fill(1, Some(&second));
-    assert_eq!(visit(&second, Access::Read), (1, 0, 0), "both read");
-    assert_eq!(visit(&third, Access::Write), (1, 2, 0), "a writer comes after both");
+    assert_eq!(acquire(&second, Access::Read), (1, 0, 0), "both read");
+    assert_eq!(acquire(&third, Access::Write), (1, 2, 0), "a writer comes after both");
 }
 
 #[test]
-fn the_texts_example_of_three_streams_joined_into_a_fourth() {
+fn interface_text_s_example_joins_three_streams_into_a_fourth() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [seven, nine, fifteen, three] = streams(&data.context);
@@ -193,7 +193,7 @@ fn the_texts_example_of_three_streams_joined_into_a_fourth() {
 }
 
 #[test]
-fn without_a_home_what_is_pending_is_joined_once() {
+fn export_without_a_home_stream_joins_pending_work_once() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [seven, nine] = streams(&data.context);
@@ -206,12 +206,12 @@ fn without_a_home_what_is_pending_is_joined_once() {
     let counts = Counts::of(&fixture);
     let exported = ordering.export(Access::Write).unwrap().unwrap();
     assert_eq!(counts.since(&fixture), (0, 2, 0));
-    assert_eq!(ordering.export(Access::Write).unwrap().as_ref(), Some(&exported), "as long as it is pending");
+    assert_eq!(ordering.export(Access::Write).unwrap().as_ref(), Some(&exported), "the work is still pending");
     assert_eq!(counts.since(&fixture), (0, 2, 0));
     exported.synchronize().unwrap();
     assert!(seven.is_done().unwrap() && nine.is_done().unwrap());
     assert_eq!(ordering.export(Access::Write).unwrap(), None);
-    // A consumer goes on in the stream that it was given: what we do next comes after that.
+    // A consumer continues in the exported stream; our next work is ordered after that.
     data.fill(6, Some(&exported));
     let lease = Lease::begin([(ordering, Access::Read)], &seven).unwrap();
     assert_eq!(data.read(&seven), 6);
@@ -219,7 +219,7 @@ fn without_a_home_what_is_pending_is_joined_once() {
 }
 
 #[test]
-fn one_that_only_reads_need_not_wait_for_readers_either() {
+fn exporting_for_reading_does_not_join_readers() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [reader] = streams(&data.context);
@@ -230,13 +230,13 @@ fn one_that_only_reads_need_not_wait_for_readers_either() {
 }
 
 #[test]
-fn later_work_in_a_stream_takes_the_place_of_earlier() {
+fn later_work_in_a_stream_replaces_earlier_work() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [busy, then] = streams(&data.context);
     for value in 0..5 {
         data.fill(value, Some(&busy));
-        // The last only reads; that it wrote before still counts.
+        // The last access only reads; the earlier writes still count.
         let access = if value < 4 { Access::Write } else { Access::Read };
         data.ordering(None).record(&busy, access).unwrap();
     }
@@ -249,7 +249,7 @@ fn later_work_in_a_stream_takes_the_place_of_earlier() {
 }
 
 #[test]
-fn what_is_known_to_come_before_is_not_waited_for_again() {
+fn transitively_ordered_work_is_not_waited_for_again() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [producer, reader, writer, last, home] = streams(&data.context);
@@ -267,13 +267,13 @@ fn what_is_known_to_come_before_is_not_waited_for_again() {
     assert_eq!(waits(&ordering, &producer, Access::Write, Some(2)), 0);
     assert_eq!(waits(&ordering, &reader, Access::Read, None), 1);
     assert_eq!(waits(&ordering, &reader, Access::Read, None), 0, "the stream waits already");
-    assert_eq!(waits(&ordering, &writer, Access::Write, Some(3)), 1, "the reader stands behind the producer");
-    assert_eq!(waits(&ordering, &last, Access::Write, Some(4)), 1, "and the writer behind both");
-    // Not so where another stands beside.
+    assert_eq!(waits(&ordering, &writer, Access::Write, Some(3)), 1, "the reader is ordered after the producer");
+    assert_eq!(waits(&ordering, &last, Access::Write, Some(4)), 1, "the writer is ordered after both");
+    // An unordered access beside it needs a wait of its own.
     let beside = data.ordering(None);
     beside.record(&home, Access::Read).unwrap();
     assert_eq!(waits(&ordering, &writer, Access::Write, Some(5)), 2);
-    // An edge from the home stream stands for what is remembered of it.
+    // An edge from the home stream covers everything that is recorded of it.
     let outliving = data.ordering(Some(&writer)).outliving_home();
     outliving.record(&writer, Access::Write).unwrap();
     assert_eq!(waits(&outliving, &reader, Access::Write, Some(6)), 1);
@@ -281,16 +281,17 @@ fn what_is_known_to_come_before_is_not_waited_for_again() {
 }
 
 #[test]
-fn of_data_that_nobody_knows_afterwards_nothing_is_remembered() {
+fn dropped_data_records_no_pending_work() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
-    let [visitor] = streams(&data.context);
+    let [consumer] = streams(&data.context);
     let per_thread = Stream::per_thread_default(&data.context);
-    // Without a home: kept data is recorded. With the thread's own stream: an edge back, and a record for other threads.
+    // Without a home stream, kept data is recorded. With the per-thread stream: an edge back, and a record for other
+    // threads.
     for (home, kept, forgotten) in [(None, (1, 0, 0), (0, 0, 0)), (Some(&per_thread), (2, 1, 0), (1, 1, 0))] {
         for (ordering, made) in [(data.ordering(home), kept), (data.ordering(home).forgotten(), forgotten)] {
-            let lease = Lease::begin([(ordering, Access::Write)], &visitor).unwrap();
-            data.fill(1, Some(&visitor));
+            let lease = Lease::begin([(ordering, Access::Write)], &consumer).unwrap();
+            data.fill(1, Some(&consumer));
             let counts = Counts::of(&fixture);
             lease.end().unwrap();
             assert_eq!(counts.since(&fixture), made, "{home:?}");
@@ -300,7 +301,7 @@ fn of_data_that_nobody_knows_afterwards_nothing_is_remembered() {
 }
 
 #[test]
-fn what_is_done_is_not_waited_for() {
+fn completed_work_is_not_waited_for() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [busy, then] = streams(&data.context);
@@ -315,7 +316,7 @@ fn what_is_done_is_not_waited_for() {
 }
 
 #[test]
-fn the_per_thread_default_stream_of_another_thread_is_another_stream() {
+fn per_thread_streams_of_two_threads_are_different_streams() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let per_thread = Stream::per_thread_default(&data.context);
@@ -333,11 +334,11 @@ fn the_per_thread_default_stream_of_another_thread_is_another_stream() {
     });
     let exported = data.ordering(Some(&per_thread)).export(Access::Write).unwrap().unwrap();
     assert_eq!(exported.handle(), 2);
-    assert_eq!(data.read(&exported), 8, "this thread's stream waits for that one's");
+    assert_eq!(data.read(&exported), 8, "this thread's per-thread stream waits for the other thread's");
 }
 
 #[test]
-fn a_lease_that_ends_in_another_thread_waits_where_a_stream_cannot_be_named() {
+fn lease_in_a_per_thread_stream_that_ends_in_another_thread_waits() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let (per_thread, [home]) = (Stream::per_thread_default(&data.context), streams(&data.context));
@@ -354,25 +355,25 @@ fn a_lease_that_ends_in_another_thread_waits_where_a_stream_cannot_be_named() {
 }
 
 #[test]
-fn what_cannot_be_ordered_does_not_keep_the_rest_from_it() {
+fn failed_ordering_of_one_array_does_not_affect_the_others() {
     let fixture = Fixture::new();
     let (one, two) = (Data::new(&fixture), Data::new(&fixture));
-    let [home, other, visitor] = streams(&one.context);
+    let [home, other, consumer] = streams(&one.context);
     let data = [(one.ordering(Some(&home)), Access::Write), (two.ordering(Some(&other)), Access::Write)];
-    let lease = Lease::begin(data, &visitor).unwrap();
-    two.fill(5, Some(&visitor));
+    let lease = Lease::begin(data, &consumer).unwrap();
+    two.fill(5, Some(&consumer));
     fixture.sim.fail_next("cuStreamWaitEvent", CUresult::CUDA_ERROR_LAUNCH_FAILED).unwrap();
     assert_eq!(lease.end().unwrap_err().driver_call(), Some("cuStreamWaitEvent"));
     assert_eq!(two.read(&other), 5);
-    // A drop has nobody to tell, and leaves it to the hook.
-    let lease = Lease::begin([(one.ordering(Some(&home)), Access::Write)], &visitor).unwrap();
+    // A drop cannot return the error, so the driver keeps it.
+    let lease = Lease::begin([(one.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
     fixture.sim.fail_next("cuEventRecord", CUresult::CUDA_ERROR_LAUNCH_FAILED).unwrap();
     drop(lease);
     assert_eq!(fixture.driver.take_drop_error().unwrap().driver_call(), Some("cuEventRecord"));
 }
 
 #[test]
-fn memory_is_freed_after_the_work_on_it_and_nobody_waits() {
+fn memory_is_freed_after_its_work_without_waiting() {
     let fixture = Fixture::new();
     for home in [false, true] {
         let data = Data::new(&fixture);
@@ -385,10 +386,10 @@ fn memory_is_freed_after_the_work_on_it_and_nobody_waits() {
         }
         let counts = Counts::of(&fixture);
         drop(data);
-        assert_eq!(counts.since(&fixture).2, 0, "nobody waits");
+        assert_eq!(counts.since(&fixture).2, 0, "the host does not wait");
         assert_eq!((fixture.alive().allocations, calls(&fixture.sim, "cuMemFree_v2")), (1, usize::from(home)));
         fixture.driver.reclaim(false);
-        // The simulator counts a query that finds work unfinished as a reason to do some.
+        // In the simulator, a query that finds unfinished work runs some of it.
         fixture.driver.reclaim(true);
         assert_eq!(fixture.alive().allocations, 0);
         assert!(stream.is_done().unwrap());
@@ -397,7 +398,7 @@ fn memory_is_freed_after_the_work_on_it_and_nobody_waits() {
 }
 
 #[test]
-fn an_allocation_takes_what_was_put_by() {
+fn failed_allocation_frees_deferred_memory_and_retries() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let context = data.context.clone();
@@ -406,7 +407,7 @@ fn an_allocation_takes_what_was_put_by() {
     data.ordering(None).record(&stream, Access::Write).unwrap();
     drop(data);
     assert_eq!(fixture.alive().allocations, 1);
-    // There is no room, and so it waits; once.
+    // The first attempt finds no room, so the allocation waits once.
     let attempts = std::cell::Cell::new(0);
     let memory = Memory::new(&context, || {
         attempts.set(attempts.get() + 1);
@@ -420,7 +421,7 @@ fn an_allocation_takes_what_was_put_by() {
 }
 
 #[test]
-fn memory_without_work_goes_at_once_whatever_its_kind() {
+fn memory_without_work_is_freed_at_once_for_every_kind() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     for allocate in [Allocation::device, Allocation::pinned, Allocation::mapped, Allocation::managed] {
@@ -430,11 +431,11 @@ fn memory_without_work_goes_at_once_whatever_its_kind() {
             assert_eq!(fixture.alive().allocations, 0);
         }
     }
-    assert!(!fixture.driver.reclaim(true), "nothing was put by");
+    assert!(!fixture.driver.reclaim(true), "nothing was deferred");
 }
 
 #[test]
-fn memory_that_dies_in_a_host_function_is_put_by() {
+fn memory_dropped_in_a_host_function_is_deferred() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let context = data.context.clone();
@@ -442,7 +443,7 @@ fn memory_that_dies_in_a_host_function_is_put_by() {
     type Last = std::sync::Mutex<Option<Memory>>;
     let last: Arc<Last> = Arc::new(std::sync::Mutex::new(Some(data.memory)));
     unsafe extern "C" fn drop_it(data: *mut std::ffi::c_void) {
-        // SAFETY: a reference that was counted for this call.
+        // SAFETY: the pointer comes from `Arc::into_raw`, for this call only.
         let last = unsafe { Arc::from_raw(data.cast::<Last>()) };
         drop(last.lock().unwrap().take());
     }
@@ -450,7 +451,7 @@ fn memory_that_dies_in_a_host_function_is_put_by() {
     {
         let _current = context.push().unwrap();
         let launch = fixture.driver.api().cuLaunchHostFunc.unwrap();
-        // SAFETY: the function takes what it is given.
+        // SAFETY: the function has the type of its argument.
         assert!(unsafe { launch(cuarray_abi::CUstream(stream.handle()), Some(drop_it), argument) }.is_success());
     }
     context.synchronize().unwrap();

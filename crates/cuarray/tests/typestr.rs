@@ -1,4 +1,4 @@
-//! Type strings: clause I3, against what NumPy writes.
+//! Type strings: clause I3, compared with NumPy.
 
 use cuarray::{Bool8, ByteOrder, Complex, Kind, NamedType, TimeUnit, TypeStr};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ fn read(text: &str) -> TypeStr {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// What `numpy.dtype(...).str` gives for every kind of type, with `numpy.dtype(...).itemsize`.
+/// The values of `numpy.dtype(...).str` for every kind of type, with `numpy.dtype(...).itemsize`.
 const NUMPY_WRITES: &[(&str, Kind, usize)] = &[
     ("|b1", Kind::Bool, 1),
     ("|i1", Kind::Int, 1),
@@ -47,7 +47,7 @@ const NUMPY_WRITES: &[(&str, Kind, usize)] = &[
 ];
 
 #[test]
-fn reads_and_writes_what_numpy_writes() {
+fn numpy_s_type_strings_round_trip() {
     for &(text, kind, itemsize) in NUMPY_WRITES {
         let typestr = read(text);
         assert_eq!((typestr.kind(), typestr.itemsize()), (kind, itemsize), "{text}");
@@ -59,7 +59,7 @@ fn reads_and_writes_what_numpy_writes() {
 }
 
 #[test]
-fn every_unit_is_read() {
+fn every_time_unit_is_read() {
     let units = [
         ("Y", TimeUnit::Year),
         ("M", TimeUnit::Month),
@@ -95,7 +95,7 @@ fn bit_fields_count_bits() {
 }
 
 #[test]
-fn refuses_everything_else_and_says_why() {
+fn invalid_type_string_is_refused_with_the_reason() {
     let cases = [
         ("", "byte order"),
         ("f4", "byte order"),
@@ -158,14 +158,14 @@ fn refuses_everything_else_and_says_why() {
 }
 
 #[test]
-fn a_message_stays_short_and_printable() {
+fn message_about_a_long_type_string_is_short_and_printable() {
     let message = "\0x'\u{1b}[31m".repeat(100_000).parse::<TypeStr>().unwrap_err().to_string();
     assert!(message.len() < 600, "{}", message.len());
     assert!(message.chars().all(|c| !c.is_control()));
 }
 
 #[test]
-fn equality_looks_through_the_spelling() {
+fn equality_ignores_the_spelling() {
     for (one, other) in [
         ("|i1", "<i1"),
         ("<u1", ">u1"),
@@ -198,7 +198,7 @@ fn equality_looks_through_the_spelling() {
 }
 
 #[test]
-fn native_is_what_this_machine_reads() {
+fn native_types_have_this_machine_s_byte_order() {
     let (own, foreign) = if cfg!(target_endian = "big") { ('>', '<') } else { ('<', '>') };
     for kind in ["f4", "c8", "i2", "u8", "M8[ns]", "U3"] {
         assert!(read(&format!("{own}{kind}")).is_native());
@@ -211,7 +211,7 @@ fn native_is_what_this_machine_reads() {
 }
 
 #[test]
-fn elements_have_the_type_strings_of_numpy() {
+fn elements_have_numpy_s_type_strings() {
     let n = ByteOrder::NATIVE.symbol();
     let cases = [
         (TypeStr::of::<i8>(), "|i1".to_string()),
@@ -236,7 +236,7 @@ fn elements_have_the_type_strings_of_numpy() {
 }
 
 #[test]
-fn new_checks_as_reading_does() {
+fn constructor_checks_like_the_parser() {
     assert_eq!(TypeStr::new(ByteOrder::Big, Kind::Complex, 16).unwrap(), read(">c16"));
     assert_eq!(TypeStr::new(ByteOrder::NotApplicable, Kind::BitField, 12).unwrap(), read("|t12"));
     for (order, kind, size) in [
@@ -250,7 +250,7 @@ fn new_checks_as_reading_does() {
 }
 
 #[test]
-fn lenient_reads_what_real_producers_write() {
+fn lenient_reading_accepts_the_spellings_of_real_producers() {
     let n = ByteOrder::NATIVE.symbol();
     let long = size_of::<std::ffi::c_long>();
     let cases = [
@@ -306,18 +306,18 @@ fn lenient_reads_what_real_producers_write() {
     ];
     for (text, expected) in cases {
         assert!(text.parse::<TypeStr>().is_err(), "{text}");
-        let (typestr, forgiven) = TypeStr::from_lenient(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let (typestr, deviation) = TypeStr::from_lenient(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(typestr.to_string(), expected, "{text}");
-        let forgiven = forgiven.unwrap();
-        assert!(forgiven.contains(&format!("'{text}'")) && forgiven.contains(&expected), "{forgiven}");
-        // What leniency gives is itself a type string.
+        let deviation = deviation.unwrap();
+        assert!(deviation.contains(&format!("'{text}'")) && deviation.contains(&expected), "{deviation}");
+        // Lenient reading returns a valid type string.
         assert_eq!(read(&expected), typestr);
     }
 }
 
 #[test]
-fn lenient_does_not_guess() {
-    // `=l` has 4 bytes in the buffer protocol and 8 in NumPy; a long double has as many as the machine likes.
+fn lenient_reading_does_not_guess() {
+    // `=l` has 4 bytes in the buffer protocol and 8 in NumPy; the size of a long double depends on the machine.
     for text in [
         "",
         "=",
@@ -345,20 +345,20 @@ fn lenient_does_not_guess() {
 }
 
 #[test]
-fn debug_is_compact() {
+fn debug_output_is_compact() {
     assert_eq!(format!("{:?}", read("<m8[25s]")), "TypeStr(<m8[25s])");
     assert_eq!(format!("{:?}", TypeStr::named(NamedType::BFloat16)), "TypeStr(<V2 bfloat16)");
 }
 
 #[test]
-fn a_named_type_is_written_as_void_and_is_only_itself() {
+fn named_type_is_written_as_void_and_equals_only_itself() {
     for &named in NamedType::ALL {
         let typestr = TypeStr::named(named);
         assert_eq!(typestr.to_string(), if named == NamedType::BFloat16 { "<V2" } else { "<V1" });
         assert_eq!((typestr.kind(), typestr.itemsize()), (Kind::Void, named.itemsize()));
         assert_eq!((typestr.name(), typestr.label()), (Some(named), named.to_string()));
         assert!(typestr.is_native());
-        // Written and read again, the name is gone: nothing is guessed.
+        // The name is lost when the type string is written and read again; nothing is guessed.
         let read_again = read(&typestr.to_string());
         assert_eq!((read_again.name(), read_again.label()), (None, typestr.to_string()));
         assert_ne!(read_again, typestr);
@@ -371,12 +371,12 @@ fn a_named_type_is_written_as_void_and_is_only_itself() {
 }
 
 #[test]
-fn a_name_is_read_as_a_name() {
+fn type_name_is_read_as_a_named_type() {
     for &named in NamedType::ALL {
         assert_eq!(named.name().parse::<NamedType>().unwrap(), named);
-        let (typestr, forgiven) = TypeStr::from_lenient(named.name()).unwrap();
+        let (typestr, deviation) = TypeStr::from_lenient(named.name()).unwrap();
         assert_eq!(typestr, TypeStr::named(named));
-        assert!(forgiven.unwrap().ends_with(&format!("read as '{named}'")));
+        assert!(deviation.unwrap().ends_with(&format!("read as '{named}'")));
         assert!(named.name().parse::<TypeStr>().is_err());
     }
     for text in ["", "bfloat", "BFLOAT16", " bfloat16", "bfloat16\0", "float8", "float8_e4m3fnx"] {
@@ -386,13 +386,13 @@ fn a_name_is_read_as_a_name() {
 }
 
 #[test]
-fn eight_bits_of_floating_point_are_void_until_somebody_says_which() {
+fn eight_bit_floats_are_read_as_void() {
     for text in ["<f1", "|f1"] {
         let error = text.parse::<TypeStr>().unwrap_err().to_string();
         assert!(error.contains("'<V1'"), "{error}");
-        let (typestr, forgiven) = TypeStr::from_lenient(text).unwrap();
+        let (typestr, deviation) = TypeStr::from_lenient(text).unwrap();
         assert_eq!((typestr, typestr.name()), (TypeStr::void(1), None));
-        assert!(forgiven.unwrap().contains("does not say which"));
+        assert!(deviation.unwrap().contains("does not say which"));
     }
 }
 
@@ -432,18 +432,18 @@ proptest! {
     }
 
     #[test]
-    fn what_is_accepted_is_printed_again(text in "[<>|=@]?[tbiufcmMOSUV]?[0-9]{0,12}(\\[[0-9]{0,11}[a-zA-Z]{0,3}\\]?)?") {
+    fn accepted_text_is_printed_again(text in "[<>|=@]?[tbiufcmMOSUV]?[0-9]{0,12}(\\[[0-9]{0,11}[a-zA-Z]{0,3}\\]?)?") {
         if let Ok(typestr) = text.parse::<TypeStr>() {
             prop_assert_eq!(typestr.to_string(), &text[..]);
         }
-        if let Ok((typestr, forgiven)) = TypeStr::from_lenient(&text) {
+        if let Ok((typestr, deviation)) = TypeStr::from_lenient(&text) {
             prop_assert_eq!(typestr.to_string().parse::<TypeStr>().unwrap(), typestr);
-            prop_assert_eq!(forgiven.is_none(), text.parse::<TypeStr>().is_ok());
+            prop_assert_eq!(deviation.is_none(), text.parse::<TypeStr>().is_ok());
         }
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in ".{0,40}") {
+    fn any_text_is_accepted_or_refused(text in ".{0,40}") {
         let _ = TypeStr::from_lenient(&text).map_err(|error| error.to_string());
     }
 }

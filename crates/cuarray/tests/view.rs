@@ -1,4 +1,4 @@
-//! A view gives its address through a guard that orders.
+//! A view gives its address only through a guard, which orders the work.
 
 mod driver_fixture;
 
@@ -15,7 +15,7 @@ fn write(context: &Context, memory: &Allocation, value: u8, stream: &Stream) {
 
 fn read(context: &Context, memory: &Allocation, stream: &Stream) -> u8 {
     let mut bytes = [0; 4];
-    // SAFETY: the memory has 4 bytes; nothing looks at the host's before the stream is synchronized.
+    // SAFETY: the memory has 4 bytes; the host's bytes are read after the stream is synchronized.
     unsafe { copy::copy_device_to_host(context, bytes.as_mut_ptr(), memory.device_ptr(), 4, Some(stream)) }.unwrap();
     stream.synchronize().unwrap();
     bytes[0]
@@ -27,7 +27,7 @@ fn interface(memory: &Allocation, stream: StreamEntry) -> Interface {
 }
 
 #[test]
-fn a_guard_orders_both_ways_also_when_it_is_dropped() {
+fn released_or_dropped_guard_orders_in_both_directions() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 4).unwrap();
@@ -52,7 +52,7 @@ fn a_guard_orders_both_ways_also_when_it_is_dropped() {
 }
 
 #[test]
-fn the_default_streams_are_those_of_the_memorys_device() {
+fn default_streams_are_those_of_the_memory_s_device() {
     let fixture = Fixture::with(cuarray_sim::Config { devices: 2, ..cuarray_sim::Config::default() });
     let second = fixture.driver.device(1).unwrap().primary_context().unwrap();
     let memory = Allocation::device(&second, 4).unwrap();
@@ -72,7 +72,7 @@ fn the_default_streams_are_those_of_the_memorys_device() {
 }
 
 #[test]
-fn masks_are_ordered_too_and_what_has_no_stream_is_not() {
+fn mask_s_stream_is_ordered_and_an_absent_stream_is_not() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 4).unwrap();
@@ -89,7 +89,7 @@ fn masks_are_ordered_too_and_what_has_no_stream_is_not() {
 }
 
 #[test]
-fn what_is_read_only_is_not_written() {
+fn writing_a_read_only_view_is_refused() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 4).unwrap();

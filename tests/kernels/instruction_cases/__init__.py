@@ -1,12 +1,12 @@
-"""The table of kernels: each instruction with its modifiers and types, and what it answers by :mod:`exact`."""
+"""The table of test kernels: each instruction with its modifiers and types, and its result by :mod:`exact_arithmetic`."""
 
 from __future__ import annotations
 
 from .bits import bits
+from .carries import carries
 from .case import Case, width
 from .comparisons import comparisons
 from .conversions import conversions
-from .extended import extended
 from .floats import floats
 from .functions import functions
 from .halves import halves
@@ -14,7 +14,7 @@ from .integers import integers
 from .video import video
 
 CASES = [
-    *(*integers(), *extended(), *bits(), *comparisons(), *floats(), *halves(), *functions(), *conversions(), *video()),
+    *(*integers(), *carries(), *bits(), *comparisons(), *floats(), *halves(), *functions(), *conversions(), *video()),
 ]
 
 __all__ = ["CASES", "Case", "width"]

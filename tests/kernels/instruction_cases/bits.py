@@ -1,11 +1,11 @@
-"""Logic, shifts, and what finds, takes and puts bits."""
+"""Logic, shifts, and instructions that find, extract and insert bits."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
 
-from exact import of_type
+from exact_arithmetic import of_type
 
 from .case import Case
 
@@ -102,7 +102,7 @@ def bits() -> Iterator[Case]:
 
 
 def fields() -> Iterator[Case]:
-    """What puts bits together: ``bfi``, ``bmsk``, ``szext``, ``fns``, the modes of ``prmt``, ``lop3`` with a predicate, vectors."""
+    """Bit fields: ``bfi``, ``bmsk``, ``szext``, ``fns``, the modes of ``prmt``, ``lop3`` with a predicate, vectors."""
     for n in (32, 64):
 
         def inserted(a: int, b: int, start: int, length: int, n: int = n) -> int:
@@ -137,7 +137,7 @@ def fields() -> Iterator[Case]:
         return ones[abs(count) - 1] if abs(count) <= len(ones) else 0xFFFFFFFF
 
     yield Case("and.b32 b, b, 31; fns.b32 $", "u32", ("u32", "u32", "s32"), nth)
-    # Of each mode: the bytes by the two lowest bits of the selector, the highest byte first.
+    # The bytes that each mode selects, by the two lowest bits of the selector, highest byte first.
     modes = {
         "f4e": ("3210", "4321", "5432", "6543"),
         "b4e": ("5670", "6701", "7012", "0123"),
@@ -172,7 +172,7 @@ def fields() -> Iterator[Case]:
     yield Case(swapped, "b32", ("b32",), lambda a: (a << 16 | a >> 16) & 0xFFFFFFFF)
     swapped = ".reg .b128 o; mov.b128 o, {a, b}; mov.b128 {v, u}, o; sub.u64 d, u, v"
     yield Case(swapped, "b64", ("b64", "b64"), lambda a, b: b - a & (1 << 64) - 1)
-    # In place: the target is a source too.
+    # The target is also a source.
     yield Case(
         "mov.b64 {x, y}, a; mov.b64 u, {x, x}; mov.b64 {y, x}, u; mov.b64 d, {x, y}",
         "b64",

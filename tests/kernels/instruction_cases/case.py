@@ -1,4 +1,4 @@
-"""A kernel of one instruction, or of a few, and what it answers."""
+"""A test kernel of one or a few instructions with its expected result."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from exact import BF16, F16, F32, F64
+from exact_arithmetic import BF16, F16, F32, F64
 
 MODES = ("rn", "rz", "rm", "rp")
 FORMATS = {"f32": F32, "f64": F64}
@@ -17,28 +17,27 @@ ALL_INTEGERS = ("u8", "s8", *INTEGERS)
 
 @dataclass(frozen=True)
 class Case:
-    """``text`` computes ``d`` from ``a``, ``b``, ``c`` and ``e``, registers of these types.
+    """A kernel whose ``text`` computes ``d`` from the registers ``a``, ``b``, ``c`` and ``e`` of the given types.
 
-    ``$`` stands for ``d`` and the sources, ``#`` for the sources; a name
-    alone takes all. The kernel
+    In ``text``, ``$`` stands for ``d`` and the sources, ``#`` for the sources; the name of an instruction alone gets all. The kernel
     has further registers: predicates ``p`` and ``q``, ``h`` of 16 bits, ``x``, ``y``, ``z`` and ``w`` of 32, ``u`` and ``v`` of 64.
 
-    ``undefined`` tells the operands for which the manual leaves the answer open. The simulated driver still has one that is
-    written down, which is checked; a GPU may answer anything. ``accepts`` decides about a result where the manual lets that be
-    approximate. ``since`` is the compute capability that has the instruction.
+    ``undefined`` returns whether the manual leaves the result undefined for the operands. The simulated driver's documented result
+    is checked even then; a GPU may give any result. ``accepts`` compares results that the manual allows to be approximate.
+    ``since`` is the first compute capability with the instruction.
     """
 
     text: str
     target: str
     sources: tuple[str, ...]
-    answer: Callable[..., int]
+    expected: Callable[..., int]
     undefined: Callable[..., bool] = lambda *_: False
     accepts: Callable[[int, int], bool] = operator.eq
     since: int = 75
 
 
 def width(ty: str) -> int:
-    """How many bits a register of a type has."""
+    """Return the number of bits of a register of a type."""
     return 32 if ty.endswith("x2") else int("".join(c for c in ty if c.isdigit()))
 
 

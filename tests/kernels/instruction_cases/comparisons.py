@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 
-from exact import F32, NAN, Format, Fraction, Infinite, Zero, flushed, is_negative, of_type, signed, value
+from exact_arithmetic import F32, NAN, Format, Fraction, Infinite, Zero, flushed, is_negative, of_type, signed, value
 
 from .case import FORMATS, INTEGERS, Case
 
@@ -28,7 +28,7 @@ def order(form: Format, bits: int) -> Fraction | float:
 
 
 def holding(form: Format, test: str, unordered: bool) -> Callable[[int, int], bool]:
-    """Whether a comparison of two numbers holds; of what is none, an unordered one does."""
+    """Return a comparison of two bit patterns. If one is NaN, the result is ``unordered``."""
 
     def holds(a: int, b: int) -> bool:
         if NAN in (value(form, a), value(form, b)):
@@ -56,24 +56,24 @@ def comparisons() -> Iterator[Case]:
             yield Case(
                 f"setp.{name}.{ty} p, #; selp.u32 d, 1, 0, p", "u32", (ty, ty), lambda a, b, f=holds: int(f(a, b))
             )
-        for test, answer in (("num", 0), ("nan", 1)):
+        for test, expected in (("num", 0), ("nan", 1)):
             yield Case(
                 f"setp.{test}.{ty} p, #; selp.u32 d, 1, 0, p",
                 "u32",
                 (ty, ty),
-                lambda a, b, form=form, answer=answer: answer ^ int(NAN not in (value(form, a), value(form, b))),
+                lambda a, b, form=form, expected=expected: expected ^ int(NAN not in (value(form, a), value(form, b))),
             )
-            # "nan" holds where one is none, "num" where both are numbers.
+            # "nan" holds if at least one operand is NaN, "num" if none is.
     yield from joined()
     yield from selections()
 
 
 def joined() -> Iterator[Case]:
-    """Comparisons combined with a predicate, and both of their results; predicates by themselves."""
+    """Comparisons combined with a predicate, with both results, and operations on predicates."""
     combine = {"and": lambda a, b: a and b, "or": lambda a, b: a or b, "xor": lambda a, b: a != b}
     for (name, f), negated in itertools.product(combine.items(), (False, True)):
 
-        def answer(a: int, b: int, c: int, f: Callable[[bool, bool], bool] = f, negated: bool = negated) -> int:
+        def expected(a: int, b: int, c: int, f: Callable[[bool, bool], bool] = f, negated: bool = negated) -> int:
             holds, other = signed(a, 32) < signed(b, 32), (signed(c, 32) > 5) != negated
             return int(f(holds, other)) + 2 * int(f(not holds, other))
 
@@ -82,7 +82,7 @@ def joined() -> Iterator[Case]:
             f".reg .pred r; setp.gt.s32 r, c, 5; setp.lt.{name}.s32 p|q, a, b, {mark}r; "
             "selp.u32 x, 1, 0, p; selp.u32 y, 2, 0, q; or.b32 d, x, y"
         )
-        yield Case(text, "u32", ("u32",) * 3, answer)
+        yield Case(text, "u32", ("u32",) * 3, expected)
         text = f"setp.ne.u32 p, a, 0; setp.ne.u32 q, b, 0; {name}.pred p, p, {mark}q; selp.u32 d, 7, 9, p"
         yield Case(text, "u32", ("u32",) * 2, lambda a, b, f=f, n=negated: 7 if f(a != 0, (b != 0) != n) else 9)
     for name, f in combine.items():

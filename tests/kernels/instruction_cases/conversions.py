@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from exact import (
+from exact_arithmetic import (
     BF16,
     F16,
     F32,
@@ -28,7 +28,7 @@ from .case import ALL_INTEGERS, FORMATS, HALVES, INTEGERS, MODES, Case, mask, wi
 
 
 def as_integer(form: Format, bits: int, to: str, mode: str) -> int:
-    """A floating-point number as an integer: the nearest that fits; of what is none 0, or the top bit where a type has 64 bits."""
+    """Convert a floating-point number to an integer, clamped to the type. NaN gives 0, or the top bit for 64-bit types."""
     number = value(form, bits)
     if number == NAN:
         return of_type(to, 1 << (width(to) - 1)) if width(to) == 64 or form is F64 else 0
@@ -44,8 +44,8 @@ def conversions() -> Iterator[Case]:
             and clamp(to, clamp(source, -(1 << 80))) == clamp(source, -(1 << 80))
             and clamp(to, clamp(source, 1 << 80)) == clamp(source, 1 << 80)
         ):
-            continue  # there is nothing to saturate
-        # Registers of 8 bits are held in wider ones.
+            continue  # saturation would have no effect
+        # 8-bit values are held in wider registers.
         target, register = (ty.replace("8", "32") if width(ty) == 8 else ty for ty in (to, source))
 
         def converted(a: int, to: str = to, source: str = source, sat: bool = sat, target: str = target) -> int:
@@ -87,7 +87,7 @@ def conversions() -> Iterator[Case]:
 
 
 def small_integers() -> Iterator[Case]:
-    """Integers of 8 bits, which registers of 32 hold, and floating-point numbers; saturation to the unit interval."""
+    """Conversions between 8-bit integers, held in 32-bit registers, and floating-point numbers; saturation to the unit interval."""
     for (ty, form), to in itertools.product(FORMATS.items(), ("u8", "s8")):
         yield Case(f"cvt.rzi.{to}.{ty}", "u32", (ty,), lambda a, f=form, to=to: as_integer(f, a, to, "rz") & 0xFFFFFFFF)
         yield Case(
@@ -180,8 +180,8 @@ def of_halves() -> Iterator[Case]:
 
 
 def of_bytes() -> Iterator[Case]:
-    """Formats of 8 bits, in pairs. ``e4m3`` has no infinity, and NaN in one place only."""
-    # The bits of the fraction, the bias, the greatest number, and the patterns that are no numbers.
+    """Pairs of 8-bit formats. ``e4m3`` has no infinity and a single NaN."""
+    # Fraction bits, bias, pattern of the greatest number, patterns of NaNs.
     formats = {"e4m3": (3, 7, 0x7E, {0x7F}), "e5m2": (2, 15, 0x7B, {0x7D, 0x7E, 0x7F})}
 
     def number(name: str, bits: int) -> Fraction | None:
@@ -204,7 +204,7 @@ def of_bytes() -> Iterator[Case]:
             if sign and relu:
                 return 0
             size = table[-1][0] if isinstance(of, Infinite) else Fraction(0) if isinstance(of, Zero) else abs(of)  # type: ignore[arg-type]
-            # The nearest, and the even one of two.
+            # Round to nearest, ties to even.
             return sign | min(table, key=lambda row: (abs(row[0] - size), row[1] & 1))[1]
 
         for relu in (False, True):
@@ -250,7 +250,7 @@ def of_bytes() -> Iterator[Case]:
                 return F32.nan
             if relu and a & F32.sign:
                 return 0
-            # Half of the last place away from zero is what the cut leaves of the bits with that half added.
+            # Ties away from zero: add half of the last place, then truncate.
             bits = (
                 (a + (1 << 12)) >> 13
                 if mode == "rna" and isinstance(of, Fraction)

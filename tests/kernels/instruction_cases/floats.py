@@ -5,7 +5,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 
-from exact import Format, Fraction, add, divide, flushed, multiply, negated, rounded, saturated, square_root, value
+from exact_arithmetic import (
+    Format,
+    Fraction,
+    add,
+    divide,
+    flushed,
+    multiply,
+    negated,
+    rounded,
+    saturated,
+    square_root,
+    value,
+)
 
 from .case import FORMATS, MODES, Case
 

@@ -1,22 +1,22 @@
-"""What the manual lets be approximate, against double precision and its bounds."""
+"""Approximate functions, compared with double precision within the manual's error bounds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
 
-from exact import F32, F64, NAN, Format, Fraction, Infinite, flushed, rounded, value
+from exact_arithmetic import F32, F64, NAN, Format, Fraction, Infinite, flushed, rounded, value
 
 from .case import Case
 
 
 def near(form: Format, relative: float, absolute: float = 0.0) -> Callable[[int, int], bool]:
-    """Accepts what differs by no more than this."""
+    """Return a comparison that accepts results within a relative or an absolute error."""
 
-    def accepts(answer: int, expected: int) -> bool:
-        if answer == expected:
+    def accepts(result: int, expected: int) -> bool:
+        if result == expected:
             return True
-        numbers = [value(form, bits) for bits in (answer, expected)]
+        numbers = [value(form, bits) for bits in (result, expected)]
         if NAN in numbers:
             return numbers[0] == numbers[1]
         if any(isinstance(number, Infinite) for number in numbers):
@@ -28,7 +28,7 @@ def near(form: Format, relative: float, absolute: float = 0.0) -> Callable[[int,
 
 
 def number(form: Format, bits: int) -> float:
-    """The bits as Python's own number."""
+    """Convert bits to a Python float."""
     of = value(form, bits)
     if of == NAN:
         return math.nan
@@ -74,7 +74,7 @@ def exponential(x: float) -> float:
 
 
 def functions() -> Iterator[Case]:
-    # The name, the function, the bounds of the relative and the absolute error, and for which operands they hold.
+    # Name, function, bounds of the relative and the absolute error, and the operands for which they hold.
     anywhere = lambda _: True  # noqa: E731
     around = lambda x: abs(x) <= 2 * math.pi  # noqa: E731
     table = [
@@ -92,7 +92,7 @@ def functions() -> Iterator[Case]:
             if name == "tanh.approx" and ftz:
                 continue
 
-            def answer(a: int, f: Callable[[float], float] = f, ftz: bool = ftz) -> int:
+            def expected(a: int, f: Callable[[float], float] = f, ftz: bool = ftz) -> int:
                 a = flushed(F32, a) if ftz else a
                 result = bits(F32, or_nan(f)(number(F32, a)))
                 return flushed(F32, result) if ftz else result
@@ -101,9 +101,9 @@ def functions() -> Iterator[Case]:
                 return not bound(number(F32, a))
 
             flag = ".ftz" if ftz else ""
-            # Without .ftz, results may still lose the last places of a subnormal number.
+            # Even without .ftz, the last places of subnormal results may be inexact.
             accepts = near(F32, relative, max(absolute, 2.0**-146))
-            yield Case(f"{name}{flag}.f32", "f32", ("f32",), answer, undefined, accepts)
+            yield Case(f"{name}{flag}.f32", "f32", ("f32",), expected, undefined, accepts)
 
     def quotient(a: int, b: int, ftz: bool) -> int:
         a, b = (flushed(F32, one) if ftz else one for one in (a, b))
@@ -112,14 +112,14 @@ def functions() -> Iterator[Case]:
             result = math.nan if x == 0 or math.isnan(x) else math.copysign(math.inf, x) * math.copysign(1, y)
         else:
             result = x / y
-        answer = bits(F32, result)
-        return flushed(F32, answer) if ftz else answer
+        quotient_bits = bits(F32, result)
+        return flushed(F32, quotient_bits) if ftz else quotient_bits
 
     for name in ("div.approx", "div.full"):
         for ftz in (False, True):
 
             def huge(_a: int, b: int) -> bool:
-                # Beyond 2 ** 126 a quotient may be 0.
+                # For divisors beyond 2 ** 126 the quotient may be 0.
                 return not 2.0**-126 <= abs(number(F32, b)) <= 2.0**126
 
             yield Case(

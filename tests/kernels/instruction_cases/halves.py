@@ -5,7 +5,22 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 
-from exact import BF16, F16, F32, F64, NAN, Format, add, flushed, multiply, negated, of_type, rounded, saturated, value
+from exact_arithmetic import (
+    BF16,
+    F16,
+    F32,
+    F64,
+    NAN,
+    Format,
+    add,
+    flushed,
+    multiply,
+    negated,
+    of_type,
+    rounded,
+    saturated,
+    value,
+)
 
 from .case import HALVES, Case
 from .comparisons import ORDERED, holding, order
@@ -14,12 +29,12 @@ EVERY = {"f16": F16, "bf16": BF16, "f32": F32, "f64": F64}
 
 
 def in_pairs(f: Callable[..., int]) -> Callable[..., int]:
-    """The function on both halves of words."""
+    """Apply a function to both 16-bit halves of words."""
     return lambda *words: f(*(word & 0xFFFF for word in words)) | f(*(word >> 16 for word in words)) << 16
 
 
 def extreme(form: Format, a: int, b: int, greatest: bool, nan: bool = False, xorsign: bool = False) -> int:
-    """``min`` or ``max``: +0 is greater than -0, and a number is preferred to what is none."""
+    """Return the minimum or maximum. +0 is greater than -0, and a number is preferred to NaN."""
     sign = (a ^ b) & form.sign if xorsign else 0
     if xorsign:
         a, b = a & ~form.sign, b & ~form.sign
@@ -37,7 +52,7 @@ def extremes() -> Iterator[Case]:
                 continue
             flags = (".ftz" if ftz else "") + (".NaN" if nan else "") + (".xorsign.abs" if xorsign else "")
 
-            def answer(
+            def expected(
                 a: int,
                 b: int,
                 form: Format = form,
@@ -49,9 +64,9 @@ def extremes() -> Iterator[Case]:
                 return extreme(form, a, b, *how)
 
             since = 86 if xorsign else 80 if nan or ty in HALVES else 75
-            yield Case(f"{name}{flags}.{ty}", ty, (ty, ty), answer, since=since)
+            yield Case(f"{name}{flags}.{ty}", ty, (ty, ty), expected, since=since)
             if ty in HALVES:
-                yield Case(f"{name}{flags}.{ty}x2", f"{ty}x2", (f"{ty}x2",) * 2, in_pairs(answer), since=since)
+                yield Case(f"{name}{flags}.{ty}x2", f"{ty}x2", (f"{ty}x2",) * 2, in_pairs(expected), since=since)
     for (ty, form), name in itertools.product(EVERY.items(), ("abs", "neg")):
 
         def signed(a: int, form: Format = form, name: str = name) -> int:
@@ -79,7 +94,7 @@ def arithmetic() -> Iterator[Case]:
         if (flag == "relu" and name != "fma") or (ty == "bf16" and flag not in ("", "relu")):
             continue
 
-        def answer(
+        def expected(
             a: int, b: int, c: int = 0, form: Format = form, f: Callable[..., object] = f, flag: str = flag
         ) -> int:
             words = [flushed(form, one) if "ftz" in flag else one for one in (a, b, c)]
@@ -92,8 +107,8 @@ def arithmetic() -> Iterator[Case]:
         count = 3 if name == "fma" else 2
         since = 90 if ty == "bf16" and name != "fma" else 80
         spelled = f"{name}.rn{'.' + flag if flag else ''}.{ty}"
-        yield Case(spelled, ty, (ty,) * count, answer, since=since)
-        yield Case(f"{spelled}x2", f"{ty}x2", (f"{ty}x2",) * count, in_pairs(answer), since=since)
+        yield Case(spelled, ty, (ty,) * count, expected, since=since)
+        yield Case(f"{spelled}x2", f"{ty}x2", (f"{ty}x2",) * count, in_pairs(expected), since=since)
 
 
 def compared() -> Iterator[Case]:
@@ -124,7 +139,7 @@ def halves() -> Iterator[Case]:
 
 
 def pairs() -> Iterator[Case]:
-    """``set`` of pairs, and integers of 16 bits in pairs."""
+    """``set`` on pairs, and arithmetic on pairs of 16-bit integers."""
     for (ty, form), test, unordered in itertools.product(HALVES.items(), ("lt", "ne", "ge"), (False, True)):
         name, holds = test + ("u" if unordered else ""), holding(form, test, unordered)
         since = 90 if ty == "bf16" else 75

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from exact import clamp, of_type, signed
+from exact_arithmetic import clamp, of_type, signed
 
 from .case import INTEGERS, Case, mask, width
 

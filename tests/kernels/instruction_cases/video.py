@@ -1,11 +1,11 @@
-"""Video instructions: scalar ones with parts, saturation, merging and a second operation; SIMD ones on halves and bytes."""
+"""Video instructions: scalar with selectors, saturation, merging and a second operation; SIMD on halves and bytes."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
 
-from exact import of_type
+from exact_arithmetic import of_type
 
 from .case import Case
 from .comparisons import ORDERED
@@ -20,7 +20,7 @@ PRIMARY: dict[str, Callable[[int, int], int]] = {
     "max": max,
 }
 SECONDARY: dict[str, Callable[[int, int], int]] = {"add": lambda t, c: t + c, "min": min, "max": max}
-# Selectors of a, b and the target, whether saturated, the second operation: each form that the manual has.
+# All forms in the manual: selectors of a, b and the target, saturation, second operation.
 FORMS = (
     ("", "", "", False, ""),
     ("", "", "", True, ""),
@@ -67,7 +67,7 @@ def scalar(
     third = ", c" if into or second else ""
     text = f"{'.'.join(words)} {with_part('d', into)}, {with_part('a', of_a)}, {with_part('b', of_b)}{third}"
 
-    def answer(a: int, b: int, c: int) -> int:
+    def expected(a: int, b: int, c: int) -> int:
         number = primary(taken(one, of_a, a), taken(other, of_b, b))
         if saturates:
             number = clamped(to, PARTS[into][0], number)
@@ -76,11 +76,11 @@ def scalar(
         return merged(into, number, c)
 
     def undefined(a: int, b: int, _c: int) -> bool:
-        # How wide the value is that is compared in a second operation, the manual leaves open.
+        # The manual does not define the width of the intermediate value in the second operation.
         number = primary(taken(one, of_a, a), taken(other, of_b, b))
         return second in ("min", "max") and not saturates and number != clamped(to, 32, number)
 
-    return Case(text, "u32", ("u32",) * 3, answer, undefined)
+    return Case(text, "u32", ("u32",) * 3, expected, undefined)
 
 
 def scalars() -> Iterator[Case]:
@@ -116,7 +116,7 @@ def products() -> Iterator[Case]:
         words += ["sat" if saturates else "", scale]
         name = ".".join(word for word in words if word)
 
-        def answer(
+        def expected(
             a: int,
             b: int,
             c: int,
@@ -135,7 +135,7 @@ def products() -> Iterator[Case]:
             return (clamped("s32" if signed else "u32", 32, total) if saturates else total) & 0xFFFFFFFF
 
         text = f"{name} d, {na}{with_part('a', of_a)}, {nb}{with_part('b', of_b)}, {nc}c"
-        yield Case(text, "u32", ("u32",) * 3, answer)
+        yield Case(text, "u32", ("u32",) * 3, expected)
 
 
 def simd() -> Iterator[Case]:
@@ -160,7 +160,7 @@ def simd() -> Iterator[Case]:
         text = f"v{head}{fields}.{types}{'.sat' if saturates else ''}{'.add' if accumulates else ''} "
         text += f"{with_part('d', where)}, {with_part('a', of_a)}, {with_part('b', of_b)}, c"
 
-        def answer(
+        def expected(
             a: int,
             b: int,
             c: int,
@@ -186,7 +186,7 @@ def simd() -> Iterator[Case]:
                 result = result + number if accumulates else result & ~ones | number << bits * index & ones
             return result & 0xFFFFFFFF
 
-        yield Case(text, "u32", ("u32",) * 3, answer)
+        yield Case(text, "u32", ("u32",) * 3, expected)
 
 
 def video() -> Iterator[Case]:

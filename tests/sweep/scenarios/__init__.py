@@ -1,8 +1,7 @@
-"""What cuarray does that orders work: one small function for each way of doing it.
+"""Scenarios of the sweep: one small function for each operation of cuarray that orders work.
 
-Each is an exchange between cuarray and another library (:mod:`sweep.peer`), right as it is written. What cuarray enqueues or
-waits for in it is there because some access before and some access after it conflict; both are in the scenario, so that
-leaving any one of its ordering calls out must be found.
+Each scenario is a correct exchange between cuarray and another library (:mod:`sweep.peer`). It contains the conflicting accesses
+before and after each ordering call of cuarray, so that leaving out any call gives a finding.
 """
 
 from . import borrowing, capturing, copying, freeing, importing, pending, waiting

@@ -1,4 +1,4 @@
-"""Borrowing: an edge from the array's stream before the work, and one back after it."""
+"""Borrows: the borrower's stream waits for the array's stream, which then waits for the borrower's work."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def borrow_from(peer: Peer, kind: str) -> None:
 for_each_kind("borrow, owner's stream", borrow_from)
 
 
-@scenario("borrow of a DeviceArray, its stream per-thread, then in another thread")
+@scenario("borrow of a DeviceArray with a per-thread stream, then use in another thread")
 def borrow_across_threads(peer: Peer) -> None:
-    # The other thread means another stream by that name, so the work of this one's has to be remembered.
+    # The handle means another stream in the other thread, so the work in this thread's stream must be recorded.
     home, stream = peer.stream("per-thread"), peer.stream()
     array = cuarray.as_cuda_array(peer.array(home), sync=False)
     with cuarray.borrow(array, stream=stream) as borrowed:
@@ -45,7 +45,7 @@ def borrow_across_threads(peer: Peer) -> None:
     peer.keep(array)
 
 
-@scenario("borrow in the owner's own stream: nothing to order")
+@scenario("borrow in the owner's stream, which needs no ordering")
 def borrow_in_place(peer: Peer) -> None:
     home = peer.stream()
     produced = peer.array(home)
@@ -54,7 +54,7 @@ def borrow_in_place(peer: Peer) -> None:
     peer.write(produced, home)
 
 
-@scenario("borrow of an array without a stream: nothing before, and the work is remembered")
+@scenario("borrow of an array without a stream, twice, then export of the recorded work")
 def borrow_without_home(peer: Peer) -> None:
     array = cuarray.to_device(np.zeros(SIZE, "u1"))
     for stream in (peer.stream(), peer.stream()):
@@ -64,7 +64,7 @@ def borrow_without_home(peer: Peer) -> None:
     peer.keep(array)
 
 
-@scenario("borrow to read, in two streams, then work in the owner's")
+@scenario("read-only borrow in two streams, then work in the owner's stream")
 def borrow_to_read(peer: Peer) -> None:
     home = peer.stream()
     produced = peer.array(home)
@@ -75,7 +75,7 @@ def borrow_to_read(peer: Peer) -> None:
     peer.write(produced, home)
 
 
-@scenario("borrow to read of an array without a stream, in two streams, then export")
+@scenario("read-only borrow of an array without a stream, in two streams, then export")
 def borrow_to_read_without_home(peer: Peer) -> None:
     array = cuarray.to_device(np.zeros(SIZE, "u1"))
     for stream in (peer.stream(), peer.stream()):
@@ -95,7 +95,7 @@ def borrow_failing(peer: Peer) -> None:
     peer.write(produced, home)
 
 
-@scenario("borrow of two arrays at once, from two streams")
+@scenario("borrow of two arrays of different streams at once")
 def borrow_two(peer: Peer) -> None:
     homes, stream = (peer.stream(), peer.stream()), peer.stream()
     first, second = (peer.array(home) for home in homes)
@@ -118,7 +118,7 @@ def borrow_twice(peer: Peer) -> None:
     peer.write(produced, home)
 
 
-@scenario("borrow of an array whose exporter gives an event")
+@scenario("borrow of an array with an exported event")
 def borrow_event(peer: Peer) -> None:
     home, stream, done = peer.stream(), peer.stream(), cuarray.event()
     produced = peer.array(home)
@@ -129,7 +129,7 @@ def borrow_event(peer: Peer) -> None:
     peer.keep(done)
 
 
-@scenario("borrow of a masked array, the mask in a stream of its own")
+@scenario("borrow of a masked array whose mask has another stream")
 def borrow_masked(peer: Peer) -> None:
     homes, stream = (peer.stream(), peer.stream()), peer.stream()
     mask = peer.array(homes[1])

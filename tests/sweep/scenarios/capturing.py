@@ -1,4 +1,4 @@
-"""Capture: edges within one capture become edges of the graph, and order what the graph does."""
+"""Captures: ordering within one capture becomes edges of the graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies and assignments: after the work in the array's own stream, and before what comes next in it."""
+"""Copies and assignments, ordered after pending work in the array's home stream and before its later work."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def copy_to_device_in(peer: Peer, kind: str) -> None:
 for_each_kind("copy from the host, array's stream", copy_to_device_in, ("legacy", "blocking", "non-blocking"))
 
 
-@scenario("copy from the host, array's stream: per-thread, then in another thread")
+@scenario("copy from the host, array's stream: per-thread, then use in another thread")
 def copy_to_device_in_a_thread(peer: Peer) -> None:
-    # The other thread means another stream by that name, so the work of this one's has to be remembered.
+    # The handle means another stream in the other thread, so the work in this thread's stream must be recorded.
     home, given, source = peer.stream("per-thread"), peer.stream(), pinned()
     array = cuarray.as_cuda_array(peer.array(home), sync=False)
     array.copy_to_device(source, stream=given)
@@ -50,7 +50,7 @@ def copy_to_device_in_a_thread(peer: Peer) -> None:
     peer.keep(array, source)
 
 
-@scenario("copy to the host, in no stream")
+@scenario("copy to the host without a stream argument")
 def copy_to_host(peer: Peer) -> None:
     array, target = cuarray.as_cuda_array(peer.array(peer.stream()), sync=False), pinned()
     array.copy_to_host(target)
@@ -58,7 +58,7 @@ def copy_to_host(peer: Peer) -> None:
     peer.keep(array, target)
 
 
-@scenario("copy from the host, in no stream")
+@scenario("copy from the host without a stream argument")
 def copy_to_device(peer: Peer) -> None:
     array, source = cuarray.as_cuda_array(peer.array(peer.stream()), sync=False), pinned()
     array.copy_to_device(source)
@@ -76,7 +76,7 @@ def copy_between(peer: Peer) -> None:
     peer.keep(target, source)
 
 
-@scenario("copy between two arrays, in no stream")
+@scenario("copy between two arrays without a stream argument")
 def copy_between_waiting(peer: Peer) -> None:
     homes = (peer.stream(), peer.stream())
     target, source = (cuarray.as_cuda_array(peer.array(home), sync=False) for home in homes)
@@ -97,7 +97,7 @@ def copy_from_foreign(peer: Peer) -> None:
     peer.keep(target, source)
 
 
-@scenario("new array from one of another library")
+@scenario("new array from an array of another library")
 def to_device_from_foreign(peer: Peer) -> None:
     producer, stream = peer.stream(), peer.stream()
     source = peer.array(producer)
@@ -144,7 +144,7 @@ def fill_strided(peer: Peer) -> None:
     peer.keep(array)
 
 
-@scenario("assignment of an array, in the array's own stream")
+@scenario("assignment of an array, in the home stream")
 def assignment_of_an_array(peer: Peer) -> None:
     home, producer = peer.stream(), peer.stream()
     array = cuarray.as_cuda_array(peer.array(home), sync=False)

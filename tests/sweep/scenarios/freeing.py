@@ -1,4 +1,4 @@
-"""Frees: memory goes when the work on it is done, and not before."""
+"""Frees: memory is freed after the pending work on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..peer import SIZE, Peer
 from .table import in_a_thread, pinned, scenario
 
 
-@scenario("free while work in the array's own stream is pending")
+@scenario("free while work in the home stream is pending")
 def free_with_home(peer: Peer) -> None:
     stream = cuarray.stream()
     array = cuarray.device_array(SIZE, "u1", stream=stream)
@@ -18,7 +18,7 @@ def free_with_home(peer: Peer) -> None:
     peer.keep(stream)
 
 
-@scenario("free while work that was recorded is pending")
+@scenario("free while recorded work is pending")
 def free_recorded(peer: Peer) -> None:
     array = cuarray.device_array(SIZE, "u1")
     for stream in (peer.stream(), peer.stream()):
@@ -28,7 +28,7 @@ def free_recorded(peer: Peer) -> None:
     cuarray.reclaim()
 
 
-@scenario("free in a thread that has no context")
+@scenario("free in a thread without a current context")
 def free_in_a_thread(peer: Peer) -> None:
     arrays = [cuarray.device_array(SIZE, "u1", stream=cuarray.stream())]
     peer.write(arrays[0], arrays[0].stream)
@@ -36,7 +36,7 @@ def free_in_a_thread(peer: Peer) -> None:
     cuarray.reclaim()
 
 
-@scenario("free of an array whose stream is another library's, and gone by then")
+@scenario("free of an array whose foreign stream is already destroyed")
 def free_after_the_stream(peer: Peer) -> None:
     stream, host = peer.stream(), pinned()
     array = cuarray.to_device(host, stream=stream)

@@ -26,7 +26,7 @@ def import_of_a_dictionary(peer: Peer) -> None:
     peer.write(array, peer.stream())
 
 
-@scenario("import of an array and a mask, each in a stream of its own")
+@scenario("import of an array whose mask has another stream")
 def import_of_a_mask(peer: Peer) -> None:
     mask = peer.array(peer.stream())
     produced = peer.array(peer.stream(), mask=mask)
@@ -36,7 +36,7 @@ def import_of_a_mask(peer: Peer) -> None:
     peer.write(mask, user)
 
 
-@scenario("import in another thread than the producer's")
+@scenario("import in another thread")
 def import_in_a_thread(peer: Peer) -> None:
     produced = peer.array(peer.stream())
 
@@ -53,7 +53,7 @@ def import_from_another_device(peer: Peer) -> None:
     peer.write(array, peer.stream(device=1))
 
 
-@scenario("import of what cuarray has exported with pending work")
+@scenario("import of an export of cuarray with pending work")
 def import_of_an_export(peer: Peer) -> None:
     array, source = cuarray.to_device(np.zeros(SIZE, "u1")), pinned()
     array.copy_to_device(source, stream=peer.stream())
@@ -62,7 +62,7 @@ def import_of_an_export(peer: Peer) -> None:
     peer.keep(array, again, source)
 
 
-@scenario("import of a structure's field")
+@scenario("import of a field of a structured array")
 def import_of_a_view(peer: Peer) -> None:
     produced = peer.array(peer.stream(), shape=(SIZE // 4, 2), strides=(4, 2), typestr="<u2")
     array = cuarray.as_cuda_array(produced)

@@ -1,4 +1,4 @@
-"""Arrays without a stream of their own: work on them is remembered, and joined into the stream that is exported."""
+"""Arrays without a home stream: work on them is recorded, and joined into one stream for the export."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def pending_then_given(peer: Peer) -> None:
     peer.keep(array, source, target)
 
 
-@scenario("pending work, then a copy in no stream")
+@scenario("pending work, then a copy without a stream argument")
 def pending_then_waiting(peer: Peer) -> None:
     array, source, target = cuarray.to_device(np.zeros(SIZE, "u1")), pinned(), pinned()
     array.copy_to_device(source, stream=peer.stream())
@@ -28,7 +28,7 @@ def pending_then_waiting(peer: Peer) -> None:
     peer.keep(array, source, target)
 
 
-@scenario("pending work in a view, then a copy of the whole")
+@scenario("pending work in a view, then a copy of the whole array")
 def pending_in_a_view(peer: Peer) -> None:
     array, source, target = cuarray.to_device(np.zeros(SIZE, "u1")), pinned(size=100), pinned()
     array[100:200].copy_to_device(source, stream=peer.stream())
@@ -46,7 +46,7 @@ def pending_then_bound(peer: Peer) -> None:
     peer.keep(array, bound, source)
 
 
-@scenario("a source of a copy remembers that it is read")
+@scenario("pending read of a copy's source, then export of source and target")
 def pending_read(peer: Peer) -> None:
     source, target = (cuarray.to_device(np.zeros(SIZE, "u1")) for _ in range(2))
     target.copy_to_device(source, stream=peer.stream())
@@ -55,7 +55,7 @@ def pending_read(peer: Peer) -> None:
     peer.keep(source, target)
 
 
-@scenario("export of work in streams 7, 9 and 15, joined into one")
+@scenario("export of pending work in three streams, joined into one")
 def export_joined(peer: Peer) -> None:
     array = cuarray.to_device(np.zeros(SIZE, "u1"))
     for start in (0, 300, 700):

@@ -1,4 +1,4 @@
-"""The table of scenarios, and what several of them need."""
+"""The table of scenarios, and helpers that several of them use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCENARIOS: dict[str, Scenario] = {}
 
 
 def scenario(name: str) -> Callable[[Scenario], Scenario]:
-    """Put a function into the table."""
+    """Add a function to the table."""
 
     def add(function: Scenario) -> Scenario:
         assert name not in SCENARIOS, name
@@ -28,20 +28,20 @@ def scenario(name: str) -> Callable[[Scenario], Scenario]:
 
 
 def for_each_kind(name: str, function: Callable[..., None], kinds: tuple[str, ...] = KINDS) -> None:
-    """Put a function into the table once for each kind of stream."""
+    """Add a function to the table once for each kind of stream."""
     for kind in kinds:
         scenario(f"{name}: {kind}")(partial(function, kind=kind))
 
 
 def pinned(value: int = 2, size: int = SIZE) -> Any:
-    """Page-locked host memory: the driver reads and writes it when a copy runs, and not when it is called for."""
+    """Return page-locked host memory, which a copy accesses when it runs, not when it is enqueued."""
     array = cuarray.pinned_array(size, "u1")
     array[...] = value
     return array
 
 
 def in_a_thread(function: Callable[[], None]) -> None:
-    """Run a function in another thread, and wait for it."""
+    """Run a function in another thread and wait for it."""
     failed: list[BaseException] = []
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""The package's own streams and events: the waits that its user asks for."""
+"""Waits that the user requests with streams and events of cuarray."""
 
 from __future__ import annotations
 

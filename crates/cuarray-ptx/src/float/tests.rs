@@ -1,6 +1,6 @@
 use super::*;
 
-/// Numbers of all kinds: ends of ranges, powers, and some with random digits.
+/// Numbers of all kinds: limits of ranges, powers, and some with random digits.
 fn numbers() -> Vec<u64> {
     let mut numbers =
         vec![0.0, 1.0, 1.5, 3.0, 0.1, 1e300, 1e-300, 5e-324, f64::MAX, f64::MIN_POSITIVE, f64::INFINITY, f64::NAN]
@@ -13,7 +13,7 @@ fn numbers() -> Vec<u64> {
         state ^= state >> 7;
         state ^= state << 17;
         numbers.push(state);
-        // Exponents near each other.
+        // Exponents close to each other.
         numbers.push(state & !(0x7ff << 52) | 0x3fa << 52 | (state & 7) << 52);
     }
     numbers
@@ -24,7 +24,7 @@ fn same(format: Format, ours: u64, theirs: u64) -> bool {
 }
 
 #[test]
-fn rounding_to_nearest_is_the_processors() {
+fn rounding_to_nearest_agrees_with_the_processor() {
     for a in numbers() {
         let x = f64::from_bits(a);
         assert!(same(F64, sqrt(F64, a, Rounding::Near), x.sqrt().to_bits()), "sqrt {x:e}");
@@ -47,7 +47,7 @@ fn rounding_to_nearest_is_the_processors() {
 }
 
 #[test]
-fn directions_enclose_the_exact_result() {
+fn directed_results_enclose_the_exact_one() {
     for a in numbers() {
         for b in numbers() {
             for operation in [add, mul, div] {
@@ -63,7 +63,7 @@ fn directions_enclose_the_exact_result() {
                 assert!(near == down || near == up || (value(near) == 0.0));
                 let towards = if value(near).is_sign_negative() { up } else { down };
                 assert!(zero == towards || value(zero) == 0.0, "{a:x} {b:x}");
-                // Where the two directions differ, they are neighbours.
+                // Results of the two directions are equal or adjacent.
                 if down != up && value(down) != 0.0 && value(up) != 0.0 {
                     assert_eq!(value(down).next_up(), value(up), "{a:x} {b:x}");
                 }
@@ -73,7 +73,7 @@ fn directions_enclose_the_exact_result() {
 }
 
 #[test]
-fn integers_are_rounded_and_bounded() {
+fn conversions_to_integers_round_and_saturate() {
     let of = |value: f64, rounding| to_integer(F64, value.to_bits(), rounding, -128, 127);
     assert_eq!(of(2.5, Rounding::Near), Some(2));
     assert_eq!(of(3.5, Rounding::Near), Some(4));
@@ -92,8 +92,8 @@ fn integers_are_rounded_and_bounded() {
 }
 
 #[test]
-fn half_precision_is_rounded_once() {
-    // 1 + 2^-11 lies half way; 1 + 2^-11 + 2^-24 does not.
+fn conversions_to_half_precision_round_once() {
+    // 1 + 2^-11 is a tie; 1 + 2^-11 + 2^-24 is not.
     assert_eq!(convert(F64, F16, (1.0 + 2_f64.powi(-11)).to_bits(), Rounding::Near), 0x3c00);
     assert_eq!(convert(F64, F16, (1.0 + 2_f64.powi(-11) + 2_f64.powi(-24)).to_bits(), Rounding::Near), 0x3c01);
     assert_eq!(fma(F16, 0x3c01, 0x3c01, 0x0001, Rounding::Near), 0x3c02);

@@ -1,14 +1,15 @@
-//! `cp.async`: copies from global into shared memory, and waiting for them.
+//! `cp.async`: copies from global to shared memory, and waits for them.
 //!
-//! PTX manual: [cp.async](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-cp-async). The
-//! bulk copy engine (`cp.async.bulk`) is not supported.
+//! PTX manual:
+//! [cp.async](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-cp-async).
+//! The bulk copy engine (`cp.async.bulk`) is not supported.
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::{asynchronous, control::nothing};
-use super::super::types::{Space, Type, Width};
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Space, Type, Width};
+use crate::machine::{async_copy, branching::nothing};
 
 impl<'a> Builder<'_, 'a> {
     pub(super) fn asynchronous(
@@ -63,7 +64,7 @@ impl<'a> Builder<'_, 'a> {
             b: target,
             extra: vec![from, wide, to, count, ignored],
             imm: size as i64,
-            ..self.draft(asynchronous::copy)
+            ..self.draft(async_copy::copy)
         };
         self.push(draft);
         Ok(())

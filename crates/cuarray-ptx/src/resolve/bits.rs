@@ -1,15 +1,16 @@
-//! Operations on the bits of an integer: counting and finding them, turning them round, and fields of them.
+//! Bit operations on integers: counting, searching, reversing, and fields.
 //!
-//! PTX manual: [integer arithmetic](https://docs.nvidia.com/cuda/parallel-thread-execution/#integer-arithmetic-instructions), from `popc`
-//! on.
+//! PTX manual: [integer
+//! arithmetic](https://docs.nvidia.com/cuda/parallel-thread-execution/#integer-arithmetic-instructions), `popc` and
+//! the following instructions.
 
-use super::super::ast::Instruction;
-use super::super::execute::lanes::{map1, map2, map3};
-use super::super::program::Exec;
-use super::super::types::Type;
-use super::Error;
 use super::builder::{Builder, Operand};
-use super::integer::by_type;
+use super::by_type::by_type;
+use crate::Error;
+use crate::grammar::ast::Instruction;
+use crate::grammar::types::Type;
+use crate::machine::lanes::{map1, map2, map3};
+use crate::machine::program::Exec;
 
 /// An operation with one target.
 pub(super) struct Operation {
@@ -18,7 +19,7 @@ pub(super) struct Operation {
     pub sources: Vec<Type>,
 }
 
-/// The operation of that name on that type, with `.shiftamt`, and with `.clamp` (0) or `.wrap` (1).
+/// Looks up an operation for a type, with `.shiftamt`, and with `.clamp` (0) or `.wrap` (1).
 pub(super) fn operation(opcode: &str, ty: Type, amount: bool, wraps: Option<usize>) -> Option<Operation> {
     use Type::{B32, B64, S32, S64, U32, U64};
     let (mut target, mut sources) = (ty, vec![ty]);
@@ -93,7 +94,7 @@ pub(super) fn operation(opcode: &str, ty: Type, amount: bool, wraps: Option<usiz
 }
 
 impl<'a> Builder<'_, 'a> {
-    /// `bfi`: four sources, of which the last two become one.
+    /// `bfi`: four sources; start and length are packed into one.
     pub(super) fn insert(&mut self, instruction: &'a Instruction<'a>, ty: Type) -> Result<(), Error> {
         self.count(instruction, &[5])?;
         let operands = &instruction.operands;
@@ -116,7 +117,7 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// The place of the highest bit, or how far it is from the top; all ones without one.
+/// `bfind`: the position of the highest bit, or its distance from the top; all ones for zero.
 fn find32(a: u32, amount: bool) -> u32 {
     match a {
         0 => u32::MAX,
@@ -133,7 +134,7 @@ fn find64(a: u64, amount: bool) -> u32 {
     }
 }
 
-/// `fns`: the n-th set bit from a place on, upwards or downwards.
+/// `fns`: the n-th set bit from a position on, upwards or downwards.
 fn nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     let base = base & 31;
     if offset == 0 {
@@ -152,7 +153,7 @@ fn nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     u32::MAX
 }
 
-/// `bfe`: a field, extended by its sign if it has one.
+/// `bfe`: a field, extended by its sign if it is signed.
 fn extract(a: u64, start: u32, length: u32, bits: u32, signed: bool) -> u64 {
     let (start, length) = (start & 255, length & 255);
     if length == 0 {
@@ -167,7 +168,7 @@ fn extract(a: u64, start: u32, length: u32, bits: u32, signed: bool) -> u64 {
     if sign { field | !ones(kept) } else { field }
 }
 
-/// `bfi`: the low bits of `a` put into `b`; the field's start and length are packed.
+/// `bfi`: the low bits of `a` inserted into `b`; start and length of the field are packed.
 fn put_bits(a: u64, b: u64, packed: u32, bits: u32) -> u64 {
     let (start, length) = (packed & 255, packed >> 8 & 255);
     if start >= bits || length == 0 {
@@ -178,7 +179,7 @@ fn put_bits(a: u64, b: u64, packed: u32, bits: u32) -> u64 {
     (b & !field) | ((a << start) & field)
 }
 
-/// `bmsk`: so many ones from a place on.
+/// `bmsk`: `length` ones from a position on.
 fn mask(start: u64, length: u64) -> u32 {
     if start >= 32 {
         return 0;

@@ -1,66 +1,66 @@
-//! A function on its way from statements to code: its registers, variables, constants and blocks.
+//! The builder of a function: its registers, variables, constants and blocks.
 
-use super::super::ast::{Function, Instruction, Prototype, Statement, Variable};
-use super::super::program::{Constant, Exec, Location, constant_bytes};
-use super::super::types::{Space, Type, Width};
-use super::Error;
 use super::symbols::Symbols;
+use crate::Error;
+use crate::grammar::ast::{Function, Instruction, Prototype, Statement, Variable};
+use crate::grammar::types::{Space, Type, Width};
+use crate::machine::program::{Constant, Exec, Location, constant_bytes};
 use std::collections::HashMap;
 
-/// An operand before registers have their places.
+/// An operand before registers have offsets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Operand {
     /// Left out.
     Nothing,
     /// A register, by its number.
     Register(u32),
-    /// A constant, by its place among the constants.
+    /// A constant, by its offset among the constants.
     Constant(u32),
-    /// A number that the executing function takes as it is.
+    /// A number for the executing function.
     Number(u32),
 }
 
-/// Where control goes after an instruction.
+/// The successors of an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Next {
     On,
-    /// To a block; and on, if that is under a condition.
+    /// A block; also the next instruction if the jump is conditional.
     Jump {
         to: usize,
         always: bool,
     },
-    /// To one of several blocks.
+    /// One of several blocks.
     Indexed(Vec<usize>),
-    /// Nowhere.
+    /// None.
     End,
 }
 
-/// An instruction before registers have their places.
+/// An instruction before registers have offsets.
 #[derive(Clone)]
 pub(super) struct Draft {
     pub exec: Exec,
-    /// What it writes; the others are read.
+    /// The written operand; the others are read.
     pub d: Operand,
     pub a: Operand,
     pub b: Operand,
     pub c: Operand,
-    /// Further operands, the first `written` of which are written.
+    /// Further operands; the first `written` ones are written.
     pub extra: Vec<Operand>,
     pub written: usize,
     pub imm: i64,
-    /// The predicate's register, and whether it is negated.
+    /// The register of the guard, and whether it is negated.
     pub guard: Option<(u32, bool)>,
     pub next: Next,
     pub location: Location,
 }
 
-/// Instructions that are executed one after the other.
+/// A basic block: instructions that run one after the other.
 #[derive(Default)]
 pub(super) struct Block {
     pub drafts: Vec<Draft>,
 }
 
-/// Constants, each once.
+/// The constants without duplicates.
 #[derive(Default)]
 pub(super) struct Constants {
     pub list: Vec<(Constant, Width)>,
@@ -82,7 +82,7 @@ impl Constants {
 /// A variable of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Local {
-    /// In local memory, at an offset of the frame's; its size.
+    /// A variable in local memory: its offset in the frame, and its size.
     Memory { offset: u32, size: u32 },
     /// A parameter of a kernel.
     Parameter { offset: u32, size: u32 },
@@ -90,11 +90,11 @@ pub(super) enum Local {
     Program(u32),
 }
 
-/// What a pair of braces encloses.
+/// A scope: the declarations between braces.
 #[derive(Default)]
 struct Scope<'a> {
     registers: HashMap<&'a str, (u32, Type)>,
-    /// `%r<5>`: the type and how many.
+    /// `%r<5>`: the type and the count.
     families: HashMap<&'a str, (Type, u64)>,
     /// `.v2` registers: the registers of their components.
     vectors: HashMap<&'a str, Vec<(u32, Type)>>,
@@ -104,7 +104,7 @@ struct Scope<'a> {
     prototypes: HashMap<&'a str, &'a Prototype<'a>>,
 }
 
-/// What a function has become, but for the places of registers.
+/// A resolved function before register allocation.
 pub(super) struct Built {
     pub blocks: Vec<Block>,
     pub widths: Vec<Width>,
@@ -117,7 +117,7 @@ pub(super) struct Built {
     pub grid_wide: bool,
 }
 
-/// A function that is being resolved.
+/// A function in resolution.
 pub(super) struct Builder<'s, 'a> {
     pub symbols: &'s Symbols<'a>,
     pub module: usize,
@@ -126,13 +126,13 @@ pub(super) struct Builder<'s, 'a> {
     scopes: Vec<Scope<'a>>,
     pub widths: Vec<Width>,
     blocks: Vec<Block>,
-    /// The block that is being filled.
+    /// The block that receives instructions.
     current: usize,
     pub location: Location,
     guard: Option<(u32, bool)>,
     /// The register of the carry flag.
     carry: Option<u32>,
-    /// The register that holds where the frame's local memory begins.
+    /// The register with the start of the frame's local memory.
     frame_base: Option<u32>,
     built: Built,
 }
@@ -186,12 +186,12 @@ impl<'s, 'a> Builder<'s, 'a> {
         self.parameters()?;
         let statements = self.function.body.as_deref().unwrap_or_default();
         self.statements(statements)?;
-        // Code that ends without a return returns.
+        // Falling off the end of the code returns.
         self.location.line = self.function.line;
         self.leave_function()
     }
 
-    /// Gives parameters and results their places, as `symbols::describe` does.
+    /// Assigns offsets to parameters and results, as `symbols::describe` does.
     fn parameters(&mut self) -> Result<(), Error> {
         let mut place = 0_u64;
         let entry = self.function.entry;
@@ -202,7 +202,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             let (offset, size) = (offset as u32, variable.size() as u32);
             let local = if entry { Local::Parameter { offset, size } } else { Local::Memory { offset, size } };
             if variable.space != Space::Param {
-                // A parameter in a register is read from its place when the function begins.
+                // A parameter in a register is loaded when the function begins.
                 let register = self.register(variable.ty.width());
                 self.scopes[0].registers.insert(variable.name, (register, variable.ty));
                 let is_result = self.function.results.iter().any(|result| result.name == variable.name);
@@ -220,14 +220,14 @@ impl<'s, 'a> Builder<'s, 'a> {
     }
 
     fn statements(&mut self, statements: &'a [Statement<'a>]) -> Result<(), Error> {
-        // Labels and tables are known before they come.
+        // Labels and tables are collected first, because they may be used before their declaration.
         for statement in statements {
             match statement {
                 Statement::Label(name, line) => {
                     let block = self.blocks.len();
                     self.blocks.push(Block::default());
                     if self.scope().labels.insert(name, block).is_some() {
-                        return Err(Error::new(*line, name, "this label is there twice"));
+                        return Err(Error::new(*line, name, "this label is defined twice"));
                     }
                 }
                 Statement::BranchTargets { name, labels, line } => {
@@ -261,15 +261,15 @@ impl<'s, 'a> Builder<'s, 'a> {
         Ok(())
     }
 
-    /// Ends the current block, which goes on in another one.
+    /// Ends the current block, and continues in `block`.
     fn go_on_in(&mut self, block: usize) {
         self.jump(block);
         self.current = block;
     }
 
-    /// An unconditional jump to a block, as the encoder may leave it out.
+    /// Adds an unconditional jump to a block; the encoder may omit it.
     fn jump(&mut self, block: usize) {
-        let mut draft = self.draft(super::super::execute::control::branch);
+        let mut draft = self.draft(crate::machine::branching::branch);
         draft.next = Next::Jump { to: block, always: true };
         self.blocks[self.current].drafts.push(draft);
     }
@@ -306,7 +306,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         let local = match variable.space {
             Space::Local | Space::Param | Space::Generic => {
                 if !variable.initializer.is_empty() {
-                    return Err(Error::new(variable.line, variable.name, "local memory has no initializer"));
+                    return Err(Error::new(variable.line, variable.name, "local memory cannot have an initializer"));
                 }
                 let offset = self.allocate(variable.size(), variable.align)?;
                 if variable.space == Space::Local {
@@ -323,12 +323,12 @@ impl<'s, 'a> Builder<'s, 'a> {
         Ok(())
     }
 
-    /// Room in local memory.
+    /// Reserves local memory of the frame.
     pub(super) fn allocate(&mut self, size: u64, align: u64) -> Result<u32, Error> {
         let offset = u64::from(self.built.local).next_multiple_of(align.max(8));
         let end = offset + size.next_multiple_of(8);
         if end > 512 << 10 {
-            return Err(self.wrong("", "a function has more local memory than a thread can have (512 KiB)"));
+            return Err(self.wrong("", "the function needs more local memory than a thread can have (512 KiB)"));
         }
         self.built.local = end as u32;
         Ok(offset as u32)
@@ -339,7 +339,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         if let Some((name, negated)) = instruction.guard {
             match self.find_register(name) {
                 Some((register, Type::Pred)) => self.guard = Some((register, negated)),
-                _ => return Err(self.wrong(name, "this is no predicate")),
+                _ => return Err(self.wrong(name, "this is not a predicate")),
             }
         }
         let done = self.instruction(instruction);
@@ -351,13 +351,13 @@ impl<'s, 'a> Builder<'s, 'a> {
         self.guard
     }
 
-    /// A new register.
+    /// Creates a register.
     pub(super) fn register(&mut self, width: Width) -> u32 {
         self.widths.push(width);
         self.widths.len() as u32 - 1
     }
 
-    /// The register of the carry flag.
+    /// Returns the register of the carry flag.
     pub(super) fn carry(&mut self) -> u32 {
         match self.carry {
             Some(register) => register,
@@ -369,14 +369,14 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
     }
 
-    /// The register of a name, and the type that it was declared with.
+    /// Looks up a register and its declared type.
     pub(super) fn find_register(&mut self, name: &'a str) -> Option<(u32, Type)> {
         for index in (0..self.scopes.len()).rev() {
             if let Some(found) = self.scopes[index].registers.get(name) {
                 return Some(*found);
             }
             let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-            // The name of a family may end in a digit itself.
+            // The name of a family may itself end in a digit.
             for split in (1..=digits).map(|count| name.len() - count) {
                 let Some((ty, count)) = self.scopes[index].families.get(&name[..split]).copied() else { continue };
                 let number = &name[split..];
@@ -391,7 +391,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         None
     }
 
-    /// A component of a vector register.
+    /// Looks up a component of a vector register.
     pub(super) fn find_component(&self, name: &str, component: &str) -> Option<(u32, Type)> {
         let index = match component {
             "x" | "r" => 0,
@@ -428,7 +428,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         Operand::Constant(self.constants.place(constant, width))
     }
 
-    /// A draft without operands, under the guard of the instruction.
+    /// Creates a draft without operands, under the guard of the instruction.
     pub(super) fn draft(&self, exec: Exec) -> Draft {
         Draft {
             exec,
@@ -449,7 +449,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         let ends = draft.next != Next::On;
         self.blocks[self.current].drafts.push(draft);
         if ends {
-            // What follows belongs to a block of its own.
+            // The following instructions form a new block.
             let block = self.blocks.len();
             self.blocks.push(Block::default());
             let falls = match self.blocks[self.current].drafts.last() {
@@ -459,7 +459,7 @@ impl<'s, 'a> Builder<'s, 'a> {
                 _ => true,
             };
             if falls {
-                let mut jump = self.draft(super::super::execute::control::branch);
+                let mut jump = self.draft(crate::machine::branching::branch);
                 jump.guard = None;
                 jump.next = Next::Jump { to: block, always: true };
                 self.blocks[self.current].drafts.push(jump);
@@ -468,7 +468,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
     }
 
-    /// An instruction with up to three sources.
+    /// Adds an instruction with up to three sources.
     pub(super) fn emit(&mut self, exec: Exec, d: Operand, sources: [Operand; 3]) {
         let [a, b, c] = sources;
         let draft = Draft { d, a, b, c, ..self.draft(exec) };
@@ -479,7 +479,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         &mut self.built
     }
 
-    /// The register that holds where the frame's local memory begins.
+    /// Returns the register with the start of the frame's local memory.
     pub(super) fn frame_base(&mut self) -> u32 {
         match self.frame_base {
             Some(register) => register,
@@ -493,7 +493,7 @@ impl<'s, 'a> Builder<'s, 'a> {
 
     pub(super) fn finish(mut self) -> Built {
         if let Some(register) = self.frame_base {
-            let exec = super::super::execute::memory::local_address::<u64>;
+            let exec = crate::machine::memory::local_address::<u64>;
             let draft = Draft { d: Operand::Register(register), ..self.draft(exec) };
             self.blocks[0].drafts.insert(0, draft);
         }

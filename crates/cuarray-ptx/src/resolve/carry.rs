@@ -3,17 +3,17 @@
 //! PTX manual: [extended-precision integer
 //! arithmetic](https://docs.nvidia.com/cuda/parallel-thread-execution/#extended-precision-integer-arithmetic-instructions).
 
-use super::super::ast::Instruction;
-use super::super::execute::{Flow, Machine};
-use super::super::program::{Exec, Instruction as Code};
-use super::super::types::Type;
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
 use super::integer::{high_product, low_product};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::grammar::ast::Instruction;
+use crate::grammar::types::Type;
+use crate::machine::program::{Exec, Instruction as Code};
+use crate::machine::{Flow, Machine};
 
 impl<'a> Builder<'_, 'a> {
-    /// Arithmetic with the carry flag.
+    /// Resolves arithmetic with the carry flag.
     pub(super) fn carried(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
         let sets = words.take("cc");
         let half = words.one_of(&["lo", "hi"]);
@@ -43,7 +43,7 @@ impl<'a> Builder<'_, 'a> {
             _ => return self.refuse(instruction),
         };
         let carry = Operand::Register(self.carry());
-        // Which carries there are: into the sum, and out of it.
+        // The carry flag before and after the sum.
         let spare = Operand::Register(self.register(Type::Pred.width()));
         let out = if sets { carry } else { spare };
         let draft =
@@ -55,9 +55,9 @@ impl<'a> Builder<'_, 'a> {
 
 macro_rules! carry {
     ($name:ident, $ty:ty) => {
-        /// `d = a ± b ± carry`, where `c` is the carry flag if `imm` is 1; the further operand takes the flag that comes out.
+        /// `d = a ± b ± carry`, where `c` is the carry flag if `imm` is 1. The further operand receives the new flag.
         unsafe fn $name<const SUBTRACTS: bool>(machine: &mut Machine<'_>, instruction: &Code) -> Flow {
-            // SAFETY: the operands are registers or constants of these types: the resolver has checked their widths.
+            // SAFETY: the operands are registers or constants of these types, which the resolver checked.
             unsafe {
                 let a = machine.slots::<[$ty; 32]>(instruction.a).read();
                 let b = machine.slots::<[$ty; 32]>(instruction.b).read();

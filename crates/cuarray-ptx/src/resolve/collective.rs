@@ -1,18 +1,19 @@
 //! Instructions of several threads of a warp.
 //!
-//! PTX manual: [vote](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-vote-sync),
-//! [shfl](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-shfl-sync). The forms
-//! without `.sync` take the threads that happen to be together.
+//! PTX manual:
+//! [vote](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-vote-sync),
+//! [shfl](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-shfl-sync).
+//! The forms without `.sync` use the threads that are converged at the moment.
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::collective as exec;
-use super::super::types::{Type, Width};
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Type, Width};
+use crate::machine::exchange as exec;
 
 impl<'a> Builder<'_, 'a> {
-    /// A register and a predicate: `d|p`, or one of both alone.
+    /// Resolves a register and a predicate: `d|p`, or one of them alone.
     fn pair(&mut self, operand: &'a Written<'a>, ty: Type) -> Result<(Operand, Operand), Error> {
         match operand {
             Written::Pair(d, p) => {
@@ -68,7 +69,7 @@ impl<'a> Builder<'_, 'a> {
                 let d = match (&operands[0], mode) {
                     (target, 3) => self.target(target, Type::B32)?,
                     (Written::Name(name), _) => self.predicate_target(name)?,
-                    _ => return Err(self.wrong("vote", "the target is no predicate")),
+                    _ => return Err(self.wrong("vote", "the target is not a predicate")),
                 };
                 Draft { d, a, b, c: Operand::Number(u32::from(sync)), imm: mode as i64, ..self.draft(exec::vote) }
             }
@@ -110,7 +111,7 @@ impl<'a> Builder<'_, 'a> {
                 let (d, p) = self.pair(&operands[0], Type::B32)?;
                 let a = self.source(&operands[1], Type::B32)?;
                 if p == Operand::Nothing {
-                    return Err(self.wrong("elect", "there is no predicate to tell who is elected"));
+                    return Err(self.wrong("elect", "the predicate of the election is missing"));
                 }
                 Draft { d, a, extra: vec![p], written: 1, ..self.draft(exec::elect) }
             }

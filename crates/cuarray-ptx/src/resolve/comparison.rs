@@ -1,15 +1,16 @@
 //! Comparisons and selections.
 //!
-//! PTX manual: [comparison and selection](https://docs.nvidia.com/cuda/parallel-thread-execution/#comparison-and-selection-instructions).
+//! PTX manual: [comparison and
+//! selection](https://docs.nvidia.com/cuda/parallel-thread-execution/#comparison-and-selection-instructions).
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::lanes::{compare, map1, map2, map3, masks, select};
-use super::super::float::{self, BF16, F16, F64, Format, Rounding};
-use super::super::program::Exec;
-use super::super::types::{Type, Width};
-use super::Error;
 use super::builder::{Builder, Operand};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::float::{self, BF16, F16, F64, Format, Rounding};
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Type, Width};
+use crate::machine::lanes::{compare, map1, map2, map3, masks, select};
+use crate::machine::program::Exec;
 
 const NOTHING: Operand = Operand::Nothing;
 
@@ -41,7 +42,7 @@ impl<'a> Builder<'_, 'a> {
                 let exec = match (ty.width(), by) {
                     (Width::W32, Type::S32) => map3(|a: u32, b: u32, c: i32| if c >= 0 { a } else { b }),
                     (Width::W64, Type::S32) => map3(|a: u64, b: u64, c: i32| if c >= 0 { a } else { b }),
-                    // -0 is not less than 0; neither is, flushed, what is subnormal.
+                    // Neither -0 nor a flushed subnormal number is less than 0.
                     (Width::W32, Type::F32) if flush => {
                         map3(|a: u32, b: u32, c: f32| if c >= 0.0 || c.is_subnormal() { a } else { b })
                     }
@@ -73,7 +74,7 @@ impl<'a> Builder<'_, 'a> {
             Written::Name(p) => (Some(*p), None),
             Written::Pair(p, q) => (Some(*p).filter(|p| *p != "_"), Some(*q).filter(|q| *q != "_")),
             Written::Nothing => (None, None),
-            _ => return Err(self.wrong("setp", "the target is no predicate")),
+            _ => return Err(self.wrong("setp", "the target is not a predicate")),
         };
         let (a, b) = (self.source(&operands[1], ty)?, self.source(&operands[2], ty)?);
         if matches!(ty, Type::F16x2 | Type::BF16x2) {
@@ -84,7 +85,7 @@ impl<'a> Builder<'_, 'a> {
         let c = joined.map(|_| self.predicate(&operands[3])).transpose()?;
         let holds = Operand::Register(self.register(Width::Predicate));
         match (p, q, c) {
-            // The common form goes straight to its target.
+            // The common form writes its target directly.
             (Some(p), None, None) => {
                 let p = self.predicate_target(p)?;
                 self.emit(exec, p, [a, b, NOTHING]);
@@ -267,7 +268,7 @@ macro_rules! floats {
         }
         match $test {
             0 => with!(a, b, a == b),
-            // Unordered numbers are not "not equal" here.
+            // For unordered numbers this test is false.
             1 => with!(a, b, a < b || a > b),
             2 => with!(a, b, a < b),
             3 => with!(a, b, a <= b),
@@ -303,8 +304,8 @@ fn comparison(test: usize, ty: Type, flush: bool) -> Option<Exec> {
         F32 if flush => floats!(test, f32, |x| if x.is_subnormal() { 0.0 } else { x }),
         F32 => floats!(test, f32, |x| x),
         F64 => floats!(test, f64, |x| x),
-        F16 => floats!(test, u16, |x| widened(super::super::float::F16, x)),
-        BF16 => floats!(test, u16, |x| widened(super::super::float::BF16, x)),
+        F16 => floats!(test, u16, |x| widened(crate::float::F16, x)),
+        BF16 => floats!(test, u16, |x| widened(crate::float::BF16, x)),
         _ => None,
     }
 }

@@ -1,23 +1,24 @@
-//! Branches, calls, barriers.
+//! Branches, calls and barriers.
 //!
 //! PTX manual: [control flow](https://docs.nvidia.com/cuda/parallel-thread-execution/#control-flow-instructions),
-//! [barriers and fences](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions).
+//! [barriers and
+//! fences](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions).
 
-use super::super::ast::{Instruction, Operand as Written, Variable};
-use super::super::execute::control::{self, BarrierKind};
-use super::super::execute::services::PROVIDED;
-use super::super::program::Parameter;
-use super::super::types::{Space, Type};
-use super::Error;
 use super::builder::{Builder, Draft, Local, Next, Operand};
 use super::operand::Modifiers;
 use super::symbols::Symbol;
+use crate::Error;
+use crate::grammar::ast::{Instruction, Operand as Written, Variable};
+use crate::grammar::types::{Space, Type};
+use crate::machine::branching::{self, BarrierKind};
+use crate::machine::program::Parameter;
+use crate::machine::services::PROVIDED;
 
 impl<'a> Builder<'_, 'a> {
-    /// `ret`: of a kernel, the end of the thread.
+    /// `ret`: in a kernel, the end of the thread.
     pub(super) fn leave_function(&mut self) -> Result<(), Error> {
         if !self.function.entry {
-            // Results that are registers go to their places.
+            // Results in registers are stored to local memory.
             for (variable, place) in self.function.results.iter().zip(places(&self.function.results)) {
                 if variable.space != Space::Param
                     && let Some((register, ty)) = self.find_register(variable.name)
@@ -26,7 +27,7 @@ impl<'a> Builder<'_, 'a> {
                 }
             }
         }
-        let exec = if self.function.entry { control::exit } else { control::finish };
+        let exec = if self.function.entry { branching::exit } else { branching::finish };
         let draft = Draft { next: Next::End, ..self.draft(exec) };
         self.push(draft);
         Ok(())
@@ -39,7 +40,7 @@ impl<'a> Builder<'_, 'a> {
             "bra" => {
                 self.count(instruction, &[1])?;
                 let Written::Name(label) = &operands[0] else {
-                    return Err(self.wrong("bra", "the target is no label"));
+                    return Err(self.wrong("bra", "the target is not a label"));
                 };
                 let to = self.find_label(label)?;
                 let draft = match self.guard() {
@@ -48,9 +49,9 @@ impl<'a> Builder<'_, 'a> {
                         b: Operand::Number(u32::from(negated)),
                         guard: None,
                         next: Next::Jump { to, always: false },
-                        ..self.draft(control::branch_if)
+                        ..self.draft(branching::branch_if)
                     },
-                    None => Draft { next: Next::Jump { to, always: true }, ..self.draft(control::branch) },
+                    None => Draft { next: Next::Jump { to, always: true }, ..self.draft(branching::branch) },
                 };
                 self.push(draft);
             }
@@ -59,7 +60,7 @@ impl<'a> Builder<'_, 'a> {
                 self.count(instruction, &[2])?;
                 let a = self.source(&operands[0], Type::U32)?;
                 let Written::Name(list) = &operands[1] else {
-                    return Err(self.wrong("brx", "the targets are no list"));
+                    return Err(self.wrong("brx", "the targets are not a list"));
                 };
                 let labels = self.find_targets(list).cloned();
                 let labels = labels.ok_or_else(|| self.wrong(list, "this list of targets is not declared"))?;
@@ -68,7 +69,7 @@ impl<'a> Builder<'_, 'a> {
                     a,
                     imm: blocks.len() as i64,
                     next: Next::Indexed(blocks),
-                    ..self.draft(control::branch_indexed)
+                    ..self.draft(branching::branch_indexed)
                 };
                 self.push(draft);
             }
@@ -76,30 +77,30 @@ impl<'a> Builder<'_, 'a> {
             "ret" => self.leave_function()?,
             "exit" | "trap" | "brkpt" => {
                 let exec = match instruction.opcode {
-                    "exit" => control::exit,
-                    "trap" => control::trap,
-                    _ => control::breakpoint,
+                    "exit" => branching::exit,
+                    "trap" => branching::trap,
+                    _ => branching::breakpoint,
                 };
                 let draft = Draft { next: Next::End, ..self.draft(exec) };
                 self.push(draft);
             }
             "nanosleep" => {
                 words.ty();
-                let draft = self.draft(control::sleep);
+                let draft = self.draft(branching::sleep);
                 self.push(draft);
             }
             opcode => {
-                // Of fences, scopes and kinds make no difference.
+                // Scopes and kinds of fences make no difference.
                 words.drop_hints(&[""]);
                 let fence = matches!(opcode, "membar" | "fence");
-                let draft = self.draft(if fence { control::fence } else { control::nothing });
+                let draft = self.draft(if fence { branching::fence } else { branching::nothing });
                 self.push(draft);
             }
         }
         Ok(())
     }
 
-    /// The place in local memory of an argument: a variable, or a new one that a value is put into.
+    /// Returns the offset of an argument in local memory: of a variable, or of a new one that receives the value.
     fn argument(&mut self, operand: &'a Written<'a>, wanted: Parameter, ty: Option<Type>) -> Result<u32, Error> {
         if let Written::Name(name) = operand
             && let Some(Local::Memory { offset, size }) = self.find_variable(name)
@@ -114,7 +115,7 @@ impl<'a> Builder<'_, 'a> {
             2 => Type::B16,
             4 => Type::B32,
             8 => Type::B64,
-            _ => return Err(self.wrong("call", "this argument is no variable of the function")),
+            _ => return Err(self.wrong("call", "this argument is not a variable of the function")),
         };
         let ty = ty.unwrap_or(size);
         let place = self.allocate(u64::from(wanted.size), 8)?;
@@ -123,7 +124,7 @@ impl<'a> Builder<'_, 'a> {
         Ok(place)
     }
 
-    /// Where a result goes: a variable, or a register that is read from a new one afterwards.
+    /// Returns the offset of a result: of a variable, or of a new one that is loaded into a register afterwards.
     fn result(&mut self, operand: &'a Written<'a>, wanted: Parameter) -> Result<(u32, Option<(u32, Type)>), Error> {
         if let Written::Name(name) = operand {
             if let Some(Local::Memory { offset, size }) = self.find_variable(name) {
@@ -139,7 +140,7 @@ impl<'a> Builder<'_, 'a> {
         if *operand == Written::Nothing {
             return Ok((self.allocate(u64::from(wanted.size), 8)?, None));
         }
-        Err(self.wrong("call", "this result is no variable of the function"))
+        Err(self.wrong("call", "this result is not a variable of the function"))
     }
 
     /// `call (results), function, (arguments), prototype;`
@@ -169,7 +170,7 @@ impl<'a> Builder<'_, 'a> {
             Some((register, _)) => (Some(Operand::Register(register)), None),
             None => (None, self.symbols.lookup(self.module, name)),
         };
-        // The places of results and parameters in the callee.
+        // The offsets of results and parameters in the callee.
         let (wanted_results, wanted_arguments, types) = match (address, target) {
             (None, Some(Symbol::Function(number))) => {
                 let definition = &self.symbols.definitions[number as usize];
@@ -185,7 +186,7 @@ impl<'a> Builder<'_, 'a> {
             (None, Some(Symbol::Provided(index))) => return self.call_provided(index, results, arguments),
             (Some(_), _) => {
                 let Some(Written::Name(prototype)) = prototype else {
-                    return Err(self.wrong(name, "a call of an address wants a prototype"));
+                    return Err(self.wrong(name, "a call of an address needs a prototype"));
                 };
                 let shape = self.find_prototype(prototype);
                 let shape = shape.ok_or_else(|| self.wrong(prototype, "this prototype is not declared"))?;
@@ -194,9 +195,9 @@ impl<'a> Builder<'_, 'a> {
             _ => return Err(self.wrong(name, "this function is not declared")),
         };
         if arguments.len() != wanted_arguments.len() {
-            return Err(self.wrong(name, "the call has not as many arguments as the function"));
+            return Err(self.wrong(name, "the call and the function differ in the number of arguments"));
         }
-        // A function may be declared with a result that it does not have: nobody writes it then.
+        // A function may be declared with a result that it does not have; the result is then never written.
         let mut extra = vec![Operand::Number(arguments.len() as u32)];
         for ((operand, wanted), ty) in arguments.iter().zip(&wanted_arguments).zip(&types) {
             let place = self.argument(operand, *wanted, *ty)?;
@@ -212,12 +213,12 @@ impl<'a> Builder<'_, 'a> {
         let draft = match (address, target) {
             (Some(a), _) => {
                 self.built().calls_address = true;
-                let shape = super::super::program::shape(&wanted_results, &wanted_arguments);
-                Draft { a, extra, imm: shape as i64, ..self.draft(control::call_address) }
+                let shape = crate::machine::program::shape(&wanted_results, &wanted_arguments);
+                Draft { a, extra, imm: shape as i64, ..self.draft(branching::call_address) }
             }
             (None, Some(Symbol::Function(number))) => {
                 self.built().calls.push(number);
-                Draft { extra, imm: number.into(), ..self.draft(control::call) }
+                Draft { extra, imm: number.into(), ..self.draft(branching::call) }
             }
             _ => return self.refuse(instruction),
         };
@@ -228,7 +229,7 @@ impl<'a> Builder<'_, 'a> {
         Ok(())
     }
 
-    /// A call of a function that the driver provides.
+    /// Resolves a call of a provided function.
     fn call_provided(
         &mut self,
         index: usize,
@@ -237,7 +238,9 @@ impl<'a> Builder<'_, 'a> {
     ) -> Result<(), Error> {
         let provided = &PROVIDED[index];
         if arguments.len() != provided.parameters.len() || results.len() > provided.results.len() {
-            return Err(self.wrong(provided.name, "the call has not as many arguments or results as the function"));
+            return Err(
+                self.wrong(provided.name, "the call and the function differ in the number of arguments or results")
+            );
         }
         let built = self.built();
         built.ordered |= provided.ordered;
@@ -262,7 +265,7 @@ impl<'a> Builder<'_, 'a> {
         Ok(())
     }
 
-    /// `bar`, `barrier`, `bar.warp`.
+    /// Resolves `bar`, `barrier` and `bar.warp`.
     pub(super) fn barrier(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
         let operands = &instruction.operands;
         words.take("cta");
@@ -277,7 +280,7 @@ impl<'a> Builder<'_, 'a> {
             words.take("relaxed");
             let number = self.bits(Type::U32, 15);
             let kind = if waits { BarrierKind::Sync } else { BarrierKind::Arrive };
-            let exec = if kind == BarrierKind::Sync { control::barrier } else { control::nothing };
+            let exec = if kind == BarrierKind::Sync { branching::barrier } else { branching::nothing };
             let draft = Draft { a: number, imm: kind as i64, ..self.draft(exec) };
             self.push(draft);
             return Ok(());
@@ -286,7 +289,7 @@ impl<'a> Builder<'_, 'a> {
             words.take("sync");
             self.count(instruction, &[1])?;
             let a = self.source(&operands[0], Type::B32)?;
-            let draft = Draft { a, ..self.draft(super::super::execute::collective::warp_barrier) };
+            let draft = Draft { a, ..self.draft(crate::machine::exchange::warp_barrier) };
             self.push(draft);
             return Ok(());
         }
@@ -297,9 +300,9 @@ impl<'a> Builder<'_, 'a> {
             let a = self.source(&operands[0], Type::U32)?;
             let b = operands.get(1).map(|count| self.source(count, Type::U32)).transpose()?.unwrap_or(Operand::Nothing);
             if kind == 1 && b == Operand::Nothing {
-                return Err(self.wrong(instruction.opcode, "an arrival says how many threads the barrier is for"));
+                return Err(self.wrong(instruction.opcode, "an arrival must state the number of threads"));
             }
-            let draft = Draft { a, b, imm: kind as i64, ..self.draft(control::barrier) };
+            let draft = Draft { a, b, imm: kind as i64, ..self.draft(branching::barrier) };
             self.push(draft);
             return Ok(());
         }
@@ -315,15 +318,15 @@ impl<'a> Builder<'_, 'a> {
         let d = match (&operands[0], reduction) {
             (target, 0) => self.target(target, Type::U32)?,
             (Written::Name(name), _) => self.predicate_target(name)?,
-            _ => return Err(self.wrong(instruction.opcode, "the target is no predicate")),
+            _ => return Err(self.wrong(instruction.opcode, "the target is not a predicate")),
         };
-        let draft = Draft { d, a, b, c, imm: 2 + reduction as i64, ..self.draft(control::barrier) };
+        let draft = Draft { d, a, b, c, imm: 2 + reduction as i64, ..self.draft(branching::barrier) };
         self.push(draft);
         Ok(())
     }
 }
 
-/// The places of results or parameters, one behind the other, in local memory.
+/// The offsets of results or parameters in local memory.
 fn places(variables: &[Variable<'_>]) -> Vec<Parameter> {
     let mut end = 0;
     lay(variables, &mut end)

@@ -1,19 +1,20 @@
-//! Conversions: `cvt`, and what goes between the generic and the other address spaces.
+//! Conversions: `cvt`, and between generic and other addresses.
 //!
-//! PTX manual: [cvt](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-cvt).
+//! PTX manual:
+//! [cvt](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-cvt).
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::lanes::{compare, map_coded, map1, map2};
-use super::super::execute::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
-use super::super::float::{self, BF16, F16, F32, F64, Format, Rounding};
-use super::super::program::{Constant, Exec};
-use super::super::types::{Space, Type, Width};
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
 use super::floating::{code, direction, saturated};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::float::{self, BF16, F16, F32, F64, Format, Rounding};
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Space, Type, Width};
+use crate::machine::lanes::{compare, map_coded, map1, map2};
+use crate::machine::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use crate::machine::program::{Constant, Exec};
 
-/// A type as the code of a conversion holds it.
+/// The types of a conversion by their number in its code.
 const TYPES: [Type; 12] = [
     Type::U8,
     Type::S8,
@@ -45,10 +46,10 @@ fn format(ty: Type) -> Option<Format> {
 
 /// Rounds to an integer of the same format.
 const INTEGRAL: i64 = 1 << 16;
-/// What is too great becomes the greatest finite number.
+/// Saturates to the greatest finite number.
 const FINITE: i64 = 1 << 17;
 
-/// Any conversion: bits of one type to bits of another. The code holds direction and flags, then the two types.
+/// Converts bits of one type to bits of another. The code holds rounding and flags, then the two types.
 fn converted(bits: u64, how: i64) -> u64 {
     let (from, to) = (TYPES[(how >> 8 & 15) as usize], TYPES[(how >> 12 & 15) as usize]);
     let rounding = direction(how);
@@ -74,7 +75,7 @@ fn converted(bits: u64, how: i64) -> u64 {
             let (least, most) = bounds(to);
             let bits = flush(from_format, bits);
             let value = float::to_integer(from_format, bits, rounding, least, most);
-            // What is no number: zero, or the highest bit where 64 bits are involved.
+            // NaN becomes zero, or the highest bit if 64 bits are involved.
             let value = value.unwrap_or_else(|| match from == Type::F64 || to.bits() == 64 {
                 true => 1 << (to.bits() - 1),
                 false => 0,
@@ -122,7 +123,7 @@ fn bounds(ty: Type) -> (i128, i128) {
     if ty.is_signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
 }
 
-/// An integer of a type in a register of 64 bits, extended as its type says.
+/// An integer of a type in 64 bits, extended by its sign if it is signed.
 fn extended(ty: Type, bits: u64) -> u64 {
     match ty {
         Type::U8 => bits & 0xff,
@@ -171,7 +172,7 @@ impl<'a> Builder<'_, 'a> {
         ] {
             how |= if set { bit } else { 0 };
         }
-        // Between floating-point formats of one size, no mode means no change but the flags.
+        // Between floating-point formats of one size, the absence of a mode means that only the flags apply.
         self.count(instruction, &[2])?;
         let operands = &instruction.operands;
         let (a, declared) = self.wide_source(&operands[1], from)?;
@@ -180,7 +181,7 @@ impl<'a> Builder<'_, 'a> {
             return self.refuse(instruction);
         }
         let (wide_source, wide_target) = (declared.width() == Width::W64, target.width() == Width::W64);
-        // A register wider than the result is filled by its sign; one of 16 bits keeps no more.
+        // A register wider than the result is filled by the sign; one of 16 bits keeps no more.
         let narrow16 = target.bits() == 16 || to.bits() == 16 && to.is_float();
         let quick = if narrow16 { None } else { quick(from, to, how, wide_source, wide_target) };
         if let Some(exec) = quick {
@@ -221,7 +222,7 @@ impl<'a> Builder<'_, 'a> {
         Ok(())
     }
 
-    /// `cvt.pack.sat.u8.s32.b32 d, a, b, c`: both saturated, `b` lowest, above them what `c` has.
+    /// `cvt.pack.sat.u8.s32.b32 d, a, b, c`: saturates `a` and `b`, puts `b` lowest, and keeps bits of `c` above.
     fn pack(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
         let sat = words.take("sat");
         let to = words.ty();
@@ -258,7 +259,7 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn space(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
         let operands = &instruction.operands;
         if instruction.opcode == "mapa" {
-            // A cluster has one block: every address is mapped to itself.
+            // A cluster has one block, so `mapa` changes nothing.
             words.space();
             let ty = words.ty();
             let ty = self.needed(instruction, ty)?;
@@ -281,7 +282,7 @@ impl<'a> Builder<'_, 'a> {
         if instruction.opcode == "isspacep" {
             let a = self.source(&operands[1], Type::U64)?;
             let Written::Name(name) = &operands[0] else {
-                return Err(self.wrong("isspacep", "the target is no predicate"));
+                return Err(self.wrong("isspacep", "the target is not a predicate"));
             };
             let d = self.predicate_target(name)?;
             let window = self.constant(Constant::Bits(window), Width::W64);
@@ -294,7 +295,7 @@ impl<'a> Builder<'_, 'a> {
             return self.refuse(instruction);
         }
         let (d, a) = (self.target(&operands[0], ty)?, self.source(&operands[1], ty)?);
-        // The address of a parameter is a generic one already.
+        // The address of a parameter is already a generic one.
         let by = if space == Space::Param { 0 } else { window };
         let by = self.constant(Constant::Bits(by), Width::W64);
         let exec = if to {
@@ -307,13 +308,13 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// The conversions that programs are full of, as vector code.
+/// The common conversions as vector code.
 fn quick(from: Type, to: Type, how: i64, wide_source: bool, wide_target: bool) -> Option<Exec> {
     use Type::{F32, F64, S32, S64, U32, U64};
     let flags = how & (code::SATURATE | code::FLUSH | code::RELU | INTEGRAL | FINITE);
     let integers = !from.is_float() && !to.is_float();
     if integers && flags == 0 {
-        // The narrower of the two decides what is kept, and the source's sign how it is extended.
+        // The narrower type decides which bits are kept, and the sign of the source how they are extended.
         let bits = from.bits().min(to.bits());
         let sign = if from.bits() < to.bits() { from.is_signed() } else { to.is_signed() };
         return Some(match (wide_source, wide_target, bits, sign) {
@@ -348,7 +349,7 @@ fn quick(from: Type, to: Type, how: i64, wide_source: bool, wide_target: bool) -
         (U64, F64) if flags == 0 && near => map1(|a: u64| a as f64),
         (F32, F64) if flags == 0 => map1(|a: f32| super::floating::quiet64(f64::from(a))),
         (F64, F32) if flags == 0 && near => map1(|a: f64| super::floating::quiet32(a as f32)),
-        // Saturating is what both the manual and Rust do.
+        // The manual and Rust both saturate.
         (F32, S32) if flags == INTEGRAL && direction(how) == Rounding::Zero => map1(|a: f32| a as i32),
         (F32, U32) if flags == INTEGRAL && direction(how) == Rounding::Zero => map1(|a: f32| a as u32),
         _ => return None,

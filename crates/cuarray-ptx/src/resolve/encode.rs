@@ -1,14 +1,14 @@
-//! The last step: blocks in their order, operands as places, jumps as distances.
+//! The last step: blocks in order, operands as offsets, jumps as instruction numbers.
 
-use super::super::execute::control;
-use super::super::execute::memory::LEFT_OUT;
-use super::super::program::{CONSTANT, Exec, Instruction, Program, UNGUARDED};
-use super::Error;
+use super::block_order::order;
 use super::builder::{Built, Draft, Next, Operand};
-use super::order::order;
 use super::registers::{places, successors};
+use crate::Error;
+use crate::machine::branching;
+use crate::machine::memory::LEFT_OUT;
+use crate::machine::program::{CONSTANT, Exec, Instruction, Program, UNGUARDED};
 
-/// The most instructions that a program may have, and the most bytes of registers that a warp may need.
+/// The most instructions of a program, and the most register bytes of a warp.
 const LONGEST: usize = 1 << 24;
 const WIDEST: u32 = 1 << 26;
 
@@ -34,7 +34,7 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     function.grid_wide = built.grid_wide;
     function.start = program.code.len() as u32;
     let mut starts = vec![u32::MAX; built.blocks.len()];
-    // Targets are blocks first, and get their places when all blocks have theirs.
+    // Jump targets are block numbers until all blocks have addresses.
     let mut jumps: Vec<(usize, usize)> = Vec::new();
     let mut tables: Vec<(usize, Vec<usize>)> = Vec::new();
     let place = |operand: Operand| match operand {
@@ -67,8 +67,8 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
             program.locations.push(*location);
         }
     }
-    // Code never runs over its end, whatever the blocks are.
-    let exec: Exec = if function.entry { control::exit } else { control::finish };
+    // Execution never passes the end of a function.
+    let exec: Exec = if function.entry { branching::exit } else { branching::finish };
     let nowhere = LEFT_OUT;
     program.code.push(Instruction {
         exec,
@@ -80,7 +80,7 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
         c: nowhere,
         imm: 0,
     });
-    program.locations.push(super::super::program::Location { line, ..Default::default() });
+    program.locations.push(crate::machine::program::Location { line, ..Default::default() });
     program.functions[number].end = program.code.len() as u32;
     for (at, block) in jumps {
         program.code[at].imm = i64::from(starts[block]);

@@ -1,33 +1,35 @@
 //! Floating-point arithmetic.
 //!
-//! PTX manual: [floating-point instructions](https://docs.nvidia.com/cuda/parallel-thread-execution/#floating-point-instructions) and
-//! [half-precision ones](https://docs.nvidia.com/cuda/parallel-thread-execution/#half-precision-floating-point-instructions). To nearest in
-//! `f32` and `f64`, the processor computes; everything else is done by [`float`]. What the manual lets be approximate is computed
-//! exactly, or in double precision, and so is within its bounds.
+//! PTX manual: [floating-point
+//! instructions](https://docs.nvidia.com/cuda/parallel-thread-execution/#floating-point-instructions) and
+//! [half-precision
+//! ones](https://docs.nvidia.com/cuda/parallel-thread-execution/#half-precision-floating-point-instructions). The
+//! host's processor computes `f32` and `f64` rounded to nearest; [`float`] does everything else. Approximate
+//! instructions are computed exactly or in double precision, so the results are within the manual's bounds.
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::lanes::{compare, map_coded, map1, map2, map3};
-use super::super::float::{self, BF16, F16, F32, F64, Format, Rounding};
-use super::super::program::Exec;
-use super::super::types::Type;
-use super::Error;
 use super::builder::{Builder, Operand};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::float::{self, BF16, F16, F32, F64, Format, Rounding};
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::Type;
+use crate::machine::lanes::{compare, map_coded, map1, map2, map3};
+use crate::machine::program::Exec;
 
-/// Bits of a code that says how to compute: in which direction to round, and what to do with the result.
+/// The bits of a code: the rounding mode, and what happens to the result.
 pub(super) mod code {
-    /// The three lowest bits are the direction, as [`super::direction`] reads it.
-    pub(in super::super) const FLUSH: i64 = 8;
-    pub(in super::super) const SATURATE: i64 = 16;
+    /// The three lowest bits are the rounding mode; see [`super::direction`].
+    pub(in crate::resolve) const FLUSH: i64 = 8;
+    pub(in crate::resolve) const SATURATE: i64 = 16;
     /// Negative results become zero.
-    pub(in super::super) const RELU: i64 = 32;
-    /// `min` and `max` that answer no number if one operand is none.
-    pub(in super::super) const NAN: i64 = 64;
-    /// `min` and `max` of magnitudes, with the product of the signs.
-    pub(in super::super) const XORSIGN: i64 = 128;
+    pub(in crate::resolve) const RELU: i64 = 32;
+    /// `min` and `max` return NaN if an operand is NaN.
+    pub(in crate::resolve) const NAN: i64 = 64;
+    /// `min` and `max` compare magnitudes, and the result has the product of the signs.
+    pub(in crate::resolve) const XORSIGN: i64 = 128;
 }
 
-/// The direction in a code.
+/// The rounding mode in a code.
 pub(super) fn direction(code: i64) -> Rounding {
     match code & 7 {
         0 => Rounding::Near,
@@ -52,7 +54,7 @@ enum Operation {
     Max,
 }
 
-/// An operation as its code says.
+/// Computes the operation that a code describes.
 fn computed(operation: Operation, format: Format, a: u64, b: u64, c: u64, code: i64) -> u64 {
     let flush = |bits| if code & code::FLUSH != 0 { format.flush(bits) } else { bits };
     let (a, b, c, rounding) = (flush(a), flush(b), flush(c), direction(code));
@@ -77,12 +79,12 @@ fn computed(operation: Operation, format: Format, a: u64, b: u64, c: u64, code: 
     result
 }
 
-/// A number brought between 0 and 1; what is no number becomes 0.
+/// Clamps a number to 0 and 1; NaN becomes 0.
 pub(super) fn saturated(format: Format, bits: u64, one: u64) -> u64 {
     if format.is_nan(bits) || bits & format.sign() != 0 { 0 } else { bits.min(one) }
 }
 
-/// `min` and `max`: a number is preferred to what is none, and +0 is greater than -0.
+/// `min` and `max`: a number is preferred to NaN, and +0 is greater than -0.
 pub(super) fn extreme(format: Format, a: u64, b: u64, greatest: bool, code: i64) -> u64 {
     let sign = (a ^ b) & format.sign();
     let (a, b) = if code & code::XORSIGN != 0 { (a & !format.sign(), b & !format.sign()) } else { (a, b) };
@@ -90,7 +92,7 @@ pub(super) fn extreme(format: Format, a: u64, b: u64, greatest: bool, code: i64)
     if (x && y) || ((x || y) && code & code::NAN != 0) {
         return format.nan;
     }
-    // Bits of numbers, made so that they ascend as the numbers do.
+    // Maps bits of numbers to integers in the same order.
     let key = |bits: u64| if bits & format.sign() != 0 { -((bits ^ format.sign()) as i64) - 1 } else { bits as i64 };
     let chosen = match (x, y) {
         (true, _) => b,
@@ -101,10 +103,10 @@ pub(super) fn extreme(format: Format, a: u64, b: u64, greatest: bool, code: i64)
     if code & code::XORSIGN != 0 { chosen | sign } else { chosen }
 }
 
-/// What `f32` operations answer instead of any number that is none.
+/// Replaces any NaN by the one that `f32` instructions return.
 ///
-/// Told by the bits, and chosen as bits: to the compiler one such number is as good as another, so it may take the choice
-/// between two of them away, and does behind a square root.
+/// The choice works on bits: to the compiler all NaN values are equal, so it would remove a choice between two of
+/// them.
 #[inline(always)]
 pub(super) fn quiet32(value: f32) -> f32 {
     let bits = value.to_bits();
@@ -117,12 +119,12 @@ pub(super) fn quiet64(value: f64) -> f64 {
     f64::from_bits(if bits & (u64::MAX >> 1) > 0x7ff0_0000_0000_0000 { F64.nan } else { bits })
 }
 
-/// Zero instead of a subnormal number.
+/// Replaces a subnormal number by zero.
 fn flush32(value: f32) -> f32 {
     if value.to_bits() & 0x7f80_0000 == 0 { f32::from_bits(value.to_bits() & 0x8000_0000) } else { value }
 }
 
-/// An operation in a format of 16 bits, or on pairs of such.
+/// An operation in a 16-bit format, or on pairs.
 macro_rules! halves {
     ($ty:expr, $operation:ident, $map:ident) => {
         match $ty {
@@ -157,7 +159,7 @@ fn pairs(operation: Operation, format: Format, a: u32, b: u32, c: u32, code: i64
     half(0) | half(16)
 }
 
-/// An operation of two operands in `f32`, to nearest: with and without flushing.
+/// An operation of two operands in `f32`, rounded to nearest, with and without flushing.
 macro_rules! fast32 {
     ($flush:expr, |$a:ident, $b:ident| $body:expr) => {
         if $flush {
@@ -204,7 +206,7 @@ impl<'a> Builder<'_, 'a> {
         ] {
             how |= if set { bit } else { 0 };
         }
-        // What the processor does: to nearest, and perhaps flushing.
+        // The processor can compute this: rounded to nearest, perhaps flushed.
         let fast = how & !code::FLUSH == 0;
         let flush32s = flush && ty == Type::F32;
         let mut sources = 2;
@@ -267,7 +269,7 @@ impl<'a> Builder<'_, 'a> {
             }
             ("rcp", Type::F64) if fast && approximate => {
                 sources = 1;
-                // The manual has the lower half of the result be zero.
+                // The manual requires that the lower half of the result is zero.
                 Some(map1(|a: f64| f64::from_bits(quiet64(1.0 / flush64(a)).to_bits() & !0xffff_ffff)))
             }
             ("rcp", Type::F64) if fast => {
@@ -336,7 +338,7 @@ impl<'a> Builder<'_, 'a> {
         let a = self.source(&instruction.operands[1], ty.unwrap_or(Type::F32))?;
         let d = match &instruction.operands[0] {
             Written::Name(name) => self.predicate_target(name)?,
-            _ => return Err(self.wrong(instruction.opcode, "the target is no predicate")),
+            _ => return Err(self.wrong(instruction.opcode, "the target is not a predicate")),
         };
         self.emit(exec, d, [a, a, Operand::Nothing]);
         Ok(())
@@ -348,7 +350,7 @@ fn flush64(value: f64) -> f64 {
 }
 
 fn least32(a: f32, b: f32) -> f32 {
-    // +0 is greater than -0, and a number is preferred to what is none.
+    // +0 is greater than -0, and a number is preferred to NaN.
     let equal = f32::from_bits(a.to_bits() | b.to_bits());
     if a < b || b.is_nan() {
         a
@@ -370,7 +372,7 @@ fn most32(a: f32, b: f32) -> f32 {
     }
 }
 
-/// `abs` and `neg`: the sign bit, but for what is no number in `f32`.
+/// `abs` and `neg` change the sign bit; NaN in `f32` is an exception.
 fn sign(opcode: &str, ty: Type, flush: bool) -> Option<Exec> {
     let negates = opcode == "neg";
     Some(match (ty, negates) {
@@ -388,7 +390,7 @@ fn sign(opcode: &str, ty: Type, flush: bool) -> Option<Exec> {
     })
 }
 
-/// A function of one number that the manual lets be approximate, computed in double precision.
+/// An approximate function of one number, computed in double precision.
 macro_rules! through64 {
     ($flush:expr, |$a:ident| $body:expr) => {
         if $flush {
@@ -405,7 +407,7 @@ macro_rules! through64 {
     };
 }
 
-/// A function of a half-precision number.
+/// An approximate function of a half-precision number.
 fn of_half(format: Format, bits: u64, f: fn(f64) -> f64) -> u64 {
     let value = f64::from_bits(float::convert(format, F64, bits, Rounding::Near));
     float::convert(F64, format, f(value).to_bits(), Rounding::Near)

@@ -1,15 +1,15 @@
-//! Which family an instruction belongs to.
+//! The dispatch of an instruction to its family.
 
-use super::super::ast::Instruction;
-use super::Error;
 use super::builder::Builder;
 use super::operand::Modifiers;
+use crate::Error;
+use crate::grammar::ast::Instruction;
 
 impl<'a> Builder<'_, 'a> {
     /// Resolves an instruction.
     ///
     /// # Errors
-    /// For one that is not supported, by its name.
+    /// For an unsupported instruction, with its name.
     pub(super) fn instruction(&mut self, instruction: &'a Instruction<'a>) -> Result<(), Error> {
         let mut modifiers = Modifiers::of(instruction);
         let words = &mut modifiers;
@@ -55,9 +55,9 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// Whether the instruction's type is a floating-point one.
+/// Whether the instruction's type is a floating-point type.
 fn is_float(instruction: &Instruction<'_>) -> bool {
-    use super::super::types::Type;
+    use crate::grammar::types::Type;
     instruction.modifiers.iter().filter_map(|word| Type::named(word)).any(Type::is_float)
 }
 

@@ -1,29 +1,18 @@
 //! Integer arithmetic.
 //!
-//! PTX manual: [integer arithmetic](https://docs.nvidia.com/cuda/parallel-thread-execution/#integer-arithmetic-instructions), of which
-//! the operations on bits are in [`bits`]. A division by zero, which the manual leaves open, answers all ones, as GPUs do.
+//! PTX manual: [integer
+//! arithmetic](https://docs.nvidia.com/cuda/parallel-thread-execution/#integer-arithmetic-instructions); bit
+//! operations are in [`bits`]. A division by zero returns all ones, as on GPUs; the manual leaves it open.
 
-use super::super::ast::Instruction;
-use super::super::execute::lanes::{map_coded, map1, map2, map3};
-use super::super::program::Exec;
-use super::super::types::Type;
+use super::bits;
 use super::builder::{Builder, Draft, Operand};
+use super::by_type::by_type;
 use super::operand::Modifiers;
-use super::{Error, bits};
-
-/// The same operation on the types of several widths.
-macro_rules! by_type {
-    ($ty:expr, { $($pattern:pat => $lane:ty),* $(,)? }, $map:ident, |$a:ident| $body:expr) => {
-        match $ty { $($pattern => Some($map(|$a: $lane| $body)),)* _ => None }
-    };
-    ($ty:expr, { $($pattern:pat => $lane:ty),* $(,)? }, $map:ident, |$a:ident, $b:ident| $body:expr) => {
-        match $ty { $($pattern => Some($map(|$a: $lane, $b: $lane| $body)),)* _ => None }
-    };
-    ($ty:expr, { $($pattern:pat => $lane:ty),* $(,)? }, $map:ident, |$a:ident, $b:ident, $c:ident| $body:expr) => {
-        match $ty { $($pattern => Some($map(|$a: $lane, $b: $lane, $c: $lane| $body)),)* _ => None }
-    };
-}
-pub(super) use by_type;
+use crate::Error;
+use crate::grammar::ast::Instruction;
+use crate::grammar::types::Type;
+use crate::machine::lanes::{map_coded, map1, map2, map3};
+use crate::machine::program::Exec;
 
 impl<'a> Builder<'_, 'a> {
     pub(super) fn integer(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
@@ -236,7 +225,7 @@ impl<'a> Builder<'_, 'a> {
         self.plain(instruction, exec, ty, &[ty; 2], 0)
     }
 
-    /// An instruction with one target, and sources of these types.
+    /// Resolves an instruction with one target, and sources of these types.
     pub(super) fn plain(
         &mut self,
         instruction: &'a Instruction<'a>,
@@ -250,7 +239,7 @@ impl<'a> Builder<'_, 'a> {
         for ((source, operand), ty) in sources.iter_mut().zip(&instruction.operands[1..]).zip(types) {
             *source = self.source(operand, *ty)?;
         }
-        // Functions that take three sources are given some where there are less.
+        // Functions of three sources receive one of the others in place of a missing source.
         let first = sources[0];
         sources.iter_mut().filter(|source| **source == Operand::Nothing).for_each(|source| *source = first);
         let d = self.target(&instruction.operands[0], target)?;

@@ -1,15 +1,16 @@
 //! Logic, shifts and permutations.
 //!
-//! PTX manual: [logic and shift instructions](https://docs.nvidia.com/cuda/parallel-thread-execution/#logic-and-shift-instructions).
+//! PTX manual: [logic and shift
+//! instructions](https://docs.nvidia.com/cuda/parallel-thread-execution/#logic-and-shift-instructions).
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::lanes::{compare, map_coded, map1, map2, map3, masks};
-use super::super::program::Exec;
-use super::super::types::Type;
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
-use super::integer::by_type;
+use super::by_type::by_type;
 use super::operand::Modifiers;
+use crate::Error;
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::Type;
+use crate::machine::lanes::{compare, map_coded, map1, map2, map3, masks};
+use crate::machine::program::Exec;
 
 impl<'a> Builder<'_, 'a> {
     pub(super) fn logic(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
@@ -108,7 +109,7 @@ impl<'a> Builder<'_, 'a> {
         let b = if one { a } else { self.predicate(&instruction.operands[2])? };
         let d = match &instruction.operands[0] {
             Written::Name(name) => self.predicate_target(name)?,
-            _ => return Err(self.wrong(instruction.opcode, "the target is no predicate")),
+            _ => return Err(self.wrong(instruction.opcode, "the target is not a predicate")),
         };
         self.emit(exec, d, [a, b, Operand::Nothing]);
         Ok(())
@@ -119,7 +120,7 @@ impl<'a> Builder<'_, 'a> {
         self.count(instruction, &[if joined.is_some() { 6 } else { 5 }])?;
         let operands = &instruction.operands;
         let Written::Integer(table) = &operands[4] else {
-            return Err(self.wrong(instruction.opcode, "the table of lop3 is a number"));
+            return Err(self.wrong(instruction.opcode, "the table of lop3 must be a number"));
         };
         if ty != Type::B32 || *table > 255 {
             return self.refuse(instruction);
@@ -129,7 +130,7 @@ impl<'a> Builder<'_, 'a> {
             (Written::Pair("_", p), Some(_)) => (Operand::Register(self.register(ty.width())), Some(*p)),
             (Written::Pair(d, p), Some(_)) => (self.target(&Written::Name(d), ty)?, Some(*p)),
             (target, None) => (self.target(target, ty)?, None),
-            _ => return Err(self.wrong(instruction.opcode, "the target is no register and predicate")),
+            _ => return Err(self.wrong(instruction.opcode, "the target is not a register and a predicate")),
         };
         let exec = map_coded(|a: u32, b: u32, c: u32, table: i64| {
             (0..8).filter(|row| table >> row & 1 == 1).fold(0, |all, row| {
@@ -155,7 +156,7 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// `prmt`: bytes of two words, chosen by the selectors or by a mode.
+/// `prmt`: bytes of two words, selected by an operand or by a mode.
 fn permute(a: u32, b: u32, c: u32, mode: i64) -> u32 {
     let bytes = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();
     let at = (c & 3) as usize;
@@ -170,7 +171,7 @@ fn permute(a: u32, b: u32, c: u32, mode: i64) -> u32 {
             let selected = |index: usize| {
                 let selector = c >> (4 * index) & 15;
                 let byte = bytes[(selector & 7) as usize];
-                // The fourth bit asks for the sign, repeated.
+                // The fourth bit of a selector replicates the sign.
                 if selector & 8 != 0 { if byte & 0x80 != 0 { 0xff } else { 0 } } else { byte }
             };
             return u32::from_le_bytes([selected(0), selected(1), selected(2), selected(3)]);

@@ -1,24 +1,25 @@
-//! Barriers that are objects in shared memory: `mbarrier`.
+//! Barrier objects in shared memory: `mbarrier`.
 //!
-//! PTX manual: [mbarrier](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-mbarrier).
-//! What the object's 64 bits mean is the implementation's own: here how many arrivals a phase is for (20 bits), how many
-//! are missing (20 bits), and the number of the phase. Every operation is one exchange of the word. Transactions of the bulk copy
-//! engine are not supported.
+//! PTX manual:
+//! [mbarrier](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-mbarrier).
+//! The 64 bits of the object are implementation-defined: the expected arrivals of a phase (20 bits), the missing ones
+//! (20 bits), and the number of the phase. Every operation is one atomic exchange of the word. Transactions of the
+//! bulk copy engine are not supported.
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::atomic::atomic;
-use super::super::execute::control::sleep;
-use super::super::execute::lanes::{compare, map1};
-use super::super::execute::memory::{RELEASES, STRONG, load};
-use super::super::program::{Constant, Exec};
-use super::super::types::{Space, Type, Width};
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Space, Type, Width};
+use crate::machine::atomic::atomic;
+use crate::machine::branching::sleep;
+use crate::machine::lanes::{compare, map1};
+use crate::machine::memory::{RELEASES, STRONG, load};
+use crate::machine::program::{Constant, Exec};
 
 const COUNT: u64 = (1 << 20) - 1;
 
-/// So many threads arrive; the last of a phase begins the next one.
+/// Counts `count` arrivals; the last of a phase starts the next one.
 fn arrive(old: u64, count: u64) -> u64 {
     let (expected, missing, phase) = (old & COUNT, old >> 20 & COUNT, old >> 40);
     match missing.saturating_sub(count) {
@@ -27,7 +28,7 @@ fn arrive(old: u64, count: u64) -> u64 {
     }
 }
 
-/// So many threads arrive for the last time: later phases are for less.
+/// Counts `count` arrivals, and lowers the expected number of later phases.
 fn drop_out(old: u64, count: u64) -> u64 {
     let expected = (old & COUNT).saturating_sub(count);
     arrive(old & !COUNT | expected, count)
@@ -56,7 +57,7 @@ impl<'a> Builder<'_, 'a> {
             self.emit(map1(|state: u64| (state >> 20 & COUNT) as u32), d, [a, Operand::Nothing, Operand::Nothing]);
             return Ok(());
         }
-        // What comes out, where the object is, and what goes in.
+        // The result, the address of the object, and the values.
         let (target, rest) = match kind {
             0 | 1 => (&Written::Nothing, operands.as_slice()),
             _ => match operands.as_slice() {
@@ -87,8 +88,8 @@ impl<'a> Builder<'_, 'a> {
         Ok(())
     }
 
-    /// `cp.async.mbarrier.arrive`: an arrival when the thread's copies are done, which they are. Without `.noinc` it is one
-    /// more than the phase has waited for until then, which changes nothing.
+    /// `cp.async.mbarrier.arrive`: arrives at once, because copies are done at once. Without `.noinc` the phase also
+    /// expects one more arrival, so nothing changes.
     pub(super) fn asynchronous_arrival(
         &mut self,
         instruction: &'a Instruction<'a>,
@@ -108,7 +109,7 @@ impl<'a> Builder<'_, 'a> {
         Ok(())
     }
 
-    /// Whether the phase of a state, or of a parity, is over.
+    /// Tests whether the phase of a state or parity is complete.
     fn wait(
         &mut self,
         instruction: &'a Instruction<'a>,
@@ -118,13 +119,13 @@ impl<'a> Builder<'_, 'a> {
         parity: bool,
         tries: bool,
     ) -> Result<(), Error> {
-        // A hint may follow how long to try.
+        // A time limit may follow; it is a hint.
         let ([state] | [state, _]) = values else { return self.refuse(instruction) };
         let now = Operand::Register(self.register(Width::W64));
         let draft =
             Draft { d: now, a: base, c: Operand::Number(mode | STRONG), imm: offset, ..self.draft(load::<u64, u64>()) };
         self.push(draft);
-        let Written::Name(name) = target else { return Err(self.wrong("mbarrier", "the target is no predicate")) };
+        let Written::Name(name) = target else { return Err(self.wrong("mbarrier", "the target is not a predicate")) };
         let d = self.predicate_target(name)?;
         if parity {
             let narrow = self.source(state, Type::U32)?;
@@ -140,7 +141,7 @@ impl<'a> Builder<'_, 'a> {
             self.emit(compare(|now: u64, state: u64| now >> 40 != state >> 40), d, [now, state, Operand::Nothing]);
         }
         if tries {
-            // Who waits in a loop lets the others run.
+            // A thread that waits in a loop yields to others.
             let draft = self.draft(sleep);
             self.push(draft);
         }

@@ -1,39 +1,40 @@
-//! Loads, stores, prefetches, atomics.
+//! Loads, stores, prefetches and atomics.
 //!
-//! PTX manual: [data movement](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions). Cache
-//! hints change no result. Volatile and synchronizing accesses of global memory can show in which order blocks ran, so a
-//! kernel with such is executed in order.
+//! PTX manual: [data
+//! movement](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions). Cache
+//! hints change no result. Volatile and synchronizing accesses of global memory can reveal the order of blocks, so
+//! kernels with them run their blocks in order.
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::atomic::atomic;
-use super::super::execute::control::nothing;
-use super::super::execute::memory::{Cell, Mode, load, load_parameter, load_vector, store, store_vector};
-use super::super::float::{self, BF16, F16, Format, Rounding};
-use super::super::program::{Constant, Exec};
-use super::super::types::{Space, Type, Width};
-use super::Error;
 use super::builder::{Builder, Draft, Local, Operand};
 use super::floating::{quiet32, quiet64};
 use super::operand::Modifiers;
 use super::symbols::Symbol;
 use super::wide_atomic::Vectored;
+use crate::Error;
+use crate::float::{self, BF16, F16, Format, Rounding};
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Space, Type, Width};
+use crate::machine::atomic::atomic;
+use crate::machine::branching::nothing;
+use crate::machine::memory::{Cell, Mode, load, load_parameter, load_vector, store, store_vector};
+use crate::machine::program::{Constant, Exec};
 
-/// An address: a register or constant, an offset, and how it is meant.
+/// An address: a register or constant, an offset, and the access mode.
 struct Address {
     base: Operand,
     offset: i64,
     mode: Mode,
-    /// The place of a kernel's parameter, if it is one, and its size behind that.
+    /// The offset and size of a kernel's parameter, if the address is one.
     parameter: Option<(u32, u32)>,
 }
 
 impl<'a> Builder<'_, 'a> {
     fn address(&mut self, operand: &'a Written<'a>, space: Space) -> Result<Address, Error> {
         let Written::Address { base, offset } = operand else {
-            return Err(self.wrong("", "an address in brackets is wanted here"));
+            return Err(self.wrong("", "an address in brackets is expected"));
         };
         let offset = *offset;
-        // Registers hold parameters' addresses as generic ones.
+        // Registers hold addresses of parameters as generic ones.
         let by_register = if space == Space::Param { Space::Generic } else { space };
         let mode = |space, wide| Mode::new(space, wide);
         let Some(name) = base else {
@@ -44,7 +45,7 @@ impl<'a> Builder<'_, 'a> {
             let wide = match declared.width() {
                 Width::W64 => true,
                 Width::W32 if declared.bits() == 32 => false,
-                _ => return Err(self.wrong(name, "this register holds no address")),
+                _ => return Err(self.wrong(name, "this register cannot hold an address")),
             };
             return Ok(Address {
                 base: Operand::Register(register),
@@ -77,7 +78,7 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    /// An address as instructions hold it: base, offset, and the code of its mode.
+    /// Resolves an address: base, offset, and the code of its mode.
     pub(super) fn place(&mut self, operand: &'a Written<'a>, space: Space) -> Result<(Operand, i64, u32), Error> {
         let address = self.address(operand, space)?;
         Ok((address.base, address.offset, address.mode.code()))
@@ -87,12 +88,13 @@ impl<'a> Builder<'_, 'a> {
         let own = self.symbols.variables[number as usize].space;
         let constant = self.variable_address(number, 0);
         let base = self.constant(constant, Width::W64);
-        // Without a space, a shared variable's name is still its address in shared memory.
+        // Without a space, the name of a shared variable is still an address in shared memory.
         let space = if own == Space::Shared { Space::Shared } else { space };
         Address { base, offset, mode: Mode::new(space, true), parameter: None }
     }
 
-    /// The order and scope of an access: whether it is strong, and so can show the order of blocks, and whether it releases.
+    /// Takes the order and scope: whether the access is strong, and so can reveal the order of blocks, and whether it
+    /// releases.
     fn ordering(&mut self, words: &mut Modifiers<'a>) -> (bool, bool) {
         let releases = words.one_of(&["release", "acq_rel", "seq_cst"]).is_some();
         let strong = words.one_of(&["volatile", "relaxed", "acquire", "mmio"]).is_some() || releases;
@@ -108,7 +110,7 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn memory(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
         let opcode = instruction.opcode;
         if !matches!(opcode, "ld" | "ldu" | "st") {
-            // Hints for caches: what they name is not even read.
+            // Cache hints access no memory.
             words.space();
             words.drop_hints(&["L1", "L2", "evict", "tensormap"]);
             let draft = self.draft(nothing);
@@ -144,7 +146,7 @@ impl<'a> Builder<'_, 'a> {
                 return self.vector_register(instruction, ty, stores, name, address);
             }
             (Written::Vector(_), _) | (_, Some(_)) => {
-                return Err(self.wrong(opcode, "the vector has not as many elements as the instruction moves"));
+                return Err(self.wrong(opcode, "the vector and the instruction differ in the number of elements"));
             }
             (value, None) => vec![value],
         };
@@ -173,7 +175,7 @@ impl<'a> Builder<'_, 'a> {
         if vector.is_none() {
             if !stores && let Some((place, left)) = address.parameter {
                 if u64::from(left) < ty.size() || u64::from(place) % ty.size() != 0 {
-                    return Err(self.wrong(opcode, "the parameter is not as large, or lies not as the access wants it"));
+                    return Err(self.wrong(opcode, "the access is larger than the parameter, or misaligned"));
                 }
                 let exec = cell(ty, wide, PARAMETER);
                 let draft = Draft { d: registers[0], imm: place.into(), ..self.draft(exec) };
@@ -279,7 +281,7 @@ impl<'a> Builder<'_, 'a> {
         }
         let (Some(address), Some(value)) = (rest.next(), rest.next()) else { return self.refuse(instruction) };
         let mut address = self.address(address, space)?;
-        // An exchange overwrites, whatever was there.
+        // An exchange does not depend on the old contents.
         (address.mode.releases, address.mode.updates) = (releases, operation != 4);
         if !matches!(address.mode.space, Space::Global | Space::Generic | Space::Shared) {
             return self.refuse(instruction);
@@ -289,7 +291,7 @@ impl<'a> Builder<'_, 'a> {
             Some(other) if compares => self.source(other, ty)?,
             _ => Operand::Nothing,
         };
-        // Only exact operations of which nobody sees the old value commute.
+        // Only exact operations without a result commute.
         let commutes = d == Operand::Nothing && !compares && operation != 4 && (!ty.is_float() || operation > 7);
         if address.mode.space != Space::Shared && !commutes {
             self.built().ordered = true;
@@ -300,7 +302,7 @@ impl<'a> Builder<'_, 'a> {
         Ok(())
     }
 
-    /// Reads a function's parameter that is a register, when the function begins.
+    /// Loads a function's register parameter when the function begins.
     pub(super) fn load_local(&mut self, register: u32, ty: Type, place: u32) {
         let exec = cell(ty, ty.width() == Width::W64, LOAD);
         let a = Operand::Register(self.frame_base());
@@ -309,7 +311,7 @@ impl<'a> Builder<'_, 'a> {
         self.push(draft);
     }
 
-    /// Writes a register into a variable of the function.
+    /// Stores a register into a variable of the function.
     pub(super) fn store_local(&mut self, source: Operand, ty: Type, place: u32) {
         let exec = cell(ty, ty.width() == Width::W64, STORE);
         let a = Operand::Register(self.frame_base());

@@ -1,13 +1,15 @@
-//! From what PTX says to what is executed: names get their meaning, and instructions their functions.
+//! The resolver: from parsed modules to a program.
 //!
-//! Several modules are resolved together; that is linking. `symbols` collects what they define; each function then goes
-//! through `builder` (which keeps registers, constants and the blocks of code) and the families of instructions (`integer`,
-//! `logic`, `floating`, `conversion`, `narrow`, `video`, `movement`, `comparison`, `memory`, `control`, `collective`), and at last
-//! through `order` and `registers`, which give the code its final form.
+//! Several modules are resolved together, which links them. `symbols` collects their definitions. `builder` keeps the
+//! registers, constants and blocks of each function. Each family of instructions has a file (`integer`, `bits`,
+//! `logic`, `floating`, `conversion`, `narrow`, `video`, `movement`, `comparison`, `memory`, `control`, `collective`
+//! and others). `block_order`, `registers` and `encode` produce the final code.
 
 mod asynchronous;
 mod bits;
+mod block_order;
 mod builder;
+mod by_type;
 mod carry;
 mod collective;
 mod comparison;
@@ -23,21 +25,20 @@ mod memory;
 mod movement;
 mod narrow;
 mod operand;
-mod order;
 mod registers;
 mod stack;
 mod symbols;
 mod video;
 mod wide_atomic;
 
-use super::Error;
-use super::ast::Module;
-use super::program::Program;
+use crate::Error;
+use crate::grammar::ast::Module;
+use crate::machine::program::Program;
 
-/// Makes a program of modules; what one declares as extern, another one defines.
+/// Resolves and links modules: an extern declaration of one refers to a definition in another.
 ///
 /// # Errors
-/// For names that are not defined, operands that do not fit, and instructions that are not supported, with the line.
+/// For undefined names, operands that do not fit, and unsupported instructions, with the line.
 pub(crate) fn resolve(modules: &[Module<'_>]) -> Result<Program, Error> {
     let symbols = symbols::Symbols::collect(modules)?;
     let mut program = symbols.program(modules)?;

@@ -1,15 +1,16 @@
-//! Moves, of vectors and of 128 bits too.
+//! Moves of scalars, vectors and values of 128 bits.
 //!
-//! PTX manual: [mov](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-mov).
+//! PTX manual:
+//! [mov](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-mov).
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::lanes::{map1, map2, map3, masks};
-use super::super::execute::{Flow, Machine};
-use super::super::program::{Exec, Instruction as Code};
-use super::super::types::{Type, Width};
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Type, Width};
+use crate::machine::lanes::{map1, map2, map3, masks};
+use crate::machine::program::{Exec, Instruction as Code};
+use crate::machine::{Flow, Machine};
 
 const NOTHING: Operand = Operand::Nothing;
 
@@ -69,7 +70,7 @@ impl<'a> Builder<'_, 'a> {
     ) -> Result<(), Error> {
         let a = self.source(source, ty)?;
         let part = self.needed(instruction, part(ty, targets.len()))?;
-        // Where a target is the source too, it is written after all are read.
+        // A source that is also a target is written after all reads.
         let mut parts = Vec::new();
         for (index, target) in targets.iter().enumerate() {
             if *target == Written::Nothing {
@@ -137,7 +138,7 @@ impl<'a> Builder<'_, 'a> {
         Ok(())
     }
 
-    /// A value of 128 bits into two registers, and out of them.
+    /// Splits a value of 128 bits into two registers.
     pub(super) fn split128(&mut self, source: Operand, low: Operand, high: Operand) {
         for (d, imm) in [(low, 0), (high, 1)] {
             let draft = Draft { d, a: source, imm, ..self.draft(half128) };
@@ -150,7 +151,7 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// The type of one of so many parts of a value.
+/// The type of one of `parts` parts of a value.
 fn part(ty: Type, parts: usize) -> Option<Type> {
     Some(match ty.bits().checked_div(parts as u32)? {
         _ if !matches!(parts, 2 | 4 | 8) => return None,

@@ -1,36 +1,37 @@
-//! Conversions to and from floating-point formats that registers hold as bits: `e4m3x2` and `e5m2x2`, pairs of 8 bits, and `tf32`, which is
-//! `f32` with the fraction of `f16`.
+//! Conversions to and from narrow floating-point formats: `e4m3x2` and `e5m2x2`, which are pairs of 8 bits, and
+//! `tf32`, which has the fraction of `f16` and the exponent of `f32`.
 //!
-//! PTX manual: [alternate floating-point data formats](https://docs.nvidia.com/cuda/parallel-thread-execution/#alternate-floating-point-data-formats).
-//! `e5m2` is made like any other format. `e4m3` has no infinity: its greatest exponent holds numbers too. Divided by 2⁸, its
-//! numbers have the digits and the last places of a format with one more bit of exponent, and that is what computes them.
+//! PTX manual: [alternate floating-point data
+//! formats](https://docs.nvidia.com/cuda/parallel-thread-execution/#alternate-floating-point-data-formats). `e5m2`
+//! follows the pattern of other formats. `e4m3` has no infinity: its greatest exponent holds numbers too. Divided by
+//! 2⁸, its numbers have the digits of a format with one more bit of exponent, which computes them.
 
-use super::super::ast::Instruction;
-use super::super::execute::lanes::map_coded;
-use super::super::float::{self, F16, F32, F64, Format, Rounding};
-use super::super::types::Type;
-use super::Error;
 use super::builder::{Builder, Draft};
 use super::floating::direction;
 use super::operand::Modifiers;
+use crate::Error;
+use crate::float::{self, F16, F32, F64, Format, Rounding};
+use crate::grammar::ast::Instruction;
+use crate::grammar::types::Type;
+use crate::machine::lanes::map_coded;
 
 const E5M2: Format = Format { fraction: 2, exponent: 5, nan: 0x7f };
 /// `e4m3` with one more bit of exponent.
 const E5M3: Format = Format { fraction: 3, exponent: 5, nan: 0xff };
-/// How far apart the two are.
+/// The factor between the two formats.
 const SCALE: f64 = 256.0;
 const NAN: u64 = 0x7f;
-/// `tf32` without the places below it.
+/// `tf32` without the bits below its fraction.
 const TF32: Format = Format { fraction: 10, exponent: 8, nan: 0x3ffff };
 const PLACES: u32 = 13;
 
-/// Bits of the code of a conversion.
+/// Flags in the code of a conversion.
 const E4M3: i64 = 1;
 const RELU: i64 = 2;
-/// Where the direction of rounding begins.
+/// The position of the rounding mode in the code.
 const DIRECTION: u32 = 4;
 
-/// A number, saturated to what is finite.
+/// Narrows a number, saturated to finite ones.
 fn narrowed(from: Format, bits: u64, code: i64) -> u32 {
     if from.is_nan(bits) {
         return NAN as u32;
@@ -47,7 +48,7 @@ fn narrowed(from: Format, bits: u64, code: i64) -> u32 {
     float::convert(F64, format, scaled.to_bits(), Rounding::Near).min(most) as u32 | sign
 }
 
-/// A number as `f16` has it, which holds all of them.
+/// Widens a number to `f16`, which represents all of them.
 fn widened(bits: u64, code: i64) -> u32 {
     let (sign, magnitude) = (bits & 0x80, bits & 0x7f);
     let (format, scale, is_nan) = match code & E4M3 {
@@ -64,7 +65,7 @@ fn widened(bits: u64, code: i64) -> u32 {
     float::convert(F64, F16, value.to_bits(), Rounding::Near) as u32 | (sign as u32) << 8
 }
 
-/// A number in `tf32`, with zeros below its places; what is no number has ones.
+/// Rounds a number to `tf32` with zeros below its fraction; NaN has ones there.
 fn to_tf32(bits: u32, code: i64) -> u32 {
     let bits = u64::from(bits);
     if F32.is_nan(bits) {

@@ -1,14 +1,14 @@
-//! Operands: what a name or number means where an instruction takes a value of a type.
+//! Operands: names and numbers as values of a type.
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::{lanes, memory, special};
-use super::super::program::{Constant, FUNCTION_WINDOW, constant_bits};
-use super::super::types::{Space, Type, Width};
-use super::Error;
 use super::builder::{Builder, Draft, Local, Operand};
 use super::symbols::Symbol;
+use crate::Error;
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Space, Type, Width};
+use crate::machine::program::{Constant, FUNCTION_WINDOW, constant_bits};
+use crate::machine::{lanes, memory, special};
 
-/// The words behind an opcode, of which each must mean something.
+/// The modifiers after an opcode; each must be used.
 pub(super) struct Modifiers<'a> {
     words: Vec<&'a str>,
 }
@@ -18,13 +18,13 @@ impl<'a> Modifiers<'a> {
         Modifiers { words: instruction.modifiers.clone() }
     }
 
-    /// Takes a word, if it is there.
+    /// Takes a word if it is present.
     pub(super) fn take(&mut self, word: &str) -> bool {
         let found = self.words.iter().position(|known| *known == word);
         found.map(|index| self.words.remove(index)).is_some()
     }
 
-    /// Takes the first word that one of these is; answers its place among them.
+    /// Takes the first word that is one of `words`, and returns its index among them.
     pub(super) fn one_of(&mut self, words: &[&str]) -> Option<usize> {
         words.iter().position(|word| self.take(word))
     }
@@ -41,7 +41,7 @@ impl<'a> Modifiers<'a> {
         Space::named(self.words.remove(index))
     }
 
-    /// Takes all words that begin so.
+    /// Takes all words with one of these beginnings.
     pub(super) fn drop_hints(&mut self, starts: &[&str]) {
         self.words.retain(|word| !starts.iter().any(|start| word.starts_with(start)));
     }
@@ -52,24 +52,24 @@ impl<'a> Modifiers<'a> {
 }
 
 impl<'a> Builder<'_, 'a> {
-    /// A bit pattern as a constant of a type.
+    /// Adds a bit pattern as a constant of a type.
     pub(super) fn bits(&mut self, ty: Type, value: u64) -> Operand {
         self.constant(Constant::Bits(constant_bits(ty, value)), ty.width())
     }
 
-    /// The type of an instruction.
+    /// Returns a part of the instruction, or an error if it is missing.
     pub(super) fn needed<T>(&self, instruction: &Instruction<'_>, found: Option<T>) -> Result<T, Error> {
         found.ok_or_else(|| {
             self.unsupported(&spelled(instruction), "the type of this instruction is missing or not supported")
         })
     }
 
-    /// A form of an instruction that is not supported.
+    /// Returns the error for an unsupported form of an instruction.
     pub(super) fn refuse<T>(&self, instruction: &Instruction<'_>) -> Result<T, Error> {
         Err(self.unsupported(&spelled(instruction), "this instruction is not supported"))
     }
 
-    /// Checks that no word was left over.
+    /// Checks that every modifier was used.
     pub(super) fn all_taken(&self, instruction: &Instruction<'_>, modifiers: &Modifiers<'_>) -> Result<(), Error> {
         match modifiers.rest() {
             [] => Ok(()),
@@ -79,18 +79,19 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    /// Checks how many operands there are.
+    /// Checks the number of operands.
     pub(super) fn count(&self, instruction: &Instruction<'_>, counts: &[usize]) -> Result<(), Error> {
         if counts.contains(&instruction.operands.len()) {
             return Ok(());
         }
         let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
-        let message = format!("{} operands are given, {} are taken", instruction.operands.len(), counts.join(" or "));
+        let message =
+            format!("{} operands are given, {} are expected", instruction.operands.len(), counts.join(" or "));
         Err(self.wrong(&spelled(instruction), &message))
     }
 
     fn fits(&self, name: &str, register: u32, declared: Type, ty: Type) -> Result<Operand, Error> {
-        // Registers of 8 and 16 bits lie in slots of 32, and their upper bits are zero.
+        // Registers of 8 and 16 bits have slots of 32 bits, with zeros above.
         let same = declared.width() == ty.width()
             && (declared.bits() == ty.bits() || declared.width() != Width::W32 || ty.bits() == 8);
         if same {
@@ -100,7 +101,7 @@ impl<'a> Builder<'_, 'a> {
         Err(self.wrong(name, &message))
     }
 
-    /// The name of an operand that is a register, that register, and its type.
+    /// Resolves a register operand: its name, register and type.
     fn named_register(&mut self, operand: &Written<'a>) -> Option<(&'a str, u32, Type)> {
         let (name, found) = match operand {
             Written::Name(name) => (*name, self.find_register(name)),
@@ -110,15 +111,15 @@ impl<'a> Builder<'_, 'a> {
         found.map(|(register, declared)| (name, register, declared))
     }
 
-    /// A register that is written.
+    /// Resolves a register that is written.
     pub(super) fn target(&mut self, operand: &Written<'a>, ty: Type) -> Result<Operand, Error> {
         match self.named_register(operand) {
             Some((name, register, declared)) => self.fits(name, register, declared, ty),
-            None => Err(self.wrong(&text(operand), "this is no register that could be written")),
+            None => Err(self.wrong(&text(operand), "this is not a register that can be written")),
         }
     }
 
-    /// A register that is written, which may be wider than the type; answers its width, too.
+    /// Resolves a register that is written, and may be wider than the type. Returns its type too.
     pub(super) fn wide_target(&mut self, operand: &Written<'a>, ty: Type) -> Result<(Operand, Type), Error> {
         match self.named_register(operand) {
             Some((_, register, declared)) if declared.bits() >= ty.bits() && declared != Type::Pred => {
@@ -129,11 +130,11 @@ impl<'a> Builder<'_, 'a> {
                     format!("this register has {} bits, and the instruction needs {}", bits(declared), bits(ty));
                 Err(self.wrong(&text(operand), &message))
             }
-            None => Err(self.wrong(&text(operand), "this is no register that could be written")),
+            None => Err(self.wrong(&text(operand), "this is not a register that can be written")),
         }
     }
 
-    /// A value that may come from a register wider than the type.
+    /// Resolves a value that may come from a register wider than the type.
     pub(super) fn wide_source(&mut self, operand: &Written<'a>, ty: Type) -> Result<(Operand, Type), Error> {
         match self.named_register(operand) {
             Some((_, register, declared)) if declared.bits() >= ty.bits() && declared != Type::Pred => {
@@ -143,7 +144,7 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    /// A value of a type.
+    /// Resolves a value of a type.
     pub(super) fn source(&mut self, operand: &Written<'a>, ty: Type) -> Result<Operand, Error> {
         match operand {
             Written::Name(name) => {
@@ -166,7 +167,7 @@ impl<'a> Builder<'_, 'a> {
                 self.special(&format!("{name}.{component}"), ty)
             }
             Written::Integer(value) if ty.is_float() => {
-                // A number where the manual wants a floating-point constant.
+                // An integer where the manual requires a floating-point constant.
                 let value = *value as i64 as f64;
                 Ok(self.bits(ty, if ty == Type::F64 { value.to_bits() } else { u64::from((value as f32).to_bits()) }))
             }
@@ -180,7 +181,7 @@ impl<'a> Builder<'_, 'a> {
                 let value = if narrow { u64::from((f64::from_bits(*bits) as f32).to_bits()) } else { *bits };
                 Ok(self.bits(ty, value))
             }
-            _ => Err(self.wrong(&text(operand), "this is no value that the instruction could take")),
+            _ => Err(self.wrong(&text(operand), "this operand is not a value")),
         }
     }
 
@@ -192,7 +193,7 @@ impl<'a> Builder<'_, 'a> {
         let exec = match ty.width() {
             Width::W32 => special::read::<u32>,
             Width::W64 => special::read::<u64>,
-            _ => return Err(self.wrong(name, "a special register is no predicate")),
+            _ => return Err(self.wrong(name, "a special register is not a predicate")),
         };
         let register = Operand::Register(self.register(ty.width()));
         let draft = Draft { d: register, imm: number, guard: None, ..self.draft(exec) };
@@ -200,11 +201,11 @@ impl<'a> Builder<'_, 'a> {
         Ok(register)
     }
 
-    /// The address of a variable or function in its space; of a parameter, its generic one.
+    /// Resolves the address of a variable or function in its space; a parameter has its generic address.
     pub(super) fn address_of(&mut self, name: &str, offset: i64, ty: Type) -> Result<Operand, Error> {
         let width = ty.width();
         if !matches!(width, Width::W32 | Width::W64) {
-            return Err(self.wrong(name, "this is no value of the instruction's type"));
+            return Err(self.wrong(name, "this value does not fit the instruction's type"));
         }
         let base = match self.find_variable(name) {
             Some(Local::Memory { offset: place, .. }) => {
@@ -232,7 +233,7 @@ impl<'a> Builder<'_, 'a> {
                     Constant::Bits(FUNCTION_WINDOW + u64::from(number) * 16)
                 }
                 Some(Symbol::Provided(_)) => {
-                    return Err(self.unsupported(name, "the address of a function of the driver is not supported"));
+                    return Err(self.unsupported(name, "the address of a provided function is not supported"));
                 }
                 None => return Err(self.wrong(name, "this name is not declared")),
             },
@@ -240,7 +241,7 @@ impl<'a> Builder<'_, 'a> {
         Ok(self.constant(base, width))
     }
 
-    /// Whether a variable of the function is a parameter, whose address programs take as a generic one.
+    /// Whether a variable of the function is a parameter; programs use its generic address.
     fn is_param(&self, name: &str) -> bool {
         let parameters = self.function.results.iter().chain(&self.function.parameters);
         parameters.into_iter().any(|parameter| parameter.name == name)
@@ -253,27 +254,27 @@ impl<'a> Builder<'_, 'a> {
         Constant::Variable(number, offset)
     }
 
-    /// An instruction without a guard.
-    pub(super) fn emit_always(&mut self, exec: super::super::program::Exec, d: Operand, [a, b, c]: [Operand; 3]) {
+    /// Adds an instruction without a guard.
+    pub(super) fn emit_always(&mut self, exec: crate::machine::program::Exec, d: Operand, [a, b, c]: [Operand; 3]) {
         let draft = Draft { d, a, b, c, guard: None, ..self.draft(exec) };
         self.push(draft);
     }
 
-    /// A predicate that is written.
+    /// Resolves a predicate that is written.
     pub(super) fn predicate_target(&mut self, name: &'a str) -> Result<Operand, Error> {
         match self.find_register(name) {
             Some((register, Type::Pred)) => Ok(Operand::Register(register)),
-            _ => Err(self.wrong(name, "this is no predicate")),
+            _ => Err(self.wrong(name, "this is not a predicate")),
         }
     }
 
-    /// A predicate that is read, perhaps negated.
+    /// Resolves a predicate that is read, and may be negated.
     pub(super) fn predicate(&mut self, operand: &Written<'a>) -> Result<Operand, Error> {
         let (name, negated) = match operand {
             Written::Name(name) => (name, false),
             Written::Not(name) => (name, true),
             Written::Integer(value) => return Ok(self.bits(Type::Pred, u64::from(*value != 0))),
-            _ => return Err(self.wrong(&text(operand), "this is no predicate")),
+            _ => return Err(self.wrong(&text(operand), "this is not a predicate")),
         };
         let register = self.predicate_target(name)?;
         if !negated {
@@ -285,7 +286,7 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// An instruction as it is written, without its operands.
+/// The opcode of an instruction with its modifiers.
 pub(super) fn spelled(instruction: &Instruction<'_>) -> String {
     let mut text = instruction.opcode.to_owned();
     for word in &instruction.modifiers {

@@ -1,25 +1,25 @@
-//! Which registers share a place.
+//! Register allocation.
 //!
-//! PTX has as many registers as a program likes, mostly written once. A warp's register file would be far larger than the
-//! processor's cache if each had a place of its own. So places are shared, by linear scan: a register is alive from its
-//! first to its last use in the order of the code, loops that it lives through included. Threads of a warp that have parted use the
-//! same places, but never the same lanes of them.
+//! PTX has any number of registers, mostly written once. If each had its own place, a warp's register file would be
+//! far larger than the processor's cache. Linear scan shares places: a register is live from its first to its last use
+//! in the order of the code, including loops that it lives through. Diverged threads of a warp use the same places,
+//! but different lanes of them.
 
-use super::super::types::Width;
 use super::builder::{Block, Draft, Next, Operand};
+use crate::grammar::types::Width;
 
 /// The places of a function's registers.
 pub(super) struct Places {
     pub of: Vec<u32>,
-    /// Bytes of all.
+    /// The bytes of all places.
     pub frame: u32,
-    /// What may be read before it is written: place and bytes.
+    /// Places that may be read before they are written: offset and bytes.
     pub cleared: Vec<(u32, u32)>,
-    /// How many words of 32 bits of a thread are alive at once, at most.
+    /// The most 32-bit words of a thread that are live at once.
     pub words: u32,
 }
 
-/// Beyond this product of blocks and registers, nothing is shared.
+/// Above this product of blocks and registers, places are not shared.
 const LARGEST: usize = 1 << 28;
 
 /// The registers that an instruction reads.
@@ -33,7 +33,7 @@ fn reads(draft: &Draft) -> impl Iterator<Item = u32> {
     registers.chain(draft.guard.map(|(register, _)| register))
 }
 
-/// The registers that it writes.
+/// The registers that an instruction writes.
 fn writes(draft: &Draft) -> impl Iterator<Item = u32> {
     let further = &draft.extra[..draft.written.min(draft.extra.len())];
     [draft.d].into_iter().chain(further.iter().copied()).filter_map(|operand| match operand {
@@ -65,7 +65,7 @@ pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width]) -> Pla
     let words = count.div_ceil(64);
     let bit = |set: &[u64], register: u32| set[register as usize / 64] >> (register % 64) & 1 == 1;
     let set = |set: &mut [u64], register: u32| set[register as usize / 64] |= 1 << (register % 64);
-    // What each block reads before it writes it, and what it writes.
+    // The registers that each block reads before it writes them, and those that it writes.
     let mut exposed = vec![vec![0_u64; words]; blocks.len()];
     let mut written = vec![vec![0_u64; words]; blocks.len()];
     for index in order {
@@ -79,13 +79,13 @@ pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width]) -> Pla
                 if draft.guard.is_none() {
                     set(&mut written[*index], register);
                 } else if !bit(&written[*index], register) {
-                    // Where the guard does not hold, the old value stays.
+                    // A guarded write keeps the old value in some lanes.
                     set(&mut exposed[*index], register);
                 }
             }
         }
     }
-    // What is alive where a block begins: until nothing changes.
+    // The registers that are live at the start of each block, computed as a fixed point.
     let next: Vec<Vec<usize>> = blocks.iter().map(successors).collect();
     let mut alive = exposed.clone();
     let mut out = vec![vec![0_u64; words]; blocks.len()];
@@ -104,8 +104,8 @@ pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width]) -> Pla
             break;
         }
     }
-    // From the first to the last place at which each register is alive. An instruction reads at an even place and writes at
-    // the odd one behind it, but one that writes several registers reads until then.
+    // The first and last position at which each register is live. An instruction reads at an even position and writes
+    // at the next odd one. One that writes several registers reads until then.
     let mut spans = vec![(u32::MAX, 0_u32); count];
     let mut touch = |register: u32, at: u32| {
         let span = &mut spans[register as usize];
@@ -140,7 +140,7 @@ fn scan(spans: &[(u32, u32)], widths: &[Width], read_first: impl Fn(u32) -> bool
     let kind = |width: Width| kinds.iter().position(|known| *known == width).unwrap_or(0);
     let mut free: [Vec<u32>; 4] = Default::default();
     let mut used = [0_u32; 4];
-    // What is alive, by its end.
+    // The live registers by the end of their span.
     let mut alive: std::collections::BinaryHeap<std::cmp::Reverse<(u32, u32)>> = Default::default();
     let mut slots = vec![0_u32; spans.len()];
     let (mut words, mut most) = (0_u32, 0_u32);
@@ -177,7 +177,7 @@ fn scan(spans: &[(u32, u32)], widths: &[Width], read_first: impl Fn(u32) -> bool
     Places { of, frame: frame.next_multiple_of(64), cleared, words: most }
 }
 
-/// A place for each register.
+/// Gives each register its own place.
 fn apart(widths: &[Width]) -> Places {
     let spans = vec![(0, 1); widths.len()];
     scan(&spans, widths, |_| true)

@@ -1,17 +1,19 @@
-//! The stack: `alloca`, `stacksave`, `stackrestore`.
+//! Dynamic local memory: `alloca`, `stacksave` and `stackrestore`.
 //!
-//! PTX manual: [stack manipulation](https://docs.nvidia.com/cuda/parallel-thread-execution/#stack-manipulation-instructions).
+//! PTX manual: [stack
+//! manipulation](https://docs.nvidia.com/cuda/parallel-thread-execution/#stack-manipulation-instructions).
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::stack;
-use super::super::program::Exec;
-use super::super::types::Type;
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::Type;
+use crate::machine::alloca;
+use crate::machine::program::Exec;
 
-/// What memory is aligned to where nothing is said, and the most that may be asked for.
+/// The default alignment.
 const ALIGN: u64 = 8;
+/// The greatest alignment.
 const ALIGNED_MOST: u64 = 1 << 23;
 
 impl<'a> Builder<'_, 'a> {
@@ -22,15 +24,15 @@ impl<'a> Builder<'_, 'a> {
         let wide = ty == Type::U64;
         let pick = |narrow: Exec, broad: Exec| if wide { broad } else { narrow };
         let (exec, targets, sources) = match instruction.opcode {
-            "alloca" => (pick(stack::allocate::<u32>, stack::allocate::<u64>), 1, 1),
-            "stacksave" => (pick(stack::save::<u32>, stack::save::<u64>), 1, 0),
-            _ => (pick(stack::restore::<u32>, stack::restore::<u64>), 0, 1),
+            "alloca" => (pick(alloca::allocate::<u32>, alloca::allocate::<u64>), 1, 1),
+            "stacksave" => (pick(alloca::save::<u32>, alloca::save::<u64>), 1, 0),
+            _ => (pick(alloca::restore::<u32>, alloca::restore::<u64>), 0, 1),
         };
         let mut align = ALIGN;
         match operands.get(2) {
             Some(Written::Integer(asked)) if instruction.opcode == "alloca" => {
                 if !asked.is_power_of_two() || *asked > ALIGNED_MOST {
-                    return Err(self.wrong("alloca", "this is no alignment"));
+                    return Err(self.wrong("alloca", "this is not a valid alignment"));
                 }
                 align = align.max(*asked);
             }

@@ -1,40 +1,40 @@
-//! What modules define, and who sees it.
+//! The symbols of modules, and their visibility.
 
-use super::super::ast::{Function, Linkage, Module, Statement, Value, Variable as Declared};
-use super::super::execute::services::PROVIDED;
-use super::super::program::{self, Constant, Parameter, Program, Variable};
-use super::super::types::Space;
-use super::Error;
+use crate::Error;
+use crate::grammar::ast::{Function, Linkage, Module, Statement, Value, Variable as Declared};
+use crate::grammar::types::Space;
+use crate::machine::program::{self, Constant, Parameter, Program, Variable};
+use crate::machine::services::PROVIDED;
 use std::collections::HashMap;
 
-/// What a name means.
+/// The meaning of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Symbol {
-    /// By its number.
+    /// A variable, by its number.
     Variable(u32),
     Function(u32),
-    /// A function that the driver provides.
+    /// A provided function.
     Provided(usize),
 }
 
 /// A function of the program.
 pub(super) struct Definition<'a> {
-    /// The module that defines it, and its text; `None` if no module does.
+    /// The module and the text of the definition; `None` without a definition.
     pub body: Option<(usize, &'a Function<'a>)>,
-    /// Some declaration, for its shape.
+    /// A declaration with the function's signature.
     pub shape: &'a Function<'a>,
 }
 
-/// All symbols of the modules that are linked.
+/// The symbols of all linked modules.
 pub(super) struct Symbols<'a> {
-    /// The names that each module sees for itself.
+    /// The private names of each module.
     private: Vec<HashMap<&'a str, Symbol>>,
     visible: HashMap<&'a str, Symbol>,
     pub definitions: Vec<Definition<'a>>,
     pub variables: Vec<Variable>,
-    /// Of each variable: its declaration, and the module that it is in.
+    /// The module and the declaration of each variable.
     declared: Vec<(usize, &'a Declared<'a>)>,
-    /// Variables that are declared inside of a function, by where their declaration lies.
+    /// Variables declared inside of a function, by the address of their declaration.
     inside: HashMap<*const Declared<'a>, u32>,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Symbols<'a> {
         Ok(symbols)
     }
 
-    /// What a name means in a module.
+    /// Looks up a name in a module.
     pub(super) fn lookup(&self, module: usize, name: &str) -> Option<Symbol> {
         self.private[module].get(name).or_else(|| self.visible.get(name)).copied()
     }
@@ -117,7 +117,7 @@ impl<'a> Symbols<'a> {
         self.declared.push((module, variable));
     }
 
-    /// The variables of a function that outlive it.
+    /// Adds the variables of a function that outlive its calls.
     fn add_inside(&mut self, module: usize, statements: &'a [Statement<'a>]) {
         for statement in statements {
             match statement {
@@ -133,7 +133,7 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// The variable that is declared inside of a function.
+    /// Looks up a variable that is declared inside of a function.
     pub(super) fn inside(&self, variable: &Declared<'a>) -> Option<u32> {
         self.inside.get(&std::ptr::from_ref(variable)).copied()
     }
@@ -157,11 +157,11 @@ impl<'a> Symbols<'a> {
                 }
             }
             Some(Symbol::Variable(_)) => {
-                return Err(Error::new(function.line, function.name, "this name is a variable, too"));
+                return Err(Error::new(function.line, function.name, "this name is also a variable"));
             }
-            // Every module declares for itself what it calls.
+            // Every module declares the provided functions that it calls.
             Some(Symbol::Provided(_)) if body.is_none() => {}
-            // What the driver provides, a module may define, after another one has declared it, too.
+            // A module may define a provided function, even after another one has declared it.
             Some(Symbol::Provided(_)) | None => {
                 let provided = PROVIDED.iter().position(|provided| provided.name == function.name);
                 let symbol = match provided {
@@ -177,7 +177,7 @@ impl<'a> Symbols<'a> {
         Ok(())
     }
 
-    /// A program with variables and functions, and no code yet.
+    /// Creates a program with variables and functions, without code.
     pub(super) fn program(&self, modules: &[Module<'_>]) -> Result<Program, Error> {
         let mut program = Program {
             code: Vec::new(),
@@ -220,7 +220,7 @@ impl<'a> Symbols<'a> {
         Ok(program)
     }
 
-    /// Gives shared variables their places; those of open size begin where all others end.
+    /// Assigns offsets to shared variables; arrays of open size start after all others.
     fn place_shared(&self, program: &mut Program) {
         let mut end = 0_u64;
         let shared = |variable: &&mut Variable| variable.space == Space::Shared;
@@ -265,11 +265,11 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// A function's shape: what is known without its code.
+/// Describes a function by its signature.
 fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program::Function, Error> {
     let mut place = 0_u64;
     let mut lay = |variable: &Declared<'_>| {
-        // In local memory everything begins with a word of its own.
+        // In local memory, every parameter starts at a word.
         let align = if shape.entry { variable.align } else { variable.align.max(8) };
         let offset = place.next_multiple_of(align);
         place = offset + if shape.entry { variable.size() } else { variable.size().next_multiple_of(8) };

@@ -1,51 +1,52 @@
-//! Video instructions: arithmetic on parts of words, one at a time or all of two words at once.
+//! Video instructions: arithmetic on parts of words, one at a time or all of a word at once.
 //!
 //! PTX manual: [scalar](https://docs.nvidia.com/cuda/parallel-thread-execution/#scalar-video-instructions) and
-//! [SIMD ones](https://docs.nvidia.com/cuda/parallel-thread-execution/#simd-video-instructions). Compilers emit them for CUDA's
-//! `__vadd4` and its kin. Everything is computed in more bits than can overflow, then brought into the result as the modifiers say:
-//! saturated, combined with a third operand, or put into a part of it. The modifiers of an instruction are the bits of its code.
+//! [SIMD](https://docs.nvidia.com/cuda/parallel-thread-execution/#simd-video-instructions) video instructions. NVRTC
+//! emits `vabsdiff2` and `vabsdiff4` for `__vabsdiffu4`, `__vsadu4` and similar intrinsics; inline assembly uses the
+//! others. Results are computed in 128 bits, then saturated, combined with a third operand, or inserted into a part of
+//! it. The bits of the code encode the modifiers.
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::lanes::map_coded;
-use super::super::types::Type;
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
 use super::operand::Modifiers;
+use crate::Error;
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::Type;
+use crate::machine::lanes::map_coded;
 
-/// The operations, by their number; comparisons follow.
+/// The operations by number; comparisons follow.
 const OPERATIONS: [&str; 8] = ["add", "sub", "absdiff", "min", "max", "avrg", "shl", "shr"];
 const COMPARISONS: [&str; 6] = ["eq", "ne", "lt", "le", "gt", "ge"];
 
-/// Bits of a code, above the four of the operation.
+/// The bits of a code above the four of the operation.
 mod code {
     pub(super) const SIGNED_RESULT: i64 = 1 << 4;
     pub(super) const SIGNED_A: i64 = 1 << 5;
     pub(super) const SIGNED_B: i64 = 1 << 6;
     pub(super) const SATURATES: i64 = 1 << 7;
     pub(super) const WRAPS: i64 = 1 << 8;
-    /// What is done with the third operand: 0 for nothing, then as [`super::SECOND`] has them; two bits.
+    /// The use of the third operand in two bits: 0 for none, then as in [`super::SECOND`].
     pub(super) const SECOND: u32 = 9;
-    /// Where the selectors of `a`, `b` and the target begin.
+    /// The first bits of the selectors of `a`, `b` and the target.
     pub(super) const A: u32 = 12;
     pub(super) const B: u32 = 28;
     pub(super) const TARGET: u32 = 44;
-    // Of `vmad`, which has no operation.
+    // Flags of `vmad`, which has no operation.
     pub(super) const PLUS_ONE: i64 = 1;
     pub(super) const NEGATED_PRODUCT: i64 = 2;
     pub(super) const NEGATED_C: i64 = 4;
-    /// How far the sum is shifted: five bits.
+    /// The right shift of the sum: five bits.
     pub(super) const SCALE: u32 = 48;
 }
 
 const SECOND: [&str; 3] = ["add", "min", "max"];
 
-/// A field of a word, as a number: of the whole word, a byte or a half.
+/// A part of a word as a number: the whole word, a byte or a half.
 fn part(word: u32, selector: i64, signed: bool) -> i128 {
     let (bits, at) = place(selector & 7);
     field(u64::from(word), bits, at, signed)
 }
 
-/// How many bits a selector names, and where they begin: 0 the word, then four bytes, then two halves.
+/// The size and position of a selected part: 0 is the word, then four bytes, then two halves.
 fn place(selector: i64) -> (u32, u32) {
     match selector {
         1..=4 => (8, 8 * (selector as u32 - 1)),
@@ -63,7 +64,7 @@ fn clamped(value: i128, bits: u32, signed: bool) -> i128 {
     if signed { value.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { value.clamp(0, (1 << bits) - 1) }
 }
 
-/// The operation of a code on two numbers.
+/// The result of the operation on two numbers.
 fn primary(a: i128, b: i128, code: i64) -> i128 {
     match code & 15 {
         0 => a + b,
@@ -71,7 +72,7 @@ fn primary(a: i128, b: i128, code: i64) -> i128 {
         2 => (a - b).abs(),
         3 => a.min(b),
         4 => a.max(b),
-        // Halves are rounded up, where the sum is not negative.
+        // An average is rounded up if the sum is not negative.
         5 if a + b >= 0 => (a + b + 1) >> 1,
         5 => (a + b) >> 1,
         6 | 7 => {
@@ -87,7 +88,7 @@ fn primary(a: i128, b: i128, code: i64) -> i128 {
     }
 }
 
-/// `vadd` and the other scalar ones.
+/// `vadd` and the other scalar instructions.
 fn scalar(a: u32, b: u32, c: u32, code: i64) -> u32 {
     let signed = |bit: i64| code & bit != 0;
     let a = part(a, code >> code::A, signed(code::SIGNED_A));
@@ -107,13 +108,13 @@ fn scalar(a: u32, b: u32, c: u32, code: i64) -> u32 {
     put(c, value, bits, at)
 }
 
-/// A word with a field made another.
+/// A word with one part replaced.
 fn put(word: u32, value: i128, bits: u32, at: u32) -> u32 {
     let ones = (u64::from(u32::MAX) >> (32 - bits)) << at;
     (u64::from(word) & !ones | (value as u64) << at & ones) as u32
 }
 
-/// `vadd2`, `vadd4` and the others on fields of so many bits.
+/// `vadd2`, `vadd4` and the others on parts of `bits` bits.
 fn simd(a: u32, b: u32, c: u32, code: i64, bits: u32) -> u32 {
     let signed = |bit: i64| code & bit != 0;
     let both = u64::from(b) << 32 | u64::from(a);
@@ -133,7 +134,7 @@ fn simd(a: u32, b: u32, c: u32, code: i64, bits: u32) -> u32 {
     })
 }
 
-/// `vmad`: a product and a sum, scaled.
+/// `vmad`: a scaled product and sum.
 fn product(a: u32, b: u32, c: u32, code: i64) -> u32 {
     let set = |bit: i64| code & bit != 0;
     let a = part(a, code >> code::A, set(code::SIGNED_A));
@@ -141,13 +142,13 @@ fn product(a: u32, b: u32, c: u32, code: i64) -> u32 {
     let signed = set(code::SIGNED_A | code::SIGNED_B | code::NEGATED_PRODUCT | code::NEGATED_C);
     let c = field(if set(code::NEGATED_C) { !c } else { c }.into(), 32, 0, signed);
     let product = if set(code::NEGATED_PRODUCT) { !(a * b) } else { a * b };
-    // What was complemented becomes negated by the one.
+    // Adding one turns a complement into a negation.
     let one = i128::from(set(code::PLUS_ONE | code::NEGATED_PRODUCT | code::NEGATED_C));
     let sum = (product + c + one) >> (code >> code::SCALE & 31);
     (if set(code::SATURATES) { clamped(sum, 32, signed) } else { sum }) as u32
 }
 
-/// An operand's register, and the selector behind it.
+/// Splits an operand into its register and its selector.
 fn selected<'a>(operand: &Written<'a>) -> (Written<'a>, Option<&'a str>) {
     let is_selector = |word: &str| word.starts_with(['b', 'h']) && word.len() > 1;
     match operand {
@@ -156,7 +157,7 @@ fn selected<'a>(operand: &Written<'a>) -> (Written<'a>, Option<&'a str>) {
     }
 }
 
-/// The selector of a scalar instruction by its number, as [`place`] reads it.
+/// The number of a scalar selector, for [`place`].
 fn scalar_selector(word: &str) -> Option<i64> {
     ["b0", "b1", "b2", "b3", "h0", "h1"].iter().position(|known| *known == word).map(|index| index as i64 + 1)
 }
@@ -168,8 +169,10 @@ fn digits(word: &str, bits: u32, bound: u32) -> Option<Vec<u32>> {
 }
 
 impl<'a> Builder<'_, 'a> {
+    /// Resolves a video instruction.
+    ///
     /// # Errors
-    /// For forms that the manual does not have.
+    /// For forms that the manual does not define.
     pub(super) fn video(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
         match instruction.opcode.as_bytes().last() {
             Some(b'2') => self.video_simd(instruction, words, 16),
@@ -179,7 +182,7 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    /// Takes the types, of which comparisons have two; answers their bits and the operation.
+    /// Takes the types, and returns their bits and the operation. Comparisons have two types.
     fn video_types(&self, instruction: &Instruction<'_>, words: &mut Modifiers<'a>) -> Result<i64, Error> {
         let name = instruction.opcode.trim_start_matches('v').trim_end_matches(['2', '4']);
         let compares = name == "set";
@@ -214,7 +217,7 @@ impl<'a> Builder<'_, 'a> {
         let operands = &instruction.operands;
         self.count(instruction, &[3, 4])?;
         let (target, into) = selected(&operands[0]);
-        // A third operand is what is combined or put into, and nothing else.
+        // A third operand is only allowed if it is combined or inserted into.
         let wanted = if second.is_some() || into.is_some() { 4 } else { 3 };
         if operands.len() != wanted || (second.is_some() && into.is_some()) {
             return self.refuse(instruction);
@@ -309,7 +312,7 @@ impl<'a> Builder<'_, 'a> {
         }
         let (target, mask) = selected(&operands[0]);
         let mask = match mask {
-            // From the highest to the lowest, each once.
+            // From the highest to the lowest, each at most once.
             Some(word) => {
                 digits(word, bits, fields).filter(|chosen| !chosen.is_empty() && chosen.is_sorted_by(|a, b| a < b))
             }

@@ -1,18 +1,19 @@
 //! `atom` and `red` of vectors and of 128 bits.
 //!
-//! PTX manual: [atom](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-atom).
+//! PTX manual:
+//! [atom](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-atom).
 
-use super::super::ast::{Instruction, Operand as Written};
-use super::super::execute::memory::UPDATES;
-use super::super::execute::wide_atomic::{atomic128, vector};
-use super::super::float::{self, BF16, F16, Rounding};
-use super::super::program::Exec;
-use super::super::types::{Space, Type};
-use super::Error;
 use super::builder::{Builder, Draft, Operand};
 use super::floating::{extreme, quiet32};
+use crate::Error;
+use crate::float::{self, BF16, F16, Rounding};
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Space, Type};
+use crate::machine::atomic128::{atomic128, vector};
+use crate::machine::memory::UPDATES;
+use crate::machine::program::Exec;
 
-/// The operations that vectors have.
+/// The operations on vectors.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Vectored {
     Add,
@@ -20,7 +21,7 @@ pub(super) enum Vectored {
     Max,
 }
 
-/// Whether the operation of vectors has been asked for with elements of a type, and what executes it.
+/// The implementation of an operation on vectors of a type.
 fn operation(operation: Vectored, ty: Type) -> Option<Exec> {
     use Vectored::{Add, Max, Min};
     macro_rules! halves {
@@ -54,7 +55,7 @@ fn both(a: u32, b: u32, f: impl Fn(u64, u64) -> u64) -> u32 {
 }
 
 impl<'a> Builder<'_, 'a> {
-    /// `atom.global.add.v2.f32 {d, e}, [a], {b, c}`. Each element is atomic for itself.
+    /// `atom.global.add.v2.f32 {d, e}, [a], {b, c}`. Each element is updated atomically.
     pub(super) fn atomic_vector(
         &mut self,
         instruction: &'a Instruction<'a>,
@@ -75,7 +76,7 @@ impl<'a> Builder<'_, 'a> {
             [targets, rest @ ..] => (Some(targets), rest),
             [] => return self.refuse(instruction),
         };
-        // Behind them there may be a cache policy.
+        // A cache policy may follow.
         let ([address, Written::Vector(sources)] | [address, Written::Vector(sources), _]) = rest else {
             return self.refuse(instruction);
         };
@@ -86,7 +87,9 @@ impl<'a> Builder<'_, 'a> {
             _ => return self.refuse(instruction),
         };
         if sources.len() != count || targets.len() != count {
-            return Err(self.wrong(instruction.opcode, "the vector has not as many elements as the instruction takes"));
+            return Err(
+                self.wrong(instruction.opcode, "the vector and the instruction differ in the number of elements")
+            );
         }
         let (a, offset, mode) = self.place(address, space)?;
         let Ok(offset) = i32::try_from(offset) else { return self.refuse(instruction) };
@@ -97,7 +100,7 @@ impl<'a> Builder<'_, 'a> {
         for source in sources {
             extra.push(self.source(source, ty)?);
         }
-        // The offset comes first; it is no register, and so may count as written.
+        // The offset comes first and is no register, so it may count as written.
         let written = 1 + count;
         self.built().ordered = true;
         let draft =

@@ -1,8 +1,8 @@
-//! A case or more for each family of instructions that work on one thread's values.
+//! At least one case for each family of instructions on the values of one thread.
 
 use super::computed;
 
-/// `op d, a, b, c` on registers of 32 bits.
+/// Runs `op d, a, b, c` on registers of 32 bits.
 fn op32(instruction: &str, a: u32, b: u32, c: u32) -> u32 {
     let declarations = ".reg .b32 %x, %y, %z, %r; .reg .pred %p, %q;";
     let count = instruction.matches('$').count();
@@ -29,7 +29,7 @@ fn float(instruction: &str, a: f32, b: f32, c: f32) -> f32 {
 }
 
 #[test]
-fn integers() {
+fn integer_arithmetic_follows_the_manual() {
     assert_eq!(op32("add.s32 %r, $, $", u32::MAX, 3, 0), 2);
     assert_eq!(op32("add.sat.s32 %r, $, $", i32::MAX as u32, 3, 0), i32::MAX as u32);
     assert_eq!(op32("mul.hi.s32 %r, $, $", -2_i32 as u32, 3, 0), u32::MAX);
@@ -55,7 +55,7 @@ fn integers() {
 }
 
 #[test]
-fn carries_chain() {
+fn carries_propagate() {
     let body =
         "mov.b64 {%x, %y}, %a; mov.b64 {%z, %r}, %b; add.cc.u32 %x, %x, %z; addc.u32 %y, %y, %r; mov.b64 %d, {%x, %y};";
     let declarations = ".reg .b32 %x, %y, %z, %r;";
@@ -67,7 +67,7 @@ fn carries_chain() {
 }
 
 #[test]
-fn logic_and_shifts() {
+fn logic_and_shifts_follow_the_manual() {
     assert_eq!(op32("lop3.b32 %r, $, $, $, 0x96", 0b1100, 0b1010, 0b1111), 0b1001);
     assert_eq!(op32("shl.b32 %r, $, $", 1, 40, 0), 0);
     assert_eq!(op32("shr.s32 %r, $, $", 0x8000_0000, 40, 0), u32::MAX);
@@ -82,7 +82,7 @@ fn logic_and_shifts() {
 }
 
 #[test]
-fn floats() {
+fn float_arithmetic_follows_the_manual() {
     assert_eq!(float("add.f32 %r, $, $", 1.5, 2.25, 0.0), 3.75);
     assert_eq!(op32("mul.f32 %r, $, $", f32::INFINITY.to_bits(), 0, 0), 0x7fff_ffff);
     assert_eq!(
@@ -105,7 +105,7 @@ fn floats() {
 }
 
 #[test]
-fn conversions() {
+fn conversions_follow_the_manual() {
     assert_eq!(op32("cvt.rzi.s32.f32 %r, $", (-2.7_f32).to_bits(), 0, 0), -2_i32 as u32);
     assert_eq!(op32("cvt.rni.u32.f32 %r, $", 2.5_f32.to_bits(), 0, 0), 2);
     assert_eq!(op32("cvt.rzi.u32.f32 %r, $", (-1_f32).to_bits(), 0, 0), 0);

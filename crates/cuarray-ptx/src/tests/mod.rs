@@ -1,17 +1,17 @@
-//! Kernels in text, executed over buffers of the test's own.
+//! Tests that execute kernels over buffers of their own.
 
+mod address_spaces;
 mod arithmetic;
-mod control;
-mod memory;
+mod control_flow;
 mod mutated;
 mod patterns;
-mod races;
+mod thread_races;
 
-use super::Error;
-use super::execute::{FaultKind, Launch, NoService, Outcome, Region, execute};
-use super::parser::parse;
-use super::program::Program;
-use super::resolve::resolve;
+use crate::Error;
+use crate::grammar::parse;
+use crate::machine::program::Program;
+use crate::machine::{FaultKind, Launch, NoService, Outcome, Region, execute};
+use crate::resolve::resolve;
 
 const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
@@ -21,9 +21,9 @@ fn load(source: &str) -> Result<Program, Error> {
     resolve(std::slice::from_ref(&module))
 }
 
-/// Where the tests' buffers begin on the device, so that addresses are not the host's.
+/// The device address of the first buffer; it differs from the host's addresses.
 const BASE: u64 = 0x10_0000_0000;
-/// How far buffers are apart.
+/// The distance of the buffers.
 const APART: u64 = 0x1_0000_0000;
 
 /// A launch over buffers, whose addresses are the kernel's first parameters.
@@ -68,7 +68,7 @@ impl Run<'_> {
             .collect();
         let mut parameters: Vec<u64> = regions.iter().map(|region| region.start).collect();
         parameters.extend(&self.more);
-        // Constants of the module's own: one buffer behind the others.
+        // The module's variables: one buffer after the others.
         let variables: u64 = program.variables.iter().map(|variable| variable.size.next_multiple_of(16)).sum();
         let mut storage = vec![0_u64; variables as usize / 8 + 2];
         let start = BASE + 100 * APART;
@@ -88,7 +88,7 @@ impl Run<'_> {
         let constants = program.constants(|number| places[number as usize]);
         let kernel = *program.kernels.values().next().expect("the source has a kernel");
         let words = program.parameter_bytes(kernel).div_ceil(8) as usize;
-        assert!(words <= parameters.len(), "the kernel wants {words} words of parameters");
+        assert!(words <= parameters.len(), "the kernel needs {words} words of parameters");
         let launch = Launch {
             program: &program,
             kernel,
@@ -110,7 +110,7 @@ impl Run<'_> {
     }
 }
 
-/// Executes instructions for one thread: `%a`, `%b` and `%c` (64 bits each) hold the inputs, and what is in `%d` comes out.
+/// Executes instructions for one thread. `%a`, `%b` and `%c` (64 bits each) are the inputs, and `%d` is the result.
 fn computed(declarations: &str, body: &str, inputs: [u64; 3]) -> u64 {
     let source = format!(
         ".visible .entry k(.param .u64 out, .param .u64 p0, .param .u64 p1, .param .u64 p2) {{\n\

@@ -1,14 +1,15 @@
-//! Malformed PTX: modules that compilers made, with something changed, thousands of times.
+//! Malformed PTX: thousands of changed modules of real compilers.
 //!
-//! Whatever comes in, loading answers with a program or an error, and what loads can be launched: neither crashes or hangs, and a
-//! kernel that went wild ends with a fault.
+//! Loading returns a program or an error, and every loaded kernel can be launched. Neither crashes or hangs, and a
+//! runaway kernel ends with a fault.
 
 use super::*;
 use crate::Image;
 use crate::load as load_image;
 
-/// What numba-cuda made of a matrix product, of `print` with local memory, of `sin`, `exp` and `pow`, and of a debug build; what NVRTC
-/// made of reductions, virtual functions and recursion; and of the differential tests' kernels some of each family.
+/// Modules of real compilers. From numba-cuda: a matrix product, `print` with local memory, `sin`, `exp` and `pow`,
+/// and a debug build. From NVRTC: reductions, virtual functions and recursion. The others are kernels of the
+/// differential tests.
 const MODULES: [&str; 9] = [
     include_str!("modules/matmul.ptx"),
     include_str!("modules/local.ptx"),
@@ -21,7 +22,7 @@ const MODULES: [&str; 9] = [
     include_str!("modules/shapes.ptx"),
 ];
 
-/// What is put in where something is taken out.
+/// Texts to insert.
 const PIECES: [&str; 24] = [
     "",
     ";",
@@ -60,7 +61,7 @@ impl Random {
     }
 }
 
-/// A module with a change or a few: pieces taken out, put in, doubled or swapped, numbers made others.
+/// Changes a module: removes, inserts, doubles or swaps pieces, or changes numbers.
 fn mutated(source: &str, random: &mut Random) -> String {
     let mut pieces: Vec<&str> = source.split_inclusive([' ', '\t', '\n', ',', ';', '.', '[', ']', '+']).collect();
     let changes = if random.below(3) == 0 { 1 + random.below(4) } else { 1 };
@@ -75,7 +76,7 @@ fn mutated(source: &str, random: &mut Random) -> String {
                 pieces.swap(at, other);
             }
             4 => pieces.insert(at, pieces[random.below(pieces.len())]),
-            // The same register, label or number of another instruction: what is most likely to still load.
+            // A register, label or number of another instruction most often yields a module that loads.
             _ => {
                 let alike = |piece: &&str| piece.get(..2) == pieces[at].get(..2);
                 let others: Vec<&str> = pieces.iter().copied().filter(alike).collect();
@@ -97,7 +98,7 @@ fn mutated(source: &str, random: &mut Random) -> String {
     text
 }
 
-/// Launches a kernel over a buffer, which its parameters point to or are numbers.
+/// Launches a kernel over a buffer; its parameters are addresses of the buffer, or numbers.
 fn launch(program: &Program, kernel: u32) {
     let mut buffer = vec![1_u64; 512];
     let end = BASE + 4096;
@@ -130,7 +131,7 @@ fn launch(program: &Program, kernel: u32) {
     unsafe { execute(&launch) };
 }
 
-/// Loads and launches so many changed modules, the same ones for the same seed.
+/// Loads and launches changed modules; equal seeds give equal modules.
 fn storm(seed: u64, rounds: usize) {
     let mut random = Random(seed);
     let (mut loaded, mut refused) = (0, 0);
@@ -141,18 +142,18 @@ fn storm(seed: u64, rounds: usize) {
         match load_image(&image) {
             Ok(program) => {
                 loaded += 1;
-                // What asks for gigabytes is right, and refused when it is loaded into a context.
+                // A module that declares gigabytes is valid, but cannot be loaded into a context.
                 if program.shared < 1 << 20 {
                     program.kernels.values().for_each(|kernel| launch(&program, *kernel));
                 }
             }
-            Err((_, error)) => {
+            Err(error) => {
                 refused += 1;
                 assert!(error.line > 0 && !error.message.is_empty(), "{error}");
             }
         }
     }
-    // Both must happen, or the changes test nothing.
+    // A test without both outcomes would test nothing.
     assert!(loaded > rounds / 12 && refused > rounds / 12, "{loaded} loaded, {refused} refused");
 }
 
@@ -175,7 +176,7 @@ fn changed_modules_never_crash_for_long() {
 fn real_modules_load() {
     for source in MODULES {
         let image = Image { modules: vec![(String::new(), source.to_owned())], max_registers: 0 };
-        let program = load_image(&image).unwrap_or_else(|(_, error)| panic!("{error}"));
+        let program = load_image(&image).unwrap_or_else(|error| panic!("{error}"));
         program.kernels.values().for_each(|kernel| launch(&program, *kernel));
     }
 }

@@ -1,15 +1,15 @@
-//! Accesses of every pattern that lanes' addresses may have, against a model that goes byte by byte: what is loaded and stored, what
-//! is noted, and whether threads race.
+//! Accesses with every pattern of addresses, against a model that works byte by byte: the values, the recorded ranges,
+//! and the races.
 
 use super::*;
-use crate::execute::AccessKind;
+use crate::machine::AccessKind;
 use std::collections::BTreeSet;
 
-/// Bytes that the accesses are to.
+/// The size of the memory.
 const BYTES: usize = 4096;
 const THREADS: usize = 96;
 
-/// Numbers that look random and are the same on every run (xorshift64*).
+/// Reproducible pseudo-random numbers (xorshift64*).
 struct Numbers(u64);
 
 impl Numbers {
@@ -20,7 +20,7 @@ impl Numbers {
         (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % end
     }
 
-    /// Where each lane of a warp accesses memory, in units of the access; none if it does not.
+    /// The offset of each lane's access, in units of the access; `None` for lanes without one.
     fn offsets(&mut self, warp: u64) -> [Option<u64>; 32] {
         let (kind, base) = (self.below(9), self.below(BYTES as u64) + self.below(2) * 64 * warp);
         let steps = self.below(4) + 1;
@@ -50,7 +50,7 @@ impl Numbers {
     }
 }
 
-/// A store and a load of each thread: their offsets in bytes, how many bytes they are of, and which comes first.
+/// A store and a load of each thread: offsets and size in bytes, and the order of the two.
 struct Case {
     load_first: bool,
     sizes: [usize; 2],
@@ -63,7 +63,7 @@ impl Case {
         let (load_first, shift) = (numbers.below(2) == 0, numbers.below(256));
         let mut offsets = Vec::new();
         for warp in 0..THREADS as u64 / 32 {
-            // Loads are mostly of another place, so that there is not always a race.
+            // Most loads are from another place, so that some cases have no race.
             let far = if numbers.below(3) > 0 { BYTES / 2 } else { 0 };
             let private = numbers.below(3) > 0;
             let (stores, loads) = (numbers.offsets(warp), numbers.offsets(warp));
@@ -77,7 +77,8 @@ impl Case {
             }
         }
         if numbers.below(3) > 0 {
-            // One thread alone stores, where some thread loads: the first of a page, or any; it is the same one, the first of its warp, or any.
+            // One thread stores where some thread loads. The loading thread is the first of a page, or any; the
+            // storing thread is the same one, the first of its warp, or any.
             let starts_page = |thread: &usize| offsets[*thread][1].is_some_and(|offset| offset % 1024 == 0);
             let edge = (0..THREADS).find(starts_page).filter(|_| numbers.below(2) == 0);
             let loading = edge.unwrap_or(numbers.below(THREADS as u64) as usize);
@@ -91,7 +92,8 @@ impl Case {
         Case { load_first, sizes, offsets }
     }
 
-    /// The kernel; `space` is that of the accesses: `.global`, `.shared` or none. Shared memory is filled before, and read after.
+    /// The kernel with accesses of a space: `.global`, `.shared` or none. Shared memory is filled before, and read
+    /// afterwards.
     fn source(&self, space: &str, shared: bool) -> String {
         let [store, load] = self.sizes.map(|size| size * 8);
         let (at, fill, empty) = if shared {
@@ -130,7 +132,7 @@ impl Case {
     }
 }
 
-/// What a case does to memory, thread by thread and byte by byte.
+/// The effects of a case, computed thread by thread and byte by byte.
 struct Model {
     memory: Vec<u8>,
     loaded: Vec<u64>,
@@ -177,7 +179,7 @@ impl Model {
 }
 
 #[test]
-fn every_pattern_does_what_each_lane_would() {
+fn every_address_pattern_agrees_with_the_model() {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let mut races = [0; 2];
     for index in 0..900 {
@@ -195,7 +197,7 @@ fn every_pattern_does_what_each_lane_would() {
         let model = Model::new(&case, &start);
         let what = || format!("case {index}: {:?}\n{source}", case.offsets);
         assert_eq!(outcome.fault, None, "{}", what());
-        // The warp that comes to a barrier last goes on first: who wins a race is another one then.
+        // After a barrier the warp that arrived last continues first, so another access may win a race.
         if !shared || !model.races {
             let mut bytes = memory.iter().flat_map(|word| word.to_le_bytes()).zip(&model.memory);
             assert_eq!(bytes.position(|(found, expected)| found != *expected), None, "{}", what());

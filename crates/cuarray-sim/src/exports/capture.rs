@@ -1,7 +1,7 @@
 //! Stream capture.
 //!
-//! Driver API: [stream management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html). The rules are in
-//! `capture`.
+//! Driver API: [stream management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html). The rules
+//! are in `capture`.
 
 use super::graph::{check_edge_data, list};
 use super::stream::stream;

@@ -112,8 +112,8 @@ pub(super) unsafe fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Answe
     Ok(())
 }
 
-/// Queries both events first, as `cuEventQuery` does: a program may poll with this call alone, and success means that both
-/// events have completed.
+/// Queries both events first, as `cuEventQuery` does: a program may poll with this call alone, and success means that
+/// both events have completed.
 pub(super) unsafe fn cuEventElapsedTime(
     call: &Call<'_>,
     p_milliseconds: *mut f32,

@@ -1,7 +1,8 @@
 //! The launch interface before `cuLaunchKernel`, which old programs and PyCUDA's launches use.
 //!
-//! Driver API: [execution control, deprecated](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html). A
-//! function keeps block shape, shared memory and argument bytes between calls; the launch itself is an ordinary one.
+//! Driver API: [execution control,
+//! deprecated](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html). A function keeps block
+//! shape, shared memory and argument bytes between calls; the launch itself is an ordinary one.
 
 use super::execution::{self, PARAM_BUFFER_POINTER, PARAM_BUFFER_SIZE, PARAM_END, Shape};
 use super::*;
@@ -33,7 +34,7 @@ fn set(call: &Call<'_>, handle: CUfunction, offset: c_int, bytes: &[u8]) -> Answ
 }
 
 pub(super) unsafe fn cuFuncSetBlockShape(call: &Call<'_>, hfunc: CUfunction, x: c_int, y: c_int, z: c_int) -> Answer {
-    let most = call.lock().code.meant(hfunc)?.max_threads();
+    let most = call.lock().code.resolve(hfunc)?.max_threads();
     let threads = [x, y, z].map(|extent| u32::try_from(extent).unwrap_or(0));
     let product = threads.iter().try_fold(1_u32, |product, extent| product.checked_mul(*extent));
     if product.is_none_or(|product| product == 0 || product > most) || threads[2] > 64 {

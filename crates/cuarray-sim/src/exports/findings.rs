@@ -1,4 +1,5 @@
-//! Extensions for tools that have loaded the shared library: findings, dropped ordering calls, and hand-over between threads.
+//! Extensions for tools that have loaded the shared library: findings, dropped ordering calls, and hand-over between
+//! threads.
 //!
 //! `docs/reference/simulator.md` lists them.
 
@@ -9,7 +10,7 @@ use std::ffi::CStr;
 /// Calls `f` with the calling thread's driver, if that driver works in this process.
 fn with_driver(f: impl FnOnce(&Driver) -> Answer) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
-        let driver = Driver::of_this_thread().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        let driver = Driver::current().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         if driver.initialized_elsewhere() {
             return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }
@@ -33,8 +34,8 @@ const HTML: c_uint = 8;
 /// Flag: the trace-event format of timeline viewers.
 const TRACE: c_uint = 16;
 
-/// Writes the report of the calling thread's driver, and a nul, to `buf`: JSON, or the format in `flags`. Pending work whose
-/// accesses are not known yet runs first. Buffer and length are as for `cuarraySimStatistics`.
+/// Writes the report of the calling thread's driver, and a nul, to `buf`: JSON, or the format in `flags`. Pending work
+/// whose accesses are not known yet runs first. Buffer and length are as for `cuarraySimStatistics`.
 ///
 /// # Safety
 /// `buf` is null or has room for `cap` bytes; `len` is null or writable.
@@ -69,8 +70,8 @@ pub(crate) extern "C" fn cuarraySimClearFindings() -> CUresult {
     })
 }
 
-/// Counts ordering calls from now on, and drops the `n`-th: it only returns success (0 drops none). A `library` that is not
-/// null limits the count to calls of that library, by its name in findings; this needs findings to be on.
+/// Counts ordering calls from now on, and drops the `n`-th: it only returns success (0 drops none). A `library` that is
+/// not null limits the count to calls of that library, by its name in findings; this needs findings to be on.
 ///
 /// # Safety
 /// `library` is null or a string that ends with a nul.
@@ -84,7 +85,8 @@ pub(crate) unsafe extern "C" fn cuarraySimDropOrdering(n: u64, library: *const c
     })
 }
 
-/// Returns the number of ordering calls since [`cuarraySimDropOrdering`], a dropped one included, and whether one was dropped.
+/// Returns the number of ordering calls since [`cuarraySimDropOrdering`], a dropped one included, and whether one was
+/// dropped.
 ///
 /// # Safety
 /// Both pointers are null or writable.
@@ -108,7 +110,7 @@ pub(crate) unsafe extern "C" fn cuarraySimOrderingCalls(made: *mut u64, dropped:
 pub(crate) extern "C" fn cuarraySimHandOver(key: *const c_void) -> CUresult {
     with_driver(|driver| {
         let thread = thread::with(|thread| thread.number).ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
-        driver.lock().checks.hand_over(key as u64, thread);
+        driver.lock().detector.hand_over(key as u64, thread);
         Ok(())
     })
 }
@@ -118,7 +120,7 @@ pub(crate) extern "C" fn cuarraySimHandOver(key: *const c_void) -> CUresult {
 pub(crate) extern "C" fn cuarraySimTakeOver(key: *const c_void) -> CUresult {
     with_driver(|driver| {
         let thread = thread::with(|thread| thread.number).ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
-        driver.lock().checks.take(key as u64, thread);
+        driver.lock().detector.take_over(key as u64, thread);
         Ok(())
     })
 }

@@ -1,7 +1,7 @@
 //! Whole graphs: creation and destruction, nodes and edges, and the user objects that they keep alive.
 //!
-//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). All edges are full
-//! dependencies, so edge data must be zero.
+//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). All edges are
+//! full dependencies, so edge data must be zero.
 
 use super::*;
 use crate::graph::{Action, Graph, Owner, UserObject};
@@ -36,8 +36,8 @@ pub(super) unsafe fn check_edge_data(data: *const CUgraphEdgeData, count: usize)
     if data.iter().all(|edge| *edge == CUgraphEdgeData::default()) { Ok(()) } else { unsupported() }
 }
 
-/// Returns a list as the manual defines: only its length if there is no array. Otherwise it fills the array, pads it with
-/// `nothing`, and returns the number of entries written.
+/// Returns a list as the manual defines: only its length if there is no array. Otherwise it fills the array, pads it
+/// with `nothing`, and returns the number of entries written.
 ///
 /// # Safety
 /// `count` is null or readable and writable; `array` is null or has room for `*count` entries.

@@ -1,7 +1,8 @@
 //! Kernel nodes of graphs.
 //!
-//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). Arguments are read when
-//! the node is added or changed, as for a launch in a stream. Queries return pointers into the node's own copies.
+//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). Arguments are
+//! read when the node is added or changed, as for a launch in a stream. Queries return pointers into the node's own
+//! copies.
 
 use super::execution::{Shape, prepare};
 use super::graph_node::{add_and_answer, change, context_of};

@@ -1,7 +1,7 @@
 //! Initialization, version, errors, and lookup of entry points by name.
 //!
-//! Driver API: [initialization](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__INITIALIZE.html),
-//! [entry points](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DRIVER__ENTRY__POINT.html). Everything here except
+//! Driver API: [initialization](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__INITIALIZE.html), [entry
+//! points](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DRIVER__ENTRY__POINT.html). Everything here except
 //! `cuInit` works before initialization.
 
 use super::*;

@@ -1,7 +1,7 @@
 //! Loading of code: images, compiler options, and compiler messages.
 //!
-//! Of the options (`CUjit_option`) the log buffers and the register limit have an effect. All others are accepted, since they
-//! change nothing that a program can observe.
+//! Of the options (`CUjit_option`) the log buffers and the register limit have an effect. All others are accepted,
+//! since they change nothing that a program can observe.
 
 use super::*;
 use crate::launch::{Buffer, Log};
@@ -81,8 +81,8 @@ pub(super) unsafe fn refused(call: &Call<'_>, log: &Log, refusal: Refusal) -> CU
 /// Compiles an image to a program.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_PTX` for invalid PTX; `CUDA_ERROR_NOT_SUPPORTED` for PTX that this driver cannot execute. The log
-/// names the error and its line.
+/// `CUDA_ERROR_INVALID_PTX` for invalid PTX; `CUDA_ERROR_NOT_SUPPORTED` for PTX that this driver cannot execute. The
+/// log names the error and its line.
 ///
 /// # Safety
 /// The log's buffers belong to the program and are still valid.
@@ -93,8 +93,8 @@ pub(super) unsafe fn compile(call: &Call<'_>, image: &Image, log: &Log) -> Resul
             let info = format!("info    : {functions} functions, {} instructions\n", program.instructions());
             (info, String::new(), Ok(Arc::new(program)))
         }
-        Err((name, error)) => {
-            let name = if name.is_empty() { "application ptx input" } else { &name };
+        Err(error) => {
+            let name = if error.module.is_empty() { "application ptx input" } else { &error.module };
             let text = format!("ptxas {name}, line {}; error   : '{}': {}\n", error.line, error.token, error.message);
             call.driver.explain(&format!("PTX was refused: {error}"));
             let code = match error.unsupported {

@@ -167,7 +167,7 @@ pub(super) unsafe fn cuKernelGetAttribute(
     present(pi)?;
     let state = call.lock();
     state.device(dev)?;
-    let value = attribute(call, &state.code.meant_kernel(kernel)?, attrib)?;
+    let value = attribute(call, &state.code.resolve_kernel(kernel)?, attrib)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pi, value) }
 }
@@ -181,8 +181,8 @@ pub(super) unsafe fn cuKernelSetAttribute(
 ) -> Answer {
     let mut state = call.lock();
     state.device(dev)?;
-    let meant = state.code.meant_kernel(kernel)?;
-    let settings = set_attribute(&meant, attrib, val)?;
+    let resolved = state.code.resolve_kernel(kernel)?;
+    let settings = set_attribute(&resolved, attrib, val)?;
     state.code.kernels.get_mut(&kernel).ok_or(INVALID_HANDLE)?.settings = settings;
     Ok(())
 }

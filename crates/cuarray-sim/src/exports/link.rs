@@ -1,8 +1,8 @@
 //! Links: PTX of several sources, combined into one image.
 //!
-//! Driver API: [module management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html). The resulting image is a
-//! container of the inputs that only this driver reads. It is resolved before it is returned, so that undefined symbols are
-//! errors of the link.
+//! Driver API: [module management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html). The
+//! resulting image is a container of the inputs that only this driver reads. It is resolved before it is returned, so
+//! that undefined symbols are errors of the link.
 
 use super::jit::{Options, compile, file, name, refused};
 use super::*;
@@ -56,7 +56,8 @@ pub(super) unsafe fn cuLinkAddData_v2(
         return Err(INVALID_HANDLE);
     }
     present(data)?;
-    // SAFETY: the program's buffer of `size` bytes and its string are readable during the call, by the driver's contract.
+    // SAFETY: the program's buffer of `size` bytes and its string are readable during the call, by the driver's
+    // contract.
     unsafe {
         let name = if name.is_null() { String::new() } else { self::name(name)? };
         add(call, state, std::slice::from_raw_parts(data.cast::<u8>(), size), name)

@@ -1,7 +1,8 @@
 //! Allocations: device, pinned, registered and managed memory, and memory of other processes.
 //!
-//! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html). Every free first runs the
-//! pending work of its context. Real drivers synchronize there, and pending work must not access freed memory.
+//! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html). Every free
+//! first runs the pending work of its context. Real drivers synchronize there, and pending work must not access freed
+//! memory.
 
 use super::*;
 use crate::driver::Guard;
@@ -70,8 +71,8 @@ pub(super) unsafe fn cuMemAllocPitch_v2(
     }
 }
 
-/// Runs the work that may still use an allocation, then frees it. That is the work of its own and the current context, and
-/// of all contexts for memory that each of them reaches (pool and host memory).
+/// Runs the work that may still use an allocation, then frees it. That is the work of its own and the current context,
+/// and of all contexts for memory that each of them reaches (pool and host memory).
 fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext) {
     let Some(allocation) = state.memory.starting_at(address) else { return };
     let contexts = match allocation.kind {
@@ -79,7 +80,7 @@ fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext)
         _ => state.contexts.keys().copied().collect(),
     };
     // By the manual, freeing pool memory waits for nothing; the program must wait.
-    let synchronizes = state.checks.free_synchronizes && !matches!(allocation.kind, Kind::Pool(_));
+    let synchronizes = call.driver.free_synchronizes() && !matches!(allocation.kind, Kind::Pool(_));
     // Collected first: a destroyed stream is forgotten once its work has run.
     let clocks = contexts.iter().flat_map(|context| state.clocks_of_context(*context)).collect();
     let mut state = call.driver.exhaust(state, &contexts);

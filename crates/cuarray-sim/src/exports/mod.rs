@@ -1,9 +1,9 @@
 //! The exported C functions: the whole list of `cuarray-abi`, each a wrapper around a function of a module here.
 //!
 //! The modules are the groups of the driver's manual, and their functions have the exported symbols' names. They return
-//! `Result` and take the [`Call`] before the driver's own parameters. The wrapper does what every call needs. It keeps panics
-//! from crossing into C; it refuses calls before `cuInit`, after `fork`, inside host functions and in forbidding captures. It
-//! also injects faults, counts, traces, and finds the call site.
+//! `Result` and take the [`Call`] before the driver's own parameters. The wrapper does what every call needs. It keeps
+//! panics from crossing into C; it refuses calls before `cuInit`, after `fork`, inside host functions and in forbidding
+//! captures. It also injects faults, counts, traces, and finds the call site.
 // Names and parameters are the driver's.
 #![allow(non_snake_case, clippy::too_many_arguments)]
 
@@ -34,7 +34,6 @@ mod statistics;
 mod stream;
 mod transfer;
 
-use crate::check::Caller;
 use crate::driver::{Answer, Call, Driver};
 use crate::exit;
 use crate::host_access;
@@ -42,6 +41,8 @@ use crate::site::{self, Entry, ReturnPlace};
 use crate::thread;
 use crate::trace::Word;
 use cuarray_abi::*;
+use cuarray_races::Caller;
+use cuarray_races::site::Site;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -77,67 +78,7 @@ struct Export {
     per_thread: bool,
     /// Whether it works before `cuInit` and inside host functions.
     always: bool,
-    /// Whether it has an effect that a finding may name.
-    located: bool,
-    /// Whether a capture may forbid it.
-    capture_unsafe: bool,
-    /// Whether it may run or wait for kernels, and then returns the error of a failed one.
-    waits: bool,
-}
-
-/// Whether an entry point may run pending work.
-const fn waits(group: &str, symbol: &str) -> bool {
-    let runs = matches!(
-        group.as_bytes(),
-        b"event"
-            | b"execution"
-            | b"execution_deprecated"
-            | b"graph_exec"
-            | b"memory"
-            | b"pool"
-            | b"stream"
-            | b"transfer"
-    );
-    (runs && !contains(symbol, "Get")) || contains(symbol, "CtxSynchronize")
-}
-
-/// Whether a finding may name the calls of an entry point: they enqueue, create, end or wait for something.
-const fn located(group: &str, symbol: &str) -> bool {
-    let acts = matches!(
-        group.as_bytes(),
-        b"capture"
-            | b"context"
-            | b"event"
-            | b"execution"
-            | b"execution_deprecated"
-            | b"graph_exec"
-            | b"graph_kernel_node"
-            | b"graph_memory"
-            | b"graph_node"
-            | b"memory"
-            | b"pool"
-            | b"primary_context"
-            | b"stream"
-            | b"transfer"
-    );
-    acts && !contains(symbol, "Get") && !contains(symbol, "CtxSetCurrent") && !contains(symbol, "CtxP")
-}
-
-/// Whether `text` contains `part`.
-const fn contains(text: &str, part: &str) -> bool {
-    let (text, part) = (text.as_bytes(), part.as_bytes());
-    let mut start = 0;
-    while start + part.len() <= text.len() {
-        let mut length = 0;
-        while length < part.len() && text[start + length] == part[length] {
-            length += 1;
-        }
-        if length == part.len() {
-            return true;
-        }
-        start += 1;
-    }
-    false
+    flags: Flags,
 }
 
 /// Runs `body` with everything that each call needs around it.
@@ -148,7 +89,7 @@ fn shield<const N: usize>(
     body: impl FnOnce(&Call<'_>) -> Answer,
 ) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
-        let Some(driver) = Driver::of_this_thread().filter(|_| !exit::is_over()) else {
+        let Some(driver) = Driver::current().filter(|_| !exit::is_over()) else {
             return too_late(export.symbol, &arguments());
         };
         let Some((number, inside)) = thread::with(|thread| (thread.number, thread.in_host_function.get())) else {
@@ -166,30 +107,25 @@ fn shield<const N: usize>(
             driver.ready()
         };
         let fault = driver.fault(export.symbol, count).map_or(Ok(()), Err);
-        let captured = (export.located && allowed.is_ok() && driver.finds()).then(|| site::capture(entry));
-        let site = captured.as_ref().unwrap_or_else(|| site::unknown());
+        let captured = (export.flags.locates && allowed.is_ok() && driver.finds()).then(|| site::capture(entry));
+        let site = captured.as_ref().unwrap_or_else(|| Site::unknown());
         let call = Call { driver: &driver, site, thread: number, per_thread: export.per_thread };
-        let caller = driver.finds().then(|| Caller {
-            thread: number,
-            call: export.symbol,
-            site: call.site.clone(),
-            detail: None,
-            launch: None,
-        });
-        thread::with(|thread| thread.caller.replace(caller));
-        let safe = || match export.capture_unsafe {
+        let caller = |site| Caller { site, orders: export.flags.orders, ..Caller::new(number, export.symbol) };
+        let own = driver.finds().then(|| caller(call.site.clone()));
+        thread::with(|thread| thread.caller.replace(own));
+        let safe = || match export.flags.capture_unsafe {
             true => call.lock().forbid_unsafe(number, call.capture_mode()),
             false => Ok(()),
         };
         // A dropped call has no effect at all.
-        let left_out = driver.ordering_calls.leaves_out(export.symbol, call.site);
+        let left_out = export.flags.edge && driver.ordering_calls.leaves_out(call.site);
         let body = |call: &Call<'_>| {
             if host_access::any_logged() {
                 driver.lock().take_host_accesses();
             }
             let answer = if left_out { Ok(()) } else { body(call) };
             let answer = answer.and_then(|()| driver.between_calls());
-            let answer = answer.and_then(|()| if export.waits { call.healthy() } else { Ok(()) });
+            let answer = answer.and_then(|()| if export.flags.waits { call.healthy() } else { Ok(()) });
             let changed = &driver.host_access_changed;
             if changed.load(Ordering::Relaxed) && changed.swap(false, Ordering::Relaxed) {
                 driver.lock().settle_host_access();
@@ -201,10 +137,9 @@ fn shield<const N: usize>(
             Ok(()) => CUresult::CUDA_SUCCESS,
             Err(code) => {
                 if driver.finds() && allowed.is_ok() {
-                    if !export.located {
+                    if !export.flags.locates {
                         let site = site::capture(entry);
-                        let caller = Caller { thread: number, call: export.symbol, site, detail: None, launch: None };
-                        thread::with(|thread| thread.caller.replace(Some(caller)));
+                        thread::with(|thread| thread.caller.replace(Some(caller(site))));
                     }
                     look_at_refusal(&call, export.symbol, code, &arguments());
                 }
@@ -222,10 +157,10 @@ fn shield<const N: usize>(
 /// Refuses a call that comes after the end of the driver or of its thread.
 fn too_late(symbol: &str, arguments: &[(&'static str, u64)]) -> CUresult {
     let result = CUresult::CUDA_ERROR_DEINITIALIZED;
-    if let Some(trace) = Driver::of_the_process_if_any().and_then(|driver| driver.trace.as_ref()) {
+    if let Some(trace) = Driver::of_process().and_then(|driver| driver.trace.as_ref()) {
         // SAFETY: the call has no preconditions.
         let thread = thread::number_of(unsafe { libc::gettid() });
-        trace.write(symbol, arguments, result, thread, site::unknown(), Duration::ZERO);
+        trace.write(symbol, arguments, result, thread, Site::unknown(), Duration::ZERO);
     }
     result
 }
@@ -264,13 +199,13 @@ struct Exported {
 }
 
 macro_rules! export {
-    ($($group:ident { $($name:literal @ $since:literal fn $symbol:ident($($arg:ident: $ty:ty),*) $(per_thread $per_thread:ident)?;)* })*) => {
+    ($($group:ident { $($name:literal @ $since:literal $([$($flag:ident)*])? fn $symbol:ident($($arg:ident: $ty:ty),*) $(per_thread $per_thread:ident)?;)* })*) => {
         /// The index of each entry point in the list.
         #[allow(non_camel_case_types)]
         enum Index { $($($symbol,)*)* }
 
-        $($(export! { @function $group $symbol $symbol false ($($arg: $ty),*) }
-            export! { @variant $group $symbol [$($per_thread)?] ($($arg: $ty),*) })*)*
+        $($(export! { @function $group $symbol $symbol false [$($($flag)*)?] ($($arg: $ty),*) }
+            export! { @variant $group $symbol [$($per_thread)?] [$($($flag)*)?] ($($arg: $ty),*) })*)*
 
         /// The addresses of the exported functions, in the order of the list.
         fn exported() -> impl Iterator<Item = Exported> {
@@ -281,7 +216,7 @@ macro_rules! export {
             ENTRY_POINTS.iter().zip(addresses).map(|(entry, (address, per_thread))| Exported { entry, address, per_thread })
         }
     };
-    (@function $group:ident $symbol:ident $exported:ident $per_thread:literal ($($arg:ident: $ty:ty),*)) => {
+    (@function $group:ident $symbol:ident $exported:ident $per_thread:literal [$($flag:ident)*] ($($arg:ident: $ty:ty),*)) => {
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $exported($($arg: $ty),*) -> CUresult {
             let export = Export {
@@ -289,9 +224,7 @@ macro_rules! export {
                 symbol: stringify!($symbol),
                 per_thread: $per_thread,
                 always: matches!(stringify!($group).as_bytes(), b"initialization") && !matches!(stringify!($symbol).as_bytes(), b"cuInit"),
-                located: const { located(stringify!($group), stringify!($symbol)) },
-                capture_unsafe: const { crate::capture::is_unsafe(stringify!($symbol)) },
-                waits: const { waits(stringify!($group), stringify!($symbol)) },
+                flags: Flags { $($flag: true,)* ..Flags::NONE },
             };
             static PLACE: ReturnPlace = ReturnPlace::new();
             let anchor = 0_u8;
@@ -300,9 +233,9 @@ macro_rules! export {
             shield(export, entry, || [$((stringify!($arg), Word::word(&$arg)),)*], |call| unsafe { $group::$symbol(call, $($arg),*) })
         }
     };
-    (@variant $group:ident $symbol:ident [] $arguments:tt) => {};
-    (@variant $group:ident $symbol:ident [$per_thread:ident] $arguments:tt) => {
-        export! { @function $group $symbol $per_thread true $arguments }
+    (@variant $group:ident $symbol:ident [] $flags:tt $arguments:tt) => {};
+    (@variant $group:ident $symbol:ident [$per_thread:ident] $flags:tt $arguments:tt) => {
+        export! { @function $group $symbol $per_thread true $flags $arguments }
     };
     (@address [] $types:tt) => { None };
     (@address [$per_thread:ident] ($($ty:ty),*)) => {
@@ -317,7 +250,7 @@ macro_rules! refuse {
         #[unsafe(no_mangle)]
         pub(crate) extern "C" fn $symbol() -> CUresult {
             let refused = || {
-                if let Some(driver) = Driver::of_this_thread() {
+                if let Some(driver) = Driver::current() {
                     driver.count_refused(stringify!($symbol));
                 }
             };

@@ -1,7 +1,7 @@
 //! Modules.
 //!
-//! Driver API: [module management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html). PTX is resolved when
-//! it is loaded, in every loading mode, so that errors appear before the first launch.
+//! Driver API: [module management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html). PTX is
+//! resolved when it is loaded, in every loading mode, so that errors appear before the first launch.
 
 use super::jit::{Options, name, program_at, program_in};
 use super::*;

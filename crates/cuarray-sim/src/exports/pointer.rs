@@ -1,7 +1,7 @@
 //! Pointer attributes, and hints for managed memory.
 //!
-//! Driver API: [unified addressing](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html). For an unknown address
-//! the query of one attribute fails, and the query of several returns zeros. No query needs a context.
+//! Driver API: [unified addressing](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html). For an
+//! unknown address the query of one attribute fails, and the query of several returns zeros. No query needs a context.
 
 use super::transfer::submit;
 use super::*;

@@ -1,8 +1,9 @@
 //! Stream-ordered allocation and memory pools.
 //!
-//! Driver API: [stream ordered memory allocator](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html).
-//! The address is known at the call. The memory is valid from the allocation's place in the stream to the release's; the
-//! allocation overwrites bytes that another stream wrote earlier.
+//! Driver API: [stream ordered memory
+//! allocator](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html). The address is known at
+//! the call. The memory is valid from the allocation's place in the stream to the release's; the allocation overwrites
+//! bytes that another stream wrote earlier.
 
 use super::transfer::submit;
 use super::*;

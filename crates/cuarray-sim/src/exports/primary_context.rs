@@ -1,6 +1,7 @@
 //! Primary contexts.
 //!
-//! Driver API: [primary context management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
+//! Driver API: [primary context
+//! management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
 
 use super::*;
 

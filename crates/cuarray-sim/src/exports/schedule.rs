@@ -26,8 +26,8 @@ fn tool(body: impl FnOnce() -> Answer) -> CUresult {
     }
 }
 
-/// Sets the schedule of the calling thread's driver: `lazy`, `eager`, `random:7`, `replay:2:01`. All pending work runs first,
-/// host functions in the calling thread. Returns `CUDA_ERROR_INVALID_VALUE` if the text is no schedule.
+/// Sets the schedule of the calling thread's driver: `lazy`, `eager`, `random:7`, `replay:2:01`. All pending work runs
+/// first, host functions in the calling thread. Returns `CUDA_ERROR_INVALID_VALUE` if the text is no schedule.
 ///
 /// # Safety
 /// `schedule` is null or a nul-terminated string.
@@ -37,7 +37,7 @@ pub(crate) unsafe extern "C" fn cuarraySimSetSchedule(schedule: *const c_char) -
         // SAFETY: by this function's contract.
         let text = unsafe { read(schedule)? };
         let schedule: Schedule = text.parse().map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        let driver = Driver::of_this_thread().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        let driver = Driver::current().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         if driver.initialized_elsewhere() {
             return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }
@@ -55,7 +55,7 @@ pub(crate) unsafe extern "C" fn cuarraySimSetSchedule(schedule: *const c_char) -
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuarraySimSchedule(buf: *mut c_char, cap: usize, len: *mut usize) -> CUresult {
     tool(|| {
-        let driver = Driver::of_this_thread().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        let driver = Driver::current().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         if driver.initialized_elsewhere() {
             return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }
@@ -67,8 +67,8 @@ pub(crate) unsafe extern "C" fn cuarraySimSchedule(buf: *mut c_char, cap: usize,
     })
 }
 
-/// Writes the schedule that follows `schedule`, a `replay:`, in the order of all schedules; an empty text after the last. A
-/// `deviations` that is not negative skips schedules with more choices than that which differ from the lazy schedule.
+/// Writes the schedule that follows `schedule`, a `replay:`, in the order of all schedules; an empty text after the
+/// last. With a non-negative `deviations`, schedules with more deviations from the lazy one are skipped.
 ///
 /// # Safety
 /// `schedule` is null or a nul-terminated string; `buf` is null or has room for `cap` bytes; `len` is null or writable.

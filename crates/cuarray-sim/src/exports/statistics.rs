@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Writes the statistics of the calling thread's driver, JSON and a nul, to `buf`, which has room for `cap` bytes. `len`
-/// receives the length of the JSON in bytes. If it does not fit, writes only the length and returns
+/// Writes the statistics of the calling thread's driver, JSON and a nul, to `buf`, which has room for `cap` bytes.
+/// `len` receives the length of the JSON in bytes. If it does not fit, writes only the length and returns
 /// `CUDA_ERROR_INVALID_VALUE`. A null `buf` queries the length.
 ///
 /// # Safety
@@ -11,7 +11,7 @@ use super::*;
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuarraySimStatistics(buf: *mut c_char, cap: usize, len: *mut usize) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
-        let driver = Driver::of_this_thread().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        let driver = Driver::current().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         if driver.initialized_elsewhere() {
             return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }

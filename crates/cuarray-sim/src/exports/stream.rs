@@ -6,12 +6,12 @@
 use super::context::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use super::transfer::submit;
 use super::*;
-use crate::check::Clock;
 use crate::driver::Guard;
 use crate::graph::Action;
 use crate::memory::Kind as MemoryKind;
 use crate::schedule::{HostFunction, Point, Work};
 use crate::stream::{Kind, Stream};
+use cuarray_races::Clock;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 

@@ -1,4 +1,4 @@
-//! What the nodes of graphs do, and with which parameters.
+//! The actions of graph nodes, and their parameters.
 
 use super::INVALID_VALUE;
 use crate::copy::{End, Extent, Fill, Place, Transfer};
@@ -13,10 +13,10 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 pub(crate) struct Given<T>(pub T);
 
-// SAFETY: what pointers there are in it are the program's, and here they are numbers: given back, and never followed.
+// SAFETY: its pointers belong to the program; they are returned as numbers and never followed here.
 unsafe impl<T> Send for Given<T> {}
 
-/// What a node does.
+/// The action of a node.
 #[derive(Clone)]
 pub(crate) enum Action {
     Empty,
@@ -31,7 +31,7 @@ pub(crate) enum Action {
     Launch(Arc<Launch>),
 }
 
-/// A memcpy node: what was asked for, and what that means.
+/// A memcpy node: its parameters, and the copy that they describe.
 #[derive(Clone)]
 pub(crate) struct CopyNode {
     pub params: Given<CUDA_MEMCPY3D>,
@@ -65,7 +65,8 @@ impl Action {
 }
 
 impl Action {
-    /// Takes over what a node's parameters do not say, and so keeps when they change: that its blocks may wait for each other.
+    /// Keeps what a node's parameters do not contain, and a change therefore preserves: whether its launch is
+    /// cooperative.
     pub(crate) fn keep_attributes(&mut self, old: &Action) {
         if let (Action::Launch(new), Action::Launch(old)) = (self, old)
             && let Some(new) = Arc::get_mut(new)
@@ -76,14 +77,14 @@ impl Action {
 }
 
 impl CopyNode {
-    /// A copy as a call in a stream makes it.
+    /// The node of a captured copy.
     pub(crate) fn captured(transfer: Transfer, context: CUcontext) -> CopyNode {
         CopyNode { params: Given(described(&transfer)), transfer, context }
     }
 }
 
 impl FillNode {
-    /// A fill as a call in a stream makes it.
+    /// The node of a captured fill.
     pub(crate) fn captured(fill: &Fill, context: CUcontext) -> FillNode {
         let size = u64::from(fill.value_size);
         let params = CUDA_MEMSET_NODE_PARAMS {
@@ -97,10 +98,10 @@ impl FillNode {
         FillNode { params, context }
     }
 
-    /// What the parameters mean.
+    /// The fill that the parameters describe.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for nothing to fill, an element size that is none, rows that overlap, and misaligned ones.
+    /// `CUDA_ERROR_INVALID_VALUE` for an empty fill, an invalid element size, overlapping rows and misaligned rows.
     pub(crate) fn fill(&self) -> Result<Fill, CUresult> {
         let CUDA_MEMSET_NODE_PARAMS { dst, pitch, value, elementSize, width, height } = self.params;
         let size = u64::from(elementSize);
@@ -115,7 +116,7 @@ impl FillNode {
     }
 }
 
-/// The descriptor of a copy that was not made from one.
+/// A descriptor for a copy that was made without one.
 fn described(transfer: &Transfer) -> CUDA_MEMCPY3D {
     let kind = |end: &End| match end.declared {
         Declared::Host => CU_MEMORYTYPE_HOST,
@@ -156,7 +157,7 @@ fn described(transfer: &Transfer) -> CUDA_MEMCPY3D {
 }
 
 impl State {
-    /// Checks what a memcpy node accesses.
+    /// Checks the accesses of a memcpy node.
     pub(crate) fn check_copy(&self, transfer: &Transfer) -> Result<(), CUresult> {
         if transfer.extent.is_empty() {
             return Err(INVALID_VALUE);
@@ -167,7 +168,7 @@ impl State {
         Ok(())
     }
 
-    /// Checks what a memset node accesses.
+    /// Checks the accesses of a memset node.
     pub(crate) fn check_fill(&self, node: &FillNode) -> Result<(), CUresult> {
         let fill = node.fill()?;
         self.side_of_node(fill.target.address, fill.target.span(fill.extent)?, Declared::Device)?;

@@ -1,4 +1,4 @@
-//! A graph as text for the common layout programs (`cuGraphDebugDotPrint`).
+//! Graphs in the DOT language (`cuGraphDebugDotPrint`).
 
 use super::Action;
 use crate::state::State;

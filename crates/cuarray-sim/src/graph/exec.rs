@@ -1,19 +1,19 @@
-//! Executable graphs: how a graph becomes work in streams.
+//! Executable graphs: their layout, and their launches as work in streams.
 //!
-//! A launch in a stream comes after the stream's earlier work and before its later work, and after the last launch of the
-//! same executable graph. In between only the graph's edges hold. So the nodes are laid out on *lanes* when the graph is
-//! instantiated: the first lane is the stream of the launch, the others are streams of the executable graph's own, which nobody
-//! else sees and which nothing but the edges orders. Branches of a graph can thereby race, as on a device.
+//! A launch follows the stream's earlier work and the previous launch of the same executable graph, and precedes the
+//! stream's later work. Within the launch only the graph's edges order nodes. Therefore instantiation lays out the
+//! nodes on *lanes*. The first lane is the stream of the launch. The others are private streams of the executable graph
+//! that only the edges order, so branches of a graph can race, as on a device.
 
 use super::layout::{Layout, Step};
 use super::{Action, INVALID_VALUE, Owner, References, fresh_id};
-use crate::check::{Caller, Clock};
 use crate::copy::{Copy, Source};
 use crate::schedule::{Point, Work};
 use crate::state::State;
 use crate::stream::{Kind, Stream};
 use crate::thread;
 use cuarray_abi::*;
+use cuarray_races::{Caller, Clock};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -21,27 +21,27 @@ use std::sync::Arc;
 pub(crate) struct Exec {
     /// `cuGraphExecGetId`.
     pub id: u32,
-    /// What it was instantiated from, which may be gone.
+    /// The graph that it was instantiated from, which may have been destroyed.
     pub source: CUgraph,
-    /// Its own clone of that.
+    /// Its own clone of the source.
     pub graph: CUgraph,
     pub flags: u64,
-    /// Nodes (of the clone) that do nothing for now.
+    /// The disabled nodes of the clone.
     pub disabled: HashSet<CUgraphNode>,
     steps: Vec<Step>,
-    /// Its own streams: those of the second lane and the further ones.
+    /// Its private streams: the second and further lanes.
     lanes: Vec<CUstream>,
-    /// How many lanes there are, with that of the launch.
+    /// The number of lanes, including that of the launch.
     width: usize,
     /// The end of the last launch.
     last: Option<Point>,
-    /// What that point knows.
+    /// The clock of that point.
     last_clock: Option<Clock>,
-    /// What earlier launches may still need, and the end of the last one that does.
+    /// References that earlier launches may still need, and the end of the last launch that does.
     retired: Vec<(Point, References)>,
     /// The addresses of its allocation nodes.
     allocations: Vec<u64>,
-    /// `cuGraphExecDestroy` was called, and a launch is pending.
+    /// Whether `cuGraphExecDestroy` was called while a launch was pending.
     pub destroyed: bool,
 }
 
@@ -56,20 +56,21 @@ impl State {
         self.graph_execs.get_mut(&handle).filter(|exec| !exec.destroyed).ok_or(INVALID_VALUE)
     }
 
-    /// The node of an executable graph that a node of its source became.
+    /// The node of an executable graph that corresponds to a node of its source.
     pub(crate) fn node_of_exec(&self, exec: CUgraphExec, node: CUgraphNode) -> Result<CUgraphNode, CUresult> {
         let graph = self.exec(exec)?.graph;
         let clone = self.graphs.get(&graph).and_then(|graph| graph.clones.get(&node).copied());
-        // It must still be in the graph that was instantiated.
+        // The node must still be in the source graph.
         clone.filter(|_| self.graph_nodes.contains_key(&node)).ok_or(INVALID_VALUE)
     }
 
-    /// Makes an executable graph.
+    /// Instantiates a graph.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` with the node at which the edges make a cycle; for flags that are none, or contradict each
-    /// other; for a second executable graph of one that allocates or frees memory. `CUDA_ERROR_NOT_SUPPORTED` for launches from the
-    /// device. `CUDA_ERROR_ILLEGAL_STATE` while a capture is filling the graph.
+    /// - `CUDA_ERROR_INVALID_VALUE` with the node of a cycle; for unknown or contradictory flags; for a second
+    ///   executable graph of a graph that allocates or frees memory.
+    /// - `CUDA_ERROR_NOT_SUPPORTED` for launches from the device.
+    /// - `CUDA_ERROR_ILLEGAL_STATE` while a capture is filling the graph.
     pub(crate) fn instantiate(&mut self, graph: CUgraph, flags: u64) -> Result<CUgraphExec, (CUresult, CUgraphNode)> {
         let wrong = |code| (code, CUgraphNode::NULL);
         let known = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH
@@ -118,7 +119,7 @@ impl State {
         Ok(handle)
     }
 
-    /// Looks for a cycle, in children too.
+    /// Checks a graph and its children for cycles.
     fn check_order(&self, graph: CUgraph) -> Result<(), CUgraphNode> {
         for node in self.in_order(graph)? {
             if let Some(Action::Child(child)) = self.graph_nodes.get(&node).map(|node| &node.action) {
@@ -128,7 +129,7 @@ impl State {
         Ok(())
     }
 
-    /// Lays out a graph after the given steps. Answers the steps that end it.
+    /// Lays out a graph after the given steps; returns the steps that end it.
     fn lay_out(&self, graph: CUgraph, before: &[usize], layout: &mut Layout) -> Vec<usize> {
         let mut step_of: HashMap<CUgraphNode, usize> = HashMap::new();
         let mut ends = Vec::new();
@@ -141,7 +142,7 @@ impl State {
             }
             let mut step = layout.add(handle, &after);
             if let Action::Child(child) = node.action {
-                // The first step of a child graph is where it begins, the second where it is over.
+                // A child graph has two steps: its beginning and its end.
                 let over = self.lay_out(child, &[step], layout);
                 if !over.is_empty() {
                     step = layout.add(handle, &over);
@@ -153,15 +154,15 @@ impl State {
         ends
     }
 
-    /// Enqueues an executable graph in a stream. Answers the point at which it is done.
+    /// Enqueues an executable graph in a stream; returns the point at which it is done.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE`, and nothing is enqueued, if memory of the last launch is not freed, if a free node
-    /// meets memory that is not live, or if an access does not lie in an allocation any more.
+    /// `CUDA_ERROR_INVALID_VALUE`, without enqueuing anything, in three cases. Memory of the last launch is not freed;
+    /// a free node has memory that is not live; or an access no longer lies in an allocation.
     pub(crate) fn launch(&mut self, handle: CUgraphExec, stream: CUstream) -> Result<Point, CUresult> {
         let leftovers = self.check_launch(handle)?;
         let last = self.exec(handle)?.last.filter(|point| !self.happened(*point));
-        // One launch of an executable graph comes after the one before it.
+        // Launches of one executable graph are ordered.
         if let Some(clock) = self.exec(handle)?.last_clock.clone() {
             self.stream_learns(stream, &clock);
         }
@@ -187,7 +188,7 @@ impl State {
         Ok(end)
     }
 
-    /// What a launch must ask before it enqueues anything. Answers the memory of the last one that it has to free first.
+    /// Checks a launch before anything is enqueued; returns memory of the last launch that it must free first.
     fn check_launch(&self, handle: CUgraphExec) -> Result<Vec<u64>, CUresult> {
         let exec = self.exec(handle)?;
         let leftovers: Vec<u64> = exec.allocations.iter().copied().filter(|address| self.is_live(*address)).collect();
@@ -210,12 +211,12 @@ impl State {
         Ok(leftovers)
     }
 
-    /// The streams of a launch: the one that it was given, and the executable graph's own in the same context.
+    /// The streams of a launch: the given one, and private ones in the same context.
     fn lanes(&mut self, handle: CUgraphExec, stream: CUstream) -> Result<Vec<CUstream>, CUresult> {
         let context = self.streams.get(&stream).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.context;
         let exec = self.exec_mut(handle)?;
         let (mut own, width) = (std::mem::take(&mut exec.lanes), exec.width);
-        // A context that has ended took its lanes with it.
+        // Destroying a context destroys its lanes.
         let usable = |lane: &CUstream| self.streams.get(lane).is_some_and(|lane| lane.context == context);
         if !own.iter().all(usable) {
             own.drain(..).for_each(|lane| self.close_lane(lane));
@@ -246,7 +247,7 @@ impl State {
         start: Point,
     ) -> Result<Vec<Point>, CUresult> {
         let mut points: Vec<Point> = Vec::with_capacity(steps.len());
-        // What each step knows: a point that is no longer its lane's last does not tell any more.
+        // The clock of each step: a lane only has the clock of its last point.
         let mut clocks: Vec<Option<Clock>> = Vec::with_capacity(steps.len());
         let mut begun = vec![false; lanes.len()];
         let start_clock = self.clock_of(lanes[0]);
@@ -266,7 +267,7 @@ impl State {
             for clock in known.collect::<Vec<Clock>>() {
                 self.stream_learns(lane, &clock);
             }
-            // Findings name the call that the node comes from.
+            // Findings name the call that added the node.
             let made = self.graph_nodes.get(&step.node).and_then(|node| node.made.clone());
             let made = made.map(|made| Caller { detail: detail.clone(), launch, ..made }).or_else(thread::caller);
             points.push(thread::while_calling(made, || self.enqueue(lane, work, after))?);
@@ -275,7 +276,7 @@ impl State {
         Ok(points)
     }
 
-    /// What a node does in this launch; adds to `after` what it waits for besides its edges.
+    /// The work of a node in this launch; adds its dependencies besides the edges to `after`.
     fn work_of(&mut self, exec: CUgraphExec, node: CUgraphNode, lane: CUstream, after: &mut Vec<Point>) -> Work {
         if self.graph_execs.get(&exec).is_some_and(|exec| exec.disabled.contains(&node)) {
             return Work::Wait;
@@ -328,16 +329,16 @@ impl State {
         }
     }
 
-    /// From here on no new work may name memory, whose release is about to be enqueued.
+    /// Marks memory as freed, so that no new work may use it; its release is about to be enqueued.
     pub(crate) fn release_live(&mut self, address: u64) {
         if let Some(allocation) = self.memory.get_mut(address) {
             allocation.freed = true;
         }
     }
 
-    /// Makes an executable graph keep alive what `graph` does, instead of what it did.
+    /// Replaces the references of an executable graph by those of `graph`.
     ///
-    /// What it did may still be needed by a launch: it is then dropped by the next update, or the end, after that.
+    /// A pending launch may still need the old ones; a later update, or the end, drops them.
     pub(super) fn adopt_references(&mut self, handle: CUgraphExec, graph: CUgraph) {
         let new = self.share_references(graph);
         let Some(exec) = self.graph_execs.get_mut(&handle) else { return };
@@ -356,7 +357,7 @@ impl State {
         }
     }
 
-    /// Destroys an executable graph: at once, or behind its last launch.
+    /// Destroys an executable graph: at once, or after its last launch.
     pub(crate) fn destroy_exec(&mut self, handle: CUgraphExec) -> Result<(), CUresult> {
         let last = self.exec(handle)?.last.filter(|point| !self.happened(*point));
         self.exec_mut(handle)?.destroyed = true;
@@ -367,7 +368,7 @@ impl State {
         Ok(())
     }
 
-    /// Ends an executable graph that nothing pending needs.
+    /// Removes an executable graph that no pending work needs.
     pub(crate) fn end_exec(&mut self, handle: CUgraphExec) {
         let Some(exec) = self.graph_execs.remove(&handle) else { return };
         self.remove_graph(exec.graph);

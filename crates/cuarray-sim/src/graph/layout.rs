@@ -1,36 +1,37 @@
-//! On which lanes the nodes of a graph run.
+//! The assignment of graph nodes to lanes.
 //!
-//! A lane is a stream, so whatever follows on it is ordered, wanted or not: nodes may share one only where the edges order them
-//! anyhow. Otherwise two branches that race on a device would be orderly here.
+//! A lane is a stream and orders everything on it, so nodes may share a lane only if the edges order them anyway.
+//! Otherwise branches that race on a device would not race here.
 //!
-//! A node goes on where one of those before it ended, if that lane has not gone on elsewhere. Otherwise it takes a lane that
-//! came to an end before one of them, or a new one: a graph that forks and joins over and over needs as many lanes as it is wide.
+//! A node continues the lane of a predecessor if that predecessor is still the last on it. Otherwise it takes a lane
+//! that ended before one of its predecessors, or a new one. A graph that forks and joins repeatedly needs as many lanes
+//! as its width.
 
 use cuarray_abi::CUgraphNode;
 use std::rc::Rc;
 
-/// What a launch enqueues for a node.
+/// The work that a launch enqueues for a node.
 pub(super) struct Step {
     pub node: CUgraphNode,
     pub lane: usize,
     /// The steps before it on other lanes.
     pub after: Vec<usize>,
-    /// Whether no step comes after it on its lane or, by an edge, on another.
+    /// Whether no step follows it on its lane or, by an edge, on another.
     pub last: bool,
 }
 
-/// The steps of a graph while they are laid out.
+/// The steps of a graph during its layout.
 #[derive(Default)]
 pub(super) struct Layout {
     pub steps: Vec<Step>,
     /// The step that each lane ends with.
     pub ends: Vec<usize>,
-    /// For each step, lanes that had come to an end before it, and the steps that they ended with.
+    /// For each step, the lanes that had ended before it, and their last steps.
     idle: Vec<Rc<Vec<(usize, usize)>>>,
 }
 
 impl Layout {
-    /// Adds a step after others.
+    /// Adds a step after its predecessors.
     pub(super) fn add(&mut self, node: CUgraphNode, after: &[usize]) -> usize {
         let step = self.steps.len();
         let (mut lane, mut ended) = (None, Vec::new());
@@ -48,7 +49,7 @@ impl Layout {
             [before] => self.idle[*before].clone(),
             _ => {
                 ended.extend(after.iter().flat_map(|before| self.idle[*before].iter().copied()));
-                // One that has gone on elsewhere is not idle any more.
+                // A lane that continued elsewhere is no longer idle.
                 ended.retain(|(lane, end)| self.ends[*lane] == *end);
                 ended.sort_unstable();
                 ended.dedup();
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// For each step, all those before it, as these predecessors have it.
+    /// For each step, all steps before it, by these direct predecessors.
     fn closure(before: &[Vec<usize>]) -> Vec<BTreeSet<usize>> {
         let mut all: Vec<BTreeSet<usize>> = Vec::new();
         for before in before {
@@ -84,7 +85,7 @@ mod tests {
         all
     }
 
-    /// What comes directly before each step: what it waits for, and what is in front of it on its lane.
+    /// The direct predecessors of each step: by its edges and on its lane.
     fn laid_out(layout: &Layout) -> Vec<Vec<usize>> {
         let mut ends: Vec<Option<usize>> = vec![None; layout.ends.len()];
         let before = layout.steps.iter().enumerate().map(|(index, step)| {
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_order_what_the_edges_order_and_nothing_else() {
+    fn lanes_add_no_order_to_the_edges() {
         let mut seed = 1_u64;
         let mut random = |below: usize| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -107,7 +108,7 @@ mod tests {
             let mut layout = Layout::default();
             let mut edges: Vec<Vec<usize>> = Vec::new();
             for step in 0..count {
-                // Mostly from what came shortly before, so that there are forks, joins and chains.
+                // Mostly edges from recent steps, which makes forks, joins and chains.
                 let near = |random: &mut dyn FnMut(usize) -> usize| step - 1 - random(step.min(4));
                 let after: BTreeSet<usize> =
                     if step == 0 { BTreeSet::new() } else { (0..random(4)).map(|_| near(&mut random)).collect() };
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_that_forks_and_joins_needs_as_many_lanes_as_it_is_wide() {
+    fn graph_that_forks_and_joins_needs_as_many_lanes_as_its_width() {
         let mut layout = Layout::default();
         let mut join = layout.add(CUgraphNode(0), &[]);
         for _ in 0..10 {

@@ -1,9 +1,9 @@
 //! Graph memory: allocations whose address belongs to a graph, and whose bytes exist from launch to release.
 //!
-//! An allocation node reserves its address when it is added; until a launch, the driver's pointer queries do not know it.
-//! A launch makes it live from its node on. It ends at a free node of the same graph, at one of another, or, after the launch, as
-//! any stream-ordered allocation does. Then the address is reserved again, for the next launch, until the graph and
-//! its executable graph are gone.
+//! An allocation node reserves its address when it is added; pointer queries do not know the address before a launch. A
+//! launch makes it live from its node on. A free node of the same or another graph ends it, or a stream-ordered release
+//! after the launch. Then the address is reserved for the next launch, until the graph and its executable graph are
+//! gone.
 //!
 //! Driver API: [`cuGraphAddMemAllocNode`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
@@ -12,9 +12,9 @@ use crate::memory::{Declared, Kind, Side};
 use crate::state::State;
 use cuarray_abi::*;
 
-/// What a device tells of its graphs' memory (`cuDeviceGetGraphMemAttribute`), in bytes.
+/// A device's accounting of graph memory (`cuDeviceGetGraphMemAttribute`), in bytes.
 ///
-/// As real drivers do, it counts what was released as used until it is trimmed.
+/// Released memory counts as used until it is trimmed, as on real drivers.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct GraphMemory {
     live: u64,
@@ -33,17 +33,17 @@ impl GraphMemory {
         self.reserved_high = self.reserved_high.max(self.reserved);
     }
 
-    /// Gives back what is not in use.
+    /// Returns memory that is not in use.
     pub(crate) fn trim(&mut self) {
         (self.used, self.reserved) = (self.live, self.live);
     }
 }
 
 impl State {
-    /// Reserves memory for an allocation node of `graph`. Answers its address.
+    /// Reserves memory for an allocation node of `graph`; returns its address.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for no memory, `CUDA_ERROR_NOT_SUPPORTED` for memory that is not a device's,
+    /// `CUDA_ERROR_INVALID_VALUE` for zero bytes, `CUDA_ERROR_NOT_SUPPORTED` for memory that is not on a device, and
     /// `CUDA_ERROR_OUT_OF_MEMORY`.
     pub(crate) fn reserve_graph_memory(
         &mut self,
@@ -72,11 +72,11 @@ impl State {
         Ok(address)
     }
 
-    /// Checks that a free node for `address` may be added to `graph`, and remembers that it was.
+    /// Checks that a free node for `address` may be added to `graph`, and records it.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for what no allocation node answered, and for memory that this graph, or only the
-    /// other one of the two that could, frees already.
+    /// `CUDA_ERROR_INVALID_VALUE` for an address that no allocation node returned, and for memory that already has a
+    /// free node, in this graph or in the only other graph that may free it.
     pub(crate) fn claim_free(&mut self, graph: CUgraph, address: u64) -> Result<(), CUresult> {
         match self.memory.get_mut(address).map(|allocation| &mut allocation.kind) {
             Some(Kind::Graph { graph: owner, freed_by, .. }) => match *freed_by {
@@ -90,7 +90,7 @@ impl State {
         }
     }
 
-    /// Where an access of a node lies, if it is right: as any access, and in the memory of graphs, launched or not.
+    /// Checks an access of a node and returns the memory's side. Graph memory is valid whether or not it is live.
     pub(crate) fn side_of_node(&self, address: u64, length: u64, declared: Declared) -> Result<Side, CUresult> {
         if let Some(allocation) = self.memory.holding(address)
             && matches!(allocation.kind, Kind::Graph { .. })
@@ -101,7 +101,8 @@ impl State {
         self.side(address, length, declared)
     }
 
-    /// Captures an allocation from a pool: the memory is the graph's, with the pool's properties. No memory has no address, and needs no node.
+    /// Captures an allocation from a pool as graph memory with the pool's properties. Zero bytes have no address and no
+    /// node.
     pub(crate) fn capture_allocation(
         &mut self,
         stream: CUstream,
@@ -135,7 +136,7 @@ impl State {
         Ok(dptr)
     }
 
-    /// Captures a release, which must be of a graph's memory.
+    /// Captures a release, which must be of graph memory.
     pub(crate) fn capture_release(&mut self, stream: CUstream, address: u64) -> Result<(), CUresult> {
         let id = self.capture_of(stream).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
         let graph = self.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?.graph;
@@ -143,14 +144,14 @@ impl State {
         self.capture_node(stream, Action::Free(address)).map(|_| ())
     }
 
-    /// Counts one user more of a graph's memory: an executable graph, or a launch that has made it live.
+    /// Adds a user of graph memory: an executable graph, or a launch that made it live.
     pub(super) fn retain_graph_memory(&mut self, address: u64) {
         if let Some(Kind::Graph { users, .. }) = self.memory.get_mut(address).map(|allocation| &mut allocation.kind) {
             *users += 1;
         }
     }
 
-    /// Counts one user less; without any, the address is given back.
+    /// Removes a user of graph memory; without users the address is freed.
     pub(crate) fn release_graph_memory(&mut self, address: u64) {
         let Some(allocation) = self.memory.get_mut(address) else { return };
         let Kind::Graph { users, .. } = &mut allocation.kind else { return };
@@ -164,7 +165,7 @@ impl State {
         }
     }
 
-    /// What the executable graph of a graph allocates: the addresses of its allocation nodes.
+    /// The addresses that the executable graph of a graph allocates.
     pub(super) fn graph_allocations(&self, graph: CUgraph) -> Vec<u64> {
         let nodes = self.graphs.get(&graph).map(|graph| graph.nodes.as_slice()).unwrap_or_default();
         let mut addresses = Vec::new();
@@ -178,19 +179,19 @@ impl State {
         addresses
     }
 
-    /// Whether graph memory has been allocated by a launch and not released since.
+    /// Whether a launch has allocated graph memory that was not released since.
     pub(super) fn is_live(&self, address: u64) -> bool {
         self.memory.starting_at(address).is_some_and(|allocation| !allocation.freed)
     }
 
-    /// Accounts for an allocation of a graph that has happened.
+    /// Accounts for a completed allocation of a graph.
     pub(crate) fn graph_memory_used(&mut self, address: u64) {
         if let Some((memory, size)) = self.account_of(address) {
             memory.hold(size);
         }
     }
 
-    /// Accounts for a release of a graph's memory that has happened.
+    /// Accounts for a completed release of graph memory.
     pub(crate) fn graph_memory_unused(&mut self, address: u64) {
         if let Some((memory, size)) = self.account_of(address) {
             memory.live = memory.live.saturating_sub(size);

@@ -1,9 +1,8 @@
-//! Graphs: work that is described first and launched later, as often as one likes.
+//! Graphs: work that is described first and launched later, any number of times.
 //!
-//! A [`Graph`] is a set of [`Node`]s with edges between them, and belongs to the program. What runs is an
-//! [executable graph](exec::Exec), which holds a clone of its own, so that the program may go on changing the first one.
-//! A child graph node holds a clone too: every graph has exactly one owner, the program, a node or an executable graph, and goes
-//! with it.
+//! A [`Graph`] is a set of [`Node`]s with edges between them, and belongs to the program. An [executable
+//! graph](exec::Exec) runs a clone of its own, so that the program may change the original. A child graph node holds a
+//! clone too. Every graph has exactly one owner (the program, a node or an executable graph) and ends with it.
 //!
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
@@ -20,26 +19,26 @@ pub(crate) use exec::Exec;
 pub(crate) use memory::GraphMemory;
 pub(crate) use objects::{References, UserObject};
 
-use crate::check::Caller;
 use crate::state::State;
 use crate::thread;
 use cuarray_abi::*;
+use cuarray_races::Caller;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How deep graphs may lie in graphs: what follows them from one to the next uses the stack.
+/// The maximum depth of nested graphs, because functions that visit child graphs recurse.
 const DEEPEST: usize = 100;
 
-/// What the driver's manual answers for a graph or a node that is none.
+/// The code that the driver's manual gives for an invalid graph or node.
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// Who a graph goes with.
+/// The owner of a graph, whose end is the graph's end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Owner {
     Program,
-    /// The child graph of this node.
+    /// The node whose child graph it is.
     Node(CUgraphNode),
-    /// What an executable graph runs; no handle of it ever reaches the program.
+    /// The executable graph that runs it; the program never gets a handle of such a clone.
     Exec,
 }
 
@@ -48,15 +47,15 @@ pub(crate) struct Graph {
     /// `cuGraphGetId`.
     pub id: u32,
     pub owner: Owner,
-    /// In the order in which they were added, which is not always one that the edges allow.
+    /// The nodes in the order in which they were added, which the edges may not allow as execution order.
     pub nodes: Vec<CUgraphNode>,
-    /// The number of the node that was added last; numbers of removed nodes do not come back.
+    /// The number of the last node added; numbers of removed nodes are not reused.
     pub last_number: u32,
-    /// The capture that is filling it: until that ends, it can be neither destroyed nor instantiated.
+    /// The capture that is filling it; until its end the graph can be neither destroyed nor instantiated.
     pub capture: Option<u64>,
-    /// If it is a clone: which node became which, children's nodes included.
+    /// For a clone, the clone of each original node, including nodes of children.
     pub clones: HashMap<CUgraphNode, CUgraphNode>,
-    /// What it keeps alive for the program.
+    /// The user objects that it keeps alive.
     pub references: References,
 }
 
@@ -66,7 +65,7 @@ pub(crate) struct Node {
     /// `cuGraphNodeGetLocalId`.
     pub number: u32,
     pub action: Action,
-    /// The nodes that come before it, each once, in the order in which the edges were added.
+    /// The nodes that precede it, each once, in the order in which the edges were added.
     pub after: Vec<CUgraphNode>,
     /// The call that added or captured it, while findings are on.
     pub made: Option<Caller>,
@@ -74,7 +73,7 @@ pub(crate) struct Node {
 
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 
-/// A number that no other graph, executable or not, of this process has had.
+/// A number that is unique among all graphs, executable or not, of this process.
 pub(crate) fn fresh_id() -> u32 {
     NEXT_ID.fetch_add(1, Ordering::Relaxed)
 }
@@ -114,8 +113,8 @@ impl State {
     /// Adds a node after others of the same graph.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for a node of another graph, and for one that is named twice; `CUDA_ERROR_NOT_SUPPORTED` for a
-    /// child that lies too deep.
+    /// `CUDA_ERROR_INVALID_VALUE` for a dependency in another graph or given twice; `CUDA_ERROR_NOT_SUPPORTED` for a
+    /// child graph that would be nested too deep.
     pub(crate) fn add_node(
         &mut self,
         graph: CUgraph,
@@ -141,7 +140,7 @@ impl State {
         Ok(handle)
     }
 
-    /// In how many graphs a graph lies, itself counted.
+    /// The nesting depth of a graph, counting itself.
     fn level(&self, mut graph: CUgraph) -> usize {
         let mut level = 1;
         while let Some(Owner::Node(node)) = self.graphs.get(&graph).map(|graph| graph.owner) {
@@ -151,7 +150,7 @@ impl State {
         level
     }
 
-    /// How deep the graphs in a graph lie, itself counted.
+    /// The depth of the graphs nested in a graph, counting itself.
     fn height(&self, graph: CUgraph) -> usize {
         let nodes = self.graphs.get(&graph).map(|graph| graph.nodes.as_slice()).unwrap_or_default();
         let child = |node: &CUgraphNode| match self.graph_nodes.get(node)?.action {
@@ -161,27 +160,27 @@ impl State {
         1 + nodes.iter().filter_map(child).max().unwrap_or(0)
     }
 
-    /// Whether `node` is one of the graph's own, not one of a child's.
+    /// Whether `node` belongs to the graph itself and not to a child.
     pub(crate) fn is_in(&self, node: CUgraphNode, graph: CUgraph) -> bool {
         self.graph_nodes.get(&node).is_some_and(|node| node.graph == graph)
     }
 
-    /// The edges of a graph, by the node that comes later.
+    /// The edges of a graph, grouped by their later node.
     pub(crate) fn edges(&self, graph: &Graph) -> Vec<(CUgraphNode, CUgraphNode)> {
         let of = |to: &CUgraphNode| self.graph_nodes.get(to).map(|node| (*to, &node.after));
         let ends = graph.nodes.iter().filter_map(of);
         ends.flat_map(|(to, after)| after.iter().map(move |from| (*from, to))).collect()
     }
 
-    /// The nodes of a graph in an order that its edges allow: as added, where that is one.
+    /// The nodes of a graph in an order that its edges allow; in the order of addition if possible.
     ///
     /// # Errors
-    /// The node at which there is none: the edges make a cycle.
+    /// The node at which the edges form a cycle.
     pub(crate) fn in_order(&self, graph: CUgraph) -> Result<Vec<CUgraphNode>, CUgraphNode> {
         let Some(graph) = self.graphs.get(&graph) else { return Ok(Vec::new()) };
         let mut order = Vec::with_capacity(graph.nodes.len());
         let mut placed = HashSet::with_capacity(graph.nodes.len());
-        // A node on this stack waits for the one above it.
+        // Each node on this stack waits for the node above it.
         let mut stack = Vec::new();
         let mut waiting = HashSet::new();
         for node in &graph.nodes {
@@ -207,7 +206,7 @@ impl State {
         Ok(order)
     }
 
-    /// Whether `later` is one of `nodes` or comes, over however many edges, before one of them.
+    /// Whether `earlier` is one of `nodes` or precedes one of them, over any number of edges.
     pub(crate) fn reaches(&self, earlier: CUgraphNode, nodes: &[CUgraphNode]) -> bool {
         let (mut seen, mut stack) = (HashSet::new(), nodes.to_vec());
         while let Some(node) = stack.pop() {
@@ -221,7 +220,7 @@ impl State {
         false
     }
 
-    /// Copies a graph with its children. What belongs to only one graph, its memory, is shared.
+    /// Copies a graph with its children. Graph memory, which has one owner, is shared.
     pub(crate) fn clone_graph(&mut self, original: CUgraph, owner: Owner) -> Result<CUgraph, CUresult> {
         let order = self.graphs.get(&original).ok_or(INVALID_VALUE)?.nodes.clone();
         let clone = self.new_graph(owner);
@@ -251,9 +250,9 @@ impl State {
         Ok(clone)
     }
 
-    /// Ends a graph with its nodes, its children and what it keeps alive.
+    /// Removes a graph with its nodes, its children and its references.
     pub(crate) fn remove_graph(&mut self, handle: CUgraph) {
-        // An executable graph has its own account of the memory.
+        // Executable graphs count their memory separately.
         let owns_memory = self.graphs.get(&handle).is_some_and(|graph| graph.owner != Owner::Exec);
         self.remove_nodes(handle, owns_memory);
     }
@@ -274,7 +273,7 @@ impl State {
         }
     }
 
-    /// Takes a node out of its graph, with its edges.
+    /// Removes a node and its edges from its graph.
     pub(crate) fn remove_node(&mut self, handle: CUgraphNode) -> Result<(), CUresult> {
         let graph = self.node(handle)?.graph;
         self.forget_node(handle, true);
@@ -288,7 +287,7 @@ impl State {
         Ok(())
     }
 
-    /// Whether a graph, or a child of it, allocates or frees memory, and is therefore one of a kind.
+    /// Whether a graph or a child of it allocates or frees memory, and therefore cannot be cloned.
     pub(crate) fn has_memory_nodes(&self, graph: CUgraph) -> bool {
         let nodes = self.graphs.get(&graph).map(|graph| graph.nodes.as_slice()).unwrap_or_default();
         nodes.iter().filter_map(|node| self.graph_nodes.get(node)).any(|node| match node.action {

@@ -1,8 +1,8 @@
-//! User objects: things of the program's that graphs keep alive.
+//! User objects: objects of the program that graphs keep alive.
 //!
-//! A program counts references to such an object, gives some of them to graphs, and is called back when none is left.
-//! Clones and executable graphs hold references of their own. The callback runs without the driver's lock, in whichever
-//! thread took the last reference, and may call the driver as little as a host function may.
+//! A program counts references to such an object, gives some of them to graphs, and is called back after the last is
+//! dropped. Clones and executable graphs hold their own references. The callback runs without the driver's lock, in the
+//! thread that dropped the last reference; like a host function it must not call the driver.
 
 use crate::driver::{Driver, Guard};
 use crate::schedule::{HostFunction, call_outside};
@@ -10,7 +10,7 @@ use crate::state::State;
 use cuarray_abi::*;
 use std::collections::BTreeMap;
 
-/// How many references a graph holds to each object.
+/// The number of references that a graph holds to each object.
 pub(crate) type References = BTreeMap<CUuserObject, u64>;
 
 /// One object.
@@ -20,7 +20,7 @@ pub(crate) struct UserObject {
 }
 
 impl State {
-    /// Takes another set of the references that a graph holds.
+    /// Adds another set of the references that a graph holds.
     pub(super) fn share_references(&mut self, graph: CUgraph) -> References {
         let references = self.graphs.get(&graph).map(|graph| graph.references.clone()).unwrap_or_default();
         for (object, count) in &references {
@@ -31,7 +31,7 @@ impl State {
         references
     }
 
-    /// Gives references back.
+    /// Drops references.
     pub(crate) fn drop_references(&mut self, references: References) {
         for (handle, count) in references {
             let Some(object) = self.user_objects.get_mut(&handle) else { continue };
@@ -44,7 +44,7 @@ impl State {
 }
 
 impl Driver {
-    /// Calls back for the objects that nothing refers to any more.
+    /// Calls the destructors of objects without references.
     pub(crate) fn bury<'a>(&'a self, mut state: Guard<'a>) -> Guard<'a> {
         while !state.dead_objects.is_empty() {
             let dead = std::mem::take(&mut state.dead_objects);

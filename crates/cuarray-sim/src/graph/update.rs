@@ -1,20 +1,21 @@
-//! Changing what an executable graph does, without making a new one.
+//! Updates of executable graphs without a new instantiation.
 //!
-//! A whole graph brings along what it keeps alive. The nodes keep their edges and kinds; parameters change, and only within limits: work stays on its device, and copies
-//! and fills of rows keep their shape. Launches that are pending are not affected: they were made from the old parameters.
+//! Nodes keep their edges and kinds. Parameters change within limits: work stays on its device, and copies and fills of
+//! rows keep their shape. A whole-graph update also takes over the references. Pending launches keep their old
+//! parameters.
 
 use super::{Action, CopyNode, FillNode};
-use crate::check::Caller;
 use crate::copy::{End, Extent};
 use crate::state::State;
 use crate::thread;
 use cuarray_abi::*;
+use cuarray_races::Caller;
 use std::collections::HashMap;
 
-/// What a node is to do, and whose call that was.
+/// A node, its new action, and the call that made the change.
 type Change = (CUgraphNode, Action, Option<Caller>);
 
-/// Why an update is refused, and the node of the new graph at which.
+/// The reason why an update is refused, and the two nodes at fault.
 pub(crate) struct Refusal {
     pub result: CUgraphExecUpdateResult,
     pub node: CUgraphNode,
@@ -26,10 +27,10 @@ fn refusal(result: CUgraphExecUpdateResult, node: CUgraphNode) -> Refusal {
 }
 
 impl State {
-    /// Whether a node of an executable graph may do something else.
+    /// Checks that a node of an executable graph may change to another action.
     ///
     /// # Errors
-    /// The reason.
+    /// The reason for a refusal.
     fn may_become(&self, old: &Action, new: &Action) -> Result<(), CUgraphExecUpdateResult> {
         let kept = |kept: bool| if kept { Ok(()) } else { Err(CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED) };
         match (old, new) {
@@ -45,7 +46,7 @@ impl State {
         }
     }
 
-    /// Where an address lies: on which device, and in which context it was allocated; the host is none.
+    /// The device and the context that an address was allocated in; `None` for host memory.
     fn home(&self, address: u64) -> Option<(usize, CUcontext)> {
         let allocation = self.memory.holding(address).filter(|allocation| allocation.kind.on_device())?;
         Some((allocation.device, allocation.context))
@@ -73,7 +74,7 @@ impl State {
         shape && self.home(before.dst) == self.home(after.dst)
     }
 
-    /// Gives one node of an executable graph (`node` is of its source) something else to do.
+    /// Changes the action of one node of an executable graph; `node` is a node of its source.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for a node of another kind or graph, and for a change beyond the limits.
@@ -93,10 +94,10 @@ impl State {
         Ok(())
     }
 
-    /// Gives every node of a child graph in an executable graph what the nodes of `child` do.
+    /// Changes the nodes of a child graph in an executable graph to the actions of the nodes of `child`.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` where the two graphs do not pair up.
+    /// `CUDA_ERROR_INVALID_VALUE` if the nodes of the two graphs do not correspond.
     pub(crate) fn update_child(
         &mut self,
         exec: CUgraphExec,
@@ -111,10 +112,10 @@ impl State {
         Ok(())
     }
 
-    /// Gives every node of an executable graph what the nodes of `graph` do.
+    /// Changes the nodes of an executable graph to the actions of the nodes of `graph`.
     ///
     /// # Errors
-    /// Why that cannot be; nothing has changed then.
+    /// The reason for a refusal; the executable graph is then unchanged.
     pub(crate) fn update_exec(&mut self, exec: CUgraphExec, graph: CUgraph) -> Result<(), Refusal> {
         let own = self.exec(exec).map(|exec| exec.graph);
         let own = own.map_err(|_| refusal(CU_GRAPH_EXEC_UPDATE_ERROR, CUgraphNode::NULL))?;
@@ -133,7 +134,7 @@ impl State {
         }
     }
 
-    /// Pairs the nodes of two graphs in the order in which they were added, and collects what each is to do.
+    /// Pairs the nodes of two graphs in the order of their addition, and collects the changes.
     fn pair(&self, old: CUgraph, new: CUgraph, changes: &mut Vec<Change>) -> Result<(), Refusal> {
         let changed = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
         let (Some(before), Some(after)) = (self.graphs.get(&old), self.graphs.get(&new)) else {

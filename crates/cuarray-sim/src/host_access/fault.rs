@@ -1,11 +1,11 @@
-//! The signal handler that lets the host through a closed page, and remembers that it went.
+//! The signal handler that logs host accesses to closed pages and lets them continue.
 //!
-//! A fault in an area that some driver watches opens the area, and the access goes on as if nothing had been. What happened
-//! is put into a log of fixed size, which the driver reads at its next call. All other faults go to whoever had the signal before, so
-//! Python's `faulthandler`, a debugger's and a runtime's own handlers work as without this one, whichever came first.
+//! A fault in a watched area opens the area, and the access is repeated. The access goes into a log of fixed size,
+//! which the driver reads at its next call. All other faults go to the previous handler. So Python's `faulthandler`,
+//! and the handlers of debuggers and runtimes, keep working, whichever was installed first.
 //!
-//! The handler may interrupt anything. So it takes no lock and allocates nothing: areas and log are arrays of atomics, and
-//! the Python position is copied into the log as bytes.
+//! The handler may interrupt any code, so it takes no lock and allocates nothing. Areas and log are arrays of atomics,
+//! and the Python position is copied into the log as bytes.
 
 use crate::site::Spot;
 use std::cell::UnsafeCell;
@@ -14,18 +14,18 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
 
-/// How many areas are watched at a time; more stay unwatched.
+/// The maximum number of areas watched at a time; further ones stay unwatched.
 const AREAS: usize = 4096;
-/// How many accesses are remembered until the next driver call; more are let through unseen.
+/// The maximum number of accesses logged between driver calls; further ones are not logged.
 const LOGGED: usize = 64;
 
-/// An area of whole pages; nobody's while it starts at 0.
+/// An area of whole pages; unused while it starts at 0.
 struct Area {
     start: AtomicU64,
     end: AtomicU64,
     /// The number of its driver.
     driver: AtomicU64,
-    /// Whether any of it is closed.
+    /// Whether any part of it is closed.
     closed: AtomicBool,
 }
 
@@ -33,9 +33,10 @@ static WATCHED: [Area; AREAS] = [const {
     Area { start: AtomicU64::new(0), end: AtomicU64::new(0), driver: AtomicU64::new(0), closed: AtomicBool::new(false) }
 }; AREAS];
 
-/// A place of the log: free, being written or read, or ready to be read by one driver.
+/// A slot of the log: free, being written or read, or ready for one driver.
 ///
-/// The state names the driver, so that nobody takes a place to find out whose it is: another driver would pass over it meanwhile.
+/// The state contains the driver's number. A reader would otherwise have to take a slot to find its driver, and
+/// meanwhile hide it from that driver.
 struct Logged {
     state: AtomicU64,
     fault: UnsafeCell<Fault>,
@@ -44,28 +45,28 @@ struct Logged {
 const FREE: u64 = 0;
 const BUSY: u64 = 1;
 
-/// The state of a place that is ready to be read by a driver.
+/// The state of a slot that is ready for a driver.
 const fn ready(driver: u64) -> u64 {
     driver + 2
 }
 
-// SAFETY: whoever has moved the state from free, or from ready, to busy has the place to itself.
+// SAFETY: only the thread that moved the state from free or ready to busy accesses the slot.
 unsafe impl Sync for Logged {}
 
 static LOG: [Logged; LOGGED] =
     [const { Logged { state: AtomicU64::new(FREE), fault: UnsafeCell::new(Fault::NONE) } }; LOGGED];
-/// How many places of the log are ready.
+/// The number of slots that are ready.
 static READY_COUNT: AtomicU32 = AtomicU32::new(0);
 static SEQUENCE: AtomicU64 = AtomicU64::new(1);
 
-/// An access that met a closed page.
+/// A host access to a closed page.
 #[derive(Clone, Copy)]
 pub(crate) struct Fault {
-    /// Which of all: later ones are greater.
+    /// The position among all accesses; later ones are greater.
     pub sequence: u64,
     pub address: u64,
     pub writes: bool,
-    /// The system's number of the thread.
+    /// The thread's number in the operating system.
     pub thread: i32,
     /// The instruction, and the Python frames around it.
     pub spot: Spot,
@@ -79,7 +80,7 @@ impl Fault {
 pub(super) struct Watch(usize);
 
 impl Watch {
-    /// Watches an area of pages that are readable and writable; `None` if there are too many.
+    /// Watches an area of readable and writable pages; `None` if too many areas are watched.
     pub(super) fn new(driver: u64, start: u64, end: u64) -> Option<Watch> {
         static CLAIMING: Mutex<()> = Mutex::new(());
         let _claiming = CLAIMING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,14 +93,14 @@ impl Watch {
         Some(Watch(index))
     }
 
-    /// Takes away access to some of the area: `PROT_NONE` or `PROT_READ`.
+    /// Restricts access to a part of the area to `PROT_NONE` or `PROT_READ`.
     pub(super) fn close(&self, start: u64, end: u64, protection: c_int) {
         install();
         WATCHED[self.0].closed.store(true, Release);
         protect(start, end, protection);
     }
 
-    /// Gives back access to all of the area.
+    /// Restores access to the whole area.
     pub(super) fn open(&self) {
         let area = &WATCHED[self.0];
         if area.closed.swap(false, AcqRel) {
@@ -107,7 +108,7 @@ impl Watch {
         }
     }
 
-    /// Whether nobody has gone through since it was closed.
+    /// Whether no access has opened the area since it was closed.
     pub(super) fn is_closed(&self) -> bool {
         WATCHED[self.0].closed.load(Acquire)
     }
@@ -121,16 +122,16 @@ impl Drop for Watch {
 }
 
 fn protect(start: u64, end: u64, protection: c_int) -> bool {
-    // SAFETY: pages of memory that the driver watches; the program loses no access that it does not get back from the handler.
+    // SAFETY: these pages are watched by the driver, and the handler restores any access that the program needs.
     unsafe { libc::mprotect(start as *mut c_void, (end - start) as usize, protection) == 0 }
 }
 
-/// Whether any driver has to read the log.
+/// Whether the log holds accesses for any driver.
 pub(crate) fn any_logged() -> bool {
     READY_COUNT.load(Relaxed) > 0
 }
 
-/// Takes the accesses that a driver's areas have met, in their order.
+/// Takes the accesses to a driver's areas out of the log, in their order.
 pub(crate) fn take_logged(driver: u64) -> Vec<Fault> {
     let mut faults = Vec::new();
     if !any_logged() {
@@ -138,7 +139,7 @@ pub(crate) fn take_logged(driver: u64) -> Vec<Fault> {
     }
     for place in &LOG {
         if place.state.compare_exchange(ready(driver), BUSY, AcqRel, Relaxed).is_ok() {
-            // SAFETY: the place is busy, and so ours.
+            // SAFETY: this thread made the slot busy.
             faults.push(unsafe { *place.fault.get() });
             READY_COUNT.fetch_sub(1, Relaxed);
             place.state.store(FREE, Release);
@@ -148,17 +149,17 @@ pub(crate) fn take_logged(driver: u64) -> Vec<Fault> {
     faults
 }
 
-/// Whom the signal belonged to before, and whether the last fault was handed on to him.
+/// The previous handler of the signal, and whether the last fault was passed to it.
 static PREVIOUS: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
 static PREVIOUS_FLAGS: AtomicI32 = AtomicI32::new(0);
-static HANDED_ON: AtomicBool = AtomicBool::new(false);
+static PASSED_ON: AtomicBool = AtomicBool::new(false);
 
-/// Sees to it that the handler is the one that the signal goes to.
+/// Installs the handler, unless it is installed already.
 fn install() {
     static INSTALLING: Mutex<()> = Mutex::new(());
     let _installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let handler = on_fault as *const () as usize;
-    // SAFETY: both actions are whole, and the handler is a function of this library, which is never unloaded.
+    // SAFETY: both actions are complete, and the handler is a function of this library, which is never unloaded.
     unsafe {
         let mut before: libc::sigaction = std::mem::zeroed();
         if libc::sigaction(libc::SIGSEGV, std::ptr::null(), &mut before) != 0 || before.sa_sigaction == handler {
@@ -166,7 +167,7 @@ fn install() {
         }
         PREVIOUS_FLAGS.store(before.sa_flags, Relaxed);
         PREVIOUS.store(before.sa_sigaction, Release);
-        HANDED_ON.store(false, Relaxed);
+        PASSED_ON.store(false, Relaxed);
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
@@ -175,49 +176,51 @@ fn install() {
     }
 }
 
-/// The code of a fault on a mapped page; libc has no name for it.
+/// The code of a fault on a mapped page; libc does not define it.
 const SEGV_ACCERR: c_int = 2;
 
 unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the address of this thread's error number.
+    // SAFETY: the address of this thread's `errno`.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { *errno };
-    // SAFETY: the system gives a handler of this kind its information.
+    // SAFETY: the system passes the information to a handler of this type.
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as u64) };
-    // SAFETY: the same.
-    let (instruction, writes) = unsafe { of_machine(context) };
+    // SAFETY: as above.
+    let (instruction, writes) = unsafe { from_machine(context) };
     let data = code == SEGV_ACCERR && address != instruction;
-    // An area may have been opened, and its watch ended, since the access met it: so an unknown address is tried again, once.
-    let ours = data && (let_through(address, writes, instruction as usize) || TRIED.swap(address, Relaxed) != address);
+    // Another thread may have opened the area, and ended its watch, since the fault. So an unknown address is
+    // retried once.
+    let ours =
+        data && (open_and_log(address, writes, instruction as usize) || RETRIED.swap(address, Relaxed) != address);
     if !ours {
-        // SAFETY: what the system has given is handed on.
-        unsafe { hand_on(signal, info, context) };
+        // SAFETY: the arguments are those of this handler.
+        unsafe { pass_on(signal, info, context) };
     }
     // SAFETY: as above.
     unsafe { *errno = before };
 }
 
-/// The last address that was tried again.
-static TRIED: AtomicU64 = AtomicU64::new(0);
+/// The last address that was retried.
+static RETRIED: AtomicU64 = AtomicU64::new(0);
 
-/// Opens the area of an address, and logs the access that met it closed; whether there is one.
-fn let_through(address: u64, writes: Option<bool>, instruction: usize) -> bool {
+/// Opens the area of an address and logs the access; returns whether there is such an area.
+fn open_and_log(address: u64, writes: Option<bool>, instruction: usize) -> bool {
     let within = |area: &&Area| {
         let start = area.start.load(Acquire);
         start != 0 && start <= address && address < area.end.load(Relaxed)
     };
     let Some(area) = WATCHED.iter().find(within) else { return false };
-    // Whoever opens it logs it; another thread may have met it closed in the same moment.
+    // Only the thread that opens the area logs; another may have faulted at the same time.
     let first = area.closed.swap(false, AcqRel);
     let (start, end) = (area.start.load(Relaxed), area.end.load(Relaxed));
     if !protect(start, end, libc::PROT_READ | libc::PROT_WRITE) {
         return false;
     }
-    HANDED_ON.store(false, Relaxed);
+    PASSED_ON.store(false, Relaxed);
     let free = |place: &&Logged| place.state.compare_exchange(FREE, BUSY, AcqRel, Relaxed).is_ok();
     if first && let Some(place) = LOG.iter().find(free) {
-        // SAFETY: the place is busy, and so ours.
+        // SAFETY: this thread made the slot busy.
         let fault = unsafe { &mut *place.fault.get() };
         fault.sequence = SEQUENCE.fetch_add(1, Relaxed);
         fault.address = address;
@@ -231,23 +234,23 @@ fn let_through(address: u64, writes: Option<bool>, instruction: usize) -> bool {
     true
 }
 
-/// Hands a signal to whoever had it before.
+/// Passes a signal to the previous handler.
 ///
 /// # Safety
 /// The arguments are those of a signal handler.
-unsafe fn hand_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: this function's contract; the identity of a process may be asked for at any time.
+unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: this function's contract; `getpid` has no preconditions.
     let own = unsafe { (*info).si_code == libc::SI_TKILL && (*info).si_pid() == libc::getpid() };
-    let handed_on = if own { HANDED_ON.load(Relaxed) } else { HANDED_ON.swap(true, Relaxed) };
-    if own && !handed_on && WATCHED.iter().any(|area| area.closed.load(Relaxed)) {
-        // A handler that was installed after this one has met a closed page, reports it, and raises the signal again for the
-        // handler before it. When it returns, the access meets the page again, and this handler.
+    let passed_on = if own { PASSED_ON.load(Relaxed) } else { PASSED_ON.swap(true, Relaxed) };
+    if own && !passed_on && WATCHED.iter().any(|area| area.closed.load(Relaxed)) {
+        // A handler that was installed later got the fault of a closed page, reported it, and raised the signal again
+        // for the previous handler. When it returns, the access faults again and reaches this handler.
         return;
     }
     let previous = PREVIOUS.load(Acquire);
-    // A handler that was handed a fault and raises the signal again has given up; its own predecessor may be this one.
-    if previous == libc::SIG_DFL || previous == libc::SIG_IGN || (own && handed_on) {
-        // SAFETY: the default action; the instruction faults again, or the raised signal comes again.
+    // A handler that raises the signal again has given up; its predecessor may be this handler.
+    if previous == libc::SIG_DFL || previous == libc::SIG_IGN || (own && passed_on) {
+        // SAFETY: the default action; the instruction faults again, or the raised signal is delivered again.
         unsafe {
             libc::signal(signal, libc::SIG_DFL);
             if own || (*info).si_code <= 0 {
@@ -256,7 +259,7 @@ unsafe fn hand_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
         }
         return;
     }
-    // SAFETY: the previous action says which of the two kinds its handler is.
+    // SAFETY: the flags of the previous action give the type of its handler.
     unsafe {
         if PREVIOUS_FLAGS.load(Relaxed) & libc::SA_SIGINFO != 0 {
             let handler: unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = std::mem::transmute(previous);
@@ -268,12 +271,12 @@ unsafe fn hand_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
     }
 }
 
-/// The instruction that a signal interrupted, and whether its access was a write, where the machine tells.
+/// The interrupted instruction, and whether its access was a write, if the machine reports it.
 ///
 /// # Safety
 /// The context is that of a signal handler.
 #[cfg(target_arch = "x86_64")]
-unsafe fn of_machine(context: *mut c_void) -> (u64, Option<bool>) {
+unsafe fn from_machine(context: *mut c_void) -> (u64, Option<bool>) {
     // SAFETY: this function's contract.
     let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     let instruction = registers[libc::REG_RIP as usize].cast_unsigned();
@@ -281,12 +284,12 @@ unsafe fn of_machine(context: *mut c_void) -> (u64, Option<bool>) {
 }
 
 #[cfg(target_arch = "aarch64")]
-unsafe fn of_machine(context: *mut c_void) -> (u64, Option<bool>) {
+unsafe fn from_machine(context: *mut c_void) -> (u64, Option<bool>) {
     // SAFETY: this function's contract.
     (unsafe { (*context.cast::<libc::ucontext_t>()).uc_mcontext.pc }, None)
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-unsafe fn of_machine(_context: *mut c_void) -> (u64, Option<bool>) {
+unsafe fn from_machine(_context: *mut c_void) -> (u64, Option<bool>) {
     (0, None)
 }

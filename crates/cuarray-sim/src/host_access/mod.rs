@@ -1,13 +1,12 @@
-//! What the host does to memory that devices use too: pinned, registered and managed memory.
+//! Host accesses to memory that devices use too: pinned, registered and managed memory.
 //!
-//! The host's reads and writes are no driver calls, so nobody tells the driver of them. But they can be met: while a device may
-//! still write some pages, as far as the host has waited, those are closed to the host, and while devices may still read
-//! them, they are closed to its writes. An access that meets a closed page is one that nothing orders with the device's
-//! work; it is logged with its place in the program, the pages are opened, and it goes on as if nothing had been. The
-//! driver itself uses other addresses of the same pages.
+//! Host reads and writes are not driver calls, so pages are protected to detect them. Pages that a device may still
+//! write are closed to the host, and pages that devices may still read are closed to host writes. An access to a closed
+//! page is unordered with the device's work. It is logged with its call site, the pages are opened, and the access
+//! continues. The driver itself reaches these pages at other addresses.
 //!
-//! What counts is not whether work has run but whether the host knows that it has: a race that this run happened to win is one
-//! too. All of it is off with `CUARRAY_SIM_HOST_ACCESSES=0`.
+//! The host's knowledge counts, not whether the work has run: a race is a race even if this run won it.
+//! `CUARRAY_SIM_HOST_ACCESSES=0` disables all of it.
 
 mod fault;
 mod page;
@@ -15,34 +14,34 @@ mod page;
 pub(crate) use fault::{Fault, any_logged, take_logged};
 
 use crate::arena::page_size;
-use crate::check::{Clock, Operation};
+use cuarray_races::{Clock, Operation};
 use fault::Watch;
 use page::{Access, Closed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How many different uses of an allocation are remembered; more are not watched for.
+/// The maximum number of uses remembered per allocation; further ones are not detected.
 const USES: usize = 256;
 
-/// The memory of one driver that the host is watched at.
+/// The memory of one driver for which host accesses are watched.
 pub(crate) struct HostAccess {
-    /// The driver's number; `None` where nothing is watched.
+    /// The driver's number; `None` if nothing is watched.
     driver: Option<u64>,
     areas: BTreeMap<u64, Watched>,
-    /// The areas, by their addresses, that devices use or have used until now.
+    /// The addresses of areas that devices use or have used.
     active: BTreeSet<u64>,
-    /// The areas whose pages may have to change.
+    /// The addresses of areas whose protection may have to change.
     stale: BTreeSet<u64>,
-    /// Whether there are any, for those who do not hold the driver's lock.
+    /// Whether `stale` has entries, for readers without the driver's lock.
     changed: Arc<AtomicBool>,
 }
 
-/// An allocation with the pages of it that may be closed.
+/// An allocation, with those of its pages that may be closed.
 struct Watched {
     behind: u64,
     pages: (u64, u64),
-    /// Whether it is the program's own: the driver has no other address for it.
+    /// Whether the memory is the program's own, for which the driver has no other address.
     registered: bool,
     watch: Watch,
     uses: Vec<Use>,
@@ -53,20 +52,20 @@ struct Watched {
 pub(crate) struct Use {
     bytes: (u64, u64),
     pub writes: bool,
-    /// Whether it is only that a kernel was given the address: what it does there is known when it has run.
+    /// Whether a kernel only received the address; its accesses are known after it has run.
     pub unknown: bool,
-    /// The operation that uses them so, and what it knows; of several of one lane the last.
+    /// The operation with this use, and its clock; of several operations of one lane, the last.
     pub operation: Arc<Operation>,
     pub clock: Clock,
 }
 
 impl HostAccess {
-    /// Watches the host for the driver of this number, if there is one.
+    /// Watches the host for the driver of this number, if any.
     pub(crate) fn new(driver: Option<u64>, changed: Arc<AtomicBool>) -> HostAccess {
         HostAccess { driver, areas: BTreeMap::new(), active: BTreeSet::new(), stale: BTreeSet::new(), changed }
     }
 
-    /// Whether the host is watched.
+    /// Whether host accesses are watched.
     pub(crate) fn on(&self) -> bool {
         self.driver.is_some()
     }
@@ -76,12 +75,12 @@ impl HostAccess {
         self.driver
     }
 
-    /// Whether there is any memory that the host is watched at.
+    /// Whether any memory is watched.
     pub(crate) fn watches(&self) -> bool {
         !self.areas.is_empty()
     }
 
-    /// Starts to watch an allocation of the driver's, of which these pages may be closed.
+    /// Starts to watch an allocation of the driver; `pages` are those that may be closed.
     pub(crate) fn add(&mut self, address: u64, size: u64, pages: Option<(u64, u64)>) {
         self.watch(address, size, pages, false);
     }
@@ -94,7 +93,7 @@ impl HostAccess {
         }
     }
 
-    /// Starts to watch memory of the program's: the pages that belong to it alone, where they may be read and written.
+    /// Starts to watch the program's own memory: the pages that it fills, if they are readable and writable.
     pub(crate) fn add_registered(&mut self, address: u64, size: u64) {
         if self.on() {
             let page = page_size();
@@ -103,15 +102,15 @@ impl HostAccess {
         }
     }
 
-    /// Ends the watch over an allocation, and opens it. It still has its pages.
+    /// Stops watching an allocation and opens it; its pages must still exist.
     pub(crate) fn remove(&mut self, address: u64) {
         self.areas.remove(&address);
         self.active.remove(&address);
         self.stale.remove(&address);
     }
 
-    /// An operation of a device reads or writes bytes. If it is `last`, it may stand for those in front of it in its lane:
-    /// who knows the later operation of a lane knows the earlier.
+    /// Records that a device operation reads or writes bytes. With `last` it replaces earlier uses by its lane: a
+    /// thread that is ordered after the later operation is ordered after the earlier ones too.
     pub(crate) fn used(
         &mut self,
         bytes: (u64, u64),
@@ -124,7 +123,7 @@ impl HostAccess {
         self.add_use(of, last);
     }
 
-    /// A kernel is given an address, and may do anything with the allocation that it lies in.
+    /// Records that a kernel received an address, and may access the whole allocation.
     pub(crate) fn given(&mut self, address: u64, operation: &Arc<Operation>, clock: &Clock, last: bool) {
         let Some((start, area)) = self.areas.range(..=address).next_back() else { return };
         if address < area.behind {
@@ -133,7 +132,7 @@ impl HostAccess {
         }
     }
 
-    /// A kernel has run: from now on only what it has [used](HostAccess::used) counts.
+    /// Records that a kernel has run: from now on only its [uses](HostAccess::used) count.
     pub(crate) fn has_run(&mut self, operation: &Arc<Operation>) {
         for address in &self.active {
             let Some(area) = self.areas.get_mut(address) else { continue };
@@ -157,7 +156,7 @@ impl HostAccess {
             Some(index) => {
                 area.uses[index] = of;
                 if area.watch.is_closed() {
-                    return; // as it has to be
+                    return; // already closed, as this use requires
                 }
             }
             None if area.uses.len() < USES => area.uses.push(of),
@@ -168,7 +167,7 @@ impl HostAccess {
         self.changed.store(true, Ordering::Relaxed);
     }
 
-    /// Somebody has learned of operations, or somebody else is to be kept out now.
+    /// Marks all areas in use as stale, because a thread has joined a clock or another thread is calling.
     pub(crate) fn learned(&mut self) {
         if !self.active.is_empty() {
             self.stale.extend(&self.active);
@@ -176,7 +175,7 @@ impl HostAccess {
         }
     }
 
-    /// Opens all memory of the program's: the driver is about to execute work, and has no other address for it.
+    /// Opens the program's own memory before the driver executes work: the driver has no other address for it.
     pub(crate) fn open_registered(&mut self) {
         for address in &self.active {
             if let Some(area) = self.areas.get(address).filter(|area| area.registered && area.watch.is_closed()) {
@@ -194,8 +193,8 @@ impl HostAccess {
         uses.filter(move |of| of.bytes.0 <= address && address < of.bytes.1)
     }
 
-    /// Closes and opens pages as it is right now for somebody of whom `ordered` says whether the program has ordered him with an
-    /// operation. What it has is forgotten unless somebody else may still have to be kept out.
+    /// Closes and opens pages for a thread; `ordered` tells whether that thread is ordered after a clock. With
+    /// `forget`, uses that it is ordered after are dropped, because no other thread has to be kept out.
     pub(crate) fn settle(&mut self, ordered: impl Fn(&Clock) -> bool, forget: bool) {
         let page = page_size();
         for address in std::mem::take(&mut self.stale) {
@@ -226,7 +225,7 @@ impl HostAccess {
         }
     }
 
-    /// An area that was opened by an access to `address` is to be closed again.
+    /// Marks an area as stale after an access to `address` opened it.
     pub(crate) fn opened(&mut self, address: u64) {
         if let Some((start, area)) = self.areas.range(..=address).next_back()
             && address < area.pages.1
@@ -239,7 +238,7 @@ impl HostAccess {
 
 impl Drop for HostAccess {
     fn drop(&mut self) {
-        // What nobody has asked for any more would keep its place in the log.
+        // Unread accesses of this driver would otherwise keep their slots in the log.
         if let Some(driver) = self.driver {
             self.areas.clear();
             take_logged(driver);
@@ -247,7 +246,7 @@ impl Drop for HostAccess {
     }
 }
 
-/// Whether all pages of a range may be read and written now, as the system has it.
+/// Whether the system reports all pages of a range as readable and writable.
 fn may_be_written(start: u64, end: u64) -> bool {
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return false };
     let mut reached = start;
@@ -274,20 +273,20 @@ fn may_be_written(start: u64, end: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::Lane;
     use crate::host_pages::HostPages;
+    use cuarray_races::finding::LaneKind;
+    use cuarray_races::{Caller, Detector, Effect, HostThreads, Lane};
 
-    /// The driver's number in these tests; no driver has it.
+    /// The driver's number in these tests, which no driver has.
     const DRIVER: u64 = u64::MAX / 2;
 
-    /// The first operation of a lane.
+    /// The first operation of a lane: the stream that the detector numbers `lane`.
     fn operation(lane: u32) -> (Arc<Operation>, Clock) {
-        let (call, site, accesses) = ("cuMemsetD8Async", crate::site::unknown().clone(), Default::default());
-        let (ordinal, thread, detail, after) = (1, 1, None, Box::default());
-        (
-            Arc::new(Operation { ordinal, lane, thread, call, detail, launch: None, site, after, accesses }),
-            Lane::new(lane).clock(),
-        )
+        let mut detector = Detector::new(HostThreads::InOrderOfCalls);
+        let mut lanes: Vec<Lane> =
+            (0..=lane).map(|handle| detector.new_lane(LaneKind::NonBlocking, handle.into(), Some(0))).collect();
+        let ticket = detector.issue(&mut lanes[lane as usize], Caller::new(1, "cuMemsetD8Async"), Effect::none());
+        (ticket.operation, ticket.clock)
     }
 
     fn read(address: u64) -> u8 {
@@ -301,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn an_access_is_met_once_and_goes_on() {
+    fn access_to_a_closed_page_is_logged_once_and_continues() {
         let changed = Arc::new(AtomicBool::new(false));
         let mut host = HostAccess::new(Some(DRIVER), changed.clone());
         let pages = HostPages::new(10_000, true).unwrap();
@@ -309,7 +308,7 @@ mod tests {
         host.add(start, 10_000, pages.guardable());
         let addresses = || take_logged(DRIVER).iter().map(|fault| (fault.address, fault.writes)).collect::<Vec<_>>();
 
-        // A device reads it: the host may read, not write.
+        // A device reads it: the host may read, but not write.
         let one = operation(3);
         host.used((start, end), false, &one.0, &one.1, true);
         assert!(changed.load(Ordering::Relaxed));
@@ -321,7 +320,7 @@ mod tests {
         assert_eq!(addresses(), [(start + 7, true)]);
         assert_eq!(read(pages.shadow_of(start + 7)), 1);
 
-        // It is closed again, and opened when the host has waited.
+        // It is closed again, and opened after the host has waited.
         host.opened(start + 7);
         host.settle(|_| false, true);
         write(start + 9);
@@ -331,7 +330,7 @@ mod tests {
         write(start + 9);
         assert_eq!(addresses(), []);
 
-        // A device writes it: the host may do nothing; the driver may.
+        // A device writes it: the host may neither read nor write; the driver may.
         let two = operation(4);
         host.used((start, end), true, &two.0, &two.1, true);
         host.settle(|_| false, true);
@@ -344,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn another_driver_that_reads_the_log_hides_nothing() {
+    fn reading_another_driver_s_log_keeps_its_accesses() {
         let mut host = HostAccess::new(Some(DRIVER + 1), Arc::default());
         let pages = HostPages::new(100, true).unwrap();
         host.add(pages.address(), 100, pages.guardable());
@@ -369,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_is_known() {
+    fn only_readable_and_writable_pages_count_as_writable() {
         let pages = HostPages::new(3 * page_size(), true).unwrap();
         let (start, end) = pages.guardable().unwrap();
         assert!(may_be_written(start, end));

@@ -1,22 +1,23 @@
-//! Which pages are closed to the host, and how far, given the bytes that devices may still read and write.
+//! The pages to close to the host, given the bytes that devices may still read and write.
 //!
-//! Only pages that are needed whole are closed: one that also holds other bytes of the program's would turn a system call on
-//! those into an error, in a program that is right. The bytes of a page behind the end of its allocation belong to nobody.
+//! Only pages that are in use as a whole are closed. A closed page with other bytes of the program would make system
+//! calls on those bytes fail in a correct program. The bytes between the end of an allocation and the end of its page
+//! are unused.
 
-/// What the host may still do with a page.
+/// The accesses that the host may still make to a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Read it: devices only read it themselves.
+    /// Reads only: devices read the page.
     Read,
-    /// Nothing: a device writes it.
+    /// None: a device writes the page.
     Nothing,
 }
 
-/// A range of pages, first byte and behind last.
+/// A range of pages: first byte, end, and access.
 pub(super) type Closed = (u64, u64, Access);
 
-/// The ranges of pages to close in an area of whole pages, of which the allocation has the bytes `first..behind`, given what
-/// devices read and write. Sorted; neighbours differ.
+/// The ranges of pages to close, given the bytes that devices read and write. `area` is a range of whole pages, which
+/// contains the bytes `first..behind` of the allocation. The result is sorted, and neighbours differ.
 pub(super) fn closed(
     area: (u64, u64),
     (first, behind): (u64, u64),
@@ -52,7 +53,7 @@ pub(super) fn closed(
     closed
 }
 
-/// The same bytes in ranges that neither overlap nor touch, sorted.
+/// Joins ranges that overlap or touch, and sorts them.
 fn united(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     ranges.sort_unstable();
     let mut united: Vec<(u64, u64)> = Vec::new();
@@ -82,22 +83,26 @@ mod tests {
     }
 
     #[test]
-    fn a_small_allocation_closes_its_page() {
+    fn small_allocation_closes_its_page() {
         assert_eq!(of(100, &[(0, 100)], &[]), [(0, PAGE, Read)]);
         assert_eq!(of(100, &[], &[(0, 100)]), [(0, PAGE, Nothing)]);
-        assert_eq!(of(100, &[(0, 50)], &[(50, 100)]), [(0, PAGE, Read)], "what is not all written may be read");
+        assert_eq!(
+            of(100, &[(0, 50)], &[(50, 100)]),
+            [(0, PAGE, Read)],
+            "a page that is only partly written stays readable"
+        );
         assert_eq!(of(100, &[(0, 99)], &[]), []);
     }
 
     #[test]
-    fn pages_that_are_needed_in_part_stay_open() {
+    fn pages_in_partial_use_stay_open() {
         assert_eq!(of(0x4000, &[(0x800, 0x2800)], &[]), [(0x1000, 0x2000, Read)]);
         assert_eq!(of(0x4000, &[], &[(0x800, 0x1800)]), []);
         assert_eq!(of(0x3800, &[], &[(0x1000, 0x3800)]), [(0x1000, 0x4000, Nothing)]);
     }
 
     #[test]
-    fn several_operations_close_together() {
+    fn several_operations_close_a_page_together() {
         assert_eq!(of(0x4000, &[(0, 0x800), (0x800, 0x1000)], &[]), [(0, 0x1000, Read)]);
         let closed = of(0x4000, &[(0, 0x4000)], &[(0x1000, 0x2000), (0x3000, 0x4000)]);
         assert_eq!(

@@ -1,27 +1,27 @@
-//! The choices that make a schedule, and how they are written.
+//! The choices that make a schedule, and their text form.
 //!
-//! A run under a chosen schedule asks again and again: of so many options, which? The answers, in order, are the whole
-//! schedule; everything else follows from the program. Written down with the number of options beside them, they can be
-//! put into a bug report, and a program that does not ask the same questions is found out at the first that differs.
+//! A run under a chosen schedule makes a series of choices among numbered options. Together with the program, the
+//! choices determine the whole schedule. The text form includes the number of options, so that it can go into a bug
+//! report, and a program with other choices is detected at the first difference.
 //!
-//! `2:01-3:2-2:0{15}` reads: twice two options, the first and the second were taken; then of three the third; then fifteen
-//! times the first of two. Options are numbered from 0 in base 36, with as many digits as the largest needs. The first
-//! option is always what the lazy schedule does, so a schedule of zeros is the lazy one, and the number of other
-//! answers says how far a schedule is from it.
+//! `2:01-3:2-2:0{15}` reads: two choices of two options, the first and the second taken; one of three options, the
+//! third taken; fifteen of two options, the first taken. Options are numbered from 0 in base 36, with as many digits as
+//! the largest needs. The first option is always that of the lazy schedule. So a schedule of zeros is the lazy one, and
+//! the number of other choices is its distance from the lazy one.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// One answer.
+/// One choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Choice {
-    /// How many options there were, at least two.
+    /// The number of options, at least two.
     pub options: u32,
-    /// Which was taken, counted from 0: less than `options`.
+    /// The option taken, counted from 0; less than `options`.
     pub chosen: u32,
 }
 
-/// The answers of a run, in order.
+/// The choices of a run, in order.
 ///
 /// ```
 /// use cuarray_sim::Choices;
@@ -34,23 +34,23 @@ pub struct Choice {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Choices(Vec<Choice>);
 
-/// More answers than any run whose schedule somebody writes down.
+/// The maximum number of choices, more than in any schedule that is written down.
 const MOST: usize = 1 << 26;
-/// From how many on equal answers are counted instead of repeated.
+/// The number of equal choices from which a count replaces repetition.
 const RUN: usize = 4;
 
 impl Choices {
-    /// How many answers.
+    /// The number of choices.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether nothing was asked.
+    /// Whether there are no choices.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Appends an answer; `false`, and nothing appended, where it is none of the options.
+    /// Appends a choice; returns `false`, and appends nothing, if it is not valid.
     pub fn push(&mut self, choice: Choice) -> bool {
         let fits = choice.options >= 2 && choice.chosen < choice.options && self.0.len() < MOST;
         if fits {
@@ -59,19 +59,20 @@ impl Choices {
         fits
     }
 
-    /// The answer at a place, counted from 0.
+    /// The choice at an index, counted from 0.
     pub fn get(&self, index: usize) -> Option<Choice> {
         self.0.get(index).copied()
     }
 
-    /// How many answers are not what the lazy schedule does.
+    /// The number of choices that differ from the lazy schedule.
     pub fn deviations(&self) -> u64 {
         self.0.iter().filter(|choice| choice.chosen != 0).count() as u64
     }
 
-    /// The beginning of the schedule that comes after this one, when all are taken in order; the rest of it is lazy.
+    /// The beginning of the next schedule in the order of all schedules; the rest of it is lazy.
     ///
-    /// With a bound, schedules that deviate more often from the lazy one are left out. `None` after the last.
+    /// `most_deviations` skips schedules with more deviations from the lazy one. Returns `None` after the last
+    /// schedule.
     ///
     /// ```
     /// use cuarray_sim::Choices;
@@ -95,7 +96,7 @@ impl Choices {
     }
 }
 
-/// How many digits the options of a question are written with.
+/// The number of digits for choices of so many options.
 fn digits(options: u32) -> usize {
     let (mut largest, mut digits) = (options.saturating_sub(1) / 36, 1);
     while largest > 0 {
@@ -136,11 +137,11 @@ impl FromStr for Choices {
     type Err = String;
 
     /// # Errors
-    /// A sentence that says which part is not understood.
+    /// A sentence that names the part that is not understood.
     fn from_str(text: &str) -> Result<Choices, String> {
         let mut choices = Choices::default();
         for part in text.split('-').filter(|_| !text.is_empty()) {
-            let wrong = || format!("`{part}` is no part of a schedule: one looks like 3:0120, or 2:0{{15}}");
+            let wrong = || format!("`{part}` is not part of a schedule: one looks like 3:0120, or 2:0{{15}}");
             let (options, answers) = part.split_once(':').ok_or_else(wrong)?;
             let options: u32 = options.parse().map_err(|_| wrong())?;
             let mut rest = answers;
@@ -153,7 +154,7 @@ impl FromStr for Choices {
                     times = count.parse().map_err(|_| wrong())?;
                     rest = behind;
                 }
-                // `from_str_radix` would take a sign.
+                // `from_str_radix` would accept a sign.
                 let plain = number.chars().all(|digit| digit.is_ascii_digit() || digit.is_ascii_lowercase());
                 let chosen = u32::from_str_radix(number, 36).ok().filter(|_| plain).ok_or_else(wrong)?;
                 if times == 0 || times > MOST {
@@ -174,7 +175,7 @@ mod tests {
     use crate::schedule::scheduler::Scheduler;
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn written_choices_are_read_back() {
         let mut random = Random::new(1);
         for round in 0..2000 {
             let mut choices = Choices::default();
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_answers_are_counted() {
+    fn equal_choices_are_counted() {
         let text = "2:0{15}1-40:010zz-2:111";
         let options_of_more_digits: Result<Choices, _> = "40:010zz".parse();
         assert!(options_of_more_digits.is_err(), "an odd number of digits, and zz is not less than 40");
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_schedule_is_refused() {
+    fn invalid_text_is_refused() {
         for text in ["2", "2:2", "1:0", "0:0", "x:0", "2:01-", "-2:0", "2:0{", "2:0{}", "2:0{0}", "2:{3}", "2:0{x}"]
             .into_iter()
             .chain(["2:+", "2:0 1", "37:0", "37:+1", "2:é", "2:0{99999999999}", "2:0{67108865}", "36:A"])
@@ -210,7 +211,7 @@ mod tests {
         }
     }
 
-    /// All schedules of a program that asks what `questions` say about the answers so far.
+    /// All schedules of a program whose next number of options is `questions` of its choices so far.
     fn all(questions: impl Fn(&[u32]) -> Option<u32>, most: Option<u64>) -> Vec<String> {
         let (mut schedules, mut next) = (Vec::new(), Some(Choices::default()));
         while let Some(mut choices) = next {
@@ -226,8 +227,8 @@ mod tests {
     }
 
     #[test]
-    fn schedules_follow_each_other_until_all_are_taken() {
-        // Two questions, and a third of three options where the first was answered with 1.
+    fn next_visits_every_schedule_once() {
+        // Two choices of two options, and a third of three if the first was 1.
         let questions = |answers: &[u32]| match answers {
             [] | [_] => Some(2),
             [1, _] => Some(3),

@@ -1,21 +1,21 @@
-//! Schedules that are chosen: at each moment any ready operation of any stream may be the next.
+//! Chosen schedules: at each moment any ready operation of any stream may be the next.
 //!
-//! Device work and the program run beside each other, so in principle every operation may happen at any moment between the
-//! call that enqueued it and the one that waits for it. Most of these moments cannot be told apart. Work on device memory
-//! alone shows only in the order of the operations, not in where between two calls they ran; so it is put off until
-//! something looks, and then the order of *all* ready work, also of what is not waited for, is a choice. Three
-//! things look:
+//! Device work runs concurrently with the program, so an operation may happen at any moment between the call that
+//! enqueued it and the call that waits for it. Most of these moments are indistinguishable. Work on device memory alone
+//! shows only in the order of operations, not in their place between calls. So it is deferred until an observation, and
+//! then the order of *all* ready work, even of work that is not waited for, is a choice. There are three kinds of
+//! observation:
 //!
-//! - a call that waits: operations are chosen until what it waits for has happened;
-//! - a query: whether it comes before or after the end of its work is a choice of two;
-//! - the program itself, at host memory that work reads or writes (pinned, registered, managed): after every call that has
-//!   enqueued, waited or asked, it is a choice whether such an operation happens now or later.
+//! - a call that waits: operations are chosen until those it waits for have happened;
+//! - a query: whether it comes before or after the end of its work is a choice of two options;
+//! - the program's own access to host memory (pinned, registered, managed) that work reads or writes: after every call
+//!   that enqueued, waited or queried, whether such an operation happens now or later is a choice.
 //!
-//! Waits and event records touch no memory: they run as soon as they can, and are no choice. A host function is run only
-//! by a call that has to wait for it: it may itself be waiting for the thread that makes any other call.
+//! Waits and event records access no memory: they run as soon as possible, without a choice. Only a call that must wait
+//! for a host function runs it, because the function may itself wait for the thread of any other call.
 //!
-//! The options of a choice are in an order that depends on nothing but the program: what is needed before what is not, the
-//! stream that ran last before the others, older streams before younger. So the first option is the lazy schedule.
+//! The order of a choice's options depends only on the program: needed streams first, then the stream that ran last,
+//! then older streams before younger. So the first option is that of the lazy schedule.
 
 use super::choices::{Choice, Choices};
 use super::random::Random;
@@ -29,29 +29,29 @@ use cuarray_abi::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
-/// The schedule of a driver while it runs.
+/// The schedule of a driver at run time.
 pub(crate) enum Mode {
     Lazy,
     Eager,
     Chosen(Box<Chooser>),
 }
 
-/// What a chosen schedule remembers.
+/// The state of a chosen schedule.
 pub(crate) struct Chooser {
     schedule: Schedule,
     scheduler: Box<dyn Scheduler>,
     made: Choices,
-    /// Why the schedule does not fit the program.
+    /// The reason why the schedule does not fit the program.
     misfit: Option<String>,
     /// The stream that ran last.
     last: Option<CUstream>,
-    /// Pending operations that the program can see without a call.
+    /// Pending operations that the program can observe without a call.
     visible: BTreeSet<(CUstream, u64)>,
-    /// How many of those have run.
+    /// The number of such operations that have run.
     seen: u64,
-    /// Whether work was enqueued, waited or asked for since the program was last given the chance to see some.
+    /// Whether a call enqueued, waited or queried since the program could last observe operations.
     stirred: bool,
-    /// Whether the last query was left unanswered, and nothing has run since.
+    /// Whether the last query returned *not ready*, and nothing has run since.
     polled: bool,
 }
 
@@ -87,7 +87,7 @@ impl Mode {
 }
 
 impl State {
-    /// Takes note of an operation that was just enqueued.
+    /// Records an operation that was just enqueued.
     pub(super) fn note_enqueued(&mut self, at: Point, work: &Work) {
         if self.mode.chooser().is_some() {
             let visible = self.seen_by_the_host(work);
@@ -98,7 +98,7 @@ impl State {
         }
     }
 
-    /// Takes note of an operation that was just executed.
+    /// Records an operation that was just executed.
     pub(super) fn note_executed(&mut self, at: Point, silent: bool) {
         if let Some(chooser) = self.mode.chooser() {
             chooser.last = if silent { chooser.last } else { Some(at.stream) };
@@ -107,7 +107,7 @@ impl State {
         }
     }
 
-    /// Whether the program can tell without a call whether this work has been done.
+    /// Whether the program can observe without a call that this work is done.
     fn seen_by_the_host(&self, work: &Work) -> bool {
         let on_host = |address| self.memory.find(address).is_none_or(|allocation| !allocation.kind.on_device());
         match work {
@@ -117,7 +117,7 @@ impl State {
             }
             Work::Fill(fill) => on_host(fill.target.address),
             Work::Wait | Work::Record(_) | Work::Allocate { .. } | Work::Release { .. } => false,
-            // What a kernel touches is not known before it has run.
+            // The accesses of a kernel are not known before it has run.
             Work::HostFunction(_) | Work::Launch(_) | Work::EndExec(_) => false,
         }
     }
@@ -139,7 +139,7 @@ impl State {
         }
     }
 
-    /// How far each stream must get so that all these points happen.
+    /// The last operation of each stream that must run for these points to happen.
     fn needed(&self, targets: impl IntoIterator<Item = Point>) -> BTreeMap<CUstream, u64> {
         let mut needed: BTreeMap<CUstream, u64> = BTreeMap::new();
         let mut wanted: Vec<Point> = targets.into_iter().collect();
@@ -158,7 +158,7 @@ impl State {
         needed
     }
 
-    /// Whether a point can happen without a host function.
+    /// Whether a point can happen without running a host function.
     fn within_reach(&self, point: Point) -> bool {
         self.needed([point]).iter().all(|(handle, last)| {
             let Some(stream) = self.streams.get(handle) else { return true };
@@ -186,7 +186,7 @@ impl State {
 }
 
 impl Driver {
-    /// Changes the schedule. What is pending runs first, so that the new one begins with nothing.
+    /// Changes the schedule. Pending work runs first, so that the new schedule begins with empty streams.
     pub(crate) fn set_schedule(&self, schedule: &Schedule) {
         let mut state = self.lock();
         state.mode = Mode::Lazy;
@@ -205,7 +205,7 @@ impl Driver {
         }
     }
 
-    /// The schedule that ran so far, to be replayed.
+    /// The schedule that ran so far, for replay.
     pub(crate) fn schedule_ran(&self) -> Schedule {
         match &self.lock().mode {
             Mode::Lazy => Schedule::Lazy,
@@ -214,7 +214,7 @@ impl Driver {
         }
     }
 
-    /// Why the schedule does not fit the program: at a choice that differs, or because choices are left.
+    /// The reason why the schedule does not fit the program: a choice differs, or choices are left.
     pub(crate) fn misfit(&self) -> Option<String> {
         let state = self.lock();
         let Mode::Chosen(chooser) = &state.mode else { return None };
@@ -231,7 +231,7 @@ impl Driver {
     /// Whether the schedule fits the program so far.
     ///
     /// # Errors
-    /// `CUDA_ERROR_ILLEGAL_STATE` if not: nothing that is done from then on means anything.
+    /// `CUDA_ERROR_ILLEGAL_STATE` if not; the results of later work are then meaningless.
     pub(crate) fn fits(&self) -> Answer {
         if !self.chooses.load(Ordering::Relaxed) {
             return Ok(());
@@ -242,7 +242,7 @@ impl Driver {
         }
     }
 
-    /// At the end of a call: what the program could see happen before its next one, happens or does not.
+    /// Decides at the end of a call which operations happen that the program could observe before its next call.
     ///
     /// # Errors
     /// As [`Driver::fits`].
@@ -271,10 +271,10 @@ impl Driver {
         self.fits()
     }
 
-    /// Under a chosen schedule, decides whether a query comes before or after the end of its work.
+    /// Decides under a chosen schedule whether a query comes before or after the end of its work.
     ///
-    /// Two queries in a row that nothing happened between are no two moments: the second lets an operation happen, as every
-    /// one does under the lazy schedule, so that polling ends. `true` asks for that.
+    /// Nothing happens between two queries in a row, so they are one moment. The second returns `true` to request that
+    /// one operation runs, as every query does under the lazy schedule, so that polling ends.
     pub(crate) fn query<'a>(&'a self, mut state: Guard<'a>, targets: &[Point]) -> (Guard<'a>, bool) {
         match state.mode.chooser() {
             Some(chooser) => chooser.stirred = true,
@@ -292,7 +292,7 @@ impl Driver {
         (state, nudge)
     }
 
-    /// Makes points happen in a chosen order; under the other schedules, does nothing.
+    /// Makes points happen in a chosen order; does nothing under the other schedules.
     pub(super) fn force_chosen<'a>(&'a self, mut state: Guard<'a>, targets: &[Point]) -> Guard<'a> {
         match state.mode.chooser() {
             Some(chooser) => chooser.stirred = true,
@@ -302,7 +302,7 @@ impl Driver {
         self.run_chosen(state, &needed, |state| targets.iter().all(|point| state.happened(*point)))
     }
 
-    /// Runs ready work in a chosen order until it is enough, or nothing can run without another thread.
+    /// Runs ready work in a chosen order until `enough`, or until nothing can run without another thread.
     fn run_chosen<'a>(
         &'a self,
         mut state: Guard<'a>,

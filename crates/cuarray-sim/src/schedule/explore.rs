@@ -1,22 +1,22 @@
-//! Every schedule of a small program, one after the other.
+//! Exhaustive exploration of the schedules of a small program.
 //!
-//! A program is run again and again. Each run replays the beginning of a schedule, goes on lazily, and has its choices
-//! written down; the next schedule is the same but for the last choice that had an option left. When there is none, all
-//! have been taken. Nothing but the choices of one run is remembered, and every run can be repeated from them. Their
-//! number grows as that of the orders of the work, so there are bounds: on the schedules, and on how often each
-//! deviates from the lazy one. Few deviations find most bugs.
+//! The program runs repeatedly. Each run replays the beginning of a schedule, continues lazily, and records its
+//! choices. The next schedule changes the last choice that has an option left; without one, all schedules have run.
+//! Only the choices of one run are kept, and they repeat it exactly. The number of schedules grows like the number of
+//! orders of the work. So there are bounds: on the schedules, and on the deviations of each from the lazy one. Few
+//! deviations find most bugs.
 
 use super::choices::Choices;
 use crate::Sim;
 use crate::config::{Config, Schedule};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How far [`explore`] goes.
+/// The bounds of [`explore`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// The most schedules to run.
+    /// The maximum number of schedules to run.
     pub schedules: u64,
-    /// The most choices of one schedule in which it does not do what the lazy one does; any number if `None`.
+    /// The maximum number of choices in a schedule that differ from the lazy one; `None` for any number.
     pub deviations: Option<u64>,
 }
 
@@ -27,33 +27,32 @@ impl Default for Bounds {
     }
 }
 
-/// What [`explore`] has seen.
+/// The results of [`explore`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exploration {
-    /// How many schedules were run.
+    /// The number of schedules that ran.
     pub schedules: u64,
-    /// Whether these were all there are: no bound was hit.
+    /// Whether all schedules ran, without reaching a bound.
     pub complete: bool,
-    /// In how many of them the program panicked.
+    /// The number of schedules under which the program panicked.
     pub failures: u64,
-    /// The first of these.
+    /// The first failure.
     pub first_failure: Option<Failure>,
 }
 
 /// A schedule under which a program panicked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Runs the program so again: [`Config::schedule`] or `CUARRAY_SIM_SCHEDULE`.
+    /// The schedule that repeats the failure, for [`Config::schedule`] or `CUARRAY_SIM_SCHEDULE`.
     pub schedule: Schedule,
-    /// What the panic said.
+    /// The message of the panic.
     pub message: String,
 }
 
-/// Runs a program under every schedule that it can have, within bounds; each time on a driver of its own, which the
-/// calling thread has entered.
+/// Runs a program under every possible schedule, within bounds. Each run has a driver of its own, which the calling
+/// thread has entered.
 ///
-/// The program must do the same every time, but for what the schedule decides. Its panics are counted and do not end the
-/// exploration.
+/// The program must be deterministic apart from the schedule. Its panics are counted and do not end the exploration.
 ///
 /// ```
 /// use cuarray_sim::{Bounds, Config, explore};
@@ -66,7 +65,7 @@ pub struct Failure {
 /// ```
 ///
 /// # Errors
-/// A sentence that says so if the program does not do the same under the same schedule.
+/// A sentence that names the first difference, if the program behaves differently under the same schedule.
 pub fn explore(config: &Config, bounds: Bounds, mut program: impl FnMut(&Sim)) -> Result<Exploration, String> {
     let mut exploration = Exploration { schedules: 0, complete: true, failures: 0, first_failure: None };
     let mut next = Some(Choices::default());

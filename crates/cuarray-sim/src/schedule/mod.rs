@@ -1,13 +1,13 @@
-//! When pending work runs.
+//! Schedules: the moments at which pending work runs.
 //!
-//! Work that a program enqueues waits in its stream, with the points of other streams that must have happened before it.
-//! Under the lazy schedule nothing happens until something *forces* a point: a synchronization, a blocking copy, a query. Then
-//! exactly what that point depends on is executed, in an order that the dependencies allow. So a program that forgets a
-//! dependency does not lose a race now and then: it reads stale data every time. The eager schedule forces every operation
-//! at once; under the others (see [`chosen`]) the order is a matter of choice.
+//! Enqueued work waits in its stream, with the points of other streams that must happen before it. Under the lazy
+//! schedule nothing happens until a call *forces* a point: a synchronization, a blocking copy, a query. Then exactly
+//! the dependencies of that point are executed, in an order that they allow. So a program that forgets a dependency
+//! does not lose a race now and then: it reads stale data every time. The eager schedule forces every operation at
+//! once; under the others (see [`chosen`]) the order is a choice.
 //!
-//! Dependencies only ever point at work that was enqueued earlier, so there are no cycles; following them needs no recursion
-//! and no more memory than there are streams.
+//! Dependencies only point at work that was enqueued earlier, so there are no cycles. Following them needs no
+//! recursion, and memory for at most one entry per stream.
 
 pub(crate) mod choices;
 pub(crate) mod chosen;
@@ -16,7 +16,6 @@ mod progress;
 mod random;
 mod scheduler;
 
-use crate::check::{Lane, Ticket, Touched};
 use crate::copy::{Copy, Fill};
 use crate::driver::{Driver, Guard};
 use crate::launch::Launch;
@@ -24,24 +23,25 @@ use crate::state::State;
 use crate::stream::Kind;
 use crate::thread;
 use cuarray_abi::*;
+use cuarray_races::{Lane, Ticket, Touched};
 use std::ffi::c_void;
 use std::sync::{Arc, PoisonError};
 
-/// The `operation`-th operation of a stream, counted from 1.
+/// Operation number `operation` of a stream, counted from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Point {
     pub stream: CUstream,
     pub operation: u64,
 }
 
-/// What an operation does.
+/// The work of an operation.
 pub(crate) enum Work {
-    /// Nothing but wait for what it comes after.
+    /// No work besides waiting for its dependencies.
     Wait,
     Copy(Box<Copy>),
     Fill(Box<Fill>),
     Record(CUevent),
-    /// A stream-ordered allocation: until now its memory was nobody's.
+    /// A stream-ordered allocation; before it the memory is not the program's.
     Allocate {
         address: u64,
         size: u64,
@@ -58,36 +58,36 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// Whether it touches nothing that other work or the program could see, but for its being done.
+    /// Whether other work and the program can observe nothing of it but its completion.
     fn is_silent(&self) -> bool {
         matches!(self, Work::Wait | Work::Record(_) | Work::EndExec(_))
     }
 
-    /// Whether what it does is known only to whoever runs it.
+    /// Whether it runs code of the program, so that its accesses are known only at run time.
     pub(crate) fn runs_the_programs_code(&self) -> bool {
         matches!(self, Work::HostFunction(_) | Work::Launch(_))
     }
 }
 
-/// A function of the program's that runs in stream order.
+/// A function of the program that runs in stream order.
 #[derive(Clone, Copy)]
 pub(crate) enum HostFunction {
     /// `cuLaunchHostFunc`.
     Launched { function: unsafe extern "C" fn(*mut c_void), data: *mut c_void },
-    /// `cuStreamAddCallback`, with the stream as the program named it.
+    /// `cuStreamAddCallback`, with the stream handle that the program passed.
     Callback { function: unsafe extern "C" fn(CUstream, CUresult, *mut c_void), stream: CUstream, data: *mut c_void },
 }
 
-// SAFETY: the driver never looks behind the pointer; the program has agreed to have its function called with it in any
-// thread by enqueueing it.
+// SAFETY: the driver never follows the pointer. By enqueuing the function the program allows calling it with the
+// pointer in any thread.
 unsafe impl Send for HostFunction {}
 
 /// An operation of a stream.
 pub(crate) struct Operation {
     pub work: Work,
-    /// What must have happened before it, besides the operations in front of it.
+    /// Points that must happen before it, besides the earlier operations of its stream.
     pub after: Vec<Point>,
-    /// What it knows, for whoever runs the program's code in it.
+    /// Its clock, for the program's code that runs in it.
     pub ticket: Option<Box<Ticket>>,
 }
 
@@ -97,7 +97,7 @@ impl State {
         self.streams.get(&point.stream).is_none_or(|stream| stream.executed >= point.operation)
     }
 
-    /// Appends work to a stream, after the given points and whatever the legacy default stream's rules add.
+    /// Appends work to a stream, after the given points and those that the legacy default stream requires.
     pub(crate) fn enqueue(&mut self, handle: CUstream, work: Work, mut after: Vec<Point>) -> Result<Point, CUresult> {
         let lost = CUresult::CUDA_ERROR_INVALID_HANDLE;
         let (context, kind, blocking) =
@@ -131,7 +131,7 @@ impl State {
         after.retain(|point| !self.happened(*point));
         let stream = self.streams.get_mut(&handle).ok_or(lost)?;
         stream.enqueued += 1;
-        // Nothing that waits for nothing has happened.
+        // A wait without anything to wait for has happened.
         if matches!(work, Work::Wait) && after.is_empty() && stream.pending() == 1 {
             stream.executed += 1;
             return Ok(stream.last(handle));
@@ -148,10 +148,10 @@ impl State {
         Ok(at)
     }
 
-    /// Executes what needs no foreign code. Answers what it touched, for work that could not tell before it ran.
+    /// Executes work that needs no foreign code; returns the accesses that were not known before.
     fn execute(&mut self, work: Work, at: Point, ticket: Option<&Ticket>) -> Vec<Touched> {
         self.host_access.open_registered();
-        // Behind a kernel that has failed nothing is done any more, but memory still goes back.
+        // After a failed kernel nothing is done any more, but memory is still released.
         let context = self.streams.get(&at.stream).map(|stream| stream.context);
         let failed = context.and_then(|context| self.contexts.get(&context)?.failed).is_some();
         if failed && matches!(work, Work::Copy(_) | Work::Fill(_) | Work::Launch(_)) {
@@ -181,24 +181,24 @@ impl State {
     }
 }
 
-/// What came of one step of [`Driver::force`].
+/// The result of one step of [`Driver::force`].
 enum Step {
-    /// Go on.
+    /// The step is done.
     Done,
-    /// A host function is to be run without the lock.
+    /// A host function must run without the lock.
     Call(CUstream, HostFunction, Option<Box<Ticket>>),
-    /// A host function of this stream is another thread's to run.
+    /// Another thread is running a host function of this stream.
     Busy,
 }
 
 impl Driver {
-    /// Makes points happen, with all that they depend on and nothing else.
+    /// Makes points happen, with all their dependencies and nothing else.
     pub(crate) fn force<'a>(&'a self, state: Guard<'a>, targets: Vec<Point>) -> Guard<'a> {
         let state = self.force_chosen(state, &targets);
         self.run(state, targets, u64::MAX)
     }
 
-    /// Executes one operation that the given points depend on, if there is one that can be.
+    /// Executes one operation among the dependencies of the given points, if one is ready.
     pub(crate) fn nudge<'a>(&'a self, state: Guard<'a>, targets: Vec<Point>) -> Guard<'a> {
         self.run(state, targets, 1)
     }
@@ -229,10 +229,10 @@ impl Driver {
         self.bury(state)
     }
 
-    /// Executes the next operation of a stream, or adds what must happen before it to `wanted`.
+    /// Executes the next operation of a stream, or adds its unmet dependencies to `wanted`.
     ///
-    /// Without `calls` a host function is left to the thread that watches them, and asked for: a query must not wait for a
-    /// function that may be waiting for the very thread that queries.
+    /// Without `calls` a host function is left to the progress thread: a query must not wait for a function that may
+    /// itself be waiting for the querying thread.
     fn step(&self, state: &mut State, handle: CUstream, wanted: &mut Vec<Point>, calls: bool) -> Step {
         loop {
             let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
@@ -242,7 +242,7 @@ impl Driver {
             let Some(operation) = stream.queue.front_mut() else { return Step::Done };
             let Some(before) = operation.after.pop() else { break };
             if !state.happened(before) {
-                // It stays in the list until it has happened: a budget may end in between.
+                // The point stays in the list until it has happened, because a budget may end in between.
                 if let Some(operation) = state.streams.get_mut(&handle).and_then(|stream| stream.queue.front_mut()) {
                     operation.after.push(before);
                 }
@@ -258,7 +258,8 @@ impl Driver {
         self.execute_next(state, handle)
     }
 
-    /// Executes the next operation of a stream, which nothing is in the way of. A host function is only taken out.
+    /// Executes the next operation of a stream, whose dependencies have happened. A host function is only removed from
+    /// the queue.
     fn execute_next(&self, state: &mut State, handle: CUstream) -> Step {
         let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
         let Some(operation) = stream.queue.pop_front() else { return Step::Done };
@@ -280,7 +281,7 @@ impl Driver {
         Step::Done
     }
 
-    /// Runs a host function that was taken out of its stream.
+    /// Runs a host function that was removed from its stream.
     fn call<'a>(
         &'a self,
         mut state: Guard<'a>,
@@ -310,10 +311,10 @@ impl Driver {
     }
 }
 
-/// Calls a host function in this thread, which may make no driver calls meanwhile.
+/// Calls a host function in this thread, which must not make driver calls meanwhile.
 pub(crate) fn call_outside(function: HostFunction) {
     thread::with(|thread| thread.in_host_function.set(true));
-    // SAFETY: the program gave the function with its data to be called once, when the work in front of it is done.
+    // SAFETY: the program enqueued the function with its data to be called once, after the earlier work.
     unsafe {
         match function {
             HostFunction::Launched { function, data } => function(data),

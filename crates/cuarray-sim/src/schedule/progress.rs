@@ -1,23 +1,22 @@
-//! The thread that runs forgotten host functions.
+//! The progress thread, which runs host functions when the program makes no driver calls.
 //!
-//! A program may enqueue a host function and then wait for it without ever calling the driver again: an event loop does. No
-//! call would force that work, and on a GPU none is needed. So while host functions are pending a thread watches:
-//! when the program has made no driver call for a while, or a query has met one of them, it runs the streams that hold
-//! them, up to the last one. A program that polls something else for ever is not starved either: after a second it happens
-//! in any case.
+//! A program such as an event loop may wait for a host function without calling the driver again. On a GPU the function
+//! runs anyway. So while host functions are pending, a thread runs the streams that hold them, up to the last one. It
+//! does so when the program has made no driver call for a while, or when a query has met a host function. A program
+//! that keeps calling the driver is served after a second at the latest.
 
 use super::Point;
 use crate::driver::{Driver, Guard};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// How long a program must be silent.
+/// The time without driver calls after which host functions run.
 const SILENCE: Duration = Duration::from_millis(50);
-/// After how many of these times silence is no longer waited for.
+/// The number of such times after which they run in any case.
 const PATIENCE: u32 = 20;
 
 impl Driver {
-    /// Starts the thread, unless it is there.
+    /// Starts the progress thread, unless it is running.
     pub(crate) fn watch_host_functions(self: &Arc<Self>, state: &mut Guard<'_>) {
         if !state.progress_thread {
             let driver = Arc::downgrade(self);
@@ -47,7 +46,7 @@ fn watch(driver: &Weak<Driver>) {
             let holding = state.streams.iter().filter(|(_, stream)| stream.last_host_function > stream.executed);
             let point = |stream, operation| Point { stream, operation };
             let targets = holding.map(|(handle, stream)| point(*handle, stream.last_host_function)).collect();
-            // Without choices: when this thread comes by is no choice of the schedule either.
+            // No choices here: the moment at which this thread runs is not part of the schedule.
             drop(driver.run(state, targets, u64::MAX));
         }
     }

@@ -1,7 +1,7 @@
 //! Random choices from a seed.
 //!
-//! The generator is SplitMix64 (Steele, Lea and Flood, 2014): one word of state, and the same numbers on every machine and
-//! in every version, so that a seed in a bug report keeps its meaning.
+//! The generator is SplitMix64 (Steele, Lea and Flood, 2014): one word of state, and the same numbers on every machine
+//! and in every version, so that a seed in a bug report stays valid.
 
 use super::scheduler::Scheduler;
 
@@ -25,7 +25,7 @@ impl Random {
 
 impl Scheduler for Random {
     fn choose(&mut self, options: u32) -> Result<u32, String> {
-        // The upper half of a product with a number of 32 bits: even enough for so few options.
+        // The upper half of a product with a 32-bit number is uniform enough for so few options.
         Ok((((self.next() >> 32) * u64::from(options)) >> 32) as u32)
     }
 }
@@ -35,14 +35,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_numbers_are_those_of_the_published_generator() {
+    fn numbers_match_the_published_generator() {
         let mut random = Random::new(1_234_567);
         let expected = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         assert_eq!([random.next(), random.next(), random.next()], expected);
     }
 
     #[test]
-    fn every_option_comes_about_equally_often() {
+    fn options_are_chosen_about_equally_often() {
         let mut counts = [0; 7];
         let mut random = Random::new(5);
         (0..7000).for_each(|_| counts[random.choose(7).unwrap() as usize] += 1);

@@ -1,23 +1,23 @@
-//! Who makes the choices of a schedule.
+//! The source of a schedule's choices.
 //!
-//! What can be chosen is found out elsewhere; a scheduler only answers with a number. So one is a few lines, and all
-//! schedules there are (random ones, one that was written down, every one in turn) differ in nothing else.
+//! A scheduler only picks a number of an option; other modules find the options. So a scheduler is a few lines, and
+//! random, replayed and exhaustive schedules differ in nothing else.
 
 use super::choices::{Choice, Choices};
 
-/// Answers which of `options` is taken, counted from 0; the first is what the lazy schedule does.
+/// Picks one of `options`, counted from 0; the first is that of the lazy schedule.
 pub(crate) trait Scheduler: Send {
     /// # Errors
-    /// A sentence that says why there is no answer: the program is not the one that the schedule was made for.
+    /// A sentence that gives the reason why no option fits: the schedule was made for another program.
     fn choose(&mut self, options: u32) -> Result<u32, String>;
 
-    /// How many answers are prepared that nobody has asked for yet.
+    /// The number of prepared choices that are not used yet.
     fn left(&self) -> usize {
         0
     }
 }
 
-/// Answers as written down, and behind the end lazily.
+/// Replays recorded choices, and is lazy after their end.
 pub(crate) struct Replay {
     choices: Choices,
     next: usize,

@@ -22,13 +22,7 @@ pub(crate) fn capture(entry: Entry<'_>) -> Arc<Site> {
         Some(seen.get_or_insert_with(Seen::new).site(address, entry))
     });
     // Late in a thread's end its storage is gone.
-    captured.ok().flatten().unwrap_or_else(|| unknown().clone())
-}
-
-/// A site of which nothing is known.
-pub(crate) fn unknown() -> &'static Arc<Site> {
-    static UNKNOWN: OnceLock<Arc<Site>> = OnceLock::new();
-    UNKNOWN.get_or_init(Arc::default)
+    captured.ok().flatten().unwrap_or_else(|| Site::unknown().clone())
 }
 
 thread_local! {

@@ -122,5 +122,6 @@ pub(super) fn object_of(address: usize) -> Option<Native> {
     let text =
         |text: *const c_char| (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
     let object = text(info.dli_fname).filter(|_| found)?;
-    Some(Native { object, offset: address.wrapping_sub(info.dli_fbase as usize) as u64, symbol: text(info.dli_sname) })
+    let offset = address.wrapping_sub(info.dli_fbase as usize) as u64;
+    Some(Native { object, offset, is_return_address: true, symbol: text(info.dli_sname), source: None })
 }

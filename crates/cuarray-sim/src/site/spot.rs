@@ -5,7 +5,7 @@
 use super::frame::{self, Text};
 use super::native::object_of;
 use super::python::found;
-use super::{Frame, Site, library};
+use super::{Frame, Native, Site, library};
 use std::sync::Arc;
 
 /// How many bytes of a file's name, and of a function's, are copied. What has a longer name is not named.
@@ -78,8 +78,11 @@ impl Spot {
     /// The site of an access to memory from there.
     pub(crate) fn site(&self) -> Arc<Site> {
         // The instruction is not a return address; what is looked up lies in front of the address given.
-        let native =
-            object_of(self.instruction + 1).map(|native| super::Native { offset: native.offset - 1, ..native });
+        let native = object_of(self.instruction + 1).map(|native| Native {
+            offset: native.offset - 1,
+            is_return_address: false,
+            ..native
+        });
         let library = native.as_ref().map(|native| &*native.object).filter(|object| !library::is_runtime(object));
         let library = library.map(library::of);
         Arc::new(Site { innermost: self.innermost.frame(), user: self.user.frame(), native, library })

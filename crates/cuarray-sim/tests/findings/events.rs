@@ -211,8 +211,8 @@ unsafe extern "C" fn signal_and_wait(signals: *mut c_void) {
     }
 }
 
-/// Two writes in two streams: a host function signals the first to the thread that makes the second, before it returns. With
-/// `waits` another thread synchronizes with the stream; without, the driver runs the function by itself.
+/// Two writes in two streams: a host function signals the first to the thread that makes the second, before it returns.
+/// With `waits` another thread synchronizes with the stream; without, the driver runs the function by itself.
 fn signalled_by_a_host_function(host_order: HostOrder, waits: bool) -> Vec<Kind> {
     let program = Program::with(Config { host_order, ..Config::default() });
     let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(64));

@@ -1,7 +1,7 @@
 //! Ends of memory and handles, uninitialized reads, and accesses outside their allocation.
 
 use super::*;
-use cuarray_sim::finding::Deed;
+use cuarray_sim::finding::AccessKind;
 
 const PAGE: usize = 4096;
 
@@ -70,7 +70,7 @@ fn use_after_release_is_a_finding() {
         let finding = only(program);
         assert_eq!((finding.kind, finding.offset), (Kind::UseAfterFree, Some(8)));
         assert_eq!(finding.sides[0].call, "cuMemFree_v2");
-        assert_eq!((finding.sides[1].deed, finding.sides[1].bytes.unwrap().length), (Deed::Write, 16));
+        assert_eq!((finding.sides[1].access, finding.sides[1].bytes.unwrap().length), (AccessKind::Write, 16));
         assert_eq!(finding.allocation.unwrap().size, 64);
         let again = pool_memory(program, stream);
         ok!(program, cuMemFreeAsync(again, stream));
@@ -86,7 +86,7 @@ fn releasing_memory_twice_is_a_finding() {
         ok!(program, cuMemFree_v2(memory));
         fails!(program, INVALID_VALUE, cuMemFree_v2(memory));
         let finding = only(program);
-        assert_eq!((finding.kind, finding.sides[1].deed), (Kind::UseAfterFree, Deed::Release));
+        assert_eq!((finding.kind, finding.sides[1].access), (Kind::UseAfterFree, AccessKind::Release));
         // The address is reused; nothing of its earlier use is remembered.
         let again = program.alloc(64);
         program.sim.clear_findings();

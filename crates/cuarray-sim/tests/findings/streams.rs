@@ -1,7 +1,7 @@
 //! Streams of each kind, and their ordering without events.
 
 use super::*;
-use cuarray_sim::finding::{Deed, LaneKind};
+use cuarray_sim::finding::{AccessKind, LaneKind};
 
 /// Two writes in two streams, with a call between them.
 fn two_writes(flags: [u32; 2], between: impl Fn(&Program, CUstream, CUstream, CUdeviceptr), races: bool) {
@@ -39,7 +39,7 @@ fn race_names_both_sides_the_bytes_and_the_missing_edge() {
     assert_eq!(allocation.call, "cuMemAlloc_v2");
     let [first, second] = &finding.sides[..] else { panic!() };
     assert_eq!((first.call, second.call), ("cuMemsetD8Async", "cuMemcpyDtoDAsync_v2"));
-    assert_eq!((first.deed, second.deed), (Deed::Write, Deed::Write));
+    assert_eq!((first.access, second.access), (AccessKind::Write, AccessKind::Write));
     assert_eq!(first.bytes.unwrap().length, 64);
     let lanes = [first, second].map(|side| &report.lanes[side.lane as usize]);
     assert_eq!(lanes.map(|lane| lane.kind), [LaneKind::Blocking, LaneKind::NonBlocking]);

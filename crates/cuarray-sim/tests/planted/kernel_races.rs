@@ -3,8 +3,8 @@
 use crate::*;
 use std::ffi::CString;
 
-/// The common beginning of all kernels here. `%t` is the thread, `%n` the threads in a block, `%b` the block, `%g` the thread
-/// in the grid; `%mine` its word of the shared array `s`, `%out` the global memory and `%own` the thread's word of it.
+/// The common beginning of all kernels here. `%t` is the thread, `%n` the threads in a block, `%b` the block, `%g` the
+/// thread in the grid. `%mine` is its word of the shared array `s`, `%out` the global memory, `%own` its word of that.
 const HEAD: &str = "
 .version 8.0
 .target sm_90

@@ -1,8 +1,8 @@
 //! Planted bugs: small programs with one known mistake each, and the same programs without it.
 //!
-//! A pair is one program with a flag that makes it correct. The wrong program must have exactly the finding in its table,
-//! with exactly these calls in these streams; the correct one must have none. Both must hold under every schedule. The other
-//! files here are the tables, one for each theme.
+//! A pair is one program with a flag that makes it correct. The wrong program must have exactly the finding in its
+//! table, with exactly these calls in these streams; the correct one must have none. Both must hold under every
+//! schedule. The other files here are the tables, one for each theme.
 
 #[macro_use]
 #[path = "../program/mod.rs"]

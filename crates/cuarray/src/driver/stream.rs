@@ -228,7 +228,8 @@ impl Stream {
                 ask()
             }
             answer => answer,
-        }?;
+        }
+        .map_err(|error| error.with_log(format!("the stream is {:#x}", self.handle())))?;
         Ok((!raw.is_null()).then(|| self.0.context.get_or_init(|| self.driver().borrow_context(raw)).clone()))
     }
 

@@ -1,5 +1,5 @@
-//! A simulated driver for one test, and what is alive in it.
-#![allow(dead_code)] // each test file uses its part
+//! A simulated driver for one test, and counts of its live objects.
+#![allow(dead_code)] // each test file uses only a part
 
 use cuarray::{
     Context, Driver, Stream, StreamEntry,
@@ -11,7 +11,8 @@ use cuarray::{
 use cuarray_abi::{Api, CUcontext};
 use cuarray_sim::{Config, Entered, Sim};
 
-/// A simulated driver that this thread's calls mean. Fields are dropped in their order: the driver before it is left.
+/// A simulated driver that this thread's calls use. Fields are dropped in order: the driver before the thread leaves
+/// it.
 pub struct Fixture {
     pub driver: Driver,
     pub sim: Sim,
@@ -27,13 +28,13 @@ impl Fixture {
         Fixture::altered(config, |_| {})
     }
 
-    /// A driver some of whose entry points are missing or other ones.
+    /// A driver with some entry points missing or replaced.
     pub fn altered(config: Config, alter: impl FnOnce(&mut Api)) -> Fixture {
         let sim = Sim::new(Config { quiet: true, ..config });
         let entered = sim.enter();
         let mut api = sim.api();
         alter(&mut api);
-        // SAFETY: the simulator behaves as a driver, and what tests put in place of its functions has their signatures.
+        // SAFETY: the simulator behaves as a driver, and replaced functions have the same signatures.
         let driver = unsafe { Driver::from_api(api) }.unwrap();
         Fixture { driver, sim, entered }
     }
@@ -42,7 +43,7 @@ impl Fixture {
         self.driver.device(0).unwrap().primary_context().unwrap()
     }
 
-    /// The thread's current context, asked of the driver itself.
+    /// The thread's current context, queried from the driver itself.
     pub fn current(&self) -> usize {
         let mut raw = CUcontext::NULL;
         // SAFETY: the driver writes one handle.
@@ -55,20 +56,20 @@ impl Fixture {
     }
 }
 
-/// What a simulated driver has alive.
+/// The live objects of a simulated driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Alive {
     pub allocations: usize,
     pub streams: usize,
     pub events: usize,
-    /// Primary contexts that are retained.
+    /// The number of retained primary contexts.
     pub primaries: usize,
 }
 
 impl Alive {
     pub const NOTHING: Alive = Alive { allocations: 0, streams: 0, events: 0, primaries: 0 };
 
-    /// Of a driver that this thread has entered.
+    /// Counts the objects of a driver that this thread has entered.
     pub fn of(sim: &Sim) -> Alive {
         let statistics = sim.statistics();
         let mut devices = 0;
@@ -90,12 +91,12 @@ impl Alive {
     }
 }
 
-/// How often a driver was called at that entry point.
+/// The number of calls of an entry point.
 pub fn calls(sim: &Sim, symbol: &str) -> usize {
     number(&sim.statistics(), symbol)
 }
 
-/// The number that the statistics have under that key, 0 if they have none.
+/// The number under a key of the statistics; 0 if it is missing.
 fn number(statistics: &str, key: &str) -> usize {
     let key = format!("\"{key}\":");
     let Some(start) = statistics.find(&key) else { return 0 };
@@ -107,7 +108,7 @@ pub fn streams<const N: usize>(context: &Context) -> [Stream; N] {
     std::array::from_fn(|_| Stream::non_blocking(context).unwrap())
 }
 
-/// The entry of an interface that names this stream.
+/// The stream entry of an interface that names this stream.
 pub fn entry(stream: &Stream) -> StreamEntry {
     StreamEntry::try_from(stream.handle() as i128).unwrap()
 }

@@ -155,7 +155,7 @@ def _of_pointer(interface: cuarray.Interface, pointer: Pointer | None) -> Iterat
             "I6",
             "data",
             f"the elements take {first:#x} to {end - 1:#x}, beyond the allocation, {low:#x} to {high - 1:#x}"
-            + ("; was it a broadcast array, whose strides were left out?" if interface.is_c_contiguous else ""),
+            + ("; was it a broadcast array, whose strides were left out?" if interface.is_c_contiguous() else ""),
         )
 
 
@@ -172,7 +172,7 @@ def remarks(entries: dict[Any, Any], interface: cuarray.Interface | None, axes: 
                 f"{interface.version} has no streams: no consumer can wait for work that is pending on the array",
             )
         )
-    if entries.get("strides") is not None and interface.is_c_contiguous:
+    if entries.get("strides") is not None and interface.is_c_contiguous():
         found.append(Deviation("I8", "strides", "given, though the elements are C-contiguous; None says the same"))
     found += _of_axes(interface, axes)
     if re.match(r">[iufcmMU]", interface.typestr) and itemsize(interface) > 1:

@@ -140,10 +140,10 @@ def _interface_as_json(interface: cuarray.Interface | None) -> dict[str, Any] | 
         "stream": interface.stream,
         "nbytes": interface.nbytes,
         "byte_range": list(interface.byte_range),
-        "is_c_contiguous": interface.is_c_contiguous,
-        "is_f_contiguous": interface.is_f_contiguous,
+        "is_c_contiguous": interface.is_c_contiguous(),
+        "is_f_contiguous": interface.is_f_contiguous(),
         "mask": _interface_as_json(interface.mask),
-        "forgiven": list(interface.forgiven),
+        "deviations": list(interface.deviations),
     }
 
 

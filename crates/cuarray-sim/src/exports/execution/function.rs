@@ -2,27 +2,27 @@
 
 use super::super::*;
 use super::{INVALID_HANDLE, INVALID_VALUE, MOST_SHARED, SHARED};
-use crate::code::{Meant, Settings};
+use crate::code::{ResolvedKernel, Settings};
 use crate::state::State;
 
 /// The value of an attribute of a function or kernel.
 pub(in crate::exports) fn attribute(
     call: &Call<'_>,
-    meant: &Meant,
+    resolved: &ResolvedKernel,
     attribute: CUfunction_attribute,
 ) -> Result<c_int, CUresult> {
     let (major, minor) = call.driver.settings().compute_capability;
     let value = match attribute {
-        0 => meant.max_threads(),
-        1 => meant.shared(),
-        2 => u32::try_from(meant.constant_bytes()).unwrap_or(u32::MAX),
-        3 => meant.local(),
-        4 => meant.registers(),
-        5 => meant.program.version(),
+        0 => resolved.max_threads(),
+        1 => resolved.shared(),
+        2 => u32::try_from(resolved.constant_bytes()).unwrap_or(u32::MAX),
+        3 => resolved.local(),
+        4 => resolved.registers(),
+        5 => resolved.program.version(),
         6 => major * 10 + minor,
         7 => 0,
-        8 => meant.settings.max_dynamic_shared.unwrap_or(SHARED.saturating_sub(meant.shared())),
-        9 => return Ok(meant.settings.carveout),
+        8 => resolved.settings.max_dynamic_shared.unwrap_or(SHARED.saturating_sub(resolved.shared())),
+        9 => return Ok(resolved.settings.carveout),
         10..=17 => 0,
         _ => return Err(INVALID_VALUE),
     };
@@ -31,15 +31,15 @@ pub(in crate::exports) fn attribute(
 
 /// The settings with an attribute changed.
 pub(in crate::exports) fn set_attribute(
-    meant: &Meant,
+    resolved: &ResolvedKernel,
     attribute: CUfunction_attribute,
     value: c_int,
 ) -> Result<Settings, CUresult> {
-    let mut settings = meant.settings;
+    let mut settings = resolved.settings;
     match attribute {
         8 => {
             let bytes = u32::try_from(value).map_err(|_| INVALID_VALUE)?;
-            if bytes.checked_add(meant.shared()).is_none_or(|total| total > MOST_SHARED) {
+            if bytes.checked_add(resolved.shared()).is_none_or(|total| total > MOST_SHARED) {
                 return Err(INVALID_VALUE);
             }
             settings.max_dynamic_shared = Some(bytes);
@@ -58,7 +58,7 @@ pub(in crate::exports) unsafe fn cuFuncGetAttribute(
     hfunc: CUfunction,
 ) -> Answer {
     present(pi)?;
-    let value = attribute(call, &call.lock().code.meant(hfunc)?, attrib)?;
+    let value = attribute(call, &call.lock().code.resolve(hfunc)?, attrib)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pi, value) }
 }
@@ -70,7 +70,7 @@ pub(in crate::exports) unsafe fn cuFuncSetAttribute(
     value: c_int,
 ) -> Answer {
     let mut state = call.lock();
-    let settings = set_attribute(&state.code.meant(hfunc)?, attrib, value)?;
+    let settings = set_attribute(&state.code.resolve(hfunc)?, attrib, value)?;
     change(&mut state, hfunc, |known| *known = settings)
 }
 
@@ -115,9 +115,9 @@ pub(in crate::exports) unsafe fn cuFuncGetParamInfo(
     param_offset: *mut usize,
     param_size: *mut usize,
 ) -> Answer {
-    let meant = call.lock().code.meant(func)?;
+    let resolved = call.lock().code.resolve(func)?;
     let parameter =
-        meant.program.functions()[meant.number as usize].parameters.get(param_index).ok_or(INVALID_VALUE)?;
+        resolved.program.functions()[resolved.number as usize].parameters.get(param_index).ok_or(INVALID_VALUE)?;
     // SAFETY: the caller's pointers, by the driver's contract; the size may be left out.
     unsafe {
         put(param_offset, parameter.offset as usize)?;
@@ -133,8 +133,8 @@ pub(in crate::exports) unsafe fn cuFuncGetParamCount(
     func: CUfunction,
     param_count: *mut usize,
 ) -> Answer {
-    let meant = call.lock().code.meant(func)?;
-    let count = meant.program.functions()[meant.number as usize].parameters.len();
+    let resolved = call.lock().code.resolve(func)?;
+    let count = resolved.program.functions()[resolved.number as usize].parameters.len();
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(param_count, count) }
 }
@@ -143,11 +143,11 @@ pub(in crate::exports) unsafe fn cuFuncGetParamCount(
 const LOADED: c_uint = 1;
 
 pub(in crate::exports) unsafe fn cuFuncIsLoaded(call: &Call<'_>, state: *mut c_uint, function: CUfunction) -> Answer {
-    call.lock().code.meant(function)?;
+    call.lock().code.resolve(function)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(state, LOADED) }
 }
 
 pub(in crate::exports) unsafe fn cuFuncLoad(call: &Call<'_>, function: CUfunction) -> Answer {
-    call.lock().code.meant(function).map(|_| ())
+    call.lock().code.resolve(function).map(|_| ())
 }

@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::{INVALID_HANDLE, INVALID_VALUE, MOST_SHARED, MULTIPROCESSORS, SHARED};
-use crate::code::Meant;
+use crate::code::ResolvedKernel;
 use crate::exports::transfer::submit;
 use crate::graph::Action;
 use crate::launch::Launch;
@@ -27,9 +27,13 @@ pub(in crate::exports) const PARAM_BUFFER_SIZE: usize = 2;
 ///
 /// # Safety
 /// The lists are as the driver's manual defines: a pointer for each parameter, or a buffer of the given size.
-unsafe fn arguments(meant: &Meant, params: *mut *mut c_void, extra: *mut *mut c_void) -> Result<Vec<u64>, CUresult> {
-    let function = &meant.program.functions()[meant.number as usize];
-    let size = meant.program.parameter_bytes(meant.number) as usize;
+unsafe fn arguments(
+    resolved: &ResolvedKernel,
+    params: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Result<Vec<u64>, CUresult> {
+    let function = &resolved.program.functions()[resolved.number as usize];
+    let size = resolved.program.parameter_bytes(resolved.number) as usize;
     let mut words = vec![0_u64; size.div_ceil(8)];
     let target = words.as_mut_ptr().cast::<u8>();
     if !params.is_null() {
@@ -89,13 +93,13 @@ pub(in crate::exports) unsafe fn prepare(
         true => handle,
         false => state.function_of(CUkernel(handle.0), context)?,
     };
-    let meant = state.code.meant(handle)?;
+    let resolved = state.code.resolve(handle)?;
     let module = state.code.functions.get(&handle).and_then(|function| state.code.modules.get(&function.module));
     let module = module.ok_or(INVALID_HANDLE)?;
     if module.context != context {
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
     }
-    let function = &meant.program.functions()[meant.number as usize];
+    let function = &resolved.program.functions()[resolved.number as usize];
     let threads = shape.threads.iter().try_fold(1_u32, |product, extent| product.checked_mul(*extent));
     let threads = threads.filter(|threads| *threads > 0 && *threads <= 1024).ok_or(INVALID_VALUE)?;
     let grid_fits = shape.grid[0] as i32 > 0 && shape.grid[1..].iter().all(|extent| (1..=65535).contains(extent));
@@ -105,30 +109,30 @@ pub(in crate::exports) unsafe fn prepare(
     if function.max_threads.is_some_and(|(most, exact)| threads > most || (exact && threads != most)) {
         return Err(INVALID_VALUE);
     }
-    if threads > meant.max_threads() {
+    if threads > resolved.max_threads() {
         return Err(CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     }
-    let allowed = meant.settings.max_dynamic_shared.unwrap_or(0).max(SHARED.saturating_sub(meant.shared()));
-    if meant.shared() > MOST_SHARED || shape.shared > allowed {
+    let allowed = resolved.settings.max_dynamic_shared.unwrap_or(0).max(SHARED.saturating_sub(resolved.shared()));
+    if resolved.shared() > MOST_SHARED || shape.shared > allowed {
         return Err(INVALID_VALUE);
     }
     let settings = call.driver.settings();
     if shape.cooperative {
         let resident =
-            u64::from(meant.blocks(threads, shape.shared.into(), settings.compute_capability)) * MULTIPROCESSORS;
+            u64::from(resolved.blocks(threads, shape.shared.into(), settings.compute_capability)) * MULTIPROCESSORS;
         if shape.grid.iter().map(|extent| u64::from(*extent)).product::<u64>() > resident {
             return Err(CUresult::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
         }
     }
     let constants = module.constants.clone();
     // SAFETY: this function's contract.
-    let parameters = unsafe { arguments(&meant, params, extra)? };
+    let parameters = unsafe { arguments(&resolved, params, extra)? };
     Ok(Arc::new(Launch {
         context,
         function: handle,
         pointers: OnceLock::new(),
         constants,
-        kernel: meant.number,
+        kernel: resolved.number,
         grid: shape.grid,
         threads: shape.threads,
         dynamic_shared: shape.shared,
@@ -140,7 +144,7 @@ pub(in crate::exports) unsafe fn prepare(
             quiet: settings.quiet,
             races: settings.findings && settings.kernel_races,
         },
-        program: meant.program,
+        program: resolved.program,
     }))
 }
 

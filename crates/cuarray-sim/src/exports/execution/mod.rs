@@ -1,9 +1,9 @@
 //! Functions, launches and occupancy.
 //!
 //! Driver API: [execution control](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html),
-//! [occupancy](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__OCCUPANCY.html). Launches are checked and enqueued here;
-//! their arguments are read during the call. Register counts, and so occupancy, are estimated from the number of values of a
-//! thread that are live at once.
+//! [occupancy](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__OCCUPANCY.html). Launches are checked and
+//! enqueued here; their arguments are read during the call. Register counts, and so occupancy, are estimated from the
+//! number of values of a thread that are live at once.
 
 mod function;
 mod launch;

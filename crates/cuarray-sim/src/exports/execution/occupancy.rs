@@ -5,10 +5,10 @@ use super::{INVALID_VALUE, MOST_SHARED, MULTIPROCESSORS};
 
 /// The number of blocks of a function that fit on a multiprocessor.
 fn active_blocks(call: &Call<'_>, func: CUfunction, block_size: c_int, dynamic: usize) -> Result<c_int, CUresult> {
-    let meant = call.lock().code.meant(func)?;
+    let resolved = call.lock().code.resolve(func)?;
     let threads = u32::try_from(block_size).ok().filter(|threads| *threads > 0).ok_or(INVALID_VALUE)?;
     let capability = call.driver.settings().compute_capability;
-    Ok(meant.blocks(threads, dynamic as u64, capability) as c_int)
+    Ok(resolved.blocks(threads, dynamic as u64, capability) as c_int)
 }
 
 pub(in crate::exports) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
@@ -50,10 +50,10 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxPotentialBlockSize(
 ) -> Answer {
     present(min_grid_size)?;
     present(block_size)?;
-    let meant = call.lock().code.meant(func)?;
+    let resolved = call.lock().code.resolve(func)?;
     let capability = call.driver.settings().compute_capability;
     let limit = u32::try_from(block_size_limit).map_err(|_| INVALID_VALUE)?;
-    let most = if limit == 0 { meant.max_threads() } else { limit.min(meant.max_threads()) };
+    let most = if limit == 0 { resolved.max_threads() } else { limit.min(resolved.max_threads()) };
     let mut best = (0, 0, 0);
     for threads in (1..=most.div_ceil(32)).rev().map(|warps| (warps * 32).min(most)) {
         let dynamic = match block_size_to_dynamic_smem_size {
@@ -61,7 +61,7 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxPotentialBlockSize(
             Some(function) => unsafe { function(threads as c_int) },
             None => dynamic_smem_size,
         };
-        let blocks = meant.blocks(threads, dynamic as u64, capability);
+        let blocks = resolved.blocks(threads, dynamic as u64, capability);
         if blocks * threads > best.0 {
             best = (blocks * threads, threads, blocks);
         }
@@ -111,17 +111,17 @@ pub(in crate::exports) unsafe fn cuOccupancyAvailableDynamicSMemPerBlock(
     present(dynamic_smem_size)?;
     let wanted = u32::try_from(num_blocks).ok().filter(|blocks| *blocks > 0).ok_or(INVALID_VALUE)?;
     let threads = u32::try_from(block_size).ok().filter(|threads| *threads > 0).ok_or(INVALID_VALUE)?;
-    let meant = call.lock().code.meant(func)?;
+    let resolved = call.lock().code.resolve(func)?;
     let capability = call.driver.settings().compute_capability;
-    let most = u64::from(MOST_SHARED.saturating_sub(meant.shared()));
+    let most = u64::from(MOST_SHARED.saturating_sub(resolved.shared()));
     // Bisect for the most memory with which that many blocks still fit.
     let (mut low, mut high) = (0, most);
-    if meant.blocks(threads, 0, capability) < wanted {
+    if resolved.blocks(threads, 0, capability) < wanted {
         return Err(INVALID_VALUE);
     }
     while low < high {
         let middle = (low + high).div_ceil(2);
-        if meant.blocks(threads, middle, capability) >= wanted { low = middle } else { high = middle - 1 }
+        if resolved.blocks(threads, middle, capability) >= wanted { low = middle } else { high = middle - 1 }
     }
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(dynamic_smem_size, low as usize) }

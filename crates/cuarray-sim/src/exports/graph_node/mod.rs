@@ -1,7 +1,7 @@
 //! Graph nodes: adding them, and reading and changing their parameters.
 //!
-//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). Each kind has its own
-//! functions, and a general set takes a union; all of them produce an [`Action`].
+//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). Each kind has
+//! its own functions, and a general set takes a union; all of them produce an [`Action`].
 
 mod copy;
 mod event;

@@ -3,10 +3,10 @@
 use super::super::*;
 use super::{INVALID_VALUE, SyncMode, captures, side, submit, sync_memops, wait};
 use crate::copy::{Copy, End, Extent, Place, Source, Transfer, stage};
-use crate::finding::Deed;
 use crate::graph::{Action, CopyNode};
 use crate::memory::{Declared, Side};
 use crate::schedule::Work;
+use cuarray_races::finding::AccessKind;
 
 /// Checks a copy, enqueues it, and waits for it if the call must.
 fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, mode: SyncMode) -> Answer {
@@ -22,8 +22,8 @@ fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, mode: Syn
         let node = CopyNode::captured(transfer, current);
         return state.capture_node(stream, Action::Copy(Box::new(node))).map(|_| ());
     }
-    let to = side(&mut state, target, extent, Deed::Write)?;
-    let from = side(&mut state, source, extent, Deed::Read)?;
+    let to = side(&mut state, target, extent, AccessKind::Write)?;
+    let from = side(&mut state, source, extent, AccessKind::Read)?;
     let host = |side| matches!(side, Side::Pinned | Side::Pageable);
     let waits = match mode {
         SyncMode::Async(_) => to == Side::Pageable || (host(to) && host(from)),

@@ -3,10 +3,10 @@
 use super::super::*;
 use super::{INVALID_VALUE, SyncMode, captures, side, submit, sync_memops, wait};
 use crate::copy::{End, Extent, Fill, Place};
-use crate::finding::Deed;
 use crate::graph::{Action, FillNode};
 use crate::memory::{Declared, Side};
 use crate::schedule::Work;
+use cuarray_races::finding::AccessKind;
 
 /// Checks a fill, enqueues it, and waits for it if the call must.
 fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: SyncMode) -> Answer {
@@ -18,7 +18,7 @@ fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: 
         && (extent.height <= 1 || target.pitch.is_multiple_of(u64::from(value_size)));
     if !aligned {
         if !extent.is_empty() {
-            state.misaligned(Deed::Write, target.address, target.span(extent)?, u64::from(value_size));
+            state.misaligned(AccessKind::Write, target.address, target.span(extent)?, u64::from(value_size));
         }
         return Err(INVALID_VALUE);
     }
@@ -34,7 +34,7 @@ fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: 
         return state.capture_node(stream, Action::Fill(node)).map(|_| ());
     }
     let end = End { declared: Declared::Device, place: target };
-    let side = side(&mut state, end, extent, Deed::Write)?;
+    let side = side(&mut state, end, extent, AccessKind::Write)?;
     let waits =
         matches!(mode, SyncMode::Plain) && (side != Side::Device || sync_memops(&state, current, target.address));
     let work = Work::Fill(Box::new(Fill { target, value, value_size, extent }));

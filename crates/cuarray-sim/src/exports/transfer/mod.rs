@@ -1,9 +1,9 @@
 //! Copies and fills.
 //!
-//! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html) and
-//! [how calls synchronize](https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html). Every call becomes a box of
-//! bytes, which is checked, enqueued, and waited for if the manual requires it. Where the manual leaves a choice, the call
-//! returns early, which reveals missing synchronization.
+//! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html) and [how calls
+//! synchronize](https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html). Every call becomes a box of
+//! bytes, which is checked, enqueued, and waited for if the manual requires it. Where the manual leaves a choice, the
+//! call returns early, which reveals missing synchronization.
 
 mod copy;
 mod fill;
@@ -13,12 +13,12 @@ pub(super) use fill::*;
 
 use crate::copy::{End, Extent};
 use crate::driver::{Call, Guard};
-use crate::finding::Deed;
 use crate::memory::Side;
 use crate::schedule::chosen::Mode;
 use crate::schedule::{Point, Work};
 use crate::state::State;
 use cuarray_abi::{CUcontext, CUresult, CUstream};
+use cuarray_races::finding::AccessKind;
 use std::ffi::c_uint;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -75,11 +75,11 @@ fn captures(call: &Call<'_>, state: &mut State, stream: CUstream, mode: SyncMode
 }
 
 /// Checks one side of a copy or fill.
-fn side(state: &mut State, end: End, extent: Extent, deed: Deed) -> Result<Side, CUresult> {
+fn side(state: &mut State, end: End, extent: Extent, access: AccessKind) -> Result<Side, CUresult> {
     let (address, span) = (end.place.address, end.place.span(extent)?);
     let side = state.side(address, span, end.declared);
     if side.is_err() {
-        state.refused(deed, address, span);
+        state.refused(access, address, span);
     }
     side
 }

@@ -168,7 +168,7 @@ impl TypeStr {
     /// Reads what real producers write instead of a type string: a buffer-protocol code (`=f`, `Zd`), a code of NumPy
     /// (`f`, `f4`), a name of NumPy or ml_dtypes (`float32`, `datetime64[ns]`, `bfloat16`), or a number with the order
     /// left out (`|f4`). An order that is not given is the machine's. `<f1`, which is what ml_dtypes writes for one of its
-    /// 8-bit floats, is void of one byte. With it comes what was forgiven; `None` where the string was right.
+    /// 8-bit floats, is void of one byte. The second value describes the deviation; `None` where the string was right.
     ///
     /// # Errors
     /// Key `typestr`: neither a type string nor one of these. The codes `l`, `L` and `g` are refused where their size
@@ -184,6 +184,15 @@ impl TypeStr {
             }
             None => Err(fault.explain(text)),
         }
+    }
+
+    /// The type of a text that `numpy.dtype` takes beside type strings: a name (`float32`), or a code without a byte order or with `=`
+    /// (`f4`, `d`, `=i2`).
+    #[cfg(feature = "python")]
+    pub(crate) fn from_dtype_text(text: &str) -> Option<TypeStr> {
+        let numpy_takes_it =
+            text.starts_with(|first: char| first.is_ascii_alphanumeric() || matches!(first, '=' | '?'));
+        lenient::read(text.as_bytes()).filter(|_| numpy_takes_it).map(|(typestr, _)| typestr)
     }
 
     /// In words, for people: `floating point, 4 bytes, little-endian`.

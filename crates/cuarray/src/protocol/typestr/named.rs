@@ -6,7 +6,7 @@
 //!
 //! - **Read**: void stays void. Which type it is, somebody has to say, by name; nothing is guessed from a size.
 //!   [`Interface::with_type`](crate::Interface::with_type) takes that word, checks it, and moves no byte. The `<f1` that
-//!   ml_dtypes writes for `float8_e5m2` is no type string; it is refused, or where that is forgiven read as void.
+//!   ml_dtypes writes for `float8_e5m2` is no type string; it is refused, and a lenient reading takes it as void.
 //! - **Written**: bfloat16 as `<V2`, each 8-bit float as `<V1`, and no `descr`, because it could only repeat that. What is
 //!   written is thus what those libraries write themselves, but for that `<f1`, which no reader of type strings knows,
 //!   NumPy included.

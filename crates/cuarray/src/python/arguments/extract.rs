@@ -7,7 +7,7 @@ use crate::{
     python::{
         array::{PyDeviceArray, mask::Policy},
         config,
-        import::{self, Reading, as_cuda_array, inert},
+        import::{self, Reading, as_cuda_array},
         memory::runtime,
     },
 };
@@ -70,18 +70,12 @@ impl<'py> Source<'py> {
             Ok(dict) => dict,
             Err(error) => return Source::of_ours(&as_cuda_array::without_dictionary(object, error)?, masks),
         };
-        let (interface, mask) = match inert::interface(&dict) {
-            Some(interface) => (interface, None),
-            None => {
-                let mut reading = Reading::new(true).with_masks(masks);
-                let interface = import::interface(&dict, &mut reading)?;
-                (interface, reading.mask)
-            }
-        };
+        let mut reading = Reading::new(true).with_masks(masks);
+        let interface = import::interface(&dict, &mut reading)?;
         import::refuse_lazy(object, &interface)?;
         // SAFETY: the object keeps the memory and the stream (clauses L2 and L4), and the view keeps the object.
         let raw = unsafe { RawView::of_boxed(runtime::loaded(), interface, None) };
-        Ok(Source { raw, mask, object: object.clone() })
+        Ok(Source { raw, mask: reading.mask, object: object.clone() })
     }
 
     /// One of this module's own arrays: it knows more than its interface says.

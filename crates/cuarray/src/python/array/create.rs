@@ -5,12 +5,10 @@ use super::{
     mask::{self, ArrayMask},
 };
 use crate::python::{
-    config,
-    import::{self, Reading, c_interface, shown, type_name},
+    import::{self, Adopted, c_interface, shown, type_name},
     memory::{
-        bounds, event,
         owner::PyMemory,
-        runtime::{context_of, context_on, driver},
+        runtime::{context_on, driver},
         stream::{self, PyStream},
     },
     values::{
@@ -21,11 +19,11 @@ use crate::python::{
 };
 use crate::{
     Dims, Error, Interface, Layout, MAX_RANK, Result, StreamEntry, Strides,
-    driver::{Allocation, Context, Event, MemoryKind, Stream},
-    sync::{self, Memory},
+    driver::{Allocation, Context, MemoryKind, Stream},
+    sync::Memory,
 };
 use pyo3::{
-    exceptions::{PyException, PyTypeError},
+    exceptions::PyTypeError,
     intern,
     prelude::*,
     types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyInt, PySet, PyString},
@@ -57,52 +55,8 @@ pub(in crate::python) fn from_cuda_array_interface<'py>(
             import::type_name(desc)
         ))
     })?;
-    adopt(dict, owner, sync, options)
-}
-
-/// The array that a dictionary describes, once its bounds are checked and what it waits for is done, if that is asked for.
-pub(in crate::python) fn adopt<'py>(
-    dict: &Bound<'py, PyDict>,
-    owner: Option<Py<PyAny>>,
-    sync: bool,
-    options: Options,
-) -> Result<Bound<'py, PyDeviceArray>> {
-    let py = dict.py();
-    let mut reading = Reading::new(options.strict).with_masks(options.masks).with_element(options.element);
-    let interface = import::interface(dict, &mut reading)?;
-    let mask = ArrayMask::read(&mut reading, interface.layout(), options.bits)?;
-    if options.bounds {
-        bounds::verify(py, &interface, mask.as_ref().map(ArrayMask::interface))?;
-    }
-    if sync && config::sync() {
-        wait(py, &interface, event::entry(dict, &interface)?)?;
-        if let Some(mask) = &mask {
-            wait(py, mask.interface(), None)?;
-        }
-    }
-    Ok(Bound::new(py, PyDeviceArray::foreign(interface, owner).with_mask(mask))?)
-}
-
-/// Clauses S2 and N1: the host waits for the producer's stream, or for the event that stands in its place (X2).
-pub(in crate::python) fn wait(py: Python<'_>, interface: &Interface, event: Option<event::Handle>) -> Result<()> {
-    let handle = interface.stream().handle();
-    if handle.is_none() && event.is_none() {
-        return Ok(());
-    }
-    py.detach(|| {
-        let _remembered = driver()?.remember_current();
-        let stream = handle.map(stream::external).transpose()?;
-        // Whose is a default stream, or an event, the device of the memory says.
-        let context = match &stream {
-            Some(stream) if stream.handle() > 2 && event.is_none() => stream.work_context()?,
-            _ => context_of(interface.data())?,
-        };
-        let _current = context.push()?;
-        let Some(event) = event else { return stream.as_ref().map_or(Ok(()), sync::synchronize) };
-        stream.as_ref().map_or(Ok(()), sync::may_wait)?;
-        // SAFETY: the handle is the producer's word for a live event, as its stream is.
-        unsafe { Event::external(&context, event.0) }.synchronize()
-    })
+    let Adopted { interface, mask, .. } = import::adopt(dict, None, sync, options)?;
+    Ok(Bound::new(desc.py(), PyDeviceArray::foreign(interface, owner).with_mask(mask))?)
 }
 
 /// Whether `as_cuda_array(obj)` would find an interface: a DeviceArray, or an object whose `__cuda_array_interface__` is
@@ -118,7 +72,7 @@ pub(in crate::python) fn is_cuda_array(obj: &Bound<'_, PyAny>) -> PyResult<bool>
         Err(error) if error.is_not_an_array() => Ok(c_interface::is_offered(obj)),
         Err(error) => {
             let error = PyErr::from(error);
-            if error.is_instance_of::<PyException>(obj.py()) { Ok(false) } else { Err(error) }
+            if import::passes_through(obj.py(), &error) { Err(error) } else { Ok(false) }
         }
     }
 }

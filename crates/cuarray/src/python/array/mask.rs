@@ -208,7 +208,7 @@ fn described<'py>(object: &Bound<'py, PyAny>, array: &mut Reading<'py>) -> Resul
     if reading.mask.is_some() {
         return Err(Error::entry("mask", "has a mask itself; an array of which all elements are valid is expected"));
     }
-    array.forgive_mask(reading);
+    array.add_mask_deviations(reading);
     Ok(interface)
 }
 

@@ -272,6 +272,15 @@ pub(in crate::python) fn bind<'py>(
     Ok(Bound::new(py, array.bound_to(py, interface, Some(new.clone().unbind()))?)?)
 }
 
+/// The array bound to `stream`; `None` where no stream is given.
+pub(in crate::python) fn in_stream<'py>(
+    array: &PyDeviceArray,
+    py: Python<'py>,
+    stream: Option<&Bound<'py, PyAny>>,
+) -> Result<Option<Bound<'py, PyDeviceArray>>> {
+    stream.map(|stream| bind(array, py, Some(stream))).transpose()
+}
+
 pub(in crate::python) fn host_view<'py>(array: &PyDeviceArray, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
     let interface = array.interface();
     let address = match array.attributes()? {

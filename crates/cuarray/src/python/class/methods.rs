@@ -167,13 +167,11 @@ impl PyDeviceArray {
     }
 
     /// Whether the elements lie in C order without gaps.
-    #[getter]
     fn is_c_contiguous(&self) -> bool {
         self.interface().layout().is_c_contiguous()
     }
 
     /// Whether the elements lie in Fortran order without gaps.
-    #[getter]
     fn is_f_contiguous(&self) -> bool {
         self.interface().layout().is_f_contiguous()
     }
@@ -324,6 +322,17 @@ impl PyDeviceArray {
         indexing::get(self, key)
     }
 
+    /// `a[key]`, in `stream`: a view with that default stream, or one element that is fetched there and waited for.
+    ///
+    /// >>> a, s = cuarray.to_device([[1, 2, 3], [4, 5, 6]]), cuarray.stream()
+    /// >>> a.getitem(0, stream=s).stream == s
+    /// True
+    #[pyo3(signature = (key, stream=None))]
+    fn getitem<'py>(&self, key: &Bound<'py, PyAny>, stream: Option<&Bound<'py, PyAny>>) -> Result<Bound<'py, PyAny>> {
+        let bound = view::in_stream(self, key.py(), stream)?;
+        indexing::get(bound.as_ref().map_or(self, Bound::get), key)
+    }
+
     /// Writes a scalar, a host array or a CUDA array into a part, broadcast as NumPy does; see `setitem`.
     fn __setitem__(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Result<()> {
         assign::set(self, key, value, None)
@@ -366,26 +375,36 @@ impl PyDeviceArray {
     /// The array in another shape, of which one length may be -1: a view where strides can say it, else a copy, as in NumPy.
     ///
     /// `order` is 'C', 'F' or 'A'. `copy=False` raises ValueError where a copy would be needed, `copy=True` always copies.
+    /// The result's default stream, in which a copy runs, is `stream`, or this array's.
     ///
     /// >>> cuarray.to_device([1, 2, 3, 4, 5, 6]).reshape(2, -1).copy_to_host().tolist()
     /// [[1, 2, 3], [4, 5, 6]]
-    #[pyo3(signature = (*shape, order="C", copy=None))]
+    #[pyo3(signature = (*shape, order="C", copy=None, stream=None))]
     fn reshape<'py>(
         &self,
         shape: &Bound<'py, PyTuple>,
         order: &str,
         copy: Option<bool>,
+        stream: Option<&Bound<'py, PyAny>>,
     ) -> Result<Bound<'py, PyDeviceArray>> {
-        view::reshape(self, shape, order, copy)
+        let bound = view::in_stream(self, shape.py(), stream)?;
+        view::reshape(bound.as_ref().map_or(self, Bound::get), shape, order, copy)
     }
 
-    /// The elements in one dimension, in the order 'C', 'F' or 'A': a view where strides can say it, else a copy.
+    /// The elements in one dimension, in the order 'C', 'F' or 'A': a view where strides can say it, else a copy. The result's default
+    /// stream, in which a copy runs, is `stream`, or this array's.
     ///
     /// >>> cuarray.to_device([[1, 2], [3, 4]]).ravel(order="F").copy_to_host().tolist()
     /// [1, 3, 2, 4]
-    #[pyo3(signature = (order="C"))]
-    fn ravel<'py>(&self, py: Python<'py>, order: &str) -> Result<Bound<'py, PyDeviceArray>> {
-        view::ravel(self, py, order)
+    #[pyo3(signature = (order="C", stream=None))]
+    fn ravel<'py>(
+        &self,
+        py: Python<'py>,
+        order: &str,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyDeviceArray>> {
+        let bound = view::in_stream(self, py, stream)?;
+        view::ravel(bound.as_ref().map_or(self, Bound::get), py, order)
     }
 
     /// A view with the axes reversed, or in the order given, as ints or as one tuple. ValueError for wrong axes.
@@ -406,13 +425,20 @@ impl PyDeviceArray {
         view::transpose(self, &PyTuple::empty(py))
     }
 
-    /// A view without the axes of length 1, or without those in `axis`, an int or a tuple. ValueError for other axes.
+    /// A view without the axes of length 1, or without those in `axis`, an int or a tuple. ValueError for other axes. The view's default
+    /// stream is `stream`, or this array's.
     ///
     /// >>> cuarray.device_array((1, 3, 1)).squeeze(axis=0).shape
     /// (3, 1)
-    #[pyo3(signature = (axis=None))]
-    fn squeeze<'py>(&self, py: Python<'py>, axis: Option<&Bound<'py, PyAny>>) -> Result<Bound<'py, PyDeviceArray>> {
-        view::squeeze(self, py, axis)
+    #[pyo3(signature = (axis=None, stream=None))]
+    fn squeeze<'py>(
+        &self,
+        py: Python<'py>,
+        axis: Option<&Bound<'py, PyAny>>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyDeviceArray>> {
+        let bound = view::in_stream(self, py, stream)?;
+        view::squeeze(bound.as_ref().map_or(self, Bound::get), py, axis)
     }
 
     /// The same bytes as elements of another type. Where its size differs, the last axis becomes longer or shorter, and must
@@ -424,12 +450,19 @@ impl PyDeviceArray {
         view::view(self, dtype)
     }
 
-    /// Views of `section` places each along the first axis; the last may be shorter.
+    /// Views of `section` places each along the first axis; the last may be shorter. Their default stream is `stream`, or this array's.
     ///
     /// >>> [part.shape for part in cuarray.device_array(7).split(3)]
     /// [(3,), (3,), (1,)]
-    fn split<'py>(&self, py: Python<'py>, section: &Bound<'py, PyAny>) -> Result<Bound<'py, PyList>> {
-        view::split(self, py, section)
+    #[pyo3(signature = (section, stream=None))]
+    fn split<'py>(
+        &self,
+        py: Python<'py>,
+        section: &Bound<'py, PyAny>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyList>> {
+        let bound = view::in_stream(self, py, stream)?;
+        view::split(bound.as_ref().map_or(self, Bound::get), py, section)
     }
 
     /// The same array with another default stream; what is pending in the old one comes before what the new one is given from

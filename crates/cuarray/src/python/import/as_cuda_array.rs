@@ -2,23 +2,22 @@
 //!
 //! It is called at every exchange, so it takes its arguments itself ([`fastcall`]).
 
-use super::{c_interface, dlpack, inert, root};
+use super::{c_interface, dlpack, root};
 use crate::python::{
     array::{
         PyDeviceArray,
-        create::{self, adopt},
         mask::{ArrayMask, Policy},
     },
     config,
     ffi::fastcall::{self, Arguments, Function},
-    import,
+    import::{self, Adopted},
     memory::bounds,
     values::{
         dtype::Element,
         options::{self, Options, Protocol},
     },
 };
-use crate::{Error, Result, StreamEntry};
+use crate::{Error, Result};
 use pyo3::{intern, prelude::*, types::PyInt};
 use std::ffi::CStr;
 
@@ -34,8 +33,8 @@ DLPack tensor is taken, as `from_dlpack` does. `protocol='dict'`, 'c' or 'dlpack
 `cuarray.config.protocol` says otherwise. `strict=False` and `mask_format` are about dictionaries, and read that.
 
 If the object names a stream, this waits for that stream (`sync=False` does not), and it becomes the array's default
-stream (clause N1). A DeviceArray is returned as it is. `strict=False` also reads what some libraries write although the
-text does not allow it; `interface(obj, strict=False).forgiven` lists what that was.
+stream (clause N1). A DeviceArray is returned as it is. `strict=False` also takes deviations from the text
+that some libraries are known for; `interface(obj, strict=False).deviations` lists them.
 
 A mask (clause I10) stays with the array as `a.mask`; `mask=\"ignore\"` leaves it behind, `mask=\"error\"` refuses an array that
 has one. `mask_format=\"bits\"` says that a mask of bytes holds a bit for each element, the lowest bit of a byte first.
@@ -99,22 +98,16 @@ fn as_cuda_array<'py>(
         Ok(dict) => dict,
         Err(error) => return Python::attach(|_| without_interface(object, sync, options, error)),
     };
-    if options.are_default()
-        && let Some(interface) = inert::interface(&dict)
-        && (!sync || interface.stream() == StreamEntry::None)
-    {
-        import::refuse_lazy(object, &interface)?;
+    let Adopted { interface, mask, .. } = import::adopt(&dict, Some(object), sync, options)?;
+    let Some(mask) = mask else {
         if let Some(array) = root::returned(object, &interface)? {
             return Ok(array);
         }
         return Ok(Bound::new(py, PyDeviceArray::foreign(interface, Some(object.to_owned().unbind())))?);
-    }
+    };
     Python::attach(|_| {
-        let array = adopt(&dict, Some(object.to_owned().unbind()), sync, options)?;
-        import::refuse_lazy(object, array.get().interface())?;
-        let returned =
-            if array.get().mask().is_none() { root::returned(object, array.get().interface())? } else { None };
-        Ok(returned.unwrap_or(array))
+        let array = PyDeviceArray::foreign(interface, Some(object.to_owned().unbind()));
+        Ok(Bound::new(py, array.with_mask(Some(mask)))?)
     })
 }
 
@@ -204,8 +197,8 @@ fn has_dictionary(object: &Bound<'_, PyAny>) -> bool {
 fn of_dlpack<'py>(object: &Bound<'py, PyAny>, sync: bool, options: &mut Options) -> Result<Bound<'py, PyDeviceArray>> {
     let py = object.py();
     let array = tensor(object)?;
-    if sync && config::sync() {
-        create::wait(py, array.get().interface(), None)?;
+    if sync {
+        import::heed(py, array.get().interface(), None)?;
     }
     Ok(again(&array, options)?.unwrap_or(array))
 }

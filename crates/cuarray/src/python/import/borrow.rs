@@ -11,10 +11,10 @@ use super::{
 use crate::python::{
     array::{
         PyDeviceArray,
-        create::adopt,
         mask::{ArrayMask, Policy},
     },
-    config, import,
+    config,
+    import::{self, Adopted},
     memory::{
         bounds, event,
         runtime::{self, context_of},
@@ -246,10 +246,9 @@ impl PyBorrow {
             }
             Err(error) => return Err(error),
         };
-        let array = adopt(&dict, Some(object.clone().unbind()), false, options)?;
-        import::refuse_lazy(object, array.get().interface())?;
-        let named = event::entry(&dict, array.get().interface())?;
-        Ok((array, given.or(named)))
+        let Adopted { interface, mask, event } = import::adopt(&dict, Some(object), false, options)?;
+        let array = PyDeviceArray::foreign(interface, Some(object.clone().unbind())).with_mask(mask);
+        Ok((Bound::new(py, array)?, given.or(event)))
     }
 
     fn lease(

@@ -3,17 +3,16 @@
 //! The attribute is one of the type, so a type is asked once whether it has it, and objects of all other types, which are nearly
 //! all, pay nothing for it.
 
-use super::{known, type_name};
+use super::{heed, known, optional_attribute, type_name};
 use crate::python::memory::c_array::{TAKEN, UNTAKEN};
 use crate::{
     CArray, Error, Layout, Mask, Result,
     exchange::c_interface::{RawCArray, Read},
     python::{
         array::{
-            PyDeviceArray, create,
+            PyDeviceArray,
             mask::{ArrayMask, Policy},
         },
-        config,
         memory::{
             array_owner::{ArrayOwner, LetGo},
             bounds, event,
@@ -22,7 +21,6 @@ use crate::{
     },
 };
 use pyo3::{
-    exceptions::PyAttributeError,
     ffi, intern,
     prelude::*,
     types::{PyCapsule, PyString},
@@ -76,11 +74,7 @@ pub(in crate::python) fn import<'py>(
     options: &mut Options,
 ) -> Result<Option<Imported<'py>>> {
     let py = object.py();
-    let capsule = match object.getattr(name(py)) {
-        Ok(capsule) => capsule,
-        Err(error) if error.is_instance_of::<PyAttributeError>(py) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
+    let Some(capsule) = optional_attribute("not a CUDA array", object, name(py), "a capsule")? else { return Ok(None) };
     array(py, LetGo::new(take(object, &capsule)?), sync, options).map(Some)
 }
 
@@ -133,10 +127,10 @@ fn array<'py>(py: Python<'py>, taken: LetGo<CArray>, sync: bool, options: &mut O
         bounds::verify(py, &interface, mask.as_ref().map(ArrayMask::interface))?;
     }
     let handle = |event: std::num::NonZeroUsize| event::Handle(event.get());
-    if sync && config::sync() {
-        create::wait(py, &interface, event.map(handle))?;
+    if sync {
+        heed(py, &interface, event.map(handle))?;
         if let Some(mask) = &mask {
-            create::wait(py, mask.interface(), mask_event.map(handle))?;
+            heed(py, mask.interface(), mask_event.map(handle))?;
         }
     }
     let array = PyDeviceArray::with_stream(interface, owner, None).with_mask(mask);

@@ -30,13 +30,14 @@ use crate::{
         import,
         memory::{
             array_owner::LetGo,
+            runtime::context_on,
             stream::{self, PyStream},
         },
         values::options,
     },
 };
 use pyo3::{
-    exceptions::{PyAttributeError, PyBufferError, PyTypeError},
+    exceptions::{PyBufferError, PyTypeError},
     intern,
     prelude::*,
     sync::PyOnceLock,
@@ -48,12 +49,15 @@ pub(in crate::python) struct FromDLPack;
 
 impl Function for FromDLPack {
     const NAME: &CStr = c"from_dlpack";
-    const DOC: &CStr = c"from_dlpack(obj, /, *, stream=None, copy=None)\n--\n
+    const DOC: &CStr = c"from_dlpack(obj, /, *, device=None, stream=None, copy=None)\n--\n
 A DeviceArray of any object with `__dlpack__`, without copying; it keeps the tensor until the last view of it goes.
 
 `stream` is where the tensor is to be ready, and becomes the array's default stream: a stream as everywhere, or None for the
 legacy default stream, or -1 for no ordering at all. A type that offers DLPack's C exchange table names its own stream
 where none is asked for.
+
+`device` is the ordinal of the device on which the array is to be; by default the tensor stays where it is. A tensor on another device, or
+in host memory, is copied there; with `copy=False`, that raises BufferError.
 
 `copy=True` always copies, here where the producer does not know how to; `copy=False` never does, and raises BufferError where it
 would take one; by default what is in host memory is refused, and everything else taken as it is.
@@ -70,10 +74,12 @@ without a type string), ValueError where the tensor is wrong.
     #[inline]
     fn call<'py>(arguments: &Arguments<'py>) -> Result<Bound<'py, PyDeviceArray>> {
         let [object] = arguments.positional()?;
-        let (mut stream, mut copy) = (None, None);
+        let (mut stream, mut device, mut copy) = (None, None, None);
         for (name, value) in arguments.named() {
             if fastcall::is(&name, intern!(name.py(), "stream")) {
                 stream = (!value.is_none()).then_some(value);
+            } else if fastcall::is(&name, intern!(name.py(), "device")) {
+                device = create::ordinal(&value)?;
             } else if fastcall::is(&name, intern!(name.py(), "copy")) {
                 copy = if value.is_none() { None } else { Some(options::flag("copy", &value)?) };
             } else {
@@ -83,6 +89,7 @@ without a type string), ValueError where the tensor is wrong.
         let object = object
             .ok_or_else(|| arguments.refused(format_args!("is missing 1 required positional argument: 'obj'")))?;
         if stream.is_none()
+            && device.is_none()
             && copy.is_none()
             && let Some(table) = exchange::known(&object.get_type())
         {
@@ -91,7 +98,10 @@ without a type string), ValueError where the tensor is wrong.
                 None => adopt(object.py(), &ask(&object, &Ready::Default, None)?, Ready::Default),
             };
         }
-        Python::attach(|_| from_dlpack(&object, stream.as_deref(), copy))
+        Python::attach(|_| match device {
+            Some(device) => on_device(&object, stream.as_deref(), copy, device),
+            None => from_dlpack(&object, stream.as_deref(), copy),
+        })
     }
 }
 
@@ -119,7 +129,7 @@ pub(in crate::python) fn from_dlpack<'py>(
         if copy != Some(true) {
             tensor::check_device(device)?;
         }
-        return of_host(obj, &ready);
+        return of_host(obj, &ready, None);
     }
     match ask(obj, &ready, copy) {
         Ok(capsule) => checked(obj, &capsule, ready),
@@ -128,9 +138,41 @@ pub(in crate::python) fn from_dlpack<'py>(
     }
 }
 
+/// `from_dlpack(obj, stream=stream, copy=copy, device=device)`.
+///
+/// # Errors
+/// What the function raises.
+fn on_device<'py>(
+    obj: &Bound<'py, PyAny>,
+    stream: Option<&Bound<'py, PyAny>>,
+    copy: Option<bool>,
+    device: i32,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let py = obj.py();
+    context_on(device)?;
+    let ready = Ready::of(stream)?;
+    let forbidden = |place: &str| {
+        Error::unsupported(format!("the tensor is {place}, and copy=False forbids a copy to device {device}"))
+    };
+    if device_of(obj)?.is_some_and(|place| place.device_type == tensor::CPU) {
+        return if copy == Some(false) { Err(forbidden("in host memory")) } else { of_host(obj, &ready, Some(device)) };
+    }
+    let array = from_dlpack(obj, stream, copy)?;
+    match array.get().device()? {
+        Some(place) if place != device => {
+            if copy == Some(false) {
+                return Err(forbidden(&format!("on device {place}")));
+            }
+            create::filled_at_once(py, array.get().interface(), array.as_any(), ready.argument().as_ref(), Some(device))
+        }
+        // An array without elements is on every device.
+        _ => Ok(array),
+    }
+}
+
 /// Whether an object has a tensor that CUDA devices reach, as far as it says.
 pub(in crate::python) fn is_reachable(obj: &Bound<'_, PyAny>) -> Result<bool> {
-    if obj.getattr_opt(intern!(obj.py(), "__dlpack__"))?.is_none() {
+    if import::optional_attribute("not a CUDA array", obj, intern!(obj.py(), "__dlpack__"), "a method")?.is_none() {
         return Ok(false);
     }
     Ok(device_of(obj)?.is_none_or(|device| tensor::check_device(device).is_ok()))
@@ -198,7 +240,7 @@ fn ask_again<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = obj.py();
     let name = intern!(py, "__dlpack__");
-    if error.is_instance_of::<PyAttributeError>(py) && !obj.hasattr(name)? {
+    if import::optional_attribute("not a CUDA array", obj, name, "a method")?.is_none() {
         let why = format!("a {} has no __dlpack__, and is no DLPack tensor", type_name(obj));
         return Err(Error::not_an_array(why).into());
     }
@@ -226,7 +268,7 @@ fn copied<'py>(obj: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, 
 }
 
 /// A copy of an object's tensor in host memory. It is there when this returns, for the tensor then goes.
-fn of_host<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
+fn of_host<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, device: Option<i32>) -> Result<Bound<'py, PyDeviceArray>> {
     let py = obj.py();
     // On the host there are no streams.
     let tensor = LetGo::new(Managed::take(&ask(obj, &Ready::Default, None)?)?);
@@ -235,7 +277,7 @@ fn of_host<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>) -> Result<Bound<'py
     let owner = Bound::new(py, PyDLPackTensor::empty())?;
     owner.get().fill(tensor);
     let host = HostMemory::array(py, interface.data(), &interface, Some(owner.into_any().unbind()))?;
-    create::filled_at_once(py, &interface, &host, ready.argument().as_ref(), None)
+    create::filled_at_once(py, &interface, &host, ready.argument().as_ref(), device)
 }
 
 /// What is the same in every call.
@@ -292,7 +334,8 @@ fn adopt<'py>(py: Python<'py>, capsule: &Bound<'py, PyAny>, ready: Ready<'py>) -
 /// Where an object says that its memory is; `None` where it does not say.
 fn device_of(obj: &Bound<'_, PyAny>) -> Result<Option<DLDevice>> {
     let py = obj.py();
-    let Some(method) = obj.getattr_opt(intern!(py, "__dlpack_device__"))? else { return Ok(None) };
+    let name = intern!(py, "__dlpack_device__");
+    let Some(method) = import::optional_attribute("not a CUDA array", obj, name, "a method")? else { return Ok(None) };
     let answer = method.call0()?;
     match answer.extract() {
         Ok((device_type, device_id)) => Ok(Some(DLDevice { device_type, device_id })),

@@ -1,4 +1,7 @@
-//! The walk over a dictionary: which keys an interface has, and what stands under them.
+//! The walk over a dictionary: the keys of an interface, and the values found under them.
+//!
+//! The walk runs no Python code: a key is recognised by its address (literal keys are interned) or else by its text. It therefore borrows the
+//! values from the dictionary. [`Entries::own`] takes references to them before the first Python code can run, since that may change the dictionary.
 
 use crate::{Error, Result};
 use pyo3::{
@@ -7,11 +10,14 @@ use pyo3::{
     sync::PyOnceLock,
     types::{PyDict, PyInt, PyString},
 };
-use std::ffi::CStr;
+use std::{
+    ffi::CStr,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
-/// The entries of an interface, in the order in which [`Entries`] holds them.
-pub(in crate::python) const KEYS: [&CStr; 8] =
-    [c"shape", c"typestr", c"data", c"version", c"strides", c"stream", c"descr", c"mask"];
+/// The entries of an interface, in the order in which [`Entries`] holds them. `event` is an extension of this library (clause X2).
+pub(in crate::python) const KEYS: [&CStr; 9] =
+    [c"shape", c"typestr", c"data", c"version", c"strides", c"stream", c"descr", c"mask", c"event"];
 
 pub(in crate::python) const SHAPE: usize = 0;
 pub(in crate::python) const TYPESTR: usize = 1;
@@ -22,8 +28,9 @@ const FIRST_OPTIONAL: usize = STRIDES;
 pub(in crate::python) const STREAM: usize = 5;
 pub(in crate::python) const DESCR: usize = 6;
 pub(in crate::python) const MASK: usize = 7;
+pub(in crate::python) const EVENT: usize = 8;
 
-/// Objects of which Python has one each, so that they are recognised by their address.
+/// Objects that exist once in Python, and are recognised by their address.
 pub(in crate::python) struct Known {
     /// [`KEYS`] as the interned strings that literals are.
     pub(in crate::python) keys: [Py<PyString>; KEYS.len()],
@@ -42,41 +49,83 @@ impl Known {
     }
 }
 
-/// The values found under [`KEYS`].
-#[derive(Default)]
-pub(super) struct Entries<'py> {
-    values: [Option<Bound<'py, PyAny>>; KEYS.len()],
+/// The values under [`KEYS`], borrowed from the dictionary. Valid until Python code runs.
+pub(in crate::python) struct Entries<'a, 'py> {
+    values: [Option<Borrowed<'a, 'py, PyAny>>; KEYS.len()],
 }
 
-impl<'py> Entries<'py> {
-    /// Adds the entries of `dict`, in place: to copy what was just written, piece by piece, would wait for the writes.
+impl<'a, 'py> Entries<'a, 'py> {
+    /// Walks the dictionary once. Unknown keys are ignored.
     #[inline]
-    pub(super) fn read(&mut self, dict: &Bound<'py, PyDict>) {
+    pub(in crate::python) fn read(dict: &'a Bound<'py, PyDict>) -> Entries<'a, 'py> {
+        /// The key order of the last dictionary, one index per byte. The next dictionary often comes from the same library.
+        static ORDER: AtomicU64 = AtomicU64::new(u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7]));
         let py = dict.py();
         let interned = &Known::get(py).keys;
+        let mut values = [None; KEYS.len()];
+        let expected = ORDER.load(Ordering::Relaxed);
+        let (mut order, mut turn) = (expected, 0);
         let (mut position, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: `dict` is a dictionary and stays one while we hold it; nothing in the loop runs Python code, so it does
         // not change under the walk.
         while unsafe { ffi::PyDict_Next(dict.as_ptr(), &mut position, &mut key, &mut value) } != 0 {
-            let index = interned.iter().position(|known| known.as_ptr() == key).or_else(|| {
-                // SAFETY: `key` is borrowed from the dictionary, which holds it for the length of this turn.
-                unsafe { index_of_text(key) }
-            });
-            if let Some(index) = index {
-                // SAFETY: `value` is borrowed from the dictionary, which holds it for the length of this turn.
-                let value = unsafe { Borrowed::from_ptr(py, value) };
-                let absent = index >= FIRST_OPTIONAL && value.is_none();
-                self.values[index] = (!absent).then(|| value.to_owned());
+            let mut index = usize::from((order >> turn) as u8) % KEYS.len();
+            if interned[index].as_ptr() != key {
+                let found = interned.iter().position(|known| known.as_ptr() == key).or_else(|| {
+                    // SAFETY: `key` is borrowed from the dictionary, which holds it for this turn.
+                    unsafe { index_of_text(key) }
+                });
+                let Some(found) = found else { continue };
+                index = found;
+                order = order & !(0xff << turn) | (index as u64) << turn;
             }
+            // Keys beyond the eighth share a byte of the guess, which is then wrong and costs a search.
+            turn = (turn + 8) % u64::BITS;
+            // SAFETY: the dictionary owns `value`, and does not change before Python code runs; the caller owns the values by then.
+            values[index] = Some(unsafe { Borrowed::from_ptr(py, value) });
         }
+        if order != expected {
+            ORDER.store(order, Ordering::Relaxed);
+        }
+        Entries { values }
     }
 
-    /// What stands under an optional key, `None` where it is absent or `None`.
+    /// The value under a key, `None` where the key is missing.
+    #[inline]
+    pub(in crate::python) fn get(&self, index: usize) -> Option<Borrowed<'a, 'py, PyAny>> {
+        self.values[index]
+    }
+
+    /// Whether a key is there with a value that is not `None`.
+    #[inline]
+    pub(in crate::python) fn has(&self, index: usize) -> bool {
+        self.values[index].is_some_and(|value| !value.is_none())
+    }
+
+    /// The same values with a reference to each.
+    #[cold]
+    pub(in crate::python) fn own(&self) -> OwnedEntries<'py> {
+        OwnedEntries { values: self.values.map(|value| value.map(Borrowed::to_owned)) }
+    }
+}
+
+/// The values under [`KEYS`], with a reference to each: Python code may run while they are read.
+pub(in crate::python) struct OwnedEntries<'py> {
+    values: [Option<Bound<'py, PyAny>>; KEYS.len()],
+}
+
+impl<'py> OwnedEntries<'py> {
+    /// The value under an optional key, `None` where the key is missing or its value is `None`.
     #[inline]
     pub(super) fn optional(&self, index: usize) -> Option<&Bound<'py, PyAny>> {
-        self.values[index].as_ref()
+        debug_assert!(index >= FIRST_OPTIONAL);
+        self.values[index].as_ref().filter(|value| !value.is_none())
     }
 
+    /// The value under a key that every interface has.
+    ///
+    /// # Errors
+    /// The key is missing.
     #[inline]
     pub(super) fn required(&self, index: usize, expected: &str) -> Result<&Bound<'py, PyAny>> {
         self.values[index].as_ref().ok_or_else(|| missing(index, expected))

@@ -151,7 +151,10 @@ fn forget(py: Python<'_>, key: usize) {
 }
 
 fn offered(kind: &Bound<'_, PyType>) -> Result<Option<NonNull<DLPackExchangeAPI>>> {
-    let Some(capsule) = kind.getattr_opt(intern!(kind.py(), "__dlpack_c_exchange_api__"))? else { return Ok(None) };
+    let name = intern!(kind.py(), "__dlpack_c_exchange_api__");
+    let Some(capsule) = import::optional_attribute("not a CUDA array", kind.as_any(), name, "a capsule")? else {
+        return Ok(None);
+    };
     let Ok(capsule) = capsule.cast_into::<PyCapsule>() else { return Ok(None) };
     // SAFETY: `capsule` is a capsule; its pointer is asked for by the name that it has.
     let mut table = unsafe {

@@ -24,13 +24,13 @@ use pyo3::{
 pub struct PyInterface {
     interface: Interface,
     mask: Option<Py<PyInterface>>,
-    forgiven: Vec<String>,
+    deviations: Vec<String>,
     notes: Vec<String>,
 }
 
 impl PyInterface {
     fn of_mask(interface: Interface) -> PyInterface {
-        PyInterface { interface, mask: None, forgiven: Vec::new(), notes: Vec::new() }
+        PyInterface { interface, mask: None, deviations: Vec::new(), notes: Vec::new() }
     }
 
     /// However it was written.
@@ -94,6 +94,24 @@ impl PyInterface {
         self.interface.stream().handle()
     }
 
+    /// The number of dimensions.
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.interface.layout().rank()
+    }
+
+    /// The number of elements.
+    #[getter]
+    fn size(&self) -> usize {
+        self.interface.layout().len()
+    }
+
+    /// Bytes of one element.
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.interface.layout().itemsize()
+    }
+
     /// Bytes of all elements.
     #[getter]
     fn nbytes(&self) -> usize {
@@ -113,10 +131,10 @@ impl PyInterface {
         self.mask.as_ref().map(|mask| mask.clone_ref(py))
     }
 
-    /// What was read although the text does not allow it, each with its key; empty unless the reading was not strict.
+    /// The deviations from the text that a lenient reading took, each with its key; empty after a strict reading.
     #[getter]
-    fn forgiven<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.forgiven)
+    fn deviations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.deviations)
     }
 
     /// What was asked to be checked and could not be, and why; empty unless `bounds=True` was said.
@@ -126,13 +144,11 @@ impl PyInterface {
     }
 
     /// Whether the elements lie in C order without gaps.
-    #[getter]
     fn is_c_contiguous(&self) -> bool {
         self.interface.layout().is_c_contiguous()
     }
 
     /// Whether the elements lie in Fortran order without gaps.
-    #[getter]
     fn is_f_contiguous(&self) -> bool {
         self.interface.layout().is_f_contiguous()
     }
@@ -154,7 +170,7 @@ impl PyInterface {
 /// What an object's `__cuda_array_interface__`, or such a dictionary itself, says. Needs no driver and waits for nothing.
 ///
 /// `strict=False` also reads what some libraries write although the text does not allow it: a type string such as 'float32'
-/// or '=f', a list for a tuple, no version, no read-only flag; `forgiven` lists it.
+/// or '=f', a list for a tuple, no version, no read-only flag; `deviations` lists them.
 ///
 /// `dtype` says what the elements are where the interface cannot, as in `as_cuda_array`.
 ///
@@ -165,7 +181,7 @@ impl PyInterface {
 ///
 /// >>> cuarray.interface({"shape": (), "typestr": "<f4", "data": (4096, False), "version": 2}).nbytes
 /// 4
-/// >>> cuarray.interface({"shape": [3], "typestr": "float32", "data": (4096, False), "version": 2}, strict=False).forgiven
+/// >>> cuarray.interface({"shape": [3], "typestr": "float32", "data": (4096, False), "version": 2}, strict=False).deviations
 /// ("'typestr': typestr 'float32' is the name of a type; read as '<f4'", "'shape': a list, read as a tuple")
 #[pyfunction]
 #[pyo3(signature = (obj, *, strict=true, mask_format=None, dtype=None, bounds=false))]
@@ -193,5 +209,5 @@ pub(in crate::python) fn interface(
     let mask = ArrayMask::read(&mut reading, interface.layout(), mask_format.map_or(Ok(false), mask::names_bits)?)?;
     let notes = if bounds { bounds::notes(&interface, mask.as_ref().map(ArrayMask::interface))? } else { Vec::new() };
     let mask = mask.map(|mask| Py::new(obj.py(), PyInterface::of_mask(mask.interface().clone()))).transpose()?;
-    Ok(PyInterface { interface, mask, forgiven: reading.forgiven(), notes })
+    Ok(PyInterface { interface, mask, deviations: reading.deviations(), notes })
 }

@@ -4,10 +4,9 @@
 //! refuses the one mark and not the other, and the functions of the exchange table look for nothing, not even for a gradient, of
 //! which `__dlpack__` and the dictionary say that it would be lost.
 
-use super::type_name;
+use super::{passes_through, type_name};
 use crate::{Error, Interface, Kind, Result, Version};
 use pyo3::{
-    exceptions::PyException,
     intern,
     prelude::*,
     sync::PyOnceLock,
@@ -93,7 +92,7 @@ fn refuse_marked(object: &Bound<'_, PyAny>) -> Result<()> {
 
 /// What asking for a mark raised, as the reason why the tensor cannot be read.
 fn unanswered(object: &Bound<'_, PyAny>, name: &str, error: PyErr) -> Error {
-    if !error.is_instance_of::<PyException>(object.py()) {
+    if passes_through(object.py(), &error) {
         return error.into();
     }
     let of = type_name(object);

@@ -7,9 +7,10 @@
 //!
 //! The dictionary of a host array, `__array_interface__`, has the same grammar; `host.rs` reads it here too.
 //!
-//! Reading is strict: what the text does not allow is refused, with the reason. A `Reading` that is not strict takes what
-//! real libraries are known to write instead, and lists what it forgave.
+//! Reading is strict: a deviation from the text is refused, with the reason. A lenient `Reading` takes the deviations that real libraries are
+//! known for, and lists them.
 
+mod adopt;
 pub(in crate::python) mod as_cuda_array;
 pub mod borrow;
 pub(in crate::python) mod c_interface;
@@ -20,25 +21,29 @@ pub(in crate::python) mod inert;
 pub mod interface;
 pub mod ipc;
 mod lazy;
+mod raised;
 mod reading;
 pub(in crate::python) mod root;
 mod values;
 
-pub(super) use entries::{DATA, DESCR, KEYS, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
+pub(super) use adopt::{Adopted, adopt, heed};
+pub(super) use entries::{DATA, DESCR, EVENT, Entries, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
 pub(super) use lazy::{are_tensors, refuse_lazy, refuse_lazy_tensor, refuse_unsaid};
+pub(super) use raised::{optional_attribute, passes_through};
 pub(super) use reading::Reading;
 pub(super) use values::{integer, is_bool, shown, type_name};
 
 use super::{
-    array::{PyDeviceArray, create, mask},
+    array::{PyDeviceArray, mask},
     config,
+    memory::event,
     values::{descr, dtype::Element, options::Options},
 };
 use crate::{Dims, Error, Interface, Kind, Layout, Result, StreamEntry, TypeStr, Version};
 use c_interface::Imported;
-use entries::Entries;
+use entries::OwnedEntries;
 use pyo3::{
-    exceptions::{PyAttributeError, PyException},
+    exceptions::PyAttributeError,
     intern,
     prelude::*,
     types::{PyDict, PyList},
@@ -58,29 +63,18 @@ use values::{POINTER_AND_FLAG, UNNAMED_FLOAT8, data, dims, steps, typestr};
 /// ```
 ///
 /// # Errors
-/// [`Error::is_not_an_array`] where the attribute is missing, raises, or is no dictionary. What is no `Exception`
-/// (`KeyboardInterrupt`, `SystemExit`) passes through unchanged.
+/// [`Error::is_not_an_array`] where the attribute is missing, raises, or is no dictionary. `MemoryError`, `RecursionError`, and
+/// what is no `Exception` (`KeyboardInterrupt`, `SystemExit`) pass through unchanged.
 pub fn attribute<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDict>> {
     let value = object.getattr(intern!(object.py(), "__cuda_array_interface__"));
-    dictionary(object, value.map_err(|error| raised(object, error))?)
+    dictionary(object, value.map_err(|error| refused(object, error))?)
 }
 
-/// What reading the attribute of `object` raised, as the reason why it is no array.
-fn raised(object: &Bound<'_, PyAny>, error: PyErr) -> Error {
-    let py = object.py();
-    if !error.is_instance_of::<PyException>(py) {
-        return error.into();
-    }
-    let raised = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
-    let remedy = if error.is_instance_of::<PyAttributeError>(py) { remedy(object) } else { "" };
-    Error::unreadable(
-        format!(
-            "not a CUDA array: reading __cuda_array_interface__ of a {} raised {raised}; \
-             an object with that attribute is expected{remedy}",
-            type_name(object)
-        ),
-        error,
-    )
+/// The error for an object whose attribute raised: it is no array.
+fn refused(object: &Bound<'_, PyAny>, error: PyErr) -> Error {
+    let remedy = if error.is_instance_of::<PyAttributeError>(object.py()) { remedy(object) } else { "" };
+    let expected = format!("an object with that attribute is expected{remedy}");
+    raised::unreadable("not a CUDA array", object, "__cuda_array_interface__", &expected, error)
 }
 
 /// What is for objects such as this one, which has no interface, if it is known.
@@ -120,7 +114,7 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
         return as_cuda_array::offered_in_c(value);
     }
     let attribute = value.getattr_opt(intern!(py, "__cuda_array_interface__"));
-    let Some(attribute) = attribute.map_err(|error| raised(value, error))? else {
+    let Some(attribute) = attribute.map_err(|error| refused(value, error))? else {
         return as_cuda_array::offered_in_c(value);
     };
     let mut reading = Reading::new(true).with_masks(mask::Policy::Keep);
@@ -140,8 +134,8 @@ pub(super) fn structure<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'
         return Ok(None);
     };
     // Of an event that no stream goes with nothing else would remember anything.
-    if array.get().interface().stream() == StreamEntry::None && config::sync() {
-        create::wait(value.py(), array.get().interface(), event)?;
+    if array.get().interface().stream() == StreamEntry::None {
+        heed(value.py(), array.get().interface(), event)?;
     }
     Ok(Some(array))
 }
@@ -159,15 +153,19 @@ pub(super) fn known(interface: Interface, element: Option<Element>) -> Result<In
 /// # Errors
 /// [`Error::is_invalid_interface`] where an entry is missing or wrong, with the key, the value and what is expected.
 pub(super) fn interface<'py>(dict: &Bound<'py, PyDict>, reading: &mut Reading<'py>) -> Result<Box<Interface>> {
+    let entries = Entries::read(dict);
     if reading.element.is_none()
-        && let Some(interface) = inert::interface(dict)
+        && let Some(interface) = inert::interface(&entries, dict.py())
     {
         return Ok(interface);
     }
-    let mut entries = Entries::default();
-    entries.read(dict);
-    let version = version(&entries, reading)?;
-    let mut read = described(&entries, reading)?;
+    careful(&entries.own(), reading)
+}
+
+/// The interface that entries of any kind describe.
+fn careful<'py>(entries: &OwnedEntries<'py>, reading: &mut Reading<'py>) -> Result<Box<Interface>> {
+    let version = version(entries, reading)?;
+    let mut read = described(entries, reading)?;
     read.set_version(version);
     if let Some(element) = reading.element.take() {
         *read = known(*read, Some(element))?;
@@ -179,6 +177,7 @@ pub(super) fn interface<'py>(dict: &Bound<'py, PyDict>, reading: &mut Reading<'p
         let number =
             integer(stream, "stream", "None or an int (1: legacy default, 2: per-thread default, a cudaStream_t)")?;
         read.set_stream(StreamEntry::try_from(number)?);
+        reading.event = entries.optional(EVENT).map(event::entry).transpose()?;
     }
     // Clause V0: version 0 has no mask.
     if version >= Version::V1
@@ -198,11 +197,11 @@ pub(super) fn interface<'py>(dict: &Bound<'py, PyDict>, reading: &mut Reading<'p
 }
 
 #[inline]
-fn version(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Version> {
+fn version(entries: &OwnedEntries<'_>, reading: &mut Reading<'_>) -> Result<Version> {
     let value = match entries.required(VERSION, "an int from 0 to 3") {
         Ok(value) => value,
         Err(error) => {
-            reading.forgive("version", || "missing; read as version 0".to_owned(), || error)?;
+            reading.deviation("version", || "missing; read as version 0".to_owned(), || error)?;
             return Ok(Version::V0);
         }
     };
@@ -214,7 +213,7 @@ fn version(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Version> 
 
 /// What the entries say of memory: `shape`, `typestr`, `data`, `strides`, `descr`.
 #[inline]
-fn described(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Box<Interface>> {
+fn described(entries: &OwnedEntries<'_>, reading: &mut Reading<'_>) -> Result<Box<Interface>> {
     let written = entries.required(TYPESTR, "a str such as '<f4'")?;
     let typestr = typestr(written, reading)?;
     let mut read = memory(entries, typestr, reading)?;
@@ -230,7 +229,7 @@ fn described(entries: &Entries<'_>, reading: &mut Reading<'_>) -> Result<Box<Int
 
 /// The same but for the type, which is given.
 #[inline]
-fn memory(entries: &Entries<'_>, typestr: TypeStr, reading: &mut Reading<'_>) -> Result<Box<Interface>> {
+fn memory(entries: &OwnedEntries<'_>, typestr: TypeStr, reading: &mut Reading<'_>) -> Result<Box<Interface>> {
     let mut shape = Dims::new();
     dims(entries.required(SHAPE, "a tuple of ints")?, reading, &mut shape)?;
     let strides = entries.optional(STRIDES).map(|strides| steps(strides, shape.len(), reading)).transpose()?;

@@ -1,9 +1,8 @@
 //! What stands under one key: taken where it is what the text says, else refused with the key, the value and what is expected.
 
-use super::Reading;
+use super::{Reading, passes_through};
 use crate::{Dims, Error, MAX_RANK, Result, Strides, TypeStr};
 use pyo3::{
-    exceptions::PyException,
     ffi,
     prelude::*,
     types::{PyBool, PyBytes, PyInt, PyString, PyTuple},
@@ -29,11 +28,11 @@ pub(super) fn typestr(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Re
     if said && UNNAMED_FLOAT8.contains(&text) {
         return Ok(typestr);
     }
-    reading.forgive("typestr", || note, || error)?;
+    reading.deviation("typestr", || note, || error)?;
     Ok(typestr)
 }
 
-/// A tuple; or, where that is forgiven, any sequence as the tuple of its items.
+/// A tuple; a lenient reading also takes any other sequence, as the tuple of its items.
 #[inline]
 fn tuple<'a, 'py>(
     value: &'a Bound<'py, PyAny>,
@@ -61,7 +60,7 @@ fn sequence<'py>(
     if !is_sequence || value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
         return Err(wrong());
     }
-    reading.forgive(key, || format!("a {}, read as a tuple", type_name(value)), wrong)?;
+    reading.deviation(key, || format!("a {}, read as a tuple", type_name(value)), wrong)?;
     // One more than any shape has: what yields without end is refused for its rank, and not collected first.
     let items = value.try_iter().and_then(|items| items.take(MAX_RANK + 1).collect::<PyResult<Vec<_>>>());
     Ok(PyTuple::new(value.py(), items.map_err(|error| asked(value, error, wrong))?)?)
@@ -70,7 +69,7 @@ fn sequence<'py>(
 /// What `value` raised when it was asked for what it holds: it is then of a wrong type, unless the exception is none that
 /// code may swallow.
 fn asked(value: &Bound<'_, PyAny>, error: PyErr, wrong: impl FnOnce() -> Error) -> Error {
-    if error.is_instance_of::<PyException>(value.py()) { wrong() } else { error.into() }
+    if passes_through(value.py(), &error) { error.into() } else { wrong() }
 }
 
 #[inline]
@@ -120,7 +119,7 @@ pub(super) fn data(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Resul
     };
     let read_only = match tuple.len() {
         1 => {
-            reading.forgive("data", || "no read-only flag; read as writable".to_owned(), wrong_length)?;
+            reading.deviation("data", || "no read-only flag; read as writable".to_owned(), wrong_length)?;
             false
         }
         2 => flag(&*tuple.get_borrowed_item(1)?, reading)?,
@@ -129,7 +128,7 @@ pub(super) fn data(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Resul
     let pointer = tuple.get_borrowed_item(0)?;
     if pointer.is_none() {
         let wrong = || wrong_type("data", &pointer, "a pointer (int)");
-        reading.forgive("data", || "the pointer is None; read as 0".to_owned(), wrong)?;
+        reading.deviation("data", || "the pointer is None; read as 0".to_owned(), wrong)?;
         return Ok((0, read_only));
     }
     let number = integer(&pointer, "data", "a pointer (int)")?;
@@ -143,7 +142,7 @@ fn flag(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<bool> {
         return Ok(flag.is_true());
     }
     let wrong = || wrong_type("data", value, "a read-only flag (bool)");
-    reading.forgive("data", || format!("the read-only flag is a {}, read as its truth", type_name(value)), wrong)?;
+    reading.deviation("data", || format!("the read-only flag is a {}, read as its truth", type_name(value)), wrong)?;
     value.is_truthy().map_err(|error| asked(value, error, wrong))
 }
 
@@ -174,9 +173,8 @@ fn wide_or_index(value: &Bound<'_, PyAny>, key: &'static str, expected: &str) ->
     }
     let py = value.py();
     // SAFETY: `value` is an object; the result is null with an error set, or an int that we own.
-    let number = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyNumber_Index(value.as_ptr())) }.map_err(|error| {
-        if error.is_instance_of::<PyException>(py) { wrong_type(key, value, expected) } else { error.into() }
-    })?;
+    let number = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyNumber_Index(value.as_ptr())) }
+        .map_err(|error| if passes_through(py, &error) { error.into() } else { wrong_type(key, value, expected) })?;
     narrow(&number, key, expected)
 }
 

@@ -2,11 +2,11 @@
 
 use super::{runtime, stream};
 use crate::python::import::{self, type_name};
-use crate::{Error, Interface, Result, StreamEntry, driver::Event};
+use crate::{Error, Result, driver::Event};
 use pyo3::{
     intern,
     prelude::*,
-    types::{PyBool, PyDict, PyInt},
+    types::{PyBool, PyInt},
 };
 
 /// A CUDA event: a point in a stream's work.
@@ -95,9 +95,9 @@ pub(in crate::python) fn argument(value: &Bound<'_, PyAny>) -> Result<Handle> {
         return Ok(Handle(event.get().event.handle()));
     }
     let py = value.py();
-    let number = match value.getattr_opt(intern!(py, "handle"))? {
+    let number = match import::optional_attribute("event", value, intern!(py, "handle"), "an event handle")? {
         // A number as ctypes has it, or as an object of a binding that converts to one.
-        Some(handle) => match handle.getattr_opt(intern!(py, "value"))? {
+        Some(handle) => match import::optional_attribute("event", &handle, intern!(py, "value"), "an event handle")? {
             Some(number) => number,
             None => handle,
         },
@@ -110,33 +110,27 @@ pub(in crate::python) fn argument(value: &Bound<'_, PyAny>) -> Result<Handle> {
     };
     if !number.is_instance_of::<PyInt>() || number.is_instance_of::<PyBool>() {
         return Err(Error::not_an_array(format!(
-            "a {} is no event; a cuarray event, an object with a handle, or a handle (int) is expected",
+            "event: {} is a {}; a cuarray event, an object with a handle, or a handle (int) is expected",
+            import::shown(value),
             type_name(value)
         )));
     }
     match number.extract::<usize>() {
         Ok(handle) if handle != 0 => Ok(Handle(handle)),
-        _ => Err(Error::argument(format!("{number} is no event handle; an int from 1 to 2**64 - 1 is expected"))),
+        _ => Err(Error::argument(format!("event: {number} is not a handle; an int from 1 to 2**64 - 1 is expected"))),
     }
 }
 
-/// What an interface has under `event` (clause X2, an extension of ours): an event behind all work on the data that was pending
-/// when the interface was made, in the stream that `stream` names, to be waited for in its place. It means nothing where there
-/// is no `stream`.
+/// The entry `event` of an interface (clause X2, an extension of this library). The event stands behind all work on the data that was pending
+/// when the interface was made, in the stream under `stream`; a consumer waits for it in place of that stream.
 ///
 /// # Errors
-/// Key `event`: what stands there is no event handle.
-pub(in crate::python) fn entry(dict: &Bound<'_, PyDict>, interface: &Interface) -> Result<Option<Handle>> {
-    if interface.stream() == StreamEntry::None {
-        return Ok(None);
-    }
-    let Some(value) = dict.get_item(intern!(dict.py(), "event"))?.filter(|value| !value.is_none()) else {
-        return Ok(None);
-    };
+/// Key `event`: the value is no event handle.
+pub(in crate::python) fn entry(value: &Bound<'_, PyAny>) -> Result<Handle> {
     let expected = "None or a cudaEvent_t (int)";
-    let number = import::integer(&value, "event", expected)?;
+    let number = import::integer(value, "event", expected)?;
     match usize::try_from(number) {
-        Ok(handle) if handle != 0 => Ok(Some(Handle(handle))),
+        Ok(handle) if handle != 0 => Ok(Handle(handle)),
         _ => Err(Error::entry("event", format!("{number} is no event; {expected} is expected"))),
     }
 }

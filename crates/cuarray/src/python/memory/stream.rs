@@ -1,7 +1,10 @@
 //! Streams as Python sees them: our own, the default ones, and anybody else's.
 
 use super::{event::PyEvent, runtime};
-use crate::python::{array::create, import::type_name};
+use crate::python::{
+    array::create,
+    import::{optional_attribute, shown, type_name},
+};
 use crate::{Error, Owner, Result, driver::Stream};
 use pyo3::{
     PyTraverseError, PyVisit, intern,
@@ -138,7 +141,7 @@ fn foreign_handle(value: &Bound<'_, PyAny>) -> Result<usize> {
         return handle(value);
     }
     let py = value.py();
-    if let Some(method) = value.getattr_opt(intern!(py, "__cuda_stream__"))? {
+    if let Some(method) = optional_attribute("stream", value, intern!(py, "__cuda_stream__"), "a method")? {
         let answer = method.call0()?;
         let (version, number) = answer
             .cast::<PyTuple>()
@@ -147,20 +150,23 @@ fn foreign_handle(value: &Bound<'_, PyAny>) -> Result<usize> {
             .and_then(|answer| Some((answer.get_item(0).ok()?, answer.get_item(1).ok()?)))
             .ok_or_else(|| {
                 Error::argument(format!(
-                    "__cuda_stream__ of a {} answered {answer}; a tuple (version, handle) is expected",
-                    type_name(value)
+                    "stream: __cuda_stream__ of a {} returned {}; a tuple (version, handle) is expected",
+                    type_name(value),
+                    shown(&answer)
                 ))
             })?;
         if version.extract::<i64>().ok() != Some(0) {
             return Err(Error::argument(format!(
-                "__cuda_stream__ of a {} answered version {version}; this library knows version 0",
-                type_name(value)
+                "stream: __cuda_stream__ of a {} returned version {}; version 0 is expected",
+                type_name(value),
+                shown(&version)
             )));
         }
         return handle(&number);
     }
     Err(Error::not_an_array(format!(
-        "a {} is no stream; a cuarray stream, an object with __cuda_stream__, or a handle (int) is expected",
+        "stream: {} is a {}; a cuarray stream, an object with __cuda_stream__, or a handle (int) is expected",
+        shown(value),
         type_name(value)
     )))
 }
@@ -183,9 +189,9 @@ impl<'py> FromPyObject<'_, 'py> for Stream {
 }
 
 fn handle(value: &Bound<'_, PyAny>) -> Result<usize> {
-    value
-        .extract::<usize>()
-        .map_err(|_| Error::argument(format!("{value} is no stream handle; an int from 0 to 2**64 - 1 is expected")))
+    value.extract::<usize>().map_err(|_| {
+        Error::argument(format!("stream: {} is not a handle; an int from 0 to 2**64 - 1 is expected", shown(value)))
+    })
 }
 
 /// The same as an object that keeps the argument alive (clause L4). One of ours is itself.

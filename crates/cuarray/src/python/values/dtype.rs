@@ -13,13 +13,13 @@ use crate::python::{
     ffi::per_number::PerNumber,
     import::{shown, type_name},
 };
-use crate::{Descr, Dims, Error, Field, FieldType, Interface, Result, TypeStr};
+use crate::{Bool8, Complex, Descr, Dims, Error, Field, FieldType, Interface, Result, TypeStr};
 use pyo3::{
     IntoPyObjectExt,
     exceptions::{PyImportError, PyTypeError},
     intern,
     prelude::*,
-    types::{PyDict, PyList, PyString, PyTuple},
+    types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple},
 };
 
 /// The type of an array's elements.
@@ -29,16 +29,25 @@ pub(in crate::python) struct Element {
 }
 
 impl Element {
-    /// What an argument `dtype` says: a type string, the name of a [`NamedType`](crate::NamedType) or whatever else
-    /// `numpy.dtype` takes. The default is `float64`.
+    /// Reads an argument `dtype`; the default is `float64`. Type strings, names of types ('float32', 'bfloat16'), and Python's own `bool`,
+    /// `int`, `float` and `complex` need no NumPy. Everything else that `numpy.dtype` takes does.
     pub(in crate::python) fn of(py: Python<'_>, dtype: Option<&Bound<'_, PyAny>>) -> Result<Element> {
         let Some(dtype) = dtype else { return Ok(Element { typestr: TypeStr::of::<f64>(), descr: None }) };
         if let Ok(text) = dtype.cast::<PyString>() {
             let text = text.to_string_lossy();
-            let named = || text.parse().map(TypeStr::named);
-            if let Ok(typestr) = text.parse().or_else(|_: Error| named()) {
+            let named = || text.parse().map(TypeStr::named).ok();
+            if let Some(typestr) = text.parse().ok().or_else(named).or_else(|| TypeStr::from_dtype_text(&text)) {
                 return Ok(Element { typestr, descr: None });
             }
+        }
+        let of_python = [
+            (py.get_type::<PyFloat>(), TypeStr::of::<f64>()),
+            (py.get_type::<PyInt>(), TypeStr::of::<i64>()),
+            (py.get_type::<PyBool>(), TypeStr::of::<Bool8>()),
+            (py.get_type::<PyComplex>(), TypeStr::of::<Complex<f64>>()),
+        ];
+        if let Some((_, typestr)) = of_python.into_iter().find(|(class, _)| dtype.is(class)) {
+            return Ok(Element { typestr, descr: None });
         }
         Element::of_dtype(&host::numpy(py)?.call_method1(intern!(py, "dtype"), (dtype,))?)
     }

@@ -10,6 +10,7 @@ use super::dtype::Element;
 use crate::python::import;
 use crate::{ByteOrder, Dims, Error, Interface, Kind, Layout, Result, Strides, TypeStr};
 use pyo3::{
+    exceptions::PyImportError,
     intern,
     prelude::*,
     sync::PyOnceLock,
@@ -162,6 +163,19 @@ fn element(array: &Bound<'_, PyAny>, read: &ArrayStruct) -> Result<Element> {
     }
 }
 
+/// The error for a NumPy that cannot be imported: an `ImportError` that says what to do, with the first one as its cause.
+#[cold]
+fn missing(py: Python<'_>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyImportError>(py) {
+        return error;
+    }
+    let what = "this needs NumPy, which cannot be imported: install it (`pip install numpy`). Arrays on devices need none: \
+                `typestr` names the element type, and `dtype` takes type strings and names such as 'float32'";
+    let explained = PyImportError::new_err(what);
+    explained.set_cause(py, Some(error));
+    explained
+}
+
 struct NumPy {
     module: Py<PyModule>,
     ndarray: Py<PyAny>,
@@ -172,7 +186,7 @@ static NUMPY: PyOnceLock<NumPy> = PyOnceLock::new();
 /// The module `numpy`.
 pub(in crate::python) fn numpy(py: Python<'_>) -> Result<&Bound<'_, PyModule>> {
     let load = || {
-        let module = py.import("numpy")?;
+        let module = py.import("numpy").map_err(|error| missing(py, error))?;
         let ndarray = module.getattr(intern!(py, "ndarray"))?.unbind();
         Ok::<_, Error>(NumPy { module: module.unbind(), ndarray })
     };

@@ -1,0 +1,162 @@
+//! The syntax tree of PTX text: declarations and statements with unresolved names.
+
+use super::types::{Space, Type};
+
+/// A parsed module.
+#[derive(Default, Debug)]
+pub(crate) struct Module<'a> {
+    /// `.version`: major and minor.
+    pub version: (u32, u32),
+    /// `.target`: `sm_90`, and the options after it.
+    pub target: Vec<&'a str>,
+    pub variables: Vec<Variable<'a>>,
+    pub functions: Vec<Function<'a>>,
+    /// `.file`: numbers and names.
+    pub files: Vec<(u64, &'a str)>,
+}
+
+/// The visibility of a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Linkage {
+    /// Visible in this module only.
+    #[default]
+    Private,
+    Visible,
+    /// Visible; another definition takes precedence.
+    Weak,
+    /// Visible; all modules share one.
+    Common,
+    /// Defined in another module.
+    Extern,
+}
+
+/// A variable of a module or function, or a parameter.
+#[derive(Clone, Debug)]
+pub(crate) struct Variable<'a> {
+    pub name: &'a str,
+    pub space: Space,
+    pub ty: Type,
+    pub linkage: Linkage,
+    pub align: u64,
+    /// The number of elements; 0 for an array of open size.
+    pub elements: u64,
+    pub initializer: Vec<Value<'a>>,
+    pub line: u32,
+}
+
+impl Variable<'_> {
+    /// The size in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.ty.size() * self.elements
+    }
+}
+
+/// One element of an initializer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Value<'a> {
+    /// The low bytes of a number.
+    Bits(u64),
+    Single(u32),
+    Double(u64),
+    /// The address of a variable or function, or its generic address, plus an offset; a mask may select a byte of it.
+    Address {
+        name: &'a str,
+        generic: bool,
+        offset: i64,
+        shift: u32,
+    },
+}
+
+/// A kernel or a device function.
+#[derive(Debug)]
+pub(crate) struct Function<'a> {
+    pub name: &'a str,
+    pub entry: bool,
+    pub linkage: Linkage,
+    pub results: Vec<Variable<'a>>,
+    pub parameters: Vec<Variable<'a>>,
+    /// The statements; `None` for a declaration.
+    pub body: Option<Vec<Statement<'a>>>,
+    /// The threads of `.maxntid` or `.reqntid`, and whether it was `.reqntid`.
+    pub max_threads: Option<(u32, bool)>,
+    pub line: u32,
+}
+
+/// A statement of a function's body.
+#[derive(Debug)]
+pub(crate) enum Statement<'a> {
+    Block(Vec<Statement<'a>>),
+    Label(&'a str, u32),
+    /// `.reg`: a type and names. A family such as `%r<5>` has a count.
+    Registers {
+        ty: Type,
+        vector: u32,
+        names: Vec<(&'a str, Option<u64>)>,
+        line: u32,
+    },
+    Variable(Variable<'a>),
+    /// `.loc`: file, line.
+    Location {
+        file: u64,
+        line: u64,
+    },
+    /// `name: .branchtargets a, b;`
+    BranchTargets {
+        name: &'a str,
+        labels: Vec<&'a str>,
+        line: u32,
+    },
+    /// `name: .callprototype (results) _ (parameters);`
+    Prototype(Prototype<'a>),
+    Instruction(Instruction<'a>),
+}
+
+/// The signature of a function that is called through its address.
+#[derive(Clone, Debug)]
+pub(crate) struct Prototype<'a> {
+    pub name: &'a str,
+    pub results: Vec<Variable<'a>>,
+    pub parameters: Vec<Variable<'a>>,
+}
+
+/// `@!%p1 opcode.modifier operand, operand;`
+#[derive(Debug)]
+pub(crate) struct Instruction<'a> {
+    /// The predicate, and whether it is negated.
+    pub guard: Option<(&'a str, bool)>,
+    pub opcode: &'a str,
+    pub modifiers: Vec<&'a str>,
+    pub operands: Vec<Operand<'a>>,
+    pub line: u32,
+}
+
+/// An operand before names are resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Operand<'a> {
+    /// A register, a label, a variable, a function, or a special register.
+    Name(&'a str),
+    /// `%tid.x`, `%v.w`.
+    Component(&'a str, &'a str),
+    /// `-%r1.b0`: a negated register, or a part of it.
+    Minus(&'a str, Option<&'a str>),
+    /// `!%p1`.
+    Not(&'a str),
+    /// `%p1|%p2`.
+    Pair(&'a str, &'a str),
+    Integer(u64),
+    Single(u32),
+    Double(u64),
+    /// `[base+offset]`; an absolute address has no base.
+    Address {
+        base: Option<&'a str>,
+        offset: i64,
+    },
+    /// `name+4` outside of brackets.
+    Sum(&'a str, i64),
+    /// `{a, b}`.
+    Vector(Vec<Operand<'a>>),
+    /// `(a, b)`: an argument or result list of a call.
+    List(Vec<Operand<'a>>),
+    /// `_`.
+    Nothing,
+}

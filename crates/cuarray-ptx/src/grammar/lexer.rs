@@ -1,0 +1,285 @@
+//! The lexer: splits PTX text into tokens.
+//!
+//! The lexical structure ([manual](https://docs.nvidia.com/cuda/parallel-thread-execution/#syntax)) has words, words
+//! after a dot (directives and modifiers), typed numbers, strings, and single marks. A token borrows from the source
+//! and knows its line.
+
+use crate::Error;
+
+/// The kind of a token.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Kind {
+    /// `add`, `%r1`, `$L__BB0_2`, `_ZN3foo`.
+    Word,
+    /// `.global`, `.f32`, `.shared::cta`; the text excludes the dot.
+    Dotted,
+    /// An integer, and whether it is unsigned: written with `U`, or too large for a signed one.
+    Integer(u64),
+    /// `0f3F800000`: the bits of a single-precision number.
+    Single(u32),
+    /// `0d3FF0000000000000` or `1.0`: the bits of a double-precision number.
+    Double(u64),
+    /// A string; the text excludes the quotes.
+    Text,
+    /// A single character.
+    Mark(u8),
+    End,
+}
+
+/// A token.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Token<'a> {
+    pub kind: Kind,
+    pub text: &'a str,
+    /// The line, counted from 1.
+    pub line: u32,
+}
+
+/// Splits a source into tokens; the last one is [`Kind::End`].
+///
+/// # Errors
+/// For an unknown character, a malformed number, and a comment or string without an end.
+pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Error> {
+    let mut lexer = Lexer { source, bytes: source.as_bytes(), at: 0, line: 1 };
+    let mut tokens = Vec::with_capacity(source.len() / 5);
+    loop {
+        let token = lexer.token()?;
+        tokens.push(token);
+        if token.kind == Kind::End {
+            return Ok(tokens);
+        }
+    }
+}
+
+struct Lexer<'a> {
+    source: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    line: u32,
+}
+
+/// Whether a byte continues a word.
+fn continues(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$'
+}
+
+impl<'a> Lexer<'a> {
+    fn peek(&self, ahead: usize) -> u8 {
+        self.bytes.get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    fn wrong(&self, what: &str, text: &str) -> Error {
+        Error::new(self.line, text, what)
+    }
+
+    /// Skips spaces and comments.
+    fn skip(&mut self) -> Result<(), Error> {
+        loop {
+            match self.peek(0) {
+                b'\n' => self.line += 1,
+                byte if byte.is_ascii_whitespace() => {}
+                b'/' if self.peek(1) == b'/' => {
+                    while self.at < self.bytes.len() && self.peek(0) != b'\n' {
+                        self.at += 1;
+                    }
+                    continue;
+                }
+                b'/' if self.peek(1) == b'*' => {
+                    let start = self.line;
+                    self.at += 2;
+                    while !(self.peek(0) == b'*' && self.peek(1) == b'/') {
+                        if self.at >= self.bytes.len() {
+                            return Err(Error::new(start, "/*", "this comment does not end"));
+                        }
+                        self.line += u32::from(self.peek(0) == b'\n');
+                        self.at += 1;
+                    }
+                    self.at += 2;
+                    continue;
+                }
+                _ => return Ok(()),
+            }
+            self.at += 1;
+        }
+    }
+
+    fn token(&mut self) -> Result<Token<'a>, Error> {
+        self.skip()?;
+        let (start, line) = (self.at, self.line);
+        let first = self.peek(0);
+        let kind = match first {
+            0 if self.at >= self.bytes.len() => Kind::End,
+            b'%' | b'_' | b'$' | b'a'..=b'z' | b'A'..=b'Z' => {
+                self.at += 1;
+                self.word();
+                Kind::Word
+            }
+            b'.' if self.peek(1).is_ascii_alphabetic() || self.peek(1) == b'_' => {
+                self.at += 1;
+                self.word();
+                while self.peek(0) == b':' && self.peek(1) == b':' && continues(self.peek(2)) {
+                    self.at += 2;
+                    self.word();
+                }
+                let text = &self.source[start + 1..self.at];
+                return Ok(Token { kind: Kind::Dotted, text, line });
+            }
+            b'0'..=b'9' => self.number()?,
+            b'.' if self.peek(1).is_ascii_digit() => self.decimal(start)?,
+            b'"' => {
+                self.at += 1;
+                while self.peek(0) != b'"' {
+                    if self.at >= self.bytes.len() || self.peek(0) == b'\n' {
+                        return Err(self.wrong("this string does not end", "\""));
+                    }
+                    // An escaped quote does not end the string.
+                    self.at += if self.peek(0) == b'\\' && self.peek(1) == b'"' { 2 } else { 1 };
+                }
+                self.at += 1;
+                let text = &self.source[start + 1..self.at - 1];
+                return Ok(Token { kind: Kind::Text, text, line });
+            }
+            byte if byte.is_ascii_punctuation() => {
+                self.at += 1;
+                Kind::Mark(byte)
+            }
+            _ => {
+                let text: String = self.source[start..].chars().take(1).collect();
+                return Err(self.wrong("this character is not valid", &text));
+            }
+        };
+        Ok(Token { kind, text: &self.source[start..self.at], line })
+    }
+
+    fn word(&mut self) {
+        while continues(self.peek(0)) {
+            self.at += 1;
+        }
+    }
+
+    fn number(&mut self) -> Result<Kind, Error> {
+        let start = self.at;
+        let (radix, prefix) = match (self.peek(0), self.peek(1)) {
+            (b'0', b'x' | b'X') => (16, 2),
+            (b'0', b'b' | b'B') => (2, 2),
+            (b'0', b'f' | b'F') => return Ok(Kind::Single(self.bits(8)? as u32)),
+            (b'0', b'd' | b'D') => return Ok(Kind::Double(self.bits(16)?)),
+            (b'0', b'0'..=b'9') => (8, 1),
+            _ => (10, 0),
+        };
+        self.at += prefix;
+        let digits = self.at;
+        while char::from(self.peek(0)).is_digit(radix.max(10)) {
+            self.at += 1;
+        }
+        let fraction = self.peek(0) == b'.' && self.peek(1).is_ascii_digit();
+        let ends_in_dot = self.peek(0) == b'.' && !continues(self.peek(1));
+        let exponent =
+            matches!(self.peek(0), b'e' | b'E') && (self.peek(1).is_ascii_digit() || b"+-".contains(&self.peek(1)));
+        if radix != 16 && radix != 2 && (fraction || exponent || ends_in_dot) {
+            return self.decimal(start);
+        }
+        let value = u64::from_str_radix(&self.source[digits..self.at], radix);
+        let value = value.map_err(|_| self.wrong("this number does not fit 64 bits", &self.source[start..self.at]))?;
+        if matches!(self.peek(0), b'U' | b'u') {
+            self.at += 1;
+        }
+        if continues(self.peek(0)) {
+            self.word();
+            return Err(self.wrong("this is not a number", &self.source[start..self.at]));
+        }
+        Ok(Kind::Integer(value))
+    }
+
+    /// Reads the digits after `0f` and `0d`.
+    fn bits(&mut self, digits: usize) -> Result<u64, Error> {
+        let start = self.at;
+        self.at += 2;
+        self.word();
+        let text = &self.source[start..self.at];
+        let value = u64::from_str_radix(&text[2..], 16).ok().filter(|_| text.len() == digits + 2);
+        value.ok_or_else(|| self.wrong("this is not a floating-point constant", text))
+    }
+
+    fn decimal(&mut self, start: usize) -> Result<Kind, Error> {
+        while self.peek(0).is_ascii_digit() || self.peek(0) == b'.' {
+            self.at += 1;
+        }
+        if matches!(self.peek(0), b'e' | b'E') {
+            self.at += 1 + usize::from(b"+-".contains(&self.peek(1)));
+            while self.peek(0).is_ascii_digit() {
+                self.at += 1;
+            }
+        }
+        let text = &self.source[start..self.at];
+        let value: f64 = text.parse().map_err(|_| self.wrong("this is not a floating-point constant", text))?;
+        Ok(Kind::Double(value.to_bits()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(source: &str) -> Vec<Kind> {
+        tokens(source).unwrap().iter().map(|token| token.kind).collect()
+    }
+
+    #[test]
+    fn numbers_are_read_with_their_kind() {
+        assert_eq!(
+            kinds("12 0x1F 017 0b101 7U 0f3F800000 0d3FF0000000000000 1.5 2e3"),
+            [
+                Kind::Integer(12),
+                Kind::Integer(31),
+                Kind::Integer(15),
+                Kind::Integer(5),
+                Kind::Integer(7),
+                Kind::Single(0x3f80_0000),
+                Kind::Double(0x3ff0_0000_0000_0000),
+                Kind::Double(1.5_f64.to_bits()),
+                Kind::Double(2000_f64.to_bits()),
+                Kind::End,
+            ]
+        );
+    }
+
+    #[test]
+    fn modifiers_are_split_from_the_opcode() {
+        let tokens = tokens("ld.shared::cta.v2.u32 {%r1, %r2}, [%rd1+-4]; // end\n/* a\n b */ ret;").unwrap();
+        let texts: Vec<&str> = tokens.iter().map(|token| token.text).collect();
+        assert_eq!(
+            texts,
+            [
+                "ld",
+                "shared::cta",
+                "v2",
+                "u32",
+                "{",
+                "%r1",
+                ",",
+                "%r2",
+                "}",
+                ",",
+                "[",
+                "%rd1",
+                "+",
+                "-",
+                "4",
+                "]",
+                ";",
+                "ret",
+                ";",
+                ""
+            ]
+        );
+        assert_eq!(tokens[17].line, 3);
+    }
+
+    #[test]
+    fn invalid_tokens_are_reported_with_their_line() {
+        for (source, line) in [("ret;\n\u{1}", 2), ("/* a", 1), ("\n\n\"x", 3), ("0f12", 1), ("12abc", 1), ("é", 1)] {
+            assert_eq!(tokens(source).unwrap_err().line, line, "{source}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Variables and their initializers.
+
+use super::*;
+
+impl<'a> Parser<'a> {
+    /// Parses variables of one space, after the space; several names share a type.
+    pub(super) fn variables(
+        &mut self,
+        space: Space,
+        linkage: Linkage,
+        into: &mut Vec<Variable<'a>>,
+    ) -> Result<(), Error> {
+        let (first, vector) = self.variable(space, linkage)?;
+        let (ty, align) = (first.ty, first.align);
+        into.push(first);
+        while self.takes(b',') {
+            let other = self.named_variable(ty, vector)?;
+            into.push(Variable { space, linkage, align, ..other });
+        }
+        Ok(())
+    }
+
+    /// Parses `.align 8 .ptr .v2 .b8 name[4][2] = {…}`. Also returns the width of the vector.
+    pub(super) fn variable(&mut self, space: Space, linkage: Linkage) -> Result<(Variable<'a>, u64), Error> {
+        let (mut align, mut ty, mut vector) = (None, None, 1);
+        loop {
+            let token = self.peek();
+            if token.kind != Kind::Dotted {
+                break;
+            }
+            match token.text {
+                "align" => {
+                    self.at += 1;
+                    let value = self.integer("an alignment")?;
+                    if !value.is_power_of_two() || value > 1 << 20 {
+                        return Err(Error::new(token.line, ".align", "an alignment must be a power of two"));
+                    }
+                    // The number after `.ptr` is the alignment of the target, without a type.
+                    align = align.or(Some(value));
+                    continue;
+                }
+                "v2" => vector = 2,
+                "v4" => vector = 4,
+                "v8" => vector = 8,
+                "ptr" => {
+                    self.at += 1;
+                    self.pointer()?;
+                    continue;
+                }
+                "managed" | "attribute" => {
+                    self.at += 1;
+                    if self.takes(b'(') {
+                        while !self.takes(b')') {
+                            if self.peek().kind == Kind::End {
+                                return Err(self.wrong("')'"));
+                            }
+                            self.at += 1;
+                        }
+                    }
+                    continue;
+                }
+                name => ty = Some(Type::named(name).ok_or_else(|| self.wrong("a type"))?),
+            }
+            self.at += 1;
+        }
+        let ty = ty.ok_or_else(|| self.wrong("a type"))?;
+        let variable = self.named_variable(ty, vector)?;
+        let align = align.unwrap_or(ty.size() * vector);
+        Ok((Variable { space, linkage, align, ..variable }, vector))
+    }
+
+    /// Skips `.ptr` of a parameter: the space and alignment of its target are hints.
+    fn pointer(&mut self) -> Result<(), Error> {
+        loop {
+            let token = self.peek();
+            if token.kind == Kind::Dotted && Space::named(token.text).is_some() {
+                self.at += 1;
+            } else if self.takes_dotted("align") {
+                self.integer("an alignment")?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn named_variable(&mut self, ty: Type, vector: u64) -> Result<Variable<'a>, Error> {
+        let line = self.peek().line;
+        let name = self.word("a name")?;
+        let mut elements = vector;
+        let mut open = false;
+        while self.takes(b'[') {
+            if self.takes(b']') {
+                open = true;
+                continue;
+            }
+            let count = self.expression()?;
+            elements = elements
+                .checked_mul(count)
+                .filter(|count| *count < 1 << 40)
+                .ok_or_else(|| Error::new(line, name, "this array has too many elements"))?;
+            self.expect(b']')?;
+        }
+        let mut initializer = Vec::new();
+        if self.takes(b'=') {
+            self.initializer(&mut initializer)?;
+            if open {
+                elements = initializer.len() as u64;
+                open = false;
+            }
+            if initializer.len() as u64 > elements {
+                return Err(Error::new(line, name, "the initializer has more elements than the variable"));
+            }
+        }
+        if open {
+            elements = 0;
+        }
+        // The caller sets space, linkage and alignment.
+        let (space, linkage, align) = (Space::Generic, Linkage::Private, 1);
+        Ok(Variable { name, space, ty, linkage, align, elements, initializer, line })
+    }
+
+    fn initializer(&mut self, into: &mut Vec<Value<'a>>) -> Result<(), Error> {
+        if self.takes(b'{') {
+            self.depth += 1;
+            if self.depth > DEPTH {
+                return Err(self.wrong("a less deep nesting"));
+            }
+            while !self.takes(b'}') {
+                self.initializer(into)?;
+                if !self.takes(b',') && self.peek().kind != Kind::Mark(b'}') {
+                    return Err(self.wrong("',' or '}'"));
+                }
+            }
+            self.depth -= 1;
+            return Ok(());
+        }
+        let negative = self.peek().kind == Kind::Mark(b'-');
+        let token = self.peek_ahead(usize::from(negative));
+        let value = match token.kind {
+            Kind::Single(bits) => {
+                self.at += 1 + usize::from(negative);
+                Value::Single(bits ^ u32::from(negative) << 31)
+            }
+            Kind::Double(bits) => {
+                self.at += 1 + usize::from(negative);
+                Value::Double(bits ^ u64::from(negative) << 63)
+            }
+            Kind::Word => self.address(0)?,
+            // A mask selects a byte of an address: 0xFF00(name).
+            Kind::Integer(mask) if !negative && self.peek_ahead(1).kind == Kind::Mark(b'(') => {
+                self.at += 2;
+                let value = self.address(mask.trailing_zeros().min(56))?;
+                self.expect(b')')?;
+                value
+            }
+            _ => Value::Bits(self.expression()?),
+        };
+        into.push(value);
+        Ok(())
+    }
+
+    fn address(&mut self, shift: u32) -> Result<Value<'a>, Error> {
+        let mut name = self.word("a name")?;
+        let generic = name == "generic" && self.takes(b'(');
+        if generic {
+            name = self.word("the name of a variable")?;
+            self.expect(b')')?;
+        }
+        let offset = match self.peek().kind {
+            Kind::Mark(b'+' | b'-') => {
+                let negative = self.takes(b'-');
+                self.takes(b'+');
+                let value = self.product()?;
+                if negative { value.wrapping_neg() } else { value }
+            }
+            _ => 0,
+        };
+        Ok(Value::Address { name, generic, offset: offset as i64, shift })
+    }
+}

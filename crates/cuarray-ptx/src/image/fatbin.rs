@@ -1,0 +1,150 @@
+//! Fat binaries: containers of machine code and PTX for several targets.
+//!
+//! NVIDIA does not document the format. The reader uses what is publicly known: a head of 16 bytes, then entries. The head of
+//! an entry states its own length, and the length of the data. PTX is in entries of kind 1: plain, as an LZ4 block, or as a
+//! zstd frame.
+
+use super::compression;
+
+/// The kind of an entry that holds PTX.
+const PTX: u16 = 1;
+/// The flag of an entry that is an LZ4 block.
+const LZ4: u64 = 0x2000;
+/// The flag of an entry that is a zstd frame; CUDA 13 writes these.
+const ZSTD: u64 = 0x8000;
+/// The variable that marks NVIDIA's device runtime library.
+const DEVICE_RUNTIME: &str = "__CNPRT_VERSION_NUMBER__";
+
+fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
+    let mut number = [0; 8];
+    number[..N].copy_from_slice(bytes.get(at..at.checked_add(N)?)?);
+    Some(u64::from_le_bytes(number))
+}
+
+/// Returns the PTX of the newest target: `Some(None)` without readable PTX, `None` for damaged data.
+pub(super) fn ptx(bytes: &[u8]) -> Option<Option<String>> {
+    let head = number::<2>(bytes, 6)? as usize;
+    let end = (number::<8>(bytes, 8)?).checked_add(head as u64)?;
+    let bytes = bytes.get(..usize::try_from(end).ok()?.min(bytes.len()))?;
+    let mut found: Option<(u64, String)> = None;
+    let mut at = head;
+    while at < bytes.len() {
+        let kind = number::<2>(bytes, at)? as u16;
+        let (head, size) = (number::<4>(bytes, at + 4)?, number::<8>(bytes, at + 8)?);
+        let start = at.checked_add(usize::try_from(head).ok()?)?;
+        let next = start.checked_add(usize::try_from(size).ok()?)?;
+        if next <= at || head < 64 {
+            return None;
+        }
+        if kind == PTX {
+            let (stored, target) = (number::<4>(bytes, at + 16)?, number::<4>(bytes, at + 28)?);
+            let (flags, length) = (number::<8>(bytes, at + 40)?, number::<8>(bytes, at + 56)?);
+            let data = bytes.get(start..next)?;
+            let packed = || Some((data.get(..usize::try_from(stored).ok()?)?, usize::try_from(length).ok()?));
+            let text = if flags & ZSTD != 0 {
+                packed().and_then(|(data, length)| compression::zstd(data, length))
+            } else if flags & LZ4 != 0 {
+                packed().and_then(|(data, length)| compression::lz4(data, length))
+            } else {
+                Some(data.to_vec())
+            };
+            let text = text.and_then(|text| {
+                let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
+                String::from_utf8(text[..end].to_vec()).ok()
+            });
+            if let Some(text) = text.filter(|_| found.as_ref().is_none_or(|(newest, _)| *newest < target)) {
+                found = Some((target, text));
+            }
+        }
+        at = next;
+    }
+    Some(found.map(|(_, text)| text))
+}
+
+/// Returns the PTX of every fat binary in a static library.
+///
+/// NVIDIA's device runtime library (`libcudadevrt.a`) is left out, because the machine provides its functions.
+pub(super) fn archive(bytes: &[u8]) -> Vec<String> {
+    let magic = 0xba55_ed50_u32.to_le_bytes();
+    let mut texts = Vec::new();
+    let mut at = 0;
+    while let Some(found) = bytes[at..].windows(4).position(|window| window == magic) {
+        at += found;
+        if number::<2>(bytes, at + 4) == Some(1) {
+            texts.extend(ptx(&bytes[at..]).flatten().filter(|text| !text.contains(DEVICE_RUNTIME)));
+        }
+        at += 4;
+    }
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(kind: u16, target: u32, flags: u64, data: &[u8], length: u64) -> Vec<u8> {
+        let padded = data.len().next_multiple_of(8);
+        let mut bytes = Vec::new();
+        bytes.extend(kind.to_le_bytes());
+        bytes.extend([1, 1]);
+        bytes.extend(64_u32.to_le_bytes());
+        bytes.extend((padded as u64).to_le_bytes());
+        bytes.extend((data.len() as u32).to_le_bytes());
+        bytes.extend([0; 8]);
+        bytes.extend(target.to_le_bytes());
+        bytes.extend([0; 8]);
+        bytes.extend(flags.to_le_bytes());
+        bytes.extend([0; 8]);
+        bytes.extend(length.to_le_bytes());
+        bytes.extend(data);
+        bytes.resize(64 + padded, 0);
+        bytes
+    }
+
+    fn fat(entries: &[Vec<u8>]) -> Vec<u8> {
+        let body = entries.concat();
+        let mut bytes = 0xba55_ed50_u32.to_le_bytes().to_vec();
+        bytes.extend([1, 0, 16, 0]);
+        bytes.extend((body.len() as u64).to_le_bytes());
+        bytes.extend(body);
+        bytes
+    }
+
+    #[test]
+    fn the_newest_target_is_chosen() {
+        let bytes = fat(&[entry(2, 90, 1, b"\x7fELF", 0), entry(1, 75, 1, b"old\0", 0), entry(1, 80, 1, b"new\0", 0)]);
+        assert_eq!(ptx(&bytes), Some(Some("new".to_owned())));
+        assert_eq!(ptx(&fat(&[entry(2, 90, 1, b"\x7fELF", 0)])), Some(None));
+    }
+
+    #[test]
+    fn truncated_fat_binaries_never_panic() {
+        let bytes = fat(&[entry(1, 75, 1, b"old\0", 0), entry(1, 80, ZSTD, ZSTD_DATA, PLAIN.len() as u64)]);
+        for length in 0..bytes.len() {
+            ptx(&bytes[..length]);
+        }
+    }
+
+    const PLAIN: &str = include_str!("../tests/modules/families.ptx");
+    const LZ4_DATA: &[u8] = include_bytes!("fixtures/families.ptx.lz4");
+    const ZSTD_DATA: &[u8] = include_bytes!("fixtures/families.ptx.zst");
+
+    #[test]
+    fn compressed_ptx_is_expanded() {
+        for (flags, data) in [(LZ4, LZ4_DATA), (ZSTD, ZSTD_DATA)] {
+            let length = PLAIN.len() as u64;
+            assert_eq!(ptx(&fat(&[entry(1, 80, flags, data, length)])), Some(Some(PLAIN.to_owned())), "{flags:#x}");
+            for wrong in [0, length - 1, length + 1, 1 << 40, u64::MAX] {
+                assert_eq!(ptx(&fat(&[entry(1, 80, flags, data, wrong)])), Some(None), "{flags:#x}: {wrong}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_device_runtime_library_is_left_out_of_archives() {
+        let runtime = format!(".global .u32 {DEVICE_RUNTIME};");
+        let parts = [&b"first"[..], runtime.as_bytes(), b"second"];
+        let bytes: Vec<u8> = parts.iter().flat_map(|text| fat(&[entry(1, 80, 1, text, 0)])).collect();
+        assert_eq!(archive(&bytes), ["first", "second"]);
+    }
+}

@@ -1,0 +1,245 @@
+//! A block: its warps, shared memory and barriers.
+
+use super::Machine;
+use super::fault::FaultKind;
+use super::warp::{Pause, Warp};
+use crate::races::Watched;
+use crate::races::order::BARRIERS;
+use std::mem::swap;
+
+/// Instructions in a warp's turn.
+const TURN: u64 = 50_000;
+
+/// A barrier of a block.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Barrier {
+    /// How often the barrier was completed.
+    pub turn: u32,
+    /// The arrived threads of each warp.
+    came: Vec<u32>,
+    arrived: u32,
+    /// The expected number of threads; `None` means all of the block.
+    expected: Option<u32>,
+    /// The number of arrived threads whose predicate holds.
+    held: u32,
+    /// The arrived threads of the last turn, and those whose predicate held.
+    pub result: (u32, u32),
+}
+
+/// The barrier of a whole grid.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct GridBarrier {
+    pub turn: u32,
+    pub arrived: u64,
+    /// The threads of the grid that have not exited.
+    pub live: u64,
+}
+
+impl GridBarrier {
+    /// Records arriving threads; returns whether they were the last.
+    pub(crate) fn arrive(&mut self, threads: u32) -> bool {
+        self.arrived += u64::from(threads);
+        self.complete_if_all()
+    }
+
+    fn complete_if_all(&mut self) -> bool {
+        let all = self.arrived > 0 && self.arrived >= self.live;
+        if all {
+            self.arrived = 0;
+            self.turn += 1;
+        }
+        all
+    }
+
+    pub(crate) fn threads_ended(&mut self, threads: u32) {
+        self.live = self.live.saturating_sub(u64::from(threads));
+        self.complete_if_all();
+    }
+}
+
+/// A block in execution.
+#[derive(Default)]
+pub(crate) struct Block {
+    pub index: [u32; 3],
+    /// The number of the block in the grid.
+    pub number: u64,
+    /// Shared memory in words of 16 bytes.
+    shared: Vec<u128>,
+    shared_bytes: u64,
+    pub warps: Vec<Warp>,
+    pub barriers: [Barrier; BARRIERS],
+    /// The threads that have not exited.
+    pub live: u32,
+    /// The machine's instruction count at the start of the block.
+    pub started: u64,
+    pub printed: Vec<u8>,
+    /// The records for race detection, if it is on.
+    pub watched: Option<Box<Watched>>,
+}
+
+impl Block {
+    pub(crate) fn shared_bytes(&self) -> u64 {
+        self.shared_bytes
+    }
+
+    pub(crate) fn shared_base(&mut self) -> *mut u8 {
+        self.shared.as_mut_ptr().cast()
+    }
+
+    /// Records that threads of a warp arrive at a barrier, and wait there if `waits`. `expected` is the number of
+    /// threads, or `None` for all. Returns whether they were the last.
+    pub(crate) fn arrive(
+        &mut self,
+        number: usize,
+        expected: Option<u32>,
+        (warp, mask, dead): (u32, u32, u32),
+        held: u32,
+        waits: bool,
+    ) -> bool {
+        if let Some(watched) = self.watched.as_mut() {
+            watched.order.arrive(number, warp, mask, waits);
+        }
+        let barrier = &mut self.barriers[number];
+        if barrier.came.len() <= warp as usize {
+            barrier.came.resize(warp as usize + 1, 0);
+        }
+        let came = &mut barrier.came[warp as usize];
+        let weight = |came: u32| match expected {
+            // Expected counts are of whole warps, so a warp counts 32 once all its threads have arrived.
+            Some(_) if came | dead == u32::MAX && came != 0 => 32,
+            _ => came.count_ones(),
+        };
+        let before = weight(*came);
+        *came |= mask;
+        barrier.arrived += weight(*came) - before;
+        barrier.held += held.count_ones();
+        barrier.expected = expected;
+        let all = barrier.complete_if_all(self.live);
+        if all {
+            self.completed(number, expected.is_none(), (warp, dead));
+        }
+        all
+    }
+
+    /// Records that threads of a warp have exited.
+    pub(crate) fn threads_ended(&mut self, threads: u32, (warp, dead): (u32, u32)) {
+        self.live -= threads;
+        if let Some(watched) = self.watched.as_mut() {
+            watched.order.exit(warp);
+        }
+        for number in 0..BARRIERS {
+            let barrier = &mut self.barriers[number];
+            if barrier.expected.is_none() && barrier.complete_if_all(self.live) {
+                self.completed(number, true, (warp, dead));
+            }
+        }
+    }
+
+    /// Completes a barrier for a warp that is running, and so is not in `warps`.
+    fn completed(&mut self, number: usize, whole: bool, (warp, dead): (u32, u32)) {
+        if let Some(watched) = self.watched.as_mut() {
+            let warps = &self.warps;
+            let dead = |other: usize| if other == warp as usize { dead } else { warps[other].dead };
+            watched.order.complete(number, whole, dead);
+        }
+    }
+}
+
+impl Barrier {
+    fn complete_if_all(&mut self, live: u32) -> bool {
+        let all = self.arrived > 0 && self.arrived >= self.expected.unwrap_or(live);
+        if all {
+            self.result = (self.came.iter().map(|mask| mask.count_ones()).sum(), self.held);
+            self.turn += 1;
+            self.came.clear();
+            (self.arrived, self.held, self.expected) = (0, 0, None);
+        }
+        all
+    }
+}
+
+/// The result of a block's turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum BlockPause {
+    Done,
+    /// No thread of the block can run.
+    Blocked,
+    Turn,
+    Failed,
+}
+
+impl Machine<'_> {
+    /// Replaces the machine's block by a new one.
+    pub(crate) fn start_block(&mut self, number: u64) {
+        let [x, y, _] = self.launch.grid.map(u64::from);
+        self.block.number = number;
+        self.block.index = [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32];
+        self.block.started = self.executed;
+        let threads = self.launch.threads.iter().product::<u32>();
+        self.block.live = threads;
+        for barrier in &mut self.block.barriers {
+            *barrier = Barrier::default();
+        }
+        let bytes = self.program.shared + u64::from(self.launch.dynamic_shared);
+        self.block.shared_bytes = bytes;
+        self.block.shared.clear();
+        self.block.shared.resize(bytes.div_ceil(16) as usize, u128::MAX);
+        self.block.printed.clear();
+        if self.races.on {
+            let watched = self.block.watched.get_or_insert_default();
+            watched.start(threads.div_ceil(32) as usize, self.grid.turn);
+        }
+        let function = &self.program.functions[self.launch.kernel as usize];
+        self.block.warps.resize_with(threads.div_ceil(32) as usize, Warp::default);
+        for (index, warp) in self.block.warps.iter_mut().enumerate() {
+            let number = index as u32;
+            warp.start(number, threads - number * 32, function, self.launch.kernel);
+        }
+    }
+
+    /// Executes the block's warps in turns, until the block is done or `turn` instructions have run. Calls `between`
+    /// after each warp's turn.
+    pub(crate) fn run_block(&mut self, turn: u64, mut between: impl FnMut()) -> BlockPause {
+        let end = self.executed.saturating_add(turn);
+        loop {
+            let (before, mut done) = (self.executed, true);
+            for index in 0..self.block.warps.len() {
+                if self.block.warps[index].fragments.is_empty() {
+                    continue;
+                }
+                swap(&mut self.warp, &mut self.block.warps[index]);
+                let pause = self.run_warp(turn.min(TURN));
+                swap(&mut self.warp, &mut self.block.warps[index]);
+                between();
+                match pause {
+                    Pause::Failed => return BlockPause::Failed,
+                    Pause::Done => {}
+                    Pause::Blocked | Pause::Turn => done = false,
+                }
+            }
+            if done {
+                return BlockPause::Done;
+            }
+            if self.executed == before {
+                return BlockPause::Blocked;
+            }
+            if self.executed >= end {
+                return BlockPause::Turn;
+            }
+        }
+    }
+
+    /// Ends the launch because of the block as a whole.
+    pub(crate) fn fail_block(&mut self, kind: FaultKind) {
+        // The first remaining thread stands for all of them.
+        let waiting = self.block.warps.iter().find_map(|warp| Some((warp.number, *warp.fragments.first()?)));
+        let (warp, fragment) = match waiting {
+            Some((warp, fragment)) => (warp, Some(fragment)),
+            None => (0, None),
+        };
+        self.warp.number = warp;
+        self.pc = fragment.map_or(0, |fragment| fragment.pc);
+        let lane = fragment.map_or(0, |fragment| Self::first(fragment.mask));
+        self.fail(kind, lane, 0, 0, false);
+    }
+}

@@ -1,0 +1,242 @@
+//! Instructions of several threads of a warp: shuffles, votes, matches and reductions.
+//!
+//! Instructions with a mask of members (`.sync`) wait until all members that have not exited arrive.
+
+use super::warp::Waiting;
+use super::{Flow, Machine};
+use crate::machine::program::Instruction;
+
+impl Machine<'_> {
+    /// Returns whether all members have arrived; if not, the fragment waits.
+    ///
+    /// # Safety
+    /// `operand` is a register or constant of 32 bits of the running instruction: the members.
+    unsafe fn gathered(&mut self, operand: u32) -> bool {
+        // SAFETY: this function's contract.
+        let members = unsafe { self.slots::<[u32; 32]>(operand).read() };
+        let wanted = (0..32).filter(|lane| self.mask >> lane & 1 == 1).fold(0, |all, lane| all | members[lane]);
+        if wanted & !self.mask & !self.warp.dead == 0 || std::mem::take(&mut self.forced) {
+            if self.races.on {
+                // SAFETY: this function's contract.
+                let groups = unsafe { self.groups(operand) };
+                self.lanes_met(groups);
+            }
+            return true;
+        }
+        let rest = self.active & !self.mask;
+        if rest != 0 {
+            self.part(self.pc, rest, Waiting::Nothing);
+        }
+        self.active = self.mask;
+        self.pc -= 1;
+        self.leave(Waiting::Warp);
+        false
+    }
+
+    /// Groups the arrived lanes by their mask of members.
+    ///
+    /// # Safety
+    /// As for [`Machine::gathered`].
+    unsafe fn groups(&self, members: u32) -> impl Iterator<Item = u32> + use<> {
+        // SAFETY: this function's contract.
+        let members = unsafe { self.slots::<[u32; 32]>(members).read() };
+        let mut left = self.mask;
+        std::iter::from_fn(move || {
+            let first = (left != 0).then(|| members[Machine::first(left) as usize])?;
+            let group = (0..32).filter(|lane| left >> lane & 1 == 1 && members[*lane] == first);
+            let group = group.fold(0, |group, lane| group | 1_u32 << lane);
+            left &= !group;
+            Some(group)
+        })
+    }
+
+    /// # Safety
+    /// `target` is a register with slots of 32 bits.
+    unsafe fn set32(&mut self, target: u32, values: &[u32; 32]) {
+        // SAFETY: this function's contract.
+        unsafe {
+            let target = self.slots::<u32>(target);
+            for lane in (0..32).filter(|lane| self.mask >> lane & 1 == 1) {
+                target.add(lane).write(values[lane]);
+            }
+        }
+    }
+}
+
+/// `bar.warp.sync`: the members are `a`.
+pub(crate) unsafe fn warp_barrier(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: `a` is a mask of members.
+    if unsafe { machine.gathered(instruction.a) } { Flow::Next } else { Flow::Stop }
+}
+
+/// `shfl.sync`: `d` from `a` of another lane, given by `b`, the clamp and segment mask `c`, and the mode `imm` (up,
+/// down, bfly, idx). Further operands: the members; the predicate that tells whether that lane was in range, or left
+/// out.
+pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: the operands are registers of 32 bits.
+    unsafe {
+        if !machine.gathered(machine.extra(instruction, 1)) {
+            return Flow::Stop;
+        }
+        let source = machine.slots::<[u32; 32]>(instruction.a).read();
+        let (by, clamp) =
+            (machine.slots::<[u32; 32]>(instruction.b).read(), machine.slots::<[u32; 32]>(instruction.c).read());
+        let (mut results, mut inside) = ([0; 32], 0_u32);
+        for lane in 0..32_u32 {
+            let index = lane as usize;
+            let (by, end, segment) = (by[index] & 31, clamp[index] & 31, clamp[index] >> 8 & 31);
+            let (last, first) = ((lane & segment) | (end & !segment), lane & segment);
+            let (from, within) = match instruction.imm {
+                0 => (lane.wrapping_sub(by), lane as i32 - by as i32 >= last as i32),
+                1 => (lane + by, lane + by <= last),
+                2 => (lane ^ by, lane ^ by <= last),
+                _ => {
+                    let from = first | (by & !segment);
+                    (from, from <= last)
+                }
+            };
+            inside |= u32::from(within) << lane;
+            results[index] = source[if within { from as usize & 31 } else { index }];
+        }
+        machine.set32(instruction.d, &results);
+        let predicate = machine.extra(instruction, 0);
+        if predicate != super::memory::LEFT_OUT {
+            machine.set_predicate(predicate, inside);
+        }
+    }
+    Flow::Next
+}
+
+/// `vote`: of the predicate `a` among the members `b`, with the mode `imm`: all, any, uni, ballot. Without `.sync` the
+/// members are all ones, and the fragment does not wait.
+pub(crate) unsafe fn vote(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: `a` is a predicate, `b` a register of 32 bits, `d` a predicate or, for a ballot, a register of 32 bits.
+    unsafe {
+        if instruction.c == 1 && !machine.gathered(instruction.b) {
+            return Flow::Stop;
+        }
+        let held = machine.predicate(instruction.a);
+        if instruction.imm == 3 {
+            let members = machine.slots::<[u32; 32]>(instruction.b).read();
+            machine.set32(instruction.d, &members.map(|members| held & machine.mask & members));
+            return Flow::Next;
+        }
+        let result = machine.groups(instruction.b).fold(0, |result, group| {
+            let held = held & group;
+            let holds = match instruction.imm {
+                0 => held == group,
+                1 => held != 0,
+                _ => held == group || held == 0,
+            };
+            result | if holds { group } else { 0 }
+        });
+        machine.set_predicate(instruction.d, result);
+    }
+    Flow::Next
+}
+
+/// `activemask`.
+pub(crate) unsafe fn active_mask(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: `d` is a register of 32 bits.
+    unsafe { machine.set32(instruction.d, &[machine.mask; 32]) };
+    Flow::Next
+}
+
+/// `match.sync`: the lanes with the value `a`; for `all` (`imm` is 1), all lanes or none.
+unsafe fn matches(machine: &mut Machine<'_>, instruction: &Instruction, values: [u64; 32]) -> Flow {
+    let (mut results, mut agreed) = ([0_u32; 32], 0);
+    // SAFETY: `b` is a mask of members; `d` is a register of 32 bits; the first further operand a predicate, or left out.
+    unsafe {
+        for group in machine.groups(instruction.b) {
+            for lane in (0..32).filter(|lane| group >> lane & 1 == 1) {
+                let same = (0..32).filter(|other| group >> other & 1 == 1 && values[*other] == values[lane]);
+                results[lane] = same.fold(0, |mask, other| mask | 1 << other);
+            }
+            agreed |= if results[Machine::first(group) as usize] == group { group } else { 0 };
+        }
+        if instruction.imm == 1 {
+            let predicate = machine.extra(instruction, 0);
+            if predicate != super::memory::LEFT_OUT {
+                machine.set_predicate(predicate, agreed);
+            }
+            (0..32).filter(|lane| agreed >> lane & 1 == 0).for_each(|lane| results[lane] = 0);
+        }
+        machine.set32(instruction.d, &results);
+    }
+    Flow::Next
+}
+
+/// `match.sync.b32`: the members are `b`.
+pub(crate) unsafe fn match32(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: the operands are registers of these widths.
+    unsafe {
+        if !machine.gathered(instruction.b) {
+            return Flow::Stop;
+        }
+        let values = machine.slots::<[u32; 32]>(instruction.a).read().map(u64::from);
+        matches(machine, instruction, values)
+    }
+}
+
+/// `match.sync.b64`: the members are `b`.
+pub(crate) unsafe fn match64(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: the operands are registers of these widths.
+    unsafe {
+        if !machine.gathered(instruction.b) {
+            return Flow::Stop;
+        }
+        let values = machine.slots::<[u64; 32]>(instruction.a).read();
+        matches(machine, instruction, values)
+    }
+}
+
+/// The operations of `redux.sync` by number.
+pub(crate) const REDUCTIONS: [fn(u32, u32) -> u32; 8] = [
+    |a, b| a.wrapping_add(b),
+    |a, b| a.min(b),
+    |a, b| a.max(b),
+    |a, b| (a as i32).min(b as i32) as u32,
+    |a, b| (a as i32).max(b as i32) as u32,
+    |a, b| a & b,
+    |a, b| a | b,
+    |a, b| a ^ b,
+];
+
+/// `redux.sync`: of `a` among the members `b`; `imm` is the number of the operation.
+pub(crate) unsafe fn reduce(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: the operands are registers of 32 bits.
+    unsafe {
+        if !machine.gathered(instruction.b) {
+            return Flow::Stop;
+        }
+        let values = machine.slots::<[u32; 32]>(instruction.a).read();
+        let mut results = [0; 32];
+        for group in machine.groups(instruction.b) {
+            let lanes = || (0..32).filter(|lane| group >> lane & 1 == 1);
+            let result = lanes().map(|lane| values[lane]).reduce(REDUCTIONS[instruction.imm as usize]).unwrap_or(0);
+            lanes().for_each(|lane| results[lane] = result);
+        }
+        machine.set32(instruction.d, &results);
+    }
+    Flow::Next
+}
+
+/// `elect.sync`: elects the first of the members `a`; the first further operand is the predicate.
+pub(crate) unsafe fn elect(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: the operands are registers of 32 bits and a predicate.
+    unsafe {
+        if !machine.gathered(instruction.a) {
+            return Flow::Stop;
+        }
+        let (mut elected, mut first) = (0, [0; 32]);
+        for group in machine.groups(instruction.a) {
+            elected |= 1 << Machine::first(group);
+            (0..32).filter(|lane| group >> lane & 1 == 1).for_each(|lane| first[lane] = Machine::first(group));
+        }
+        if instruction.d != super::memory::LEFT_OUT {
+            machine.set32(instruction.d, &first);
+        }
+        machine.set_predicate(machine.extra(instruction, 0), elected);
+    }
+    Flow::Next
+}

@@ -1,0 +1,45 @@
+//! Failures of a launch.
+
+/// The reason why a launch failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FaultKind {
+    /// An access outside all regions.
+    IllegalAddress,
+    /// An access whose address is not a multiple of its size.
+    Misaligned,
+    /// A write to a read-only region.
+    ReadOnly,
+    /// The `trap` instruction.
+    Trap,
+    /// A failed assertion.
+    Assert,
+    /// A stack overflow in a thread.
+    Stack,
+    /// An indirect call or jump to an address without matching code.
+    InvalidProgramCounter,
+    /// Threads that wait for each other.
+    Deadlock,
+    /// The instruction budget is exhausted.
+    Budget,
+    /// `brkpt`, or another instruction that ends a launch.
+    IllegalInstruction,
+}
+
+/// A failed launch: the reason and the place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The reason.
+    pub kind: FaultKind,
+    /// The number of the instruction, for [`Program::location`](crate::Program::location).
+    pub pc: u32,
+    /// The index of the block in the grid.
+    pub block: [u32; 3],
+    /// The index of the thread in the block.
+    pub thread: [u32; 3],
+    /// The address of the failed access.
+    pub address: u64,
+    /// The size of the failed access in bytes.
+    pub size: u32,
+    /// Whether the failed access is a write.
+    pub write: bool,
+}

@@ -1,0 +1,321 @@
+//! A launch: all blocks of a grid.
+//!
+//! Results must not depend on the number of cores. A kernel whose blocks can observe their order runs them in order,
+//! in one host thread: by results of atomics, floating-point reductions, volatile memory, or a grid barrier. Blocks
+//! that wait for others take turns. The blocks of all other kernels are distributed over the cores.
+
+use super::Machine;
+use super::block::{Block, BlockPause, GridBarrier};
+use super::fault::{Fault, FaultKind};
+use super::locate::{Chains, Pattern};
+use super::region::{Recorder, Region, TouchedRange};
+use super::services::{NoService, Service};
+use super::warp::Warp;
+use crate::machine::program::Program;
+use crate::races::{Race, Races};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A kernel with its arguments, its memory and its limits.
+#[derive(Clone, Copy)]
+pub struct Launch<'a> {
+    /// The program of the kernel.
+    pub program: &'a Program,
+    /// The kernel's number among [`Program::functions`].
+    pub kernel: u32,
+    /// The program's constants, from [`Program::constants`].
+    pub constants: &'a [u64],
+    /// Blocks of the grid along x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block along x, y and z.
+    pub threads: [u32; 3],
+    /// Dynamic shared memory of a block, in bytes.
+    pub dynamic_shared: u32,
+    /// The parameter buffer in words of 64 bits: at least [`Program::parameter_bytes`].
+    pub parameters: &'a [u64],
+    /// The memory that the kernel can access, in ascending order and without overlap.
+    pub regions: &'a [Region],
+    /// Whether [`Outcome::touched`] is wanted.
+    pub record: bool,
+    /// Whether [`Outcome::races`] is wanted.
+    pub races: bool,
+    /// The most instructions to execute; an instruction of a warp counts once.
+    pub budget: u64,
+    /// Whether the launch is cooperative: all blocks are resident, and the grid can synchronize.
+    pub cooperative: bool,
+    /// The most host threads to use.
+    pub workers: usize,
+    /// The handler of calls that need the host.
+    pub service: &'a dyn Service,
+}
+
+impl<'a> Launch<'a> {
+    /// One thread of a kernel, without memory: a start for struct update syntax.
+    ///
+    /// Races and touched ranges are recorded. The budget is 2³² instructions, on one host thread.
+    pub fn new(program: &'a Program, kernel: u32, constants: &'a [u64], parameters: &'a [u64]) -> Launch<'a> {
+        Launch {
+            program,
+            kernel,
+            constants,
+            grid: [1; 3],
+            threads: [1; 3],
+            dynamic_shared: 0,
+            parameters,
+            regions: &[],
+            record: true,
+            races: true,
+            budget: 1 << 32,
+            cooperative: false,
+            workers: 1,
+            service: &NoService,
+        }
+    }
+}
+
+/// The results of a launch.
+#[derive(Default, Debug)]
+pub struct Outcome {
+    /// The first failure; it ends the launch.
+    pub fault: Option<Fault>,
+    /// Executed instructions, summed over the threads.
+    pub lanes: u64,
+    /// The accessed ranges: reads, then writes, then updates, each in ascending order.
+    pub touched: Vec<TouchedRange>,
+    /// Races between threads of the launch.
+    pub races: Vec<Race>,
+    /// The output of `printf`, in the order of the blocks.
+    pub printed: Vec<u8>,
+}
+
+/// The time after which other cores are asked to help.
+const ALONE: Duration = Duration::from_micros(200);
+/// Instructions in a block's turn where blocks run in order.
+const TURN: u64 = 2_000_000;
+/// The most unfinished blocks where blocks run in order.
+const RESIDENT: usize = 4096;
+
+/// Executes a launch.
+///
+/// # Panics
+/// If the program has no such function, if the constants belong to another program, or if the parameters are too
+/// short.
+///
+/// # Safety
+/// The host memory of each region is valid until the call returns, and writable if the region is. Other threads access
+/// it by atomic operations only. `start` and `host` of a region are equal modulo 8.
+///
+/// Regions are in ascending order and do not overlap. The constants come from [`Program::constants`] of the same
+/// program.
+pub unsafe fn execute(launch: &Launch<'_>) -> Outcome {
+    let (kernel, program) = (launch.kernel, launch.program);
+    assert!((kernel as usize) < program.functions.len(), "the program has no function {kernel}");
+    assert_eq!(launch.constants.len(), program.constant_words(), "the constants are of another program");
+    assert!(size_of_val(launch.parameters) >= program.parameter_bytes(kernel) as usize, "parameters are missing");
+    let reached = launch.program.reachable(launch.kernel);
+    let functions = reached.iter().map(|number| &launch.program.functions[*number as usize]);
+    let in_order = launch.cooperative || functions.clone().any(|function| function.ordered || function.grid_wide);
+    if in_order { in_turns(launch) } else { spread(launch) }
+}
+
+impl<'a> Machine<'a> {
+    fn new(launch: &'a Launch<'a>) -> Machine<'a> {
+        Machine {
+            bases: [std::ptr::null_mut(), launch.constants.as_ptr().cast_mut().cast()],
+            pc: 0,
+            limit: u32::MAX,
+            active: 0,
+            mask: 0,
+            write: 0,
+            frame: 0,
+            local_base: 0,
+            resumed: false,
+            forced: false,
+            rotated: false,
+            executed: 0,
+            lanes: 0,
+            turn_end: 0,
+            warp_end: 0,
+            warp: Warp::default(),
+            block: Block::default(),
+            grid: GridBarrier { live: u64::MAX, ..GridBarrier::default() },
+            fault: None,
+            found: vec![0; launch.program.code.len()],
+            addresses: [0; 32],
+            pattern: Pattern::Other,
+            chains: Chains::default(),
+            pointers: [std::ptr::null_mut(); 32],
+            local_lanes: 0,
+            recorder: Recorder::new(launch.record, launch.regions.len()),
+            races: Races::new(launch.races),
+            launch,
+            program: launch.program,
+        }
+    }
+}
+
+fn blocks(launch: &Launch<'_>) -> u64 {
+    launch.grid.iter().map(|extent| u64::from(*extent)).product()
+}
+
+/// The instructions that a block may execute next: few enough to notice an exhausted budget.
+fn turn(launch: &Launch<'_>, used: u64) -> u64 {
+    launch.budget.saturating_sub(used).saturating_add(1).min(TURN)
+}
+
+/// The state that workers share.
+struct Shared {
+    next: AtomicU64,
+    /// The first failed block.
+    failed: AtomicU64,
+    executed: AtomicU64,
+    sum: Mutex<Sum>,
+}
+
+#[derive(Default)]
+struct Sum {
+    fault: Option<(u64, Fault)>,
+    lanes: u64,
+    recorder: Option<Recorder>,
+    races: Option<Races>,
+    printed: Vec<(u64, Vec<u8>)>,
+}
+
+fn spread(launch: &Launch<'_>) -> Outcome {
+    let shared = Shared {
+        next: AtomicU64::new(0),
+        failed: AtomicU64::new(u64::MAX),
+        executed: AtomicU64::new(0),
+        sum: Mutex::default(),
+    };
+    std::thread::scope(|scope| {
+        let helpers = || {
+            for _ in 1..launch.workers {
+                // Without a new thread, the others do its share.
+                let worker = std::thread::Builder::new().name("cuarray-ptx".to_owned());
+                drop(worker.spawn_scoped(scope, || work(launch, &shared, || {})));
+            }
+        };
+        work(launch, &shared, helpers);
+    });
+    let mut sum = shared.sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+    sum.printed.sort_by_key(|(block, _)| *block);
+    let failed = sum.fault.as_ref().map(|(block, _)| *block);
+    Outcome {
+        races: sum.races.map(|races| races.finish(launch, failed)).unwrap_or_default(),
+        fault: sum.fault.map(|(_, fault)| fault),
+        lanes: sum.lanes,
+        touched: sum.recorder.map(|recorder| recorder.touched(launch.regions)).unwrap_or_default(),
+        printed: sum.printed.into_iter().flat_map(|(_, text)| text).collect(),
+    }
+}
+
+/// Runs blocks until none is left; calls `help` when that takes long.
+fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
+    let (total, started) = (blocks(launch), Instant::now());
+    let mut machine = Machine::new(launch);
+    let mut help = Some(help);
+    let mut call_if_long = || {
+        if help.is_some() && started.elapsed() > ALONE && shared.next.load(Ordering::Relaxed) < total {
+            help.take().into_iter().for_each(|help| help());
+        }
+    };
+    let mut printed = Vec::new();
+    loop {
+        let number = shared.next.fetch_add(1, Ordering::Relaxed);
+        // Blocks after a failed one need not run; one before it may fail earlier.
+        if number >= total || number > shared.failed.load(Ordering::Relaxed) {
+            break;
+        }
+        let before = machine.executed;
+        machine.start_block(number);
+        loop {
+            let used = shared.executed.load(Ordering::Relaxed) + (machine.executed - before);
+            if used > launch.budget {
+                machine.fail_block(FaultKind::Budget);
+                break;
+            }
+            match machine.run_block(turn(launch, used), &mut call_if_long) {
+                BlockPause::Turn => {}
+                BlockPause::Blocked => {
+                    machine.fail_block(FaultKind::Deadlock);
+                    break;
+                }
+                BlockPause::Done | BlockPause::Failed => break,
+            }
+        }
+        shared.executed.fetch_add(machine.executed - before, Ordering::Relaxed);
+        if !machine.block.printed.is_empty() {
+            printed.push((number, std::mem::take(&mut machine.block.printed)));
+        }
+        if let Some(fault) = machine.fault.take() {
+            shared.failed.fetch_min(number, Ordering::Relaxed);
+            let mut sum = shared.sum.lock().unwrap_or_else(PoisonError::into_inner);
+            if sum.fault.as_ref().is_none_or(|(first, _)| number < *first) {
+                sum.fault = Some((number, *fault));
+            }
+        }
+    }
+    let mut sum = shared.sum.lock().unwrap_or_else(PoisonError::into_inner);
+    sum.lanes += machine.lanes;
+    sum.printed.append(&mut printed);
+    match sum.recorder.as_mut() {
+        Some(recorder) => recorder.merge(machine.recorder),
+        None => sum.recorder = Some(machine.recorder),
+    }
+    match sum.races.as_mut() {
+        Some(races) => races.merge(machine.races),
+        None => sum.races = Some(machine.races),
+    }
+}
+
+fn in_turns(launch: &Launch<'_>) -> Outcome {
+    let total = blocks(launch);
+    let mut machine = Machine::new(launch);
+    let threads: u64 = launch.threads.iter().map(|extent| u64::from(*extent)).product();
+    machine.grid.live = total.saturating_mul(threads);
+    let mut waiting: VecDeque<Block> = VecDeque::new();
+    let mut spare: Vec<Block> = Vec::new();
+    let (mut next, mut printed) = (0, Vec::new());
+    // The number of consecutive blocks that could not run.
+    let mut idle = 0;
+    while machine.fault.is_none() {
+        let may_begin = next < total && (launch.cooperative || waiting.len() < RESIDENT);
+        if may_begin {
+            machine.block = spare.pop().unwrap_or_default();
+            machine.start_block(next);
+            next += 1;
+        } else if let Some(block) = waiting.pop_front() {
+            machine.block = block;
+        } else {
+            break;
+        }
+        let before = machine.executed;
+        let pause = machine.run_block(turn(launch, before), || {});
+        if machine.executed > launch.budget {
+            machine.fail_block(FaultKind::Budget);
+        }
+        idle = if machine.executed == before { idle + 1 } else { 0 };
+        match pause {
+            BlockPause::Done => {
+                printed.push((machine.block.number, std::mem::take(&mut machine.block.printed)));
+                spare.push(std::mem::take(&mut machine.block));
+            }
+            BlockPause::Blocked if !may_begin && idle > waiting.len() => machine.fail_block(FaultKind::Deadlock),
+            BlockPause::Blocked | BlockPause::Turn | BlockPause::Failed => {
+                waiting.push_back(std::mem::take(&mut machine.block));
+            }
+        }
+    }
+    printed.extend(waiting.iter_mut().map(|block| (block.number, std::mem::take(&mut block.printed))));
+    printed.sort_by_key(|(block, _)| *block);
+    Outcome {
+        fault: machine.fault.take().map(|fault| *fault),
+        races: machine.races.finish(launch, None),
+        lanes: machine.lanes,
+        touched: machine.recorder.touched(launch.regions),
+        printed: printed.into_iter().flat_map(|(_, text)| text).collect(),
+    }
+}

@@ -1,0 +1,175 @@
+//! The machine: the state that instructions work on, and the loop that executes them.
+
+use super::block::{Block, GridBarrier};
+use super::fault::{Fault, FaultKind};
+use super::grid::Launch;
+use super::locate::{Chains, Pattern};
+use super::region::Recorder;
+use super::warp::Warp;
+use super::{Flow, lanes};
+use crate::machine::program::{Instruction, Program, UNGUARDED};
+use crate::races::Races;
+
+/// The execution of one block.
+pub(crate) struct Machine<'p> {
+    /// The registers of the current frame, and the constants.
+    pub bases: [*mut u8; 2],
+    pub pc: u32,
+    /// The next instruction at which another fragment of the frame waits.
+    pub limit: u32,
+    /// The lanes of the fragment.
+    pub active: u32,
+    /// The lanes that execute the instruction.
+    pub mask: u32,
+    /// The lanes whose registers may be written: those of `mask`, and exited ones.
+    pub write: u32,
+    /// The frame of the fragment.
+    pub frame: u32,
+    /// The start of the frame's local memory.
+    pub local_base: u32,
+    /// Whether the fragment was released from a barrier that has a result for it.
+    pub resumed: bool,
+    /// Whether an instruction of several threads must run with the arrived ones alone.
+    pub forced: bool,
+    /// Whether the fragment runs although others are further behind, so that all get a turn.
+    pub rotated: bool,
+    /// Executed instructions, counted once for a warp.
+    pub executed: u64,
+    pub lanes: u64,
+    /// The instruction count at which the fragment's turn ends.
+    pub turn_end: u64,
+    /// The instruction count at which the warp's turn ends.
+    pub warp_end: u64,
+    pub warp: Warp,
+    pub block: Block,
+    pub grid: GridBarrier,
+    pub fault: Option<Box<Fault>>,
+    /// The region that each instruction last accessed.
+    pub found: Vec<u32>,
+    /// The addresses of the running access.
+    pub addresses: [u64; 32],
+    pub pattern: Pattern,
+    /// Set if race detection is on.
+    pub chains: Chains,
+    pub pointers: [*mut u8; 32],
+    /// The lanes whose pointers are in local memory.
+    pub local_lanes: u32,
+    pub recorder: Recorder,
+    pub races: Races,
+    pub launch: &'p Launch<'p>,
+    pub program: &'p Program,
+}
+
+impl Machine<'_> {
+    /// Returns the slots of a register or constant.
+    ///
+    /// # Safety
+    /// The operand belongs to the running instruction, and its slots have this type.
+    #[inline(always)]
+    pub(crate) unsafe fn slots<T>(&self, operand: u32) -> *mut T {
+        // SAFETY: an operand's offset is in the frame or in the constants, as its highest bit tells.
+        unsafe { self.bases[(operand >> 31) as usize].add((operand & 0x7fff_ffff) as usize).cast() }
+    }
+
+    /// Reads a predicate as a mask.
+    ///
+    /// # Safety
+    /// The operand is a predicate of the running instruction.
+    #[inline(always)]
+    pub(crate) unsafe fn predicate(&self, operand: u32) -> u32 {
+        // SAFETY: this function's contract.
+        unsafe { *self.slots::<u32>(operand) }
+    }
+
+    /// Sets a predicate in the lanes that execute the instruction.
+    ///
+    /// # Safety
+    /// As for [`Machine::predicate`].
+    #[inline(always)]
+    pub(crate) unsafe fn set_predicate(&mut self, operand: u32, holds: u32) {
+        // SAFETY: this function's contract.
+        unsafe {
+            let slot = self.slots::<u32>(operand);
+            *slot = (*slot & !self.mask) | (holds & self.mask);
+        }
+    }
+
+    /// Returns the further operand `index`.
+    #[inline(always)]
+    pub(crate) fn extra(&self, instruction: &Instruction, index: usize) -> u32 {
+        self.program.operands[instruction.extra as usize + index]
+    }
+
+    /// Ends the launch with a fault.
+    #[cold]
+    pub(crate) fn fail(&mut self, kind: FaultKind, lane: u32, address: u64, size: u32, write: bool) -> Flow {
+        let thread = self.thread_of(lane);
+        let pc = self.pc.saturating_sub(1);
+        let block = self.block.index;
+        self.fault = Some(Box::new(Fault { kind, pc, block, thread, address, size, write }));
+        Flow::Stop
+    }
+
+    /// The thread index of a lane of the current warp.
+    pub(crate) fn thread_of(&self, lane: u32) -> [u32; 3] {
+        let [x, y, _] = self.launch.threads;
+        let linear = self.warp.number * 32 + lane;
+        if linear < x {
+            // Most blocks have one dimension.
+            return [linear, 0, 0];
+        }
+        [linear % x, linear / x % y, linear / (x * y)]
+    }
+
+    /// The first lane of a mask.
+    pub(crate) fn first(mask: u32) -> u32 {
+        mask.trailing_zeros().min(31)
+    }
+
+    /// Executes the current fragment until an instruction stops it.
+    pub(crate) fn interpret(&mut self) {
+        #[cfg(target_arch = "x86_64")]
+        if lanes::wide() {
+            // SAFETY: the processor has the features (just asked).
+            unsafe { self.interpret_wide() };
+            return;
+        }
+        self.steps();
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn interpret_wide(&mut self) {
+        self.steps();
+    }
+
+    #[inline(always)]
+    fn steps(&mut self) {
+        let code = self.program.code.as_slice();
+        loop {
+            if self.pc >= self.limit && !self.meet() {
+                return;
+            }
+            let Some(instruction) = code.get(self.pc as usize) else { return };
+            self.pc += 1;
+            self.executed += 1;
+            let mut mask = self.active;
+            if instruction.guard != UNGUARDED {
+                // SAFETY: a guard is a predicate of the frame.
+                let predicate = unsafe { self.predicate(instruction.guard >> 1) };
+                mask &= predicate ^ (instruction.guard & 1).wrapping_neg();
+                if mask == 0 {
+                    continue;
+                }
+            }
+            self.mask = mask;
+            self.write = mask | self.warp.dead;
+            self.lanes += u64::from(mask.count_ones());
+            // SAFETY: the instruction belongs to the running program, and the frame to its function: only calls and
+            // returns change `pc` and `frame`, together.
+            if unsafe { (instruction.exec)(self, instruction) } == Flow::Stop {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Instructions that each lane executes on its own: arithmetic, conversions, comparisons and moves.
+//!
+//! [`map1`] to [`map3`] turn an operation on values into a function that applies it to 32 lanes. The function works on
+//! pieces of registers, which the compiler turns into vector instructions. If some lanes do not take part, all are
+//! computed, and the results of the others are dropped. Registers of exited lanes may be overwritten, so a warp
+//! without divergence takes the short path.
+//!
+//! Each function is compiled twice on x86-64: for any processor, and for AVX2 and FMA.
+
+use super::{Flow, Machine};
+use crate::machine::program::{Exec, Instruction};
+
+/// Lanes in a piece.
+const PIECE: usize = 8;
+
+/// A value in one lane of a register.
+pub(crate) trait Lane: Copy {
+    /// The type of the register's slot: 32 or 64 bits.
+    type Slot: Copy;
+    fn read(slot: Self::Slot) -> Self;
+    fn write(self) -> Self::Slot;
+}
+
+macro_rules! lanes {
+    ($($ty:ty, $slot:ty, $value:ident => $read:expr, $write:expr;)*) => {$(
+        impl Lane for $ty {
+            type Slot = $slot;
+            #[inline(always)]
+            fn read($value: $slot) -> $ty { $read }
+            #[inline(always)]
+            fn write(self) -> $slot { let $value = self; $write }
+        }
+    )*};
+}
+lanes! {
+    u8, u32, value => value as u8, u32::from(value);
+    i8, u32, value => value as i8, value as i32 as u32;
+    u16, u32, value => value as u16, u32::from(value);
+    i16, u32, value => value as i16, u32::from(value as u16);
+    u32, u32, value => value, value;
+    i32, u32, value => value as i32, value as u32;
+    u64, u64, value => value, value;
+    i64, u64, value => value as i64, value as u64;
+    f32, u32, value => f32::from_bits(value), value.to_bits();
+    f64, u64, value => f64::from_bits(value), value.to_bits();
+}
+
+/// Returns the closure that a function of this module was made for.
+///
+/// The operations are closures without captures, so a type names them.
+#[inline(always)]
+fn operation<F: Copy>() -> F {
+    const { assert!(size_of::<F>() == 0, "an operation captures nothing") };
+    // SAFETY: F has no size (checked above), and the constructors of this module received a value of it. A value
+    // without a size may be read from any aligned non-null pointer.
+    unsafe { std::ptr::NonNull::<F>::dangling().as_ptr().read() }
+}
+
+/// Whether this processor supports the second version of the functions.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn wide() -> bool {
+    use std::sync::OnceLock;
+    static WIDE: OnceLock<bool> = OnceLock::new();
+    *WIDE.get_or_init(|| {
+        is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt")
+    })
+}
+
+/// Defines `$name`, which returns the version of `$body` for this processor.
+macro_rules! versions {
+    ($(#[$doc:meta])* fn $name:ident<$($generic:ident: $bound:path),*>($($operation:ident)?) = $body:ident;) => {
+        $(#[$doc])*
+        pub(crate) fn $name<$($generic: $bound),*>($(_: $operation)?) -> Exec
+        where $($operation: Copy + 'static,)? $($generic: 'static),* {
+            unsafe fn base<$($generic: $bound),*>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow
+            where $($operation: Copy,)? {
+                // SAFETY: this function's contract.
+                unsafe { $body::<$($generic),*>(machine, instruction) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+            unsafe fn wide<$($generic: $bound),*>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow
+            where $($operation: Copy,)? {
+                // SAFETY: this function's contract.
+                unsafe { $body::<$($generic),*>(machine, instruction) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            if $crate::machine::lanes::wide() {
+                return wide::<$($generic),*>;
+            }
+            base::<$($generic),*>
+        }
+    };
+}
+pub(crate) use versions;
+
+/// Computes a register in pieces: `$result` for each lane, from the sources' slots of that lane.
+///
+/// The compiler vectorizes these plain loops over arrays.
+macro_rules! rows {
+    ($machine:ident, $d:ident: $D:ty, [$($source:ident: $S:ty),*], |$lane:ident| $result:expr) => {{
+        let (d, write) = ($machine.slots::<<$D as Lane>::Slot>($d), $machine.write);
+        $(let $source = $machine.slots::<<$S as Lane>::Slot>($source);)*
+        for at in (0..32).step_by(PIECE) {
+            $(let $source = $source.add(at).cast::<[<$S as Lane>::Slot; PIECE]>().read();)*
+            let place = d.add(at).cast::<[<$D as Lane>::Slot; PIECE]>();
+            let mut results = place.read();
+            if write == u32::MAX {
+                for $lane in 0..PIECE {
+                    $(let $source = <$S as Lane>::read($source[$lane]);)*
+                    let $lane = at + $lane;
+                    results[$lane - at] = $result.write();
+                }
+            } else {
+                for $lane in 0..PIECE {
+                    $(let $source = <$S as Lane>::read($source[$lane]);)*
+                    let $lane = at + $lane;
+                    let result = $result.write();
+                    results[$lane - at] = if write >> $lane & 1 == 1 { result } else { results[$lane - at] };
+                }
+            }
+            place.write(results);
+        }
+    }};
+}
+
+#[inline(always)]
+unsafe fn body1<A: Lane, D: Lane, F: Fn(A) -> D + Copy>(
+    machine: &mut Machine<'_>,
+    &Instruction { d, a, .. }: &Instruction,
+) -> Flow {
+    let f = operation::<F>();
+    // SAFETY: the operands are registers or constants of these types, which the resolver checked. A register has 32
+    // slots.
+    unsafe { rows!(machine, d: D, [a: A], |lane| f(a)) }
+    Flow::Next
+}
+
+#[inline(always)]
+unsafe fn body2<A: Lane, B: Lane, D: Lane, F: Fn(A, B) -> D + Copy>(
+    machine: &mut Machine<'_>,
+    &Instruction { d, a, b, .. }: &Instruction,
+) -> Flow {
+    let f = operation::<F>();
+    // SAFETY: as above.
+    unsafe { rows!(machine, d: D, [a: A, b: B], |lane| f(a, b)) }
+    Flow::Next
+}
+
+#[inline(always)]
+unsafe fn body3<A: Lane, B: Lane, C: Lane, D: Lane, F: Fn(A, B, C) -> D + Copy>(
+    machine: &mut Machine<'_>,
+    &Instruction { d, a, b, c, .. }: &Instruction,
+) -> Flow {
+    let f = operation::<F>();
+    // SAFETY: as above.
+    unsafe { rows!(machine, d: D, [a: A, b: B, c: C], |lane| f(a, b, c)) }
+    Flow::Next
+}
+
+#[inline(always)]
+unsafe fn body_coded<A: Lane, B: Lane, C: Lane, D: Lane, F: Fn(A, B, C, i64) -> D + Copy>(
+    machine: &mut Machine<'_>,
+    &Instruction { d, a, b, c, imm, .. }: &Instruction,
+) -> Flow {
+    let f = operation::<F>();
+    // SAFETY: as above.
+    unsafe { rows!(machine, d: D, [a: A, b: B, c: C], |lane| f(a, b, c, imm)) }
+    Flow::Next
+}
+
+/// Sets a predicate to the lanes for which a comparison holds.
+#[inline(always)]
+unsafe fn body_compare<A: Lane, F: Fn(A, A) -> bool + Copy>(
+    machine: &mut Machine<'_>,
+    instruction: &Instruction,
+) -> Flow {
+    let f = operation::<F>();
+    let mut holds = 0_u32;
+    // SAFETY: as above; `d` is a predicate.
+    unsafe {
+        let (a, b) = (machine.slots::<A::Slot>(instruction.a), machine.slots::<A::Slot>(instruction.b));
+        for at in (0..32).step_by(PIECE) {
+            let a = a.add(at).cast::<[A::Slot; PIECE]>().read();
+            let b = b.add(at).cast::<[A::Slot; PIECE]>().read();
+            let mut piece = 0_u32;
+            for lane in 0..PIECE {
+                piece |= u32::from(f(A::read(a[lane]), A::read(b[lane]))) << lane;
+            }
+            holds |= piece << at;
+        }
+        machine.set_predicate(instruction.d, holds);
+    }
+    Flow::Next
+}
+
+/// `d = predicate c ? a : b`.
+#[inline(always)]
+unsafe fn body_select<T: Lane>(machine: &mut Machine<'_>, &Instruction { d, a, b, c, .. }: &Instruction) -> Flow {
+    // SAFETY: as above; `c` is a predicate.
+    unsafe {
+        // Usually all lanes choose alike.
+        match machine.predicate(c) {
+            u32::MAX => rows!(machine, d: T, [a: T], |_lane| a),
+            0 => rows!(machine, d: T, [b: T], |_lane| b),
+            chosen => rows!(machine, d: T, [a: T, b: T], |lane| if chosen >> lane & 1 == 1 { a } else { b }),
+        }
+    }
+    Flow::Next
+}
+
+/// Computes a predicate from two; the operation is on masks.
+#[inline(always)]
+unsafe fn body_masks<F: Fn(u32, u32) -> u32 + Copy>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    let f = operation::<F>();
+    // SAFETY: the operands are predicates.
+    unsafe {
+        let (a, b) = (machine.predicate(instruction.a), machine.predicate(instruction.b));
+        machine.set_predicate(instruction.d, f(a, b));
+    }
+    Flow::Next
+}
+
+versions! {
+    /// `d = f(a)`.
+    fn map1<A: Lane, D: Lane, F: Fn(A) -> D>(F) = body1;
+}
+versions! {
+    /// `d = f(a, b)`.
+    fn map2<A: Lane, B: Lane, D: Lane, F: Fn(A, B) -> D>(F) = body2;
+}
+versions! {
+    /// `d = f(a, b, c)`.
+    fn map3<A: Lane, B: Lane, C: Lane, D: Lane, F: Fn(A, B, C) -> D>(F) = body3;
+}
+versions! {
+    /// `d = f(a, b, c, imm)`.
+    fn map_coded<A: Lane, B: Lane, C: Lane, D: Lane, F: Fn(A, B, C, i64) -> D>(F) = body_coded;
+}
+versions! {
+    /// Sets the predicate `d` where `f(a, b)` holds.
+    fn compare<A: Lane, F: Fn(A, A) -> bool>(F) = body_compare;
+}
+versions! {
+    /// `d = c ? a : b`, where `c` is a predicate.
+    fn select<T: Lane>() = body_select;
+}
+versions! {
+    /// Sets the predicate `d` to `f` of the predicates `a` and `b`, as masks of lanes.
+    fn masks<F: Fn(u32, u32) -> u32>(F) = body_masks;
+}

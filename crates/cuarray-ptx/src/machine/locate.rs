@@ -1,0 +1,370 @@
+//! Address resolution: the host pointers of a warp's access.
+//!
+//! Lanes mostly access one address, or adjacent ones. The machine recognizes such a [`Pattern`] once. Then the first
+//! and the last lane decide about bounds, alignment, recording and race detection. Lanes with other addresses, or with
+//! a fault, are resolved one by one.
+
+use super::fault::FaultKind;
+use super::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, UPDATES};
+use super::region;
+use super::{Flow, Machine};
+use crate::machine::program::Instruction;
+
+/// Lanes in one step.
+const PIECE: usize = 4;
+
+/// The pattern of a warp's addresses, for the lanes that take part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pattern {
+    /// All addresses are equal, and so are the pointers.
+    Same,
+    /// Each address follows that of the lane before, at the distance of the access size.
+    Row,
+    /// Any other addresses, or unknown ones.
+    Other,
+}
+
+/// The lanes whose addresses continue those of the lane before.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Chains {
+    /// Lanes with an equal address.
+    same: u32,
+    /// Lanes with an address that is `stride` bytes further.
+    next: u32,
+    stride: u32,
+}
+
+/// Consecutive lanes whose addresses are `step` bytes apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Run {
+    pub lane: u32,
+    pub count: u32,
+    /// Zero, or the size of the access.
+    pub step: u32,
+}
+
+impl Chains {
+    /// Compares the addresses of neighbouring lanes, which differ in the lower 32 bits only.
+    #[inline(always)]
+    fn of(addresses: &[u64; 32], stride: u32) -> Chains {
+        let (mut same, mut next) = (0, 0);
+        for at in (0..32).step_by(8) {
+            let (mut piece_same, mut piece_next) = (0, 0);
+            for index in 0..8 {
+                // The first lane has no predecessor; its bits are ignored.
+                let lane = at + index;
+                let address = addresses[lane] as u32;
+                let step = address.wrapping_sub(addresses[lane.saturating_sub(1)] as u32);
+                piece_same |= u32::from(step == 0) << index;
+                piece_next |= u32::from(step == stride && address >= stride) << index;
+            }
+            same |= piece_same << at;
+            next |= piece_next << at;
+        }
+        Chains { same, next, stride }
+    }
+
+    /// Splits the first run of lanes off a mask, which is not empty.
+    #[inline(always)]
+    pub(crate) fn run(self, mask: u32) -> (Run, u32) {
+        let lane = mask.trailing_zeros() & 31;
+        let here = mask >> lane;
+        let row = (here & self.next >> lane | 1).trailing_ones();
+        let alike = (here & self.same >> lane | 1).trailing_ones();
+        let (count, step) = if row > 1 { (row, self.stride) } else { (alike, 0) };
+        (Run { lane, count, step }, mask & !(u32::MAX >> (32 - count) << lane))
+    }
+}
+
+/// The least and the greatest address of the participating lanes, and the union of their bits for the alignment.
+type Hull = (u64, u64, u64);
+
+/// Computes the lanes' addresses from the slots of a register, and compares them. The compiler vectorizes these plain
+/// loops.
+macro_rules! pieces {
+    ($machine:ident, $slot:ty, $register:expr, $size:expr, |$base:ident| $address:expr) => {{
+        let slots = $machine.slots::<$slot>($register);
+        let $base = slots.read();
+        let first = $address;
+        let (mut differ, mut stray) = ([0_u64; PIECE], [0_u64; PIECE]);
+        for at in (0..32).step_by(PIECE) {
+            let piece = slots.add(at).cast::<[$slot; PIECE]>().read();
+            let mut addresses = [0_u64; PIECE];
+            for lane in 0..PIECE {
+                let $base = piece[lane];
+                let address = $address;
+                addresses[lane] = address;
+                differ[lane] |= address ^ first;
+                stray[lane] |= address ^ first.wrapping_add((at + lane) as u64 * u64::from($size));
+            }
+            $machine.addresses.as_mut_ptr().add(at).cast::<[u64; PIECE]>().write(addresses);
+        }
+        let (mut all_differ, mut all_stray) = (0, 0);
+        for lane in 0..PIECE {
+            all_differ |= differ[lane];
+            all_stray |= stray[lane];
+        }
+        $machine.lie($size, (all_differ, all_stray))
+    }};
+}
+
+impl Machine<'_> {
+    /// Resolves the addresses of an access: [`Machine::pointers`] of the lanes in the mask become valid for `size`
+    /// bytes.
+    ///
+    /// # Safety
+    /// `instruction.a` is a register or constant with addresses, of the width that `instruction.c` tells.
+    #[inline(always)]
+    pub(crate) unsafe fn locate(&mut self, instruction: &Instruction, size: u32, write: bool) -> Flow {
+        #[cfg(target_arch = "x86_64")]
+        if super::lanes::wide() {
+            // SAFETY: this function's contract; the processor has the features.
+            return unsafe { self.locate_wide(instruction, size, write) };
+        }
+        // SAFETY: this function's contract.
+        unsafe { self.locate_base(instruction, size, write) }
+    }
+
+    /// Like [`Machine::locate`], for an instruction that writes and may depend on the old contents.
+    ///
+    /// # Safety
+    /// As for [`Machine::locate`].
+    pub(crate) unsafe fn locate_atomic(&mut self, instruction: &Instruction, size: u32) -> Flow {
+        self.recorder.updates = instruction.c & UPDATES != 0;
+        // SAFETY: this function's contract.
+        let flow = unsafe { self.locate(instruction, size, true) };
+        self.recorder.updates = false;
+        flow
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn locate_wide(&mut self, instruction: &Instruction, size: u32, write: bool) -> Flow {
+        // SAFETY: this function's contract.
+        unsafe { self.locate_body(instruction, size, write) }
+    }
+
+    #[inline(never)]
+    unsafe fn locate_base(&mut self, instruction: &Instruction, size: u32, write: bool) -> Flow {
+        // SAFETY: this function's contract.
+        unsafe { self.locate_body(instruction, size, write) }
+    }
+
+    #[inline(always)]
+    unsafe fn locate_body(&mut self, instruction: &Instruction, size: u32, write: bool) -> Flow {
+        let (mode, offset) = (instruction.c, instruction.imm as u64);
+        // SAFETY: this function's contract.
+        let hull = unsafe {
+            if mode & 8 != 0 {
+                pieces!(self, u64, instruction.a, size, |base| base.wrapping_add(offset))
+            } else {
+                // Addresses of 32 bits wrap.
+                pieces!(self, u32, instruction.a, size, |base| u64::from(base.wrapping_add(offset as u32)))
+            }
+        };
+        self.local_lanes = 0;
+        match mode & 7 {
+            0 => self.locate_generic(hull, size, write),
+            1 => self.locate_global(hull, size, write),
+            2 => self.locate_shared(0, hull, size, write),
+            3 => self.locate_local(hull, size, write),
+            _ => self.locate_each(PARAM_WINDOW, size, write),
+        }
+    }
+
+    /// Finds the pattern: the bits in which addresses differ from each other, and from consecutive ones.
+    #[inline(always)]
+    fn lie(&mut self, size: u32, (differ, stray): (u64, u64)) -> Hull {
+        let watched = self.races.on || self.recorder.enabled;
+        (self.pattern, self.chains) = match (differ, stray) {
+            (0, _) => (Pattern::Same, Chains { same: u32::MAX, next: 0, stride: size }),
+            (_, 0) => (Pattern::Row, Chains { same: 0, next: u32::MAX, stride: size }),
+            _ if watched && differ >> 32 == 0 => (Pattern::Other, Chains::of(&self.addresses, size)),
+            _ => (Pattern::Other, Chains { same: 0, next: 0, stride: size }),
+        };
+        self.hull(differ >> 32 == 0)
+    }
+
+    /// Finds the pattern; `near` means that addresses differ in the lower 32 bits only.
+    #[inline(always)]
+    fn hull(&self, near: bool) -> Hull {
+        if self.pattern != Pattern::Other {
+            let low = self.addresses[Self::first(self.mask) as usize];
+            let high = self.addresses[31 - self.mask.leading_zeros().min(31) as usize];
+            if low <= high {
+                return (low, high, low);
+            }
+        }
+        if near {
+            let (mut low, mut high, mut any) = (u32::MAX, 0, 0);
+            for lane in 0..32 {
+                let address = self.addresses[lane] as u32;
+                let takes_part = self.mask >> lane & 1 == 1;
+                low = low.min(if takes_part { address } else { u32::MAX });
+                let address = if takes_part { address } else { 0 };
+                high = high.max(address);
+                any |= address;
+            }
+            let upper = self.addresses[0] & !u64::from(u32::MAX);
+            return (upper | u64::from(low), upper | u64::from(high), upper | u64::from(any));
+        }
+        let (mut low, mut high, mut any) = (u64::MAX, 0, 0);
+        for lane in (0..32).filter(|lane| self.mask >> lane & 1 == 1) {
+            let address = self.addresses[lane];
+            low = low.min(address);
+            high = high.max(address);
+            any |= address;
+        }
+        (low, high, any)
+    }
+
+    #[inline(always)]
+    fn locate_generic(&mut self, hull: Hull, size: u32, write: bool) -> Flow {
+        match (hull.0 >> 56, hull.1 >> 56) {
+            (0, 0) => self.locate_global(hull, size, write),
+            (1, 1) => self.locate_shared(SHARED_WINDOW, hull, size, write),
+            _ => self.locate_each(0, size, write),
+        }
+    }
+
+    #[inline(always)]
+    fn locate_global(&mut self, (low, high, any): Hull, size: u32, write: bool) -> Flow {
+        let end = high.wrapping_add(u64::from(size));
+        if any & u64::from(size - 1) != 0 || end < low {
+            return self.locate_each(0, size, write);
+        }
+        let pc = self.pc as usize - 1;
+        let regions = self.launch.regions;
+        let mut index = self.found[pc] as usize;
+        let held = |index: usize| regions.get(index).is_some_and(|region| region.start <= low && end <= region.end);
+        if !held(index) {
+            match region::find(regions, low, end) {
+                Some(found) => index = found,
+                None => return self.locate_each(0, size, write),
+            }
+            self.found[pc] = index as u32;
+        }
+        let region = regions[index];
+        if write && !region.writable {
+            return self.locate_each(0, size, write);
+        }
+        let shift = region.host.wrapping_sub(region.start);
+        for lane in 0..32 {
+            self.pointers[lane] = self.addresses[lane].wrapping_add(shift) as *mut u8;
+        }
+        if self.recorder.enabled {
+            self.note(index, size, write);
+        }
+        Flow::Next
+    }
+
+    /// Records an access to one region.
+    fn note(&mut self, index: usize, size: u32, write: bool) {
+        let start = self.launch.regions[index].start;
+        let mut rest = self.mask;
+        while rest != 0 {
+            let run;
+            (run, rest) = self.chains.run(rest);
+            let bytes = size + run.step * (run.count - 1);
+            self.recorder.note(index, self.addresses[run.lane as usize] - start, bytes.into(), write);
+        }
+    }
+
+    /// Resolves addresses in shared memory, which begins at `start`.
+    #[inline(always)]
+    fn locate_shared(&mut self, start: u64, (_, high, any): Hull, size: u32, write: bool) -> Flow {
+        let length = self.block.shared_bytes();
+        if any & u64::from(size - 1) != 0 || (high - start).saturating_add(u64::from(size)) > length {
+            return self.locate_each(SHARED_WINDOW - start, size, write);
+        }
+        let base = (self.block.shared_base() as u64).wrapping_sub(start);
+        for lane in 0..32 {
+            self.pointers[lane] = base.wrapping_add(self.addresses[lane]) as *mut u8;
+        }
+        Flow::Next
+    }
+
+    #[inline(always)]
+    fn locate_local(&mut self, (_, high, any): Hull, size: u32, write: bool) -> Flow {
+        let length = self.warp.local.len() as u64 / 4;
+        if any & u64::from(size - 1) != 0 || high.saturating_add(u64::from(size)) > length {
+            return self.locate_each(LOCAL_WINDOW, size, write);
+        }
+        let base = self.warp.local.as_mut_ptr() as u64;
+        for lane in 0..32 {
+            let address = self.addresses[lane];
+            let place = (address >> 3).wrapping_mul(256).wrapping_add(lane as u64 * 8 + (address & 7));
+            self.pointers[lane] = base.wrapping_add(place) as *mut u8;
+        }
+        self.local_lanes = u32::MAX;
+        // Local memory is interleaved, so equal addresses have different pointers.
+        self.pattern = Pattern::Other;
+        Flow::Next
+    }
+
+    /// Resolves each lane on its own; its address is relative to a window.
+    #[cold]
+    fn locate_each(&mut self, window: u64, size: u32, write: bool) -> Flow {
+        self.pattern = Pattern::Other;
+        for lane in 0..32 {
+            if self.mask >> lane & 1 == 0 {
+                continue;
+            }
+            let address = self.addresses[lane as usize];
+            // An address beyond a narrow space must not turn into one of another space.
+            let generic = if window != 0 && address >> 56 != 0 { u64::MAX } else { window.wrapping_add(address) };
+            match self.locate_lane(lane, generic, u64::from(size), u64::from(size), write) {
+                Ok(pointer) => self.pointers[lane as usize] = pointer,
+                Err(kind) => return self.fail(kind, lane, generic, size, write),
+            }
+        }
+        Flow::Next
+    }
+
+    /// Resolves a generic address of a lane.
+    pub(crate) fn locate_lane(
+        &mut self,
+        lane: u32,
+        address: u64,
+        size: u64,
+        align: u64,
+        write: bool,
+    ) -> Result<*mut u8, FaultKind> {
+        let offset = address & (SHARED_WINDOW - 1);
+        let within = |length: u64| offset.checked_add(size).is_some_and(|end| end <= length);
+        let inside = match address >> 56 {
+            0 => {
+                let end = address.checked_add(size).ok_or(FaultKind::IllegalAddress)?;
+                let index = region::find(self.launch.regions, address, end).ok_or(FaultKind::IllegalAddress)?;
+                let region = self.launch.regions[index];
+                if write && !region.writable {
+                    return Err(FaultKind::ReadOnly);
+                }
+                if address & (align - 1) == 0 && self.recorder.enabled {
+                    self.recorder.note(index, address - region.start, size, write);
+                }
+                region.host.wrapping_add(address - region.start)
+            }
+            1 if within(self.block.shared_bytes()) => self.block.shared_base() as u64 + offset,
+            2 if within(self.warp.local.len() as u64 / 4) => {
+                self.local_lanes |= 1 << lane;
+                self.warp.local.as_mut_ptr() as u64 + (offset >> 3) * 256 + u64::from(lane) * 8 + (offset & 7)
+            }
+            3 if within(self.launch.parameters.len() as u64 * 8) => {
+                if write {
+                    return Err(FaultKind::ReadOnly);
+                }
+                self.launch.parameters.as_ptr() as u64 + offset
+            }
+            _ => return Err(FaultKind::IllegalAddress),
+        };
+        if address & (align - 1) == 0 { Ok(inside as *mut u8) } else { Err(FaultKind::Misaligned) }
+    }
+
+    /// The distance of element `index` of a vector from the first one, for a lane.
+    #[inline(always)]
+    pub(crate) fn element(&self, lane: usize, bytes: u32) -> usize {
+        let bytes = bytes as usize;
+        if self.local_lanes >> lane & 1 == 1 { (bytes >> 3) * 256 + (bytes & 7) } else { bytes }
+    }
+}

@@ -1,0 +1,350 @@
+//! Loads and stores.
+//!
+//! An access has two halves. [`Machine::locate`] resolves the address of each lane, checks bounds and alignment, and
+//! records the access. Then one loop moves bytes between pointers and registers. A value that all lanes load from one
+//! address is loaded once. Blocks on several cores may access the same memory, so the moves are relaxed atomic
+//! operations.
+//!
+//! Shared, local and parameter memory of a thread have windows among generic addresses, which no device or host
+//! address uses.
+
+use super::lanes::versions;
+use super::locate::Pattern;
+use super::{Flow, Machine};
+use crate::grammar::types::Space;
+use crate::machine::program::{Exec, Instruction};
+use crate::races::cell::digest;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+/// The generic address of the first byte of shared memory.
+pub const SHARED_WINDOW: u64 = 0x0100_0000_0000_0000;
+/// The generic address of the first byte of a thread's local memory.
+pub(crate) const LOCAL_WINDOW: u64 = 0x0200_0000_0000_0000;
+/// The generic address of the first byte of a kernel's parameters.
+pub(crate) const PARAM_WINDOW: u64 = 0x0300_0000_0000_0000;
+
+/// The memory and the offset that a generic address of a thread's own windows means: `"shared"`, `"local"` or `"parameter"`.
+pub fn in_window(address: u64) -> Option<(&'static str, u64)> {
+    let name = match address & !(SHARED_WINDOW - 1) {
+        SHARED_WINDOW => "shared",
+        LOCAL_WINDOW => "local",
+        PARAM_WINDOW => "parameter",
+        _ => return None,
+    };
+    Some((name, address & (SHARED_WINDOW - 1)))
+}
+
+/// The access mode of an instruction, encoded in its operand `c`.
+#[derive(Clone, Copy)]
+pub(crate) struct Mode {
+    pub space: Space,
+    /// Whether the address has 64 bits.
+    pub wide: bool,
+    /// The number of elements.
+    pub count: u32,
+    /// Whether the access synchronizes (`volatile`, `relaxed`, `acquire`, `release`).
+    pub strong: bool,
+    /// Whether the access releases.
+    pub releases: bool,
+    /// Whether the written value depends on the old contents.
+    pub updates: bool,
+}
+
+/// The bit of a strong access.
+pub(crate) const STRONG: u32 = 1 << 16;
+/// The bit of a releasing access.
+pub(crate) const RELEASES: u32 = 1 << 17;
+/// The bit of an updating access.
+pub(crate) const UPDATES: u32 = 1 << 18;
+/// Decodes the number of elements.
+fn elements(code: u32) -> u32 {
+    code >> 4 & 0xf
+}
+
+impl Mode {
+    /// The mode of one element without an order.
+    pub(crate) fn new(space: Space, wide: bool) -> Mode {
+        Mode { space, wide, count: 1, strong: false, releases: false, updates: false }
+    }
+
+    pub(crate) fn code(self) -> u32 {
+        let space = match self.space {
+            Space::Generic => 0,
+            Space::Global | Space::Const => 1,
+            Space::Shared => 2,
+            Space::Local => 3,
+            Space::Param => 4,
+        };
+        let order = if self.strong { STRONG } else { 0 } | if self.releases { RELEASES } else { 0 };
+        let updates = if self.updates { UPDATES } else { 0 };
+        space | u32::from(self.wide) << 3 | self.count << 4 | order | updates
+    }
+}
+
+/// An integer type in memory of 8 to 64 bits; a signed one is extended by its sign.
+pub(crate) trait Cell: Copy {
+    /// # Safety
+    /// The pointer is valid for this type and aligned for it.
+    unsafe fn get(pointer: *mut u8) -> u64;
+    /// # Safety
+    /// The pointer is valid for this type and aligned for it.
+    unsafe fn set(pointer: *mut u8, value: u64);
+}
+
+macro_rules! cells {
+    ($($ty:ty, $unsigned:ty, $atomic:ty;)*) => {$(
+        impl Cell for $ty {
+            #[inline(always)]
+            unsafe fn get(pointer: *mut u8) -> u64 {
+                // SAFETY: this function's contract; other threads use atomic operations too.
+                unsafe { <$atomic>::from_ptr(pointer.cast()) }.load(Ordering::Relaxed) as $ty as i64 as u64
+            }
+            #[inline(always)]
+            unsafe fn set(pointer: *mut u8, value: u64) {
+                // SAFETY: as above.
+                unsafe { <$atomic>::from_ptr(pointer.cast()) }.store(value as $unsigned, Ordering::Relaxed);
+            }
+        }
+    )*};
+}
+cells! {
+    u8, u8, AtomicU8;
+    i8, u8, AtomicU8;
+    u16, u16, AtomicU16;
+    i16, u16, AtomicU16;
+    u32, u32, AtomicU32;
+    i32, u32, AtomicU32;
+    u64, u64, AtomicU64;
+}
+
+/// A slot of a register: 32 or 64 bits.
+pub(crate) trait Slot: Copy {
+    fn of(value: u64) -> Self;
+    fn value(self) -> u64;
+}
+
+impl Slot for u32 {
+    #[inline(always)]
+    fn of(value: u64) -> u32 {
+        value as u32
+    }
+    #[inline(always)]
+    fn value(self) -> u64 {
+        u64::from(self)
+    }
+}
+
+impl Slot for u64 {
+    #[inline(always)]
+    fn of(value: u64) -> u64 {
+        value
+    }
+    #[inline(always)]
+    fn value(self) -> u64 {
+        self
+    }
+}
+
+/// A digest of each lane's value in memory.
+///
+/// # Safety
+/// `source` is a register with slots of this type.
+#[inline(always)]
+unsafe fn digests<M, S: Slot>(source: *const S) -> [u32; 32] {
+    // SAFETY: this function's contract.
+    let slots = unsafe { source.cast::<[S; 32]>().read() };
+    let mut digests = [0; 32];
+    for (place, slot) in digests.iter_mut().zip(slots) {
+        *place = digest(slot.value() & (u64::MAX >> (64 - 8 * size_of::<M>())));
+    }
+    digests
+}
+
+impl Machine<'_> {
+    /// Sets a register to one value, in the lanes that may be written.
+    ///
+    /// # Safety
+    /// As for [`Machine::slots`].
+    #[inline(always)]
+    unsafe fn broadcast<S: Copy>(&mut self, operand: u32, value: S) {
+        // SAFETY: this function's contract.
+        unsafe {
+            let target = self.slots::<S>(operand);
+            if self.write == u32::MAX {
+                target.cast::<[S; 32]>().write([value; 32]);
+            } else {
+                for lane in (0..32).filter(|lane| self.mask >> lane & 1 == 1) {
+                    target.add(lane).write(value);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn load_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: the resolver checked the widths; `locate` returned valid pointers for the lanes of the mask.
+    unsafe {
+        if machine.locate(instruction, size_of::<M>() as u32, false) == Flow::Stop {
+            return Flow::Stop;
+        }
+        if machine.races.on {
+            machine.watch_read(instruction, size_of::<M>() as u32);
+        }
+        if machine.pattern == Pattern::Same {
+            let value = S::of(M::get(machine.pointers[0]));
+            machine.broadcast(instruction.d, value);
+            return Flow::Next;
+        }
+        let target = machine.slots::<S>(instruction.d);
+        if machine.mask == u32::MAX {
+            for lane in 0..32 {
+                target.add(lane).write(S::of(M::get(machine.pointers[lane])));
+            }
+        } else {
+            let mut rest = machine.mask;
+            while rest != 0 {
+                let lane = rest.trailing_zeros() as usize;
+                target.add(lane).write(S::of(M::get(machine.pointers[lane])));
+                rest &= rest - 1;
+            }
+        }
+    }
+    Flow::Next
+}
+
+#[inline(always)]
+unsafe fn store_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: as above.
+    unsafe {
+        if machine.locate(instruction, size_of::<M>() as u32, true) == Flow::Stop {
+            return Flow::Stop;
+        }
+        let source = machine.slots::<S>(instruction.b);
+        if machine.races.on {
+            machine.watch_write(instruction, size_of::<M>() as u32, 0, &digests::<M, S>(source));
+        }
+        if machine.mask == u32::MAX {
+            for lane in 0..32 {
+                M::set(machine.pointers[lane], source.add(lane).read().value());
+            }
+        } else {
+            let mut rest = machine.mask;
+            while rest != 0 {
+                let lane = rest.trailing_zeros() as usize;
+                M::set(machine.pointers[lane], source.add(lane).read().value());
+                rest &= rest - 1;
+            }
+        }
+    }
+    Flow::Next
+}
+
+/// Stands for an operand that is left out: `_`.
+pub(crate) const LEFT_OUT: u32 = u32::MAX;
+
+#[inline(always)]
+unsafe fn load_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    let (count, bytes) = (elements(instruction.c), size_of::<M>() as u32);
+    // SAFETY: as above; the number of further operands is that of elements.
+    unsafe {
+        if machine.locate(instruction, bytes * count, false) == Flow::Stop {
+            return Flow::Stop;
+        }
+        if machine.races.on {
+            machine.watch_read(instruction, bytes * count);
+        }
+        for index in 0..count {
+            let operand = machine.extra(instruction, index as usize);
+            if operand == LEFT_OUT {
+                continue;
+            }
+            if machine.pattern == Pattern::Same {
+                let value = S::of(M::get(machine.pointers[0].add((index * bytes) as usize)));
+                machine.broadcast(operand, value);
+                continue;
+            }
+            let target = machine.slots::<S>(operand);
+            let mut rest = machine.mask;
+            while rest != 0 {
+                let lane = rest.trailing_zeros() as usize;
+                let pointer = machine.pointers[lane].add(machine.element(lane, index * bytes));
+                target.add(lane).write(S::of(M::get(pointer)));
+                rest &= rest - 1;
+            }
+        }
+    }
+    Flow::Next
+}
+
+#[inline(always)]
+unsafe fn store_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    let (count, bytes) = (elements(instruction.c), size_of::<M>() as u32);
+    // SAFETY: as above.
+    unsafe {
+        if machine.locate(instruction, bytes * count, true) == Flow::Stop {
+            return Flow::Stop;
+        }
+        for index in 0..count {
+            let source = machine.slots::<S>(machine.extra(instruction, index as usize));
+            if machine.races.on {
+                machine.watch_write(instruction, bytes, index * bytes, &digests::<M, S>(source));
+            }
+            let mut rest = machine.mask;
+            while rest != 0 {
+                let lane = rest.trailing_zeros() as usize;
+                let pointer = machine.pointers[lane].add(machine.element(lane, index * bytes));
+                M::set(pointer, source.add(lane).read().value());
+                rest &= rest - 1;
+            }
+        }
+    }
+    Flow::Next
+}
+
+/// Loads a kernel's parameter, which is equal in all lanes.
+#[inline(always)]
+unsafe fn parameter_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: the resolver checked that the parameter is inside of the kernel's parameters, and the launch that they
+    // are complete. They are sufficiently aligned. The lanes of `write` may be written.
+    unsafe {
+        let value =
+            S::of(M::get(machine.launch.parameters.as_ptr().cast::<u8>().add(instruction.imm as usize).cast_mut()));
+        machine.broadcast(instruction.d, value);
+    }
+    Flow::Next
+}
+
+versions! {
+    /// `ld` of one element: `d = [a + imm]`, with the mode `c`.
+    fn load<M: Cell, S: Slot>() = load_body;
+}
+versions! {
+    /// `st` of one element: `[a + imm] = b`, with the mode `c`.
+    fn store<M: Cell, S: Slot>() = store_body;
+}
+versions! {
+    /// `ld.v2` and wider: the further operands are the targets.
+    fn load_vector<M: Cell, S: Slot>() = load_vector_body;
+}
+versions! {
+    /// `st.v2` and wider: the further operands are the sources.
+    fn store_vector<M: Cell, S: Slot>() = store_vector_body;
+}
+versions! {
+    /// `ld.param` of a kernel's parameter at the offset `imm`.
+    fn load_parameter<M: Cell, S: Slot>() = parameter_body;
+}
+
+/// The address of a variable of the function: `d` is `imm` bytes after the start of the frame's local memory.
+pub(crate) unsafe fn local_address<S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    let address = S::of(u64::from(machine.local_base) + instruction.imm as u64);
+    // SAFETY: `d` is a register of this width.
+    unsafe {
+        let target = machine.slots::<S>(instruction.d);
+        for lane in (0..32).filter(|lane| machine.write >> lane & 1 == 1) {
+            target.add(lane).write(address);
+        }
+    }
+    Flow::Next
+}

@@ -1,0 +1,47 @@
+//! Programs, and their execution: blocks, warps and instructions.
+//!
+//! A [`Machine`] executes one block at a time. A warp's registers are rows of 32 lanes, and each instruction is one
+//! function that works on a row (`lanes`, `memory`, `atomic`, `exchange`, `branching`). Diverged threads of a warp are
+//! *fragments* (`warp`): each has an instruction pointer and a mask of lanes. The fragment that is furthest behind
+//! runs, and fragments that meet at one instruction merge.
+//!
+//! The order of the code makes them merge at the immediate post-dominator. Correctness does not depend on it: as on
+//! GPUs since compute capability 7.0, a thread that waits for another one of its warp gets it in the end.
+//!
+//! Blocks are distributed over the cores (`grid`) if the kernel cannot observe their order.
+
+pub(crate) mod alloca;
+pub(crate) mod async_copy;
+pub(crate) mod atomic;
+pub(crate) mod atomic128;
+mod block;
+pub(crate) mod branching;
+pub(crate) mod exchange;
+mod fault;
+mod grid;
+mod interpreter;
+pub(crate) mod lanes;
+mod locate;
+pub(crate) mod memory;
+mod printf;
+pub(crate) mod program;
+mod region;
+pub(crate) mod services;
+pub(crate) mod special;
+mod warp;
+mod watch;
+
+pub use fault::{Fault, FaultKind};
+pub use grid::{Launch, Outcome, execute};
+pub(crate) use interpreter::Machine;
+pub use region::{AccessKind, Region, TouchedRange};
+pub use services::{NoService, Service};
+
+/// How execution continues after an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Flow {
+    /// With the next instruction.
+    Next,
+    /// Not at once: the fragment has ended, waits, has used up its turn, or has failed.
+    Stop,
+}

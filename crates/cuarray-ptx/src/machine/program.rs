@@ -1,0 +1,349 @@
+//! A program: code that is ready to run.
+//!
+//! The functions of all modules are in one array of [`Instruction`]s. An instruction holds the function that executes
+//! it for a whole warp, and up to four operands: offsets of registers or constants. Addresses of variables are
+//! constants, which are known when the variables have memory ([`Program::constants`]).
+
+use super::memory::SHARED_WINDOW;
+use super::{Flow, Machine};
+use crate::grammar::types::{Space, Type, Width};
+use std::collections::HashMap;
+
+/// Executes an instruction for the lanes of [`Machine::mask`].
+///
+/// # Safety
+/// The machine runs the program of the instruction, in a frame of its function.
+pub(crate) type Exec = unsafe fn(&mut Machine<'_>, &Instruction) -> Flow;
+
+/// Marks an operand that is a constant.
+pub(crate) const CONSTANT: u32 = 1 << 31;
+/// The guard of an unconditional instruction.
+pub(crate) const UNGUARDED: u32 = u32::MAX;
+
+/// One instruction.
+#[derive(Clone, Copy)]
+pub(crate) struct Instruction {
+    pub exec: Exec,
+    /// The offset of the guard predicate, times two, plus one for a negated guard.
+    pub guard: u32,
+    /// The index of the first further operand in [`Program::operands`].
+    pub extra: u32,
+    /// Byte offsets in the register file or, with [`CONSTANT`], in the constants.
+    pub d: u32,
+    pub a: u32,
+    pub b: u32,
+    pub c: u32,
+    /// A value for the executing function: an offset, the target of a branch, a code.
+    pub imm: i64,
+}
+
+/// The source of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Location {
+    /// The line of the PTX text.
+    pub line: u32,
+    /// The file of the last `.loc`, as `.file` numbers it; 0 without one.
+    pub file: u32,
+    /// The line of the last `.loc`; 0 without one.
+    pub source_line: u32,
+}
+
+/// A constant, equal in all lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Constant {
+    /// A number.
+    Bits(u64),
+    /// The address of a variable plus an offset: the index among [`Program::variables`], and bytes.
+    Variable(u32, i64),
+}
+
+/// A variable of the module.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    /// The name.
+    pub name: String,
+    /// The state space.
+    pub space: Space,
+    /// The size in bytes.
+    pub size: u64,
+    /// The alignment in bytes.
+    pub align: u64,
+    /// The initial bytes without the trailing zeros; [`Program::initial_bytes`] adds the addresses.
+    pub(crate) contents: Vec<u8>,
+    /// Addresses among the initial bytes: offset, length, right shift, value.
+    pub(crate) addresses: Vec<(u64, u32, u32, Constant)>,
+    /// The offset in the block's shared memory, for shared variables.
+    pub offset: u64,
+}
+
+/// A parameter or result of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Parameter {
+    /// The offset in bytes.
+    pub offset: u32,
+    /// The size in bytes.
+    pub size: u32,
+}
+
+/// A kernel or device function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// The name.
+    pub name: String,
+    /// Whether this is a kernel.
+    pub entry: bool,
+    /// The first instruction.
+    pub(crate) start: u32,
+    /// The end of the instructions.
+    pub(crate) end: u32,
+    /// Register bytes of a warp.
+    pub(crate) frame: u32,
+    /// Parts of the frame that may be read before they are written: offset and bytes.
+    pub(crate) cleared: Vec<(u32, u32)>,
+    /// Local memory of a thread in bytes, a multiple of 16. Parameters and results of a device function are part of it.
+    pub(crate) local: u32,
+    /// The bytes of local memory that variables take.
+    pub local_variables: u32,
+    /// The parameters: in the parameter buffer for a kernel, in local memory for a device function.
+    pub parameters: Vec<Parameter>,
+    /// The results, in local memory.
+    pub(crate) results: Vec<Parameter>,
+    /// The threads of `.maxntid` or `.reqntid`, and whether it was `.reqntid`.
+    pub max_threads: Option<(u32, bool)>,
+    /// The most 32-bit registers of a thread that are live at once.
+    pub registers: u32,
+    /// The indices of the shared variables that the code names.
+    pub(crate) shared: Vec<u32>,
+    /// The indices of the functions that the code calls by name.
+    pub(crate) calls: Vec<u32>,
+    /// Whether the code calls through addresses.
+    pub(crate) calls_address: bool,
+    /// Whether results depend on the order of blocks: results of atomics, floating-point reductions, volatile memory.
+    pub(crate) ordered: bool,
+    /// Whether the code synchronizes the grid.
+    pub(crate) grid_wide: bool,
+}
+
+/// Resolved code, ready to run once its variables have addresses.
+pub struct Program {
+    pub(crate) code: Vec<Instruction>,
+    /// One location for each instruction.
+    pub(crate) locations: Vec<Location>,
+    pub(crate) operands: Vec<u32>,
+    /// Each constant with its width. A constant's offset is the sum of the widths before it.
+    pub(crate) constants: Vec<(Constant, Width)>,
+    pub(crate) variables: Vec<Variable>,
+    pub(crate) functions: Vec<Function>,
+    pub(crate) kernels: HashMap<String, u32>,
+    /// The names of source files, by number.
+    pub(crate) files: HashMap<u32, String>,
+    /// Static shared memory in bytes; dynamic shared memory follows.
+    pub(crate) shared: u64,
+    pub(crate) version: u32,
+    /// The number behind `sm_`.
+    pub(crate) target: u32,
+    pub(crate) allocates: bool,
+    pub(crate) max_registers: u32,
+}
+
+/// The base of function addresses; a function's address adds its number times 16.
+pub(crate) const FUNCTION_WINDOW: u64 = 0x0400_0000_0000_0000;
+
+impl Program {
+    /// The number of instructions.
+    pub fn instructions(&self) -> usize {
+        self.code.len()
+    }
+
+    /// The source of an instruction, by its number.
+    pub fn location(&self, pc: u32) -> Option<Location> {
+        self.locations.get(pc as usize).copied()
+    }
+
+    /// The name of a source file, by the number of [`Location::file`].
+    pub fn file(&self, number: u32) -> Option<&str> {
+        self.files.get(&number).map(String::as_str)
+    }
+
+    /// The variables of all modules.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// The kernels and device functions.
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// The kernels by name: indices into [`Program::functions`].
+    pub fn kernels(&self) -> &HashMap<String, u32> {
+        &self.kernels
+    }
+
+    /// Bytes of static shared memory; dynamic shared memory follows.
+    pub fn static_shared(&self) -> u64 {
+        self.shared
+    }
+
+    /// The `.version`: ten times the major version plus the minor version.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Whether some function calls `malloc`.
+    pub fn allocates(&self) -> bool {
+        self.allocates
+    }
+
+    /// The limit of registers of a thread that the image asked for; 0 means none.
+    pub fn max_registers(&self) -> u32 {
+        self.max_registers
+    }
+
+    /// The index of the static shared variable that holds an offset; `None` in dynamic shared memory.
+    pub fn shared_variable_at(&self, offset: u64) -> Option<usize> {
+        let holds = |variable: &Variable| {
+            variable.space == Space::Shared && (variable.offset..variable.offset + variable.size).contains(&offset)
+        };
+        self.variables.iter().position(holds)
+    }
+
+    /// The initial bytes of a variable without the trailing zeros. `address_of` gives the address of a variable in global or
+    /// constant memory.
+    pub fn initial_bytes(&self, variable: &Variable, address_of: impl Fn(u32) -> u64) -> Vec<u8> {
+        let mut bytes = variable.contents.clone();
+        for (offset, size, shift, constant) in &variable.addresses {
+            let mut value = self.value(*constant, &address_of);
+            if let Constant::Variable(number, _) = constant
+                && self.variables[*number as usize].space == Space::Shared
+            {
+                value = value.wrapping_add(SHARED_WINDOW);
+            }
+            let (offset, size) = (*offset as usize, *size as usize);
+            let value = (value >> shift).to_le_bytes();
+            if let Some(target) = bytes.get_mut(offset..offset + size.min(8)) {
+                target.copy_from_slice(&value[..size.min(8)]);
+            }
+        }
+        bytes
+    }
+
+    /// The length of [`Program::constants`].
+    pub(crate) fn constant_words(&self) -> usize {
+        self.constants.iter().map(|(_, width)| constant_bytes(*width) as usize / 8).sum()
+    }
+
+    /// The constants as the code reads them, each repeated for every lane. `address_of` returns the address of a
+    /// variable in global or constant memory.
+    pub fn constants(&self, address_of: impl Fn(u32) -> u64) -> Vec<u64> {
+        let mut words = Vec::new();
+        for (constant, width) in &self.constants {
+            let value = self.value(*constant, &address_of);
+            match width {
+                // Padded to whole words; see `constant_bytes`.
+                Width::Predicate => words.push(if value & 1 == 1 { u64::from(u32::MAX) } else { 0 }),
+                Width::W32 => words.extend([(value & 0xffff_ffff) | value << 32; 16]),
+                Width::W64 => words.extend([value; 32]),
+                Width::W128 => {
+                    words.extend([value; 32]);
+                    words.extend([0; 32]);
+                }
+            }
+        }
+        words
+    }
+
+    /// The value of a constant.
+    fn value(&self, constant: Constant, address_of: &impl Fn(u32) -> u64) -> u64 {
+        match constant {
+            Constant::Bits(bits) => bits,
+            Constant::Variable(number, offset) => {
+                let variable = &self.variables[number as usize];
+                let address = match variable.space {
+                    Space::Shared => variable.offset,
+                    _ => address_of(number),
+                };
+                address.wrapping_add(offset as u64)
+            }
+        }
+    }
+
+    /// The functions that a kernel can reach by calls, itself included. Calls through addresses reach every device
+    /// function.
+    pub fn reachable(&self, function: u32) -> Vec<u32> {
+        let mut seen = vec![false; self.functions.len()];
+        let mut open = vec![function];
+        let mut reached = Vec::new();
+        while let Some(number) = open.pop() {
+            if std::mem::replace(&mut seen[number as usize], true) {
+                continue;
+            }
+            reached.push(number);
+            let function = &self.functions[number as usize];
+            open.extend(&function.calls);
+            if function.calls_address {
+                open.extend((0..self.functions.len() as u32).filter(|other| !self.functions[*other as usize].entry));
+            }
+        }
+        reached.sort_unstable();
+        reached
+    }
+
+    /// The bytes of static shared memory that a kernel uses.
+    pub fn shared_of(&self, kernel: u32) -> u64 {
+        let mut used: Vec<u32> = self
+            .reachable(kernel)
+            .iter()
+            .flat_map(|number| &self.functions[*number as usize].shared)
+            .copied()
+            .collect();
+        used.sort_unstable();
+        used.dedup();
+        let mut size = 0_u64;
+        for variable in used.iter().map(|number| &self.variables[*number as usize]) {
+            size = size.next_multiple_of(variable.align.max(1)) + variable.size;
+        }
+        size
+    }
+
+    /// The bytes of a kernel's parameters.
+    pub fn parameter_bytes(&self, kernel: u32) -> u32 {
+        let parameters = &self.functions[kernel as usize].parameters;
+        parameters.iter().map(|parameter| parameter.offset + parameter.size).max().unwrap_or(0)
+    }
+}
+
+impl Function {
+    /// A hash of the places of parameters and results.
+    pub(crate) fn shape(&self) -> u64 {
+        shape(&self.results, &self.parameters)
+    }
+}
+
+/// A hash of the places of results and parameters.
+pub(crate) fn shape(results: &[Parameter], parameters: &[Parameter]) -> u64 {
+    let mut number = 0xcbf2_9ce4_8422_2325_u64;
+    let mut mix = |value: u32| number = (number ^ u64::from(value)).wrapping_mul(0x0100_0000_01b3);
+    mix(results.len() as u32);
+    for parameter in results.iter().chain(parameters) {
+        mix(parameter.offset);
+        mix(parameter.size);
+    }
+    number
+}
+
+/// The bytes of a constant among the constants.
+pub(crate) fn constant_bytes(width: Width) -> u32 {
+    width.bytes().max(8)
+}
+
+/// The bits of a constant of a type.
+pub(crate) fn constant_bits(ty: Type, value: u64) -> u64 {
+    match ty.width() {
+        Width::Predicate => u64::from(value != 0),
+        Width::W32 if ty.bits() == 16 => value & 0xffff,
+        Width::W32 if ty.bits() == 8 => value & 0xff,
+        Width::W32 => value & 0xffff_ffff,
+        Width::W64 | Width::W128 => value,
+    }
+}

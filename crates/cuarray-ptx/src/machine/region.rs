@@ -1,0 +1,209 @@
+//! The memory that a launch can access, and the ranges that it accessed.
+//!
+//! A launch gets a snapshot of the allocations as regions. Reads, writes, and reads before writes are recorded as one
+//! bit for each byte, in pages that exist once they are accessed. So the cost is bounded by the accessed memory, and
+//! not by the number of accesses.
+//!
+//! Reads before writes are known among blocks that run in one host thread. Kernels whose blocks can observe each other
+//! run in one; other blocks that read each other's writes have a race.
+
+/// The kind of an access to a range of memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessKind {
+    /// A read.
+    Read,
+    /// A write.
+    Write,
+    /// A read whose bytes were written afterwards: the kernel depends on their earlier contents.
+    Update,
+}
+
+/// A range of device memory that a launch has accessed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TouchedRange {
+    /// The first address.
+    pub start: u64,
+    /// The address behind the last byte.
+    pub end: u64,
+    /// The kind of the accesses.
+    pub kind: AccessKind,
+}
+
+/// A range of device memory that a launch can access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Region {
+    /// The first device address.
+    pub start: u64,
+    /// The device address behind the last byte.
+    pub end: u64,
+    /// The host address of the first byte.
+    pub host: u64,
+    /// Whether kernels may write it.
+    pub writable: bool,
+}
+
+/// Returns the region that holds all of `start..end`; regions are in ascending order.
+pub(crate) fn find(regions: &[Region], start: u64, end: u64) -> Option<usize> {
+    let index = regions.partition_point(|region| region.start <= start).checked_sub(1)?;
+    (end <= regions[index].end && start < end).then_some(index)
+}
+
+/// Bytes of a page.
+const PAGE: u64 = 4096;
+const WORDS: usize = PAGE as usize / 64;
+
+/// A bit for each byte of a page: read, written, read before it was written.
+type Page = [[u64; WORDS]; 3];
+
+/// The accesses of a launch by region and page.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    pub enabled: bool,
+    /// Whether the running instruction has read what it writes.
+    pub updates: bool,
+    regions: Vec<Vec<Option<Box<Page>>>>,
+}
+
+impl Recorder {
+    pub(crate) fn new(enabled: bool, regions: usize) -> Recorder {
+        Recorder { enabled, updates: false, regions: if enabled { vec![Vec::new(); regions] } else { Vec::new() } }
+    }
+
+    /// Records an access to a region.
+    pub(crate) fn note(&mut self, region: usize, offset: u64, size: u64, written: bool) {
+        let Some(pages) = self.regions.get_mut(region) else { return };
+        let (mut at, end) = (offset, offset + size);
+        while at < end {
+            let page = (at / PAGE) as usize;
+            if pages.len() <= page {
+                pages.resize(page + 1, None);
+            }
+            let [read, write, first] = &mut **pages[page].get_or_insert_with(|| Box::new([[0; WORDS]; 3]));
+            let stop = end.min(at - at % PAGE + PAGE);
+            while at < stop {
+                let bit = at % 64;
+                let bits = (64 - bit).min(stop - at);
+                let ones = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
+                let (word, ones) = ((at % PAGE / 64) as usize, ones << bit);
+                if !written || self.updates {
+                    first[word] |= ones & !write[word];
+                }
+                if written {
+                    write[word] |= ones;
+                } else {
+                    read[word] |= ones;
+                }
+                at += bits;
+            }
+        }
+    }
+
+    /// Merges the accesses that another core has recorded.
+    pub(crate) fn merge(&mut self, other: Recorder) {
+        for (pages, others) in self.regions.iter_mut().zip(other.regions) {
+            if pages.len() < others.len() {
+                pages.resize(others.len(), None);
+            }
+            for (page, other) in pages.iter_mut().zip(others) {
+                match (page.as_mut(), other) {
+                    (Some(page), Some(other)) => {
+                        let words = page.iter_mut().flatten().zip(other.iter().flatten());
+                        words.for_each(|(word, other)| *word |= other);
+                    }
+                    (None, other) => *page = other,
+                    (Some(_), None) => {}
+                }
+            }
+        }
+    }
+
+    /// Returns the accessed ranges, in ascending order for each kind.
+    pub(crate) fn touched(&self, regions: &[Region]) -> Vec<TouchedRange> {
+        let mut ranges = Vec::new();
+        for (index, kind) in [AccessKind::Read, AccessKind::Write, AccessKind::Update].into_iter().enumerate() {
+            for (pages, region) in self.regions.iter().zip(regions) {
+                let mut open: Option<(u64, u64)> = None;
+                for (number, page) in pages.iter().enumerate() {
+                    let Some(page) = page else { continue };
+                    for word_index in 0..WORDS {
+                        let base = region.start + number as u64 * PAGE + word_index as u64 * 64;
+                        let written = if kind == AccessKind::Update { page[1][word_index] } else { u64::MAX };
+                        let (mut word, mut bit) = (page[index][word_index] & written, 0);
+                        while word != 0 {
+                            let skipped = word.trailing_zeros();
+                            word >>= skipped;
+                            bit += u64::from(skipped);
+                            let ones = word.trailing_ones();
+                            let (start, end) = (base + bit, base + bit + u64::from(ones));
+                            bit += u64::from(ones);
+                            word = word.checked_shr(ones).unwrap_or(0);
+                            match open.as_mut() {
+                                Some(range) if range.1 == start => range.1 = end,
+                                _ => {
+                                    let over = open.replace((start, end));
+                                    ranges.extend(over.map(|(start, end)| TouchedRange { start, end, kind }));
+                                }
+                            }
+                        }
+                    }
+                }
+                ranges.extend(open.map(|(start, end)| TouchedRange { start, end, kind }));
+            }
+        }
+        ranges
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recorded_bytes_become_ranges() {
+        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true }; 1];
+        let (mut one, mut other) = (Recorder::new(true, 1), Recorder::new(true, 1));
+        one.note(0, 4090, 12, false);
+        one.note(0, 4102, 64, false);
+        one.note(0, 5000, 1, false);
+        other.note(0, 4088, 2, false);
+        other.note(0, 0, 4096 * 3, true);
+        other.note(0, 8000, 8, false);
+        one.merge(other);
+        let range = |start: u64, end: u64, kind| TouchedRange { start: 0x1000 + start, end: 0x1000 + end, kind };
+        let (read, write, update) = (AccessKind::Read, AccessKind::Write, AccessKind::Update);
+        assert_eq!(
+            one.touched(&regions),
+            [
+                range(4088, 4166, read),
+                range(5000, 5001, read),
+                range(8000, 8008, read),
+                range(0, 4096 * 3, write),
+                range(4088, 4166, update),
+                range(5000, 5001, update),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_read_and_write_of_one_instruction_is_an_update() {
+        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true }; 1];
+        let mut recorder = Recorder::new(true, 1);
+        recorder.note(0, 0, 4, true);
+        recorder.updates = true;
+        recorder.note(0, 0, 8, true);
+        let range = |start: u64, end: u64, kind| TouchedRange { start: 0x1000 + start, end: 0x1000 + end, kind };
+        assert_eq!(recorder.touched(&regions), [range(0, 8, AccessKind::Write), range(4, 8, AccessKind::Update)]);
+    }
+
+    #[test]
+    fn partial_accesses_are_outside_of_a_region() {
+        let region = |start, end| Region { start, end, host: 0, writable: true };
+        let regions = [region(16, 32), region(64, 128)];
+        assert_eq!(find(&regions, 16, 20), Some(0));
+        assert_eq!(find(&regions, 30, 34), None);
+        assert_eq!(find(&regions, 15, 17), None);
+        assert_eq!(find(&regions, 127, 128), Some(1));
+        assert_eq!(find(&regions, 128, 129), None);
+        assert_eq!(find(&[], 1, 2), None);
+    }
+}

@@ -1,0 +1,430 @@
+//! A warp: its fragments, and the frames of its calls.
+//!
+//! A fragment is a set of threads at one instruction, in one frame. A frame holds the registers of one call. Threads
+//! that diverge inside of a function share its frame, since each lane has its own part of every register. The fragment
+//! that is deepest in calls runs, then the one that is furthest behind in the code. Turns are limited, so that a
+//! thread that waits for another one does not starve it.
+
+use super::Machine;
+use crate::machine::program::Function;
+
+/// The reason why a fragment waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Waiting {
+    Nothing,
+    /// A barrier of the block, and its turn.
+    Barrier {
+        number: u8,
+        turn: u32,
+        result: bool,
+    },
+    /// Threads of its warp that arrive at the same instruction.
+    Warp,
+    /// The barrier of the grid, and its turn.
+    Grid(u32),
+}
+
+/// Threads at one instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fragment {
+    pub pc: u32,
+    pub mask: u32,
+    pub frame: u32,
+    pub waiting: Waiting,
+    /// The time of its last turn.
+    pub ran: u64,
+}
+
+/// A cache line of registers.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct Line([u64; 8]);
+
+/// A call of a function.
+pub(crate) struct Frame {
+    pub registers: Vec<Line>,
+    /// The instruction to return to; unused for a kernel.
+    pub return_pc: u32,
+    pub parent: u32,
+    pub depth: u32,
+    /// The start of its local memory, in bytes of a thread.
+    pub local_base: u32,
+    pub local_end: u32,
+    /// The ends of the lanes' local memory, once one of them has used `alloca`.
+    pub tops: Option<Box<[u32; 32]>>,
+    /// The number of fragments in the frame, or in calls from it.
+    pub uses: u32,
+    /// The number of the function.
+    pub function: u32,
+    pub results: u32,
+}
+
+/// A warp of a block.
+#[derive(Default)]
+pub(crate) struct Warp {
+    pub number: u32,
+    /// The fragments that are not running.
+    pub fragments: Vec<Fragment>,
+    pub frames: Vec<Frame>,
+    free: Vec<u32>,
+    /// Local memory: for each word of 64 bits of a thread, the words of 32 lanes.
+    pub local: Vec<u64>,
+    /// Lanes that have exited, or never existed.
+    pub dead: u32,
+    /// Lanes that never existed.
+    pub absent: u32,
+}
+
+/// Instructions in a fragment's turn while others of its warp could run.
+const TURN: u64 = 20_000;
+/// The deepest nesting of calls.
+const DEPTH: u32 = 20_000;
+/// The most local memory of a thread.
+pub(crate) const LOCAL: u32 = 512 << 10;
+
+impl Warp {
+    /// Starts a block: all lanes but the absent ones are at the start of the kernel.
+    pub(crate) fn start(&mut self, number: u32, threads: u32, function: &Function, number_of: u32) {
+        self.number = number;
+        self.absent = if threads >= 32 { 0 } else { u32::MAX << threads };
+        self.dead = self.absent;
+        self.fragments.clear();
+        self.free.clear();
+        for frame in 0..self.frames.len() as u32 {
+            self.frames[frame as usize].uses = 0;
+            self.free.push(frame);
+        }
+        let words = function.local as usize / 8 * 32;
+        self.local.clear();
+        self.local.resize(words, u64::MAX);
+        let frame = self.open(function, number_of, u32::MAX, u32::MAX, 0, 0);
+        let mask = !self.absent;
+        self.fragments.push(Fragment { pc: function.start, mask, frame, waiting: Waiting::Nothing, ran: 0 });
+    }
+
+    /// Opens a frame for a call.
+    fn open(&mut self, function: &Function, number: u32, return_pc: u32, parent: u32, depth: u32, local: u32) -> u32 {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.frames.push(Frame {
+                registers: Vec::new(),
+                return_pc,
+                parent,
+                depth,
+                local_base: local,
+                local_end: 0,
+                tops: None,
+                uses: 0,
+                function: number,
+                results: 0,
+            });
+            self.frames.len() as u32 - 1
+        });
+        let frame = &mut self.frames[index as usize];
+        let lines = (function.frame as usize).div_ceil(64);
+        if frame.registers.len() < lines {
+            frame.registers.resize(lines, Line([0; 8]));
+        }
+        for (place, bytes) in &function.cleared {
+            // Registers are at multiples of four bytes.
+            let base = frame.registers.as_mut_ptr().cast::<u8>();
+            // SAFETY: the resolver places registers within `function.frame`, which the lines cover.
+            unsafe { base.add(*place as usize).write_bytes(0, *bytes as usize) };
+        }
+        frame.return_pc = return_pc;
+        frame.parent = parent;
+        frame.depth = depth;
+        frame.local_base = local;
+        frame.local_end = local + function.local;
+        frame.tops = None;
+        frame.uses = 1;
+        frame.function = number;
+        frame.results = 0;
+        index
+    }
+}
+
+/// The reason why a warp stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pause {
+    /// All its threads have exited.
+    Done,
+    /// All its fragments wait for other warps.
+    Blocked,
+    /// Its turn is over.
+    Turn,
+    Failed,
+}
+
+impl Machine<'_> {
+    /// Executes the warp until it pauses, for at most `turn` instructions.
+    pub(crate) fn run_warp(&mut self, turn: u64) -> Pause {
+        self.warp_end = self.executed + turn;
+        self.active = 0;
+        loop {
+            if self.active == 0 && !self.choose() {
+                return if self.warp.fragments.is_empty() { Pause::Done } else { Pause::Blocked };
+            }
+            self.interpret();
+            if self.fault.is_some() {
+                return Pause::Failed;
+            }
+            if self.executed >= self.warp_end {
+                self.leave(Waiting::Nothing);
+                return if self.warp.fragments.is_empty() { Pause::Done } else { Pause::Turn };
+            }
+            if self.active != 0 && self.executed >= self.turn_end {
+                if self.warp.fragments.is_empty() {
+                    self.turn_end = (self.executed + TURN).min(self.warp_end);
+                } else {
+                    self.rotate();
+                }
+            }
+        }
+    }
+
+    /// Chooses a fragment that can run; returns `false` if there is none.
+    pub(crate) fn choose(&mut self) -> bool {
+        self.wake();
+        let mut best: Option<(usize, (u32, u32))> = None;
+        for (index, fragment) in self.warp.fragments.iter().enumerate() {
+            if !self.can_run(fragment) {
+                continue;
+            }
+            let depth = self.warp.frames[fragment.frame as usize].depth;
+            let key = (u32::MAX - depth, fragment.pc);
+            if best.is_none_or(|(_, best)| key < best) {
+                best = Some((index, key));
+            }
+        }
+        self.rotated = false;
+        let Some((index, _)) = best else { return self.force() };
+        self.take_up(index);
+        true
+    }
+
+    /// Releases fragments whose wait is over, and merges those at one instruction.
+    fn wake(&mut self) {
+        let mut index = 0;
+        while index < self.warp.fragments.len() {
+            let fragment = self.warp.fragments[index];
+            let kept =
+                matches!(fragment.waiting, Waiting::Nothing | Waiting::Warp | Waiting::Barrier { result: true, .. });
+            if kept || !self.can_run(&fragment) {
+                index += 1;
+                continue;
+            }
+            self.warp.fragments.swap_remove(index);
+            let together = self.warp.fragments.iter_mut().find(|other| {
+                other.pc == fragment.pc && other.frame == fragment.frame && other.waiting == Waiting::Nothing
+            });
+            match together {
+                Some(other) => {
+                    other.mask |= fragment.mask;
+                    self.warp.frames[fragment.frame as usize].uses -= 1;
+                }
+                None => self.warp.fragments.push(Fragment { waiting: Waiting::Nothing, ..fragment }),
+            }
+            index = 0;
+        }
+    }
+
+    /// Lets the first fragment continue where all wait for threads of the warp that cannot arrive.
+    fn force(&mut self) -> bool {
+        let all_wait = self.warp.fragments.iter().all(|fragment| fragment.waiting == Waiting::Warp);
+        let first = self.warp.fragments.iter().enumerate().min_by_key(|(_, fragment)| fragment.pc);
+        let Some((index, _)) = first.filter(|_| all_wait) else { return false };
+        self.take_up(index);
+        self.forced = true;
+        true
+    }
+
+    fn can_run(&self, fragment: &Fragment) -> bool {
+        match fragment.waiting {
+            Waiting::Nothing => true,
+            Waiting::Barrier { number, turn, .. } => self.block.barriers[usize::from(number)].turn != turn,
+            Waiting::Warp => false,
+            Waiting::Grid(turn) => self.grid.turn != turn,
+        }
+    }
+
+    /// Makes a fragment the running one.
+    fn take_up(&mut self, index: usize) {
+        let fragment = self.warp.fragments.swap_remove(index);
+        self.pc = fragment.pc;
+        self.active = fragment.mask;
+        self.resumed = matches!(fragment.waiting, Waiting::Barrier { result: true, .. });
+        self.forced = false;
+        self.enter(fragment.frame);
+        self.turn_end = (self.executed + TURN).min(self.warp_end);
+    }
+
+    /// Makes a frame the current one.
+    pub(crate) fn enter(&mut self, frame: u32) {
+        self.frame = frame;
+        let frame = &mut self.warp.frames[frame as usize];
+        self.bases[0] = frame.registers.as_mut_ptr().cast();
+        self.local_base = frame.local_base;
+        self.find_limit();
+    }
+
+    /// Finds the next instruction at which the running fragment may meet another one.
+    pub(crate) fn find_limit(&mut self) {
+        let (frame, pc, rotated) = (self.frame, self.pc, self.rotated);
+        let near = self.warp.fragments.iter().filter(|fragment| {
+            fragment.frame == frame
+                && match fragment.waiting {
+                    Waiting::Nothing => !rotated || fragment.pc >= pc,
+                    Waiting::Warp => fragment.pc >= pc,
+                    _ => false,
+                }
+        });
+        self.limit = near.map(|fragment| fragment.pc).min().unwrap_or(u32::MAX);
+    }
+
+    /// Merges the running fragment with those at its instruction, or yields to one that is further behind. Returns
+    /// `false` if none can run.
+    #[cold]
+    pub(crate) fn meet(&mut self) -> bool {
+        let (pc, frame) = (self.pc, self.frame);
+        let mut index = 0;
+        while index < self.warp.fragments.len() {
+            let other = self.warp.fragments[index];
+            let together = other.pc == pc
+                && other.frame == frame
+                && matches!(other.waiting, Waiting::Nothing | Waiting::Warp)
+                && !self.resumed;
+            if together {
+                self.active |= other.mask;
+                self.warp.frames[frame as usize].uses -= 1;
+                self.warp.fragments.swap_remove(index);
+            } else {
+                index += 1;
+            }
+        }
+        self.find_limit();
+        if self.limit >= pc {
+            // All fragments at this instruction were merged, so the next one is further on.
+            if self.limit == pc {
+                self.limit = u32::MAX;
+            }
+            return true;
+        }
+        self.leave(Waiting::Nothing);
+        self.choose()
+    }
+
+    /// Suspends the running fragment.
+    pub(crate) fn leave(&mut self, waiting: Waiting) {
+        if self.active != 0 {
+            self.part(self.pc, self.active, waiting);
+            self.active = 0;
+            self.release(self.frame);
+        }
+    }
+
+    /// Suspends lanes of the running fragment, at an instruction of its frame.
+    pub(crate) fn part(&mut self, pc: u32, mask: u32, waiting: Waiting) {
+        let (frame, ran) = (self.frame, self.executed);
+        let together = self.warp.fragments.iter_mut().find(|other| {
+            let alike = other.waiting == waiting && matches!(waiting, Waiting::Nothing | Waiting::Warp);
+            other.pc == pc && other.frame == frame && alike
+        });
+        if let Some(other) = together {
+            other.mask |= mask;
+            // Threads that waited for others check again.
+            other.waiting = Waiting::Nothing;
+            return;
+        }
+        self.warp.frames[frame as usize].uses += 1;
+        self.warp.fragments.push(Fragment { pc, mask, frame, waiting, ran });
+    }
+
+    /// Yields to the fragment that has waited longest for a turn.
+    pub(crate) fn rotate(&mut self) {
+        self.leave(Waiting::Nothing);
+        let ready = self.warp.fragments.iter().enumerate().filter(|(_, fragment)| self.can_run(fragment));
+        if let Some((index, _)) = ready.min_by_key(|(_, fragment)| fragment.ran) {
+            self.rotated = true;
+            self.take_up(index);
+        }
+    }
+
+    /// Starts a call for all lanes of the running fragment. Returns `false` if there is no memory for it.
+    pub(crate) fn call(&mut self, number: u32, results: u32) -> bool {
+        let function = &self.program.functions[number as usize];
+        let (depth, local) = {
+            let frame = &self.warp.frames[self.frame as usize];
+            (frame.depth + 1, frame.local_end)
+        };
+        let end = local.saturating_add(function.local);
+        if depth > DEPTH || end > LOCAL {
+            return false;
+        }
+        let words = end as usize / 8 * 32;
+        if self.warp.local.len() < words {
+            self.warp.local.resize(words, u64::MAX);
+        }
+        let frame = self.warp.open(function, number, self.pc, self.frame, depth, local);
+        // The fragment is in the callee now, which keeps the caller's frame in use.
+        self.warp.frames[frame as usize].results = results;
+        self.pc = function.start;
+        self.enter(frame);
+        true
+    }
+
+    /// Ends a call for the lanes of the instruction; other lanes stay in it. Returns whether the fragment continues at
+    /// once: fragments that are deeper in calls go first.
+    pub(crate) fn finish_call(&mut self) -> bool {
+        let (frame, mask) = (self.frame, self.mask);
+        let rest = self.active & !mask;
+        if rest != 0 {
+            self.part(self.pc, rest, Waiting::Nothing);
+        }
+        let Frame { parent, return_pc, .. } = self.warp.frames[frame as usize];
+        self.active = mask;
+        self.warp.frames[parent as usize].uses += 1;
+        self.release(frame);
+        self.pc = return_pc;
+        self.enter(parent);
+        let depth = self.warp.frames[parent as usize].depth;
+        let frames = &self.warp.frames;
+        let deeper = |other: &Fragment| frames[other.frame as usize].depth > depth && self.can_run(other);
+        if self.warp.fragments.iter().any(deeper) {
+            self.leave(Waiting::Nothing);
+            return false;
+        }
+        true
+    }
+
+    /// Removes a fragment from a frame, and frees frames without fragments.
+    pub(crate) fn release(&mut self, mut frame: u32) {
+        while let Some(used) = self.warp.frames.get_mut(frame as usize) {
+            used.uses -= 1;
+            if used.uses > 0 {
+                return;
+            }
+            let parent = used.parent;
+            self.warp.free.push(frame);
+            frame = parent;
+        }
+    }
+
+    /// Ends the lanes of the instruction.
+    pub(crate) fn exit(&mut self) {
+        let ended = self.mask.count_ones();
+        self.warp.dead |= self.mask;
+        self.active &= !self.mask;
+        if self.active == 0 {
+            self.release(self.frame);
+        }
+        // Fragments that waited for these threads check again.
+        for fragment in &mut self.warp.fragments {
+            if fragment.waiting == Waiting::Warp {
+                fragment.waiting = Waiting::Nothing;
+            }
+        }
+        self.find_limit();
+        self.block.threads_ended(ended, (self.warp.number, self.warp.dead));
+        self.grid.threads_ended(ended);
+    }
+}

@@ -1,0 +1,231 @@
+//! Reports accesses, barriers and fences to race detection.
+//!
+//! Strong accesses (`volatile`, `relaxed`, `acquire`, `release`) synchronize, and never take part in a race. Fences
+//! and releases pass on the warp's knowledge. Atomic operations with a result, and strong reads, acquire it. The
+//! address makes no difference: a missed race is better than a false one.
+
+use super::locate::{Pattern, Run};
+use super::memory::{LEFT_OUT, RELEASES, SHARED_WINDOW, STRONG};
+use super::program::Instruction;
+use super::{Launch, Machine, region};
+use crate::races::blocks::Slot;
+use crate::races::cell::{Now, Way};
+use crate::races::page::{NONE, PAGE, Page, Row};
+use crate::races::{Race, Scene, Watched, access};
+
+impl Scene for Launch<'_> {
+    fn object(&self, shared: bool, address: u64) -> usize {
+        let found = match shared {
+            true => self.program.shared_variable_at(address),
+            false => region::find(self.regions, address, address + 1),
+        };
+        found.unwrap_or(usize::MAX)
+    }
+
+    fn line(&self, pc: Option<u32>) -> u64 {
+        let location = pc.and_then(|pc| self.program.location(pc));
+        location.map_or(0, |location| u64::from(location.file) << 32 | u64::from(location.source_line))
+    }
+}
+
+/// A digest of each lane's value.
+type Digests<'a> = &'a [u32; 32];
+/// The digests of lanes that write nothing.
+const NOTHING: Digests<'_> = &[0; 32];
+
+impl Machine<'_> {
+    /// Reports reads of `size` bytes that `locate` has resolved.
+    #[inline(never)]
+    pub(crate) fn watch_read(&mut self, instruction: &Instruction, size: u32) {
+        if instruction.c & STRONG != 0 {
+            return self.acquire();
+        }
+        if self.read_alike(instruction.c, size).is_some() {
+            return;
+        }
+        self.touch(instruction.c, size, 0, Way::Read, NOTHING);
+    }
+
+    /// Reports writes of elements of `size` bytes, `at` bytes after the resolved addresses.
+    #[inline(never)]
+    pub(crate) fn watch_write(&mut self, instruction: &Instruction, size: u32, at: u32, digests: Digests<'_>) {
+        if instruction.c & RELEASES != 0 && at == 0 {
+            self.release_known();
+        }
+        if instruction.c & STRONG == 0 {
+            self.touch(instruction.c, size, at, Way::Write, digests);
+        }
+    }
+
+    /// Reports atomic operations on the resolved words.
+    #[inline(never)]
+    pub(crate) fn watch_atomic(&mut self, instruction: &Instruction, size: u32) {
+        if instruction.c & RELEASES != 0 {
+            self.release_known();
+        }
+        if instruction.d != LEFT_OUT {
+            self.acquire();
+        }
+        self.touch(instruction.c, size, 0, Way::Atomic, NOTHING);
+    }
+
+    /// Records a fence.
+    pub(crate) fn release_known(&mut self) {
+        let (block, warp) = (self.block.number, self.warp.number);
+        let Some(watched) = self.block.watched.as_mut() else { return };
+        watched.order.release(warp);
+        match self.races.releaser {
+            None => self.races.releaser = Some(block),
+            Some(first) => self.races.releasers |= first != block,
+        }
+    }
+
+    /// Acquires the released knowledge for the warp.
+    fn acquire(&mut self) {
+        let Some(watched) = self.block.watched.as_mut() else { return };
+        watched.order.acquire(self.warp.number);
+        let races = &self.races;
+        watched.exempt |= races.releasers || races.releaser.is_some_and(|block| block != self.block.number);
+    }
+
+    /// Records that groups of lanes of the warp have synchronized.
+    pub(crate) fn lanes_met(&mut self, groups: impl Iterator<Item = u32>) {
+        let (warp, live) = (self.warp.number, !self.warp.dead);
+        if let Some(watched) = self.block.watched.as_mut() {
+            groups.for_each(|group| watched.order.lanes_meet(warp, group, live));
+        }
+    }
+
+    /// Drops accesses to memory that was allocated anew.
+    pub(crate) fn forget_touches(&mut self, address: u64, size: u64) {
+        if let Some(watched) = self.block.watched.as_mut().filter(|_| address != 0 && size != 0) {
+            watched.shadow.forget(address, size);
+            self.races.grid.forget(address, size);
+        }
+    }
+
+    /// Compares the blocks once the grid barrier is completed: accesses before it do not race with later ones.
+    #[cold]
+    fn grid_met(&mut self) {
+        self.races.compare_blocks(self.launch);
+        self.races.grid.clear();
+        (self.races.releaser, self.races.releasers) = (None, false);
+        self.races.grid_turn = self.grid.turn;
+    }
+
+    /// A short path for reads of one piece of shared memory by all lanes. Returns `None`, without an effect, if the
+    /// long path is needed.
+    #[inline(always)]
+    fn read_alike(&mut self, mode: u32, size: u32) -> Option<()> {
+        if self.pattern != Pattern::Same || mode & 7 != 2 || self.mask.count_ones() < 2 {
+            return None;
+        }
+        let (turn, warp) = (self.grid.turn, self.warp.number);
+        let Watched { order, shadow, .. } = &mut **self.block.watched.as_mut()?;
+        if self.races.grid_turn != turn || !order.is_at(turn) {
+            return None;
+        }
+        let address = self.addresses[0];
+        let page = shadow.shared.get_mut((address / PAGE) as usize)?;
+        let cell = page.cells.get_mut((address % PAGE) as usize >> page.shift).filter(|_| size == 1 << page.shift)?;
+        let first = self.mask.trailing_zeros();
+        let second = (self.mask & (self.mask - 1)).trailing_zeros();
+        cell.read_by_two(&Now::new(order, warp, self.pc - 1, Way::Read).of(first), second, order).map(|_| ())
+    }
+
+    /// Compares the lanes' accesses with recorded ones.
+    #[inline(always)]
+    fn touch(&mut self, mode: u32, size: u32, at: u32, way: Way, digests: Digests<'_>) {
+        if self.races.grid_turn != self.grid.turn {
+            self.grid_met();
+        }
+        let mask = self.mask;
+        match mode & 7 {
+            1 => self.touch_in::<false>(mask, size, at, way, digests),
+            2 => self.touch_in::<true>(mask, size, at, way, digests),
+            0 => {
+                let of = |window: u64| {
+                    let lanes = (0..32).filter(|lane| self.addresses[*lane] >> 56 == window);
+                    lanes.fold(0, |lanes, lane| lanes | 1 << lane) & mask
+                };
+                let (global, shared) = (of(0), of(SHARED_WINDOW >> 56));
+                if global != 0 {
+                    self.touch_in::<false>(global, size, at, way, digests);
+                }
+                if shared != 0 {
+                    self.touch_in::<true>(shared, size, at, way, digests);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    #[inline(always)]
+    fn touch_in<const SHARED: bool>(&mut self, mask: u32, size: u32, at: u32, way: Way, digests: Digests<'_>) {
+        let shared_bytes = self.block.shared_bytes();
+        let Some(watched) = self.block.watched.as_mut() else { return };
+        let Watched { order, shadow, exempt } = &mut **watched;
+        if order.grid_met(self.grid.turn) {
+            *exempt = false;
+        }
+        let (warp, block) = (self.warp.number, self.block.number);
+        let now = Now::new(order, warp, self.pc - 1, way);
+        let mut last = u64::MAX;
+        let mut page: &mut Page = &mut Page::default();
+        let mut found: Option<Race> = None;
+        let mut rest = mask;
+        while rest != 0 {
+            let run;
+            (run, rest) = self.chains.run(rest);
+            let Run { mut lane, step, .. } = run;
+            // Of several lanes that read the same bytes, two are enough.
+            let mut left = if way == Way::Read && step == 0 { run.count.min(2) } else { run.count };
+            let mut address = self.addresses[lane as usize & 31].wrapping_add(at.into());
+            if SHARED {
+                address &= SHARED_WINDOW - 1;
+            }
+            while left > 0 {
+                let number = address / PAGE;
+                if number != last {
+                    last = number;
+                    page = if SHARED {
+                        shadow.shared_page(number, size, shared_bytes)
+                    } else {
+                        let grid = &mut self.races.grid;
+                        shadow.global_page(number, size, |number| grid.place(number, size))
+                    };
+                }
+                let offset = (address % PAGE) as u32;
+                let count = if step == 0 { left } else { left.min((PAGE as u32 - offset).div_ceil(step)) };
+                if SHARED || page.grid != NONE {
+                    let row = Row { offset, size, step, lane, count };
+                    let two = way == Way::Read && step == 0 && count == 2;
+                    let met = if two { page.read_by_two(row, now, order) } else { None };
+                    let mut met = match (met, way) {
+                        (Some(met), _) => met,
+                        (None, Way::Read) => page.touch::<true>(row, now, order, digests),
+                        (None, _) => page.touch::<false>(row, now, order, digests),
+                    };
+                    if let Some((by, with)) = met.with {
+                        let accesses = [access(block, with), access(block, now.of(by).who)];
+                        let address = address + u64::from((by - lane) * step);
+                        found.get_or_insert(Race { shared: SHARED, address, size, accesses });
+                    }
+                    if way == Way::Write {
+                        met.first = u32::MAX >> (32 - count) << lane;
+                    }
+                    if met.first != 0 && !SHARED && !*exempt {
+                        let slot = Slot { block: block as u32, who: now.who };
+                        self.races.grid.touch(page.grid, row, met.first, slot, digests);
+                    }
+                }
+                lane += count;
+                left -= count;
+                address += u64::from(count * step);
+            }
+        }
+        if let Some(race) = found {
+            self.races.add(self.launch, race, false);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Races between threads of a launch: unordered accesses to the same bytes, at least one of them a write.
+//!
+//! [`order`] knows the order of threads within a block. [`page`], with its [`cell`]s, records who accessed what in the
+//! running block, in shared and in global memory. [`blocks`] records which blocks accessed what in global memory. The
+//! machine reports accesses and synchronization. The model is described in `docs/reference/kernels.md`.
+//!
+//! One race is kept for each pair of source lines in each variable or allocation: the race of the block with the least
+//! number, whatever the number of cores.
+
+pub(crate) mod blocks;
+pub(crate) mod cell;
+pub(crate) mod order;
+pub(crate) mod page;
+
+use blocks::{Grid, Slot};
+use cell::{Way, Who};
+use order::Order;
+use page::{PAGE, Shadow};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// One of the two accesses of a race.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// The linear number of the block in the grid.
+    pub block: u64,
+    /// The linear number of the thread in the block.
+    pub thread: u32,
+    /// The number of the instruction; `None` if the program is too long to record it.
+    pub pc: Option<u32>,
+    /// Whether the access writes.
+    pub writes: bool,
+    /// Whether the access is atomic.
+    pub atomic: bool,
+}
+
+/// Two unordered accesses to the same bytes, at least one of them a write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Race {
+    /// Whether the bytes are in shared memory.
+    pub shared: bool,
+    /// The first byte: a device address, or an offset in shared memory.
+    pub address: u64,
+    /// The number of bytes.
+    pub size: u32,
+    /// Both accesses; those of one block are in execution order.
+    pub accesses: [Access; 2],
+}
+
+/// Names the places of a race, to tell repeated races apart.
+pub(crate) trait Scene {
+    /// A number for the shared variable or the region of global memory that holds an address.
+    fn object(&self, shared: bool, address: u64) -> usize;
+    /// A number for the source line of an instruction; 0 if it is unknown.
+    fn line(&self, pc: Option<u32>) -> u64;
+}
+
+/// The records of a running block.
+#[derive(Default)]
+pub(crate) struct Watched {
+    pub order: Order,
+    pub shadow: Shadow,
+    /// Whether the block has acquired from other blocks: its races with them are not known any more.
+    pub exempt: bool,
+}
+
+impl Watched {
+    /// Starts a new block.
+    pub(crate) fn start(&mut self, warps: usize, grid_turn: u32) {
+        if !self.order.start(warps, grid_turn) {
+            self.shadow.clear();
+        }
+        self.shadow.start();
+        self.exempt = false;
+    }
+}
+
+/// The variable or region, with a flag for shared memory, and the source lines of both accesses.
+type Key = (bool, usize, [u64; 2]);
+/// Ranks the races of a key; the least is kept.
+type Preference = (bool, Reverse<u32>, u64);
+/// The race to report if all memory is watched, and the one to report if a part is.
+type Kept = [(Preference, Race); 2];
+
+/// The races that one core has found.
+#[derive(Default)]
+pub(crate) struct Races {
+    /// Whether races are looked for.
+    pub on: bool,
+    pub grid: Grid,
+    found: BTreeMap<Key, Kept>,
+    /// The turn of the grid barrier since which the grid's accesses are recorded.
+    pub grid_turn: u32,
+    /// The first block that has released.
+    pub releaser: Option<u64>,
+    /// Whether several blocks have released.
+    pub releasers: bool,
+}
+
+impl Races {
+    pub(crate) fn new(on: bool) -> Races {
+        Races { on, ..Races::default() }
+    }
+
+    /// Adds a race, `between` blocks or within one.
+    pub(crate) fn add(&mut self, scene: &impl Scene, race: Race, between: bool) {
+        let object = scene.object(race.shared, race.address);
+        let mut lines = race.accesses.map(|access| scene.line(access.pc));
+        lines.sort_unstable();
+        let rank = if race.shared { u32::MAX } else { blocks::rank(race.address / PAGE) };
+        let last = if between { race.address } else { race.accesses[1].block };
+        let kept = [0, rank].map(|rank| ((between, Reverse(rank), last), race));
+        self.keep((race.shared, object, lines), kept);
+    }
+
+    fn keep(&mut self, key: Key, races: Kept) {
+        let known = self.found.entry(key).or_insert(races);
+        for (known, race) in known.iter_mut().zip(races) {
+            if race.0 < known.0 {
+                *known = race;
+            }
+        }
+    }
+
+    /// Compares the accesses of blocks since the last grid barrier.
+    pub(crate) fn compare_blocks(&mut self, scene: &impl Scene) {
+        let grid = std::mem::take(&mut self.grid);
+        grid.conflicts(|conflict| {
+            let access = |slot: Slot| access(slot.block.into(), slot.who);
+            let [mut one, mut other] = conflict.slots.map(access);
+            if other.block < one.block {
+                std::mem::swap(&mut one, &mut other);
+            }
+            let accesses = [one, other];
+            let race = Race { shared: false, address: conflict.address, size: conflict.size, accesses };
+            self.add(scene, race, true);
+        });
+        self.grid = grid;
+    }
+
+    /// Merges the races that another core has found.
+    pub(crate) fn merge(&mut self, other: Races) {
+        self.grid.merge(other.grid);
+        other.found.into_iter().for_each(|(key, races)| self.keep(key, races));
+    }
+
+    /// Returns all races. After a failure, only races of blocks up to the failed one count: which others ran depends
+    /// on the cores.
+    pub(crate) fn finish(mut self, scene: &impl Scene, failed: Option<u64>) -> Vec<Race> {
+        if failed.is_none() {
+            self.compare_blocks(scene);
+        }
+        let level = self.grid.level();
+        let watched = |race: &Race| race.shared || blocks::rank(race.address / PAGE) >= level;
+        let sure = |race: &Race| failed.is_none_or(|failed| race.accesses[1].block <= failed);
+        let races = self.found.into_values().map(|kept| kept[usize::from(level > 0)].1);
+        races.filter(|race| watched(race) && sure(race)).collect()
+    }
+}
+
+pub(crate) fn access(block: u64, who: Who) -> Access {
+    let way = who.way();
+    Access { block, thread: who.thread(), pc: who.pc(), writes: way != Way::Read, atomic: way == Way::Atomic }
+}

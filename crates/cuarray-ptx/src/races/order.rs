@@ -1,0 +1,333 @@
+//! The order of the threads of one block.
+//!
+//! Each warp has a clock. It advances at each release: a barrier, a fence, or a synchronization of lanes. An access is
+//! stamped with its thread and the clock of its warp. As in vector clocks, each warp knows the time of every other
+//! warp up to which accesses are ordered before its own. Lanes of a warp know each other up to a time, which is one
+//! number while all of them synchronize together.
+//!
+//! Inexact cases err towards order: if a lane of a warp learns from another warp, all its lanes do.
+
+/// The greatest time: stamps have 27 bits for it. Later accesses count as ordered.
+pub(crate) const LATEST: u32 = (1 << 27) - 2;
+
+/// The number of barriers of a block.
+pub(crate) const BARRIERS: usize = 16;
+
+/// The most warps of a block.
+const WARPS: usize = 32;
+
+/// A time for each warp.
+type Times = [u32; WARPS];
+
+/// Takes the later time of each warp.
+fn join(times: &mut Times, others: &Times) {
+    for (time, other) in times.iter_mut().zip(others) {
+        *time = (*time).max(*other);
+    }
+}
+
+/// The state of a barrier that threads have arrived at.
+#[derive(Clone, Copy)]
+struct Arrivals {
+    known: Times,
+    /// The waiting lanes of each warp.
+    waiting: [u32; WARPS],
+}
+
+const NO_ARRIVALS: Arrivals = Arrivals { known: [0; WARPS], waiting: [0; WARPS] };
+
+/// The order of a block's threads.
+pub(crate) struct Order {
+    /// The first clock of this block; smaller ones belong to earlier blocks on the same core.
+    first: u32,
+    warps: usize,
+    clocks: Times,
+    known: [Times; WARPS],
+    /// The time of all warps up to which accesses are ordered before those of a warp. It is checked first.
+    settled: Times,
+    /// The time up to which the lanes of a warp know one another.
+    together: Times,
+    /// Later times up to which a lane of a warp knows another lane.
+    lanes: Vec<Option<Box<[[u32; 32]; 32]>>>,
+    /// The knowledge that fences have released.
+    released: Times,
+    /// The knowledge of exited threads.
+    ended: Times,
+    /// Whether there was a fence.
+    fenced: bool,
+    barriers: [Arrivals; BARRIERS],
+    /// The turn of the grid barrier up to which all threads know each other.
+    grid_turn: u32,
+}
+
+impl Default for Order {
+    fn default() -> Order {
+        Order {
+            first: 1,
+            warps: 0,
+            clocks: [0; WARPS],
+            known: [[0; WARPS]; WARPS],
+            settled: [0; WARPS],
+            together: [0; WARPS],
+            lanes: Vec::new(),
+            released: [0; WARPS],
+            ended: [0; WARPS],
+            fenced: false,
+            barriers: [NO_ARRIVALS; BARRIERS],
+            grid_turn: 0,
+        }
+    }
+}
+
+impl Order {
+    /// Starts a new block. Returns `false` if the clocks restart, and the stamps of earlier blocks must be dropped.
+    pub(crate) fn start(&mut self, warps: usize, grid_turn: u32) -> bool {
+        let last = self.clocks[..self.warps].iter().copied().max().unwrap_or(self.first);
+        let wraps = last > LATEST / 2;
+        self.first = if wraps { 1 } else { last + 1 };
+        self.warps = warps;
+        self.clocks = [self.first; WARPS];
+        self.known[..warps].fill([0; WARPS]);
+        self.together = [0; WARPS];
+        self.settled = [self.first - 1; WARPS];
+        self.lanes.clear();
+        (self.released, self.ended, self.fenced) = ([0; WARPS], [0; WARPS], false);
+        self.barriers = [NO_ARRIVALS; BARRIERS];
+        self.grid_turn = grid_turn;
+        !wraps
+    }
+
+    /// The first clock of this block.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> u32 {
+        self.first
+    }
+
+    /// The time of a warp.
+    #[inline(always)]
+    pub(crate) fn now(&self, warp: u32) -> u32 {
+        self.clocks[warp as usize & 31]
+    }
+
+    /// Whether an access of a thread at a time of its warp is ordered before one of a lane of `warp` now.
+    #[inline(always)]
+    pub(crate) fn before(&self, thread: u32, clock: u32, warp: u32, lane: u32) -> bool {
+        let other = thread >> 5;
+        if other != warp {
+            return self.knows(warp, other, clock);
+        }
+        self.together[warp as usize & 31] >= clock || self.lanes_know(warp, lane, thread & 31, clock)
+    }
+
+    /// Whether an access of another warp at its time `clock` is ordered before one of `warp` now.
+    #[inline(always)]
+    pub(crate) fn knows(&self, warp: u32, other: u32, clock: u32) -> bool {
+        self.known[warp as usize & 31][other as usize & 31] >= clock
+    }
+
+    #[cold]
+    fn lanes_know(&self, warp: u32, lane: u32, other: u32, clock: u32) -> bool {
+        let rows = self.lanes.get(warp as usize).and_then(Option::as_ref);
+        lane == other || rows.is_some_and(|rows| rows[lane as usize & 31][other as usize & 31] >= clock)
+    }
+
+    /// The time up to which accesses of all warps are ordered before one of `warp` now.
+    #[inline(always)]
+    pub(crate) fn settled(&self, warp: u32) -> u32 {
+        self.settled[warp as usize & 31]
+    }
+
+    fn advance(&mut self, warp: usize) {
+        self.clocks[warp] = (self.clocks[warp] + 1).min(LATEST);
+    }
+
+    /// Makes all threads of the block know one another. Their clocks continue from one time.
+    fn settle(&mut self) {
+        let last = self.clocks[..self.warps].iter().copied().max().unwrap_or(self.first);
+        self.known[..self.warps].fill([last; WARPS]);
+        self.together = [last; WARPS];
+        self.settled = [last; WARPS];
+        self.clocks = [(last + 1).min(LATEST); WARPS];
+    }
+
+    /// Synchronizes lanes of a warp; `live` are the lanes that have not exited.
+    pub(crate) fn lanes_meet(&mut self, warp: u32, members: u32, live: u32) {
+        let warp = warp as usize & 31;
+        let now = self.clocks[warp];
+        if members & live == live {
+            self.together[warp] = now;
+            if self.warps == 1 {
+                self.settled[warp] = now;
+            }
+        } else {
+            if self.lanes.len() <= warp {
+                self.lanes.resize_with(warp + 1, || None);
+            }
+            let rows = self.lanes[warp].get_or_insert_with(|| Box::new([[0; 32]; 32]));
+            let mut all = [0; 32];
+            for lane in (0..32).filter(|lane| members >> lane & 1 == 1) {
+                join(&mut all, &rows[lane]);
+                all[lane] = now;
+            }
+            for lane in (0..32).filter(|lane| members >> lane & 1 == 1) {
+                rows[lane] = all;
+            }
+        }
+        self.advance(warp);
+    }
+
+    /// Records that lanes of a warp arrive at a barrier of the block, and whether they wait there.
+    pub(crate) fn arrive(&mut self, barrier: usize, warp: u32, lanes: u32, waits: bool) {
+        let warp = warp as usize & 31;
+        let arrivals = &mut self.barriers[barrier];
+        join(&mut arrivals.known, &self.known[warp]);
+        arrivals.known[warp] = self.clocks[warp];
+        if waits {
+            arrivals.waiting[warp] |= lanes;
+        }
+        self.advance(warp);
+    }
+
+    /// Completes a barrier: waiting lanes learn all that arriving ones knew. Exited threads count as arrived at a
+    /// barrier of the whole block. `dead` returns the exited lanes of a warp.
+    pub(crate) fn complete(&mut self, barrier: usize, whole: bool, dead: impl Fn(usize) -> u32) {
+        let mut arrivals = std::mem::replace(&mut self.barriers[barrier], NO_ARRIVALS);
+        if whole && (0..self.warps).all(|warp| arrivals.waiting[warp] | dead(warp) == u32::MAX) {
+            return self.settle();
+        }
+        if whole {
+            join(&mut arrivals.known, &self.ended);
+        }
+        for warp in 0..self.warps.min(WARPS) {
+            if arrivals.waiting[warp] != 0 {
+                join(&mut self.known[warp], &arrivals.known);
+                self.lanes_meet(warp as u32, arrivals.waiting[warp], !dead(warp));
+            }
+        }
+    }
+
+    /// Records that lanes of a warp exit.
+    pub(crate) fn exit(&mut self, warp: u32) {
+        let warp = warp as usize & 31;
+        join(&mut self.ended, &self.known[warp]);
+        self.ended[warp] = self.clocks[warp];
+        self.advance(warp);
+    }
+
+    /// Records a fence: later acquires of any thread learn what its warp knows.
+    pub(crate) fn release(&mut self, warp: u32) {
+        let warp = warp as usize & 31;
+        join(&mut self.released, &self.known[warp]);
+        self.released[warp] = self.clocks[warp];
+        self.fenced = true;
+        self.advance(warp);
+    }
+
+    /// Records an acquire: a read that synchronizes.
+    pub(crate) fn acquire(&mut self, warp: u32) {
+        if self.fenced {
+            let warp = warp as usize & 31;
+            join(&mut self.known[warp], &self.released);
+            self.together[warp] = self.together[warp].max(self.released[warp]);
+        }
+    }
+
+    /// Whether the turn of the grid barrier is known to [`Order::grid_met`].
+    #[inline(always)]
+    pub(crate) fn is_at(&self, turn: u32) -> bool {
+        turn == self.grid_turn
+    }
+
+    /// Returns whether the grid barrier was completed since the last call; all threads know one another then.
+    #[inline(always)]
+    pub(crate) fn grid_met(&mut self, turn: u32) -> bool {
+        turn != self.grid_turn && self.all_meet(turn)
+    }
+
+    #[cold]
+    fn all_meet(&mut self, turn: u32) -> bool {
+        self.grid_turn = turn;
+        self.settle();
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(warps: usize) -> Order {
+        let mut order = Order::default();
+        assert!(order.start(warps, 0));
+        order
+    }
+
+    const ALL: u32 = u32::MAX;
+
+    #[test]
+    fn a_barrier_orders_arriving_before_waiting_threads() {
+        let mut order = order(3);
+        let early = order.now(0);
+        order.arrive(1, 0, ALL, false);
+        let late = order.now(0);
+        order.arrive(1, 1, ALL, true);
+        assert!(!order.before(0, early, 1, 0));
+        order.complete(1, false, |_| 0);
+        // Warp 0 has only arrived, and warp 2 does not take part.
+        assert!(order.before(0, early, 1, 0));
+        assert!(!order.before(0, late, 1, 0));
+        assert!(!order.before(32, early, 0, 0));
+        assert!(!order.before(0, early, 2, 0));
+        assert!(order.before(33, early, 1, 0), "lanes that wait together are ordered");
+    }
+
+    #[test]
+    fn order_is_transitive_over_barriers() {
+        let mut order = order(3);
+        let time = order.now(0);
+        for pair in [[0, 1], [1, 2]] {
+            pair.into_iter().for_each(|warp| order.arrive(2, warp, ALL, true));
+            order.complete(2, false, |_| 0);
+        }
+        assert!(order.before(5, time, 2, 0));
+        assert!(!order.before(64, time, 0, 0));
+    }
+
+    #[test]
+    fn lanes_outside_of_a_synchronization_stay_unordered() {
+        let mut order = order(1);
+        let time = order.now(0);
+        order.lanes_meet(0, 0xff, ALL);
+        assert!(order.before(1, time, 0, 7));
+        assert!(!order.before(1, time, 0, 8) && !order.before(8, time, 0, 1));
+        assert!(!order.before(1, order.now(0), 0, 7), "later accesses are unordered");
+        order.lanes_meet(0, 0x180, ALL);
+        assert!(order.before(1, time, 0, 8), "lane 7 passes its knowledge on");
+        order.lanes_meet(0, 0xffff, 0xffff);
+        assert!(order.before(9, time, 0, 1));
+    }
+
+    #[test]
+    fn a_fence_orders_threads_that_acquire() {
+        let mut order = order(2);
+        let before = order.now(0);
+        order.release(0);
+        let after = order.now(0);
+        assert!(!order.before(0, before, 1, 0));
+        order.acquire(1);
+        assert!(order.before(0, before, 1, 0) && !order.before(0, after, 1, 0));
+    }
+
+    #[test]
+    fn a_new_block_starts_without_order() {
+        let mut order = order(2);
+        let time = order.now(0);
+        order.arrive(0, 0, ALL, true);
+        order.arrive(0, 1, ALL, true);
+        order.complete(0, true, |_| 0);
+        assert!(order.start(2, 0));
+        assert!(time < order.first() && !order.before(0, order.now(0), 1, 0));
+        order.clocks[1] = LATEST;
+        assert!(!order.start(2, 0) && order.first() == 1);
+    }
+}

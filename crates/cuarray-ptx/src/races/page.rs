@@ -1,0 +1,246 @@
+//! The cells of the memory that a block accesses, in pages.
+//!
+//! The size of the pieces is that of the smallest access to the page so far. A smaller access splits each piece into
+//! equal ones. Adjacent accesses of lanes are compared in one pass.
+
+use super::cell::{Cell, Met, Now, Who};
+use super::order::Order;
+
+/// Bytes of a page.
+pub(crate) const PAGE: u64 = 1024;
+
+/// A page in pieces of `1 << shift` bytes.
+#[derive(Default)]
+pub(crate) struct Page {
+    pub shift: u32,
+    pub cells: Vec<Cell>,
+    /// The index of the page in the grid's shadow; [`NONE`] for shared memory and for unwatched pages.
+    pub grid: usize,
+}
+
+impl Page {
+    /// Prepares the page for accesses of a size. Marks of earlier blocks may stay, because their clocks tell them
+    /// apart.
+    pub(crate) fn start(&mut self, size: u32, grid: usize) {
+        self.shift = size.trailing_zeros().min(3);
+        let count = (PAGE >> self.shift) as usize;
+        if self.cells.len() < count {
+            self.cells.resize(count, Cell::default());
+        }
+        self.grid = grid;
+    }
+
+    /// Splits the pieces so that an access of `size` bytes has whole ones.
+    #[inline(always)]
+    pub(crate) fn fit(&mut self, size: u32) {
+        if 1 << self.shift > size {
+            self.split(size);
+        }
+    }
+
+    #[cold]
+    fn split(&mut self, size: u32) {
+        let shift = size.trailing_zeros();
+        let times = 1 << (self.shift - shift);
+        let old = (PAGE >> self.shift) as usize;
+        self.cells = self.cells[..old].iter().flat_map(|cell| std::iter::repeat_n(*cell, times)).collect();
+        self.shift = shift;
+    }
+
+    /// The pieces of an access at an offset in the page.
+    #[inline(always)]
+    pub(crate) fn pieces(&self, offset: u32, size: u32) -> std::ops::Range<usize> {
+        (offset >> self.shift) as usize..((offset + size - 1) >> self.shift) as usize + 1
+    }
+}
+
+/// Adjacent accesses of consecutive lanes to one page.
+#[derive(Clone, Copy)]
+pub(crate) struct Row {
+    /// The offset of the first access in the page.
+    pub offset: u32,
+    /// Bytes of an access.
+    pub size: u32,
+    /// The distance of accesses in bytes.
+    pub step: u32,
+    /// The first lane.
+    pub lane: u32,
+    /// The number of lanes.
+    pub count: u32,
+}
+
+/// The result of recording the accesses of several lanes.
+#[derive(Default)]
+pub(crate) struct RowMet {
+    /// The lanes for which [`Met::first`] holds.
+    pub first: u32,
+    /// The first lane with an unordered conflict, and the other access.
+    pub with: Option<(u32, Who)>,
+}
+
+impl RowMet {
+    #[inline(always)]
+    fn add(&mut self, met: &Met, lane: u32) {
+        self.first |= u32::from(met.first) << lane;
+        if let Some(with) = met.with {
+            self.with.get_or_insert((lane, with));
+        }
+    }
+}
+
+impl Page {
+    /// Records reads, writes or atomic operations of lanes. `now` belongs to the first lane of the warp; `values` are
+    /// the digests for [`Cell::write`].
+    #[inline(always)]
+    pub(crate) fn touch<const READ: bool>(&mut self, row: Row, now: Now, order: &Order, values: &[u32; 32]) -> RowMet {
+        self.fit(row.size);
+        let mut all = RowMet::default();
+        let one_each = row.step == row.size && row.size == 1 << self.shift;
+        let mut pieces = self.pieces(row.offset, row.size);
+        for lane in row.lane..row.lane + row.count {
+            let now = now.of(lane);
+            let value = values[lane as usize & 31];
+            for cell in self.cells.get_mut(pieces.clone()).unwrap_or_default() {
+                all.add(&if READ { cell.read(&now, order) } else { cell.write(&now, order, value) }, lane);
+            }
+            pieces = if one_each {
+                pieces.start + 1..pieces.end + 1
+            } else {
+                self.pieces(row.offset + (lane + 1 - row.lane) * row.step, row.size)
+            };
+        }
+        all
+    }
+
+    /// Records reads of one piece by two lanes, as [`Cell::read_by_two`] does.
+    #[inline(always)]
+    pub(crate) fn read_by_two(&mut self, row: Row, now: Now, order: &Order) -> Option<RowMet> {
+        self.fit(row.size);
+        let now = now.of(row.lane);
+        let pieces = self.pieces(row.offset, row.size);
+        let mut first = false;
+        for cell in self.cells.get_mut(pieces)? {
+            first |= cell.read_by_two(&now, row.lane + 1, order)?;
+        }
+        Some(RowMet { first: u32::from(first) << row.lane, with: None })
+    }
+}
+
+/// Stands for no page.
+pub(crate) const NONE: usize = usize::MAX;
+
+/// The pages that a block accesses.
+#[derive(Default)]
+pub(crate) struct Shadow {
+    /// The pages of shared memory.
+    pub shared: Vec<Page>,
+    pages: Vec<Page>,
+    used: usize,
+    /// A hash table of the pages of global memory: the page number plus one, the block, the index.
+    table: Vec<(u64, u64, usize)>,
+    block: u64,
+}
+
+impl Shadow {
+    /// Starts a new block.
+    pub(crate) fn start(&mut self) {
+        self.block += 1;
+        self.used = 0;
+    }
+
+    /// Drops all marks.
+    pub(crate) fn clear(&mut self) {
+        self.pages.clear();
+        self.shared.clear();
+    }
+
+    /// Returns a page of shared memory, which has `bytes` bytes.
+    #[inline(always)]
+    pub(crate) fn shared_page(&mut self, number: u64, size: u32, bytes: u64) -> &mut Page {
+        if self.shared.len() as u64 <= number {
+            self.shared.resize_with(bytes.div_ceil(PAGE) as usize, Page::default);
+        }
+        let page = &mut self.shared[number as usize];
+        if page.cells.is_empty() {
+            page.start(size, NONE);
+        }
+        page
+    }
+
+    /// Returns a page of global memory. For a page that is new to the block, `grid` returns its index in the grid's
+    /// shadow, or [`NONE`].
+    #[inline(always)]
+    pub(crate) fn global_page(&mut self, number: u64, size: u32, grid: impl FnOnce(u64) -> usize) -> &mut Page {
+        let place = self.find(number);
+        let place = if place == NONE { self.add(number, size, grid(number)) } else { place };
+        &mut self.pages[place]
+    }
+
+    #[inline(always)]
+    fn find(&self, number: u64) -> usize {
+        if self.table.is_empty() {
+            return NONE;
+        }
+        let mask = self.table.len() - 1;
+        let mut at = hash(number) as usize & mask;
+        loop {
+            let (known, block, place) = self.table[at];
+            if block != self.block {
+                return NONE;
+            }
+            if known == number {
+                return place;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    fn add(&mut self, number: u64, size: u32, grid: usize) -> usize {
+        // At most half of the table is used.
+        if (self.used + 1) * 2 > self.table.len() {
+            let entries: Vec<_> = self.table.iter().filter(|entry| entry.1 == self.block).copied().collect();
+            self.table = vec![(0, 0, 0); (self.table.len() * 2).max(16)];
+            entries.into_iter().for_each(|(number, _, place)| self.enter(number, place));
+        }
+        let place = self.used;
+        self.used += 1;
+        if self.pages.len() <= place {
+            self.pages.push(Page::default());
+        }
+        match grid {
+            NONE => self.pages[place].grid = NONE,
+            grid => self.pages[place].start(size, grid),
+        }
+        self.enter(number, place);
+        place
+    }
+
+    fn enter(&mut self, number: u64, place: usize) {
+        let mask = self.table.len() - 1;
+        let mut at = hash(number) as usize & mask;
+        while self.table[at].1 == self.block {
+            at = (at + 1) & mask;
+        }
+        self.table[at] = (number, self.block, place);
+    }
+
+    /// Drops accesses to memory that was allocated anew.
+    pub(crate) fn forget(&mut self, address: u64, size: u64) {
+        for number in address / PAGE..=(address + size - 1) / PAGE {
+            let place = self.find(number);
+            let Some(page) = self.pages.get_mut(place) else { continue };
+            for (index, cell) in page.cells.iter_mut().enumerate() {
+                let start = number * PAGE + ((index as u64) << page.shift);
+                if start < address + size && start + (1 << page.shift) > address {
+                    *cell = Cell::default();
+                }
+            }
+        }
+    }
+}
+
+/// A hash of a page number.
+#[inline(always)]
+pub(crate) fn hash(number: u64) -> u64 {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20
+}

@@ -1,0 +1,110 @@
+//! Races between threads: for any number of cores, in any order of blocks, and in a launch that fails.
+
+use super::*;
+use crate::Race;
+
+/// Returns the races of a kernel over 4096 words.
+fn races(body: &str, grid: u32, threads: u32, workers: usize) -> (Vec<Race>, Outcome) {
+    let source = format!(
+        ".global .align 4 .u32 word; .visible .entry k(.param .u64 out) {{ .reg .pred %p; .reg .b32 %t, %b, %g, %v; .reg .b64 %out, %a;\n\
+         ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %v, %ntid.x; mad.lo.u32 %g, %b, %v, %t;\n\
+         {body}\n ret; }}"
+    );
+    let mut memory = vec![0_u64; 4096];
+    let (grid, threads) = ([grid, 1, 1], [threads, 1, 1]);
+    let mut outcome = Run { source: &source, grid, threads, workers, ..Run::default() }.over(&mut [&mut memory]);
+    (std::mem::take(&mut outcome.races), outcome)
+}
+
+#[test]
+fn races_do_not_depend_on_the_number_of_cores() {
+    // Neighbouring blocks overlap in a byte of each of many pages; then each block has a race of its own.
+    let overlap = "mul.wide.u32 %a, %g, 8; add.u64 %a, %out, %a; mul.lo.u32 %v, %b, 8; cvt.u64.u32 %out, %v; sub.u64 %a, %a, %out; st.global.u64 [%a], %out;";
+    let alone = "shr.u32 %v, %g, 1; mul.wide.u32 %a, %v, 8; add.u64 %a, %out, %a; st.global.u32 [%a], %g;";
+    for (body, different) in [(overlap, true), (alone, false)] {
+        let (one, _) = races(body, 64, 64, 1);
+        assert_eq!(one.len(), 1, "{body}");
+        assert_eq!(one[0].accesses[0].block != one[0].accesses[1].block, different);
+        for workers in [2, 3, 5] {
+            assert_eq!(races(body, 64, 64, workers).0, one, "{workers} cores");
+        }
+    }
+}
+
+#[test]
+fn a_failed_launch_reports_races_up_to_the_failure() {
+    let body =
+        "ld.global.u32 %v, [%out]; add.u32 %v, %v, %g; st.global.u32 [%out], %v; setp.eq.u32 %p, %b, 9; @%p trap;";
+    for workers in [1, 4] {
+        let (races, outcome) = races(body, 32, 64, workers);
+        assert_eq!(outcome.fault.map(|fault| fault.block), Some([9, 0, 0]));
+        assert_eq!(races.iter().map(|race| race.accesses[1].block).collect::<Vec<_>>(), [0]);
+    }
+}
+
+#[test]
+fn a_byte_access_races_with_the_word() {
+    for (body, count) in [
+        // Adjacent bytes of each thread; then a byte of the next thread.
+        ("cvt.u64.u32 %a, %g; add.u64 %a, %out, %a; st.global.u8 [%a], %t;", 0),
+        ("cvt.u64.u32 %a, %g; add.u64 %a, %out, %a; st.global.u8 [%a], %t; ld.global.u8 %v, [%a + 1];", 1),
+        // A word whose first byte other threads have written.
+        (
+            "and.b32 %v, %t, 60; cvt.u64.u32 %a, %v; add.u64 %a, %out, %a; st.global.u8 [%a], %v; ld.global.u32 %v, [%a];",
+            1,
+        ),
+        (
+            "and.b32 %v, %t, 60; cvt.u64.u32 %a, %v; add.u64 %a, %out, %a; st.global.u8 [%a], %v; ld.global.u8 %v, [%a + 1];",
+            0,
+        ),
+    ] {
+        assert_eq!(races(body, 1, 64, 1).0.len(), count, "{body}");
+    }
+}
+
+#[test]
+fn a_writer_races_with_any_of_many_readers() {
+    // The first lanes of each warp read a word, and one thread writes it: a race with every other reader.
+    for threads in [32, 96] {
+        for (readers, writer) in [(1, 0), (1, 1), (2, 0), (2, 1), (3, 2), (32, 0), (32, 1), (32, 31), (32, 40)] {
+            let body = format!(
+                "and.b32 %v, %t, 31; setp.lt.u32 %p, %v, {readers}; mov.u64 %a, s; ld.shared.u32 %v, [%a + 4]; @%p ld.shared.u32 %v, [%a];\n\
+                 setp.eq.u32 %p, %t, {writer}; @%p st.shared.u32 [%a], %t;"
+            );
+            let races = races(&format!(".shared .align 4 .u32 s[2]; {body}"), 1, threads, 1).0;
+            let others = writer < threads && (threads > 32 || readers > 1 || writer >= readers);
+            assert_eq!(
+                races.len(),
+                usize::from(others),
+                "{threads} threads, {readers} readers, thread {writer} writes"
+            );
+        }
+    }
+}
+
+#[test]
+fn locks_and_queues_have_no_races() {
+    // The first thread of each block takes a lock, changes a word, and releases the lock.
+    let lock = "setp.ne.u32 %p, %t, 0; @%p bra END; L: atom.global.cas.b32 %v, [%out], 0, 1; setp.ne.u32 %p, %v, 0; @%p bra L;\n\
+        ld.global.u32 %v, [%out + 64]; add.u32 %v, %v, 1; st.global.u32 [%out + 64], %v; membar.gl; atom.global.exch.b32 %v, [%out], 0; END:";
+    assert_eq!(races(lock, 8, 64, 2).0, []);
+    // Each thread takes a slot and writes there.
+    let queue =
+        "atom.global.add.u32 %v, [%out], 1; mul.wide.u32 %a, %v, 4; add.u64 %a, %out, %a; st.global.u32 [%a + 64], %g;";
+    assert_eq!(races(queue, 8, 64, 2).0, []);
+}
+
+#[test]
+fn blocks_that_write_equal_values_do_not_race() {
+    let body = "and.b32 %v, %g, 31; mul.wide.u32 %a, %v, 1024; add.u64 %a, %out, %a; st.global.u32 [%a], %v; st.global.u32 [%a], %v;";
+    assert_eq!(races(body, 16, 64, 2).0, []);
+    assert_eq!(races(&format!("{body} st.global.u32 [%a], %g;"), 16, 64, 2).0.len(), 1);
+    // Warps of a block write equal values, and blocks write different ones: no race within a block may be reported.
+    for value in ["cvt.u64.u32 %a, %b;", "add.u32 %v, %b, 1023; cvt.u64.u32 %a, %v; shl.b64 %a, %a, 52;"] {
+        for workers in [1, 4] {
+            let (races, _) = races(&format!("{value} st.global.u64 [%out], %a;"), 500, 64, workers);
+            let blocks: Vec<_> = races.iter().map(|race| race.accesses.map(|access| access.block)).collect();
+            assert_eq!(blocks, [[0, 1]]);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Sentences about the edge that a program lacks.
+
+use super::operation::Operation;
+use super::{Detector, LaneInfo};
+use crate::finding::LaneKind;
+use crate::report::call_name;
+
+/// The edge from the earlier call to the later one that the program lacks.
+pub(super) fn missing(detector: &Detector, first: &Operation, second: &Operation) -> String {
+    let [first_call, second_call] = [first, second].map(|operation| call_name(operation.caller.call));
+    if first.caller.launch.is_some() && first.caller.launch == second.caller.launch {
+        return format!(
+            "add an edge between the two nodes of the graph: in a capture, record an event after {first_call} and make the \
+             stream of {second_call} wait for it before"
+        );
+    }
+    let (before, after) = (call(first), call(second));
+    let (from, to) = (outside(detector, first), outside(detector, second));
+    match (is_host(detector, first), is_host(detector, second)) {
+        (false, false) => {
+            format!("record an event on {from} after {before} and make {to} wait for it before {after}")
+        }
+        (false, true) => {
+            format!("synchronize with {from}, or with an event recorded there after {before}, before {after}")
+        }
+        (true, false) => format!(
+            "make the call {after} after {before} in {from}, or hand over from there to the thread that calls it"
+        ),
+        (true, true) => format!("order the two threads: hand over from {from} after {before} to {to} before {after}"),
+    }
+}
+
+/// The lane in which the program can order an operation. For a node of a graph, that is the lane of the launch.
+fn outside(detector: &Detector, operation: &Operation) -> String {
+    let begin = |launch| detector.history.binary_search_by_key(&launch, |other| other.ordinal).ok();
+    let launch = operation.caller.launch.and_then(begin).and_then(|index| detector.history.get(index));
+    lane(detector, launch.map_or(operation, |launch| launch))
+}
+
+/// A call as a sentence names it.
+fn call(operation: &Operation) -> String {
+    match operation.caller.launch {
+        Some(launch) => format!("the launch of the graph (operation {launch})"),
+        None => format!("{} (operation {})", call_name(operation.caller.call), operation.ordinal),
+    }
+}
+
+fn is_host(detector: &Detector, operation: &Operation) -> bool {
+    detector.lanes.get(operation.lane as usize).is_none_or(|info| info.kind == LaneKind::Host)
+}
+
+/// The name of an operation's lane in sentences.
+pub(super) fn lane(detector: &Detector, operation: &Operation) -> String {
+    match detector.lanes.get(operation.lane as usize) {
+        Some(info) => name(info, operation.caller.thread),
+        None => format!("host thread {}", operation.caller.thread),
+    }
+}
+
+/// The name of a lane in reports. Host threads may share a lane, so the thread that called names them.
+fn name(info: &LaneInfo, thread: u64) -> String {
+    let name = match info.kind {
+        LaneKind::Host => return format!("host thread {thread}"),
+        LaneKind::Legacy => "the legacy default stream".to_owned(),
+        LaneKind::PerThread => format!("the default stream of a thread ({:#x})", info.handle),
+        LaneKind::Blocking => format!("stream {}", info.label),
+        LaneKind::NonBlocking => format!("stream {} (non-blocking)", info.label),
+        LaneKind::Internal => format!("a branch of a graph ({:#x})", info.handle),
+    };
+    match info.device {
+        Some(device) if device > 0 => format!("{name} of device {device}"),
+        _ => name,
+    }
+}

@@ -1,0 +1,264 @@
+//! Version vectors: which operations come before which, as far as the program has ordered them.
+//!
+//! A *lane* does one thing after the other: a stream, or a host thread. The operations of a lane are numbered. A vector holds,
+//! for each lane, the number of the last operation that has certainly happened. Operation B comes after operation A exactly
+//! if B's vector reaches A's number in A's lane, so each comparison is one look-up.
+//!
+//! Most operations learn only that the host made one more call. A clock therefore keeps its own number and its caller's number
+//! apart from the rest. Only synchronization changes the rest, and all clocks that agree on it share it: the clock of an
+//! operation costs no more than a pointer. Vectors are sparse. A lane leaves them when every later operation comes after it
+//! (see [`Retired`]).
+
+use std::sync::Arc;
+
+/// The number of a lane; a detector never uses one twice.
+pub type LaneNumber = u32;
+
+/// Lanes whose operations all come before every later operation.
+#[derive(Default)]
+pub(super) struct Retired {
+    lanes: Vec<bool>,
+}
+
+impl Retired {
+    pub(super) fn holds(&self, lane: LaneNumber) -> bool {
+        self.lanes.get(lane as usize).copied().unwrap_or(false)
+    }
+
+    pub(super) fn add(&mut self, lane: LaneNumber) {
+        let index = lane as usize;
+        if self.lanes.len() <= index {
+            self.lanes.resize(index + 1, false);
+        }
+        self.lanes[index] = true;
+    }
+}
+
+/// The last known operation of each lane, sorted by lane. Nothing is known of a missing lane.
+#[derive(Clone, Debug, Default)]
+struct Vector(Vec<(LaneNumber, u64)>);
+
+impl Vector {
+    fn get(&self, lane: LaneNumber) -> u64 {
+        self.0.binary_search_by_key(&lane, |entry| entry.0).map_or(0, |index| self.0[index].1)
+    }
+
+    fn raise(&mut self, lane: LaneNumber, time: u64) {
+        match self.0.binary_search_by_key(&lane, |entry| entry.0) {
+            Ok(index) => self.0[index].1 = self.0[index].1.max(time),
+            Err(index) => self.0.insert(index, (lane, time)),
+        }
+    }
+
+    /// The greater of both, lane by lane, without retired lanes.
+    fn joined(&self, other: &Vector, retired: &Retired) -> Vector {
+        let mut all = Vec::with_capacity(self.0.len().max(other.0.len()) + 2);
+        let (mut left, mut right) = (self.0.as_slice(), other.0.as_slice());
+        loop {
+            let entry = match (left, right) {
+                ([], []) => return Vector(all),
+                ([a, rest @ ..], []) => {
+                    left = rest;
+                    *a
+                }
+                ([], [b, rest @ ..]) => {
+                    right = rest;
+                    *b
+                }
+                ([a, rest_of_left @ ..], [b, rest_of_right @ ..]) => {
+                    if a.0 <= b.0 {
+                        left = rest_of_left;
+                    }
+                    if b.0 <= a.0 {
+                        right = rest_of_right;
+                    }
+                    match a.0.cmp(&b.0) {
+                        std::cmp::Ordering::Less => *a,
+                        std::cmp::Ordering::Greater => *b,
+                        std::cmp::Ordering::Equal => (a.0, a.1.max(b.1)),
+                    }
+                }
+            };
+            if !retired.holds(entry.0) {
+                all.push(entry);
+            }
+        }
+    }
+}
+
+/// The operations that come before one operation.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    /// The operation's lane.
+    pub lane: LaneNumber,
+    /// The operation's number in its lane.
+    pub time: u64,
+    /// The host lane that made the call, and that lane's number at the call.
+    caller: (LaneNumber, u64),
+    rest: Arc<Vector>,
+    /// The operation's place in the history, or 0.
+    pub ordinal: u64,
+}
+
+impl Clock {
+    /// Whether an operation comes before this one, or is this one.
+    #[inline]
+    pub(super) fn knows(&self, lane: LaneNumber, time: u64, retired: &Retired) -> bool {
+        (lane == self.lane && time <= self.time)
+            || (lane == self.caller.0 && time <= self.caller.1)
+            || self.rest.get(lane) >= time
+            || retired.holds(lane)
+    }
+}
+
+/// A stream or a host thread, with the clock of its next operation.
+#[derive(Debug)]
+pub struct Lane {
+    pub(super) number: LaneNumber,
+    /// The number of its last operation.
+    pub(super) time: u64,
+    caller: (LaneNumber, u64),
+    rest: Arc<Vector>,
+    /// The vector of its last caller: while that stays the same, there is nothing to join.
+    from_caller: Option<Arc<Vector>>,
+    /// The place in the history of its last operation.
+    pub(super) last: u64,
+    /// The operations of other lanes that its next operation comes after, and its last one does not.
+    pub(super) after: Vec<u64>,
+}
+
+impl Lane {
+    pub(super) fn new(number: LaneNumber) -> Lane {
+        let (rest, after) = (Arc::default(), Vec::new());
+        Lane { number, time: 0, caller: (number, 0), rest, from_caller: None, last: 0, after }
+    }
+
+    /// The lane's number.
+    pub fn number(&self) -> LaneNumber {
+        self.number
+    }
+
+    /// Whether it has had no operation yet.
+    pub fn is_unused(&self) -> bool {
+        self.time == 0
+    }
+
+    /// The clock of its last operation.
+    #[inline]
+    pub fn clock(&self) -> Clock {
+        let Lane { number, time, caller, .. } = *self;
+        Clock { lane: number, time, caller, rest: self.rest.clone(), ordinal: self.last }
+    }
+
+    /// Puts an operation, and everything before it, before the next operation of this lane. Returns whether that was news.
+    ///
+    /// A lane that knows an operation knows everything that the operation knew: a lane that learns something advances its
+    /// number before another lane can learn from it.
+    pub(super) fn learn(&mut self, from: &Clock, retired: &Retired) -> bool {
+        if self.knows(from.lane, from.time, retired) {
+            return false;
+        }
+        let mut rest = self.rest.joined(&from.rest, retired);
+        for (lane, time) in [(from.lane, from.time), from.caller] {
+            if lane != self.number && !retired.holds(lane) {
+                rest.raise(lane, time);
+            }
+        }
+        self.rest = Arc::new(rest);
+        true
+    }
+
+    /// Whether its next operation comes after an operation.
+    #[inline]
+    pub(super) fn knows(&self, lane: LaneNumber, time: u64, retired: &Retired) -> bool {
+        (lane == self.number && time <= self.time)
+            || (lane == self.caller.0 && time <= self.caller.1)
+            || self.rest.get(lane) >= time
+            || retired.holds(lane)
+    }
+
+    /// Begins the next operation of this lane. The host lane `host` calls it, so it comes after what the host has done.
+    pub(super) fn called_by(&mut self, host: &Lane, retired: &Retired) {
+        let caller = (host.number, host.time);
+        if self.caller.0 != caller.0 && self.caller.0 != self.number {
+            let (lane, time) = self.caller;
+            Arc::make_mut(&mut self.rest).raise(lane, time);
+        }
+        self.caller = caller;
+        if !self.from_caller.as_ref().is_some_and(|known| Arc::ptr_eq(known, &host.rest)) {
+            self.rest = Arc::new(self.rest.joined(&host.rest, retired));
+            self.from_caller = Some(host.rest.clone());
+        }
+        self.time += 1;
+    }
+
+    /// Begins the next operation of a host lane.
+    pub(super) fn advance(&mut self) {
+        self.time += 1;
+        self.caller = (self.number, self.time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_learned_clock_orders_two_lanes() {
+        let retired = Retired::default();
+        let (host, mut a, mut b) = (Lane::new(0), Lane::new(1), Lane::new(2));
+        a.called_by(&host, &retired);
+        let first = a.clock();
+        a.called_by(&host, &retired);
+        let second = a.clock();
+        b.called_by(&host, &retired);
+        assert!(second.knows(first.lane, first.time, &retired));
+        assert!(!b.clock().knows(first.lane, first.time, &retired));
+        assert!(b.learn(&first, &retired));
+        assert!(!b.learn(&first, &retired));
+        b.called_by(&host, &retired);
+        assert!(b.clock().knows(first.lane, first.time, &retired));
+        assert!(!b.clock().knows(second.lane, second.time, &retired));
+    }
+
+    #[test]
+    fn call_comes_after_what_the_host_has_waited_for() {
+        let retired = Retired::default();
+        let (mut host, mut a, mut b) = (Lane::new(0), Lane::new(1), Lane::new(2));
+        a.called_by(&host, &retired);
+        host.learn(&a.clock(), &retired);
+        host.advance();
+        b.called_by(&host, &retired);
+        assert!(b.clock().knows(1, 1, &retired));
+        // Later host operations do not come before the call.
+        let before = host.time;
+        host.advance();
+        assert!(!b.clock().knows(0, before + 1, &retired));
+    }
+
+    #[test]
+    fn host_lanes_learn_of_each_other_through_a_stream() {
+        let retired = Retired::default();
+        let (mut one, mut two, mut stream) = (Lane::new(0), Lane::new(1), Lane::new(2));
+        one.advance();
+        stream.called_by(&one, &retired);
+        assert!(!two.knows(0, 1, &retired));
+        stream.called_by(&two, &retired);
+        assert!(stream.clock().knows(0, 1, &retired));
+        two.learn(&stream.clock(), &retired);
+        assert!(two.knows(0, 1, &retired));
+    }
+
+    #[test]
+    fn retired_lane_is_known_to_all_and_leaves_the_vectors() {
+        let mut retired = Retired::default();
+        let (mut host, mut a) = (Lane::new(0), Lane::new(1));
+        a.called_by(&host, &retired);
+        host.learn(&a.clock(), &retired);
+        retired.add(1);
+        let mut b = Lane::new(2);
+        b.called_by(&host, &retired);
+        assert!(b.rest.0.is_empty());
+        assert!(b.knows(1, 1, &retired));
+    }
+}

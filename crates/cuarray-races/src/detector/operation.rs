@@ -1,0 +1,142 @@
+//! Operations: one call each, and what the call does to memory.
+
+use super::block::Block;
+use super::clock::{Clock, LaneNumber};
+use super::region::Region;
+use crate::finding::{Access, AccessKind};
+use crate::site::Site;
+use std::sync::{Arc, OnceLock};
+
+/// The call that an operation belongs to.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The number of the thread that called.
+    pub thread: u64,
+    /// The name of the function that was called, as reports print it.
+    pub call: &'static str,
+    /// Where the call came from.
+    pub site: Arc<Site>,
+    /// More about the call: the name of a kernel.
+    pub detail: Option<Arc<str>>,
+    /// For a node of a graph: the ordinal of the operation that launched the graph.
+    pub launch: Option<u64>,
+    /// Whether the function exists to order other work: it records, waits or asks.
+    pub orders: bool,
+}
+
+impl Caller {
+    /// A call from an unknown place.
+    pub fn new(thread: u64, call: &'static str) -> Caller {
+        Caller { thread, call, site: Site::unknown().clone(), detail: None, launch: None, orders: false }
+    }
+}
+
+/// One operation of a lane, shared by everything that remembers it.
+#[derive(Debug)]
+pub struct Operation {
+    /// Its place among all operations, counted from 1 in the order of the calls.
+    pub ordinal: u64,
+    pub(crate) lane: LaneNumber,
+    pub(crate) caller: Caller,
+    /// The operations of other lanes that this call puts in front of it.
+    pub(crate) after: Box<[u64]>,
+    /// What it touched. Work that computes its addresses sets this when it has run.
+    pub(crate) accesses: OnceLock<Box<[Access]>>,
+}
+
+impl Operation {
+    /// The call that made it.
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+}
+
+/// An issued operation: what [`Detector::resolve`](super::Detector::resolve) needs once its accesses are known.
+#[derive(Clone, Debug)]
+pub struct Ticket {
+    /// The operation.
+    pub operation: Arc<Operation>,
+    /// The operations that come before it.
+    pub clock: Clock,
+}
+
+/// What an operation does to memory.
+#[derive(Debug)]
+pub enum Effect {
+    /// Unknown until the operation has run: see [`Detector::resolve`](super::Detector::resolve).
+    Unknown,
+    /// Reads and writes.
+    Touches(Vec<(Region, AccessKind)>),
+    /// Writes one box.
+    Fill(Region),
+    /// Copies bytes.
+    Copy {
+        /// The source, if it is memory that the detector knows.
+        from: Option<Region>,
+        /// The target.
+        to: Region,
+        /// Whether every byte of the source counts as read. A copy between devices instead carries bytes that nothing
+        /// wrote along, and the target's bytes count as unwritten too.
+        exact: bool,
+    },
+    /// Allocates memory.
+    Allocate {
+        /// The allocation.
+        block: Arc<Block>,
+        /// Whether its bytes may hold data already.
+        written: bool,
+        /// Whether the allocation takes place in a stream, so that uses have to be ordered after it.
+        ordered: bool,
+    },
+    /// Frees memory.
+    Free {
+        /// The allocation.
+        block: Arc<Block>,
+    },
+    /// Reads and writes of work that has run.
+    #[doc(hidden)]
+    Ran {
+        /// The accesses.
+        touches: Vec<(Region, AccessKind)>,
+        /// The written bytes that had been read before.
+        updated: Vec<Region>,
+    },
+}
+
+impl Effect {
+    /// An operation that touches no memory.
+    pub fn none() -> Effect {
+        Effect::Touches(Vec::new())
+    }
+
+    /// The boxes that are known to be read and written.
+    pub fn touches(&self) -> Vec<(Region, AccessKind)> {
+        match self {
+            Effect::Fill(region) => vec![(*region, AccessKind::Write)],
+            Effect::Copy { from, to, .. } => {
+                let from = from.iter().map(|from| (*from, AccessKind::Read));
+                from.chain([(*to, AccessKind::Write)]).collect()
+            }
+            Effect::Touches(touches) | Effect::Ran { touches, .. } => touches.clone(),
+            Effect::Unknown | Effect::Allocate { .. } | Effect::Free { .. } => Vec::new(),
+        }
+    }
+
+    /// The accesses that the history shows.
+    pub(super) fn accesses(&self) -> Box<[Access]> {
+        let whole = |block: &Block, kind| Region::row(block.address, block.size).access(kind);
+        match self {
+            Effect::Unknown => Box::default(),
+            Effect::Fill(region) => Box::new([region.access(AccessKind::Write)]),
+            Effect::Copy { from: None, to, .. } => Box::new([to.access(AccessKind::Write)]),
+            Effect::Copy { from: Some(from), to, .. } => {
+                Box::new([from.access(AccessKind::Read), to.access(AccessKind::Write)])
+            }
+            Effect::Touches(touches) | Effect::Ran { touches, .. } => {
+                touches.iter().map(|(region, access)| region.access(*access)).collect()
+            }
+            Effect::Allocate { block, .. } => Box::new([whole(block, AccessKind::Create)]),
+            Effect::Free { block } => Box::new([whole(block, AccessKind::Release)]),
+        }
+    }
+}

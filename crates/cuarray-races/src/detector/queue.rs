@@ -1,0 +1,47 @@
+//! Operations in the order of their calls, held back until their accesses are known.
+//!
+//! Accesses are checked in the order of the calls, so the findings do not depend on the schedule. In that order everything
+//! comes after what it depends on. The addresses of copies and fills are known at the call. The addresses of a kernel are
+//! known when it has run, and later calls wait in this queue until then.
+
+use super::clock::Clock;
+use super::operation::{Effect, Operation};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// An operation, its clock and its effect.
+pub(super) struct Entry {
+    pub operation: Arc<Operation>,
+    pub clock: Clock,
+    pub effect: Effect,
+}
+
+/// Entries behind one whose effect is unknown.
+#[derive(Default)]
+pub(super) struct Queue {
+    entries: VecDeque<Entry>,
+}
+
+impl Queue {
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(super) fn push(&mut self, entry: Entry) {
+        self.entries.push_back(entry);
+    }
+
+    /// Sets the effect of an operation that has run.
+    pub(super) fn resolve(&mut self, ordinal: u64, effect: Effect) {
+        let index = self.entries.binary_search_by_key(&ordinal, |entry| entry.operation.ordinal);
+        if let Some(entry) = index.ok().and_then(|index| self.entries.get_mut(index)) {
+            entry.effect = effect;
+        }
+    }
+
+    /// The next entry whose effect is known.
+    pub(super) fn pop(&mut self) -> Option<Entry> {
+        let known = self.entries.front().is_some_and(|entry| !matches!(entry.effect, Effect::Unknown));
+        if known { self.entries.pop_front() } else { None }
+    }
+}

@@ -1,0 +1,79 @@
+//! Calls that a driver refuses, and what is wrong with the program that made them.
+
+use super::Detector;
+use super::found::Party;
+use super::operation::{Caller, Effect, Operation, Ticket};
+use crate::finding::{AccessKind, KernelPlace, Kind, Object, Range};
+use std::sync::Arc;
+
+impl Detector {
+    /// An access that is refused because it leaves its allocation or lies in none. Nothing is found if it lies within one.
+    pub fn refuse_access(&mut self, caller: Caller, access: AccessKind, address: u64, length: u64) {
+        if self.blocks.at(address).is_some_and(|block| address.saturating_add(length) <= block.end()) {
+            return;
+        }
+        let ticket = self.host_operation(caller, Effect::none());
+        self.stray(Party::of(&ticket.operation, access, Some(Range { address, length })), "");
+    }
+
+    /// A free that is refused. It is a finding if the memory was freed before.
+    pub fn refuse_free(&mut self, caller: Caller, address: u64) {
+        let gone = self.blocks.gone_at(address, 1).map(|(block, _)| block);
+        let Some(size) = gone.filter(|block| block.address == address).map(|block| block.size) else { return };
+        let ticket = self.host_operation(caller, Effect::none());
+        let bytes = Some(Range { address, length: size });
+        self.stray(Party::of(&ticket.operation, AccessKind::Release, bytes), "");
+    }
+
+    /// An access that is refused because `size` does not divide its address or its pitch.
+    pub fn refuse_misaligned(&mut self, caller: Caller, access: AccessKind, bytes: Range, size: u64) {
+        let ticket = self.host_operation(caller, Effect::none());
+        let party = Party::of(&ticket.operation, access, Some(bytes));
+        let missing = format!("use an address, and a pitch, that {size} divides");
+        let range = Some((bytes.address, bytes.address.saturating_add(bytes.length)));
+        self.find(Kind::MisalignedAccess, range, None, vec![party], Some(missing));
+    }
+
+    /// The access at which a launch failed. `wrong` says what is wrong with an access to memory that exists, and what would have
+    /// made it right; `more` continues the advice for any other access.
+    pub fn launch_failed(
+        &mut self,
+        ticket: &Ticket,
+        (access, bytes): (AccessKind, Range),
+        wrong: Option<(Kind, String)>,
+        place: KernelPlace,
+        more: &str,
+    ) {
+        let party = Party { place: Some(place), ..Party::of(&ticket.operation, access, Some(bytes)) };
+        let Some((kind, missing)) = wrong else { return self.stray(party, more) };
+        let range = Some((bytes.address, bytes.address.saturating_add(bytes.length)));
+        self.find(kind, range, None, vec![party], Some(missing));
+    }
+
+    /// A call that is refused because of a handle. It is a finding if the handle was destroyed.
+    pub fn refuse_handle(&mut self, caller: Caller, handle: u64) {
+        let Some((kind, by)) = self.handles.gone(handle).cloned() else { return };
+        let ticket = self.host_operation(caller, Effect::none());
+        let parties = vec![Party::naming(&by, AccessKind::Release), Party::naming(&ticket.operation, AccessKind::Use)];
+        let missing = format!("keep the {kind} until the last call that names it");
+        self.find(Kind::DestroyedHandle, None, Some(Object { kind, handle }), parties, Some(missing));
+    }
+
+    /// A call that waits for, or asks about, work that is only being captured. `begun` is the call that began the capture.
+    pub fn refuse_wait_for_capture(
+        &mut self,
+        caller: Caller,
+        begun: Option<Arc<Operation>>,
+        kind: &'static str,
+        handle: u64,
+    ) {
+        let ticket = self.host_operation(caller, Effect::none());
+        let begun = begun.map(|begun| Party::naming(&begun, AccessKind::Use));
+        let waits = Party::naming(&ticket.operation, AccessKind::Synchronize);
+        let missing =
+            "end the capture and launch its graph before waiting, or ask cuStreamIsCapturing first".to_owned();
+        let object = Some(Object { kind, handle });
+        let parties = begun.into_iter().chain([waits]).collect();
+        self.find(Kind::CapturedStreamSynchronized, None, object, parties, Some(missing));
+    }
+}

@@ -1,0 +1,239 @@
+//! Boxes of bytes: rows and slices at regular distances.
+
+use crate::finding::{Access, AccessKind, Range};
+
+/// The shape of a [`Region`]: rows of `width` bytes, `height` rows in a slice, `depth` slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Bytes in a row.
+    pub width: u64,
+    /// Rows in a slice.
+    pub height: u64,
+    /// Slices.
+    pub depth: u64,
+}
+
+/// A box of bytes that an operation touches.
+#[derive(Clone, Copy, Debug)]
+pub struct Region {
+    address: u64,
+    /// Bytes from one row to the next, and from one slice to the next.
+    pitch: u64,
+    slice: u64,
+    extent: Extent,
+}
+
+impl Region {
+    /// A box of at least one byte whose last address does not overflow. A box without gaps becomes one row.
+    #[inline]
+    pub fn new(address: u64, pitch: u64, slice: u64, extent: Extent) -> Region {
+        let (mut pitch, mut extent) = (pitch, extent);
+        if extent.height > 1 && pitch == extent.width {
+            extent.width *= extent.height;
+            extent.height = 1;
+        }
+        if extent.depth > 1 && extent.height == 1 {
+            // A slice of one row is a row.
+            (extent.height, extent.depth, pitch) = (extent.depth, 1, slice);
+            if pitch == extent.width {
+                extent.width *= extent.height;
+                extent.height = 1;
+            }
+        }
+        Region { address, pitch, slice, extent }
+    }
+
+    /// One row of `length` bytes.
+    #[inline]
+    pub fn row(address: u64, length: u64) -> Region {
+        Region { address, pitch: 0, slice: 0, extent: Extent { width: length, height: 1, depth: 1 } }
+    }
+
+    /// The first address.
+    #[inline]
+    pub fn start(&self) -> u64 {
+        self.address
+    }
+
+    /// The address behind the last byte.
+    #[inline]
+    pub fn end(&self) -> u64 {
+        let Extent { width, height, depth } = self.extent;
+        self.address + (height - 1) * self.pitch + (depth - 1) * self.slice + width
+    }
+
+    /// The bytes from the first to the last, gaps included.
+    #[inline]
+    pub fn hull(&self) -> Range {
+        Range { address: self.start(), length: self.end() - self.start() }
+    }
+
+    /// The number of separate runs of bytes.
+    #[inline]
+    pub fn row_count(&self) -> u64 {
+        self.extent.height.saturating_mul(self.extent.depth)
+    }
+
+    /// The runs of bytes in the order of a copy: each from its first address to the address behind its last.
+    pub fn rows(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
+        let Region { address, pitch, slice, extent } = *self;
+        (0..extent.depth).flat_map(move |index| {
+            (0..extent.height).map(move |row| {
+                let start = address + index * slice + row * pitch;
+                (start, start + extent.width)
+            })
+        })
+    }
+
+    /// Whether any of its bytes lies in `start..end`.
+    pub fn meets(&self, start: u64, end: u64) -> bool {
+        let Region { address, pitch, slice, extent } = *self;
+        let plane = (extent.height - 1) * pitch + extent.width;
+        meets(start, end, address, (slice, extent.depth), plane, |start, end, base| {
+            meets(start, end, base, (pitch, extent.height), extent.width, |_, _, _| true)
+        })
+    }
+
+    /// Whether both boxes share a byte.
+    pub fn overlaps(&self, other: &Region) -> bool {
+        if self.end() <= other.start() || other.end() <= self.start() {
+            return false;
+        }
+        let (few, many) = if self.row_count() <= other.row_count() { (self, other) } else { (other, self) };
+        few.rows().any(|(start, end)| many.meets(start, end))
+    }
+
+    pub(super) fn access(&self, kind: AccessKind) -> Access {
+        Access { kind, bytes: self.hull() }
+    }
+}
+
+/// Whether `start..end` meets one of `count` pieces of `length` bytes, `step` bytes apart from `base` on. At the ends of the
+/// range, `inside` decides for the piece that begins at its last argument.
+fn meets(
+    start: u64,
+    end: u64,
+    base: u64,
+    (step, count): (u64, u64),
+    length: u64,
+    inside: impl Fn(u64, u64, u64) -> bool,
+) -> bool {
+    let last = base + (count - 1) * step;
+    if start >= end || end <= base || start >= last + length {
+        return false;
+    }
+    if step == 0 {
+        return inside(start, end, base);
+    }
+    // Pieces overlap each other only where exactness is not needed, so two pieces at each end are enough.
+    let first = start.saturating_sub(base) / step;
+    let behind = ((end - 1 - base) / step).min(count - 1);
+    let first = first.min(count - 1);
+    let wholly = behind > first + 1;
+    wholly
+        || (first..=behind).any(|index| {
+            let piece = base + index * step;
+            start < piece + length && end > piece && inside(start, end, piece)
+        })
+}
+
+/// How work that has run has touched bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Touch {
+    /// It read them.
+    Read,
+    /// It wrote them.
+    Write,
+    /// It read them before it wrote them. The same bytes are listed as written, too.
+    Update,
+}
+
+/// Bytes that work has touched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Touched {
+    /// The first address.
+    pub start: u64,
+    /// The address behind the last byte.
+    pub end: u64,
+    /// How the bytes were touched.
+    pub touch: Touch,
+}
+
+/// Boxes for ranges that ascend within each kind of touch. Ranges of one length at one distance become one box.
+pub(super) fn boxes(ranges: &[Touched]) -> Vec<(Region, Touch)> {
+    let mut boxes = Vec::new();
+    let mut rest = ranges;
+    while let [first, others @ ..] = rest {
+        let width = first.end - first.start;
+        let behind = others.first().filter(|next| next.start >= first.end);
+        let step = behind.map_or(0, |next| next.start - first.start);
+        let alike = |(index, next): (u64, &Touched)| {
+            step > 0
+                && next.touch == first.touch
+                && next.end - next.start == width
+                && Some(next.start) == step.checked_mul(index).map(|distance| first.start + distance)
+        };
+        let count = 1 + (1..).zip(others).take_while(|pair| alike(*pair)).count();
+        let extent = Extent { width, height: count as u64, depth: 1 };
+        boxes.push((Region::new(first.start, step, 0, extent), first.touch));
+        rest = &rest[count..];
+    }
+    boxes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn region(address: u64, pitch: u64, slice: u64, width: u64, height: u64, depth: u64) -> Region {
+        Region::new(address, pitch, slice, Extent { width, height, depth })
+    }
+
+    #[test]
+    fn box_without_gaps_is_one_row() {
+        assert_eq!(region(100, 8, 0, 8, 4, 1).row_count(), 1);
+        assert_eq!(region(100, 8, 32, 8, 4, 3).row_count(), 1);
+        assert_eq!(region(100, 8, 40, 8, 4, 3).row_count(), 3);
+        assert_eq!(region(100, 16, 64, 8, 4, 3).row_count(), 12);
+        assert_eq!(region(100, 16, 64, 8, 4, 3).hull(), Range { address: 100, length: 2 * 64 + 3 * 16 + 8 });
+    }
+
+    #[test]
+    fn meets_agrees_with_comparison_row_by_row() {
+        for shape in [region(100, 16, 64, 8, 4, 3), region(100, 16, 80, 3, 4, 3), region(100, 10, 0, 4, 7, 1)] {
+            let rows: Vec<_> = shape.rows().collect();
+            for start in 90..320 {
+                for length in [1, 2, 5, 9, 17, 70] {
+                    let end = start + length;
+                    let expected = rows.iter().any(|(first, behind)| start < *behind && end > *first);
+                    assert_eq!(shape.meets(start, end), expected, "{shape:?} {start}..{end}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_at_one_distance_become_one_box() {
+        let touched = |start, end, touch| Touched { start, end, touch };
+        let (read, write, update) = (Touch::Read, Touch::Write, Touch::Update);
+        let mut ranges: Vec<Touched> = (0..100).map(|index| touched(index * 16, index * 16 + 4, read)).collect();
+        ranges.extend([
+            touched(1600, 1700, read),
+            touched(5, 9, write),
+            touched(90, 100, write),
+            touched(100, 110, update),
+        ]);
+        let boxes = boxes(&ranges);
+        let told: Vec<_> = boxes.iter().map(|(region, touch)| (region.start(), region.row_count(), *touch)).collect();
+        assert_eq!(told, [(0, 100, read), (1600, 1, read), (5, 1, write), (90, 1, write), (100, 1, update)]);
+        assert_eq!(boxes[0].0.end(), 99 * 16 + 4);
+    }
+
+    #[test]
+    fn interleaved_rows_do_not_overlap() {
+        let (even, odd) = (region(0, 16, 0, 8, 100, 1), region(8, 16, 0, 8, 100, 1));
+        assert!(!even.overlaps(&odd));
+        assert!(even.overlaps(&region(7, 16, 0, 2, 100, 1)));
+        assert!(!even.overlaps(&region(1600, 16, 0, 8, 100, 1)));
+    }
+}

@@ -1,0 +1,432 @@
+//! The last accesses to every byte of the driver's memory, and whether it was ever written.
+//!
+//! Memory is divided into segments whose bytes all have the same history: the last write, the reads since then that no later
+//! read is ordered after, and whether anything was written at all. An access splits the segments at its ends, is
+//! compared with what they hold, and takes its place there; neighbours that have become the same are one again. So there are as many
+//! segments as the program treats parts of its memory differently, whatever the number of operations, and finding one
+//! costs the logarithm of that.
+//!
+//! A record that everything to come is ordered after can never be part of a finding, and is dropped when it is met. A box with very many
+//! rows would make very many segments; such boxes are kept whole, in a list of their own that is exact about
+//! conflicts and generous about what was written.
+
+use super::clock::{Clock, Lane, LaneNumber, Retired};
+use super::operation::Operation;
+use super::region::Region;
+use crate::finding::AccessKind;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Unbounded};
+use std::sync::Arc;
+
+/// Boxes with more rows than this are kept whole.
+const ROWS: u64 = 64;
+/// How many boxes are kept whole at a time; the oldest goes.
+const TALL: usize = 256;
+
+/// An access that is remembered.
+#[derive(Clone)]
+struct Record {
+    lane: LaneNumber,
+    time: u64,
+    access: AccessKind,
+    operation: Arc<Operation>,
+}
+
+impl Record {
+    fn same(&self, other: &Record) -> bool {
+        Arc::ptr_eq(&self.operation, &other.operation) && self.access == other.access
+    }
+}
+
+/// Bytes with the same history, from the key of the table to `end`.
+struct Segment {
+    end: u64,
+    write: Option<Record>,
+    reads: Vec<Record>,
+    written: bool,
+    /// Whether an allocation starts here: it never becomes one with what lies in front of it.
+    first: bool,
+    /// Whether an allocation ends here.
+    last: bool,
+}
+
+impl Segment {
+    fn same(&self, other: &Segment) -> bool {
+        let same_write = match (&self.write, &other.write) {
+            (None, None) => true,
+            (Some(one), Some(other)) => one.same(other),
+            _ => false,
+        };
+        same_write
+            && self.written == other.written
+            && self.reads.len() == other.reads.len()
+            && self.reads.iter().zip(&other.reads).all(|(one, other)| one.same(other))
+    }
+
+    /// The part from `at` on.
+    fn split(&mut self, at: u64) -> Segment {
+        let behind = Segment {
+            end: self.end,
+            write: self.write.clone(),
+            reads: self.reads.clone(),
+            written: self.written,
+            first: false,
+            last: self.last,
+        };
+        self.end = at;
+        self.last = false;
+        behind
+    }
+
+    fn read(&mut self, start: u64, by: &Observer<'_>, conflicts: &mut Vec<Conflict>) {
+        self.write.take_if(|write| by.settled(write));
+        if let Some(write) = self.write.as_ref().filter(|write| !by.knows(write)) {
+            note(conflicts, write, start, self.end);
+        }
+        match self.reads.iter_mut().find(|read| read.lane == by.clock.lane) {
+            // Nobody knows the later of two operations of a lane and not the earlier.
+            Some(own) => *own = by.record(AccessKind::Read),
+            None => {
+                self.reads.retain(|read| !by.knows(read) && !by.settled(read));
+                self.reads.push(by.record(AccessKind::Read));
+            }
+        }
+    }
+
+    fn write(&mut self, start: u64, by: &Observer<'_>, conflicts: &mut Vec<Conflict>) {
+        for record in self.write.iter().chain(&self.reads).filter(|record| !by.knows(record)) {
+            note(conflicts, record, start, self.end);
+        }
+        self.write = Some(by.record(AccessKind::Write));
+        self.reads.clear();
+        self.written = true;
+    }
+}
+
+/// A box that is kept whole.
+struct Tall {
+    region: Region,
+    record: Record,
+}
+
+/// Two accesses that nothing orders.
+pub(super) struct Conflict {
+    /// The one that was there first.
+    pub other: Arc<Operation>,
+    pub access: AccessKind,
+    /// The bytes, from the first to behind the last.
+    pub start: u64,
+    pub end: u64,
+}
+
+/// Who looks: the access, what it knows, and what everybody knows.
+pub(super) struct Observer<'a> {
+    pub operation: &'a Arc<Operation>,
+    pub clock: &'a Clock,
+    pub retired: &'a Retired,
+    /// The lane that every later operation is ordered after, if there is one.
+    pub floor: Option<&'a Lane>,
+}
+
+impl Observer<'_> {
+    fn knows(&self, record: &Record) -> bool {
+        self.clock.knows(record.lane, record.time, self.retired)
+    }
+
+    /// Whether everything to come is ordered after it.
+    fn settled(&self, record: &Record) -> bool {
+        self.floor.is_some_and(|floor| floor.knows(record.lane, record.time, self.retired))
+    }
+
+    fn record(&self, access: AccessKind) -> Record {
+        let Clock { lane, time, .. } = *self.clock;
+        Record { lane, time, access, operation: self.operation.clone() }
+    }
+}
+
+/// The history of all memory that the driver has given out.
+#[derive(Default)]
+pub(super) struct Shadow {
+    segments: BTreeMap<u64, Segment>,
+    tall: Vec<Tall>,
+    /// How many segments were left by the last sweep.
+    swept: usize,
+}
+
+impl Shadow {
+    /// Memory that was given out: nobody has touched it, but for the operation that allocated it, if it has a place in a stream.
+    pub(super) fn create(&mut self, start: u64, end: u64, written: bool, by: Option<&Observer<'_>>) {
+        let write = by.map(|observer| observer.record(AccessKind::Create));
+        self.segments.insert(start, Segment { end, write, reads: Vec::new(), written, first: true, last: true });
+    }
+
+    /// Memory that was taken back; answers the accesses that the release is not ordered after.
+    pub(super) fn release(&mut self, start: u64, end: u64, by: &Observer<'_>) -> Vec<Conflict> {
+        let mut conflicts = Vec::new();
+        let keys: Vec<u64> = self.segments.range(start..end).map(|(key, _)| *key).collect();
+        for key in keys {
+            let Some(segment) = self.segments.remove(&key) else { continue };
+            for record in segment.write.iter().chain(&segment.reads).filter(|record| !by.knows(record)) {
+                note(&mut conflicts, record, key, segment.end);
+            }
+        }
+        self.tall.retain(|tall| {
+            let (first, behind) = (tall.region.start(), tall.region.end());
+            let gone = first < end && behind > start;
+            if gone && !by.knows(&tall.record) {
+                note(&mut conflicts, &tall.record, first, behind);
+            }
+            !gone
+        });
+        conflicts
+    }
+
+    /// An access to a box; answers the accesses that it conflicts with.
+    pub(super) fn access(&mut self, region: &Region, access: AccessKind, by: &Observer<'_>) -> Vec<Conflict> {
+        let mut conflicts = Vec::new();
+        if !self.tall.is_empty() {
+            self.meet_tall(region, access, by, &mut conflicts);
+        }
+        if region.row_count() > ROWS {
+            self.access_tall(region, access, by, &mut conflicts);
+        } else {
+            for (start, end) in region.rows() {
+                match access {
+                    AccessKind::Read => self.read(start, end, by, &mut conflicts),
+                    _ => self.write(start, end, by, &mut conflicts),
+                }
+            }
+        }
+        conflicts
+    }
+
+    fn read(&mut self, start: u64, end: u64, by: &Observer<'_>, conflicts: &mut Vec<Conflict>) {
+        if let Some(segment) = self.whole(start, end) {
+            return segment.read(start, by, conflicts);
+        }
+        self.split(start, end);
+        for (key, segment) in self.segments.range_mut(start..end) {
+            segment.read(*key, by, conflicts);
+        }
+        self.unite(start, end);
+    }
+
+    fn write(&mut self, start: u64, end: u64, by: &Observer<'_>, conflicts: &mut Vec<Conflict>) {
+        if let Some(segment) = self.whole(start, end) {
+            return segment.write(start, by, conflicts);
+        }
+        self.split(start, end);
+        for (key, segment) in self.segments.range_mut(start..end) {
+            segment.write(*key, by, conflicts);
+        }
+        self.unite(start, end);
+    }
+
+    /// The segment of `start..end`, if that is a whole allocation in one segment: the usual case, and the quick one.
+    fn whole(&mut self, start: u64, end: u64) -> Option<&mut Segment> {
+        self.segments.get_mut(&start).filter(|segment| segment.end == end && segment.first && segment.last)
+    }
+
+    /// Makes segments begin and end where `start..end` does.
+    fn split(&mut self, start: u64, end: u64) {
+        for at in [start, end] {
+            let before = self.segments.range_mut(..at).next_back();
+            if let Some((_, segment)) = before.filter(|(_, segment)| segment.end > at) {
+                let behind = segment.split(at);
+                self.segments.insert(at, behind);
+            }
+        }
+    }
+
+    /// Joins the segments at both ends of `start..end`, and those inside, with their neighbours where they are the same.
+    fn unite(&mut self, start: u64, end: u64) {
+        let left = self.segments.range(..start).next_back().map(|(key, _)| *key);
+        let mut at = match left.or_else(|| self.segments.range(start..).next().map(|(key, _)| *key)) {
+            Some(at) => at,
+            None => return,
+        };
+        while let Some((next, segment)) = self.segments.range((Excluded(at), Unbounded)).next() {
+            if *next > end {
+                return;
+            }
+            let next = *next;
+            let one = self
+                .segments
+                .get(&at)
+                .is_some_and(|before| !segment.first && before.end == next && before.same(segment));
+            if !one {
+                at = next;
+            } else if let Some(gone) = self.segments.remove(&next)
+                && let Some(segment) = self.segments.get_mut(&at)
+            {
+                (segment.end, segment.last) = (gone.end, gone.last);
+            }
+        }
+    }
+
+    /// Compares an access with the boxes that are kept whole, and forgets those that no longer matter.
+    fn meet_tall(&mut self, region: &Region, access: AccessKind, by: &Observer<'_>, conflicts: &mut Vec<Conflict>) {
+        let (start, end) = (region.start(), region.end());
+        self.tall.retain(|tall| {
+            if by.settled(&tall.record) {
+                return false;
+            }
+            if tall.region.start() >= end || tall.region.end() <= start {
+                return true;
+            }
+            let known = by.knows(&tall.record);
+            if (access != AccessKind::Read || tall.record.access != AccessKind::Read)
+                && !known
+                && tall.region.overlaps(region)
+            {
+                note(conflicts, &tall.record, start.max(tall.region.start()), end.min(tall.region.end()));
+            }
+            // A row over all of it that comes after it stands for it from now on.
+            let covered = region.row_count() == 1 && start <= tall.region.start() && end >= tall.region.end();
+            !(known && covered && access != AccessKind::Read)
+        });
+    }
+
+    fn access_tall(&mut self, region: &Region, access: AccessKind, by: &Observer<'_>, conflicts: &mut Vec<Conflict>) {
+        let (start, end) = (region.start(), region.end());
+        let first = self.segments.range(..=start).next_back().map_or(start, |(key, _)| *key);
+        for (key, segment) in self.segments.range_mut(first..end).filter(|(_, segment)| segment.end > start) {
+            if !region.meets(*key, segment.end) {
+                continue;
+            }
+            let reads = segment.reads.iter().filter(|_| access != AccessKind::Read);
+            for record in segment.write.iter().chain(reads).filter(|record| !by.knows(record)) {
+                note(conflicts, record, *key, segment.end);
+            }
+            segment.written |= access != AccessKind::Read;
+        }
+        let record = by.record(access);
+        let same = |tall: &Tall| {
+            let (one, other) = (tall.region.hull(), region.hull());
+            one == other && tall.region.row_count() == region.row_count() && tall.record.access == access
+        };
+        match self.tall.iter_mut().find(|tall| same(tall) && by.knows(&tall.record)) {
+            Some(tall) => tall.record = record,
+            None => {
+                if self.tall.len() >= TALL {
+                    self.tall.remove(0);
+                }
+                self.tall.push(Tall { region: *region, record });
+            }
+        }
+    }
+
+    /// Whether an address lies in memory that is given out.
+    pub(super) fn holds(&self, address: u64) -> bool {
+        self.segments.range(..=address).next_back().is_some_and(|(_, segment)| segment.end > address)
+    }
+
+    /// The parts of `start..end` that nothing has written.
+    pub(super) fn unwritten(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
+        let first = self.segments.range(..=start).next_back().map_or(start, |(key, _)| *key);
+        let segments = self.segments.range(first..end).filter(|(_, segment)| segment.end > start && !segment.written);
+        segments.map(|(key, segment)| (start.max(*key), end.min(segment.end))).collect()
+    }
+
+    /// What of a box was read and never written, from the first byte to behind the last; of a box that is kept whole only where
+    /// nothing at all was written.
+    ///
+    /// A copy to the host of an array with strides often takes the bytes between the elements along, and nobody looks at
+    /// them: with `padding`, gaps between bytes that were written do not count if their lengths repeat.
+    pub(super) fn unwritten_of(&self, region: &Region, padding: bool) -> Option<(u64, u64)> {
+        if region.row_count() > ROWS {
+            let (start, end) = (region.start(), region.end());
+            return (self.unwritten(start, end) == [(start, end)]).then_some((start, end));
+        }
+        let parts = region.rows().flat_map(|(start, end)| {
+            let parts = self.unwritten(start, end);
+            if padding && is_padding(start, end, &parts) { Vec::new() } else { parts }
+        });
+        parts.reduce(|(start, end), (first, behind)| (start.min(first), end.max(behind)))
+    }
+
+    /// The parts of a box that nothing has written: distances from its first byte as a copy packs them, first and behind last.
+    pub(super) fn holes(&self, region: &Region) -> Vec<(u64, u64)> {
+        if region.row_count() > ROWS {
+            return Vec::new();
+        }
+        let (mut holes, mut packed) = (Vec::new(), 0);
+        for (start, end) in region.rows() {
+            let parts = self.unwritten(start, end).into_iter();
+            holes.extend(parts.map(|(first, behind)| (packed + (first - start), packed + (behind - start))));
+            packed += end - start;
+        }
+        holes
+    }
+
+    /// Makes these parts of a box memory that nothing has written.
+    pub(super) fn unwrite(&mut self, region: &Region, holes: &[(u64, u64)]) {
+        if region.row_count() > ROWS || holes.is_empty() {
+            return;
+        }
+        let mut packed = 0;
+        for (start, end) in region.rows() {
+            let length = end - start;
+            for (first, behind) in holes {
+                let first = start + first.saturating_sub(packed);
+                let behind = start + behind.saturating_sub(packed).min(length);
+                if first < behind {
+                    self.split(first, behind);
+                    self.segments.range_mut(first..behind).for_each(|(_, segment)| segment.written = false);
+                    self.unite(first, behind);
+                }
+            }
+            packed += length;
+        }
+    }
+
+    /// Forgets what everything to come is ordered after, once there are many segments.
+    pub(super) fn sweep(&mut self, by: &Observer<'_>) {
+        if by.floor.is_none() || self.segments.len() < 2 * self.swept + 4096 {
+            return;
+        }
+        for segment in self.segments.values_mut() {
+            segment.write.take_if(|write| by.settled(write));
+            segment.reads.retain(|read| !by.settled(read));
+        }
+        self.unite(0, u64::MAX);
+        self.swept = self.segments.len();
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.segments.len()
+    }
+}
+
+/// Whether the parts of `start..end` that nothing has written look like what lies between the elements of an array.
+fn is_padding(start: u64, end: u64, parts: &[(u64, u64)]) -> bool {
+    let inside = |(first, behind): &(u64, u64)| *first > start && *behind < end;
+    let length = |(first, behind): &(u64, u64)| behind - first;
+    match parts {
+        [] => true,
+        [only] => inside(only) && length(only) <= LONGEST_ELEMENT,
+        _ => {
+            // One length for each dimension: they repeat.
+            let lengths: BTreeSet<u64> = parts.iter().map(length).collect();
+            parts.iter().all(inside) && lengths.len() < parts.len()
+        }
+    }
+}
+
+/// The bytes of the longest usual element: a complex number of two doubles.
+const LONGEST_ELEMENT: u64 = 16;
+
+/// Adds a conflict to those found so far, or to the one with the same access.
+fn note(conflicts: &mut Vec<Conflict>, record: &Record, start: u64, end: u64) {
+    let known = conflicts
+        .iter_mut()
+        .find(|known| Arc::ptr_eq(&known.other, &record.operation) && known.access == record.access);
+    match known {
+        Some(known) => (known.start, known.end) = (known.start.min(start), known.end.max(end)),
+        None => conflicts.push(Conflict { other: record.operation.clone(), access: record.access, start, end }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

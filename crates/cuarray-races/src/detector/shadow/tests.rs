@@ -1,0 +1,143 @@
+//! Accesses of two streams to a thousand bytes: what conflicts, which segments there are, what was never written.
+
+use super::*;
+use crate::detector::operation::Caller;
+use crate::detector::region::Extent;
+use std::sync::OnceLock;
+
+/// Two streams that know nothing of each other, and the memory `0..1000`.
+struct Setting {
+    shadow: Shadow,
+    host: Lane,
+    streams: Vec<Lane>,
+    retired: Retired,
+    count: u64,
+}
+
+impl Setting {
+    fn new() -> Setting {
+        let mut shadow = Shadow::default();
+        shadow.create(0, 1000, false, None);
+        let streams = vec![Lane::new(1), Lane::new(2)];
+        Setting { shadow, host: Lane::new(0), streams, retired: Retired::default(), count: 0 }
+    }
+
+    /// Accesses bytes in a stream; answers with which operations that conflicts.
+    fn access(&mut self, stream: usize, access: AccessKind, region: Region) -> Vec<u64> {
+        self.count += 1;
+        let lane = &mut self.streams[stream];
+        lane.called_by(&self.host, &self.retired);
+        let (operation, clock) = (operation(self.count, lane.number), lane.clock());
+        let by = Observer { operation: &operation, clock: &clock, retired: &self.retired, floor: Some(&self.host) };
+        let conflicts = self.shadow.access(&region, access, &by);
+        let mut found: Vec<u64> = conflicts.iter().map(|conflict| conflict.other.ordinal).collect();
+        found.sort_unstable();
+        found
+    }
+
+    fn write(&mut self, stream: usize, start: u64, length: u64) -> Vec<u64> {
+        self.access(stream, AccessKind::Write, Region::row(start, length))
+    }
+
+    fn read(&mut self, stream: usize, start: u64, length: u64) -> Vec<u64> {
+        self.access(stream, AccessKind::Read, Region::row(start, length))
+    }
+
+    fn synchronize(&mut self, stream: usize) {
+        self.host.learn(&self.streams[stream].clock(), &self.retired);
+        self.host.advance();
+    }
+}
+
+fn operation(ordinal: u64, lane: LaneNumber) -> Arc<Operation> {
+    let (caller, after, accesses) = (Caller::new(1, ""), Box::default(), OnceLock::new());
+    Arc::new(Operation { ordinal, lane, caller, after, accesses })
+}
+
+fn columns(start: u64, width: u64, rows: u64) -> Region {
+    Region::new(start, 10, 0, Extent { width, height: rows, depth: 1 })
+}
+
+#[test]
+fn accesses_conflict_if_one_writes_and_nothing_orders_them() {
+    let mut memory = Setting::new();
+    assert!(memory.write(0, 0, 100).is_empty());
+    assert!(memory.write(0, 50, 100).is_empty());
+    assert_eq!(memory.read(1, 40, 20), [1, 2]);
+    assert!(memory.read(1, 150, 20).is_empty());
+    assert!(memory.read(0, 150, 20).is_empty());
+    assert_eq!(memory.write(0, 155, 1), [4]);
+    memory.synchronize(1);
+    assert!(memory.write(0, 40, 20).is_empty());
+}
+
+#[test]
+fn parts_that_are_the_same_again_become_one() {
+    let mut memory = Setting::new();
+    for part in 0..100 {
+        memory.write(0, part * 10, 10);
+    }
+    assert_eq!(memory.shadow.len(), 100);
+    memory.write(0, 0, 1000);
+    assert_eq!(memory.shadow.len(), 1);
+    memory.read(0, 100, 100);
+    memory.synchronize(0);
+    memory.read(0, 0, 1000);
+    assert_eq!(memory.shadow.len(), 1);
+}
+
+#[test]
+fn neighbouring_allocations_stay_apart() {
+    let mut memory = Setting::new();
+    memory.shadow.create(1000, 2000, false, None);
+    memory.write(0, 0, 1000);
+    memory.write(0, 1000, 1000);
+    memory.read(0, 0, 2000);
+    assert_eq!(memory.shadow.len(), 2);
+}
+
+#[test]
+fn tall_boxes_are_exact_about_conflicts() {
+    let mut memory = Setting::new();
+    assert!(memory.access(0, AccessKind::Write, columns(0, 3, 100)).is_empty());
+    assert_eq!(memory.shadow.len(), 1);
+    assert!(memory.access(1, AccessKind::Write, columns(3, 7, 100)).is_empty());
+    assert_eq!(memory.read(1, 2, 2), [1]);
+    assert_eq!(memory.access(0, AccessKind::Read, columns(2, 2, 100)), [2]);
+    assert!(memory.read(1, 23, 7).is_empty());
+    assert_eq!(memory.access(0, AccessKind::Write, columns(4, 1, 100)), [2, 5]);
+}
+
+#[test]
+fn what_was_never_written_moves_with_copies() {
+    let mut memory = Setting::new();
+    memory.write(0, 0, 40);
+    assert_eq!(memory.shadow.unwritten(0, 100), [(40, 100)]);
+    let (from, to) = (Region::row(30, 20), columns(500, 5, 4));
+    let holes = memory.shadow.holes(&from);
+    memory.access(0, AccessKind::Write, to);
+    memory.shadow.unwrite(&to, &holes);
+    assert_eq!(memory.shadow.unwritten_of(&to, true), Some((520, 535)));
+    assert_eq!(memory.shadow.unwritten(500, 515), [(505, 510)]);
+}
+
+#[test]
+fn what_lies_between_elements_is_padding_to_a_copy() {
+    let mut memory = Setting::new();
+    for element in 0..5 {
+        memory.write(0, element * 40, 8);
+    }
+    let unwritten =
+        |memory: &Setting, start, length, padding| memory.shadow.unwritten_of(&Region::row(start, length), padding);
+    assert_eq!(unwritten(&memory, 0, 168, true), None);
+    assert_eq!(unwritten(&memory, 0, 168, false), Some((8, 160)));
+    // Nothing that was written follows.
+    assert_eq!(unwritten(&memory, 0, 170, true), Some((8, 170)));
+    // One gap alone is too long for an element.
+    assert_eq!(unwritten(&memory, 0, 48, true), Some((8, 40)));
+    memory.write(0, 8, 20);
+    assert_eq!(unwritten(&memory, 0, 48, true), None);
+    assert_eq!(unwritten(&memory, 0, 88, true), Some((28, 80)));
+    // Of two dimensions.
+    assert_eq!(unwritten(&memory, 0, 128, true), None);
+}

@@ -1,0 +1,141 @@
+//! The report: the findings and the history as plain data.
+
+use super::found::{Findings, Found, Party};
+use super::operation::Operation;
+use super::{Block, Detector, advice};
+use crate::finding::{self, AccessKind, Finding, Kind, LaneKind, Object, Range, Report, Side};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The lanes of a report, numbered in the order in which they are asked for.
+#[derive(Default)]
+struct Lanes {
+    numbers: BTreeMap<(u32, u64), u32>,
+    lanes: Vec<finding::Lane>,
+}
+
+impl Lanes {
+    fn number(&mut self, detector: &Detector, operation: &Operation) -> u32 {
+        let info = detector.lanes.get(operation.lane as usize);
+        let kind = info.map_or(LaneKind::Host, |info| info.kind);
+        // Host threads may share a lane for the ordering; a reader wants to see each.
+        let thread = if kind == LaneKind::Host { operation.caller.thread } else { 0 };
+        let next = self.lanes.len() as u32;
+        *self.numbers.entry((operation.lane, thread)).or_insert_with(|| {
+            let handle = if kind == LaneKind::Host { thread } else { info.map_or(0, |info| info.handle) };
+            let name = advice::lane(detector, operation);
+            self.lanes.push(finding::Lane {
+                number: next,
+                kind,
+                handle,
+                device: info.and_then(|info| info.device),
+                name,
+            });
+            next
+        })
+    }
+}
+
+impl Detector {
+    /// The findings so far, with the history. With `leaks`, live allocations and handles are findings too; those are not
+    /// remembered, since they may yet be released.
+    pub fn report(&self, leaks: bool) -> Report {
+        let mut lanes = Lanes::default();
+        let mut operations: BTreeMap<u64, &Arc<Operation>> =
+            self.history.iter().map(|operation| (operation.ordinal, operation)).collect();
+        let leaked = if leaks { self.leaks() } else { Vec::new() };
+        let found = || self.findings.all.iter().chain(&leaked);
+        for party in found().flat_map(|found| &found.parties) {
+            operations.insert(party.operation.ordinal, &party.operation);
+        }
+        let operation = |lanes: &mut Lanes, operation: &Operation| finding::Operation {
+            ordinal: operation.ordinal,
+            lane: lanes.number(self, operation),
+            call: operation.caller.call,
+            detail: operation.caller.detail.as_deref().map(str::to_owned),
+            site: operation.caller.site.clone(),
+            after: operation.after.to_vec(),
+            orders: operation.caller.orders,
+            accesses: operation.accesses.get().map_or_else(Vec::new, |accesses| accesses.to_vec()),
+        };
+        let operations: Vec<finding::Operation> = operations.values().map(|each| operation(&mut lanes, each)).collect();
+        let side = |lanes: &mut Lanes, party: &Party| Side {
+            call: party.operation.caller.call,
+            detail: party.operation.caller.detail.as_deref().map(str::to_owned),
+            access: party.access,
+            lane: lanes.number(self, &party.operation),
+            bytes: party.bytes,
+            site: party.operation.caller.site.clone(),
+            place: party.place.clone(),
+            ordinal: party.operation.ordinal,
+        };
+        let findings = found().zip(1..).map(|(found, number)| Finding {
+            number,
+            kind: found.kind,
+            bytes: found.bytes,
+            offset: offset(found),
+            allocation: found.block.as_deref().and_then(allocation),
+            variable: found.variable.clone(),
+            object: found.object.clone(),
+            sides: found.parties.iter().map(|party| side(&mut lanes, party)).collect(),
+            missing: found.missing.clone(),
+            count: found.count,
+        });
+        let findings = findings.collect();
+        let forgotten = self.operations.saturating_sub(operations.len() as u64);
+        Report {
+            findings,
+            not_kept: self.findings.not_kept,
+            suppressed: Vec::new(),
+            recorded_by: String::new(),
+            lanes: lanes.lanes,
+            operations,
+            forgotten,
+        }
+    }
+
+    /// The live allocations and handles; those from one place are one finding.
+    fn leaks(&self) -> Vec<Found> {
+        let mut leaks = Findings::default();
+        for block in self.blocks.live() {
+            let Some(made) = block.made() else { continue };
+            let bytes = Range { address: block.address, length: block.size };
+            let party = Party::of(made, AccessKind::Create, Some(bytes));
+            leaks.add(Kind::Leak, None, vec![party], |parties| Found {
+                kind: Kind::Leak,
+                bytes: Some(bytes),
+                block: Some(block.clone()),
+                variable: None,
+                object: None,
+                parties,
+                missing: Some("release the memory before the program ends".to_owned()),
+                count: 1,
+            });
+        }
+        for (handle, kind, made) in self.handles.live() {
+            leaks.add(Kind::Leak, None, vec![Party::naming(made, AccessKind::Create)], |parties| Found {
+                kind: Kind::Leak,
+                bytes: None,
+                block: None,
+                variable: None,
+                object: Some(Object { kind, handle }),
+                parties,
+                missing: Some(format!("destroy the {kind} before the program ends")),
+                count: 1,
+            });
+        }
+        leaks.all
+    }
+}
+
+fn offset(found: &Found) -> Option<u64> {
+    let (bytes, block) = (found.bytes?, found.block.as_ref()?);
+    bytes.address.checked_sub(block.address)
+}
+
+fn allocation(block: &Block) -> Option<finding::Allocation> {
+    let made = block.made()?;
+    let Block { address, size, kind, device, .. } = *block;
+    let (call, site, ordinal) = (made.caller.call, made.caller.site.clone(), made.ordinal);
+    Some(finding::Allocation { address, size, kind, device, call, site, ordinal })
+}

@@ -1,0 +1,322 @@
+//! Findings and the history in which they happened, as plain data.
+//!
+//! A [`Finding`] names one or two [`Side`]s, the bytes in which they met, the allocation of those bytes, and the edge that
+//! would have ordered them. A [`Report`] holds all findings and the operations that are still remembered, so that a
+//! reader or a picture can show what lay between. All types serialize as `docs/reference/findings.md` describes.
+
+use crate::site::Site;
+use serde::Serialize;
+use std::fmt;
+use std::sync::Arc;
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Two accesses to the same bytes, at least one of them a write, that nothing orders.
+    DataRace,
+    /// A data race between two threads of one kernel launch.
+    KernelRace,
+    /// An access to memory after its release.
+    UseAfterFree,
+    /// An access to stream-ordered memory that is not ordered after its allocation.
+    UseBeforeAllocation,
+    /// A release that is not ordered after an access.
+    FreeBeforePendingWork,
+    /// A read of bytes that nothing has written.
+    UninitializedRead,
+    /// An access that leaves its allocation, or lies in none.
+    OutOfBounds,
+    /// An access at an address that its element size does not divide.
+    MisalignedAccess,
+    /// A call that names a destroyed stream, event or context.
+    DestroyedHandle,
+    /// A synchronization with a capturing stream, or with an event of one.
+    CapturedStreamSynchronized,
+    /// An allocation or a handle that is still live when the program ends.
+    Leak,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Kind; 11] = [
+        Kind::DataRace,
+        Kind::KernelRace,
+        Kind::UseAfterFree,
+        Kind::UseBeforeAllocation,
+        Kind::FreeBeforePendingWork,
+        Kind::UninitializedRead,
+        Kind::OutOfBounds,
+        Kind::MisalignedAccess,
+        Kind::DestroyedHandle,
+        Kind::CapturedStreamSynchronized,
+        Kind::Leak,
+    ];
+
+    /// The stable name: `data-race`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::DataRace => "data-race",
+            Kind::KernelRace => "kernel-race",
+            Kind::UseAfterFree => "use-after-free",
+            Kind::UseBeforeAllocation => "use-before-allocation",
+            Kind::FreeBeforePendingWork => "free-before-pending-work",
+            Kind::UninitializedRead => "uninitialized-read",
+            Kind::OutOfBounds => "out-of-bounds",
+            Kind::MisalignedAccess => "misaligned-access",
+            Kind::DestroyedHandle => "destroyed-handle",
+            Kind::CapturedStreamSynchronized => "captured-stream-synchronized",
+            Kind::Leak => "leak",
+        }
+    }
+}
+
+/// How an operation treats memory or a handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AccessKind {
+    /// Reads bytes.
+    Read,
+    /// Writes bytes.
+    Write,
+    /// Makes an allocation, a stream, an event or a context.
+    Create,
+    /// Frees an allocation or destroys a handle.
+    Release,
+    /// Names a handle without touching memory.
+    Use,
+    /// Waits for a handle.
+    Synchronize,
+}
+
+/// The kind of a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LaneKind {
+    /// A host thread.
+    Host,
+    /// The legacy default stream of a context.
+    Legacy,
+    /// The default stream of a host thread.
+    PerThread,
+    /// A stream of the program that waits for the legacy default stream.
+    Blocking,
+    /// A stream of the program that does not wait for the legacy default stream.
+    NonBlocking,
+    /// A stream that the program did not make: a branch of a graph.
+    Internal,
+}
+
+/// A stream or a host thread: its operations happen one after the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Lane {
+    /// The lane's number in the report, counted from 0 in the order of first operations.
+    pub number: u32,
+    /// The kind of lane.
+    pub kind: LaneKind,
+    /// The stream's handle, or the number of the host thread.
+    pub handle: u64,
+    /// The ordinal of the device of the stream's context; `None` for host threads.
+    pub device: Option<i32>,
+    /// The name in reports: `stream 2 (non-blocking)`, `host thread 1`.
+    pub name: String,
+}
+
+/// A range of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Range {
+    /// The first byte's address.
+    pub address: u64,
+    /// The number of bytes.
+    pub length: u64,
+}
+
+/// The allocation that holds a finding's bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Allocation {
+    /// The first byte's address.
+    pub address: u64,
+    /// The size in bytes, as requested.
+    pub size: u64,
+    /// The kind of memory: `device`, `pool`, `pinned`, `registered`, `managed` or `imported`.
+    pub kind: &'static str,
+    /// The ordinal of the device.
+    pub device: i32,
+    /// The call that made it.
+    pub call: &'static str,
+    /// Where that call came from.
+    pub site: Arc<Site>,
+    /// That call's place in the history.
+    pub ordinal: u64,
+}
+
+/// The handle that a finding is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Object {
+    /// The kind of object: `stream`, `event` or `context`.
+    pub kind: &'static str,
+    /// The handle.
+    pub handle: u64,
+}
+
+/// The variable of a kernel's module that holds a finding's bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Variable {
+    /// The name in the PTX; `None` for dynamic shared memory.
+    pub name: Option<String>,
+    /// The state space: `shared` or `global`.
+    pub space: &'static str,
+    /// The offset of the first of the bytes from the variable's start.
+    pub offset: u64,
+}
+
+/// The place of an access in a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KernelPlace {
+    /// The index of the block in the grid.
+    pub block: [u32; 3],
+    /// The index of the thread in the block.
+    pub thread: [u32; 3],
+    /// Whether the access was an atomic operation.
+    pub atomic: bool,
+    /// The line of the source, if the PTX names it (`.loc`).
+    pub source: Option<SourceLine>,
+    /// The line of the PTX, counted from 1, if it is known.
+    pub ptx_line: Option<u32>,
+}
+
+/// A line of source.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct SourceLine {
+    /// The file as the compiler named it.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: u32,
+}
+
+/// `thread (3, 0, 0) of block (0, 0, 0), at kernel.cu:12, line 40 of the PTX`.
+impl fmt::Display for KernelPlace {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([x, y, z], [i, j, k]) = (self.block, self.thread);
+        write!(out, "thread ({i}, {j}, {k}) of block ({x}, {y}, {z})")?;
+        if let Some(SourceLine { file, line }) = &self.source {
+            write!(out, ", at {file}:{line}")?;
+        }
+        if let Some(line) = self.ptx_line {
+            write!(out, ", line {line} of the PTX")?;
+        }
+        Ok(())
+    }
+}
+
+/// One of the operations that a finding is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Side {
+    /// The function that was called (`cuMemcpyDtoDAsync_v2`), or the name of a kernel launch or of a host access.
+    pub call: &'static str,
+    /// More about it: the name of a kernel.
+    pub detail: Option<String>,
+    /// How it treated the memory or the handle.
+    #[serde(rename = "deed")]
+    pub access: AccessKind,
+    /// The number of its lane in [`Report::lanes`].
+    pub lane: u32,
+    /// All bytes that it touched, from the first to the last; `None` if it touched none.
+    pub bytes: Option<Range>,
+    /// Where the call came from.
+    pub site: Arc<Site>,
+    /// The place in the kernel, for a single access of a kernel.
+    pub place: Option<KernelPlace>,
+    /// Its place in the history.
+    pub ordinal: u64,
+}
+
+/// One thing that is wrong with the program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The number in the report, counted from 1 in the order of discovery.
+    pub number: u64,
+    /// What is wrong.
+    pub kind: Kind,
+    /// How often it was found between the same two sites.
+    pub count: u64,
+    /// The bytes in question. For a pair that was found again, the bytes of the first time.
+    pub bytes: Option<Range>,
+    /// The offset of the first of these bytes from the start of the allocation; `None` without one.
+    pub offset: Option<u64>,
+    /// The allocation that holds the bytes.
+    pub allocation: Option<Allocation>,
+    /// The variable of a kernel's module in question.
+    pub variable: Option<Variable>,
+    /// The handle in question.
+    pub object: Option<Object>,
+    /// One or two operations. Of two, the earlier call is first.
+    pub sides: Vec<Side>,
+    /// The missing edge or the remedy, as a sentence without its full stop.
+    pub missing: Option<String>,
+}
+
+/// One operation of the history.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Operation {
+    /// Its place: counted from 1 over all lanes, in the order of the calls.
+    pub ordinal: u64,
+    /// The number of its lane in [`Report::lanes`].
+    pub lane: u32,
+    /// The function that was called.
+    pub call: &'static str,
+    /// More about it: the name of a kernel.
+    pub detail: Option<String>,
+    /// Where the call came from.
+    pub site: Arc<Site>,
+    /// The ordinals of the operations of other lanes that this call puts in front of it. Such edges run from an event's
+    /// record to a wait, from a stream to a synchronization, and between the legacy default stream and blocking streams.
+    pub after: Vec<u64>,
+    /// What it touched.
+    pub accesses: Vec<Access>,
+    /// Whether the function exists to order other work: it records, waits or asks.
+    #[serde(skip)]
+    pub orders: bool,
+}
+
+/// Bytes that an operation touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Access {
+    /// How the bytes were touched.
+    #[serde(rename = "deed")]
+    pub kind: AccessKind,
+    /// The bytes from the first to the last. A box of rows has gaps in between.
+    #[serde(flatten)]
+    pub bytes: Range,
+}
+
+/// A line of the suppressions file, with its effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Suppressed {
+    /// The number of the line, counted from 1.
+    pub line: u32,
+    /// The line without its comment.
+    pub text: String,
+    /// How many findings it has suppressed, each as often as it was found.
+    pub count: u64,
+}
+
+/// All findings, and the history in which they happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// The findings in the order of discovery.
+    pub findings: Vec<Finding>,
+    /// The number of further findings that were not kept.
+    pub not_kept: u64,
+    /// The lines of the suppressions file. Findings that they match are not in [`Report::findings`].
+    pub suppressed: Vec<Suppressed>,
+    /// The streams and host threads that findings and operations name.
+    pub lanes: Vec<Lane>,
+    /// The last operations in the order of their ordinals, and all operations that findings are about.
+    pub operations: Vec<Operation>,
+    /// The number of earlier operations that are forgotten.
+    pub forgotten: u64,
+    /// The program that fed the detector, as the page names it; empty if it is unknown.
+    #[serde(skip)]
+    pub recorded_by: String,
+}

@@ -1,0 +1,141 @@
+//! Which operations the picture of one finding shows.
+//!
+//! A history has thousands of operations, and the eye takes in about seven. Shown are the two that the finding is about; the
+//! last edge from the lane of the first to that of the second, which is often the one that was made too early; the last edge to
+//! that lane from another, which is often the one that waits for the wrong stream; the first one after; then their neighbours in their own lanes, as long as there is room. What lies between is counted.
+
+use crate::finding::{Finding, Operation, Report, Side};
+
+/// The most operations in one picture.
+const MOST: usize = 7;
+
+/// Which of the two sides an operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    First,
+    Second,
+    Neither,
+}
+
+/// One operation of the picture.
+pub(super) struct Shown {
+    pub(super) operation: Operation,
+    pub(super) role: Role,
+    /// How many operations between this one and the one shown before it are left out.
+    pub(super) left_out: u64,
+}
+
+/// The operations to show for a finding, in their order.
+pub(super) fn of(report: &Report, finding: &Finding) -> Vec<Shown> {
+    let mut chosen: Vec<Shown> = Vec::new();
+    for (index, side) in finding.sides.iter().enumerate() {
+        if chosen.iter().all(|shown| shown.operation.ordinal != side.ordinal) {
+            let role = if index == 0 { Role::First } else { Role::Second };
+            chosen.push(Shown { operation: operation_of(report, side), role, left_out: 0 });
+        }
+    }
+    let (Some(first), Some(last)) = (finding.sides.first(), finding.sides.last()) else { return chosen };
+    for wanted in wishes(report, first, last) {
+        let new: Vec<&Operation> = wanted
+            .into_iter()
+            .filter(|each| chosen.iter().all(|shown| shown.operation.ordinal != each.ordinal))
+            .collect();
+        if chosen.len() + new.len() <= MOST {
+            chosen.extend(new.into_iter().map(|each| Shown {
+                operation: each.clone(),
+                role: Role::Neither,
+                left_out: 0,
+            }));
+        }
+    }
+    chosen.sort_by_key(|shown| shown.operation.ordinal);
+    for index in 1..chosen.len() {
+        let before = chosen[index - 1].operation.ordinal;
+        chosen[index].left_out = chosen[index].operation.ordinal.saturating_sub(before).saturating_sub(1);
+    }
+    chosen
+}
+
+/// The operation of a side, made from the side itself where the history has forgotten it.
+fn operation_of(report: &Report, side: &Side) -> Operation {
+    find(report, side.ordinal).cloned().unwrap_or_else(|| Operation {
+        ordinal: side.ordinal,
+        lane: side.lane,
+        call: side.call,
+        detail: side.detail.clone(),
+        site: side.site.clone(),
+        orders: false,
+        after: Vec::new(),
+        accesses: Vec::new(),
+    })
+}
+
+fn find(report: &Report, ordinal: u64) -> Option<&Operation> {
+    let index = report.operations.binary_search_by_key(&ordinal, |operation| operation.ordinal).ok()?;
+    report.operations.get(index)
+}
+
+/// What else to show, each entry whole or not at all, the most important first.
+fn wishes<'a>(report: &'a Report, first: &Side, last: &Side) -> Vec<Vec<&'a Operation>> {
+    let until = |ordinal: u64| report.operations.partition_point(|operation| operation.ordinal < ordinal);
+    let (before_first, before_last, after_last) = (until(first.ordinal), until(last.ordinal), until(last.ordinal + 1));
+    let (earlier, later) = (&report.operations[..before_last], &report.operations[after_last..]);
+    let edge = |to: &'a Operation, from_there: bool| {
+        let mut ends = to.after.iter().rev().filter_map(|ordinal| find(report, *ordinal));
+        ends.find(|from| (from.lane == first.lane) == from_there).map(|from| vec![from, to])
+    };
+    let mut wishes = Vec::new();
+    if first.lane != last.lane {
+        wishes.extend(earlier.iter().rev().filter(|each| each.lane == last.lane).find_map(|to| edge(to, true)));
+        // What the second side waited for instead.
+        wishes.extend(earlier.iter().rev().filter(|each| each.lane == last.lane).find_map(|to| edge(to, false)));
+        wishes.extend(later.iter().filter(|each| each.lane == last.lane).find_map(|to| edge(to, true)));
+    }
+    let in_lane = |lane: u32| move |operation: &&Operation| operation.lane == lane;
+    wishes.extend(report.operations[..before_first].iter().rev().find(in_lane(first.lane)).map(|each| vec![each]));
+    let after_first = until(first.ordinal + 1);
+    wishes.extend(report.operations[after_first..].iter().find(in_lane(first.lane)).map(|each| vec![each]));
+    wishes.extend(earlier.iter().rev().find(in_lane(last.lane)).map(|each| vec![each]));
+    wishes.extend(later.iter().find(in_lane(last.lane)).map(|each| vec![each]));
+    wishes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    fn ordinals(report: &Report) -> Vec<(u64, u64)> {
+        of(report, &report.findings[0]).iter().map(|shown| (shown.operation.ordinal, shown.left_out)).collect()
+    }
+
+    #[test]
+    fn the_sides_the_edges_between_their_lanes_and_the_neighbours_are_shown() {
+        assert_eq!(ordinals(&sample::report("a.py")), [(3, 0), (4, 0), (5, 0), (6, 0)]);
+    }
+
+    #[test]
+    fn what_lies_between_is_counted() {
+        let mut report = sample::report("a.py");
+        for (index, operation) in report.operations.iter_mut().enumerate() {
+            // A hundred operations of other lanes behind each.
+            operation.ordinal = 100 * (index as u64 + 1);
+            operation.after.iter_mut().for_each(|ordinal| *ordinal *= 100);
+        }
+        report.findings[0].sides.iter_mut().for_each(|side| side.ordinal *= 100);
+        assert_eq!(ordinals(&report), [(300, 0), (400, 99), (500, 99), (600, 99)]);
+    }
+
+    #[test]
+    fn a_side_that_the_history_has_forgotten_is_shown_from_the_finding() {
+        let mut report = sample::report("a.py");
+        report.operations.clear();
+        let shown = of(&report, &report.findings[0]);
+        assert_eq!(
+            shown.iter().map(|each| each.operation.call).collect::<Vec<_>>(),
+            ["cuMemcpyHtoDAsync_v2", "cuMemcpyDtoDAsync_v2"]
+        );
+        assert_eq!((shown[0].role, shown[1].role), (Role::First, Role::Second));
+        assert!(report.html().contains("no edge"));
+    }
+}

@@ -1,0 +1,79 @@
+//! The report as JSON: one object, described in `docs/reference/findings.md`.
+
+use crate::finding::Report;
+use serde::Serialize;
+
+/// The version of the format. It changes when a key changes its meaning or goes.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    #[serde(flatten)]
+    report: &'a Report,
+}
+
+impl Report {
+    /// The report as one JSON object (`docs/reference/findings.md`).
+    ///
+    /// ```
+    /// let empty = cuarray_races::finding::Report::default();
+    /// assert_eq!(
+    ///     empty.json(),
+    ///     r#"{"version":1,"findings":[],"not_kept":0,"suppressed":[],"lanes":[],"operations":[],"forgotten":0}"#
+    /// );
+    /// ```
+    pub fn json(&self) -> String {
+        // Serialization of plain data into memory does not fail.
+        serde_json::to_string(&Document { version: VERSION, report: self }).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::finding::*;
+    use crate::site::{Frame, Site};
+    use std::sync::Arc;
+
+    #[test]
+    fn finding_is_written_with_all_keys_in_order() {
+        let frame = Some(Frame { file: "a.py".into(), line: 3, function: "f".into() });
+        let site = Arc::new(Site { user: frame, ..Site::default() });
+        let bytes = Some(Range { address: 0x10, length: 4 });
+        let side = |access, ordinal| Side {
+            call: "cuMemsetD8Async",
+            detail: None,
+            access,
+            lane: 1,
+            bytes,
+            site: site.clone(),
+            place: None,
+            ordinal,
+        };
+        let finding = Finding {
+            number: 1,
+            kind: Kind::DataRace,
+            bytes,
+            offset: None,
+            allocation: None,
+            variable: None,
+            object: None,
+            sides: vec![side(AccessKind::Write, 1), side(AccessKind::Read, 2)],
+            missing: Some("wait".into()),
+            count: 2,
+        };
+        let report = Report { findings: vec![finding], ..Report::default() };
+        let (before, site) = (
+            r#"{"version":1,"findings":[{"number":1,"kind":"data-race","count":2,"bytes":{"address":16,"length":4},"offset":null,"allocation":null,"variable":null,"object":null,"sides":["#,
+            r#""site":{"user":{"file":"a.py","line":3,"function":"f"},"innermost":null,"native":null,"library":null}"#,
+        );
+        let side = |deed, ordinal| {
+            format!(
+                r#"{{"call":"cuMemsetD8Async","detail":null,"deed":"{deed}","lane":1,"bytes":{{"address":16,"length":4}},{site},"place":null,"ordinal":{ordinal}}}"#
+            )
+        };
+        let (first, second) = (side("write", 1), side("read", 2));
+        let after = r#"],"missing":"wait"}],"not_kept":0,"suppressed":[],"lanes":[],"operations":[],"forgotten":0}"#;
+        assert_eq!(report.json(), format!("{before}{first},{second}{after}"));
+    }
+}

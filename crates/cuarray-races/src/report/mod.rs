@@ -1,0 +1,118 @@
+//! How findings reach people: the formats in which a [`Report`](crate::finding::Report) is written.
+//!
+//! Each file here is one format, and all are written from the same plain data. JSON is for programs, the trace for timeline
+//! viewers, the page for eyes. None of them computes anything about the program that was watched; what they share is how
+//! things are called (`words`) and the lines of the program that a reader wants to see (`source`).
+
+mod html;
+mod json;
+#[cfg(test)]
+pub(crate) mod sample;
+mod source;
+mod text;
+mod trace;
+mod words;
+
+use crate::finding::{Report, Suppressed};
+use crate::suppression::Suppression;
+use std::path::Path;
+
+pub use words::{call as call_name, kernel as kernel_name};
+
+/// The formats of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Text for people.
+    Text,
+    /// One JSON object.
+    Json,
+    /// The trace-event format of timeline viewers.
+    Trace,
+    /// A self-contained page.
+    Html,
+}
+
+impl Format {
+    const ALL: [Format; 4] = [Format::Text, Format::Trace, Format::Json, Format::Html];
+
+    /// How the names of its files end.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Format::Text => ".txt",
+            Format::Json => ".json",
+            Format::Trace => ".trace.json",
+            Format::Html => ".html",
+        }
+    }
+
+    /// The format that the name of a file asks for.
+    pub fn of(path: &Path) -> Option<Format> {
+        let name = path.file_name()?.to_string_lossy();
+        // The longer extension comes before the one that it ends with.
+        Format::ALL.into_iter().find(|format| name.ends_with(format.extension()))
+    }
+}
+
+impl Report {
+    /// Writes the report to a file, in the format that its name asks for: text where it asks for none.
+    pub fn write(&self, path: &Path) -> std::io::Result<()> {
+        let content = match Format::of(path).unwrap_or(Format::Text) {
+            Format::Text => self.text(false),
+            Format::Json => self.json(),
+            Format::Trace => self.trace(),
+            Format::Html => self.html(),
+        };
+        std::fs::write(path, content)
+    }
+
+    /// Moves the findings that are known to those that are counted only; what is left is numbered anew.
+    pub fn suppress(&mut self, suppressions: &[Suppression]) {
+        let mut suppressed: Vec<Suppressed> =
+            suppressions.iter().map(|each| Suppressed { line: each.line, text: each.text.clone(), count: 0 }).collect();
+        self.findings.retain(|finding| match suppressions.iter().position(|each| each.matches(finding)) {
+            Some(index) => {
+                suppressed[index].count += finding.count;
+                false
+            }
+            None => true,
+        });
+        for (number, finding) in (1..).zip(&mut self.findings) {
+            finding.number = number;
+        }
+        self.suppressed = suppressed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_file_tells_the_format() {
+        let of = |name| Format::of(Path::new(name));
+        assert_eq!(of("/a/b.html"), Some(Format::Html));
+        assert_eq!(of("b.json"), Some(Format::Json));
+        assert_eq!(of("b.trace.json"), Some(Format::Trace));
+        assert_eq!(of("b.txt"), Some(Format::Text));
+        assert_eq!(of("b.HTML"), None);
+        assert_eq!(of("html"), None);
+    }
+
+    #[test]
+    fn a_suppressed_finding_is_counted_and_the_rest_is_numbered_anew() {
+        let mut report = sample::report("a.py");
+        let mut leak = report.findings[0].clone();
+        (leak.kind, leak.number, leak.count) = (crate::finding::Kind::Leak, 2, 5);
+        report.findings.insert(0, leak);
+        let lines = "leak library=nobody\nleak library=numba-*\n* call=cuMemcpy*Async file=b.py\n";
+        report.suppress(&crate::suppression::parse(lines).unwrap());
+        assert_eq!(
+            report.findings.iter().map(|finding| (finding.number, finding.kind.name())).collect::<Vec<_>>(),
+            [(1, "data-race")]
+        );
+        assert_eq!(
+            report.suppressed.iter().map(|each| (each.line, each.count)).collect::<Vec<_>>(),
+            [(1, 0), (2, 5), (3, 0)]
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! A report made by hand, for the tests of the formats: a copy in one stream and a fill in another, ordered by an event that
+//! was recorded before the copy; and a file whose name tries to be markup.
+
+use crate::finding::{Access, AccessKind, Allocation, Finding, Kind, Lane, LaneKind, Operation, Range, Report, Side};
+use crate::site::{Frame, Site};
+use std::sync::Arc;
+
+pub(crate) const HOSTILE: &str = "<script>alert('\"&\u{202e}\u{7}')</script>.py";
+
+pub(crate) fn site(file: &str, line: u32) -> Arc<Site> {
+    let user = Some(Frame { file: file.into(), line, function: "<module>".into() });
+    let inner = "/usr/lib/python3/site-packages/numba_cuda/numba/cuda/cudadrv/driver.py";
+    let innermost = Some(Frame { file: inner.into(), line: 2201, function: "host_to_device".into() });
+    Arc::new(Site { user, innermost, native: None, library: Some("numba-cuda".into()) })
+}
+
+/// Lanes: host thread 1, stream 1 and stream 2.
+pub(crate) fn report(file: &str) -> Report {
+    let lane = |number, kind, name: &str| {
+        let device = (kind != LaneKind::Host).then_some(0);
+        Lane { number, kind, handle: u64::from(number), device, name: name.into() }
+    };
+    let lanes = vec![
+        lane(0, LaneKind::Host, "host thread 1"),
+        lane(1, LaneKind::NonBlocking, "stream 1 (non-blocking)"),
+        lane(2, LaneKind::NonBlocking, "stream 2 (non-blocking)"),
+    ];
+    let bytes = Range { address: 0x7ffd_0000_0000, length: 4096 };
+    let part = Range { address: bytes.address + 1024, length: 1024 };
+    let operation = |ordinal, lane, call, after: &[u64], accesses: &[(AccessKind, Range)]| Operation {
+        ordinal,
+        lane,
+        call,
+        detail: None,
+        site: site(file, u32::try_from(ordinal).unwrap()),
+        after: after.to_vec(),
+        orders: matches!(call, "cuEventRecord" | "cuStreamWaitEvent" | "cuStreamSynchronize"),
+        accesses: accesses.iter().map(|(kind, bytes)| Access { kind: *kind, bytes: *bytes }).collect(),
+    };
+    let operations = vec![
+        operation(1, 0, "cuMemAlloc_v2", &[], &[]),
+        operation(2, 1, "cuMemsetD8Async", &[], &[(AccessKind::Write, bytes)]),
+        operation(3, 1, "cuEventRecord", &[], &[]),
+        operation(4, 1, "cuMemcpyHtoDAsync_v2", &[], &[(AccessKind::Write, bytes)]),
+        operation(5, 2, "cuStreamWaitEvent", &[3], &[]),
+        operation(6, 2, "cuMemcpyDtoDAsync_v2", &[], &[(AccessKind::Read, part)]),
+        operation(7, 0, "cuStreamSynchronize", &[4], &[]),
+    ];
+    let side = |index: usize, access, bytes| Side {
+        call: operations[index].call,
+        detail: None,
+        access,
+        lane: operations[index].lane,
+        bytes: Some(bytes),
+        site: operations[index].site.clone(),
+        place: None,
+        ordinal: operations[index].ordinal,
+    };
+    let allocation = Allocation {
+        address: bytes.address,
+        size: bytes.length,
+        kind: "device",
+        device: 0,
+        call: "cuMemAlloc_v2",
+        site: site(file, 1),
+        ordinal: 1,
+    };
+    let finding = Finding {
+        number: 1,
+        kind: Kind::DataRace,
+        bytes: Some(part),
+        offset: Some(1024),
+        allocation: Some(allocation),
+        variable: None,
+        object: None,
+        sides: vec![side(3, AccessKind::Write, bytes), side(5, AccessKind::Read, part)],
+        missing: Some(
+            "record an event on stream 1 after cuMemcpyHtoDAsync and make stream 2 wait for it before cuMemcpyDtoDAsync".into(),
+        ),
+        count: 1,
+    };
+    Report { findings: vec![finding], lanes, operations, ..Report::default() }
+}

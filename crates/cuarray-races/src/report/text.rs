@@ -1,0 +1,180 @@
+//! The report as text, for people; coloured for terminals.
+//!
+//! A paragraph for each finding, with the lines of the program quoted: what is wrong, both sides, the edge that is missing, the
+//! memory. Lines that begin further in say more about those above them.
+
+use super::source::Sources;
+use super::words::{self, Detail};
+use crate::finding::{Finding, Report, Side};
+use crate::site::Site;
+use std::fmt::Write as _;
+
+/// The escape codes of a terminal, or nothing.
+struct Colours {
+    red: &'static str,
+    bold: &'static str,
+    dim: &'static str,
+    green: &'static str,
+    off: &'static str,
+}
+
+const PLAIN: Colours = Colours { red: "", bold: "", dim: "", green: "", off: "" };
+const TERMINAL: Colours =
+    Colours { red: "\x1b[1;31m", bold: "\x1b[1m", dim: "\x1b[2m", green: "\x1b[32m", off: "\x1b[0m" };
+
+impl Report {
+    /// The findings as text, with the lines of source that they name; empty if there are none.
+    ///
+    /// ```
+    /// assert_eq!(cuarray_races::finding::Report::default().text(false), "");
+    /// ```
+    pub fn text(&self, coloured: bool) -> String {
+        let (mut text, mut sources) = (String::new(), Sources::default());
+        for finding in &self.findings {
+            self.paragraph(&mut text, finding, &mut sources, if coloured { &TERMINAL } else { &PLAIN });
+        }
+        if self.not_kept > 0 {
+            let _ = writeln!(text, "{} more findings are not shown", words::number(self.not_kept));
+        }
+        text
+    }
+
+    fn paragraph(&self, text: &mut String, finding: &Finding, sources: &mut Sources, colours: &Colours) {
+        let Colours { red, bold, dim, green, off } = colours;
+        let again =
+            if finding.count > 1 { format!(" ({} times)", words::number(finding.count)) } else { String::new() };
+        let (number, kind) = (finding.number, finding.kind.name());
+        let headline = words::headline(finding, &self.lanes);
+        let _ = writeln!(text, "{red}[{number}] {kind}:{off} {bold}{headline}{off}{again}");
+        for (letter, side) in ["A", "B"].into_iter().zip(&finding.sides) {
+            let Side { call, ordinal, .. } = side;
+            let lane = self.lanes.iter().find(|lane| lane.number == side.lane).map_or("?", |lane| &lane.name);
+            let (name, remark) = match words::detail(side.detail.as_deref()) {
+                Detail::None => (String::new(), None),
+                Detail::Name(name) => (format!(" {}", printable(&words::kernel(name))), None),
+                Detail::Remark(remark) => (String::new(), Some(printable(remark))),
+            };
+            let (call, access) = (words::call(call), words::action(side, finding));
+            let _ =
+                writeln!(text, "  {red}{letter}{off} {bold}{call}{name}{off} {access} on {lane}, operation {ordinal}");
+            in_kernel(text, side, sources, colours);
+            place(text, &side.site, sources, colours);
+            if let Some(remark) = remark {
+                let _ = writeln!(text, "      {remark}");
+            }
+        }
+        if let Some(missing) = &finding.missing {
+            let _ = writeln!(text, "  {green}missing:{off} {}", printable(missing));
+        }
+        if let (Some(variable), Some(bytes)) = (&finding.variable, finding.bytes) {
+            let last = variable.offset.saturating_add(bytes.length).saturating_sub(1);
+            let _ = writeln!(
+                text,
+                "  {dim}memory:{off} bytes {} to {last} of {}",
+                variable.offset,
+                printable(&words::variable(variable))
+            );
+        }
+        if let Some(object) = &finding.object {
+            let _ = writeln!(text, "  {dim}{}{off} {:#x}", object.kind, object.handle);
+        }
+        if let Some(allocation) = &finding.allocation {
+            let range = match (finding.offset, finding.bytes) {
+                (Some(offset), Some(bytes)) => {
+                    format!("bytes {offset} to {} of ", offset.saturating_add(bytes.length).saturating_sub(1))
+                }
+                _ => String::new(),
+            };
+            let (size, kind, address) = (words::bytes(allocation.size), allocation.kind, allocation.address);
+            let (call, ordinal) = (words::call(allocation.call), allocation.ordinal);
+            let _ = writeln!(
+                text,
+                "  {dim}memory:{off} {range}{size} of {kind} memory at {address:#x}, made by {call}, operation {ordinal}"
+            );
+            place(text, &allocation.site, sources, colours);
+        }
+        text.push('\n');
+    }
+}
+
+/// Which thread of a kernel made an access, with the line of the kernel's source.
+fn in_kernel(text: &mut String, side: &Side, sources: &mut Sources, colours: &Colours) {
+    let Some(place) = &side.place else { return };
+    let atomic = if place.atomic { ", atomically" } else { "" };
+    let _ = writeln!(text, "      in {}{atomic}", printable(&place.to_string()));
+    if let Some(excerpt) = place.source.as_ref().and_then(|source| sources.excerpt(&source.file, source.line, 0)) {
+        for line in excerpt.lines {
+            let _ = writeln!(text, "          {}{}{}", colours.bold, printable(&line), colours.off);
+        }
+    }
+}
+
+/// Where a call came from: the reader's line with its code, and the library that made the call.
+fn place(text: &mut String, site: &Site, sources: &mut Sources, colours: &Colours) {
+    let Colours { bold, dim, off, .. } = colours;
+    let frame = words::frame(site);
+    let _ = match (frame, &site.native) {
+        (Some(frame), _) => writeln!(text, "      at {}", printable(&frame.to_string())),
+        (None, Some(native)) => writeln!(text, "      at {}", printable(&native.to_string())),
+        (None, None) => writeln!(text, "      at an unknown place"),
+    };
+    if let Some(excerpt) = words::line(site).and_then(|(file, line)| sources.excerpt(file, line, 0)) {
+        for line in excerpt.lines {
+            let _ = writeln!(text, "          {bold}{}{off}", printable(&line));
+        }
+    }
+    let inner =
+        site.innermost.as_ref().filter(|inner| Some(*inner) != frame).map(|inner| printable(&inner.to_string()));
+    let _ = match (site.library.as_deref().map(printable), inner) {
+        (Some(library), Some(inner)) => writeln!(text, "      {dim}by {library}, {inner}{off}"),
+        (Some(said), None) | (None, Some(said)) => writeln!(text, "      {dim}by {said}{off}"),
+        (None, None) => Ok(()),
+    };
+}
+
+/// Text of the program that was watched, without what acts on a terminal.
+fn printable(text: &str) -> String {
+    text.replace(words::is_harmful, "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::sample;
+
+    #[test]
+    fn both_sides_are_named_with_their_lines() {
+        let path = std::env::temp_dir().join(format!("cuarray-sim-text-{}.py", std::process::id()));
+        std::fs::write(&path, "one\ntwo\nthree\n    four\nfive\nsix\n").unwrap();
+        let file = path.to_str().unwrap();
+        let text = sample::report(file).text(false);
+        std::fs::remove_file(&path).unwrap();
+        let library = "/usr/lib/python3/site-packages/numba_cuda/numba/cuda/cudadrv/driver.py:2201 in host_to_device";
+        let expected = format!(
+            "[1] data-race: stream 2 reads 1,024 bytes that stream 1 writes, and nothing orders the two
+  A cuMemcpyHtoDAsync writes 4,096 bytes on stream 1 (non-blocking), operation 4
+      at {file}:4 in <module>
+          four
+      by numba-cuda, {library}
+  B cuMemcpyDtoDAsync reads 1,024 bytes on stream 2 (non-blocking), operation 6
+      at {file}:6 in <module>
+          six
+      by numba-cuda, {library}
+  missing: record an event on stream 1 after cuMemcpyHtoDAsync and make stream 2 wait for it before cuMemcpyDtoDAsync
+  memory: bytes 1024 to 2047 of 4,096 bytes of device memory at 0x7ffd00000000, made by cuMemAlloc, operation 1
+      at {file}:1 in <module>
+          one
+      by numba-cuda, {library}
+
+"
+        );
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn colours_are_only_where_they_are_asked_for_and_names_bring_none() {
+        let report = sample::report("a\u{1b}[31mb.py");
+        assert!(report.text(true).contains("\u{1b}[1;31m[1] data-race:"));
+        assert!(!report.text(false).contains('\u{1b}'));
+        assert!(report.text(false).contains("a\u{fffd}[31mb.py:4"));
+    }
+}

@@ -1,0 +1,244 @@
+//! What reports call things: one wording for all formats that people read.
+
+use crate::finding::{AccessKind, Finding, Kind, Lane, Operation, Side, Variable};
+use crate::site::{Frame, Site};
+
+/// The documented name of an exported symbol: without the suffixes of its version and its default stream.
+pub fn call(symbol: &str) -> &str {
+    let name = symbol.strip_suffix("_ptsz").or_else(|| symbol.strip_suffix("_ptds")).unwrap_or(symbol);
+    match name.rsplit_once("_v") {
+        Some((stem, version)) if !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit()) => stem,
+        _ => name,
+    }
+}
+
+/// `1 byte`, `4,096 bytes`.
+pub(crate) fn bytes(count: u64) -> String {
+    if count == 1 { "1 byte".into() } else { format!("{} bytes", number(count)) }
+}
+
+/// A number with its thousands apart.
+pub(crate) fn number(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// What somebody does: `stream 2 reads`.
+pub(crate) fn does(access: AccessKind) -> &'static str {
+    match access {
+        AccessKind::Read => "reads",
+        AccessKind::Write => "writes",
+        AccessKind::Create => "makes",
+        AccessKind::Release => "releases",
+        AccessKind::Use => "uses",
+        AccessKind::Synchronize => "waits for",
+    }
+}
+
+/// What a side of a finding does: `writes 4,096 bytes`, `destroys the stream`.
+pub(crate) fn action(side: &Side, finding: &Finding) -> String {
+    match (side.bytes, &finding.object) {
+        (Some(range), _) => format!("{} {}", does(side.access), bytes(range.length)),
+        (None, Some(object)) => {
+            let verb = if side.access == AccessKind::Release { "destroys" } else { does(side.access) };
+            format!("{verb} the {}", object.kind)
+        }
+        (None, None) => does(side.access).to_owned(),
+    }
+}
+
+/// More about an operation: the name of its kernel, which belongs beside its call, or a remark, which has a line to itself.
+pub(crate) enum Detail<'a> {
+    /// Nothing.
+    None,
+    /// A name.
+    Name(&'a str),
+    /// Several words.
+    Remark(&'a str),
+}
+
+/// What a variable of a kernel's module is called.
+pub(crate) fn variable(variable: &Variable) -> String {
+    match &variable.name {
+        Some(name) => format!("the {} variable {name}", variable.space),
+        None => format!("dynamic {} memory", variable.space),
+    }
+}
+
+/// What kind of detail a text is.
+pub(crate) fn detail(text: Option<&str>) -> Detail<'_> {
+    match text {
+        None => Detail::None,
+        Some(remark) if remark.contains(' ') => Detail::Remark(remark),
+        Some(name) => Detail::Name(name),
+    }
+}
+
+/// The frame that a reader looks for first: his own, else the innermost.
+pub(crate) fn frame(site: &Site) -> Option<&Frame> {
+    site.user.as_ref().or(site.innermost.as_ref())
+}
+
+/// The line of source that a reader looks for first, with its file.
+pub(crate) fn line(site: &Site) -> Option<(&str, u32)> {
+    let native = || site.native.as_ref()?.source.as_ref();
+    match frame(site) {
+        Some(frame) => Some((&frame.file, frame.line)),
+        None => native().map(|source| (&*source.file, source.line)),
+    }
+}
+
+/// A place in few characters: the file's name and the line.
+pub(crate) fn place(site: &Site) -> String {
+    match (frame(site), &site.native) {
+        (Some(frame), _) => format!("{}:{}", base(&frame.file), frame.line),
+        (None, Some(native)) => match (&native.source, &native.symbol) {
+            (Some(source), _) => format!("{}:{}", base(&source.file), source.line),
+            (None, Some(symbol)) => symbol.clone(),
+            (None, None) => format!("{}+{:#x}", base(&native.object), native.offset),
+        },
+        (None, None) => String::new(),
+    }
+}
+
+fn base(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The name of a kernel as its author wrote it, where it was made into a symbol: `_ZN3abc1kEi` is `abc::k`.
+pub fn kernel(symbol: &str) -> String {
+    let nested = symbol.strip_prefix("_ZN");
+    let Some(mut rest) = nested.or_else(|| symbol.strip_prefix("_Z")) else { return symbol.to_owned() };
+    let mut parts = Vec::new();
+    while let Some(end) = rest.find(|character: char| !character.is_ascii_digit()).filter(|end| *end > 0) {
+        let Some(part) = rest[..end].parse().ok().and_then(|length: usize| rest.get(end..end.checked_add(length)?))
+        else {
+            break;
+        };
+        parts.push(part);
+        rest = &rest[end + part.len()..];
+        if nested.is_none() {
+            break;
+        }
+    }
+    if parts.is_empty() { symbol.to_owned() } else { parts.join("::") }
+}
+
+/// How a lane is called, without what kind of stream it is: `stream 2`.
+pub(crate) fn lane(lanes: &[Lane], number: u32) -> String {
+    match lanes.iter().find(|lane| lane.number == number) {
+        Some(lane) => lane.name.split(" (").next().unwrap_or(&lane.name).to_owned(),
+        None => format!("lane {number}"),
+    }
+}
+
+/// What is wrong, in one sentence without its full stop.
+pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
+    let who = |side: Option<&Side>| side.map_or("the program".into(), |side| lane(lanes, side.lane));
+    let access = |side: Option<&Side>| does(side.map_or(AccessKind::Use, |side| side.access));
+    let name = |side: Option<&Side>| side.map_or("a call", |side| call(side.call)).to_owned();
+    let object = finding.object.as_ref().map(|object| object.kind);
+    let (first, last) = (finding.sides.first(), finding.sides.last());
+    let how_many = finding.bytes.map_or("bytes".into(), |range| bytes(range.length));
+    match finding.kind {
+        Kind::DataRace => {
+            let (one, other) = (who(first), who(last));
+            format!("{other} {} {how_many} that {one} {}, and nothing orders the two", access(last), access(first))
+        }
+        Kind::KernelRace => {
+            let kernel = kernel(first.and_then(|side| side.detail.as_deref()).unwrap_or("a kernel"));
+            let blocks = |side: Option<&Side>| side.and_then(|side| side.place.as_ref()).map(|place| place.block);
+            let where_ = if blocks(first) == blocks(last) { "one block" } else { "different blocks" };
+            let (one, other) = (access(first), access(last));
+            format!(
+                "threads of {where_} of {kernel} race: one {one} {how_many} that another {other}, and nothing orders the two"
+            )
+        }
+        Kind::UseAfterFree => format!("{} {} memory after its release", who(last), access(last)),
+        Kind::UseBeforeAllocation => format!("{} {} memory that may not be allocated yet", who(last), access(last)),
+        Kind::FreeBeforePendingWork => {
+            format!("memory is released, and nothing makes that wait until {} has finished with it", who(first))
+        }
+        Kind::UninitializedRead => format!("{} reads {how_many} that nothing has written", who(last)),
+        Kind::OutOfBounds => format!("{} {} outside of the allocation", who(last), access(last)),
+        Kind::MisalignedAccess => {
+            format!("{} {} at an address that is no multiple of the element size", who(last), access(last))
+        }
+        Kind::DestroyedHandle => {
+            let object = object.unwrap_or("handle");
+            let article = if object.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+            format!("{} names {article} {object} that was destroyed", name(last))
+        }
+        Kind::CapturedStreamSynchronized => format!("{} waits for a stream that is capturing", name(last)),
+        Kind::Leak => match (object, &finding.allocation) {
+            (Some(object), _) => format!("a {object} is never destroyed").replace("a event", "an event"),
+            (None, Some(allocation)) => {
+                format!("{} of {} memory are never freed", bytes(allocation.size), allocation.kind)
+            }
+            (None, None) => "something is still there at the end".into(),
+        },
+    }
+}
+
+/// Whether the finding says that an edge is absent between its two sides, so that a picture can show where it would be.
+pub(crate) fn lacks_an_edge(kind: Kind) -> bool {
+    matches!(kind, Kind::DataRace | Kind::UseBeforeAllocation | Kind::FreeBeforePendingWork)
+}
+
+/// Whether an operation is there for the order of others and touches no memory itself.
+pub(crate) fn orders(operation: &Operation) -> bool {
+    operation.accesses.is_empty() && (operation.orders || !operation.after.is_empty())
+}
+
+/// Whether a character is no sign but acts on what stands around it, or may not be in a text at all.
+pub(crate) fn is_harmful(character: char) -> bool {
+    matches!(character,
+        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_named_as_documented() {
+        for (symbol, name) in [
+            ("cuMemcpyHtoDAsync_v2", "cuMemcpyHtoDAsync"),
+            ("cuMemcpyHtoDAsync_v2_ptsz", "cuMemcpyHtoDAsync"),
+            ("cuMemcpy_ptds", "cuMemcpy"),
+            ("cuMemcpy", "cuMemcpy"),
+            ("a_very_odd_name", "a_very_odd_name"),
+        ] {
+            assert_eq!(call(symbol), name);
+        }
+    }
+
+    #[test]
+    fn kernels_are_named_as_they_were_written() {
+        for (symbol, name) in [
+            ("_ZN8__main__5totalB2v1B106cw51E5ArrayIdLi1E", "__main__::total"),
+            ("_Z4axpyIfEvT_PKS0_PS0_m", "axpy"),
+            ("smooth", "smooth"),
+            ("_ZN99abc", "_ZN99abc"),
+            ("_Z", "_Z"),
+        ] {
+            assert_eq!(kernel(symbol), name);
+        }
+    }
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!(bytes(1), "1 byte");
+        assert_eq!(bytes(999), "999 bytes");
+        assert_eq!(bytes(4096), "4,096 bytes");
+        assert_eq!(number(u64::MAX), "18,446,744,073,709,551,615");
+    }
+}

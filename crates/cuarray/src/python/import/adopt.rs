@@ -1,0 +1,98 @@
+//! From a dictionary to an array that may be used: read, checked, and ordered after its producer.
+
+use super::{Entries, Reading, careful, inert, refuse_lazy};
+use crate::{
+    Error, Interface, Result, StreamEntry,
+    driver::Event,
+    python::{
+        array::mask::ArrayMask,
+        config,
+        memory::{
+            bounds, event,
+            runtime::{context_of, driver},
+            stream,
+        },
+        values::options::Options,
+    },
+};
+use pyo3::{prelude::*, types::PyDict};
+
+/// An interface that was read and checked as the options ask.
+pub(in crate::python) struct Adopted {
+    pub(in crate::python) interface: Box<Interface>,
+    pub(in crate::python) mask: Option<ArrayMask>,
+    /// The event that stands behind the work in the interface's stream (clause X2).
+    pub(in crate::python) event: Option<event::Handle>,
+}
+
+/// Reads a dictionary in one walk; with `sync`, waits for the producer (clauses S2 and N1). `object` is the object whose dictionary it is.
+///
+/// # Errors
+/// The interface is wrong, or not what the options ask for; whatever the driver refuses.
+#[inline]
+pub(in crate::python) fn adopt<'py>(
+    dict: &Bound<'py, PyDict>,
+    object: Option<&Bound<'py, PyAny>>,
+    sync: bool,
+    options: Options,
+) -> Result<Adopted> {
+    let entries = Entries::read(dict);
+    if options.are_default()
+        && let Some(interface) = inert::interface(&entries, dict.py())
+    {
+        if let Some(object) = object {
+            refuse_lazy(object, &interface)?;
+        }
+        if sync && interface.stream() != StreamEntry::None {
+            Python::attach(|py| heed(py, &interface, None))?;
+        }
+        return Ok(Adopted { interface, mask: None, event: None });
+    }
+    let entries = entries.own();
+    Python::attach(|_| {
+        let py = dict.py();
+        let mut reading = Reading::new(options.strict).with_masks(options.masks).with_element(options.element);
+        let interface = careful(&entries, &mut reading)?;
+        if let Some(object) = object {
+            refuse_lazy(object, &interface)?;
+        }
+        let mask = ArrayMask::read(&mut reading, interface.layout(), options.bits)?;
+        if options.bounds {
+            bounds::verify(py, &interface, mask.as_ref().map(ArrayMask::interface))?;
+        }
+        if sync {
+            heed(py, &interface, reading.event)?;
+            if let Some(mask) = &mask {
+                heed(py, mask.interface(), None)?;
+            }
+        }
+        Ok(Adopted { interface, mask, event: reading.event })
+    })
+}
+
+/// Waits on the host for the producer's stream, or for the event in its place, unless the configuration switches that off (clause N3).
+pub(in crate::python) fn heed(py: Python<'_>, interface: &Interface, event: Option<event::Handle>) -> Result<()> {
+    let handle = interface.stream().handle();
+    if !config::sync() || handle.is_none() && event.is_none() {
+        return Ok(());
+    }
+    let named = |error: Error| match handle {
+        Some(handle) => error.with_log(format!("the stream is {handle:#x}, of __cuda_array_interface__['stream']")),
+        None => error,
+    };
+    let waited = py.detach(|| {
+        let _remembered = driver()?.remember_current();
+        let stream = handle.map(stream::external).transpose()?;
+        // A default stream or an event belongs to no context by itself; the memory tells the device.
+        let context = match &stream {
+            Some(stream) if stream.handle() > 2 && event.is_none() => stream.work_context()?,
+            _ => context_of(interface.data())?,
+        };
+        let _current = context.push()?;
+        let Some(event) = event else { return stream.as_ref().map_or(Ok(()), crate::sync::synchronize) };
+        stream.as_ref().map_or(Ok(()), crate::sync::may_wait)?;
+        // SAFETY: the producer promises a live event, as it promises a live stream.
+        unsafe { Event::external(&context, event.0) }.synchronize()
+    });
+    waited.map_err(named)
+}
