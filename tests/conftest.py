@@ -8,9 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 import driver_probe
+import hypothesis
 import pytest
 
 import cuarray
+
+# `make check` runs few examples of each property; `make test` runs the default number.
+hypothesis.settings.register_profile("quick", max_examples=10, deadline=None)
 
 pytest_plugins = ["spec_coverage"]
 

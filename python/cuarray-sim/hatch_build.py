@@ -1,14 +1,18 @@
 """Builds the simulated driver with cargo and packs it into the wheel as ``cuarray_sim/libcuda.so.1``.
 
-A wheel that lacked the library would install and then fail at the first use, so the build fails instead: without cargo,
-on another system than Linux, or when cargo reports no shared library. The file goes from cargo's target directory
-straight into the wheel; nothing is written into the source tree.
+The build fails without cargo, on another system than Linux, and if cargo reports no shared library. A wheel without the
+library would install and then fail at its first use. The file is packed from cargo's target directory, so nothing is
+written into the source tree.
+
+The environment variable ``MANYLINUX_GLIBC``, for example ``2.17``, builds for that version of glibc with
+``cargo zigbuild``, and so for older systems than this one. ``make release-check`` does so.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -23,12 +27,12 @@ CRATE = "cuarray-sim"
 
 
 class SimulatedDriver(BuildHookInterface):
-    """The wheel's build hook."""
+    """The build hook of the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build the library, name it in the wheel, and tag the wheel for this platform."""
         if self.target_name != "wheel":
-            raise RuntimeError("cuarray-sim goes out as wheels: its library is built from the whole repository")
+            raise RuntimeError("cuarray-sim has no source distribution: its library is built from the whole repository")
         if not sys.platform.startswith("linux"):
             raise RuntimeError(f"cuarray-sim is a Linux shared library; it cannot be built on {sys.platform}")
         library = build_library(Path(self.root).resolve().parents[1])
@@ -39,12 +43,14 @@ class SimulatedDriver(BuildHookInterface):
 
 def build_library(workspace: Path) -> Path:
     """Run cargo in the workspace and return the path of the shared library that it reports."""
-    command = [find_cargo(), "build", "--release", "-p", CRATE, "--message-format=json-render-diagnostics"]
-    # cargo prints its progress and errors on stderr, which is passed on; stdout is its report.
-    build = subprocess.run(command, cwd=workspace, stdout=subprocess.PIPE, text=True)
-    if build.returncode != 0:
-        raise RuntimeError(f"`{' '.join(command)}` failed with exit status {build.returncode}; its messages are above")
-    for line in build.stdout.splitlines():
+    glibc = os.environ.get("MANYLINUX_GLIBC")
+    build = ["zigbuild", "--target", f"{platform.machine()}-unknown-linux-gnu.{glibc}"] if glibc else ["build"]
+    command = [find_cargo(), *build, "--release", "-p", CRATE, "--message-format=json-render-diagnostics"]
+    # cargo writes its report to stdout, and its progress and errors to stderr.
+    done = subprocess.run(command, cwd=workspace, stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"`{' '.join(command)}` failed with exit status {done.returncode}; its messages are above")
+    for line in done.stdout.splitlines():
         message = json.loads(line)
         if message.get("reason") != "compiler-artifact" or "cdylib" not in message["target"]["kind"]:
             continue
@@ -54,17 +60,17 @@ def build_library(workspace: Path) -> Path:
     raise RuntimeError(f"cargo reported no shared library for the crate {CRATE}")
 
 
-def platform_tag(library: Path, platform: str) -> str:
-    """The tag of machines on which the library runs: ``manylinux_2_34_x86_64`` where it asks for glibc 2.34.
+def platform_tag(library: Path, system: str) -> str:
+    """The platform tag of the wheel: ``manylinux_2_34_x86_64`` if the library needs glibc 2.34.
 
-    The registry takes no plain ``linux_x86_64``, and with it an installer would put the wheel beside a glibc that is too old. That the
-    library needs nothing else than manylinux has (libc, libm, libgcc_s, the loader) is Rust's doing; ``auditwheel show`` tells.
+    PyPI refuses ``linux_x86_64``, which does not name a glibc. Every manylinux system has the libraries that Rust links: libc, libm,
+    libgcc_s and the loader. ``auditwheel show`` checks that.
     """
-    # The versions that an ELF file needs are strings in it.
+    # An ELF file names the versions that it needs as strings.
     versions = [int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", library.read_bytes())]
-    if versions and platform.startswith("linux-"):
-        platform = f"manylinux_2_{max(versions)}_{platform.removeprefix('linux-')}"
-    return platform.replace("-", "_").replace(".", "_")
+    if versions and system.startswith("linux-"):
+        system = f"manylinux_2_{max(versions)}_{system.removeprefix('linux-')}"
+    return system.replace("-", "_").replace(".", "_")
 
 
 def find_cargo() -> str:

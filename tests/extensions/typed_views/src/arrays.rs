@@ -1,4 +1,4 @@
-//! Arrays that functions return, and one that a class holds.
+//! Functions that return arrays, and a class that holds one.
 
 use cuarray::{
     AcquiredMut, DeviceArray, Interface, Ix1, Layout, Owner, Stream, TypeStr,
@@ -15,12 +15,12 @@ use std::sync::{
 fn enqueue(array: &mut AcquiredMut<'_, u8, Ix1>, byte: u8) -> PyResult<()> {
     let stream = array.stream();
     let context = stream.work_context()?;
-    // SAFETY: the guard holds the memory, in order with its stream.
+    // SAFETY: the guard keeps the memory and orders it with its stream.
     unsafe { fill_bytes(&context, array.as_device_ptr(), &[byte], array.len(), Some(stream)) }?;
     Ok(())
 }
 
-/// A new array whose values are pending in its home stream.
+/// Returns a new array whose values are pending in its home stream.
 #[pyfunction]
 pub fn make(length: usize, byte: u8, stream: Stream) -> PyResult<DeviceArray> {
     let mut array = DeviceArray::empty::<u8>(&[length], &stream)?;
@@ -33,7 +33,7 @@ pub fn make_bfloat16(stream: Stream) -> PyResult<DeviceArray> {
     Ok(DeviceArray::from_host(&[bf16::ONE, bf16::NEG_ONE], &[2], &stream)?)
 }
 
-/// A new array with values that are pending in a stream which nobody is told of otherwise.
+/// Returns a new array whose values are pending in another stream, as recorded work.
 #[pyfunction]
 pub fn pending(length: usize, byte: u8, home: Stream, elsewhere: Stream) -> PyResult<DeviceArray> {
     let array = DeviceArray::empty::<u8>(&[length], &home)?;
@@ -46,7 +46,7 @@ pub fn pending(length: usize, byte: u8, home: Stream, elsewhere: Stream) -> PyRe
 
 static DROPS: AtomicUsize = AtomicUsize::new(0);
 
-/// Memory of a library that knows nothing of arrays.
+/// Memory of a library that does not know cuarray.
 struct Slab {
     memory: Allocation,
 }
@@ -57,25 +57,25 @@ impl Drop for Slab {
     }
 }
 
-/// How many slabs are gone.
+/// Returns the number of dropped slabs.
 #[pyfunction]
 pub fn drops() -> usize {
     DROPS.load(SeqCst)
 }
 
-/// An array over a Rust object's memory.
+/// Returns an array over the memory of a Rust object.
 #[pyfunction]
 #[pyo3(signature = (length, stream, home=true))]
-pub fn of_object(length: usize, stream: Stream, home: bool) -> PyResult<DeviceArray> {
+pub fn from_object(length: usize, stream: Stream, home: bool) -> PyResult<DeviceArray> {
     let context = stream.work_context()?;
     let slab = Arc::new(Slab { memory: Allocation::device(&context, length)? });
     let layout = Layout::c_contiguous(&[length], 1)?;
     let interface = Interface::new(slab.memory.device_ptr(), TypeStr::of::<u8>(), layout)?;
-    // SAFETY: the slab has the memory, and is the owner.
+    // SAFETY: the slab owns the memory, and is the array's owner.
     Ok(unsafe { DeviceArray::from_owner(&context, interface, Owner::new(slab), home.then_some(&stream)) }?)
 }
 
-/// Memory that an object has for as long as it likes, and shows to whoever asks.
+/// An object that holds device memory and exports it on request.
 #[pyclass(frozen)]
 pub struct Block {
     array: DeviceArray,

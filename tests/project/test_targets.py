@@ -1,0 +1,64 @@
+"""The targets of continuous integration: .ci/run and the hosted workflow run the same ones, and the Makefile has them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+WORKFLOW = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+TARGETS = set(re.findall(r"^\.PHONY: ([a-z0-9-]+)$", MAKEFILE, re.MULTILINE))
+
+
+def ci_targets() -> list[str]:
+    found = re.search(
+        r"^for target in ([a-z0-9 -]+); do$", (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert found
+    return found[1].split()
+
+
+def test_hosted_workflow_runs_the_targets_of_ci_run() -> None:
+    matrix = re.search(r"target: \[(.*)\]", WORKFLOW)
+    assert matrix
+    assert matrix[1].split(", ") == ci_targets()
+
+
+def test_makefile_has_every_target_that_ci_runs() -> None:
+    assert {*ci_targets(), *re.findall(r"run: make ([a-z0-9-]+)$", WORKFLOW, re.MULTILINE)} <= TARGETS
+
+
+def test_documents_name_only_targets_of_the_makefile() -> None:
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")]:
+        named = set(
+            re.findall(r"(?:`|\$ |PYTHON=\S+ )make ([a-z][a-z0-9-]*)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        )
+        assert named <= TARGETS, path
+
+
+def test_every_target_is_explained_in_the_help() -> None:
+    explained = set(re.findall(r"^([a-z0-9-]+):.*## \S", MAKEFILE, re.MULTILINE))
+    assert TARGETS - explained == {"prerequisites"}
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_targets_can_be_planned_in_a_folder_with_a_space(tmp_path: Path) -> None:
+    """`make -n` in a copy of the files that the Makefile reads."""
+    folder = tmp_path / "a b"
+    for name in ("Makefile", "Cargo.toml", "Cargo.lock", "requirements", "crates", "python", "benches"):
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__", "target"))
+        else:
+            folder.mkdir(exist_ok=True)
+            shutil.copy(source, folder / name)
+    for name in ("examples", "tests/extensions"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "target"))
+    planned = subprocess.run(["make", "-n", "test"], cwd=folder, capture_output=True, text=True, check=False)
+    assert planned.returncode == 0, planned.stderr
+    assert f'"{folder}/build/extensions"' in planned.stdout
