@@ -56,7 +56,7 @@ pub fn keep_in_thread(x: DeviceViewDyn<'_, u8>, y: DeviceViewDyn<'_, u8>, stream
     Ok(())
 }
 
-/// Uses the thread-local storage before other libraries use theirs, so that it is dropped last.
+/// Uses the thread-local storage first in this thread, so that it is dropped last.
 #[pyfunction]
 pub fn use_thread_storage_first() {
     OF_THE_THREAD.with_borrow_mut(Vec::clear);
