@@ -10,6 +10,7 @@ import cuarray
 
 FLOOR = "reading the attribute alone"
 OURS = "cuarray.as_cuda_array(obj, sync=False)"
+OURS_BY_DEFAULT = "cuarray.as_cuda_array(obj)"
 
 
 class Plain:
@@ -50,4 +51,19 @@ def calls(obj):
         FLOOR: Call("obj.__cuda_array_interface__", {"obj": obj}),
         OURS: Call("take(obj, sync=False)", {"take": cuarray.as_cuda_array, "obj": obj}),
         **peers.importers(obj),
+    }
+
+
+def default_objects():
+    """The objects for the default calls: one without a stream, and one whose stream every consumer orders its work after."""
+    made = objects()
+    return {name: made[name] for name in ("3-d", "3-d, stream")}
+
+
+def default_calls(obj):
+    """A `Call` of each library as its documentation shows it."""
+    return {
+        FLOOR: Call("obj.__cuda_array_interface__", {"obj": obj}),
+        OURS_BY_DEFAULT: Call("take(obj)", {"take": cuarray.as_cuda_array, "obj": obj}),
+        **peers.default_importers(obj),
     }

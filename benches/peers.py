@@ -47,6 +47,39 @@ def importers(obj):
     return found
 
 
+def default_importers(obj):
+    """As `importers`, with the call that each library documents: those that heed streams wait for the producer."""
+    present, _ = load()
+    found = {}
+    if "cuda.core" in present:
+        from cuda.core import Device
+
+        stream = Device().create_stream()
+        found["cuda.core StridedMemoryView.from_cuda_array_interface(obj, stream)"] = Call(
+            "take(obj, handle)",
+            # The view keeps no stream, so the table of names does.
+            {
+                "take": present["cuda.core"].from_cuda_array_interface,
+                "obj": obj,
+                "handle": int(stream.handle),
+                "kept": stream,
+            },
+        )
+    if "mpi4py" in present:
+        found["mpi4py MPI.buffer(obj), which ignores streams"] = Call(
+            "take(obj)", {"take": present["mpi4py"].buffer, "obj": obj}
+        )
+    if "Warp" in present:
+        found["Warp array(obj, copy=False), which ignores streams"] = Call(
+            "make(obj)", {"make": _warp_array, "obj": obj}
+        )
+    if "numba-cuda" in present:
+        found["numba.cuda.as_cuda_array(obj)"] = Call(
+            "take(obj)", {"take": present["numba-cuda"].as_cuda_array, "obj": obj}
+        )
+    return found
+
+
 def exporters():
     """By the name of the library: a function of a shape and whether there is a stream, that makes an array. Each writes its
     dictionary anew whenever it is asked, but for Warp, which keeps it.

@@ -1,7 +1,7 @@
 """Measures what cuarray costs, beside what other libraries cost in the same run; prints medians and ratios.
 
     python benches/run.py                                  # everything
-    python benches/run.py importing copying                # some of: importing, ranks, exporting, exchange-out, exchange-in, from-dlpack, copying, arguments, kernels, instructions
+    python benches/run.py importing copying                # some of: importing, importing-default, ranks, exporting, exchange-out, exchange-in, from-dlpack, copying, arguments, kernels, instructions
     python benches/run.py --update docs/results/performance.md     # also puts the tables into a page
 
 Without a CUDA driver it runs on the simulated one, and says so. That changes little for imports and exports: an import asks
@@ -67,6 +67,25 @@ def importing():
         + "."
     )
     table.notes.append("cuda.core asks the driver on which device the pointer is; numba sees to the current context.")
+    return table
+
+
+def importing_by_default():
+    """The default import of each library, with and without a stream."""
+    import importing as work
+    from measure import ROUNDS, side_by_side
+
+    columns = {}
+    for name, obj in work.default_objects().items():
+        print(f"importing by default, {name} ...", file=sys.stderr, flush=True)
+        columns[name] = side_by_side(work.default_calls(obj))
+    table = Table.of_times(
+        "importing-default", "Importing an object by the default call of each library", columns, work.OURS_BY_DEFAULT
+    )
+    table.notes.append(f"Medians of {ROUNDS} rounds, each call in turn; the ratios are to cuarray.")
+    table.notes.append(
+        "With a stream, cuarray and numba wait for it on the host, and cuda.core makes its own stream wait. The stream has no pending work."
+    )
     return table
 
 
@@ -251,6 +270,7 @@ def instructions():
 
 SECTIONS = {
     "importing": importing,
+    "importing-default": importing_by_default,
     "ranks": ranks,
     "exporting": exporting,
     "exchange-out": exchange_out,

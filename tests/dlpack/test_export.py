@@ -56,7 +56,7 @@ def test_exported_tensor_describes_array(array):
     assert (tensor.device.device_type, tensor.device.device_id) == array.__dlpack_device__() == (tensors.CUDA, 0)
 
 
-def test_0d_and_empty_arrays_are_exported(driver):
+def test_export_of_0d_and_empty_arrays(driver):
     capsule = cuarray.device_array((), "int8").__dlpack__()
     tensor, shape, strides = described(capsule)
     assert (tensor.ndim, shape, strides) == (0, [], [])

@@ -1,9 +1,8 @@
-"""Builds an extension module with another version of cuarray than the others have.
+"""Build an extension module with another version of cuarray than the other extension modules.
 
-There is one version so far, so the other one is made: a copy of the crate whose version and whose table for the extensions of a process
-(``crates/cuarray/src/python/extensions/rust_api.rs``) differ as a later release's would. The module is typed_views_too under another name. They
-stand in a workspace of their own, with the examples' lock file, and with their target directory, where all the dependencies are
-built already.
+Only one version is released, so this script derives another: a copy of the crate with the version and the table for extensions
+(``crates/cuarray/src/python/extensions/rust_api.rs``) of a later release. The module is typed_views_too under another name. The
+sources form their own workspace, with the lock file and the target directory of the examples, where the dependencies are built.
 
     python another_version.py FOLDER TARGET_DIRECTORY
 
@@ -24,7 +23,7 @@ VERSION = "0.2.0"
 
 
 def changed(path: Path, *changes: tuple[str, str]) -> None:
-    """Replaces what matches each expression in a file; it has to match once at least."""
+    """Replace all matches of each expression in a file. Each must match at least once."""
     text = path.read_text()
     for expression, replacement in changes:
         text, count = re.subn(expression, replacement, text, flags=re.MULTILINE | re.DOTALL)
@@ -47,14 +46,14 @@ def write_sources(folder: Path) -> None:
         folder / "Cargo.toml",
         (r"^resolver = .*?^\[workspace.package\]", members),
         (r'"0\.1\.0"', f'"{VERSION}"'),
-        # The dependencies as the examples have them, the rest quickly.
+        # The profile of dependencies is that of the examples, so that their builds are reused. cuarray itself is built quickly.
         (r"^\[profile.*", "[profile.release.package.cuarray]\nopt-level = 1\n"),
     )
     changed(folder / "crates/cuarray/Cargo.toml", (r"^\[dev-dependencies\].*?^\[", "["))
     changed(
         folder / "crates/cuarray/src/python/extensions/rust_api.rs",
         (r"cuarray\.rust_api\.v1", "cuarray.rust_api.v2"),
-        # Whoever takes this table for the first version's calls what is no function.
+        # An extension that reads this table as the first version's would call an address that is no function.
         (r"struct RustApi \{", "struct RustApi {\n    revision: u64,"),
         (r"RustApi \{ cuda_error,", "RustApi { revision: 2, cuda_error,"),
     )
@@ -64,7 +63,7 @@ def write_sources(folder: Path) -> None:
         (r"typed_views_too", NAME),
         (r'^workspace = "[^"]*"\n', ""),
         (r"^publish.workspace = true", "publish = false"),
-        # As the other modules have it, so that the dependencies are theirs.
+        # These are the features of the other modules, so that the builds of dependencies are reused.
         (r'features = \["python"\]', 'features = ["python", "half"]'),
         (r"^pyo3.workspace = true", 'pyo3 = { workspace = true, features = ["abi3-py310"] }'),
     )
@@ -73,7 +72,7 @@ def write_sources(folder: Path) -> None:
 
 def main(folder: Path, target: Path) -> None:
     write_sources(folder)
-    # What it needs was fetched for the other modules.
+    # The build of the other modules has fetched all dependencies.
     build = ["cargo", "build", "--release", "--offline", "--manifest-path", folder / "Cargo.toml"]
     subprocess.run([*build, "--target-dir", target, "-p", NAME.replace("_", "-")], check=True)
 

@@ -1,4 +1,4 @@
-"""What the tests of extension modules need: the modules, which cargo builds, and streams of two libraries."""
+"""Fixtures of the tests of extension modules: streams of two libraries."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterator
 import pytest
 from driver_probe import ForeignStream
 
-# `make extensions` builds them; where there is no cargo, as beside a GPU, these tests are left out.
+# `make extensions` builds the modules. Without them, as on machines without cargo, these tests are not collected.
 collect_ignore_glob = [] if importlib.util.find_spec("typed_views") else ["test_*.py"]
 
 
 def stream(driver: str) -> Iterator[ForeignStream]:
-    """A stream that the test has to itself."""
+    """Yield a new stream."""
     stream = ForeignStream()
     yield stream
     stream.destroy()
 
 
-# Where an array's work goes, and where else; the same of the side that gives an array and of the side that takes it.
+# An array's home stream and another one; streams of the producer and of the consumer.
 home, elsewhere = pytest.fixture(stream), pytest.fixture(stream)
-theirs, ours = pytest.fixture(stream), pytest.fixture(stream)
+producer_stream, consumer_stream = pytest.fixture(stream), pytest.fixture(stream)

@@ -1,8 +1,8 @@
-"""The end of the process: what is alive then, and who still works then, in the package and in extension modules.
+"""A process ends cleanly while arrays, guards and threads of the package and of extension modules are still alive.
 
-Each test is a program of its own that ends while something is left. It has to end well, silently, with no finding; and the driver, which has
-an end of its own, must not be called after that. The simulated one answers such calls `CUDA_ERROR_DEINITIALIZED`, as the real one does,
-and they stand in the trace of all its calls.
+Each test runs a program that ends with objects left over. It must exit with status 0, without output and without findings. It must
+not call the driver after the driver's own shutdown. The simulated driver returns `CUDA_ERROR_DEINITIALIZED` to such calls, as the
+real one does, and lists them in its trace.
 """
 
 from __future__ import annotations
@@ -25,46 +25,46 @@ import numpy as np
 from producers import foreign
 
 gc.disable()
-home, elsewhere, theirs = cuarray.stream(), cuarray.stream(), driver_probe.ForeignStream()
+home, elsewhere, foreign_stream = cuarray.stream(), cuarray.stream(), driver_probe.ForeignStream()
 
 def array():
     return cuarray.to_device(np.zeros(64, np.uint8), stream=home)
 
-def others_array():
-    return foreign(array(), stream=theirs.handle)
+def foreign_array():
+    return foreign(array(), stream=foreign_stream.handle)
 
 def all_kinds():
-    "One of each kind of thing that may be left, with work pending on it."
-    borrow = cuarray.borrow(others_array(), elsewhere)
-    typed_views.visit(others_array(), elsewhere)  # and an event that lies in the pool
+    "Return one object of each kind that may be left over, with work pending on it."
+    borrow = cuarray.borrow(foreign_array(), elsewhere)
+    typed_views.acquire_and_release(foreign_array(), elsewhere)  # leaves an event in the pool
     return [
-        array(), others_array(), borrow, borrow.__enter__(), cuarray.as_cuda_array(others_array()),
+        array(), foreign_array(), borrow, borrow.__enter__(), cuarray.as_cuda_array(foreign_array()),
         typed_views.make(64, 1, home), typed_views.pending(64, 2, home, elsewhere), typed_views.make_bfloat16(home),
-        typed_views.of_object(64, home), typed_views.of_object(64, home, False), typed_views.Block(64, home),
+        typed_views.from_object(64, home), typed_views.from_object(64, home, False), typed_views.Block(64, home),
         typed_views.Keeper(cuarray.to_device(np.zeros(4, np.float32))), cuarray.event(),
     ]
 
 class Late:
-    "Uses arrays when it goes, as destructors of other people's classes do."
+    "An object that uses arrays in its destructor."
     def __init__(self):
         self.kept = all_kinds()
-        self.use = [cuarray.borrow, typed_views.visit, typed_views.make, print]
+        self.use = [cuarray.borrow, typed_views.acquire_and_release, typed_views.make, print]
 
     def __del__(self):
-        borrow, visit, make, say = self.use
+        borrow, acquire_and_release, make, print_ = self.use
         with borrow(self.kept[1], elsewhere):
             pass
-        visit(self.kept[1], elsewhere)
-        say(make(4, 1, home).shape)
+        acquire_and_release(self.kept[1], elsewhere)
+        print_(make(4, 1, home).shape)
 """
 
 LEFT = {
     "in globals": "kept = all_kinds()",
-    "in another module": "sys.modules['somebodys'] = all_kinds()",
+    "in another module": "sys.modules['other_module'] = all_kinds()",
     "in a cycle": "kept = all_kinds(); kept.append(kept); del kept",
     "in a cycle with __del__": "kept = [Late()]; kept.append(kept); del kept",
     "with __del__": "late = Late()",
-    "with __del__, in another module": "sys.modules['somebodys'] = Late()",
+    "with __del__, in another module": "sys.modules['other_module'] = Late()",
     "in a thread's local": """
 local = threading.local()
 local.kept = all_kinds()
@@ -78,7 +78,7 @@ def late():
     kept.extend(all_kinds())
     kept.append(Late())
 """,
-    "in atexit, before the package's own": """
+    "without the package's atexit function": """
 kept = all_kinds()
 atexit.unregister(cuarray.reclaim)
 """,
@@ -91,14 +91,14 @@ kept.extend(all_kinds())
 del sys.modules["typed_views"], typed_views
 gc.collect()
 """,
-    "in a thread's own storage": "typed_views.keep_in_thread(array(), array(), elsewhere)",
-    "in a thread's own storage, of others": "typed_views.keep_in_thread(others_array(), others_array(), elsewhere)",
-    "in another thread's own storage": """
-arguments = others_array(), array(), elsewhere
+    "in thread-local storage": "typed_views.keep_in_thread(array(), array(), elsewhere)",
+    "in thread-local storage, foreign arrays": "typed_views.keep_in_thread(foreign_array(), foreign_array(), elsewhere)",
+    "in thread-local storage of another thread": """
+arguments = foreign_array(), array(), elsewhere
 thread = threading.Thread(target=typed_views.keep_in_thread, args=arguments)
 thread.start(); thread.join()
 """,
-    "in the storage of a thread of Rust's": "typed_views.keep_in_a_thread_that_ends(home)",
+    "in thread-local storage of a Rust thread": "typed_views.keep_in_ending_thread(home)",
     "in a static": "typed_views.keep_in_process(home)",
     "by os._exit": """
 kept = all_kinds()
@@ -107,12 +107,12 @@ typed_views.keep_in_process(home)
 print("the end", flush=True)
 os._exit(0)
 """,
-    "to a daemon thread": """
-shared, begun = others_array(), threading.Event()
+    "in a working daemon thread": """
+shared, begun = foreign_array(), threading.Event()
 def work():
     while True:
         with cuarray.borrow(shared, elsewhere):
-            typed_views.visit(shared, elsewhere)
+            typed_views.acquire_and_release(shared, elsewhere)
             begun.set()
 threading.Thread(target=work, daemon=True).start()
 begun.wait()
@@ -121,14 +121,14 @@ begun.wait()
 
 
 def ending(tmp_path: Path, left: str, first: str = "") -> list[str]:
-    """The driver calls of a program that ends so, a line each."""
+    """Run a program that ends with these objects left, and return its trace of driver calls."""
     trace = tmp_path / "trace"
     program = BEGIN.format(first=first) + left + "\nprint('the end', flush=True)\n"
     ended = driver_probe.finished_python(
         program, timeout=120, CUARRAY_SIM_TRACE=str(trace), CUARRAY_SIM_EXIT_STATUS="66", CUARRAY_SIM_LEAKS="0"
     )
-    said = "(4,)\n" * left.count("Late()")
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "the end\n" + said, "")
+    printed = "(4,)\n" * left.count("Late()")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "the end\n" + printed, "")
     return trace.read_text().splitlines()
 
 
@@ -137,36 +137,36 @@ def too_late(calls: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("left", LEFT.values(), ids=LEFT)
-def test_what_is_left_does_no_harm(tmp_path: Path, left: str) -> None:
+def test_process_with_objects_left_ends_cleanly(tmp_path: Path, left: str) -> None:
     calls = ending(tmp_path, left)
-    assert len(calls) > 20, "the program has used the driver"
+    assert len(calls) > 20, "the program must use the driver"
     assert not too_late(calls)
 
 
-def test_a_threads_own_storage_goes_in_any_order(tmp_path: Path) -> None:
-    # The storage that was used first goes last, when that of the driver's library has gone.
-    calls = ending(tmp_path, LEFT["in a thread's own storage"], "typed_views.come_first_in_thread()")
+def test_thread_local_storage_older_than_the_drivers_ends_cleanly(tmp_path: Path) -> None:
+    # Thread-local storage that is used first is dropped last, after that of the driver's library.
+    calls = ending(tmp_path, LEFT["in thread-local storage"], "typed_views.use_thread_storage_first()")
     assert not too_late(calls)
 
 
 WITHOUT_WORK = "typed_views.keep_in_process(home); home.synchronize()"
 
 
-def test_before_the_drivers_end_memory_is_freed(tmp_path: Path) -> None:
-    calls = ending(tmp_path, WITHOUT_WORK + "; typed_views.let_go_at_exit()")
+def test_exit_function_before_driver_shutdown_frees_memory(tmp_path: Path) -> None:
+    calls = ending(tmp_path, WITHOUT_WORK + "; typed_views.drop_at_exit()")
     assert not too_late(calls)
     assert any("cuMemFree" in call for call in calls)
 
 
-def test_after_the_drivers_end_it_is_not_called(tmp_path: Path) -> None:
-    # What was registered before the driver was there runs after it has gone.
-    calls = ending(tmp_path, WITHOUT_WORK, "typed_views.let_go_at_exit()")
+def test_exit_function_after_driver_shutdown_makes_no_driver_call(tmp_path: Path) -> None:
+    # A function registered before the driver is loaded runs after the driver's shutdown.
+    calls = ending(tmp_path, WITHOUT_WORK, "typed_views.drop_at_exit()")
     assert not too_late(calls)
     assert not any("cuMemFree" in call for call in calls)
 
 
-def test_a_call_that_comes_too_late_would_be_seen(tmp_path: Path) -> None:
-    # That is, the other tests can fail.
+def test_trace_shows_driver_call_after_shutdown(tmp_path: Path) -> None:
+    # The control: the other tests can fail.
     first = """
 import ctypes
 late = ctypes.CDLL(None)
@@ -179,6 +179,6 @@ late.on_exit(ctypes.cast(driver.cuCtxSynchronize, ctypes.c_void_p), None)
     assert [call.partition("(")[0] for call in too_late(calls)] == ["[1] cuCtxSynchronize"]
 
 
-def test_a_thread_that_works_on_is_not_in_the_way(tmp_path: Path) -> None:
-    # It may be in the middle of a call when the driver goes.
-    assert ending(tmp_path, "typed_views.work_on_and_on(home)")
+def test_process_with_working_rust_thread_ends_cleanly(tmp_path: Path) -> None:
+    # The thread may be inside a driver call at the shutdown.
+    assert ending(tmp_path, "typed_views.work_until_exit(home)")

@@ -1,8 +1,8 @@
-"""Extension modules of several versions of cuarray in one process, beside the package.
+"""Extension modules with different versions of cuarray work together in one process with the package.
 
-``another_version`` has a copy of the crate whose version and whose table for other extensions are those of a later release
-(``another_version.py`` builds it). Nothing is shared with it: its arrays are of a class of its own, its events come from a pool of its own,
-its errors are others. All else is as between any two libraries: arrays go through the interface, without copies, in order.
+``another_version`` has a copy of the crate with the version and the table for extensions of a later release (``another_version.py``
+builds it). It shares nothing: it has its own array class, its own pool of events and its own error classes. Arrays are exchanged
+through the interface as between any two libraries, without copies and ordered.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ ALL = pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__nam
 
 
 def make(module: ModuleType, stream: ForeignStream) -> Any:
-    """A new array of each module's, of eight bytes that are 1."""
+    """Return a new array of the module, with eight bytes of 1."""
     return module.make(8, 1, stream)
 
 
-def test_each_version_has_a_class_of_its_own(home: ForeignStream) -> None:
+def test_each_version_has_its_own_array_class(home: ForeignStream) -> None:
     first, second, other = (make(module, home) for module in MODULES)
     assert type(first) is type(second) is cuarray.DeviceArray
     assert type(other).__name__ == "DeviceArray"
@@ -46,28 +46,30 @@ def test_each_version_has_a_class_of_its_own(home: ForeignStream) -> None:
 
 
 @ALL
-@pytest.mark.parametrize("taken", [cuarray.as_cuda_array, cuarray.from_dlpack])
-def test_the_package_takes_the_arrays_of_all(
-    module: ModuleType, taken: Callable[[Any], cuarray.DeviceArray], home: ForeignStream
+@pytest.mark.parametrize("read", [cuarray.as_cuda_array, cuarray.from_dlpack])
+def test_package_imports_arrays_of_each_version_in_place(
+    module: ModuleType, read: Callable[[Any], cuarray.DeviceArray], home: ForeignStream
 ) -> None:
     array = make(module, home)
     module.fill(array, 5, home)
-    view = taken(array)
+    view = read(array)
     assert type(view) is cuarray.DeviceArray
-    assert view.ptr == array.ptr, "the same memory"
+    assert view.ptr == array.ptr, "the import must not copy"
     assert view.copy_to_host().tolist() == [5] * 8
 
 
 @ALL
 @pytest.mark.parametrize("protocol", ["c", "dict", "dlpack"])
-def test_each_protocol_crosses(module: ModuleType, protocol: str, home: ForeignStream) -> None:
+def test_package_imports_each_version_by_each_protocol(module: ModuleType, protocol: str, home: ForeignStream) -> None:
     array = make(module, home)
     assert cuarray.as_cuda_array(array, protocol=protocol).ptr == array.ptr
 
 
 @ALL
 @pytest.mark.parametrize("maker", [cuarray, *MODULES], ids=lambda module: module.__name__)
-def test_each_works_on_the_arrays_of_all(maker: ModuleType, module: ModuleType, home: ForeignStream) -> None:
+def test_each_module_writes_to_arrays_of_each_version(
+    maker: ModuleType, module: ModuleType, home: ForeignStream
+) -> None:
     array = make(maker, home) if maker is not cuarray else cuarray.to_device(np.ones(8, np.uint8), stream=home)
     module.fill(array, 7, home)
     assert array.copy_to_host().tolist() == [7] * 8
@@ -75,7 +77,7 @@ def test_each_works_on_the_arrays_of_all(maker: ModuleType, module: ModuleType, 
 
 @ALL
 @pytest.mark.parametrize("maker", MODULES, ids=lambda module: module.__name__)
-def test_work_of_all_is_in_order(
+def test_work_of_different_versions_is_ordered(
     maker: ModuleType, module: ModuleType, home: ForeignStream, elsewhere: ForeignStream
 ) -> None:
     array = make(maker, home)
@@ -84,20 +86,20 @@ def test_work_of_all_is_in_order(
         module.fill(array, 3, elsewhere)
         with cuarray.borrow(array, elsewhere):
             pass
-        assert hold.is_held, "the host has not waited"
-        assert not driver_probe.is_done(elsewhere.handle), "its work has"
+        assert hold.is_held, "the host must not wait"
+        assert not driver_probe.is_done(elsewhere.handle), "the consumer's stream must wait"
         hold.release()
     with held(elsewhere.handle) as hold:
         module.fill(array, 4, elsewhere)
         maker.fill(array, 5, home)
         assert hold.is_held
-        assert not driver_probe.is_done(home.handle), "what comes after it waits for it"
+        assert not driver_probe.is_done(home.handle), "the home stream must wait for the consumer's work"
         hold.release()
     assert array.copy_to_host().tolist() == [5] * 8
 
 
 @ALL
-def test_the_memory_is_kept_across(module: ModuleType, home: ForeignStream, simulator: str) -> None:
+def test_view_across_versions_keeps_the_memory(module: ModuleType, home: ForeignStream, simulator: str) -> None:
     from cuarray_sim import statistics
 
     def alive() -> int:
@@ -115,21 +117,21 @@ def test_the_memory_is_kept_across(module: ModuleType, home: ForeignStream, simu
     del view
     gc.collect()
     cuarray.reclaim()
-    assert not alive(), "nobody keeps it any more"
+    assert not alive(), "the memory must be freed with the last view"
 
 
-def test_events_are_not_shared(
+def test_versions_do_not_share_a_pool_of_events(
     driver_calls: Callable[[], AbstractContextManager[Counter[str]]], home: ForeignStream, elsewhere: ForeignStream
 ) -> None:
     array = make(typed_views, home)
     for module in MODULES:
-        module.fill(array, 1, elsewhere)  # each pool has an event from now on
-    ours = cuarray._core.idle_events()
+        module.fill(array, 1, elsewhere)  # puts an event into each pool
+    idle = cuarray._core.idle_events()
     with driver_calls() as calls:
         for module in [*MODULES, *MODULES]:
             module.fill(array, 1, elsewhere)
-            assert cuarray._core.idle_events() == ours
-    assert calls["cuEventRecord"] == 12, "two edges each"
+            assert cuarray._core.idle_events() == idle
+    assert calls["cuEventRecord"] == 12, "each fill makes two edges"
     assert "cuEventCreate" not in calls
 
 
@@ -184,14 +186,14 @@ if sys.modules["cuarray"] is not None:
         (["typed_views_too", "typed_views", "another_version"], "A A B"),
     ],
 )
-def test_whoever_comes_first(simulator: str, package: str, order: list[str], classes: str) -> None:
+def test_modules_can_be_imported_in_any_order(simulator: str, package: str, order: list[str], classes: str) -> None:
     variables = {"CUARRAY_SIM_MEMORY": str(1 << 20), "CUARRAY_SIM_EXIT_STATUS": "66"}
     printed = run_python(PROGRAM.format(order=[package, *order]), **variables)
     assert printed.splitlines() == [classes, classes, "cuarray.rust_api.v1 cuarray.rust_api.v2"]
 
 
-def test_the_package_may_come_last(simulator: str) -> None:
-    # The first array that an extension returns brings it.
+def test_package_can_be_imported_last(simulator: str) -> None:
+    # The first array that an extension returns also imports the package.
     order = ["another_version", "typed_views", "typed_views_too", "cuarray"]
     printed = run_python(PROGRAM.format(order=order), CUARRAY_SIM_MEMORY=str(1 << 20), CUARRAY_SIM_EXIT_STATUS="66")
     assert printed.splitlines()[0] == "A B B"

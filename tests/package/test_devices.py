@@ -333,7 +333,7 @@ assert calls()["cuDevicePrimaryCtxRetain"] == 1
 """)
 
 
-def test_from_dlpack_copies_a_tensor_of_another_device(on_two_devices: Callable[[str], None]) -> None:
+def test_from_dlpack_copies_tensor_of_other_device(on_two_devices: Callable[[str], None]) -> None:
     on_two_devices("""
 memory = cuarray.to_device(np.arange(6, dtype="f4"), device=0)
 array = cuarray.from_dlpack(memory, device=1)

@@ -40,8 +40,8 @@ class Number(int):
     """An int of a subclass, which selects the general path."""
 
 
-def general(desc):
-    """The same dictionary with a version that is no exact int."""
+def for_general_path(desc):
+    """The dictionary with a version of an int subclass."""
     version = desc["version"]
     return {**desc, "version": version if isinstance(version, bool) else Number(version)}
 
@@ -52,7 +52,7 @@ def test_uninterned_keys_are_equal_and_distinct_objects():
 
 @given(dictionaries)
 def test_fast_and_general_path_agree(desc):
-    assert import_result(desc) == import_result(general(desc))
+    assert import_result(desc) == import_result(for_general_path(desc))
 
 
 @given(dictionaries)

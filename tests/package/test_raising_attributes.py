@@ -1,6 +1,6 @@
-"""One policy for attributes that raise, whichever protocol they belong to.
+"""Exceptions of a producer's attributes are treated the same for all protocols.
 
-An exception of the attribute becomes the cause of a ``TypeError``. MemoryError, RecursionError, and all that are no ``Exception`` pass through.
+An exception becomes the cause of a ``TypeError``. MemoryError, RecursionError and exceptions that are not an ``Exception`` pass through.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PROTOCOLS = {
 
 
 def raising(name: str, error: BaseException) -> Any:
-    """An object whose attribute `name` raises. The exchange table is an attribute of the type, so its metaclass raises."""
+    """An object whose attribute ``name`` raises. The exchange table is an attribute of the type, so its metaclass raises."""
 
     def attribute(_: object) -> Any:
         raise error
@@ -30,7 +30,7 @@ def raising(name: str, error: BaseException) -> Any:
     return type("Producer", (), {name: property(attribute)})()
 
 
-def take(name: str, producer: Any) -> Any:
+def import_array(name: str, producer: Any) -> Any:
     if PROTOCOLS[name] == "dlpack":
         return cuarray.from_dlpack(producer)
     return cuarray.as_cuda_array(producer, protocol=PROTOCOLS[name])
@@ -38,27 +38,27 @@ def take(name: str, producer: Any) -> Any:
 
 @pytest.mark.parametrize("kind", [RuntimeError, KeyError, ValueError, BufferError, TypeError])
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_an_exception_is_the_cause_of_a_type_error(name: str, kind: type[Exception]) -> None:
+def test_exception_of_attribute_is_cause_of_type_error(name: str, kind: type[Exception]) -> None:
     error = kind("no array")
     with pytest.raises(
         TypeError, match=f"not a CUDA array: reading {name} of a .*(Producer|Meta) raised {kind.__name__}"
     ) as raised:
-        take(name, raising(name, error))
+        import_array(name, raising(name, error))
     assert type(raised.value) is TypeError
     assert raised.value.__cause__ is error
 
 
 @pytest.mark.parametrize("kind", [MemoryError, RecursionError, KeyboardInterrupt, SystemExit])
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_an_exception_about_the_process_passes_through(name: str, kind: type[BaseException]) -> None:
+def test_exception_about_the_process_passes_through(name: str, kind: type[BaseException]) -> None:
     error = kind("not about the object")
     with pytest.raises(kind) as raised:
-        take(name, raising(name, error))
+        import_array(name, raising(name, error))
     assert raised.value is error
 
 
 @pytest.mark.usefixtures("driver")
-def test_a_stream_whose_attribute_raises_is_a_type_error_that_names_the_argument() -> None:
+def test_exception_of_stream_attribute_is_cause_of_type_error() -> None:
     error = RuntimeError("no stream")
     with pytest.raises(
         TypeError, match=r"stream: reading __cuda_stream__ of a .*Producer raised RuntimeError"

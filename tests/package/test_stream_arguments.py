@@ -1,4 +1,4 @@
-"""`stream=` of the methods that make a view or a copy: the result is bound to that stream, after the work in the old one."""
+"""`stream=` of methods that make a view or a copy: the stream becomes the home stream of the result, after pending work."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EXPECTED: dict[str, Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]] = {
 
 @pytest.mark.usefixtures("driver")
 @pytest.mark.parametrize("name", RESULTS)
-def test_the_result_is_bound_to_the_stream_and_follows_pending_work(name: str) -> None:
+def test_result_has_given_home_stream_and_follows_pending_work(name: str) -> None:
     host = np.arange(12, dtype="f4").reshape(3, 4)
     home, other = cuarray.stream(), cuarray.stream()
     array = cuarray.device_array((3, 4), "f4", stream=home)
@@ -40,14 +40,14 @@ def test_the_result_is_bound_to_the_stream_and_follows_pending_work(name: str) -
     result = RESULTS[name](array, other)
     assert result.stream == other
     assert array.stream == home
-    # A wait for `other` alone is enough: it was made to follow `home`.
+    # Waiting for `other` is enough, because it waits for `home`.
     values = result.copy_to_host(stream=other)
     other.synchronize()
     assert np.array_equal(values, EXPECTED[name](host))
 
 
 @pytest.mark.usefixtures("driver")
-def test_getitem_fetches_one_element_in_the_stream() -> None:
+def test_getitem_reads_element_in_given_stream() -> None:
     home, other = cuarray.stream(), cuarray.stream()
     array = cuarray.to_device(np.arange(4), stream=home)
     assert array.getitem(2, stream=other) == 2
@@ -56,7 +56,7 @@ def test_getitem_fetches_one_element_in_the_stream() -> None:
 
 @pytest.mark.usefixtures("driver")
 @pytest.mark.parametrize("name", RESULTS)
-def test_a_stream_of_a_wrong_type_is_named_with_its_value(name: str) -> None:
+def test_error_for_stream_of_wrong_type_shows_argument_and_value(name: str) -> None:
     array = cuarray.to_device(np.zeros((3, 4), "f4"))
     with pytest.raises(TypeError, match="stream: 'fast' is a str; a cuarray stream"):
         RESULTS[name](array, "fast")
@@ -70,13 +70,13 @@ def test_a_stream_of_a_wrong_type_is_named_with_its_value(name: str) -> None:
         (2**64, f"stream: {2**64} is not a handle"),
     ],
 )
-def test_a_handle_out_of_range_is_named_with_its_value(stream: int, message: str) -> None:
+def test_error_for_handle_out_of_range_shows_argument_and_value(stream: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         cuarray.to_device([1, 2], stream=stream)
 
 
 @pytest.mark.usefixtures("simulator")
-def test_an_imported_stream_that_does_not_exist_is_named_with_its_key_and_value() -> None:
+def test_error_for_imported_stream_that_does_not_exist_shows_key_and_value() -> None:
     array = cuarray.to_device([1, 2])
     desc = {**array.__cuda_array_interface__, "stream": 0xDEAD}
     with pytest.raises(cuarray.CudaError, match=r"0xdead, of __cuda_array_interface__\['stream'\]"):

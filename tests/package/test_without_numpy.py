@@ -1,4 +1,4 @@
-"""The package where NumPy cannot be imported: element types by name, and an error that says what needs NumPy."""
+"""The package without NumPy: element types are given by name, and operations that need NumPy say so."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ WITHOUT = "import sys; sys.modules['numpy'] = None; import cuarray\n"
 
 
 def run(program: str) -> list[str]:
-    """The lines that a program prints in a process without NumPy."""
+    """Runs a program without NumPy in a new process, and gives the lines that it prints."""
     return driver_probe.run_python(WITHOUT + program).splitlines()
 
 
@@ -28,7 +28,7 @@ def run(program: str) -> list[str]:
     ],
 )
 @pytest.mark.usefixtures("driver_kind")
-def test_dtype_takes_names_and_python_types(dtype: str, typestr: str) -> None:
+def test_dtype_argument_accepts_names_and_python_types(dtype: str, typestr: str) -> None:
     assert run(f"print(cuarray.device_array(3, {dtype}).typestr)") == [typestr]
 
 
@@ -37,7 +37,7 @@ def test_dtype_takes_names_and_python_types(dtype: str, typestr: str) -> None:
     ["a.dtype", "a.copy_to_host()", "cuarray.device_array(3, [('x', '<f4')])", "cuarray.interface(a).dtype"],
 )
 @pytest.mark.usefixtures("driver_kind")
-def test_the_error_says_that_numpy_is_needed(expression: str) -> None:
+def test_operation_that_needs_numpy_raises_import_error(expression: str) -> None:
     program = f"""
 a = cuarray.device_array(3, 'float32')
 try:

@@ -55,7 +55,11 @@ def linked(metadata: dict[str, Any]) -> set[str]:
     ("crate", "required", "optional"),
     [
         ("cuarray", {"cuarray-abi", "libc", "libloading", "smallvec"}, {"half", "pyo3"}),
-        ("cuarray-sim", {"cuarray-abi", "cuarray-ptx", "cuarray-races", "libc", "serde", "serde_json"}, set()),
+        (
+            "cuarray-sim",
+            {"addr2line", "cuarray-abi", "cuarray-ptx", "cuarray-races", "libc", "object", "serde", "serde_json"},
+            set(),
+        ),
         ("cuarray-races", {"serde", "serde_json"}, set()),
         ("cuarray-ptx", {"lz4_flex", "ruzstd"}, set()),
         ("cuarray-abi", set(), set()),

@@ -10,6 +10,7 @@ use crate::fork;
 use crate::host_access::HostAccess;
 use crate::ordering_calls::OrderingCalls;
 use crate::schedule::chosen::Mode;
+use crate::site::add_lines;
 use crate::state::State;
 use crate::thread;
 use crate::trace::Trace;
@@ -208,6 +209,7 @@ impl Driver {
     fn suppressed(&self, mut report: Report) -> Report {
         report.recorded_by =
             concat!("cuarray-sim ", env!("CARGO_PKG_VERSION"), ", the simulated CUDA driver").to_owned();
+        add_lines(&mut report);
         if let Ok(config) = &self.config {
             report.suppress(&config.suppressions);
         }

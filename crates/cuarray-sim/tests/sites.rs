@@ -77,3 +77,61 @@ fn calls_of_other_threads_have_sites() {
     });
     assert!(lines.iter().any(|line| line.contains("cuMemAlloc_v2") && site(line).is_some()), "{lines:?}");
 }
+
+/// Two fills that nothing orders, in a program of its own.
+const RACE: &str = r#"#include <stddef.h>
+typedef int CUresult;
+CUresult cuInit(unsigned), cuCtxCreate_v2(void **, unsigned, int), cuMemAlloc_v2(unsigned long long *, size_t);
+CUresult cuStreamCreate(void **, unsigned), cuMemsetD8Async(unsigned long long, unsigned char, size_t, void *);
+
+static void fill(unsigned long long memory, unsigned char value) {
+    void *stream;
+    cuStreamCreate(&stream, 1);
+    cuMemsetD8Async(memory, value, 64, stream);
+}
+
+int main(void) {
+    void *context; unsigned long long memory;
+    cuInit(0); cuCtxCreate_v2(&context, 0, 0);
+    cuMemAlloc_v2(&memory, 64);
+    fill(memory, 1);
+    fill(memory, 2);
+    return 0;
+}
+"#;
+
+/// The report of the program above, compiled with these options.
+fn report_of_c_program(name: &str, options: &[&str]) -> String {
+    let folder = std::env::temp_dir().join(format!("cuarray-sim-c-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("race.c"), RACE).unwrap();
+    let driver = std::env::current_exe().unwrap().with_file_name("libcuarray_sim.so");
+    std::os::unix::fs::symlink(&driver, folder.join("libcuda.so.1")).unwrap();
+    let mut compiler = std::process::Command::new("cc");
+    compiler.current_dir(&folder).args(options).args(["race.c", "-o", "race", "libcuda.so.1"]);
+    assert!(compiler.status().unwrap().success());
+    let mut program = std::process::Command::new("./race");
+    program.current_dir(&folder).env("LD_LIBRARY_PATH", &folder).env("CUARRAY_SIM_LEAKS", "0");
+    let output = program.output().unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn finding_in_a_c_program_names_file_and_line() {
+    for (name, options) in [("pie", &["-g"][..]), ("no-pie", &["-g", "-no-pie"]), ("optimized", &["-g", "-O2"])] {
+        let report = report_of_c_program(name, options);
+        let lines = report.lines().filter(|line| line.contains("race.c:"));
+        let lines: Vec<&str> = lines.map(|line| line.rsplit_once("race.c:").unwrap().1).collect();
+        // Optimization inlines `fill` into `main`; the line stays that of the call.
+        let function = if name == "optimized" { "main" } else { "fill" };
+        let fill = format!("9 in {function}");
+        assert_eq!(lines, [&*fill, &*fill, "15 in main"], "{name}: {report}");
+    }
+}
+
+#[test]
+fn finding_without_debug_information_names_object_and_offset() {
+    let report = report_of_c_program("stripped", &["-s"]);
+    assert!(report.contains("./race+0x") && !report.contains("race.c"), "{report}");
+}

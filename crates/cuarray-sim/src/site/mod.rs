@@ -5,6 +5,7 @@
 //! frame outside installed packages, the machine code that called the driver, and the calling library. [`Site`] holds them.
 
 mod capture;
+mod debug_info;
 mod frame;
 mod library;
 mod line;
@@ -13,6 +14,7 @@ mod python;
 mod spot;
 
 pub(crate) use capture::capture;
+pub(crate) use debug_info::add_lines;
 pub(crate) use native::{Entry, ReturnPlace};
 pub(crate) use spot::Spot;
 

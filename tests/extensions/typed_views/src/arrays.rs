@@ -1,7 +1,7 @@
-//! Arrays that functions return, and one that a class holds.
+//! Functions that return arrays, and a class that holds one.
 
 use cuarray::{
-    AcquiredMut, DeviceArray, Interface, Ix1, Layout, Owner, Stream, TypeStr,
+    AcquiredMut, DeviceArray, Interface, Ix1, Layout, Owner, RawDeviceArray, Stream, TypeStr,
     driver::{Allocation, fill::fill_bytes},
     sync::Access,
 };
@@ -15,28 +15,28 @@ use std::sync::{
 fn enqueue(array: &mut AcquiredMut<'_, u8, Ix1>, byte: u8) -> PyResult<()> {
     let stream = array.stream();
     let context = stream.work_context()?;
-    // SAFETY: the guard holds the memory, in order with its stream.
+    // SAFETY: the guard keeps the memory and orders it with its stream.
     unsafe { fill_bytes(&context, array.as_device_ptr(), &[byte], array.len(), Some(stream)) }?;
     Ok(())
 }
 
-/// A new array whose values are pending in its home stream.
+/// Returns a new array whose values are pending in its home stream.
 #[pyfunction]
-pub fn make(length: usize, byte: u8, stream: Stream) -> PyResult<DeviceArray> {
-    let mut array = DeviceArray::empty::<u8>(&[length], &stream)?;
+pub fn make(length: usize, byte: u8, stream: Stream) -> PyResult<DeviceArray<u8, Ix1>> {
+    let mut array = DeviceArray::<u8, _>::empty([length], &stream)?;
     enqueue(&mut array.acquire_mut(&stream)?, byte)?;
     Ok(array)
 }
 
 #[pyfunction]
-pub fn make_bfloat16(stream: Stream) -> PyResult<DeviceArray> {
-    Ok(DeviceArray::from_host(&[bf16::ONE, bf16::NEG_ONE], &[2], &stream)?)
+pub fn make_bfloat16(stream: Stream) -> PyResult<DeviceArray<bf16, Ix1>> {
+    Ok(DeviceArray::from_host(&[bf16::ONE, bf16::NEG_ONE], [2], &stream)?)
 }
 
-/// A new array with values that are pending in a stream which nobody is told of otherwise.
+/// Returns a new array whose values are pending in another stream, as recorded work.
 #[pyfunction]
-pub fn pending(length: usize, byte: u8, home: Stream, elsewhere: Stream) -> PyResult<DeviceArray> {
-    let array = DeviceArray::empty::<u8>(&[length], &home)?;
+pub fn pending(length: usize, byte: u8, home: Stream, elsewhere: Stream) -> PyResult<DeviceArray<u8, Ix1>> {
+    let array = DeviceArray::<u8, _>::empty([length], &home)?;
     let context = elsewhere.work_context()?;
     // SAFETY: the memory is new, and the work is recorded in the next line.
     unsafe { fill_bytes(&context, array.interface().data(), &[byte], length, Some(&elsewhere)) }?;
@@ -46,7 +46,7 @@ pub fn pending(length: usize, byte: u8, home: Stream, elsewhere: Stream) -> PyRe
 
 static DROPS: AtomicUsize = AtomicUsize::new(0);
 
-/// Memory of a library that knows nothing of arrays.
+/// Memory of a library that does not know cuarray.
 struct Slab {
     memory: Allocation,
 }
@@ -57,39 +57,39 @@ impl Drop for Slab {
     }
 }
 
-/// How many slabs are gone.
+/// Returns the number of dropped slabs.
 #[pyfunction]
 pub fn drops() -> usize {
     DROPS.load(SeqCst)
 }
 
-/// An array over a Rust object's memory.
+/// Returns an array over the memory of a Rust object.
 #[pyfunction]
 #[pyo3(signature = (length, stream, home=true))]
-pub fn of_object(length: usize, stream: Stream, home: bool) -> PyResult<DeviceArray> {
+pub fn from_object(length: usize, stream: Stream, home: bool) -> PyResult<RawDeviceArray> {
     let context = stream.work_context()?;
     let slab = Arc::new(Slab { memory: Allocation::device(&context, length)? });
     let layout = Layout::c_contiguous(&[length], 1)?;
     let interface = Interface::new(slab.memory.device_ptr(), TypeStr::of::<u8>(), layout)?;
-    // SAFETY: the slab has the memory, and is the owner.
-    Ok(unsafe { DeviceArray::from_owner(&context, interface, Owner::new(slab), home.then_some(&stream)) }?)
+    // SAFETY: the slab owns the memory, and is the array's owner.
+    Ok(unsafe { RawDeviceArray::from_owner(&context, interface, Owner::new(slab), home.then_some(&stream)) }?)
 }
 
-/// Memory that an object has for as long as it likes, and shows to whoever asks.
+/// An object that holds device memory and exports it on request.
 #[pyclass(frozen)]
 pub struct Block {
-    array: DeviceArray,
+    array: DeviceArray<u8, Ix1>,
 }
 
 #[pymethods]
 impl Block {
     #[new]
     fn new(length: usize, stream: Stream) -> PyResult<Block> {
-        Ok(Block { array: DeviceArray::from_host(&vec![7u8; length], &[length], &stream)? })
+        Ok(Block { array: DeviceArray::from_host(&vec![7u8; length], [length], &stream)? })
     }
 
     #[getter]
-    fn array(&self) -> DeviceArray {
+    fn array(&self) -> DeviceArray<u8, Ix1> {
         self.array.clone()
     }
 

@@ -1,25 +1,25 @@
-//! An extension module as somebody else would write one, for the tests: it takes arrays of every type, rank and layout, and has
-//! work enqueued on them.
+//! An extension module for the tests, which takes arrays of every type, number of dimensions and layout, and enqueues work on them.
 
 mod arrays;
-mod ends;
+
+mod process_end;
 mod views;
 
 use pyo3::prelude::*;
 
-/// Arrays in and out.
+/// Takes and returns arrays.
 #[pymodule]
 mod typed_views {
     #[pymodule_export]
-    use super::arrays::{Block, drops, make, make_bfloat16, of_object, pending};
+    use super::arrays::{Block, drops, from_object, make, make_bfloat16, pending};
     #[pymodule_export]
-    use super::ends::{
-        come_first_in_thread, keep_in_a_thread_that_ends, keep_in_process, keep_in_thread, let_go_at_exit,
-        work_on_and_on,
+    use super::process_end::{
+        drop_at_exit, keep_in_ending_thread, keep_in_process, keep_in_thread, use_thread_storage_first, work_until_exit,
     };
     #[pymodule_export]
     use super::views::{
-        Keeper, any_rank, c_contiguous, either, element, f_contiguous, fill, fill_unordered, masked, masked_any,
-        matrix, nothing, optional, panics, particles, places, scalar, scale, six, steps, vector, visit, writable,
+        Keeper, acquire_and_release, any_ndim, c_contiguous, either, element, element_offsets, element_strides,
+        extract_only, f_contiguous, fill, fill_unordered, masked, masked_any, matrix, optional, panics, particles,
+        scalar, scale, six, vector, writable,
     };
 }

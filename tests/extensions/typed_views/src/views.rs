@@ -37,7 +37,7 @@ pub fn six(x: DeviceView6<'_, f32>) -> [usize; 6] {
 }
 
 #[pyfunction]
-pub fn any_rank(x: DeviceViewDyn<'_, f32>) -> Shape {
+pub fn any_ndim(x: DeviceViewDyn<'_, f32>) -> Shape {
     x.shape().to_vec()
 }
 
@@ -77,7 +77,7 @@ pub fn either(x: Number<'_>) -> (&'static str, usize) {
 }
 
 cuarray::element! {
-    /// What flies through the detector.
+    /// A particle in a detector.
     #[derive(Debug, PartialEq)]
     pub struct Particle {
         pub charge: i8,
@@ -86,7 +86,7 @@ cuarray::element! {
     }
 }
 
-/// The energies, copied to the host.
+/// Returns the particles, copied to the host.
 #[pyfunction]
 pub fn particles(x: DeviceView1<'_, Particle>) -> PyResult<Vec<(i8, [f32; 3], f64)>> {
     let stream = x.stream()?;
@@ -94,7 +94,7 @@ pub fn particles(x: DeviceView1<'_, Particle>) -> PyResult<Vec<(i8, [f32; 3], f6
     Ok(particles.iter().map(|particle| (particle.charge, particle.position, particle.energy)).collect())
 }
 
-/// The elements of a masked array, and which of them are valid.
+/// Returns the elements of a masked array, and whether each is valid.
 #[pyfunction]
 pub fn masked(x: MaskedView<'_, f32, Ix2>) -> PyResult<(Vec<f32>, Option<Vec<bool>>)> {
     let stream = x.data.stream()?;
@@ -106,13 +106,13 @@ pub fn masked(x: MaskedView<'_, f32, Ix2>) -> PyResult<(Vec<f32>, Option<Vec<boo
     Ok((elements, valid))
 }
 
-/// Takes any array of that type, with a mask or without.
+/// Accepts any `f32` array, with or without a mask.
 #[pyfunction]
 pub fn masked_any(x: MaskedView<'_, f32>) -> (usize, bool) {
     (x.data.len(), x.mask.is_some())
 }
 
-/// Takes an array of that element type, and does nothing else.
+/// Extracts an array of the named element type, without any work on it.
 #[pyfunction]
 pub fn element(name: &str, x: &Bound<'_, PyAny>) -> PyResult<usize> {
     macro_rules! of {
@@ -130,22 +130,22 @@ pub fn element(name: &str, x: &Bound<'_, PyAny>) -> PyResult<usize> {
     }
 }
 
-/// The places of elements, as bytes from the first.
+/// Returns the offsets of elements in bytes from the first element.
 #[pyfunction]
-pub fn places(x: DeviceView<'_, f32, Ix2, AnyLayout>, indices: Vec<[usize; 2]>) -> PyResult<Vec<i64>> {
+pub fn element_offsets(x: DeviceView<'_, f32, Ix2, AnyLayout>, indices: Vec<[usize; 2]>) -> PyResult<Vec<i64>> {
     let stream = x.stream()?;
     let x = x.acquire(&stream)?;
-    let place = |index: [usize; 2]| Ok(x.device_ptr_at(&index)?.wrapping_sub(x.as_device_ptr()) as i64);
-    indices.into_iter().map(place).collect()
+    let offset = |index: [usize; 2]| Ok(x.device_ptr_at(&index)?.wrapping_sub(x.as_device_ptr()) as i64);
+    indices.into_iter().map(offset).collect()
 }
 
 #[pyfunction]
-pub fn steps(x: DeviceView2<'_, f32>) -> PyResult<[isize; 2]> {
+pub fn element_strides(x: DeviceView2<'_, f32>) -> PyResult<[isize; 2]> {
     let stream = x.stream()?;
     Ok(x.acquire(&stream)?.element_strides()?)
 }
 
-/// Multiplies in place. The host waits, since it is the host that multiplies.
+/// Multiplies in place on the host, which waits for the copies.
 #[pyfunction]
 #[pyo3(signature = (x, factor, stream=None))]
 pub fn scale(mut x: DeviceViewMutDyn<'_, f32>, factor: f32, stream: Option<Stream>) -> PyResult<()> {
@@ -158,7 +158,7 @@ pub fn scale(mut x: DeviceViewMutDyn<'_, f32>, factor: f32, stream: Option<Strea
     Ok(())
 }
 
-/// Enqueues the setting of every byte in `stream`, and does not wait.
+/// Enqueues a fill of every byte in `stream`. Does not wait.
 #[pyfunction]
 #[pyo3(signature = (x, byte, stream, release=true))]
 pub fn fill(mut x: DeviceViewMut1<'_, u8>, byte: u8, stream: Stream, release: bool) -> PyResult<()> {
@@ -172,19 +172,19 @@ pub fn fill(mut x: DeviceViewMut1<'_, u8>, byte: u8, stream: Stream, release: bo
 
 fn enqueue(stream: &Stream, at: u64, length: usize, byte: u8) -> PyResult<()> {
     let context = stream.work_context()?;
-    // SAFETY: a guard holds the memory, in order with the stream, or a test sees to it.
+    // SAFETY: a guard keeps the memory and orders it with the stream, or the test does.
     unsafe { fill_bytes(&context, at, &[byte], length, Some(stream)) }?;
     Ok(())
 }
 
-/// The same by somebody who orders nothing.
+/// Enqueues a fill without ordering it.
 #[pyfunction]
 pub fn fill_unordered(x: DeviceViewMut1<'_, u8>, byte: u8, stream: Stream) -> PyResult<()> {
-    // SAFETY: it is not in order, which is what the test wants to see.
+    // SAFETY: the missing order is a race on purpose; the test expects the finding.
     enqueue(&stream, unsafe { x.acquire_unordered() }, x.len(), byte)
 }
 
-/// As `fill`, ended by a panic.
+/// Enqueues a fill and panics while the guard is alive.
 #[pyfunction]
 pub fn panics(mut x: DeviceViewMut1<'_, u8>, byte: u8, stream: Stream) -> PyResult<()> {
     let x = x.acquire_mut(&stream)?;
@@ -192,16 +192,16 @@ pub fn panics(mut x: DeviceViewMut1<'_, u8>, byte: u8, stream: Stream) -> PyResu
     panic!("in the middle of it");
 }
 
-/// Extracts a view, and no more.
+/// Extracts a view, without any work on it.
 #[pyfunction]
-pub fn nothing(x: DeviceView1<'_, f32>) {
+pub fn extract_only(x: DeviceView1<'_, f32>) {
     drop(x);
 }
 
-/// Acquires in `stream` and releases, and no more.
+/// Acquires in `stream` and releases, without any work in between.
 #[pyfunction]
 #[pyo3(signature = (x, stream=None))]
-pub fn visit(x: DeviceView1<'_, u8>, stream: Option<Stream>) -> PyResult<usize> {
+pub fn acquire_and_release(x: DeviceView1<'_, u8>, stream: Option<Stream>) -> PyResult<usize> {
     let Some(stream) = stream else { return Ok(x.len()) };
     let x = x.acquire(&stream)?;
     let length = x.len();
@@ -209,7 +209,7 @@ pub fn visit(x: DeviceView1<'_, u8>, stream: Option<Stream>) -> PyResult<usize> 
     Ok(length)
 }
 
-/// Keeps somebody's array for as long as it lives, and reads it in whatever thread.
+/// Keeps another library's array for as long as it lives, and reads it in any thread.
 #[pyclass(frozen)]
 pub struct Keeper {
     view: Mutex<TypedView<f32>>,

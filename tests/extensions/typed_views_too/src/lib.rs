@@ -1,17 +1,17 @@
-//! Another author's extension module, with a copy of cuarray of its own.
+//! An extension module of another author, with its own copy of cuarray.
 
 use pyo3::prelude::*;
 
-/// Arrays in and out, once more.
+/// Takes and returns arrays.
 #[pymodule]
 mod typed_views_too {
-    use cuarray::{DeviceArray, Stream, driver::fill::fill_bytes, python::DeviceViewMut1};
+    use cuarray::{DeviceArray, Ix1, Stream, driver::fill::fill_bytes, python::DeviceViewMut1};
     use pyo3::prelude::*;
 
-    /// A new array of such bytes.
+    /// Returns a new array filled with `byte`.
     #[pyfunction]
-    fn make(length: usize, byte: u8, stream: Stream) -> PyResult<DeviceArray> {
-        Ok(DeviceArray::from_host(&vec![byte; length], &[length], &stream)?)
+    fn make(length: usize, byte: u8, stream: Stream) -> PyResult<DeviceArray<u8, Ix1>> {
+        Ok(DeviceArray::from_host(&vec![byte; length], [length], &stream)?)
     }
 
     /// Sets every byte.
@@ -19,7 +19,7 @@ mod typed_views_too {
     fn fill(mut x: DeviceViewMut1<'_, u8>, byte: u8, stream: Stream) -> PyResult<()> {
         let x = x.acquire_mut(&stream)?;
         let context = stream.work_context()?;
-        // SAFETY: the guard holds the memory, in order with the stream.
+        // SAFETY: the guard keeps the memory and orders it with the stream.
         unsafe { fill_bytes(&context, x.as_device_ptr(), &[byte], x.len(), Some(&stream)) }?;
         x.release()?;
         Ok(())

@@ -1,4 +1,4 @@
-"""Typed arguments of what has no dictionary: structures of C and DLPack tensors."""
+"""Typed arguments accept C structures and DLPack tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from driver_probe import held
 import cuarray
 
 
-def test_a_structure(driver: str) -> None:
+def test_c_structure_is_accepted_checked_and_released(driver: str) -> None:
     memory = cuarray.to_device(np.arange(12, dtype="float32"))
     producer = c.Producer(memory, shape=c.numbers(3, 4), ndim=2)
     assert typed_views.matrix(producer) == ([3, 4], [16, 4])
@@ -30,23 +30,23 @@ def test_a_structure(driver: str) -> None:
         typed_views.writable(c.Producer(memory, flags=c.READ_ONLY))
 
 
-def test_work_on_a_structure_is_ordered(driver: str) -> None:
-    memory, theirs, ours = cuarray.to_device(np.zeros(2, "u1")), cuarray.stream(), cuarray.stream()
-    producer = c.Producer(memory, typestr=b"|u1", flags=c.HAS_STREAM, stream=theirs.handle)
-    with held(theirs.handle) as later:
-        memory.setitem(slice(None), 3, stream=theirs)
-        typed_views.fill(producer, 7, ours, True)
-        assert not ours.query()
+def test_work_on_c_structure_is_ordered_with_its_stream(driver: str) -> None:
+    memory, producing, consuming = cuarray.to_device(np.zeros(2, "u1")), cuarray.stream(), cuarray.stream()
+    producer = c.Producer(memory, typestr=b"|u1", flags=c.HAS_STREAM, stream=producing.handle)
+    with held(producing.handle) as later:
+        memory.setitem(slice(None), 3, stream=producing)
+        typed_views.fill(producer, 7, consuming, True)
+        assert not consuming.query()
         later.release()
-    assert memory.copy_to_host(stream=theirs).tolist() == [7, 7]
+    assert memory.copy_to_host(stream=producing).tolist() == [7, 7]
 
 
 @pytest.mark.parametrize("release", [True, False])
-def test_a_structure_without_a_stream_is_released_after_the_work(driver: str, release: bool) -> None:
-    memory, ours = cuarray.to_device(np.zeros(2, "u1")), cuarray.stream()
+def test_c_structure_without_a_stream_is_released_after_the_work(driver: str, release: bool) -> None:
+    memory, stream = cuarray.to_device(np.zeros(2, "u1")), cuarray.stream()
     producer = c.Producer(memory, typestr=b"|u1")
-    with held(ours.handle) as later:
-        typed_views.fill(producer, 7, ours, release)
+    with held(stream.handle) as later:
+        typed_views.fill(producer, 7, stream, release)
         gc.collect()
         cuarray.reclaim(False)
         assert producer.released == 0
@@ -56,7 +56,7 @@ def test_a_structure_without_a_stream_is_released_after_the_work(driver: str, re
     assert memory.copy_to_host().tolist() == [7, 7]
 
 
-def test_a_structure_is_released_when_the_view_of_it_goes(driver: str) -> None:
+def test_c_structure_is_released_with_its_kept_view(driver: str) -> None:
     producer = c.Producer(cuarray.to_device(np.arange(2, dtype="f4")))
     keeper = typed_views.Keeper(producer)
     gc.collect()
@@ -68,7 +68,7 @@ def test_a_structure_is_released_when_the_view_of_it_goes(driver: str) -> None:
     assert producer.released == 1
 
 
-def test_a_tensor(driver: str) -> None:
+def test_dlpack_tensor_is_accepted_written_and_deleted(driver: str) -> None:
     memory = cuarray.to_device(np.zeros(2, "u1"))
     tensor = Producer(memory, dtype=(UINT, 8, 1))
     typed_views.fill(tensor, 7, cuarray.stream(), True)
@@ -79,7 +79,7 @@ def test_a_tensor(driver: str) -> None:
 
 
 @pytest.mark.parametrize(("protocol", "reads"), [("dict", "none"), ("c", "structure"), ("dlpack", "tensor")])
-def test_the_switch_of_the_process(driver: str, protocol: str, reads: str) -> None:
+def test_protocol_setting_selects_accepted_protocol(driver: str, protocol: str, reads: str) -> None:
     memory = cuarray.to_device(np.arange(4, dtype="float32"))
     structure, tensor = (
         c.Producer(memory, shape=c.numbers(2, 2), ndim=2),
@@ -94,7 +94,7 @@ def test_the_switch_of_the_process(driver: str, protocol: str, reads: str) -> No
                 typed_views.matrix(producer)
 
 
-def test_what_is_no_array(driver: str) -> None:
+def test_host_arrays_and_lists_are_type_errors(driver: str) -> None:
     for value in (np.zeros(3, "float32"), [1, 2], Producer(device=(CPU, 0), dtype=(FLOAT, 32, 1))):
         with pytest.raises(TypeError):
             typed_views.vector(value)

@@ -1,4 +1,4 @@
-"""Typed arguments of an extension module: what they take, what they say of what they do not take, and the order of work."""
+"""Typed arguments of an extension module check type, dimensions and layout, and order work on the array."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def shaped(*shape: int, **entries: Any) -> Producer:
     return Producer(describe(shape=shape, **entries))
 
 
-def test_ranks() -> None:
+def test_argument_of_each_number_of_dimensions_is_accepted() -> None:
     assert typed_views.scalar(shaped()) == 1
     assert typed_views.vector(shaped(3)) == 3
     assert typed_views.matrix(shaped(3, 4)) == ([3, 4], [16, 4])
     assert typed_views.matrix(shaped(3, 4, strides=(0, -8))) == ([3, 4], [0, -8])
     assert typed_views.six(shaped(1, 2, 3, 4, 5, 6)) == [1, 2, 3, 4, 5, 6]
     for shape in [(), (3,), (2,) * 9]:
-        assert typed_views.any_rank(shaped(*shape)) == list(shape)
+        assert typed_views.any_ndim(shaped(*shape)) == list(shape)
 
 
-def test_layouts() -> None:
+def test_contiguous_argument_of_each_order_is_accepted() -> None:
     assert typed_views.c_contiguous(shaped(3, 4)) == [3, 4]
     assert typed_views.f_contiguous(shaped(3, 4, strides=(4, 12))) == [3, 4]
     for take in (typed_views.c_contiguous, typed_views.f_contiguous):
@@ -45,7 +45,7 @@ def test_layouts() -> None:
         assert take(shaped(0, 4)) == [0, 4]
 
 
-def test_optional_and_read_only() -> None:
+def test_optional_argument_and_read_only_array() -> None:
     assert typed_views.optional() is None
     assert typed_views.optional(None) is None
     assert typed_views.optional(shaped(3)) == 3
@@ -63,7 +63,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_element_types(name: str) -> None:
+def test_argument_accepts_only_its_element_type(name: str) -> None:
     assert typed_views.element(name, shaped(3, typestr=NAMES[name])) == 3
     for other, typestr in NAMES.items():
         if other != name:
@@ -75,7 +75,7 @@ def test_element_types(name: str) -> None:
             typed_views.element(name, shaped(3, typestr=f">{NAMES[name][1:]}"))
 
 
-def test_types_without_a_letter() -> None:
+def test_bfloat16_argument_accepts_void_of_two_bytes() -> None:
     assert typed_views.element("bf16", shaped(3, typestr="<V2")) == 3
     with pytest.raises(BufferError, match=r"'<f2'; 'bfloat16' is expected"):
         typed_views.element("bf16", shaped(3, typestr="<f2"))
@@ -84,23 +84,23 @@ def test_types_without_a_letter() -> None:
 PARTICLE = np.dtype([("charge", "i1"), ("position", "f4", (3,)), ("energy", "f8")], align=True)
 
 
-def test_structures() -> None:
+def test_structure_argument_checks_fields() -> None:
     fields = PARTICLE.descr
     assert typed_views.element("particle", shaped(2, typestr="|V24", descr=fields)) == 2
-    # Whoever leaves `descr` out has not said anything else.
+    # An absent `descr` does not contradict the fields.
     assert typed_views.element("particle", shaped(2, typestr="|V24")) == 2
     with pytest.raises(BufferError, match=r"\[\('a', '<f8'\).*is expected"):
         typed_views.element("particle", shaped(2, typestr="|V24", descr=[("a", "<f8"), ("b", "|V16")]))
 
 
 @pytest.mark.usefixtures("driver")
-def test_structures_of_numpy_arrive() -> None:
+def test_structured_numpy_array_is_read_by_fields() -> None:
     host = np.zeros(2, PARTICLE)
     host[1] = (-1, (1.5, 2.5, 3.5), 1e9)
     assert typed_views.particles(cuarray.to_device(host)) == [(0, [0, 0, 0], 0.0), (-1, [1.5, 2.5, 3.5], 1e9)]
 
 
-NOT_TAKEN: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
+REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "no array": (
         lambda: typed_views.vector(3),
         TypeError,
@@ -117,7 +117,7 @@ NOT_TAKEN: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         BufferError,
         "the elements are '<f8'; '<f4' is expected",
     ),
-    "rank": (
+    "ndim": (
         lambda: typed_views.matrix(shaped(3)),
         BufferError,
         "the array is 1-dimensional, of shape (3,); a 2-dimensional one is expected",
@@ -140,19 +140,19 @@ NOT_TAKEN: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("why", NOT_TAKEN)
-def test_what_is_not_taken_is_named(why: str) -> None:
-    call, exception, message = NOT_TAKEN[why]
+@pytest.mark.parametrize("reason", REFUSED)
+def test_wrong_argument_is_an_error_with_the_reason(reason: str) -> None:
+    call, exception, message = REFUSED[reason]
     with pytest.raises(exception) as raised:
         call()
     assert type(raised.value) is exception
     assert message in str(raised.value)
     if sys.version_info >= (3, 11):
-        # What the user sees last in the traceback.
+        # The traceback ends with this note.
         assert raised.value.__notes__ == ["while processing 'x'"]
 
 
-def test_an_enum_takes_several_types() -> None:
+def test_enum_argument_accepts_each_of_its_types() -> None:
     assert typed_views.either(shaped(3)) == ("f32", 3)
     assert typed_views.either(shaped(4, typestr="<f8")) == ("f64", 4)
     with pytest.raises(TypeError) as raised:
@@ -164,8 +164,8 @@ def test_an_enum_takes_several_types() -> None:
 
 
 def _malformed() -> list[Any]:
-    """The table of the package's own tests."""
-    path = Path(__file__).parent.parent / "package" / "test_malformed.py"
+    """Return the table of malformed interfaces from the tests of the package."""
+    path = Path(__file__).parent.parent / "package" / "test_malformed_interfaces.py"
     spec = importlib.util.spec_from_file_location("malformed_interfaces", path)
     assert spec is not None
     assert spec.loader is not None
@@ -175,7 +175,7 @@ def _malformed() -> list[Any]:
     return list(module.MALFORMED)
 
 
-def test_hostile_objects_are_refused() -> None:
+def test_malformed_interfaces_are_refused_with_their_key() -> None:
     rows = _malformed()
     assert len(rows) >= 120
     for row in rows:
@@ -185,7 +185,7 @@ def test_hostile_objects_are_refused() -> None:
         assert f"__cuda_array_interface__['{row.key}']" in str(raised.value)
 
 
-def test_what_a_property_raises_passes_through() -> None:
+def test_error_of_the_attribute_is_the_cause_and_keyboard_interrupt_propagates() -> None:
     class Hostile:
         def __init__(self, error: BaseException) -> None:
             self.error = error
@@ -202,7 +202,7 @@ def test_what_a_property_raises_passes_through() -> None:
 
 
 @pytest.mark.usefixtures("driver")
-def test_masks_come_as_views_of_the_same_shape() -> None:
+def test_mask_is_a_view_of_the_arrays_shape() -> None:
     data = np.arange(6, dtype="f4").reshape(2, 3)
     assert typed_views.masked(cuarray.to_device(data)) == (data.ravel().tolist(), None)
     masked = cuarray.to_device(np.ma.MaskedArray(data, mask=[[0, 1, 0], [1, 0, 0]]))
@@ -218,19 +218,19 @@ def test_masks_come_as_views_of_the_same_shape() -> None:
 
 
 @pytest.mark.usefixtures("driver")
-def test_the_places_of_elements() -> None:
+def test_element_addresses_and_strides_of_a_view() -> None:
     array = cuarray.to_device(np.zeros((4, 6), "f4"))[::2, ::-3]
-    assert typed_views.places(array, [(0, 0), (1, 0), (1, 1)]) == [0, 48, 36]
-    assert typed_views.steps(array) == [12, -3]
+    assert typed_views.element_offsets(array, [(0, 0), (1, 0), (1, 1)]) == [0, 48, 36]
+    assert typed_views.element_strides(array) == [12, -3]
     for outside in [(2, 0), (0, 2), (2**63, 0)]:
         with pytest.raises(IndexError, match="is outside of the shape"):
-            typed_views.places(array, [outside])
+            typed_views.element_offsets(array, [outside])
     with pytest.raises(BufferError, match="multiples of the item size"):
-        typed_views.steps(foreign(array, shape=(2, 2), strides=(8, 2)))
+        typed_views.element_strides(foreign(array, shape=(2, 2), strides=(8, 2)))
 
 
 @pytest.mark.usefixtures("driver")
-def test_work_in_place() -> None:
+def test_in_place_scale_of_strided_view_in_any_stream() -> None:
     array = cuarray.to_device(np.arange(12, dtype="f4").reshape(3, 4))
     typed_views.scale(array[:, ::-2], 10)
     assert array.copy_to_host().tolist() == [[0, 10, 2, 30], [4, 50, 6, 70], [8, 90, 10, 110]]
@@ -248,43 +248,47 @@ def producers(memory: cuarray.DeviceArray, stream: ForeignStream) -> dict[str, A
 
 @pytest.mark.parametrize("kind", ["foreign", "bound"])
 @pytest.mark.parametrize("end", ["release", "drop", "panic"])
-def test_it_waits_for_the_producer_and_the_producer_for_it(
-    theirs: ForeignStream, ours: ForeignStream, kind: str, end: str
+def test_guard_orders_work_with_the_producers_stream(
+    producer_stream: ForeignStream, consumer_stream: ForeignStream, kind: str, end: str
 ) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
-    producer = producers(memory, theirs)[kind]
-    with held(theirs.handle) as hold:
-        driver_probe.fill(memory.ptr, 1, 4, theirs.handle)
+    producer = producers(memory, producer_stream)[kind]
+    with held(producer_stream.handle) as hold:
+        driver_probe.fill(memory.ptr, 1, 4, producer_stream.handle)
         if end == "panic":
             with pytest.raises(BaseException, match="in the middle of it"):
-                typed_views.panics(producer, 2, ours)
+                typed_views.panics(producer, 2, consumer_stream)
         else:
-            typed_views.fill(producer, 2, ours, end == "release")
-        # Neither waits on the host; ours stands behind theirs, and what they do next behind ours.
+            typed_views.fill(producer, 2, consumer_stream, end == "release")
+        # The host does not wait. The consumer's stream waits for the producer's, and then the producer's for it.
         assert hold.is_held
-        assert not driver_probe.is_done(ours.handle)
+        assert not driver_probe.is_done(consumer_stream.handle)
         hold.release()
-        driver_probe.synchronize(theirs.handle)
-    assert driver_probe.is_done(ours.handle)
+        driver_probe.synchronize(producer_stream.handle)
+    assert driver_probe.is_done(consumer_stream.handle)
     assert memory.copy_to_host().tolist() == [2] * 4
 
 
 @pytest.mark.cuarray_sim(expect=["data-race"])
-def test_the_simulator_sees_what_is_not_ordered(simulator: str, theirs: ForeignStream, ours: ForeignStream) -> None:
+def test_unordered_work_is_a_data_race(
+    simulator: str, producer_stream: ForeignStream, consumer_stream: ForeignStream
+) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
-    producer = foreign(memory, stream=theirs.handle)
-    driver_probe.fill(memory.ptr, 1, 4, theirs.handle)
-    typed_views.fill_unordered(producer, 2, ours)
+    producer = foreign(memory, stream=producer_stream.handle)
+    driver_probe.fill(memory.ptr, 1, 4, producer_stream.handle)
+    typed_views.fill_unordered(producer, 2, consumer_stream)
 
 
 @pytest.mark.cuarray_sim(allow=[])
-def test_and_has_nothing_to_say_of_what_is(simulator: str, theirs: ForeignStream, ours: ForeignStream) -> None:
+def test_ordered_work_has_no_findings(
+    simulator: str, producer_stream: ForeignStream, consumer_stream: ForeignStream
+) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
-    producer = foreign(memory, stream=theirs.handle)
-    driver_probe.fill(memory.ptr, 1, 4, theirs.handle)
-    typed_views.fill(producer, 2, ours)
-    driver_probe.fill(memory.ptr, 3, 4, theirs.handle)
-    driver_probe.synchronize(theirs.handle)
+    producer = foreign(memory, stream=producer_stream.handle)
+    driver_probe.fill(memory.ptr, 1, 4, producer_stream.handle)
+    typed_views.fill(producer, 2, consumer_stream)
+    driver_probe.fill(memory.ptr, 3, 4, producer_stream.handle)
+    driver_probe.synchronize(producer_stream.handle)
 
 
 def calls(work: Callable[[], object]) -> Counter[str]:
@@ -293,22 +297,25 @@ def calls(work: Callable[[], object]) -> Counter[str]:
     return Counter(cuarray_sim.statistics()["calls"]) - before
 
 
-def test_the_driver_calls(simulator: str, theirs: ForeignStream, ours: ForeignStream) -> None:
+def test_acquire_in_another_stream_makes_two_records_and_two_waits(
+    simulator: str, producer_stream: ForeignStream, consumer_stream: ForeignStream
+) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
-    producer = foreign(memory, stream=theirs.handle)
-    # Reading and extracting makes none, nor does acquiring in the array's own stream.
-    assert calls(lambda: typed_views.visit(producer)) == {}
-    typed_views.visit(producer, theirs)
-    assert not {name for name in calls(lambda: typed_views.visit(producer, theirs)) if "Event" in name}
-    typed_views.visit(producer, ours)
-    made = calls(lambda: typed_views.visit(producer, ours))
+    producer = foreign(memory, stream=producer_stream.handle)
+    use = typed_views.acquire_and_release
+    # Extracting the argument makes no driver call, and acquiring in the array's own stream makes no event call.
+    assert calls(lambda: use(producer)) == {}
+    use(producer, producer_stream)
+    assert not {name for name in calls(lambda: use(producer, producer_stream)) if "Event" in name}
+    use(producer, consumer_stream)
+    made = calls(lambda: use(producer, consumer_stream))
     assert {name: count for name, count in made.items() if "Event" in name} == {
         "cuEventRecord": 2,
         "cuStreamWaitEvent": 2,
     }
 
 
-def test_a_view_that_is_kept(driver: str) -> None:
+def test_kept_view_is_read_in_another_thread(driver: str) -> None:
     keeper = typed_views.Keeper(cuarray.to_device(np.arange(4, dtype="f4")))
     sums: list[float] = []
     stream = cuarray.stream()
@@ -318,12 +325,12 @@ def test_a_view_that_is_kept(driver: str) -> None:
     assert sums == [6.0]
 
 
-def test_types_of_ml_dtypes() -> None:
+def test_bfloat16_argument_accepts_the_typestr_of_ml_dtypes() -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     assert typed_views.element("bf16", shaped(3, typestr=np.dtype(ml_dtypes.bfloat16).str)) == 3
 
 
-def test_an_edge_back_that_cannot_be_made(simulator: str) -> None:
+def test_failed_edge_at_guard_drop_is_unraisable_and_host_waits(simulator: str) -> None:
     program = """
 import sys
 import cuarray_sim
@@ -332,13 +339,13 @@ import cuarray, driver_probe, typed_views
 import numpy as np
 from producers import foreign
 
-theirs, ours = driver_probe.ForeignStream(), driver_probe.ForeignStream()
+producing, consuming = driver_probe.ForeignStream(), driver_probe.ForeignStream()
 memory = cuarray.to_device(np.zeros(4, np.uint8))
-met = []
-sys.unraisablehook = lambda unraisable: met.append(unraisable.exc_value)
-typed_views.fill(foreign(memory, stream=theirs.handle), 2, ours, False)
-assert [(type(error), error.call) for error in met] == [(cuarray.CudaError, "cuEventRecord")], met
-assert driver_probe.is_done(ours.handle), "the host has not waited instead"
+errors = []
+sys.unraisablehook = lambda unraisable: errors.append(unraisable.exc_value)
+typed_views.fill(foreign(memory, stream=producing.handle), 2, consuming, False)
+assert [(type(error), error.call) for error in errors] == [(cuarray.CudaError, "cuEventRecord")], errors
+assert driver_probe.is_done(consuming.handle), "the host must wait instead"
 print(memory.copy_to_host().tolist())
 """
     assert (

@@ -1,4 +1,4 @@
-"""Arrays that an extension module returns: of whose class they are, what keeps their memory, and the order of work on them."""
+"""Arrays that an extension module returns have the package's class, keep their memory, and order their work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import cuarray
 pytestmark = pytest.mark.usefixtures("driver")
 
 
-def test_they_are_the_packages_own(home: ForeignStream) -> None:
+def test_returned_array_has_the_packages_class(home: ForeignStream) -> None:
     array = typed_views.make(4, 5, home)
     assert type(array) is cuarray.DeviceArray
     assert (array.shape, array.typestr, array.stream.handle) == ((4,), "|u1", home.handle)
@@ -26,7 +26,7 @@ def test_they_are_the_packages_own(home: ForeignStream) -> None:
     assert cuarray.as_cuda_array(array) is array
 
 
-def test_their_values_are_waited_for(home: ForeignStream, elsewhere: ForeignStream) -> None:
+def test_borrow_of_returned_array_waits_for_pending_values(home: ForeignStream, elsewhere: ForeignStream) -> None:
     with held(home.handle) as hold:
         array = typed_views.make(4, 5, home)
         with cuarray.borrow(array, elsewhere):
@@ -37,9 +37,7 @@ def test_their_values_are_waited_for(home: ForeignStream, elsewhere: ForeignStre
     assert array.copy_to_host().tolist() == [5] * 4
 
 
-def test_work_that_was_recorded_is_behind_the_stream_that_is_exported(
-    home: ForeignStream, elsewhere: ForeignStream
-) -> None:
+def test_exported_stream_covers_recorded_work(home: ForeignStream, elsewhere: ForeignStream) -> None:
     with held(elsewhere.handle) as hold:
         array = typed_views.pending(4, 6, home, elsewhere)
         exported = array.__cuda_array_interface__["stream"]
@@ -51,12 +49,12 @@ def test_work_that_was_recorded_is_behind_the_stream_that_is_exported(
 
 
 @pytest.mark.parametrize("with_home", [True, False])
-def test_an_object_goes_after_the_work_on_its_memory(
+def test_owner_object_is_dropped_after_the_work_on_its_memory(
     home: ForeignStream, elsewhere: ForeignStream, with_home: bool
 ) -> None:
     cuarray.reclaim()
     before = typed_views.drops()
-    array = typed_views.of_object(4, home, with_home)
+    array = typed_views.from_object(4, home, with_home)
     part = array[1:]
     with held(elsewhere.handle) as hold:
         array.record_stream(elsewhere)
@@ -65,7 +63,7 @@ def test_an_object_goes_after_the_work_on_its_memory(
         assert typed_views.drops() == before
         del part
         gc.collect()
-        assert typed_views.drops() == before, "the object is gone, and work on its memory is pending"
+        assert typed_views.drops() == before, "the object must not be dropped while work on its memory is pending"
         hold.release()
         driver_probe.synchronize(elsewhere.handle)
         driver_probe.synchronize(home.handle)
@@ -73,13 +71,13 @@ def test_an_object_goes_after_the_work_on_its_memory(
     assert typed_views.drops() == before + 1
 
 
-def test_types_without_a_letter_stay_what_they_are(home: ForeignStream) -> None:
+def test_bfloat16_array_is_returned_and_accepted_as_bfloat16(home: ForeignStream) -> None:
     array = typed_views.make_bfloat16(home)
     assert array.typestr == "bfloat16"
     assert typed_views.element("bf16", array) == 2
 
 
-def test_a_class_shows_its_memory_again_and_again(home: ForeignStream, elsewhere: ForeignStream) -> None:
+def test_arrays_of_a_class_share_and_keep_its_memory(home: ForeignStream, elsewhere: ForeignStream) -> None:
     block = typed_views.Block(4, home)
     first, second = block.array, block.array
     assert first.ptr == second.ptr
@@ -108,18 +106,18 @@ for array in (a, b):
 """
 
 
-def test_two_extensions_share_the_packages_class(simulator: str) -> None:
+def test_arrays_of_two_extensions_share_the_packages_class(simulator: str) -> None:
     printed = run_python(PROGRAM.format(prepare="import numpy", other="typed_views_too")).splitlines()
     assert printed == ["True cuarray True", repr(b"\x09" * 4), repr(b"\x09" * 4)]
 
 
-def test_without_the_package_the_first_one_makes_the_class(simulator: str) -> None:
+def test_extensions_share_a_class_without_the_package(simulator: str) -> None:
     hide = "import numpy; sys.modules['cuarray'] = None"
     printed = run_python(PROGRAM.format(prepare=hide, other="typed_views_too")).splitlines()
     assert printed == ["True cuarray True", repr(b"\x09" * 4), repr(b"\x09" * 4)]
 
 
-def test_events_are_the_packages(simulator: str) -> None:
+def test_extension_and_package_share_a_pool_of_events(simulator: str) -> None:
     program = """
 import cuarray_sim
 cuarray_sim.install()
@@ -127,20 +125,20 @@ import cuarray, driver_probe, typed_views
 import numpy as np
 from producers import foreign
 
-theirs, ours = driver_probe.ForeignStream(), driver_probe.ForeignStream()
+producing, consuming = driver_probe.ForeignStream(), driver_probe.ForeignStream()
 memory = cuarray.to_device(np.zeros(4, np.uint8))
 before = cuarray._core.idle_events()
-typed_views.visit(foreign(memory, stream=theirs.handle), ours)
+typed_views.acquire_and_release(foreign(memory, stream=producing.handle), consuming)
 print(before, cuarray._core.idle_events())
-with cuarray.borrow(foreign(memory, stream=theirs.handle), ours):
+with cuarray.borrow(foreign(memory, stream=producing.handle), consuming):
     pass
 print(cuarray._core.idle_events(), cuarray_sim.statistics()["calls"]["cuEventCreate"])
 """
     assert run_python(program).splitlines() == ["0 1", "1 1"]
 
 
-def test_a_version_that_nobody_knows_is_left_alone(simulator: str) -> None:
-    # What another version has published lies under another key; here is one under a name of its own.
+def test_table_of_unknown_version_is_ignored(simulator: str) -> None:
+    # Each version publishes its table under its own key.
     hide = """
 import ctypes, numpy
 sys.modules['cuarray'] = None

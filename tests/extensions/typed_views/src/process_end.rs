@@ -1,5 +1,4 @@
-//! What extensions leave behind when a process ends: in statics, in threads' own storage, in functions that run at exit, in threads
-//! that go on.
+//! Objects that an extension leaves at the end of a process: in statics, thread-local storage, exit functions and running threads.
 
 use cuarray::{
     Acquired, DeviceArray, Ix1, Stream, TypedView,
@@ -14,35 +13,35 @@ use std::{
     thread,
 };
 
-/// All that somebody may forget to let go of.
+/// One object of each kind that an extension may leave.
 #[derive(Default)]
-#[allow(dead_code)] // being kept is all that these are for
+#[allow(dead_code)] // the fields are only kept, never read
 struct Kept {
     guard: Option<Acquired<'static, u8>>,
     lease: Option<Lease>,
     view: Option<TypedView<u8>>,
-    array: Option<DeviceArray>,
+    array: Option<DeviceArray<u8, Ix1>>,
 }
 
 thread_local! {
     static OF_THE_THREAD: RefCell<Vec<Kept>> = RefCell::default();
 }
 
-static OF_THE_PROCESS: Mutex<Vec<DeviceArray>> = Mutex::new(Vec::new());
+static OF_THE_PROCESS: Mutex<Vec<DeviceArray<u8, Ix1>>> = Mutex::new(Vec::new());
 
-/// An array with work in a stream that nobody waits for.
-fn array(stream: &Stream) -> cuarray::Result<DeviceArray> {
-    let array = DeviceArray::empty::<u8>(&[64], stream)?;
+/// Returns an array with pending work in its home stream.
+fn array(stream: &Stream) -> cuarray::Result<DeviceArray<u8, Ix1>> {
+    let array = DeviceArray::<u8, _>::empty([64], stream)?;
     let context = stream.work_context()?;
     // SAFETY: the memory is new, and the stream is its home.
     unsafe { fill_bytes(&context, array.interface().data(), &[1], 64, Some(stream)) }?;
     Ok(array)
 }
 
-/// Keeps, in the thread's own storage, a guard, a lease, a view and an array; each has something to order or to free when it goes.
+/// Keeps a guard, a lease, a view and an array in thread-local storage. Each has work to order or memory to free at its drop.
 #[pyfunction]
 pub fn keep_in_thread(x: DeviceViewDyn<'_, u8>, y: DeviceViewDyn<'_, u8>, stream: Stream) -> PyResult<()> {
-    // A guard in such a place borrows from what is never freed.
+    // A guard in a static borrows from leaked memory.
     let (lent, place): (&'static TypedView<u8>, &'static Stream) =
         (Box::leak(Box::new(x.unbind())), Box::leak(Box::new(stream.clone())));
     let elsewhere = Stream::non_blocking(&stream.work_context()?)?;
@@ -57,15 +56,15 @@ pub fn keep_in_thread(x: DeviceViewDyn<'_, u8>, y: DeviceViewDyn<'_, u8>, stream
     Ok(())
 }
 
-/// Uses the thread's own storage, which is then let go of after that of libraries that come to this thread later.
+/// Uses the thread-local storage first in this thread, so that it is dropped last.
 #[pyfunction]
-pub fn come_first_in_thread() {
+pub fn use_thread_storage_first() {
     OF_THE_THREAD.with_borrow_mut(Vec::clear);
 }
 
-/// The same in a thread of Rust's own, which ends at once.
+/// Keeps an array in the thread-local storage of a new Rust thread, which ends at once.
 #[pyfunction]
-pub fn keep_in_a_thread_that_ends(py: Python<'_>, stream: Stream) -> PyResult<()> {
+pub fn keep_in_ending_thread(py: Python<'_>, stream: Stream) -> PyResult<()> {
     let work = move || {
         let kept = Kept { array: Some(array(&stream)?), ..Kept::default() };
         OF_THE_THREAD.with_borrow_mut(|all| all.push(kept));
@@ -82,33 +81,33 @@ pub fn keep_in_process(stream: Stream) -> PyResult<()> {
     Ok(())
 }
 
-/// Has what [`keep_in_process`] keeps let go of by a function of the C library's, which calls those that were registered last first.
+/// Registers an exit function with the C library that drops the arrays of [`keep_in_process`]. Exit functions run in reverse order.
 #[pyfunction]
-pub fn let_go_at_exit() {
+pub fn drop_at_exit() {
     unsafe extern "C" {
         fn atexit(function: extern "C" fn()) -> i32;
     }
-    extern "C" fn let_go() {
+    extern "C" fn drop_arrays() {
         let arrays = std::mem::take(&mut *OF_THE_PROCESS.lock().unwrap_or_else(PoisonError::into_inner));
         drop(arrays);
     }
-    // SAFETY: the function is one of this module's, which stays loaded.
-    unsafe { atexit(let_go) };
+    // SAFETY: the function belongs to this module, which stays loaded.
+    unsafe { atexit(drop_arrays) };
 }
 
-/// Starts a thread that has arrays made, worked on and freed for as long as the process lives, and waits until it has begun.
+/// Starts a thread that creates, uses and frees arrays until the process ends, and waits until it has started.
 #[pyfunction]
-pub fn work_on_and_on(py: Python<'_>, stream: Stream) {
+pub fn work_until_exit(py: Python<'_>, stream: Stream) {
     let (begun, begins) = mpsc::channel();
     let work = move || {
         let elsewhere = Stream::non_blocking(&stream.work_context()?)?;
         loop {
             let mut array = array(&stream)?;
-            array.acquire_mut::<u8, Ix1>(&elsewhere)?.release()?;
+            array.acquire_mut(&elsewhere)?.release()?;
             drop(array);
             let _ = begun.send(());
         }
     };
     thread::spawn(move || -> cuarray::Result<()> { work() });
-    py.detach(move || begins.recv()).expect("the thread works");
+    py.detach(move || begins.recv()).expect("the thread has started");
 }
