@@ -197,7 +197,7 @@ def copying():
     ]
     table = Table("copying", "Copying strided arrays: speed, where one driver copy has 1.00", ["", *directions], rows)
     table.notes.append(
-        f"The time outside of the driver's copy is {min(fixed):.0f} to {max(fixed):.0f} ns for each copy, independent of its size."
+        f"The rest beside the driver's copy takes {min(fixed):.0f} to {max(fixed):.0f} ns a copy, whatever its size."
     )
     table.notes.append(f"{work.TO_NEW}: both include the new array and the look-up of its address.".capitalize())
     for size in work.SIZES:
