@@ -1,6 +1,7 @@
 //! The host's own accesses to memory that devices use.
 
 use crate::host_access::{Fault, take_logged};
+use crate::objects::running::Running;
 use crate::state::State;
 use crate::thread;
 use cuarray_races::finding::AccessKind;
@@ -9,14 +10,6 @@ use std::sync::Arc;
 
 /// Boxes with more rows than this are not watched for.
 const ROWS: u64 = 64;
-
-/// A running host function.
-pub(crate) struct Running {
-    /// The system's number of its thread.
-    thread: i32,
-    /// The clock of its operation.
-    clock: Clock,
-}
 
 impl State {
     /// An operation of a device touches these bytes. The host may reach some of them.

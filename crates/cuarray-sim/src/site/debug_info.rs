@@ -92,7 +92,7 @@ impl DebugInfo {
         let cache = ReadCache::new(File::open(path).ok()?);
         let first = object::File::parse(&cache).ok()?.segments().map(|segment| segment.address()).min()?;
         // The loader maps whole pages.
-        let base = first - first % crate::arena::page_size();
+        let base = first - first % crate::memory::page_size();
         Some(DebugInfo { loader: Loader::new(path).ok()?, base })
     }
 
