@@ -117,7 +117,8 @@ class Machine:
 
     def folder_of(self, page: Path) -> Path:
         """Return the folder in which a page's commands run."""
-        if page.parts[0] == "examples":
+        # An example, and a page with files of its own, run where these are.
+        if page.parts[0] == "examples" or (ROOT / page).with_suffix("").is_dir():
             return self.tree() / page.parent
         self._count += 1
         made = self.folder / f"{page.stem}-{self._count}"

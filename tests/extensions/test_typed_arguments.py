@@ -165,7 +165,7 @@ def test_enum_argument_accepts_each_of_its_types() -> None:
 
 def _malformed() -> list[Any]:
     """Return the table of malformed interfaces from the tests of the package."""
-    path = Path(__file__).parent.parent / "package" / "test_malformed.py"
+    path = Path(__file__).parent.parent / "package" / "test_malformed_interfaces.py"
     spec = importlib.util.spec_from_file_location("malformed_interfaces", path)
     assert spec is not None
     assert spec.loader is not None

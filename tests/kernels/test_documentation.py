@@ -28,14 +28,14 @@ def section(title: str) -> str:
 
 
 def documented() -> set[str]:
-    rows = [line for line in section("Which instructions").splitlines() if line.startswith("|")]
+    rows = [line for line in section("Instructions").splitlines() if line.startswith("|")]
     # Text in parentheses is an explanation.
     words = re.findall(r"`([a-z0-9]+)`", " ".join(re.sub(r"\([^)]*\)", "", row) for row in rows))
     return set(words) - {"f16", "f32", "f64", "bf16"}
 
 
 def refused() -> list[str]:
-    names = section("What is not supported").split(".\n")[0]
+    names = section("Unsupported instructions").split(".\n")[0]
     return re.findall(r"`([a-z0-9]+)`", names)
 
 

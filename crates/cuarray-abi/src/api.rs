@@ -17,23 +17,23 @@ pub struct EntryPoint {
     pub symbol: &'static str,
     /// The symbol of the variant that reads a null stream as the per-thread default stream.
     pub per_thread: Option<&'static str>,
-    /// What a driver has to know of its calls.
+    /// Properties of its calls.
     pub flags: Flags,
 }
 
-/// What a driver has to know of the calls of an [`EntryPoint`], beside its signature.
+/// Properties of the calls of an [`EntryPoint`] that its signature does not show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
     /// The call may run pending work or wait for it, and then returns the error of a failed kernel.
     pub waits: bool,
-    /// The call creates, ends, enqueues or waits for something, so a diagnosis wants to know where it came from.
+    /// The call creates, ends, enqueues or waits for something, so diagnostics need its call site.
     pub locates: bool,
-    /// The entry point exists to order other work: it records, waits or asks.
+    /// The entry point exists to order other work: it records, waits or queries.
     pub orders: bool,
     /// The call puts earlier work before later work. Without it a correct program may have a race.
     pub edge: bool,
-    /// A capture in mode `CU_STREAM_CAPTURE_MODE_GLOBAL` forbids the call, since a graph would not repeat it. The manual
-    /// names allocation as an example and leaves the list open; drivers refuse freeing and event queries too.
+    /// A capture in mode `CU_STREAM_CAPTURE_MODE_GLOBAL` forbids the call, since a graph would not repeat it. The
+    /// manual names allocation as an example and leaves the list open; drivers refuse freeing and event queries too.
     pub capture_unsafe: bool,
 }
 
@@ -79,6 +79,7 @@ macro_rules! make_api {
         }
 
         /// Every entry point of the table, in the order of the list.
+        #[allow(clippy::needless_update)] // some entries set every flag
         pub const ENTRY_POINTS: &[EntryPoint] = &[
             $($(EntryPoint {
                 group: stringify!($group),

@@ -1,13 +1,13 @@
-//! What the simulated driver costs per operation, with findings and without: time and memory for programs of growing length.
+//! The cost of the simulated driver per operation, with and without findings: time and memory for programs of growing
+//! length.
 //!
 //! ```text
 //! cargo run --release -p cuarray-sim --example cost
 //! ```
 //!
-//! The program: 64 streams over 10,000 allocations. Each stream fills its own memory, and now and then copies from another stream's,
-//! with an edge there and one back, so that nothing races; every 1,000 operations the host waits for one of the streams. Each
-//! line is measured in a process of its own: its processor time and its time by the clock for each operation, and the most memory
-//! that it had at a time.
+//! The program has 64 streams and 10,000 allocations. Each stream fills its own memory, and sometimes copies from another
+//! stream's. An edge before the copy and one after it prevent races. Every 1,000 operations the host waits for one of the
+//! streams. Each line is measured in a separate process: processor time and wall time per operation, and peak memory.
 
 use cuarray_abi::*;
 use cuarray_sim::{Config, Sim};
@@ -21,12 +21,12 @@ const BYTES: usize = 256;
 /// Calls an entry point that must succeed.
 macro_rules! ok {
     ($api:expr, $symbol:ident($($arg:expr),*)) => {
-        // SAFETY: the program passes what the driver's manual asks for.
+        // SAFETY: the arguments are those that the driver's manual requires.
         assert!(unsafe { $api.$symbol.unwrap()($($arg),*) }.is_success(), stringify!($symbol))
     };
 }
 
-/// A sequence of numbers that looks random and is the same every time.
+/// A reproducible sequence of pseudorandom numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -36,7 +36,7 @@ impl Numbers {
     }
 }
 
-/// Runs the program; answers the processor time and the time by the clock per operation, in nanoseconds.
+/// Runs the program; returns processor time and wall time per operation in nanoseconds.
 fn run(operations: usize, findings: bool) -> [f64; 2] {
     let sim = Sim::new(Config { findings, ..Config::default() });
     let (api, _entered) = (sim.api(), sim.enter());
@@ -49,7 +49,7 @@ fn run(operations: usize, findings: bool) -> [f64; 2] {
         ok!(api, cuStreamCreate(stream, CU_STREAM_NON_BLOCKING));
         ok!(api, cuEventCreate(event, CU_EVENT_DISABLE_TIMING));
     }
-    // The memory of stream s is every 64th allocation from the s-th on.
+    // Stream s owns every 64th allocation, starting with allocation s.
     let mut memory = vec![0; ALLOCATIONS];
     for address in &mut memory {
         ok!(api, cuMemAlloc_v2(address, BYTES));

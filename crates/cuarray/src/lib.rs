@@ -39,7 +39,7 @@
 //! | `to_owned()`, `assign()` | [`driver::copy`], planned by [`strided_copy`] | any layout into any other, in few driver calls |
 //! | `mapv`, a loop, `rayon` | [`kernel::Module`], [`Function::launch`](kernel::Function::launch) | a kernel from PTX; arrays go in as guards |
 //! | a thread, `join()` | [`Stream`], [`Event`], [`Stream::synchronize`] | one stream waits for another without the host ([`sync::edge`]) |
-//! | the base object of an array | [`Owner`], [`DeviceArray::from_owner`] | whatever keeps the memory |
+//! | the base object of an array | [`Owner`], [`RawDeviceArray::from_owner`] | whatever keeps the memory |
 //! | `NonNull`, a dangling pointer | [`DevicePtr`], a `u64` | never a Rust pointer, and never read on the host |
 //!
 //! # The protocol
@@ -62,7 +62,7 @@
 //! ```
 //! use cuarray::{Driver, Stream, driver::{Allocation, copy}};
 //!
-//! # fn work(driver: &Driver) -> cuarray::Result<()> {
+//! # cuarray::__simulated!(driver);
 //! let context = driver.default_context()?;
 //! let stream = Stream::new(&context)?;
 //! let memory = Allocation::device(&context, 4)?;
@@ -74,11 +74,6 @@
 //! }
 //! stream.synchronize()?;
 //! assert_eq!(received, sent);
-//! # Ok(()) }
-//! # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-//! # let _entered = sim.enter();
-//! # // SAFETY: the simulator is a driver.
-//! # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 //! # Ok::<(), cuarray::Error>(())
 //! ```
 //!
@@ -87,12 +82,12 @@
 //! ```
 //! use cuarray::{DeviceArray, Driver, Ix1, Stream, kernel::{LaunchConfig, Module}};
 //!
-//! # fn work(driver: &Driver) -> cuarray::Result<()> {
+//! # cuarray::__simulated!(driver);
 //! let context = driver.default_context()?;
 //! let (home, work) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
 //!
 //! // An array of our own. One of another library's comes as an `Interface` and its owner (`RawView::new`), or as a Python argument.
-//! let mut numbers = DeviceArray::empty::<u32>(&[32], &home)?;
+//! let mut numbers = DeviceArray::<u32, _>::empty([32], &home)?;
 //!
 //! let kernel = Module::load_ptx(
 //!     &context,
@@ -112,16 +107,11 @@
 //! )?
 //! .function("count")?;
 //!
-//! let mut array = numbers.acquire_mut::<u32, Ix1>(&work)?; // `work` waits for `home`
+//! let mut array = numbers.acquire_mut(&work)?; // `work` waits for `home`
 //! // SAFETY: the kernel writes 32 numbers, and the array has as many.
 //! unsafe { kernel.launch(&work, LaunchConfig::new([1, 1, 1], [32, 1, 1]), (&mut array,)) }?;
 //! array.release()?; // `home` waits for `work`
-//! assert_eq!(numbers.acquire::<u32, Ix1>(&home)?.copy_to_host()?, (0..32).collect::<Vec<u32>>());
-//! # Ok(()) }
-//! # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-//! # let _entered = sim.enter();
-//! # // SAFETY: the simulator is a driver.
-//! # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+//! assert_eq!(numbers.acquire(&home)?.copy_to_host()?, (0..32).collect::<Vec<u32>>());
 //! # Ok::<(), cuarray::Error>(())
 //! ```
 //!
@@ -150,6 +140,7 @@ pub mod sync;
 pub use array::{
     device_array::DeviceArray,
     guard::{Acquired, AcquiredMut, Anywhere, Scope, Untyped},
+    raw::RawDeviceArray,
     view::{RawView, TypedView},
 };
 pub use copy::strided_copy;
@@ -166,8 +157,9 @@ pub use protocol::{
         axes::{Axes, Dims, Strides},
         contiguity::{AnyLayout, CContiguous, FContiguous, LayoutPolicy},
         index::{Index, Slice},
-        ndim::{Ix, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn, Rank},
+        ndim::{IntoShape, Ix, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn, Rank},
         reshape::Order,
+        slice::SliceArg,
         view::View,
     },
     stream_entry::StreamEntry,
@@ -175,10 +167,33 @@ pub use protocol::{
     version::Version,
 };
 
-/// What [`element!`] expands to; not for use.
+/// The expansions of [`element!`] and [`s!`] use this.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::protocol::element::{Member, field};
+    pub use crate::protocol::{
+        element::{Member, field},
+        layout::slice::stepped,
+    };
+}
+
+/// The hidden beginning of an example: a simulated driver, its default context, and a stream. It adds nothing to a build.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __simulated {
+    ($driver:ident) => {
+        let sim = cuarray_sim::Sim::new(cuarray_sim::Config { quiet: true, ..Default::default() });
+        let _entered = sim.enter();
+        // SAFETY: the simulator is a driver.
+        let $driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
+    };
+    ($driver:ident, $context:ident) => {
+        cuarray::__simulated!($driver);
+        let $context = $driver.default_context()?;
+    };
+    ($driver:ident, $context:ident, $stream:ident) => {
+        cuarray::__simulated!($driver, $context);
+        let $stream = cuarray::Stream::non_blocking(&$context)?;
+    };
 }
 
 /// The README's examples are tests too.

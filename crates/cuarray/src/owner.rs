@@ -38,49 +38,17 @@ enum Kept {
 
 impl Owner {
     /// Keeps a Rust object.
-    ///
-    /// ```
-    /// use cuarray::Owner;
-    /// use std::sync::Arc;
-    ///
-    /// let pool = Arc::new(vec![0u8; 64]);
-    /// let owner = Owner::new(pool.clone());
-    /// assert_eq!(Arc::strong_count(&pool), 2);
-    /// ```
     pub fn new(object: Arc<dyn Any + Send + Sync>) -> Owner {
         Owner(Kept::Rust(object))
     }
 
     /// Keeps a Python object. Clones and drops of the owner need no attached interpreter.
-    ///
-    /// ```
-    /// # use pyo3::prelude::*;
-    /// # Python::initialize();
-    /// # Python::attach(|py| {
-    /// use cuarray::Owner;
-    ///
-    /// let array = py.None(); // whatever object has the memory
-    /// let owner = Owner::python(array);
-    /// std::thread::spawn(move || drop(owner)); // anywhere
-    /// # });
-    /// ```
     #[cfg(feature = "python")]
     pub fn python(object: pyo3::Py<pyo3::PyAny>) -> Owner {
         Owner(Kept::Python(Arc::new(object)))
     }
 
     /// The Python object, if that is what is kept.
-    ///
-    /// ```
-    /// # use pyo3::prelude::*;
-    /// # Python::initialize();
-    /// # Python::attach(|py| {
-    /// use cuarray::Owner;
-    ///
-    /// let owner = Owner::python(py.None());
-    /// assert!(owner.as_python().is_some_and(|object| object.is_none(py)));
-    /// # });
-    /// ```
     #[cfg(feature = "python")]
     pub fn as_python(&self) -> Option<&pyo3::Py<pyo3::PyAny>> {
         match &self.0 {

@@ -3,7 +3,7 @@
 mod driver_fixture;
 
 use cuarray::{
-    Context, DeviceArray, Driver, Interface, Layout, Owner, Stream, TypeStr,
+    Context, DeviceArray, Driver, Interface, Layout, Owner, RawDeviceArray, Stream, TypeStr,
     driver::{Allocation, fill::fill_bytes},
     sync::Access,
 };
@@ -38,7 +38,7 @@ fn array(
     home: Option<&Stream>,
     gone: &Arc<AtomicUsize>,
     at_the_end: fn(&Context),
-) -> DeviceArray {
+) -> RawDeviceArray {
     let slab = Slab { memory: memory.clone(), gone: gone.clone(), at_the_end };
     let context = memory.context();
     of(context, slab.memory.device_ptr(), Arc::new(slab), home).unwrap()
@@ -49,14 +49,14 @@ fn of(
     address: u64,
     owner: Arc<dyn Any + Send + Sync>,
     home: Option<&Stream>,
-) -> cuarray::Result<DeviceArray> {
+) -> cuarray::Result<RawDeviceArray> {
     let interface = Interface::new(address, TypeStr::of::<u8>(), Layout::c_contiguous(&[LEN], 1)?)?;
     // SAFETY: the owner holds the memory.
-    unsafe { DeviceArray::from_owner(context, interface, Owner::new(owner), home) }
+    unsafe { RawDeviceArray::from_owner(context, interface, Owner::new(owner), home) }
 }
 
 /// Leaves work on the array in a stream and drops it. The simulator runs one operation at each query.
-fn drop_busy(array: DeviceArray, stream: &Stream) {
+fn drop_busy(array: RawDeviceArray, stream: &Stream) {
     let context = stream.work_context().unwrap();
     for _ in 0..100 {
         // SAFETY: the array has that many bytes.
@@ -82,7 +82,7 @@ fn panic_of_an_owner_is_reported_and_other_owners_are_dropped_after_their_work()
 
     // The work on one is done, so an unrelated allocation drops its owner.
     one.synchronize().unwrap();
-    drop(DeviceArray::empty::<u8>(&[4], &one).unwrap());
+    drop(DeviceArray::<u8, _>::empty([4], &one).unwrap());
     assert_eq!(gone.load(SeqCst), 1);
     assert!(dropped(&fixture.driver).contains("panicked"));
 
@@ -100,8 +100,8 @@ fn owner_may_use_the_library_while_it_is_dropped() {
     let (memory, gone) = (Arc::new(Allocation::device(&context, LEN).unwrap()), Arc::new(AtomicUsize::new(0)));
     let reenter: fn(&Context) = |context| {
         let stream = Stream::non_blocking(context).unwrap();
-        let array = DeviceArray::from_host(&[1u8, 2], &[2], &stream).unwrap();
-        assert_eq!(array.acquire::<u8, cuarray::Ix1>(&stream).unwrap().copy_to_host().unwrap(), [1, 2]);
+        let array = DeviceArray::from_host(&[1u8, 2], [2], &stream).unwrap();
+        assert_eq!(array.acquire(&stream).unwrap().copy_to_host().unwrap(), [1, 2]);
         context.driver().reclaim(true);
     };
     drop_busy(array(&memory, None, &gone, reenter), &stream);

@@ -152,10 +152,10 @@ fn guards_order_kernels_in_different_streams() {
 fn guard_of_another_thread_s_per_thread_stream_is_refused() {
     let fixture = Fixture::new();
     let context = fixture.primary();
-    let (add, data) = (function(&context, "add"), Data::new(&context));
+    let (add, data, copied) = (function(&context, "add"), Data::new(&context), Data::new(&context));
     let (home, stream) = (Stream::new(&context).unwrap(), Stream::per_thread_default(&context));
     let mut view = data.view(Some(&home));
-    let mut typed: TypedView<f32> = data.view(Some(&home)).typed().unwrap();
+    let mut typed: TypedView<f32> = copied.view(Some(&home)).typed().unwrap();
     let mut of_launch = view.acquire_mut(&stream).unwrap();
     let mut of_copies = typed.acquire_mut(&stream).unwrap();
     let config = LaunchConfig::for_elements(N, 128).unwrap();

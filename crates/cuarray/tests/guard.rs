@@ -92,6 +92,8 @@ fn guard_in_the_home_stream_makes_no_calls() {
     let theirs = Stream::non_blocking(&context).unwrap();
     let layout = Layout::c_contiguous(&[16], 4).unwrap();
     let view: TypedView<f32, Ix1> = view(&fixture, &memory, layout, entry(&theirs)).unwrap();
+    // The first guard of the process allocates the registry of live guards.
+    view.acquire(&theirs).unwrap().release().unwrap();
     let (statistics, count) = (fixture.sim.statistics(), COUNT.get());
     let array = view.acquire(&theirs).unwrap();
     assert_eq!(array.as_device_ptr(), memory.device_ptr());
@@ -138,6 +140,7 @@ fn copies_follow_any_layout() {
     let mut view = of(rows);
     let mut array = view.acquire_mut(&stream).unwrap();
     assert!(array.copy_from_host(&all[1..]).unwrap_err().to_string().contains("11 elements were given"));
+    array.release().unwrap();
     let mut broadcast = of(Layout::strided(&[3, 4], &[0, 4], 4).unwrap());
     assert!(broadcast.acquire_mut(&stream).unwrap().copy_from_host(&all).is_err());
 }

@@ -1,4 +1,4 @@
-"""mpi4py does not look at the stream of an array, and its manual says so: whoever sends must have waited."""
+"""mpi4py does not look at the stream of an array, and its manual says so: the user has to wait before sending."""
 
 import numpy as np
 from mpi4py import MPI

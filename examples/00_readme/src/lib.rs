@@ -6,12 +6,12 @@ use pyo3::prelude::*;
 #[pyfunction]
 #[pyo3(signature = (x, factor, stream=None))]
 fn scale(mut x: DeviceViewMutDyn<'_, f32>, factor: f32, stream: Option<Stream>) -> PyResult<()> {
-    let stream = stream.map_or_else(|| x.stream(), Ok)?; // the caller's, or the array's own
-    let mut x = x.acquire_mut(&stream)?; // from here on in order with whoever made `x`
+    let stream = stream.map_or_else(|| x.stream(), Ok)?; // the caller's stream, or the array's
+    let mut x = x.acquire_mut(&stream)?; // ordered after pending work on `x`
     let mut elements = x.copy_to_host()?; // any shape, any strides
     elements.iter_mut().for_each(|element| *element *= factor);
     x.copy_from_host(&elements)?;
-    x.release()?; // what they do next comes after this
+    x.release()?; // later work on `x` is ordered after this
     Ok(())
 }
 

@@ -16,13 +16,13 @@ mod return_an_array {
     /// The kernel is pending when the array is returned. The array exports `stream`, so consumers wait for it. The memory is freed after
     /// the work in `stream`.
     #[pyfunction]
-    fn iota(n: u32, stream: Stream) -> PyResult<DeviceArray> {
+    fn iota(n: u32, stream: Stream) -> PyResult<DeviceArray<f32, Ix1>> {
         let context = stream.work_context()?;
         // The module is unloaded after this one launch. A library that launches often keeps it, as the other examples do.
         let kernel = Module::load_ptx(&context, include_str!("iota.ptx"))?.function("iota")?;
 
-        let mut array = DeviceArray::empty::<f32>(&[n as usize], &stream)?;
-        let mut x = array.acquire_mut::<f32, Ix1>(&stream)?;
+        let mut array = DeviceArray::empty([n as usize], &stream)?;
+        let mut x = array.acquire_mut(&stream)?;
         // SAFETY: the kernel writes `n` numbers, and the array has `n`.
         unsafe { kernel.launch(&stream, LaunchConfig::for_elements(n as usize, 256)?, (&mut x, n)) }?;
         x.release()?;

@@ -31,10 +31,10 @@ mod structured_types {
 
     /// Returns particles at rest in the origin, with ids from 0 on.
     #[pyfunction]
-    fn particles(count: u32, stream: Stream) -> PyResult<DeviceArray> {
+    fn particles(count: u32, stream: Stream) -> PyResult<DeviceArray<Particle, Ix1>> {
         let one = |id| Particle { id, position: [0.0; 3], velocity: [0.0; 3], alive: true.into() };
         let host: Vec<Particle> = (0..count).map(one).collect();
-        Ok(DeviceArray::from_host(&host, &[host.len()], &stream)?)
+        Ok(DeviceArray::from_host(&host, [host.len()], &stream)?)
     }
 
     /// Moves each particle by `dt` times its velocity, in the array's home stream.

@@ -33,14 +33,14 @@ mod masked_arrays {
 
     /// Returns a copy without a mask, with `value` in place of each invalid element. Waits.
     #[pyfunction]
-    fn filled(x: MaskedView<'_, f32, Ix1>, value: f32) -> PyResult<DeviceArray> {
+    fn filled(x: MaskedView<'_, f32, Ix1>, value: f32) -> PyResult<DeviceArray<f32, Ix1>> {
         let stream = x.data.stream()?;
         let mut elements = x.data.acquire(&stream)?.copy_to_host()?;
         if let Some(mask) = &x.mask {
             let valid = mask.acquire(&stream)?.copy_to_host()?;
             elements.iter_mut().zip(valid).filter(|(_, valid)| !valid.get()).for_each(|(element, _)| *element = value);
         }
-        Ok(DeviceArray::from_host(&elements, &[elements.len()], &stream)?)
+        Ok(DeviceArray::from_host(&elements, [elements.len()], &stream)?)
     }
 
     /// Returns the sum of all elements. Waits.

@@ -37,10 +37,10 @@ mod stream_pool {
         ///
         /// Each worker acquires `x`, so it waits for the producer, and the producer's next work waits for it. All workers write the result,
         /// which records their streams, so a consumer is ordered after all of them.
-        fn double(&self, x: DeviceView<'_, f32, Ix2, CContiguous>) -> PyResult<DeviceArray> {
+        fn double(&self, x: DeviceView<'_, f32, Ix2, CContiguous>) -> PyResult<DeviceArray<f32, Ix2>> {
             let [rows, columns] = x.shape();
             let kernel = kernel(&self.context)?;
-            let result = DeviceArray::empty::<f32>(&[rows, columns], &self.workers[0])?;
+            let result = DeviceArray::empty([rows, columns], &self.workers[0])?;
             let start = result.interface().data();
             let each = rows.div_ceil(self.workers.len()).max(1);
             for (worker, first) in self.workers.iter().zip((0..rows).step_by(each)) {

@@ -16,7 +16,7 @@ mod memory_for_years {
     /// A ring buffer of the last rows that were pushed.
     #[pyclass]
     struct History {
-        rows: DeviceArray,
+        rows: DeviceArray<f32, Ix2>,
         next: usize,
         stream: Stream,
     }
@@ -28,14 +28,14 @@ mod memory_for_years {
             if rows == 0 {
                 return Err(PyValueError::new_err("at least one row is needed"));
             }
-            let rows = DeviceArray::from_host(&vec![0f32; rows * columns], &[rows, columns], &stream)?;
+            let rows = DeviceArray::zeros([rows, columns], &stream)?;
             Ok(History { rows, next: 0, stream })
         }
 
         /// Copies a row into the buffer. Does not wait.
         fn push(&mut self, row: DeviceView<'_, f32, Ix1, CContiguous>) -> PyResult<()> {
             let [columns] = row.shape();
-            let rows = self.rows.acquire_mut::<f32, Ix2>(&self.stream)?;
+            let rows = self.rows.acquire_mut(&self.stream)?;
             let [count, expected] = rows.shape();
             if columns != expected {
                 return Err(PyValueError::new_err(format!("a row of {columns} elements; {expected} are expected")));
@@ -55,7 +55,7 @@ mod memory_for_years {
 
         /// Returns all rows without a copy. The returned array keeps the memory alive, also after the history is gone.
         #[getter]
-        fn rows(&self) -> DeviceArray {
+        fn rows(&self) -> DeviceArray<f32, Ix2> {
             self.rows.clone()
         }
     }

@@ -83,7 +83,7 @@ struct Export {
 }
 
 /// Runs `body` with everything that each call needs around it.
-fn shield<const N: usize>(
+fn dispatch<const N: usize>(
     export: Export,
     entry: Entry<'_>,
     arguments: impl Fn() -> [(&'static str, u64); N],
@@ -220,6 +220,7 @@ macro_rules! export {
     (@function $group:ident $symbol:ident $exported:ident $per_thread:literal [$($flag:ident)*] ($($arg:ident: $ty:ty),*)) => {
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $exported($($arg: $ty),*) -> CUresult {
+            #[allow(clippy::needless_update)] // some entries set every flag
             let export = Export {
                 index: Index::$symbol as usize,
                 symbol: stringify!($symbol),
@@ -231,7 +232,7 @@ macro_rules! export {
             let anchor = 0_u8;
             let entry = Entry { place: &PLACE, anchor: &raw const anchor };
             // SAFETY: the caller keeps the contract of this entry point in the driver's manual.
-            shield(export, entry, || [$((stringify!($arg), Word::word(&$arg)),)*], |call| unsafe { $group::$symbol(call, $($arg),*) })
+            dispatch(export, entry, || [$((stringify!($arg), Word::word(&$arg)),)*], |call| unsafe { $group::$symbol(call, $($arg),*) })
         }
     };
     (@variant $group:ident $symbol:ident [] $flags:tt $arguments:tt) => {};

@@ -83,7 +83,7 @@ impl State {
         }
     }
 
-    /// An edge: the next operation of a stream comes after the operation of a clock.
+    /// Adds an edge: the next operation of a stream follows the operation of a clock.
     pub(crate) fn stream_learns(&mut self, handle: CUstream, clock: &Clock) {
         if !self.detector.is_on() {
             return;
@@ -93,7 +93,7 @@ impl State {
         }
     }
 
-    /// Edges from points that were given as dependencies. A point's clock is known while it is its stream's last.
+    /// Adds edges from dependencies. A point's clock is known while the point is its stream's last.
     pub(crate) fn stream_learns_points(&mut self, handle: CUstream, points: &[Point]) {
         if !self.detector.is_on() {
             return;
@@ -106,14 +106,14 @@ impl State {
         }
     }
 
-    /// A synchronization: the calling thread has waited for these operations.
+    /// Records a synchronization: the calling thread has waited for these operations.
     pub(crate) fn host_learns(&mut self, clocks: Vec<Clock>) {
         let Some(caller) = self.caller() else { return };
         self.detector.synchronize(caller, &clocks);
         self.host_access.learned();
     }
 
-    /// An operation that is being enqueued. Returns a ticket for work that runs the program's code.
+    /// Records an operation that is being enqueued. Returns a ticket for work that runs the program's code.
     pub(crate) fn issued(&mut self, handle: CUstream, work: &Work) -> Option<Box<Ticket>> {
         let mut caller = self.caller()?;
         if let Work::Launch(launch) = work {
@@ -137,7 +137,7 @@ impl State {
         work.runs_the_programs_code().then(|| Box::new(ticket))
     }
 
-    /// The accesses of work that has run.
+    /// Records the accesses of work that has run.
     pub(crate) fn ran(&mut self, ticket: &Ticket, touched: &[Touched]) {
         let touches = self.detector.resolve(ticket, touched);
         if self.host_access.watches() {
@@ -146,7 +146,7 @@ impl State {
         }
     }
 
-    /// What work does to memory.
+    /// The effect of work on memory.
     fn effect(&self, work: &Work) -> Effect {
         match work {
             Work::Copy(copy) => {
@@ -177,7 +177,7 @@ impl State {
         }
     }
 
-    /// Memory that the calling thread has allocated.
+    /// Records an allocation of the calling thread.
     pub(crate) fn allocated(&mut self, address: u64) {
         let Some(caller) = self.caller() else { return };
         let Some(allocation) = self.memory.starting_at(address) else { return };
@@ -187,31 +187,31 @@ impl State {
         self.detector.allocate(caller, block, written);
     }
 
-    /// Memory that the calling thread frees outside of any stream.
+    /// Records a free by the calling thread, outside of any stream.
     pub(crate) fn released(&mut self, address: u64) {
         let Some(caller) = self.caller() else { return };
         self.detector.free(caller, address);
     }
 
-    /// An access that is refused because it leaves its allocation or lies in none.
+    /// Records an access that is refused because it leaves its allocation or lies in none.
     pub(crate) fn refused(&mut self, access: AccessKind, address: u64, length: u64) {
         let Some(caller) = self.caller() else { return };
         self.detector.refuse_access(caller, access, address, length);
     }
 
-    /// A free that is refused.
+    /// Records a free that is refused.
     pub(crate) fn released_again(&mut self, address: u64) {
         let Some(caller) = self.caller() else { return };
         self.detector.refuse_free(caller, address);
     }
 
-    /// An access that is refused because `size` does not divide its address or its pitch.
+    /// Records an access that is refused because `size` does not divide its address or its pitch.
     pub(crate) fn misaligned(&mut self, access: AccessKind, address: u64, length: u64, size: u64) {
         let Some(caller) = self.caller() else { return };
         self.detector.refuse_misaligned(caller, access, Range { address, length }, size);
     }
 
-    /// The access at which a launch failed.
+    /// Records the access at which a launch failed.
     pub(crate) fn launch_failed(
         &mut self,
         ticket: &Ticket,
@@ -223,19 +223,19 @@ impl State {
         self.detector.launch_failed(ticket, access, wrong, place, more);
     }
 
-    /// A stream, an event or a context that the calling thread creates.
+    /// Records the creation of a stream, an event or a context.
     pub(crate) fn created(&mut self, kind: &'static str, handle: u64) {
         let Some(caller) = self.caller() else { return };
         self.detector.create_handle(caller, kind, handle);
     }
 
-    /// A stream, an event or a context that the calling thread destroys.
+    /// Records the destruction of a stream, an event or a context.
     pub(crate) fn destroyed(&mut self, kind: &'static str, handle: u64) {
         let Some(caller) = self.caller() else { return };
         self.detector.destroy_handle(caller, kind, handle);
     }
 
-    /// A call that is refused because of a handle.
+    /// Records a call that is refused because of a handle.
     pub(crate) fn refused_handle(&mut self, handle: u64) {
         let Some(caller) = self.caller() else { return };
         self.detector.refuse_handle(caller, handle);
@@ -247,14 +247,14 @@ impl State {
         Some(self.detector.host_operation(caller, Effect::none()).operation)
     }
 
-    /// A call that waits for, or asks about, work that is only being captured.
+    /// Records a call that waits for or queries work that is only being captured.
     pub(crate) fn captured_synchronized(&mut self, kind: &'static str, handle: u64) {
         let Some(caller) = self.caller() else { return };
         let begun = self.refused_by.take();
         self.detector.refuse_wait_for_capture(caller, begun, kind, handle);
     }
 
-    /// The end of a stream's lane.
+    /// Records the end of a stream's lane.
     pub(crate) fn lane_ends(&mut self, lane: Option<&Lane>) {
         if let Some(lane) = lane {
             self.detector.lane_ends(lane);

@@ -8,11 +8,11 @@ use cuarray_races::finding::AccessKind;
 use cuarray_races::{Caller, Clock, Effect, Operation, Region};
 use std::sync::Arc;
 
-/// Boxes with more rows than this are not watched for.
+/// The maximum number of rows of a box whose host accesses are watched.
 const ROWS: u64 = 64;
 
 impl State {
-    /// An operation of a device touches these bytes. The host may reach some of them.
+    /// Watches bytes that a device operation uses, as far as the host can access them.
     pub(super) fn watch_host(&mut self, touches: &[(Region, AccessKind)], operation: &Arc<Operation>, clock: &Clock) {
         let last = self.host_functions == 0;
         for (region, access) in touches.iter().filter(|(region, _)| region.row_count() <= ROWS) {
@@ -21,13 +21,13 @@ impl State {
         }
     }
 
-    /// A kernel may do anything with memory whose address it is given.
+    /// Watches all memory whose address a kernel receives, because the kernel may access any of it.
     pub(super) fn watch_host_for(&mut self, parameters: &[u64], operation: &Arc<Operation>, clock: &Clock) {
         let last = self.host_functions == 0;
         parameters.iter().for_each(|word| self.host_access.given(*word, operation, clock, last));
     }
 
-    /// Takes the logged host accesses, before the calling thread learns of anything new.
+    /// Takes the logged host accesses, before the calling thread joins new clocks.
     pub(crate) fn take_host_accesses(&mut self) {
         let Some(driver) = self.host_access.driver() else { return };
         for fault in take_logged(driver) {
@@ -42,7 +42,8 @@ impl State {
         let thread = thread::number_of(fault.thread);
         let caller = Caller { site: fault.spot.site(), ..Caller::new(thread, call) };
         let State { host_access, detector, running, .. } = self;
-        // An access of a host function takes its place in the stream: it races with whatever is not ordered with that place.
+        // An access of a host function happens at the function's place in the stream, and races with work unordered
+        // with it.
         if let Some(running) = running.iter().find(|running| running.thread == fault.thread) {
             let uses = host_access.uses_of(fault.address);
             let uses = uses
@@ -54,17 +55,17 @@ impl State {
         }
     }
 
-    /// Closes pages that devices may still use as far as the host has waited, and opens the others. A pending host function may
-    /// know less than the host.
+    /// Closes pages that devices may still use, given the host's clock, and opens the others. A pending host function
+    /// may be ordered after less than the host.
     pub(crate) fn settle_host_access(&mut self) {
         let State { host_access, detector, host_functions, .. } = self;
         host_access.settle(|clock| detector.hosts_know(clock), *host_functions == 0);
     }
 
-    /// A host function is about to run: memory that is not ordered before it is closed to it.
+    /// Closes memory that is not ordered before a host function that is about to run.
     ///
-    /// The program may learn by a flag or an event loop that the function runs, and the driver does not see that. So the host
-    /// counts as having waited for what comes before the function, unless only the driver's objects order threads.
+    /// The program may learn through a flag or an event loop that the function runs, which the driver cannot see. So
+    /// the host joins the function's clock, unless only driver objects order threads.
     pub(crate) fn host_function_begins(&mut self, clock: &Clock) {
         self.take_host_accesses();
         self.detector.hosts_learn(clock);
@@ -76,7 +77,7 @@ impl State {
         host_access.settle(|other| detector.ordered(clock, other), false);
     }
 
-    /// The calling thread's host function has returned.
+    /// Records that the calling thread's host function has returned.
     pub(crate) fn host_function_ends(&mut self) {
         // SAFETY: the call has no preconditions.
         let thread = unsafe { libc::gettid() };

@@ -121,7 +121,7 @@ impl ResolvedKernel {
 
     /// Bytes of static shared memory.
     pub(crate) fn shared(&self) -> u32 {
-        self.program.shared_of(self.number).try_into().unwrap_or(u32::MAX)
+        self.program.shared_bytes(self.number).try_into().unwrap_or(u32::MAX)
     }
 
     /// Bytes of the program's constants.

@@ -4,7 +4,7 @@ use cuarray_races::Clock;
 
 /// A running host function.
 pub(crate) struct Running {
-    /// The system's number of its thread.
+    /// The id of its thread in the operating system.
     pub thread: i32,
     /// The clock of its operation.
     pub clock: Clock,

@@ -26,7 +26,7 @@ struct Statistics<'a> {
     wrong_setting: Option<&'a str>,
 }
 
-/// What the state holds.
+/// The statistics that need the state.
 #[derive(Serialize)]
 struct Alive<'a> {
     allocations: Vec<LiveAllocation<'a>>,

@@ -1,9 +1,8 @@
-//! Capturing a site: in a fraction of a microsecond, without the interpreter's lock, in any thread.
+//! Capture of a call site in a fraction of a microsecond, without the interpreter's lock, in any thread.
 //!
-//! The same few places of a program call the driver again and again, so each thread remembers what it has seen. A frame is
-//! recognized by its code object's address and its instruction; but a code object may die and another take its
-//! address, so what was remembered is compared with what lies there, byte by byte: the names and the part of
-//! the line table that decided. Texts are made, and the dynamic linker is asked, only for what is new.
+//! A program calls the driver repeatedly from few places, so each thread caches them. The address of the code object
+//! and the instruction identify a frame. A code object may be freed and its address reused, so the cached names and the
+//! used part of the line table are compared byte by byte. Only new places create strings and query the dynamic linker.
 
 use super::frame::{self, Text};
 use super::native::{Entry, object_of, objects_outside};
@@ -17,11 +16,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub(crate) fn capture(entry: Entry<'_>) -> Arc<Site> {
     let address = entry.return_address();
     let captured = SEEN.try_with(|seen| {
-        // It is never borrowed when this is called; a call from within would find nothing, not panic.
+        // Reentrant calls find it borrowed, and get no site instead of a panic.
         let mut seen = seen.try_borrow_mut().ok()?;
         Some(seen.get_or_insert_with(Seen::new).site(address, entry))
     });
-    // Late in a thread's end its storage is gone.
+    // Thread-local storage is gone late in a thread's end.
     captured.ok().flatten().unwrap_or_else(|| Site::unknown().clone())
 }
 
@@ -29,18 +28,18 @@ thread_local! {
     static SEEN: RefCell<Option<Box<Seen>>> = const { RefCell::new(None) };
 }
 
-/// How many frames and how many sites a thread remembers; a power of two.
+/// The number of frames and of sites that a thread caches; a power of two.
 const REMEMBERED: usize = 512;
-/// How many frames are looked at for one of the user's.
+/// The maximum number of frames searched for one of the user's.
 const DEEPEST: usize = 256;
 
-/// What a thread has seen.
+/// A thread's cache of frames and sites.
 struct Seen {
     frames: Vec<Option<SeenFrame>>,
     sites: Vec<Option<(Key, Arc<Site>)>>,
 }
 
-/// A site as it is recognized: its frames by their numbers, and the address that the driver returns to.
+/// The key of a site: the numbers of its frames, and the return address of the driver call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     innermost: Option<u32>,
@@ -48,7 +47,7 @@ struct Key {
     address: usize,
 }
 
-/// A frame that was seen, with everything that its line and its names were made from.
+/// A cached frame, with all data that its line and names were made from.
 struct SeenFrame {
     code: u64,
     offset: i64,
@@ -63,12 +62,12 @@ struct SeenFrame {
 }
 
 impl SeenFrame {
-    /// Whether a frame runs code of the same file, at this place.
+    /// Whether a frame runs code of the same file, at this instruction.
     fn is_of_file(&self, frame: &frame::Frame<'_>) -> bool {
         (self.code, self.offset) == (frame.code, frame.offset) && same(frame.file_name(), &self.file_name)
     }
 
-    /// Whether a frame is at the same line of the same function.
+    /// Whether a frame is at this line of this function.
     fn is(&self, frame: &frame::Frame<'_>) -> bool {
         self.is_of_file(frame)
             && (self.forced_line, self.first_line) == (frame.forced_line(), frame.first_line())
@@ -98,7 +97,7 @@ impl Seen {
             return site;
         }
         if key.innermost.is_none() {
-            // A caller that is new here may have come with an interpreter.
+            // A caller that is new here may have brought an interpreter.
             key = self.key(address, true);
             index = place(&key);
         }
@@ -122,8 +121,8 @@ impl Seen {
         Key { innermost: first, user: None, address }
     }
 
-    /// The number of a frame's place, if it can be read, and whether its file is an installed one. The exact number
-    /// of an installed one matters only if it is the `innermost`.
+    /// The number of a frame's place, if readable, and whether its file is installed. The exact number of an installed
+    /// file only matters for the `innermost` frame.
     fn number(&mut self, frame: &frame::Frame<'_>, innermost: bool) -> (Option<u32>, bool) {
         let mixed = (frame.code >> 4) ^ (frame.offset.cast_unsigned() >> 1).wrapping_mul(0x9E37_79B9);
         let place = &mut self.frames[mixed as usize % REMEMBERED];
@@ -140,7 +139,7 @@ impl SeenFrame {
     #[cold]
     fn read(frame: &frame::Frame<'_>) -> Option<SeenFrame> {
         let (file_name, name, table) = (frame.file_name()?, frame.name()?, frame.line_table()?);
-        // Code without a line (it was made by a program) is named by the line that it begins at.
+        // Generated code without line numbers is named by the line at which it begins.
         let (line, decided) = frame.line().unwrap_or((u32::try_from(frame.first_line()).unwrap_or(0), table.len()));
         let (file, function) = (file_name.to_text(), name.to_text());
         let installed = library::is_installed(&file);
@@ -164,7 +163,7 @@ fn place(key: &Key) -> usize {
     (mixed >> 40) as usize % REMEMBERED
 }
 
-/// All frames' places and all sites of the process.
+/// All frame places and all sites of the process.
 #[derive(Default)]
 struct Table {
     numbers: HashMap<Frame, u32>,
@@ -202,14 +201,14 @@ impl Table {
     }
 }
 
-/// The library whose call it was: what called the driver, or whoever called that where it only passes calls on.
+/// The library that made the call: the driver's caller, or that caller's caller if it only forwards calls.
 fn calling_library(object: &str, innermost: Option<&Frame>, entry: Entry<'_>) -> String {
-    if !library::passes_on(object) {
+    if !library::forwards(object) {
         return library::of(object);
     }
     let mut from_code = None;
     objects_outside(entry, |object| {
-        if library::passes_on(object) {
+        if library::forwards(object) {
             return true;
         }
         from_code = (!library::is_runtime(object)).then(|| library::of(object));

@@ -1,12 +1,12 @@
-//! The frames of the calling thread, as they lie in the interpreter's memory.
+//! The frames of the calling thread, read from the interpreter's memory.
 //!
-//! Nothing here calls Python, allocates or takes a lock: reading a frame is following addresses, and so it may be done
-//! without the interpreter's lock, and from a signal handler. A frame is good as long as the thread stays where it is.
+//! Reading a frame only follows addresses: it calls no Python, allocates nothing and takes no lock. So it works without
+//! the interpreter's lock, and in a signal handler. A frame is valid while the thread stays in it.
 
 use super::line::line_at;
 use super::python::{C_STACK, Instruction, Layout};
 
-/// Texts and line tables that are longer (in characters or bytes) are not read.
+/// The maximum length (in characters or bytes) of texts and line tables that are read.
 pub(super) const LONGEST: u64 = 1 << 16;
 
 /// One frame that runs a code object.
@@ -14,18 +14,18 @@ pub(super) const LONGEST: u64 = 1 << 16;
 pub(super) struct Frame<'a> {
     layout: &'a Layout,
     address: u64,
-    /// Its code object: the same address may be another's when the frame is gone.
+    /// The address of its code object, which may be reused after the frame ends.
     pub code: u64,
     /// The byte offset of its current instruction.
     pub offset: i64,
 }
 
-/// A text of the interpreter's: characters of one width.
+/// A string of the interpreter, with characters of one width.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Text<'a> {
     /// The bytes of the characters.
     pub bytes: &'a [u8],
-    /// 1, 2 or 4 bytes to a character.
+    /// The bytes per character: 1, 2 or 4.
     pub width: usize,
 }
 
@@ -41,9 +41,9 @@ impl Text<'_> {
 }
 
 impl<'a> Frame<'a> {
-    /// The frame at an address, or the first outside of it that runs code.
+    /// The frame at an address, or the nearest outer frame that runs code.
     pub(super) fn at(mut address: u64, layout: &'a Layout) -> Option<Frame<'a>> {
-        // SAFETY: the frames of the calling thread, laid out as was verified; they form a chain that ends.
+        // SAFETY: these are frames of the calling thread in the verified layout, and their chain ends.
         unsafe {
             while address != 0 {
                 let code = word(address, layout.code) & !layout.tag;
@@ -77,13 +77,13 @@ impl<'a> Frame<'a> {
         self.text(self.layout.name)
     }
 
-    /// The line that its code object begins at.
+    /// The first line of its code object.
     pub(super) fn first_line(&self) -> i32 {
         // SAFETY: a field of a live code object.
         unsafe { half_word(self.code, self.layout.first_line) }
     }
 
-    /// A line that was set for this frame alone; 0 for none.
+    /// A line that was set for this frame only; 0 for none.
     pub(super) fn forced_line(&self) -> i32 {
         // SAFETY: a field of a live frame.
         self.layout.line.map_or(0, |line| unsafe { half_word(self.address, line) })
@@ -99,7 +99,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The line it is at, and how many bytes of the line table say so.
+    /// The current line, and the number of line table bytes that determine it.
     pub(super) fn line(&self) -> Option<(u32, usize)> {
         match u32::try_from(self.forced_line()) {
             Ok(line) if line > 0 => Some((line, 0)),
@@ -107,7 +107,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// A text of the code object's. What is not held in one piece behind its head is not read.
+    /// A string of the code object, if it is stored compactly.
     fn text(&self, place: usize) -> Option<Text<'a>> {
         let layout = self.layout;
         // SAFETY: the code object owns the text, which never changes.
@@ -126,24 +126,24 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Eight bytes of the interpreter's memory.
+/// Reads eight bytes of the interpreter's memory.
 ///
 /// # Safety
-/// There are eight readable bytes.
+/// Eight bytes are readable there.
 pub(super) unsafe fn word(address: u64, offset: usize) -> u64 {
     // SAFETY: this function's contract.
     unsafe { ((address + offset as u64) as *const u64).read_unaligned() }
 }
 
 /// # Safety
-/// There are four readable bytes.
+/// Four bytes are readable there.
 unsafe fn half_word(address: u64, offset: usize) -> i32 {
     // SAFETY: this function's contract.
     unsafe { ((address + offset as u64) as *const i32).read_unaligned() }
 }
 
 /// # Safety
-/// There is a readable byte.
+/// A byte is readable there.
 unsafe fn byte(address: u64, offset: usize) -> u8 {
     // SAFETY: this function's contract.
     unsafe { ((address + offset as u64) as *const u8).read() }

@@ -1,14 +1,14 @@
-//! The library that a file belongs to, by the name under which its users know it.
+//! The library of a file, by the name that its users know.
 
 use std::path::Path;
 
-/// What has installed packages in it.
+/// Folders of installed packages.
 const PACKAGES: [&str; 2] = ["/site-packages/", "/dist-packages/"];
 
-/// Top-level names that are shared by several libraries, or that are no library's name themselves.
+/// Top-level names that several libraries share, or that are not library names themselves.
 const NAMESPACES: [&str; 4] = ["cuda", "numba", "nvidia", "google"];
 
-/// Whether a Python file is part of an installed package or of the interpreter's own library: not the user's.
+/// Whether a Python file belongs to an installed package or to the standard library, and not to the user.
 pub(super) fn is_installed(file: &str) -> bool {
     file.starts_with("<frozen ") || PACKAGES.iter().any(|folder| file.contains(folder)) || is_standard(file)
 }
@@ -25,8 +25,8 @@ fn is_standard(file: &str) -> bool {
         .any(|folder| file.match_indices(folder).any(|(at, found)| version(&file[at + found.len()..])))
 }
 
-/// Whether a shared object only passes calls on: the library is whoever called it.
-pub(super) fn passes_on(object: &str) -> bool {
+/// Whether a shared object only forwards calls, so that its caller is the library.
+pub(super) fn forwards(object: &str) -> bool {
     let name = file_name(object);
     ["_ctypes.", "libffi", "_cffi_backend"].iter().any(|start| name.starts_with(start)) || binds(object)
 }
@@ -36,7 +36,7 @@ fn binds(object: &str) -> bool {
     packaged(object).is_some_and(|rest| rest.starts_with("cuda/bindings/"))
 }
 
-/// Whether an object says nothing about who called: the interpreter, or the C library.
+/// Whether an object does not identify the caller: the interpreter, the C library, or the driver itself.
 pub(super) fn is_runtime(object: &str) -> bool {
     let name = file_name(object);
     ["libpython3", "python3", "python", "libc.", "libpthread", "ld-linux"].iter().any(|start| name.starts_with(start))
@@ -51,9 +51,9 @@ pub(super) fn of(file: &str) -> String {
     let name = file_name(file);
     let module = module(name);
     if module.len() == name.len() {
-        return name.to_owned(); // a program or a shared library of no package
+        return name.to_owned(); // a program, or a shared library outside of packages
     }
-    // Not installed: the outermost folder that is a package names it.
+    // A file that is not installed: its outermost package folder names the library.
     let folders = Path::new(file).ancestors().skip(1);
     let package = folders.take_while(|folder| folder.join("__init__.py").exists()).last();
     match package.and_then(|folder| folder.file_name()) {
@@ -67,7 +67,7 @@ pub(super) fn is_packaged(file: &str) -> bool {
     packaged(file).is_some()
 }
 
-/// The name of what only passes calls on.
+/// The name of an object that only forwards calls.
 pub(super) fn of_binding(object: &str) -> String {
     match file_name(object) {
         name if name.starts_with("_cffi_backend") => "cffi".to_owned(),
@@ -76,14 +76,15 @@ pub(super) fn of_binding(object: &str) -> String {
     }
 }
 
-/// What lies behind the folder of installed packages.
+/// The path behind the folder of installed packages.
 fn packaged(file: &str) -> Option<&str> {
     PACKAGES.iter().filter_map(|folder| file.rfind(folder).map(|at| at + folder.len())).max().map(|at| &file[at..])
 }
 
-/// `numba_cuda/numba/cuda/x.py` as `numba.cuda`, `cuda/bindings/driver.so` as `cuda.bindings`, `cupy/x.so` as `cupy`.
+/// Shortens `numba_cuda/numba/cuda/x.py` to `numba.cuda`, `cuda/bindings/driver.so` to `cuda.bindings`, `cupy/x.so` to
+/// `cupy`.
 fn dotted(rest: &str) -> String {
-    // numba-cuda brings the package `numba.cuda` in a folder of its own.
+    // numba-cuda installs the package `numba.cuda` in a folder of its own.
     let rest = rest.strip_prefix("numba_cuda/").filter(|rest| rest.starts_with("numba/")).unwrap_or(rest);
     let mut parts = rest.split('/');
     let first = parts.next().unwrap_or_default();
@@ -97,7 +98,7 @@ fn file_name(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// The name of a module without what its file has behind it; all of it where it is no module.
+/// A file name without the endings of Python modules; the whole name if it is no module.
 fn module(name: &str) -> &str {
     let ends = [".py", ".pyx"].iter().find_map(|end| name.strip_suffix(end));
     let extension = || {
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn libraries_have_the_names_that_are_imported() {
+    fn libraries_have_their_import_names() {
         let packages = "/opt/venv/lib/python3.11/site-packages";
         for (file, library) in [
             ("numba_cuda/numba/cuda/cudadrv/driver.py", "numba.cuda"),
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn installed_files_are_told_from_the_users() {
+    fn installed_files_are_distinguished_from_the_user_s() {
         for file in [
             "/opt/venv/lib/python3.11/site-packages/numpy/core.py",
             "/usr/lib/python3/dist-packages/numpy/core.py",

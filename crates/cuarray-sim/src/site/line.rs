@@ -1,19 +1,20 @@
-//! Line numbers: which line of its file an instruction of a code object comes from.
+//! The source line of an instruction in a code object.
 //!
-//! Python packs the answer into a table that is read from the front: pairs of bytes up to 3.10 (PEP 626), location entries
-//! from 3.11 on (PEP 657). Reading it is pure arithmetic over bytes. The interpreter's own function for it would do the
-//! same, but some versions take locks there that only a thread that holds the interpreter may take.
+//! Python packs lines into a table that is read from the start: pairs of bytes up to 3.10 (PEP 626), location entries
+//! from 3.11 on (PEP 657). Reading it is pure arithmetic over bytes. In some versions the interpreter's own function
+//! takes locks that only a thread holding the interpreter may take.
 
-/// How a version of Python packs its line table.
+/// The format of a Python version's line table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Packing {
-    /// 3.10: a pair of bytes for each range, its length and the step to its line.
+    /// Python 3.10: a pair of bytes for each range, its length and the line step.
     Pairs,
-    /// 3.11 and later: an entry of several bytes for each range.
+    /// Python 3.11 and later: an entry of several bytes for each range.
     Locations,
 }
 
-/// The line of the instruction at a byte offset, and how many bytes of the table say so; `None` where it has no line.
+/// The line of the instruction at a byte offset, and the number of table bytes that determine it; `None` without a
+/// line.
 pub(super) fn line_at(packing: Packing, table: &[u8], first: i32, offset: i64) -> Option<(u32, usize)> {
     match packing {
         Packing::Pairs => by_pairs(table, first, offset),
@@ -21,7 +22,7 @@ pub(super) fn line_at(packing: Packing, table: &[u8], first: i32, offset: i64) -
     }
 }
 
-/// The step of a range without a line.
+/// The line step of a range without a line.
 const NO_LINE: i8 = -128;
 
 fn by_pairs(table: &[u8], first: i32, offset: i64) -> Option<(u32, usize)> {
@@ -40,7 +41,7 @@ fn by_pairs(table: &[u8], first: i32, offset: i64) -> Option<(u32, usize)> {
     None
 }
 
-/// The bytes that an instruction takes.
+/// The size of an instruction in bytes.
 const CODE_UNIT: i64 = 2;
 
 fn by_locations(table: &[u8], first: i32, offset: i64) -> Option<(u32, usize)> {
@@ -55,7 +56,7 @@ fn by_locations(table: &[u8], first: i32, offset: i64) -> Option<(u32, usize)> {
             _ => Some(0),
         };
         line = line.checked_add(step.unwrap_or(0))?;
-        // The first byte of an entry is the only one with its highest bit set.
+        // Only the first byte of an entry has its highest bit set.
         let rest = table.get(place + 1..)?.iter().position(|byte| byte & 0x80 != 0);
         place = rest.map_or(table.len(), |rest| place + 1 + rest);
         if end > offset {
@@ -66,7 +67,7 @@ fn by_locations(table: &[u8], first: i32, offset: i64) -> Option<(u32, usize)> {
     None
 }
 
-/// A number of six bits to the byte, the lowest first, its sign in the lowest bit.
+/// Decodes a signed number with six bits per byte, lowest first, and the sign in the lowest bit.
 fn signed(bytes: &[u8]) -> Option<i32> {
     let (mut value, mut shift) = (0_u32, 0);
     for byte in bytes {
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_are_read() {
+    fn pairs_give_the_lines_of_instructions() {
         // Lines 10 (4 bytes), 12 (2 bytes), none (2 bytes), 11 (6 bytes).
         let table = [4, 0, 2, 2, 2, 0x80, 6, 0xff];
         let line = |offset| line_at(Packing::Pairs, &table, 10, offset).map(|(line, _)| line);
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn locations_are_read() {
+    fn locations_give_the_lines_of_instructions() {
         let table = [
             0x80 | 13 << 3 | 1, // two units, a line step without columns: +70
             140 & 63 | 64,
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn any_bytes_are_survived() {
+    fn arbitrary_bytes_do_not_panic() {
         let mut state = 1_u32;
         for length in 0..200 {
             let table: Vec<u8> = (0..length)

@@ -1,11 +1,11 @@
-//! The Python of this process: found while it runs, never linked against.
+//! The Python interpreter of this process, found at run time and never linked.
 //!
-//! A driver is loaded into processes that have a Python, that get one later, or that never see one. So the interpreter is
-//! looked up by name among what is loaded, and where its structures hold what this module wants to know is taken from the
-//! offsets that Python publishes for debuggers (3.13 and later) or from a table of its released versions (3.10 to
-//! 3.12), whose layouts no longer change. Before an interpreter is believed, the calling thread's frames are read once
-//! through the kernel, which answers an error where a plain read would crash. What does not look like frames is given no
-//! positions at all: a report without a line is a nuisance, a crash in the program under test is a lie.
+//! A driver is loaded into processes that have a Python, get one later, or never have one. So the interpreter is looked
+//! up by name among the loaded libraries. The offsets in its structures come from the table that Python publishes for
+//! debuggers (3.13 and later), or from a table of released versions (3.10 to 3.12), whose layouts no longer change.
+//! Before an interpreter is used, the calling thread's frames are read once through the kernel, which returns an error
+//! where a plain read would crash. If they do not look like frames, sites have no Python positions: a report without
+//! lines is better than a crash in the program under test.
 
 use super::frame::{self, Frame};
 use super::line::Packing;
@@ -20,19 +20,19 @@ pub(super) struct Python {
     pub(super) layout: Layout,
 }
 
-/// Where the structures of one version of Python hold what is read of them; offsets in bytes.
+/// Offsets in bytes in the structures of one version of Python.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    /// From a thread's state to its innermost frame: at each offset, the next address.
+    /// The path from a thread's state to its innermost frame: the offset of the next address at each step.
     pub to_frame: [Option<usize>; 2],
     pub previous: usize,
     /// The frame's code object; the lowest bits of the word may be a tag.
     pub code: usize,
     pub tag: u64,
     pub instruction: Instruction,
-    /// A line that was set from outside (3.10); not 0 where it counts.
+    /// A line that was set from outside (3.10); 0 if unset.
     pub line: Option<usize>,
-    /// What owns the frame; [`C_STACK`] marks one that runs no code (3.12).
+    /// The frame's owner; [`C_STACK`] marks a frame that runs no code (3.12).
     pub owner: Option<usize>,
     pub file_name: usize,
     pub name: usize,
@@ -44,23 +44,23 @@ pub(super) struct Layout {
     pub bytes: usize,
     pub text_length: usize,
     pub text_state: usize,
-    /// How far the width of a text's characters lies from the lowest bit of its state.
+    /// The bit position of the character width in a string's state.
     pub text_width_bit: u32,
-    /// Where the characters of a text begin: one of ASCII alone, and any other.
+    /// Offsets of the characters: in ASCII strings, and in others.
     pub ascii: usize,
     pub wide: usize,
-    /// The types, by their addresses.
+    /// The addresses of the types.
     pub code_type: u64,
     pub text_type: u64,
     pub bytes_type: u64,
 }
 
-/// How a frame says where in its code it is.
+/// The form in which a frame stores its position in the code.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Instruction {
     /// A number of code units.
     Index(usize),
-    /// An address, and where in the code object the code begins.
+    /// An address, and the offset of the code in the code object.
     Address { at: usize, code: usize },
 }
 
@@ -70,36 +70,36 @@ pub(super) const C_STACK: u8 = 3;
 impl Python {
     /// The innermost frame of the calling thread.
     ///
-    /// The thread need not hold the interpreter: its own frames change only by what it does itself, and it is here.
+    /// The thread need not hold the interpreter: only the thread itself changes its own frames.
     pub(super) fn innermost(&self) -> Option<Frame<'_>> {
-        // SAFETY: both functions may be called at any time; the second reads a thread-specific value, which is meaningless
-        // before and after the interpreter's life.
+        // SAFETY: both functions may be called at any time; the second reads a thread-specific value, which is
+        // undefined before and after the interpreter's life.
         let thread = unsafe { if (self.is_initialized)() == 0 { return None } else { (self.this_thread)() } };
         let mut address = thread as u64;
         for offset in self.layout.to_frame.into_iter().flatten() {
             if address == 0 {
                 return None;
             }
-            // SAFETY: the thread's own state, laid out as was verified when this interpreter was found.
+            // SAFETY: the thread's own state, in the layout verified when this interpreter was found.
             address = unsafe { frame::word(address, offset) };
         }
         Frame::at(address, &self.layout)
     }
 }
 
-/// The process's interpreter, or that none can be read.
+/// The process's interpreter, or the fact that none can be read.
 static FOUND: OnceLock<Option<Box<Python>>> = OnceLock::new();
 
-/// The process's interpreter, if it was found already.
+/// The process's interpreter, if already found.
 pub(super) fn found() -> Option<&'static Python> {
     FOUND.get()?.as_deref()
 }
 
-/// How often it was asked for before it was there.
+/// The number of calls before an interpreter was found.
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
-/// The process's interpreter, if it has one by now. `look` asks to look again where none was found before; every
-/// thousandth call does so in any case.
+/// The process's interpreter, if there is one by now. With `look`, or at every thousandth call, it searches again after
+/// an unsuccessful search.
 pub(super) fn python(look: bool) -> Option<&'static Python> {
     if let Some(found) = FOUND.get() {
         return found.as_deref();
@@ -128,7 +128,7 @@ fn find() -> Search {
     let [Some(is_initialized), Some(version), Some(code), Some(text), Some(bytes)] = names.map(address) else {
         return Search::Never;
     };
-    // SAFETY: these are CPython's functions of these names, with the signatures that its stable interface gives them.
+    // SAFETY: these are CPython functions with the signatures of its stable interface.
     let (is_initialized, this_thread, version) = unsafe {
         let this_thread = library.symbol(c"PyGILState_GetThisThreadState");
         (
@@ -137,7 +137,7 @@ fn find() -> Search {
             std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *const c_char>(version),
         )
     };
-    // SAFETY: it answers a text that lives as long as the interpreter.
+    // SAFETY: it returns a string that lives as long as the interpreter.
     let version = unsafe { CStr::from_ptr(version()) }.to_str().ok().and_then(minor);
     let types = Types { code: code as u64, text: text as u64, bytes: bytes as u64 };
     let layout = version.and_then(|minor| layout(minor, &types, address(c"_PyRuntime")));
@@ -155,7 +155,7 @@ fn find() -> Search {
     }
 }
 
-/// The minor number of a version of Python 3.
+/// The minor version number of Python 3.
 fn minor(version: &str) -> Option<u32> {
     let minor = version.strip_prefix("3.")?;
     minor.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
@@ -220,27 +220,27 @@ fn layout(minor: u32, types: &Types, runtime: Option<*mut c_void>) -> Option<Lay
             wide: 56,
             ..of_3_11
         }),
-        // SAFETY: it is the interpreter's own record of this version.
+        // SAFETY: it is this interpreter's own record.
         13 | 14 => unsafe { published(minor, runtime? as u64, of_3_11) },
         _ => None,
     }
 }
 
-/// The layout that an interpreter publishes for debuggers, at the beginning of its runtime state.
+/// The layout that an interpreter publishes for debuggers, at the start of its runtime state.
 ///
 /// # Safety
 /// `runtime` is the address of the runtime state of Python 3.`minor`.
 unsafe fn published(minor: u32, runtime: u64, like: Layout) -> Option<Layout> {
-    // The places of the entries that are read, counted in words from the front: 3.14 has added some in between.
+    // Indices of the entries in words from the start; 3.14 has inserted some.
     let [thread, frame, code, object, bytes, text] = match minor {
         13 => [19, 28, 34, 44, 64, 67],
         _ => [22, 31, 39, 50, 74, 77],
     };
-    // SAFETY: all of these lie in the record (this function's contract).
+    // SAFETY: all of these lie in the record, by this function's contract.
     let entry = |index: usize| unsafe { frame::word(runtime, 8 * index) };
     let offset = |index: usize| usize::try_from(entry(index)).ok().filter(|offset| *offset < 1 << 16);
     let free_threaded = entry(2) != 0;
-    // From 3.14 on, threads without a common lock run copies of a code object's code.
+    // Since 3.14, free-threaded interpreters run per-thread copies of a code object's code.
     if entry(0).to_ne_bytes() != *b"xdebugpy"
         || entry(1) >> 16 != u64::from(0x300 | minor)
         || free_threaded && minor > 13
@@ -269,8 +269,8 @@ unsafe fn published(minor: u32, runtime: u64, like: Layout) -> Option<Layout> {
     })
 }
 
-/// Reads the frames of a thread as this layout has them, without trusting it, and answers how many there are (at most
-/// sixteen are looked at); `None` where something is not what it should be.
+/// Reads a thread's frames in this layout without trusting it; returns their number, up to sixteen, or `None` if
+/// anything is implausible.
 fn verify(thread: u64, layout: &Layout) -> Option<usize> {
     let mut address = thread;
     for offset in layout.to_frame.into_iter().flatten() {
@@ -301,17 +301,18 @@ fn verify(thread: u64, layout: &Layout) -> Option<usize> {
             if peek(name, layout.text_length)? > frame::LONGEST {
                 return None;
             }
-            // Everything that the frame leads to has been seen to be of the right kind.
+            // All objects that the frame refers to have the right types.
             lines += usize::from(Frame::at(address, layout).is_some_and(|frame| frame.line().is_some()));
             seen += 1;
         }
         address = peek(address, layout.previous)?;
     }
-    // Frames of which none has a line are no frames.
+    // If no frame has a line, they are not frames.
     (lines > 0 || steps == 0).then_some(seen)
 }
 
-/// Reads a word of this process through the kernel; `None` where there is no memory, or no kernel that does it.
+/// Reads a word of this process through the kernel; `None` if the address is unmapped or the kernel does not support
+/// it.
 fn peek(address: u64, offset: usize) -> Option<u64> {
     let mut word = 0_u64;
     let here = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: 8 };
@@ -321,42 +322,42 @@ fn peek(address: u64, offset: usize) -> Option<u64> {
     (read == 8).then_some(word)
 }
 
-/// A loaded library, as the dynamic linker knows it.
+/// A loaded library, as a handle of the dynamic linker.
 struct Library(*mut c_void);
 
 impl Library {
-    /// What holds a symbol: what the process shares, or else a Python library that was loaded for itself alone.
+    /// The library with a symbol: the process's shared scope, or a Python library that was loaded privately.
     fn holding(symbol: &CStr) -> Option<Library> {
         let shared = Library(libc::RTLD_DEFAULT);
         if !shared.symbol(symbol).is_null() {
             return Some(shared);
         }
         let mut handle: *mut c_void = std::ptr::null_mut();
-        // SAFETY: the callback keeps to what `dl_iterate_phdr` asks for, and `handle` outlives the call.
+        // SAFETY: the callback follows the contract of `dl_iterate_phdr`, and `handle` outlives the call.
         unsafe { libc::dl_iterate_phdr(Some(look_at), (&raw mut handle).cast()) };
         let alone = Library(handle);
         (!handle.is_null() && !alone.symbol(symbol).is_null()).then_some(alone)
     }
 
     fn symbol(&self, name: &CStr) -> *mut c_void {
-        // SAFETY: a handle of the dynamic linker's, and a text with a nul.
+        // SAFETY: a handle of the dynamic linker, and a nul-terminated string.
         unsafe { libc::dlsym(self.0, name.as_ptr()) }
     }
 }
 
-/// Takes a handle of the first library that is named as Python's is.
+/// Opens a handle of the first library with a name like Python's.
 unsafe extern "C" fn look_at(info: *mut libc::dl_phdr_info, _size: usize, handle: *mut c_void) -> c_int {
-    // SAFETY: the linker gives a record with a name that may be null.
+    // SAFETY: the linker passes a record whose name may be null.
     let name = unsafe { (*info).dlpi_name };
     if name.is_null() {
         return 0;
     }
-    // SAFETY: a name is a text with a nul.
+    // SAFETY: the name is nul-terminated.
     let is_python = unsafe { CStr::from_ptr(name) }.to_bytes().windows(10).any(|part| part == b"libpython3");
     if !is_python {
         return 0;
     }
-    // SAFETY: the flag keeps anything from being loaded; `handle` is the caller's.
+    // SAFETY: the flag prevents loading; `handle` points to the caller's variable.
     unsafe {
         let found = libc::dlopen(name, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
         *handle.cast::<*mut c_void>() = found;
@@ -369,14 +370,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read() {
+    fn minor_version_is_parsed() {
         assert_eq!(minor("3.10.13 (main, May  9 2026)"), Some(10));
         assert_eq!(minor("3.15.0a1+ free-threading"), Some(15));
         assert_eq!(minor("2.7.18"), None);
     }
 
     #[test]
-    fn an_unknown_version_has_no_layout() {
+    fn unknown_version_has_no_layout() {
         let types = Types { code: 1, text: 2, bytes: 3 };
         assert!(layout(9, &types, None).is_none());
         assert!(layout(99, &types, None).is_none());
@@ -386,11 +387,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_thread_is_not_believed() {
+    fn implausible_thread_state_is_refused() {
         let types = Types { code: 1, text: 2, bytes: 3 };
         let layout = layout(11, &types, None).unwrap();
-        assert_eq!(verify(0x10, &layout), None, "no memory there");
+        assert_eq!(verify(0x10, &layout), None, "unmapped memory");
         let words = [0x10_u64; 32];
-        assert_eq!(verify(words.as_ptr() as u64, &layout), None, "memory that leads nowhere");
+        assert_eq!(verify(words.as_ptr() as u64, &layout), None, "memory without frames");
     }
 }

@@ -1,6 +1,6 @@
-//! A site in the raw: copied into a place of fixed size, where nothing may be allocated and no lock may be taken.
+//! A raw site, copied into a buffer of fixed size where code must not allocate or lock.
 //!
-//! A signal handler needs to say where it was called. It copies names as bytes; the site is made of them later.
+//! A signal handler needs to record where it interrupted the program. It copies names as bytes; the site is made later.
 
 use super::frame::{self, Text};
 use super::native::object_of;
@@ -8,13 +8,13 @@ use super::python::found;
 use super::{Frame, Native, Site, library};
 use std::sync::Arc;
 
-/// How many bytes of a file's name, and of a function's, are copied. What has a longer name is not named.
+/// The maximum number of bytes copied of a file's and of a function's name; longer names are omitted.
 const FILE: usize = 1024;
 const NAME: usize = 256;
-/// How many frames are looked at for one of the user's.
+/// The maximum number of frames searched for one of the user's.
 const DEEPEST: usize = 64;
 
-/// Where a thread is: an instruction, and Python frames.
+/// The position of a thread: an instruction, and Python frames.
 #[derive(Clone, Copy)]
 pub(crate) struct Spot {
     instruction: usize,
@@ -30,7 +30,7 @@ struct Raw {
     name: [u8; NAME],
     name_length: usize,
     name_width: usize,
-    /// 0 where there is no frame.
+    /// The line; 0 without a frame.
     line: u32,
 }
 
@@ -60,7 +60,7 @@ impl Raw {
 impl Spot {
     pub(crate) const NOWHERE: Spot = Spot { instruction: 0, innermost: Raw::NONE, user: Raw::NONE };
 
-    /// Takes where the calling thread is: in a signal handler, where it was interrupted, at `instruction`.
+    /// Records the calling thread's position: in a signal handler, where it was interrupted, at `instruction`.
     pub(crate) fn take(&mut self, instruction: usize) {
         self.instruction = instruction;
         (self.innermost.line, self.user.line) = (0, 0);
@@ -75,9 +75,9 @@ impl Spot {
         }
     }
 
-    /// The site of an access to memory from there.
+    /// The site of a memory access at this position.
     pub(crate) fn site(&self) -> Arc<Site> {
-        // The instruction is not a return address; what is looked up lies in front of the address given.
+        // The instruction is not a return address, and the lookup uses the address before the one given.
         let native = object_of(self.instruction + 1).map(|native| Native {
             offset: native.offset - 1,
             is_return_address: false,
@@ -89,7 +89,7 @@ impl Spot {
     }
 }
 
-/// Whether a name is that of an installed file, as far as its ASCII characters tell.
+/// Whether a name is that of an installed file, judged by its ASCII characters.
 fn is_installed(name: Text<'_>) -> bool {
     let mut ascii = [b'?'; FILE];
     for (place, character) in ascii.iter_mut().zip(name.bytes.chunks_exact(name.width)) {

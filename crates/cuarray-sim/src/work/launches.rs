@@ -75,7 +75,7 @@ impl State {
         for text in services.assertions.into_inner().unwrap_or_else(PoisonError::into_inner) {
             eprintln!("{text}");
         }
-        self.code.executed_instructions += outcome.lanes;
+        self.code.executed_instructions += outcome.instructions;
         if let Some(fault) = &outcome.fault {
             self.fail_launch(launch, ticket, fault);
         }

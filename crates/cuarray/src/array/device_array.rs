@@ -1,158 +1,55 @@
-//! [`DeviceArray`]: device memory of one's own, to be worked on here and handed to anybody.
-//!
-//! What it holds is memory that was allocated here, or any Rust object that somebody else's memory belongs to. Either way that goes
-//! when the last array over it is gone *and* the work on it is done, whoever enqueued it; nobody waits for that
-//! (see [`sync::Memory`](crate::sync::Memory)).
-//!
-//! It has a home stream, in which its work is ordered: its producer's kernels, or another stream that these are ordered into. With the
-//! feature `python` it is returned from functions, as a Python object that every library takes.
+//! [`DeviceArray`]: an owned, typed array in device memory.
 
 use super::{
-    guard::{Acquired, AcquiredMut, Anywhere, Visit},
-    view::{expect_shape, is_of, wrong_type},
+    guard::{Acquired, AcquiredMut},
+    raw::RawDeviceArray,
 };
 use crate::{
-    AnyLayout, DevicePtr, Element, Error, Interface, Layout, Owner, Rank, RawView, Result, StreamEntry, TypeStr,
-    driver::{Allocation, Context, Stream},
-    sync::{Access, Deferred, Memory, Ordering, Pending, Resource},
+    Element, Error, Interface, IntoShape, IxDyn, Layout, Order, Rank, Result, SliceArg, TypeStr, View,
+    array::view::expect_shape,
+    driver::{Allocation, Stream, fill::fill_bytes},
+    protocol::{layout::Tuple, typestr::Kind},
+    sync::{Access, Memory},
 };
-use std::{
-    fmt,
-    ops::Range,
-    panic::{self, AssertUnwindSafe},
-    sync::Arc,
-};
+use std::{fmt, marker::PhantomData, slice, sync::Arc};
 
-/// An array in device memory, which it holds. A clone is the same array.
+/// An array of `T` in device memory, with as many dimensions as `D` says.
+///
+/// The names are those of ndarray. A clone, a slice and every other view share the memory, which is freed when the last of them is gone and
+/// the work on it is done. Whether two of them may be in use at once is checked when a guard is acquired: several readers, or one writer, of
+/// the same elements.
+///
+/// Work on an array is ordered in its home stream. Work in another stream is ordered by a guard, from [`acquire`](Self::acquire) or
+/// [`acquire_mut`](Self::acquire_mut).
 ///
 /// ```
-/// use cuarray::{DeviceArray, Driver, Ix1, Stream, sync::Access};
+/// use cuarray::{DeviceArray, Stream, s};
 ///
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
-/// let context = driver.default_context()?;
-/// let stream = Stream::non_blocking(&context)?;
-/// let mut array = DeviceArray::from_host(&[1.0f32, 2.0, 3.0], &[3], &stream)?;
-/// let mut elements = array.acquire_mut::<f32, Ix1>(&stream)?;
-/// // ... launch kernels in `stream` ...
-/// elements.copy_from_host(&[2.0, 4.0, 6.0])?;
-/// elements.release()?;
-/// assert_eq!(array.acquire::<f32, Ix1>(&stream)?.copy_to_host()?, [2.0, 4.0, 6.0]);
+/// # cuarray::__simulated!(driver, context, home);
+/// let mut matrix = DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], [2, 3], &home)?;
+/// assert_eq!(matrix.slice(s![.., 1])?.to_host()?, [2.0, 5.0]);
+/// assert_eq!(matrix.t().shape(), [3, 2]);
 ///
-/// // Work that others have enqueued elsewhere: what comes next comes after it.
-/// let elsewhere = Stream::non_blocking(&context)?;
-/// array.record_stream(&elsewhere, Access::Read)?;
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
+/// let other = Stream::non_blocking(&context)?;
+/// let mut guard = matrix.acquire_mut(&other)?; // work in `other` is ordered after the work in `home`
+/// // ... launch kernels in `other` with `&mut guard` as an argument ...
+/// guard.copy_from_host(&[0.0; 6])?;
+/// guard.release()?; // later work in `home` is ordered after the work in `other`
+/// assert_eq!(matrix.to_host()?, [0.0; 6]);
 /// # Ok::<(), cuarray::Error>(())
 /// ```
-#[derive(Clone)]
-pub struct DeviceArray {
-    // Dropped first: what orders the work uses what is behind it.
-    view: Arc<RawView>,
-    /// Held; only the Python object asks for it.
-    #[cfg_attr(not(feature = "python"), allow(dead_code))]
-    held: Held,
-    home: Option<Stream>,
+pub struct DeviceArray<T, D: Rank = IxDyn> {
+    raw: RawDeviceArray,
+    kind: PhantomData<fn() -> (T, D)>,
 }
 
-/// What an array's memory belongs to, with the work that is pending on it.
-#[derive(Clone, Debug)]
-pub(crate) enum Held {
-    Memory(Arc<Memory>),
-    Owner(Arc<Deferred<Kept>>),
-}
-
-/// Memory of somebody else's, and the object that it belongs to.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    context: Context,
-    /// Where it lies; only the Python object asks for it.
-    #[cfg_attr(not(feature = "python"), allow(dead_code))]
-    bytes: Range<DevicePtr>,
-    owner: Option<Owner>,
-}
-
-impl Resource for Kept {
-    fn context(&self) -> &Context {
-        &self.context
-    }
-
-    fn is_gone(&self) -> bool {
-        self.owner.is_none()
-    }
-
-    fn give_back(&mut self) -> Result<()> {
-        // This runs where nobody expects the owner's code: in an allocation, at the end of some other array. Nor is what else waits to be
-        // given back to be lost by its panic.
-        let owner = self.owner.take();
-        panic::catch_unwind(AssertUnwindSafe(|| drop(owner)))
-            .map_err(|_| Error::argument("the owner of an array's memory panicked when it was dropped"))
-    }
-}
-
-impl Held {
-    pub(crate) fn owner(context: &Context, bytes: Range<DevicePtr>, owner: Owner) -> Held {
-        Held::until_done(context, bytes, owner, Arc::default())
-    }
-
-    /// Keeps an owner until the work is done that is pending when this goes.
-    pub(crate) fn until_done(context: &Context, bytes: Range<DevicePtr>, owner: Owner, pending: Arc<Pending>) -> Held {
-        let kept = Kept { context: context.clone(), bytes, owner: Some(owner) };
-        Held::Owner(Arc::new(Deferred::after(kept, pending)))
-    }
-
-    pub(crate) fn pending(&self) -> &Arc<Pending> {
-        match self {
-            Held::Memory(memory) => memory.pending(),
-            Held::Owner(kept) => kept.pending(),
-        }
-    }
-
-    pub(crate) fn add_home(&self, home: &Stream) {
-        match self {
-            Held::Memory(memory) => memory.add_home(home),
-            Held::Owner(kept) => kept.add_home(home),
-        }
-    }
-
-    #[cfg(feature = "python")]
-    pub(crate) fn bytes(&self) -> Range<DevicePtr> {
-        match self {
-            Held::Memory(memory) => {
-                let start = memory.allocation().device_ptr();
-                start..start.saturating_add(memory.allocation().len() as u64)
-            }
-            Held::Owner(kept) => kept.resource().bytes.clone(),
-        }
-    }
-}
-
-impl DeviceArray {
-    /// A new array in C order, of the device of `stream`, which becomes its home. Its elements have no values yet.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::DeviceArray;
-    ///
-    /// let array = DeviceArray::empty::<f32>(&[3, 4], &stream)?; // its values are to be written
-    /// assert_eq!((array.shape(), array.home()), (&[3, 4][..], Some(&stream)));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
+impl<T: Element, D: Rank> DeviceArray<T, D> {
+    /// An array of uninitialized elements in C order, with `stream` as its home.
     ///
     /// # Errors
-    /// A shape that is too big; whatever the driver refuses.
-    ///
-    /// Driver API: [`cuMemAlloc`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
-    pub fn empty<T: Element>(shape: &[usize], stream: &Stream) -> Result<DeviceArray> {
-        let layout = Layout::c_contiguous(shape, size_of::<T>())?;
+    /// [`Error::is_invalid_argument`]: the array is larger than the address space. Errors of the driver, of memory that is used up among them.
+    pub fn empty(shape: impl IntoShape<Dim = D>, stream: &Stream) -> Result<DeviceArray<T, D>> {
+        let layout = Layout::c_contiguous(shape.lengths(), size_of::<T>()).map_err(Error::into_argument)?;
         let context = stream.work_context()?;
         let memory = Memory::new(&context, || Allocation::device(&context, layout.nbytes()))?;
         let interface = Interface::new(memory.allocation().device_ptr(), TypeStr::of::<T>(), layout)?;
@@ -160,314 +57,242 @@ impl DeviceArray {
             Some(descr) => interface.with_descr(descr)?,
             None => interface,
         };
-        DeviceArray::of_memory(Arc::new(memory), interface, Some(stream))
+        RawDeviceArray::from_memory(Arc::new(memory), interface, Some(stream)).map(DeviceArray::from_checked)
     }
 
-    /// A new array with these elements, in C order. The host waits for the copy.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::{DeviceArray, Ix2};
-    ///
-    /// let array = DeviceArray::from_host(&[1i32, 2, 3, 4], &[2, 2], &stream)?;
-    /// assert_eq!(array.acquire::<i32, Ix2>(&stream)?.copy_to_host()?, [1, 2, 3, 4]);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
+    /// An array whose elements are all zero bytes.
     ///
     /// # Errors
-    /// Another number of elements than the shape has; as [`DeviceArray::empty`].
-    pub fn from_host<T: Element>(elements: &[T], shape: &[usize], stream: &Stream) -> Result<DeviceArray> {
-        let mut array = DeviceArray::empty::<T>(shape, stream)?;
-        array.acquire_mut::<T, crate::IxDyn>(stream)?.copy_from_host(elements)?;
+    /// As [`DeviceArray::empty`].
+    pub fn zeros(shape: impl IntoShape<Dim = D>, stream: &Stream) -> Result<DeviceArray<T, D>> {
+        let mut array = DeviceArray::empty(shape, stream)?;
+        array.fill(&[0], array.layout().nbytes(), stream)?;
         Ok(array)
     }
 
-    /// The array that `interface` describes within `memory`, with `home` as the stream that its work is ordered in; without one, what is
-    /// pending is remembered wherever it was enqueued.
+    /// An array of equal elements.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::{DeviceArray, Interface, Layout, TypeStr, driver::Allocation, sync::Memory};
-    /// use std::sync::Arc;
-    ///
-    /// let memory = Arc::new(Memory::new(&context, || Allocation::device(&context, 64))?);
-    /// let layout = Layout::c_contiguous(&[16], 4)?;
-    /// let interface = Interface::new(memory.allocation().device_ptr(), TypeStr::of::<f32>(), layout)?;
-    /// let array = DeviceArray::of_memory(memory, interface, Some(&stream))?; // which keeps the memory
-    /// assert_eq!(array.len(), 16);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
+    /// Elements of 1, 2 or 4 bytes are filled in by the driver. Larger ones are copied from the host, which waits for that.
     ///
     /// # Errors
-    /// As [`RawView::of_memory`].
-    pub fn of_memory(memory: Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<DeviceArray> {
-        let view = Arc::new(RawView::of_memory(&memory, interface, home)?);
-        Ok(DeviceArray { view, held: Held::Memory(memory), home: home.cloned() })
+    /// As [`DeviceArray::empty`].
+    pub fn full(shape: impl IntoShape<Dim = D>, value: T, stream: &Stream) -> Result<DeviceArray<T, D>>
+    where
+        T: Copy,
+    {
+        let mut array = DeviceArray::empty(shape, stream)?;
+        let bytes = (&raw const value).cast::<u8>();
+        match size_of::<T>() {
+            size @ (1 | 2 | 4) if T::TYPESTR.kind() != Kind::Void => {
+                // SAFETY: a number of that size has no bytes that are not initialized.
+                let element = unsafe { slice::from_raw_parts(bytes, size) };
+                array.fill(element, array.len(), stream)?;
+            }
+            _ => {
+                let elements = vec![value; array.len()];
+                array.acquire_mut(stream)?.copy_from_host(&elements)?;
+            }
+        }
+        Ok(array)
     }
 
-    /// The array that `interface` describes, in memory of `context`'s that `owner` keeps: a pool's block, another crate's slice. The
-    /// owner is dropped when the last array over the memory is gone and the work on it is done, in any thread; should it panic then, that
-    /// is what [`Driver::take_drop_error`](crate::Driver::take_drop_error) gives.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::{DeviceArray, Interface, Layout, Owner, TypeStr, driver::Allocation};
-    /// use std::sync::Arc;
-    ///
-    /// let slab = Arc::new(Allocation::device(&context, 64)?); // of a library that knows nothing of arrays
-    /// let interface = Interface::new(slab.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[16], 4)?)?;
-    /// // SAFETY: the slab has the memory, and is the owner.
-    /// let array = unsafe { DeviceArray::from_owner(&context, interface, Owner::new(slab), Some(&stream)) }?;
-    /// assert_eq!(array.len(), 16);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
+    /// Fills the memory of a new array.
+    fn fill(&mut self, element: &[u8], count: usize, stream: &Stream) -> Result<()> {
+        let guard = self.acquire_mut(stream)?;
+        // SAFETY: the array has that many bytes, which lie without gaps, and keeps them until the work in its home stream is done.
+        unsafe { fill_bytes(&stream.work_context()?, guard.as_device_ptr(), element, count, Some(stream)) }?;
+        guard.release()
+    }
+
+    /// An array of the elements of a slice, in C order. The host waits for the copy.
     ///
     /// # Errors
-    /// A wrong argument: the interface has a mask, or a home that is not a stream of `context`.
-    ///
-    /// # Safety
-    /// The memory is the driver's, and lives until the owner is dropped.
-    pub unsafe fn from_owner(
-        context: &Context,
-        interface: Interface,
-        owner: Owner,
-        home: Option<&Stream>,
-    ) -> Result<DeviceArray> {
-        if interface.mask().is_some() {
-            return Err(Error::argument("an array of one owner's memory cannot have a mask, which is another array"));
-        }
-        if let Some(home) = home
-            && home.known_context()?.is_some_and(|of_home| of_home != *context)
-        {
-            return Err(Error::argument(format!(
-                "the home, {home:?}, is a stream of another context than the memory's"
-            )));
-        }
-        let held = Held::owner(context, interface.byte_range(), owner);
-        let entry = home.map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
-        let mut ordering = Ordering::new(home.cloned(), held.pending().clone());
-        match home {
-            Some(home) if home.is_owned() => held.add_home(home),
-            // It may be gone before the memory is; so its work is remembered by events.
-            Some(_) => ordering = ordering.outliving_home(),
-            None => {}
-        }
-        let view = RawView::ordered(Box::new(interface.with_stream(entry)), ordering, None);
-        Ok(DeviceArray { view: Arc::new(view), held, home: home.cloned() })
+    /// [`Error::is_invalid_argument`]: the shape has another number of elements. As [`DeviceArray::empty`].
+    pub fn from_host(elements: &[T], shape: impl IntoShape<Dim = D>, stream: &Stream) -> Result<DeviceArray<T, D>> {
+        let mut array = DeviceArray::empty(shape, stream)?;
+        array.acquire_mut(stream)?.copy_from_host(elements)?;
+        Ok(array)
     }
 
-    /// Orders work in `stream` that reads the array: after what is enqueued on it, and before what comes next.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::{DeviceArray, Ix1, Stream};
-    ///
-    /// let array = DeviceArray::from_host(&[1.0f32, 2.0], &[2], &stream)?;
-    /// let ours = Stream::non_blocking(&context)?;
-    /// let elements = array.acquire::<f32, Ix1>(&ours)?; // our stream waits for the array's
-    /// assert_eq!(elements.shape(), [2]);
-    /// elements.release()?; // and the array's for ours
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
+    /// The elements in C order. The host waits for the work on the array and for the copy.
     ///
     /// # Errors
-    /// [`Error::is_unsupported`] where the elements are no `T`, or the dimensions not as many as `D` says, or one stream captures and the
-    /// other does not take part. Whatever the driver refuses.
-    pub fn acquire<'v, T: Element, D: Rank>(&'v self, stream: &'v Stream) -> Result<Acquired<'v, T, D>> {
-        self.expect::<T, D>()?;
-        Ok(Acquired::new(Visit::begin(&self.view, stream, Access::Read, Anywhere)?))
-    }
-
-    /// The same for work that writes.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::{DeviceArray, Ix1};
-    ///
-    /// let mut array = DeviceArray::empty::<u8>(&[3], &stream)?;
-    /// array.acquire_mut::<u8, Ix1>(&stream)?.copy_from_host(&[1, 2, 3])?;
-    /// assert!(array.acquire_mut::<i8, Ix1>(&stream).unwrap_err().is_unsupported()); // of another type
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`DeviceArray::acquire`]; also where the array is read-only.
-    pub fn acquire_mut<'v, T: Element, D: Rank>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v, T, D>> {
-        self.expect::<T, D>()?;
-        Ok(AcquiredMut::new(Visit::begin(&self.view, stream, Access::Write, Anywhere)?))
-    }
-
-    fn expect<T: Element, D: Rank>(&self) -> Result<()> {
-        let interface = self.view.interface();
-        if !is_of::<T>(interface) {
-            return Err(wrong_type::<T>(interface));
-        }
-        expect_shape::<D, AnyLayout>(interface)
-    }
-
-    /// Says that work on the array has been enqueued in `stream` by others: a kernel of another library, a launch without a guard.
-    /// What comes next on the array comes after it; its memory is freed after it.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::{DeviceArray, Stream, sync::Access};
-    ///
-    /// let array = DeviceArray::empty::<f32>(&[100], &stream)?;
-    /// let theirs = Stream::non_blocking(&context)?;
-    /// // ... a kernel of another library, enqueued in `theirs`, that writes the array ...
-    /// array.record_stream(&theirs, Access::Write)?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Whatever the driver refuses.
-    pub fn record_stream(&self, stream: &Stream, access: Access) -> Result<()> {
-        match self.view.known_orderings(access).next() {
-            Some((ordering, access)) => ordering.record(stream, access),
-            None => Ok(()),
-        }
-    }
-
-    /// What the array says of itself.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::DeviceArray;
-    ///
-    /// let array = DeviceArray::empty::<f32>(&[3, 4], &stream)?;
-    /// assert_eq!(array.interface().strides(), [16, 4]);
-    /// assert_eq!(array.interface().stream().handle(), Some(stream.handle()));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    pub fn interface(&self) -> &Interface {
-        self.view.interface()
-    }
-
-    /// The length of each dimension.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::DeviceArray;
-    ///
-    /// assert_eq!(DeviceArray::empty::<f32>(&[3, 4], &stream)?.shape(), [3, 4]);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    pub fn shape(&self) -> &[usize] {
-        self.view.interface().shape()
-    }
-
-    /// The number of elements.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::DeviceArray;
-    ///
-    /// assert_eq!(DeviceArray::empty::<f32>(&[3, 4], &stream)?.len(), 12);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    pub fn len(&self) -> usize {
-        self.view.interface().layout().len()
-    }
-
-    /// Whether there are no elements.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::DeviceArray;
-    ///
-    /// assert!(DeviceArray::empty::<f32>(&[3, 0], &stream)?.is_empty());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    pub fn is_empty(&self) -> bool {
-        self.view.interface().layout().is_empty()
-    }
-
-    /// The stream that the work on the array is ordered in.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::DeviceArray;
-    ///
-    /// assert_eq!(DeviceArray::empty::<f32>(&[3], &stream)?.home(), Some(&stream));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    pub fn home(&self) -> Option<&Stream> {
-        self.home.as_ref()
-    }
-
-    #[cfg(feature = "python")]
-    pub(crate) fn held(&self) -> &Held {
-        &self.held
-    }
-
-    #[cfg(feature = "python")]
-    pub(crate) fn ordering(&self) -> Option<&Ordering> {
-        self.view.known_orderings(Access::Write).next().map(|(ordering, _)| ordering)
+    /// As [`DeviceArray::acquire`].
+    pub fn to_host(&self) -> Result<Vec<T>> {
+        let legacy;
+        let stream = match self.home() {
+            Some(home) => home,
+            None => {
+                legacy = Stream::legacy_default(self.raw.context());
+                &legacy
+            }
+        };
+        self.acquire(stream)?.copy_to_host()
     }
 }
 
-impl fmt::Debug for DeviceArray {
+impl<T, D: Rank> DeviceArray<T, D> {
+    /// The array over elements that are `T`, in as many dimensions as `D` says.
+    pub(super) fn from_checked(raw: RawDeviceArray) -> DeviceArray<T, D> {
+        DeviceArray { raw, kind: PhantomData }
+    }
+
+    /// Orders work in `stream` that reads the array: after the work already enqueued on it, and before later work.
+    ///
+    /// # Errors
+    /// [`Error::is_already_acquired`]: a live guard writes some of the elements. [`Error::is_unsupported`]: one stream captures and the
+    /// other does not take part. Errors of the driver.
+    pub fn acquire<'v>(&'v self, stream: &'v Stream) -> Result<Acquired<'v, T, D>> {
+        self.raw.read(stream)
+    }
+
+    /// Orders work in `stream` that writes the array.
+    ///
+    /// # Errors
+    /// [`Error::is_already_acquired`]: a live guard reads or writes some of the elements. [`Error::is_unsupported`]: the array is read-only, or
+    /// one stream captures and the other does not take part. Errors of the driver.
+    pub fn acquire_mut<'v>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v, T, D>> {
+        self.raw.write(stream)
+    }
+
+    /// The number of dimensions.
+    pub fn ndim(&self) -> usize {
+        self.layout().rank()
+    }
+
+    /// The length of each dimension.
+    pub fn shape(&self) -> &[usize] {
+        self.layout().shape()
+    }
+
+    /// The *bytes* from one element to the next in each dimension.
+    pub fn strides(&self) -> &[isize] {
+        self.layout().strides()
+    }
+
+    /// Shape, strides and item size.
+    pub fn layout(&self) -> &Layout {
+        self.raw.interface().layout()
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.layout().len()
+    }
+
+    /// Whether the array has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.layout().is_empty()
+    }
+
+    /// The home stream: work on the array is ordered in it.
+    pub fn home(&self) -> Option<&Stream> {
+        self.raw.home()
+    }
+
+    /// Shape, strides, element type, address and home stream, as other libraries read them.
+    pub fn interface(&self) -> &Interface {
+        self.raw.interface()
+    }
+
+    /// Records work on the array that was enqueued in `stream` without a guard, such as a kernel of another library. Later work on the array
+    /// is ordered after it, and so is the release of the memory.
+    ///
+    /// # Errors
+    /// Errors of the driver.
+    pub fn record_stream(&self, stream: &Stream, access: Access) -> Result<()> {
+        self.raw.record_stream(stream, access)
+    }
+
+    /// The elements that the indices of [`s!`](crate::s) select, in the same memory.
+    ///
+    /// # Errors
+    /// [`Error::is_out_of_bounds`]: an index is outside of its dimension. [`Error::is_unsupported`]: `s!` has another number of indices than the
+    /// array has dimensions.
+    pub fn slice<const N: usize, E: Rank>(&self, indices: SliceArg<N, E>) -> Result<DeviceArray<T, E>> {
+        self.part(self.layout().index(indices.as_ref())?, false)
+    }
+
+    /// The array with its dimensions in reverse order, in the same memory.
+    #[must_use]
+    pub fn t(&self) -> DeviceArray<T, D> {
+        // A permutation of the strides reaches the same bytes, so the only error there is cannot occur.
+        self.transpose(None).unwrap_or_else(|_| self.clone())
+    }
+
+    /// The array with its dimensions in the order of `axes`, or in reverse order, in the same memory.
+    ///
+    /// # Errors
+    /// [`Error::is_invalid_argument`]: `axes` does not name each dimension once.
+    pub fn transpose(&self, axes: Option<&[isize]>) -> Result<DeviceArray<T, D>> {
+        self.part(View { offset: 0, layout: self.layout().transpose(axes)? }, false)
+    }
+
+    /// The elements in C order under another shape, in the same memory.
+    ///
+    /// # Errors
+    /// [`Error::is_invalid_argument`]: the shape has another number of elements. [`Error::is_unsupported`]: no strides describe the elements under
+    /// that shape without a copy.
+    pub fn reshape<S: IntoShape>(&self, shape: S) -> Result<DeviceArray<T, S::Dim>> {
+        let lengths: Vec<isize> = shape.lengths().iter().map(|&length| length as isize).collect();
+        let Some(layout) = self.layout().reshape(&lengths, Order::C)? else {
+            return Err(Error::unsupported(format!(
+                "an array of shape {} and strides {} cannot be seen under the shape {} without a copy",
+                Tuple(self.shape()),
+                Tuple(self.strides()),
+                Tuple(shape.lengths())
+            )));
+        };
+        self.part(View { offset: 0, layout }, false)
+    }
+
+    /// The array repeated to a larger shape by NumPy's rules, in the same memory. It is read-only, as several indices mean one element.
+    ///
+    /// # Errors
+    /// [`Error::is_invalid_argument`]: the shapes do not fit.
+    pub fn broadcast<S: IntoShape>(&self, shape: S) -> Result<DeviceArray<T, S::Dim>> {
+        self.part(View { offset: 0, layout: self.layout().broadcast_to(shape.lengths())? }, true)
+    }
+
+    /// The same array with its number of dimensions as another type.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`]: the array has another number of dimensions.
+    pub fn into_dimensionality<E: Rank>(self) -> Result<DeviceArray<T, E>> {
+        expect_shape::<E, crate::AnyLayout>(self.raw.interface())?;
+        Ok(DeviceArray::from_checked(self.raw))
+    }
+
+    fn part<E: Rank>(&self, view: View, read_only: bool) -> Result<DeviceArray<T, E>> {
+        let raw = self.raw.view(view, read_only)?;
+        expect_shape::<E, crate::AnyLayout>(raw.interface())?;
+        Ok(DeviceArray::from_checked(raw))
+    }
+
+    /// The array without its types.
+    pub fn as_raw(&self) -> &RawDeviceArray {
+        &self.raw
+    }
+
+    /// Converts into the array without its types.
+    pub fn into_raw(self) -> RawDeviceArray {
+        self.raw
+    }
+}
+
+impl<T, D: Rank> Clone for DeviceArray<T, D> {
+    fn clone(&self) -> Self {
+        DeviceArray::from_checked(self.raw.clone())
+    }
+}
+
+impl<T, D: Rank> fmt::Debug for DeviceArray<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DeviceArray({:?})", self.view.interface())
+        write!(f, "DeviceArray({:?})", self.raw.interface())
     }
 }
 
 const _: () = {
     const fn shareable<T: Send + Sync + 'static>() {}
-    shareable::<DeviceArray>();
+    shareable::<DeviceArray<f32>>();
 };

@@ -71,16 +71,6 @@ pub struct CopyPlan {
 impl CopyPlan {
     /// The plan that copies every element of `src` to the same place of `dst`; `None` where there is nothing to copy.
     ///
-    /// ```
-    /// use cuarray::{Layout, strided_copy::CopyPlan};
-    ///
-    /// let (to, from) = (Layout::c_contiguous(&[3, 8], 1)?, Layout::strided(&[3, 8], &[16, 1], 1)?);
-    /// let plan = CopyPlan::new(&to, &from)?.expect("there is something to copy");
-    /// assert_eq!((plan.width, plan.rows, plan.src_pitch), (8, 3, 16)); // one box for the driver
-    /// assert!(CopyPlan::new(&to, &Layout::c_contiguous(&[8, 3], 1)?).is_err());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// The shapes or item sizes differ, or elements of `dst` overlap each other (a broadcast destination).
     pub fn new(dst: &Layout, src: &Layout) -> Result<Option<CopyPlan>> {
@@ -191,43 +181,16 @@ impl CopyPlan {
     }
 
     /// How many boxes the plan copies: driver calls.
-    ///
-    /// ```
-    /// use cuarray::{Layout, strided_copy::CopyPlan};
-    ///
-    /// let (to, from) = (Layout::c_contiguous(&[3, 8], 1)?, Layout::strided(&[3, 8], &[-8, 1], 1)?);
-    /// assert_eq!(CopyPlan::new(&to, &from)?.unwrap().boxes(), 3); // a row each, as they run in opposite directions
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn boxes(&self) -> usize {
         self.outer.iter().map(|axis| axis.len).product()
     }
 
     /// Whether every box is one run, so that a plain copy will do.
-    ///
-    /// ```
-    /// use cuarray::{Layout, strided_copy::CopyPlan};
-    ///
-    /// let contiguous = Layout::c_contiguous(&[3, 8], 1)?;
-    /// assert!(CopyPlan::new(&contiguous, &contiguous)?.unwrap().is_runs());
-    /// let padded = Layout::strided(&[3, 8], &[16, 1], 1)?;
-    /// assert!(!CopyPlan::new(&contiguous, &padded)?.unwrap().is_runs());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn is_runs(&self) -> bool {
         self.rows == 1 && self.slices == 1
     }
 
     /// The first byte of every box, as `(dst, src)` distances from the two data pointers.
-    ///
-    /// ```
-    /// use cuarray::{Layout, strided_copy::CopyPlan};
-    ///
-    /// let (to, from) = (Layout::c_contiguous(&[2, 8], 1)?, Layout::strided(&[2, 8], &[-8, 1], 1)?);
-    /// let plan = CopyPlan::new(&to, &from)?.unwrap();
-    /// assert_eq!(plan.starts().collect::<Vec<_>>(), [(0, 0), (8, -8)]);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn starts(&self) -> impl Iterator<Item = (isize, isize)> + '_ {
         starts(&self.outer, self.dst_start, self.src_start)
     }

@@ -11,15 +11,10 @@ use std::ptr;
 ///
 /// ```
 /// # use cuarray::{Driver, Stream, driver::CaptureStatus};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let stream = Stream::new(&driver.default_context()?)?;
 /// assert_eq!(stream.capture_status()?, CaptureStatus::None); // what it is given runs
 /// assert_eq!(stream.capture_id()?, None);
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

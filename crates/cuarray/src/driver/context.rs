@@ -31,18 +31,13 @@ use std::{
 ///
 /// ```
 /// # use cuarray::Driver;
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let context = driver.device(0)?.primary_context()?;
 /// assert_eq!(context.device()?.ordinal(), 0);
 /// let (free, total) = context.memory_info()?;
 /// assert!(free <= total);
 /// context.synchronize()?; // waits for all work in all its streams
 /// assert_eq!(driver.default_context()?, context); // device 0's, where the thread has no current one
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone)]
@@ -64,18 +59,6 @@ pub(super) struct ContextState {
 impl Driver {
     /// The context that is current for this thread, borrowed; `None` if there is none.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// assert!(driver.current_context()?.is_none()); // nobody has set one in this thread
-    /// let context = driver.default_context()?;
-    /// let _current = context.push()?;
-    /// assert_eq!(driver.current_context()?, Some(context.clone()));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// Driver API: [`cuCtxGetCurrent`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
     pub fn current_context(&self) -> Result<Option<Context>> {
         let raw = current::current(self.table())?;
@@ -86,18 +69,6 @@ impl Driver {
     ///
     /// The latter is retained once and for as long as the driver is held, so that it is not made and unmade at each
     /// use.
-    ///
-    /// ```
-    /// # use cuarray::Driver;
-    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
-    /// assert_eq!(driver.default_context()?, driver.device(0)?.primary_context()?);
-    /// # Ok(()) }
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn default_context(&self) -> Result<Context> {
         if let Some(context) = self.current_context()? {
             return Ok(context);
@@ -115,17 +86,6 @@ impl Driver {
 
     /// How many events lie in the [pools](super::EventPool) of all contexts that somebody holds: those that are made once and
     /// kept, and so are no leak.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// drop(context.event_pool().take()?);
-    /// assert_eq!(driver.idle_events(), 1);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn idle_events(&self) -> usize {
         lock(&self.0.contexts).iter().filter_map(Weak::upgrade).map(|state| state.idle_events.len()).sum()
     }
@@ -175,47 +135,16 @@ impl Context {
     }
 
     /// The driver's handle.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// let of_the_driver = context.raw(); // for calls that this crate does not wrap
-    /// assert!(!of_the_driver.is_null());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn raw(&self) -> CUcontext {
         self.state.raw
     }
 
     /// The driver that the context belongs to.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// assert_eq!(context.driver(), &driver);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn driver(&self) -> &Driver {
         &self.driver
     }
 
     /// The context's device.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// assert_eq!(context.device()?.ordinal(), 0);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// Driver API: [`cuCtxGetDevice`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
     pub fn device(&self) -> Result<Device> {
@@ -243,23 +172,6 @@ impl Context {
     /// Makes the context current for this thread until the guard is dropped. Guards go in the reverse order of their
     /// making. Where the context is current already, nothing is pushed and nothing will be popped.
     ///
-    /// ```
-    /// # use cuarray::Driver;
-    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
-    /// let context = driver.device(0)?.primary_context()?;
-    /// {
-    ///     let _current = context.push()?;
-    ///     assert_eq!(driver.current_context()?.as_ref(), Some(&context));
-    /// }
-    /// assert!(driver.current_context()?.is_none());
-    /// # Ok(()) }
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// Driver API: [`cuCtxPushCurrent`,
     /// `cuCtxPopCurrent`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
     pub fn push(&self) -> Result<Current<'_>> {
@@ -267,23 +179,6 @@ impl Context {
     }
 
     /// Waits until all work that was enqueued in the context is done.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::driver::{Allocation, fill::fill_bytes};
-    ///
-    /// let memory = Allocation::device(&context, 64)?;
-    /// // SAFETY: the memory has 64 bytes, and nobody else uses it.
-    /// unsafe { fill_bytes(&context, memory.device_ptr(), &[0], 64, Some(&stream)) }?;
-    /// context.synchronize()?;
-    /// assert!(stream.is_done()?);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// Driver API: [`cuCtxSynchronize`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
     pub fn synchronize(&self) -> Result<()> {
@@ -293,17 +188,6 @@ impl Context {
     }
 
     /// The free and the total memory of the context's device, in bytes.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// let (free, total) = context.memory_info()?;
-    /// assert!(free <= total);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// Driver API: [`cuMemGetInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
     pub fn memory_info(&self) -> Result<(usize, usize)> {

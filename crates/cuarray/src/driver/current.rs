@@ -64,17 +64,12 @@ pub(super) fn push(state: &ContextState) -> Result<Current<'_>> {
 ///
 /// ```
 /// # use cuarray::Driver;
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let context = driver.device(0)?.primary_context()?;
 /// let current = context.push()?;
 /// // ... calls of the driver's own that work in the current context ...
 /// drop(current);
 /// assert!(driver.current_context()?.is_none());
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[must_use = "the context is popped when this is dropped"]

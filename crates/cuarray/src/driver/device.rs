@@ -14,15 +14,6 @@ use std::ffi::{CStr, c_char};
 impl Driver {
     /// How many devices the process sees (`CUDA_VISIBLE_DEVICES` counts).
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// assert!(driver.device_count()? >= 1);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// Driver API: [`cuDeviceGetCount`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
     pub fn device_count(&self) -> Result<usize> {
         let mut count = 0;
@@ -32,17 +23,6 @@ impl Driver {
     }
 
     /// The device with that ordinal.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// let device = driver.device(0)?;
-    /// assert_eq!(device.ordinal(), 0);
-    /// assert!(driver.device(99).is_err());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_DEVICE` if there is none.
@@ -62,17 +42,6 @@ impl Driver {
     }
 
     /// All devices, in the order of their ordinals.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// for device in driver.devices()? {
-    ///     println!("{}: {}", device.ordinal(), device.name()?);
-    /// }
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn devices(&self) -> Result<Vec<Device>> {
         (0..).take(self.device_count()?).map(|ordinal| self.device(ordinal)).collect()
     }
@@ -82,7 +51,7 @@ impl Driver {
 ///
 /// ```
 /// # use cuarray::Driver;
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// for device in driver.devices()? {
 ///     let (major, minor) = device.compute_capability()?;
 ///     println!("{}: {}, {major}.{minor}, {} bytes", device.ordinal(), device.name()?, device.total_memory()?);
@@ -90,11 +59,6 @@ impl Driver {
 /// assert_eq!(driver.devices()?.len(), driver.device_count()?);
 /// let first = driver.device(0)?;
 /// assert_eq!((first.ordinal(), first.uuid()?.len()), (0, 16));
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,43 +74,16 @@ impl Device {
     }
 
     /// The driver that the device is seen through.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// assert_eq!(driver.device(0)?.driver(), &driver);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn driver(&self) -> &Driver {
         &self.driver
     }
 
     /// The device's number, from 0; the driver's handle of a device is the same number.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// assert_eq!(driver.device(0)?.ordinal(), 0);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn ordinal(&self) -> i32 {
         self.raw
     }
 
     /// The device's name, for people.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// println!("{}", driver.device(0)?.name()?);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// Driver API: [`cuDeviceGetName`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
     pub fn name(&self) -> Result<String> {
@@ -160,15 +97,6 @@ impl Device {
 
     /// The device's memory in bytes.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// assert!(driver.device(0)?.total_memory()? >= 1 << 20);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// Driver API: [`cuDeviceTotalMem`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
     pub fn total_memory(&self) -> Result<usize> {
         let mut bytes = 0;
@@ -178,17 +106,6 @@ impl Device {
     }
 
     /// The compute capability: (9, 0) is 9.0.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// let (major, minor) = driver.device(0)?.compute_capability()?;
-    /// println!("sm_{major}{minor}");
-    /// assert!(major >= 7);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn compute_capability(&self) -> Result<(i32, i32)> {
         Ok((
             self.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
@@ -197,16 +114,6 @@ impl Device {
     }
 
     /// One attribute, by the number that the manual gives it.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// const CU_DEVICE_ATTRIBUTE_WARP_SIZE: u32 = 10; // from the manual
-    /// assert_eq!(driver.device(0)?.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE)?, 32);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` if the driver does not know the attribute.
@@ -221,16 +128,6 @@ impl Device {
 
     /// The device's 16-byte identifier, the same in every process.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// let known = driver.device(0)?.uuid()?; // to be found again, whatever its number
-    /// assert!(driver.devices()?.iter().any(|device| device.uuid().is_ok_and(|uuid| uuid == known)));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// Driver API: [`cuDeviceGetUuid`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
     pub fn uuid(&self) -> Result<[u8; 16]> {
         let mut uuid = CUuuid { bytes: [0; 16] };
@@ -243,17 +140,6 @@ impl Device {
     ///
     /// It is retained, and released when the last object that holds it is dropped. While anybody holds it, asking
     /// again costs a look-up.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// let device = driver.device(0)?;
-    /// let context = device.primary_context()?;
-    /// assert_eq!((device.primary_context()?, context.device()?), (context, device));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// Driver API:
     /// [`cuDevicePrimaryCtxRetain`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).

@@ -17,7 +17,7 @@ use std::{
 ///
 /// ```
 /// # use cuarray::{Driver, Event, Stream};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let context = driver.default_context()?;
 /// let (first, second) = (Stream::new(&context)?, Stream::new(&context)?);
 /// let (start, end) = (Event::new(&context, true)?, Event::new(&context, true)?);
@@ -26,11 +26,6 @@ use std::{
 /// second.wait(&end)?; // work in the second stream waits here, and the host does not
 /// end.synchronize()?; // now it does
 /// assert!(end.is_done()? && start.elapsed_time(&end)? >= 0.0);
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 pub struct Event {
@@ -54,19 +49,6 @@ enum Keep {
 impl Event {
     /// A new event; with `timing`, one whose time can be asked for, which costs a little at each recording.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::Event;
-    ///
-    /// let event = Event::new(&context, false)?;
-    /// assert!(event.is_done()?); // as it was never recorded
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// Driver API: [`cuEventCreate`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
     pub fn new(context: &Context, timing: bool) -> Result<Event> {
         let _current = context.push()?;
@@ -80,21 +62,6 @@ impl Event {
     /// An event that somebody else made; it is not destroyed here. It may be of another context than `context`, in which its
     /// calls are made.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::Event;
-    ///
-    /// let theirs = Event::new(&context, false)?; // stands for an event of another library
-    /// // SAFETY: `theirs` outlives it.
-    /// let event = unsafe { Event::external(&context, theirs.handle()) };
-    /// event.synchronize()?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// # Safety
     /// `handle` is an event of that driver's, and it lives for as long as this does.
     pub unsafe fn external(context: &Context, handle: usize) -> Event {
@@ -104,21 +71,6 @@ impl Event {
 
     /// Lets the event stand for all that `stream` has been given so far. The stream is one of the event's context; a
     /// default stream that came without a context is taken as that context's.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::Event;
-    ///
-    /// let event = Event::new(&context, false)?;
-    /// // ... enqueue work in `stream` ...
-    /// event.record(&stream)?; // stands for that work, and not for what comes next
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_HANDLE` if the stream is one of another context.
@@ -132,22 +84,6 @@ impl Event {
 
     /// Waits until what the event stands for is done.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::Event;
-    ///
-    /// let event = Event::new(&context, false)?;
-    /// event.record(&stream)?;
-    /// event.synchronize()?;
-    /// assert!(event.is_done()?);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// Driver API: [`cuEventSynchronize`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
     pub fn synchronize(&self) -> Result<()> {
         let _current = self.context.push()?;
@@ -157,23 +93,6 @@ impl Event {
 
     /// Whether what the event stands for is done.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::Event;
-    ///
-    /// let event = Event::new(&context, false)?;
-    /// event.record(&stream)?;
-    /// while !event.is_done()? {
-    ///     std::thread::yield_now(); // or something useful
-    /// }
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// Driver API: [`cuEventQuery`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
     pub fn is_done(&self) -> Result<bool> {
         let _current = self.context.push()?;
@@ -182,24 +101,6 @@ impl Event {
     }
 
     /// The milliseconds from this event to `end`.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::Event;
-    ///
-    /// let (start, end) = (Event::new(&context, true)?, Event::new(&context, true)?);
-    /// start.record(&stream)?;
-    /// // ... enqueue what is to be measured ...
-    /// end.record(&stream)?;
-    /// end.synchronize()?;
-    /// println!("{} ms", start.elapsed_time(&end)?);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_HANDLE` if either was made without timing or never recorded; `CUDA_ERROR_NOT_READY` if
@@ -220,35 +121,11 @@ impl Event {
     }
 
     /// The driver's handle.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::Event;
-    ///
-    /// assert_ne!(Event::new(&context, false)?.handle(), 0);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn handle(&self) -> usize {
         self.raw.0
     }
 
     /// The event's context.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::Event;
-    ///
-    /// assert_eq!(Event::new(&context, false)?.context(), &context);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn context(&self) -> &Context {
         &self.context
     }

@@ -13,7 +13,7 @@ use std::{fmt, ops::Deref};
 ///
 /// ```
 /// # use cuarray::{Driver, driver::Stream};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let context = driver.device(0)?.primary_context()?;
 /// let (producer, consumer) = (Stream::new(&context)?, Stream::new(&context)?);
 /// let event = context.event_pool().take()?;
@@ -21,11 +21,6 @@ use std::{fmt, ops::Deref};
 /// consumer.wait(&event)?;
 /// drop(event); // back in the pool; the wait stands
 /// assert_eq!(context.event_pool().idle(), 1);
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -35,17 +30,6 @@ pub struct EventPool<'a> {
 
 impl Context {
     /// The context's pool of events, shared by all who hold the context.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// let pool = context.event_pool();
-    /// assert_eq!(pool.idle(), 0);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn event_pool(&self) -> EventPool<'_> {
         EventPool { context: self }
     }
@@ -53,19 +37,6 @@ impl Context {
 
 impl EventPool<'_> {
     /// An event from the pool, or a new one. It goes back when it is dropped.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// let event = context.event_pool().take()?;
-    /// event.record(&stream)?;
-    /// event.synchronize()?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn take(&self) -> Result<PooledEvent> {
         let event = match self.context.idle_events().take() {
             Some(raw) => Event::pooled(self.context, raw),
@@ -75,19 +46,6 @@ impl EventPool<'_> {
     }
 
     /// How many events lie in the pool.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// let pool = context.event_pool();
-    /// let (one, other) = (pool.take()?, pool.take()?);
-    /// drop((one, other));
-    /// assert_eq!(pool.idle(), 2);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn idle(&self) -> usize {
         self.context.idle_events().len()
     }
@@ -97,7 +55,7 @@ impl EventPool<'_> {
 ///
 /// ```
 /// # use cuarray::{Driver, Stream};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let context = driver.default_context()?;
 /// let (stream, pool) = (Stream::new(&context)?, context.event_pool());
 /// let event = pool.take()?;
@@ -105,11 +63,6 @@ impl EventPool<'_> {
 /// event.synchronize()?;
 /// drop(event); // it lies in the pool, for whoever takes one next
 /// assert_eq!(pool.idle(), 1);
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 pub struct PooledEvent(Event);

@@ -10,24 +10,6 @@ use crate::{Error, Result};
 
 /// Writes the bytes of `element` `count` times, one after the other, from `dst` on.
 ///
-/// ```
-/// # use cuarray::{Driver, driver::{Allocation, fill}};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
-/// let context = driver.default_context()?;
-/// let memory = Allocation::device(&context, 400)?;
-/// // SAFETY: the memory has 100 numbers of 4 bytes.
-/// unsafe { fill::fill_bytes(&context, memory.device_ptr(), &1.5f32.to_ne_bytes(), 100, None) }?;
-/// // SAFETY: nothing is written, as the driver has no such fill.
-/// let error = unsafe { fill::fill_bytes(&context, memory.device_ptr(), &1.5f64.to_ne_bytes(), 50, None) }.unwrap_err();
-/// assert!(error.is_unsupported());
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-/// # Ok::<(), cuarray::Error>(())
-/// ```
-///
 /// # Errors
 /// [`Error::is_unsupported`] for an element that the driver cannot fill with: it takes one of 1, 2 or 4 bytes, and one
 /// of any length whose bytes are all the same (zero, above all). `CUDA_ERROR_INVALID_VALUE` if `dst` is not aligned to
@@ -84,21 +66,6 @@ pub unsafe fn fill_bytes(
 }
 
 /// Writes the bytes of `element` into `height` rows of `width` elements each, whose starts are `pitch` bytes apart.
-///
-/// ```
-/// # use cuarray::{Driver, driver::{Allocation, fill}};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
-/// let context = driver.default_context()?;
-/// let memory = Allocation::device(&context, 40 * 64)?;
-/// // SAFETY: the memory has 40 rows that begin 64 bytes apart.
-/// unsafe { fill::fill_rows(&context, memory.device_ptr(), 64, &7u32.to_ne_bytes(), 10, 40, None) }?;
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 ///
 /// # Errors
 /// As [`fill_bytes`]; `CUDA_ERROR_INVALID_VALUE` also for a pitch that is no multiple of the element's length, or shorter than a

@@ -23,17 +23,12 @@ const LAZY_ENABLE_PEER_ACCESS: u32 = 1;
 ///
 /// ```
 /// # use cuarray::{Driver, driver::{Allocation, IpcMemHandle}};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let context = driver.device(0)?.primary_context()?;
 /// let memory = Allocation::device(&context, 1024)?;
 /// let handle = IpcMemHandle::of(&context, memory.device_ptr())?;
 /// assert_eq!(IpcMemHandle::from_bytes(*handle.as_bytes()), handle);
 /// assert!(handle.open(&context).is_err()); // this process has the memory already
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,20 +39,6 @@ impl IpcMemHandle {
     pub const LEN: usize = 64;
 
     /// The handle of the allocation that `ptr` lies in. It waits for nothing.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::driver::{Allocation, IpcMemHandle};
-    ///
-    /// let memory = Allocation::device(&context, 1024)?;
-    /// let handle = IpcMemHandle::of(&context, memory.device_ptr() + 100)?; // of all of it
-    /// assert_eq!(handle, IpcMemHandle::of(&context, memory.device_ptr())?);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for memory that did not come from `cuMemAlloc`.
@@ -72,47 +53,16 @@ impl IpcMemHandle {
     }
 
     /// The handle that another process had as these bytes.
-    ///
-    /// ```
-    /// use cuarray::driver::IpcMemHandle;
-    ///
-    /// let received = [0u8; IpcMemHandle::LEN]; // from another process
-    /// assert_eq!(IpcMemHandle::from_bytes(received).as_bytes(), &received);
-    /// ```
     pub fn from_bytes(bytes: [u8; IpcMemHandle::LEN]) -> IpcMemHandle {
         IpcMemHandle(bytes)
     }
 
     /// The bytes to hand to another process.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::driver::{Allocation, IpcMemHandle};
-    ///
-    /// let memory = Allocation::device(&context, 1024)?;
-    /// let bytes = *IpcMemHandle::of(&context, memory.device_ptr())?.as_bytes(); // to be sent
-    /// assert_eq!(bytes.len(), 64);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn as_bytes(&self) -> &[u8; IpcMemHandle::LEN] {
         &self.0
     }
 
     /// Maps the allocation into this process, in `context`. What that context has open already is counted, and has one address.
-    ///
-    /// ```no_run
-    /// use cuarray::{Driver, driver::IpcMemHandle};
-    ///
-    /// # fn received() -> [u8; 64] { [0; 64] }
-    /// let context = Driver::load()?.default_context()?;
-    /// let memory = IpcMemHandle::from_bytes(received()).open(&context)?;
-    /// assert_eq!(memory.context(), &context);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// The driver's, if the handle is this process's own, or its memory is gone.
@@ -155,25 +105,11 @@ pub struct IpcMemory {
 
 impl IpcMemory {
     /// The address of the allocation's first byte.
-    ///
-    /// ```
-    /// # use cuarray::driver::IpcMemory;
-    /// fn print(memory: &IpcMemory) {
-    ///     println!("{:#x}", memory.device_ptr());
-    /// }
-    /// ```
     pub fn device_ptr(&self) -> u64 {
         self.device_ptr
     }
 
     /// The context that it is open in.
-    ///
-    /// ```
-    /// # use cuarray::driver::IpcMemory;
-    /// fn device_of(memory: &IpcMemory) -> cuarray::Result<i32> {
-    ///     Ok(memory.context().device()?.ordinal())
-    /// }
-    /// ```
     pub fn context(&self) -> &Context {
         &self.context
     }

@@ -32,17 +32,6 @@ impl Driver {
     /// Loads the process's driver: the file that `CUARRAY_DRIVER` names, or else a `libcuda.so.1` that the process has
     /// loaded already, or else the one that the system's loader finds. Initializes it.
     ///
-    /// ```no_run
-    /// use cuarray::Driver;
-    ///
-    /// match Driver::load() {
-    ///     Ok(driver) => println!("CUDA {}", driver.version()?),
-    ///     Err(error) if error.is_no_driver() => println!("on without a GPU: {error}"),
-    ///     Err(error) => return Err(error),
-    /// }
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// [`Error::is_no_driver`] where none could be loaded and initialized; the message says what was tried. A driver
     /// that finds no GPU is no such error but its own: `cuInit: CUDA_ERROR_NO_DEVICE`.
@@ -74,14 +63,6 @@ impl Driver {
 
     /// Loads the driver in the file `path` and initializes it.
     ///
-    /// ```no_run
-    /// use cuarray::Driver;
-    ///
-    /// // SAFETY: the file is a CUDA driver.
-    /// let driver = unsafe { Driver::open("/opt/driver/libcuda.so.1".as_ref()) }?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// [`Error::is_no_driver`] if the file is no library or no CUDA driver; what `cuInit` answers.
     ///
@@ -98,18 +79,6 @@ impl Driver {
     }
 
     /// A driver that is in the process already, as a table; initializes it.
-    ///
-    /// ```
-    /// use cuarray::Driver;
-    ///
-    /// // A driver in this process, as a test has it; no library is loaded.
-    /// let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// let _entered = sim.enter();
-    /// // SAFETY: the simulator is a driver.
-    /// let driver = unsafe { Driver::from_api(sim.api()) }?;
-    /// assert!(driver.path().is_none() && driver.version()? >= 11020);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// What `cuInit` answers.

@@ -26,7 +26,7 @@ use std::{
 ///
 /// ```
 /// # use cuarray::{Driver, Stream, driver::{Allocation, MemoryKind}};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let context = driver.default_context()?;
 /// assert_eq!(Allocation::device(&context, 64)?.kind(), MemoryKind::Device);
 /// let pinned = Allocation::pinned(&context, 64)?;
@@ -35,11 +35,6 @@ use std::{
 /// assert!(Allocation::managed(&context, 64)?.host_ptr().is_some());
 /// let stream = Stream::new(&context)?;
 /// assert_eq!(Allocation::stream_ordered(&stream, 64)?.stream(), Some(&stream));
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,16 +57,11 @@ pub enum MemoryKind {
 ///
 /// ```
 /// # use cuarray::{Driver, driver::{Allocation, MemoryKind}};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let context = driver.device(0)?.primary_context()?;
 /// let memory = Allocation::device(&context, 1 << 20)?;
 /// assert_eq!((memory.len(), memory.kind()), (1 << 20, MemoryKind::Device));
 /// assert!(memory.host_ptr().is_none());
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 pub struct Allocation {
@@ -88,19 +78,6 @@ pub struct Allocation {
 impl Allocation {
     /// `len` bytes of the device's memory, aligned to 256 bytes at least.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::driver::Allocation;
-    ///
-    /// let memory = Allocation::device(&context, 1 << 20)?;
-    /// assert!(memory.device_ptr() % 256 == 0 && memory.host_ptr().is_none());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// Driver API: [`cuMemAlloc`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
     pub fn device(context: &Context, len: usize) -> Result<Allocation> {
         let mut memory = Allocation::null(context, len, MemoryKind::Device);
@@ -115,20 +92,6 @@ impl Allocation {
 
     /// `len` bytes of the host's memory, locked in place, for copies with every context.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::driver::Allocation;
-    ///
-    /// let memory = Allocation::pinned(&context, 64)?;
-    /// // SAFETY: the memory has 64 bytes, and no device uses it.
-    /// unsafe { memory.host_ptr().unwrap().write_bytes(0, 64) };
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// Driver API: [`cuMemHostAlloc`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
     pub fn pinned(context: &Context, len: usize) -> Result<Allocation> {
         let mut memory = Allocation::null(context, len, MemoryKind::Pinned);
@@ -138,19 +101,6 @@ impl Allocation {
     }
 
     /// `len` bytes of the host's memory, locked in place, that devices reach too.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::driver::Allocation;
-    ///
-    /// let memory = Allocation::mapped(&context, 64)?;
-    /// assert!(memory.host_ptr().is_some() && memory.device_ptr() != 0);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// Driver API: [`cuMemHostAlloc`,
     /// `cuMemHostGetDevicePointer`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
@@ -168,19 +118,6 @@ impl Allocation {
     }
 
     /// `len` bytes that the host and every device reach at one address.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::driver::Allocation;
-    ///
-    /// let memory = Allocation::managed(&context, 64)?;
-    /// assert_eq!(memory.host_ptr().unwrap().addr() as u64, memory.device_ptr());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// Driver API: [`cuMemAllocManaged`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
     pub fn managed(context: &Context, len: usize) -> Result<Allocation> {
@@ -202,22 +139,6 @@ impl Allocation {
     ///
     /// A driver or a device without memory pools (before CUDA 11.2) gives [`MemoryKind::Device`] memory instead, which
     /// is good at once and whose freeing waits for all work.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::driver::Allocation;
-    ///
-    /// let memory = Allocation::stream_ordered(&stream, 64)?;
-    /// assert_eq!(memory.stream(), Some(&stream));
-    /// // ... enqueue work on it in `stream` ...
-    /// drop(memory); // freed after that work, which nobody waits for
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// Driver API: [`cuMemAllocAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html).
     pub fn stream_ordered(stream: &Stream, len: usize) -> Result<Allocation> {
@@ -264,125 +185,37 @@ impl Allocation {
     }
 
     /// The device's address of the first byte; 0 for an allocation of no bytes.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::driver::Allocation;
-    ///
-    /// assert_ne!(Allocation::device(&context, 64)?.device_ptr(), 0);
-    /// assert_eq!(Allocation::device(&context, 0)?.device_ptr(), 0);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn device_ptr(&self) -> u64 {
         self.device_ptr
     }
 
     /// The host's address of the first byte, where the host has one (pinned, mapped, managed) and there is a first
     /// byte.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::driver::Allocation;
-    ///
-    /// assert!(Allocation::pinned(&context, 64)?.host_ptr().is_some());
-    /// assert!(Allocation::device(&context, 64)?.host_ptr().is_none());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn host_ptr(&self) -> Option<*mut u8> {
         (self.host_ptr != 0).then(|| ptr::with_exposed_provenance_mut(self.host_ptr))
     }
 
     /// The length in bytes.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::driver::Allocation;
-    ///
-    /// assert_eq!(Allocation::device(&context, 64)?.len(), 64);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether there are no bytes, and so no address.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::driver::Allocation;
-    ///
-    /// assert!(Allocation::device(&context, 0)?.is_empty());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Which kind of memory it is.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::driver::{Allocation, MemoryKind};
-    ///
-    /// assert_eq!(Allocation::managed(&context, 64)?.kind(), MemoryKind::Managed);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn kind(&self) -> MemoryKind {
         self.kind
     }
 
     /// The context that it was allocated in.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::driver::Allocation;
-    ///
-    /// assert_eq!(Allocation::device(&context, 64)?.context(), &context);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn context(&self) -> &Context {
         &self.context
     }
 
     /// Of a stream-ordered allocation, the stream whose order it is freed in.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::driver::Allocation;
-    ///
-    /// assert_eq!(Allocation::stream_ordered(&stream, 64)?.stream(), Some(&stream));
-    /// assert_eq!(Allocation::device(&context, 64)?.stream(), None);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn stream(&self) -> Option<&Stream> {
         self.stream.as_ref()
     }

@@ -24,17 +24,12 @@
 //! ```
 //! use cuarray::{Driver, Stream, driver::Allocation};
 //!
-//! # fn work(driver: &Driver) -> cuarray::Result<()> {
+//! # cuarray::__simulated!(driver);
 //! let context = driver.default_context()?; // the thread's current one, or the first device's
 //! let stream = Stream::non_blocking(&context)?;
 //! let memory = Allocation::device(&context, 1 << 20)?;
 //! assert!(stream.is_done()? && memory.device_ptr() != 0);
 //! // All of them go when they are dropped, and the thread has the context it had.
-//! # Ok(()) }
-//! # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-//! # let _entered = sim.enter();
-//! # // SAFETY: the simulator is a driver.
-//! # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 //! # Ok::<(), cuarray::Error>(())
 //! ```
 //!
@@ -80,7 +75,10 @@ pub(crate) use deferred::DeferredRelease;
 use std::{
     fmt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::AtomicBool},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
 };
 
 /// Calls an entry point of a table: `call!(driver, cuMemAlloc_v2(&mut address, len))`.
@@ -174,6 +172,8 @@ struct Table {
     drop_error: Mutex<Option<Error>>,
     /// Somebody else's pools of events, where they are used.
     pools: OnceLock<SharedPools>,
+    /// See [`Driver::address_space`].
+    address_space: usize,
 }
 
 impl Table {
@@ -201,7 +201,10 @@ impl Table {
 
 impl Driver {
     fn new(api: Api, path: Option<PathBuf>) -> Driver {
-        let table = Arc::new(Table { api, path, drop_error: Mutex::new(None), pools: OnceLock::new() });
+        static MADE_FROM_TABLES: AtomicUsize = AtomicUsize::new(0);
+        let address_space = if path.is_some() { 0 } else { 1 + MADE_FROM_TABLES.fetch_add(1, Relaxed) };
+        let (drop_error, pools) = (Mutex::new(None), OnceLock::new());
+        let table = Arc::new(Table { api, path, drop_error, pools, address_space });
         Driver(Arc::new(Inner {
             table,
             contexts: Mutex::default(),
@@ -212,51 +215,16 @@ impl Driver {
     }
 
     /// The table of entry points, for calls that this crate does not wrap.
-    ///
-    /// ```
-    /// # use cuarray::Driver;
-    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
-    /// let mut major = 0;
-    /// let query = driver.api().cuDeviceGetAttribute.expect("every driver has it");
-    /// // SAFETY: the driver writes one int.
-    /// let answer = unsafe { query(&mut major, 75, driver.device(0)?.ordinal()) };
-    /// assert!(answer.is_success() && major > 0);
-    /// # Ok(()) }
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn api(&self) -> &Api {
         &self.0.table.api
     }
 
     /// The file that the driver was loaded from; `None` for one made [from a table](Driver::from_api).
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// assert_eq!(driver.path(), None); // this one is in the process itself
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn path(&self) -> Option<&Path> {
         self.0.table.path.as_deref()
     }
 
     /// The newest CUDA version that the driver supports, 1000 × major + 10 × minor: 13000 is 13.0.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// let version = driver.version()?;
-    /// println!("CUDA {}.{}", version / 1000, version % 1000 / 10);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// Driver API: [`cuDriverGetVersion`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VERSION.html).
     pub fn version(&self) -> Result<i32> {
@@ -267,19 +235,6 @@ impl Driver {
     }
 
     /// The first error that a drop met and could not return, if there was one; it is then forgotten.
-    ///
-    /// ```
-    /// # use cuarray::Driver;
-    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
-    /// // ... everything has been dropped ...
-    /// assert!(driver.take_drop_error().is_none(), "and nothing failed");
-    /// # Ok(()) }
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn take_drop_error(&self) -> Option<Error> {
         lock(&self.0.table.drop_error).take()
     }
@@ -287,6 +242,12 @@ impl Driver {
     /// Takes what a destructor's call answered; see the [module](self).
     pub(crate) fn dropped(&self, result: Result<()>) {
         self.0.table.dropped(result);
+    }
+
+    /// Within one address space, equal addresses mean the same memory. The drivers that were loaded from a file share one.
+    #[inline]
+    pub(crate) fn address_space(&self) -> usize {
+        self.0.table.address_space
     }
 
     fn table(&self) -> &Arc<Table> {

@@ -24,15 +24,10 @@ use std::{
 ///
 /// ```
 /// # use cuarray::{Driver, driver::{Allocation, MemoryType, PointerAttributes}};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let memory = Allocation::pinned(&driver.default_context()?, 64)?;
-/// let known = PointerAttributes::query(driver, memory.device_ptr())?.expect("it is the driver's");
+/// let known = PointerAttributes::query(&driver, memory.device_ptr())?.expect("it is the driver's");
 /// assert_eq!(known.memory_type, MemoryType::Host);
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,21 +44,16 @@ pub enum MemoryType {
 ///
 /// ```
 /// # use cuarray::{Driver, driver::{Allocation, MemoryType, PointerAttributes}};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let context = driver.device(0)?.primary_context()?;
 /// let memory = Allocation::device(&context, 1024)?;
-/// let known = PointerAttributes::query(driver, memory.device_ptr() + 100)?.unwrap();
+/// let known = PointerAttributes::query(&driver, memory.device_ptr() + 100)?.unwrap();
 /// assert_eq!((known.memory_type, known.device_ordinal), (MemoryType::Device, Some(0)));
 /// assert_eq!(known.range, Some(memory.device_ptr()..memory.device_ptr() + 1024));
 /// assert!(!known.is_host_accessible());
 ///
 /// let ours = [0u8; 4];
 /// assert_eq!(PointerAttributes::query(driver, ours.as_ptr().addr() as u64)?, None);
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,21 +77,6 @@ pub struct PointerAttributes {
 
 impl PointerAttributes {
     /// What the driver knows of `ptr`, `None` if it knows nothing: ordinary host memory, or no memory at all.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::driver::{Allocation, PointerAttributes};
-    ///
-    /// let memory = Allocation::device(&context, 64)?;
-    /// let known = PointerAttributes::query(&driver, memory.device_ptr())?;
-    /// assert_eq!(known.and_then(|known| known.device_ordinal), Some(0));
-    /// assert!(PointerAttributes::query(&driver, 4096)?.is_none());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// Driver API: [`cuPointerGetAttributes`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html).
     pub fn query(driver: &Driver, ptr: u64) -> Result<Option<PointerAttributes>> {
@@ -159,20 +134,6 @@ impl PointerAttributes {
     }
 
     /// Whether the host may read and write the memory at [`host_ptr`](Self::host_ptr).
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::driver::{Allocation, PointerAttributes};
-    ///
-    /// let memory = Allocation::managed(&context, 64)?;
-    /// let known = PointerAttributes::query(&driver, memory.device_ptr())?.unwrap();
-    /// assert!(known.is_host_accessible());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn is_host_accessible(&self) -> bool {
         self.host_ptr.is_some()
     }

@@ -32,7 +32,7 @@ use std::{
 ///
 /// ```
 /// # use cuarray::{Driver, driver::{Event, Stream}};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let context = driver.device(0)?.primary_context()?;
 /// let (first, second) = (Stream::new(&context)?, Stream::new(&context)?);
 /// let event = Event::new(&context, false)?;
@@ -40,11 +40,6 @@ use std::{
 /// second.wait(&event)?; // comes before what `second` is given from now on
 /// second.synchronize()?;
 /// assert!(first.is_done()?);
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone)]
@@ -67,38 +62,12 @@ enum Keep {
 impl Stream {
     /// A new stream, which waits for the legacy default stream and is waited for by it.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::Stream;
-    ///
-    /// let stream = Stream::new(&context)?;
-    /// assert!(stream.is_blocking()?);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// Driver API: [`cuStreamCreate`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn new(context: &Context) -> Result<Stream> {
         Stream::create(context, CU_STREAM_DEFAULT)
     }
 
     /// A new stream that is independent of the legacy default stream.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::Stream;
-    ///
-    /// let stream = Stream::non_blocking(&context)?;
-    /// assert!(!stream.is_blocking()?);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// Driver API: [`cuStreamCreate`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn non_blocking(context: &Context) -> Result<Stream> {
@@ -114,35 +83,11 @@ impl Stream {
     }
 
     /// The context's legacy default stream, the handle 1.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::Stream;
-    ///
-    /// assert_eq!(Stream::legacy_default(&context).handle(), 1);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn legacy_default(context: &Context) -> Stream {
         Stream::with(context, CU_STREAM_LEGACY, Keep::Default)
     }
 
     /// The default stream, in that context, of whichever thread uses it: the handle 2.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::Stream;
-    ///
-    /// assert_eq!(Stream::per_thread_default(&context).handle(), 2);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn per_thread_default(context: &Context) -> Stream {
         Stream::with(context, CU_STREAM_PER_THREAD, Keep::Default)
     }
@@ -161,22 +106,6 @@ impl Stream {
     ///
     /// The handle 0 is taken as the legacy default stream, whose handle here is 1.
     ///
-    /// ```
-    /// # use cuarray::{Driver, Stream};
-    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
-    /// let theirs = Stream::new(&driver.default_context()?)?; // stands for a stream of another library
-    /// // SAFETY: `theirs` outlives it.
-    /// let stream = unsafe { Stream::external(driver, theirs.handle(), None) };
-    /// assert!(!stream.is_owned());
-    /// stream.synchronize()?;
-    /// # Ok(()) }
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// # Safety
     /// `handle` is 0, 1, 2 or a stream of that driver's, and it lives for as long as this does and all clones: on its own or
     /// because of `owner`. A view of an array that names no stream keeps a clone of the first that it is acquired in.
@@ -186,71 +115,21 @@ impl Stream {
     }
 
     /// The driver's handle, never 0.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// let for_another_library: usize = stream.handle();
-    /// assert_ne!(for_another_library, 0);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn handle(&self) -> usize {
         self.0.raw.0
     }
 
     /// The driver that the stream belongs to.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// assert_eq!(stream.driver(), &driver);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn driver(&self) -> &Driver {
         &self.0.driver
     }
 
     /// Whether the stream was made here and is destroyed with its last clone.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::Stream;
-    ///
-    /// assert!(stream.is_owned());
-    /// assert!(!Stream::legacy_default(&context).is_owned());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn is_owned(&self) -> bool {
         matches!(self.0.keep, Keep::Owned)
     }
 
     /// Waits until the stream has done all that it was given.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// // ... enqueue work in `stream` ...
-    /// stream.synchronize()?;
-    /// assert!(stream.is_done()?);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// Driver API: [`cuStreamSynchronize`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn synchronize(&self) -> Result<()> {
@@ -260,17 +139,6 @@ impl Stream {
 
     /// Whether the stream has done all that it was given.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// assert!(stream.is_done()?); // it was given nothing yet
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// Driver API: [`cuStreamQuery`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn is_done(&self) -> Result<bool> {
         // SAFETY: the stream is alive by this type's invariant.
@@ -278,21 +146,6 @@ impl Stream {
     }
 
     /// Lets what the stream is given from now on wait for what `event` was last recorded after. The host does not wait.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::{Event, Stream};
-    ///
-    /// let (other, event) = (Stream::non_blocking(&context)?, Event::new(&context, false)?);
-    /// event.record(&stream)?;
-    /// other.wait(&event)?; // what it is given from now on comes after what `stream` has
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// Driver API: [`cuStreamWaitEvent`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn wait(&self, event: &Event) -> Result<()> {
@@ -302,19 +155,6 @@ impl Stream {
     }
 
     /// Whether the stream is recording a graph.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::driver::CaptureStatus;
-    ///
-    /// assert_eq!(stream.capture_status()?, CaptureStatus::None);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for the legacy default stream while a stream that waits for it is
@@ -329,17 +169,6 @@ impl Stream {
     /// The number of the capture that the stream takes part in, different for all captures of the process; `None` if it takes
     /// part in none, or the driver cannot say (before CUDA 10.1).
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// assert_eq!(stream.capture_id()?, None); // it records no graph
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`Stream::capture_status`].
     ///
@@ -351,20 +180,6 @@ impl Stream {
 
     /// A number that no other stream of the process has or had, which a handle is not: it may be used again once its stream is
     /// destroyed. Of a per-thread default stream, it is the calling thread's. `None` if the driver has none (before CUDA 12.0).
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::Stream;
-    ///
-    /// let other = Stream::non_blocking(&context)?;
-    /// assert_ne!(stream.id()?, other.id()?);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// Driver API: [`cuStreamGetId`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn id(&self) -> Result<Option<u64>> {
@@ -378,19 +193,6 @@ impl Stream {
     }
 
     /// Whether the stream waits for the legacy default stream of its context, and that for it.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::Stream;
-    ///
-    /// assert!(Stream::new(&context)?.is_blocking()?);
-    /// assert!(!Stream::non_blocking(&context)?.is_blocking()?);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// Driver API: [`cuStreamGetFlags`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn is_blocking(&self) -> Result<bool> {
@@ -406,22 +208,6 @@ impl Stream {
     }
 
     /// The stream's context; for a default stream that came without one, the current context, `None` if there is none.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::Stream;
-    ///
-    /// assert_eq!(stream.context()?, Some(context));
-    /// // SAFETY: the legacy default stream always lives; in no context yet, as none is current.
-    /// let default = unsafe { Stream::external(&driver, 1, None) };
-    /// assert_eq!(default.context()?, None);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// Driver API: [`cuStreamGetCtx`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn context(&self) -> Result<Option<Context>> {
@@ -471,19 +257,6 @@ impl Stream {
 
     /// The context that work in the stream goes to: its own; for a default stream that came without one, as by its handle, the
     /// current context or else the [default](Driver::default_context).
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// use cuarray::Stream;
-    ///
-    /// // SAFETY: the legacy default stream always lives.
-    /// let default = unsafe { Stream::external(&driver, 1, None) };
-    /// assert_eq!(default.work_context()?, driver.default_context()?);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// Whatever the driver answers.

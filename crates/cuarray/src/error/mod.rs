@@ -58,6 +58,8 @@ pub(crate) enum ErrorKind {
     Argument(String),
     /// An index that selects nothing of the array.
     OutOfBounds(String),
+    /// The memory of the array has a live guard, and one of the two writes.
+    AlreadyAcquired(String),
     /// No driver could be loaded.
     NoDriver { tried: Vec<String> },
     /// The driver lacks an entry point.
@@ -77,57 +79,27 @@ pub(crate) enum ErrorKind {
 
 impl Error {
     /// What was given is not an array: it has no interface, or its interface is not a dictionary.
-    ///
-    /// ```
-    /// use cuarray::Error;
-    ///
-    /// let error = Error::not_an_array("a list has no interface");
-    /// assert!(error.is_not_an_array());
-    /// assert_eq!(error.to_string(), "a list has no interface");
-    /// ```
     pub fn not_an_array(what: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::NotAnArray(what.into())))
     }
 
     /// The entry `key` of an interface is wrong; `why` says with which value and what is expected.
-    ///
-    /// ```
-    /// use cuarray::Error;
-    ///
-    /// let error = Error::entry("shape", "is -1; a length is expected");
-    /// assert_eq!(error.key(), Some("shape"));
-    /// assert!(error.to_string().contains("'shape'"));
-    /// ```
     pub fn entry(key: impl Into<Cow<'static, str>>, why: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::Entry { key: key.into(), why: why.into() }))
     }
 
     /// The interface is right but the caller cannot take it as it is (read-only, masked, of another type or rank).
-    ///
-    /// ```
-    /// use cuarray::Error;
-    ///
-    /// assert!(Error::unsupported("the array is read-only").is_unsupported());
-    /// ```
     pub fn unsupported(what: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::Unsupported(what.into())))
     }
 
     /// An argument of a call is wrong.
-    ///
-    /// ```
-    /// use cuarray::Error;
-    ///
-    /// let error = Error::argument("device is 9; an int from 0 to 1 is expected");
-    /// assert!(!error.is_invalid_interface() && !error.is_driver());
-    /// ```
     pub fn argument(what: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::Argument(what.into())))
     }
 
-    /// The same of an argument where an entry of an interface was said to be wrong: of an array that is yet to be made.
-    #[cfg(feature = "python")]
-    pub(crate) fn of_argument(self) -> Error {
+    /// Converts an error of an interface into one of an argument, for an array that is being created.
+    pub(crate) fn into_argument(self) -> Error {
         match *self.0 {
             ErrorKind::Entry { key, why } => Error::argument(format!("{key}: {why}")),
             other => Error(Box::new(other)),
@@ -135,17 +107,15 @@ impl Error {
     }
 
     /// An index selects nothing of the array that it was given to.
-    ///
-    /// ```
-    /// use cuarray::Error;
-    ///
-    /// assert!(Error::out_of_bounds("index 7 of 3 rows").is_out_of_bounds());
-    /// ```
     pub fn out_of_bounds(what: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::OutOfBounds(what.into())))
     }
 
     /// The interface could not be read: `cause` was raised on the way.
+    pub(crate) fn already_acquired(what: String) -> Error {
+        Error(Box::new(ErrorKind::AlreadyAcquired(what)))
+    }
+
     #[cfg(feature = "python")]
     pub(crate) fn unreadable(what: impl Into<String>, cause: pyo3::PyErr) -> Error {
         Error(Box::new(ErrorKind::Unreadable { what: what.into(), cause }))
@@ -183,13 +153,6 @@ impl Error {
     }
 
     /// Whether what was given is not an array at all (Python: `TypeError`).
-    ///
-    /// ```
-    /// use cuarray::Error;
-    ///
-    /// assert!(Error::not_an_array("no interface").is_not_an_array());
-    /// assert!(!Error::entry("data", "is missing").is_not_an_array()); // it is one, and wrong
-    /// ```
     pub fn is_not_an_array(&self) -> bool {
         match *self.0 {
             ErrorKind::NotAnArray(_) => true,
@@ -200,11 +163,6 @@ impl Error {
     }
 
     /// Whether an entry of an interface is missing or wrong (Python: `ValueError`).
-    ///
-    /// ```
-    /// let error = cuarray::Layout::strided(&[3, 4], &[16], 4).unwrap_err();
-    /// assert!(error.is_invalid_interface());
-    /// ```
     pub fn is_invalid_interface(&self) -> bool {
         match *self.0 {
             ErrorKind::Entry { .. } => true,
@@ -215,11 +173,6 @@ impl Error {
     }
 
     /// The key of the entry that is wrong, if [`Error::is_invalid_interface`].
-    ///
-    /// ```
-    /// let error = cuarray::StreamEntry::try_from(0).unwrap_err();
-    /// assert_eq!(error.key(), Some("stream"));
-    /// ```
     pub fn key(&self) -> Option<&str> {
         match &*self.0 {
             ErrorKind::Entry { key, .. } => Some(key),
@@ -230,84 +183,36 @@ impl Error {
     }
 
     /// Whether the array is right but cannot be taken as asked (Python: `BufferError`).
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::{DeviceArray, Ix2};
-    ///
-    /// let array = DeviceArray::empty::<f32>(&[4], &stream)?;
-    /// assert!(array.acquire::<f32, Ix2>(&stream).unwrap_err().is_unsupported()); // it has one dimension
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn is_unsupported(&self) -> bool {
         matches!(*self.0, ErrorKind::Unsupported(_))
     }
 
     /// Whether an index selects nothing of the array (Python: `IndexError`).
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::{DeviceArray, Ix1};
-    ///
-    /// let array = DeviceArray::empty::<f32>(&[4], &stream)?;
-    /// let array = array.acquire::<f32, Ix1>(&stream)?;
-    /// assert!(array.device_ptr_at(&[4]).unwrap_err().is_out_of_bounds());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn is_out_of_bounds(&self) -> bool {
         matches!(*self.0, ErrorKind::OutOfBounds(_))
     }
 
+    /// Whether an argument of a call is wrong.
+    pub fn is_invalid_argument(&self) -> bool {
+        matches!(*self.0, ErrorKind::Argument(_))
+    }
+
+    /// Whether a live guard has elements in the same memory, and one of the two writes.
+    pub fn is_already_acquired(&self) -> bool {
+        matches!(*self.0, ErrorKind::AlreadyAcquired(_))
+    }
+
     /// Whether no driver could be loaded.
-    ///
-    /// ```
-    /// use cuarray::Driver;
-    ///
-    /// // SAFETY: a file that is not there has no code.
-    /// let error = unsafe { Driver::open("/no/such/libcuda.so.1".as_ref()) }.unwrap_err();
-    /// assert!(error.is_no_driver());
-    /// ```
     pub fn is_no_driver(&self) -> bool {
         matches!(*self.0, ErrorKind::NoDriver { .. })
     }
 
     /// Whether the error is the driver's: it could not be loaded, lacks the call, or refused it (Python: `CudaError`).
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// assert!(driver.device(99).unwrap_err().is_driver());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn is_driver(&self) -> bool {
         matches!(*self.0, ErrorKind::NoDriver { .. } | ErrorKind::MissingSymbol(_) | ErrorKind::Driver { .. })
     }
 
     /// What the driver answered, if a call was made and refused.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// use cuarray::driver::CUresult;
-    ///
-    /// let error = driver.device(99).unwrap_err();
-    /// assert_eq!(error.driver_code(), Some(CUresult::CUDA_ERROR_INVALID_DEVICE));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn driver_code(&self) -> Option<CUresult> {
         match *self.0 {
             ErrorKind::Driver { code, .. } => Some(code),
@@ -316,16 +221,6 @@ impl Error {
     }
 
     /// The driver call that was refused or is missing.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// let error = driver.device(99).unwrap_err();
-    /// assert_eq!(error.driver_call(), Some("cuDeviceGet"));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn driver_call(&self) -> Option<&'static str> {
         match *self.0 {
             ErrorKind::Driver { call, .. } => Some(call),
@@ -341,7 +236,8 @@ impl fmt::Display for Error {
             ErrorKind::NotAnArray(what)
             | ErrorKind::Unsupported(what)
             | ErrorKind::Argument(what)
-            | ErrorKind::OutOfBounds(what) => f.write_str(what),
+            | ErrorKind::OutOfBounds(what)
+            | ErrorKind::AlreadyAcquired(what) => f.write_str(what),
             ErrorKind::Entry { key, why } => write!(f, "__cuda_array_interface__['{key}']: {why}"),
             #[cfg(feature = "python")]
             ErrorKind::UnreadableEntry { key, why, .. } => write!(f, "__cuda_array_interface__['{key}']: {why}"),

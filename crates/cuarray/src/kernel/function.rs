@@ -15,16 +15,11 @@ use std::{ffi::c_int, fmt, ptr};
 /// ```
 /// # use cuarray::{Driver, kernel::Module};
 /// # const PTX: &str = ".version 8.0 .target sm_80 .address_size 64 .visible .entry fill(.param .u64 to, .param .f32 value) { ret; }";
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// # let context = driver.default_context()?;
 /// let fill = Module::load_ptx(&context, PTX)?.function("fill")?;
 /// assert_eq!(fill.parameters(), Some(&[8, 4][..])); // a pointer and an f32
 /// assert!(fill.max_threads_per_block() <= 1024);
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 pub struct Function {
@@ -85,57 +80,16 @@ impl Function {
     }
 
     /// The name.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # const PTX: &str = ".version 8.0 .target sm_80 .address_size 64 .visible .entry fill(.param .u64 to, .param .f32 value) { ret; }";
-    /// use cuarray::kernel::Module;
-    ///
-    /// assert_eq!(Module::load_ptx(&context, PTX)?.function("fill")?.name(), "fill");
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The module that it is of.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # const PTX: &str = ".version 8.0 .target sm_80 .address_size 64 .visible .entry fill(.param .u64 to, .param .f32 value) { ret; }";
-    /// use cuarray::kernel::Module;
-    ///
-    /// let fill = Module::load_ptx(&context, PTX)?.function("fill")?;
-    /// assert_eq!(fill.module().context(), &context); // it keeps its module
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn module(&self) -> &Module {
         &self.module
     }
 
     /// The bytes of each parameter; `None` if the driver cannot tell (before CUDA 12.4).
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # const PTX: &str = ".version 8.0 .target sm_80 .address_size 64 .visible .entry fill(.param .u64 to, .param .f32 value) { ret; }";
-    /// use cuarray::kernel::Module;
-    ///
-    /// let fill = Module::load_ptx(&context, PTX)?.function("fill")?;
-    /// assert_eq!(fill.parameters(), Some(&[8, 4][..])); // a pointer and an f32
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// Driver API: [`cuFuncGetParamInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
     pub fn parameters(&self) -> Option<&[usize]> {
@@ -144,62 +98,17 @@ impl Function {
 
     /// How many threads a block may have; fewer than the device has where the kernel needs many registers.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # const PTX: &str = ".version 8.0 .target sm_80 .address_size 64 .visible .entry fill(.param .u64 to, .param .f32 value) { ret; }";
-    /// use cuarray::kernel::Module;
-    ///
-    /// let fill = Module::load_ptx(&context, PTX)?.function("fill")?;
-    /// let threads = fill.max_threads_per_block().min(256);
-    /// assert!(threads > 0);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// Driver API: [`cuFuncGetAttribute`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
     pub fn max_threads_per_block(&self) -> u32 {
         self.max_threads_per_block
     }
 
     /// How many bytes of dynamic shared memory a launch may ask for.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # const PTX: &str = ".version 8.0 .target sm_80 .address_size 64 .visible .entry fill(.param .u64 to, .param .f32 value) { ret; }";
-    /// use cuarray::kernel::Module;
-    ///
-    /// let fill = Module::load_ptx(&context, PTX)?.function("fill")?;
-    /// assert_eq!(fill.max_dynamic_shared(), 48 << 10);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn max_dynamic_shared(&self) -> u32 {
         self.max_dynamic_shared
     }
 
     /// Permits launches more dynamic shared memory than the 48 KiB that every device has.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # const PTX: &str = ".version 8.0 .target sm_80 .address_size 64 .visible .entry fill(.param .u64 to, .param .f32 value) { ret; }";
-    /// use cuarray::kernel::Module;
-    ///
-    /// let mut fill = Module::load_ptx(&context, PTX)?.function("fill")?;
-    /// fill.set_max_dynamic_shared(64 << 10)?;
-    /// assert_eq!(fill.max_dynamic_shared(), 64 << 10);
-    /// assert!(fill.set_max_dynamic_shared(1 << 30).is_err());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE`, where the device has not as much.

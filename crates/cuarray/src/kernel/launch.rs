@@ -44,28 +44,12 @@ pub struct LaunchConfig {
 
 impl LaunchConfig {
     /// That grid of such blocks, without dynamic shared memory.
-    ///
-    /// ```
-    /// use cuarray::kernel::LaunchConfig;
-    ///
-    /// const TILES: LaunchConfig = LaunchConfig::new([8, 8, 1], [16, 16, 1]);
-    /// assert_eq!((TILES.grid, TILES.dynamic_shared), ([8, 8, 1], 0));
-    /// ```
     pub const fn new(grid: [u32; 3], block: [u32; 3]) -> LaunchConfig {
         LaunchConfig { grid, block, dynamic_shared: 0 }
     }
 
     /// As many blocks of `threads`, along x, as give every element a thread. The last block may have threads to spare: the kernel
     /// has to compare. For no elements it is one block, for a grid cannot be empty.
-    ///
-    /// ```
-    /// use cuarray::kernel::LaunchConfig;
-    ///
-    /// assert_eq!(LaunchConfig::for_elements(1000, 256)?.grid, [4, 1, 1]);
-    /// assert_eq!(LaunchConfig::for_elements(0, 256)?.grid, [1, 1, 1]);
-    /// assert!(LaunchConfig::for_elements(1000, 0).is_err());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// A wrong argument: no threads, or more blocks than a grid can have (2³¹ − 1).
@@ -84,13 +68,6 @@ impl LaunchConfig {
     }
 
     /// The same with as many bytes of dynamic shared memory for each block.
-    ///
-    /// ```
-    /// use cuarray::kernel::LaunchConfig;
-    ///
-    /// let config = LaunchConfig::new([8, 1, 1], [256, 1, 1]).with_dynamic_shared(256 * 4);
-    /// assert_eq!(config.dynamic_shared, 1024);
-    /// ```
     #[must_use]
     pub const fn with_dynamic_shared(self, bytes: u32) -> LaunchConfig {
         LaunchConfig { dynamic_shared: bytes, ..self }
@@ -289,53 +266,6 @@ arguments! { A B C D E F G H I J K L M N O P }
 
 impl Function {
     /// Enqueues the kernel in `stream`. The host waits for nothing, and memory that is freed later is freed after it.
-    ///
-    /// ```
-    /// use cuarray::{DeviceArray, Driver, Ix1, Stream, kernel::{LaunchConfig, Module}};
-    ///
-    /// const PTX: &str = "
-    ///     .version 8.0
-    ///     .target sm_80
-    ///     .address_size 64
-    ///     .visible .entry fill(.param .u64 to, .param .f32 value, .param .u64 n)
-    ///     {
-    ///         .reg .pred %over; .reg .b32 %r<4>; .reg .f32 %value; .reg .b64 %rd<5>;
-    ///         mov.u32 %r1, %ctaid.x;
-    ///         mov.u32 %r2, %ntid.x;
-    ///         mov.u32 %r3, %tid.x;
-    ///         mad.wide.u32 %rd1, %r1, %r2, 0;
-    ///         cvt.u64.u32 %rd2, %r3;
-    ///         add.u64 %rd1, %rd1, %rd2;
-    ///         ld.param.u64 %rd3, [n];
-    ///         setp.ge.u64 %over, %rd1, %rd3;
-    ///         @%over ret;
-    ///         ld.param.u64 %rd4, [to];
-    ///         ld.param.f32 %value, [value];
-    ///         shl.b64 %rd1, %rd1, 2;
-    ///         add.u64 %rd4, %rd4, %rd1;
-    ///         st.global.f32 [%rd4], %value;
-    ///         ret;
-    ///     }";
-    ///
-    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
-    /// let context = driver.default_context()?;
-    /// let stream = Stream::non_blocking(&context)?;
-    /// let fill = Module::load_ptx(&context, PTX)?.function("fill")?;
-    ///
-    /// let n = 1000;
-    /// let mut array = DeviceArray::empty::<f32>(&[n], &stream)?;
-    /// let mut elements = array.acquire_mut::<f32, Ix1>(&stream)?;
-    /// // SAFETY: the kernel writes `n` elements of four bytes, as many as the array has.
-    /// unsafe { fill.launch(&stream, LaunchConfig::for_elements(n, 128)?, (&mut elements, 1.5f32, n as u64)) }?;
-    /// elements.release()?;
-    /// assert_eq!(array.acquire::<f32, Ix1>(&stream)?.copy_to_host()?, [1.5; 1000]);
-    /// # Ok(()) }
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// A wrong argument, with the kernel's name: a configuration that is empty or beyond the kernel's limits; a stream of another context

@@ -29,7 +29,7 @@ use std::{
 ///
 /// ```
 /// # use cuarray::{Driver, kernel::Module};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let context = driver.default_context()?;
 /// let module = Module::load_ptx(
 ///     &context,
@@ -42,11 +42,6 @@ use std::{
 ///
 /// let error = Module::load_ptx(&context, ".version 8.0 .target sm_80 .address_size 64 .visible .entry f() { fly; }").unwrap_err();
 /// assert!(error.to_string().contains("fly"), "{error}"); // what the driver's compiler said
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config { quiet: true, ..Default::default() });
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone)]
@@ -55,20 +50,6 @@ pub struct Module(Arc<Deferred<Loaded>>);
 impl Module {
     /// Compiles and loads PTX: from `include_str!`, a string, bytes, or a C string's
     /// [`to_bytes_with_nul`](CStr::to_bytes_with_nul), which is then not copied.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::kernel::Module;
-    ///
-    /// let ptx = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }"; // or include_str!("kernels.ptx")
-    /// let module = Module::load_ptx(&context, ptx)?;
-    /// assert_eq!(module.function("nothing")?.name(), "nothing");
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// A wrong argument, if it is not text. `CUDA_ERROR_INVALID_PTX` and its kin, with the compiler's log in the message.
@@ -81,21 +62,6 @@ impl Module {
     }
 
     /// Loads an image of any kind that the driver takes: a cubin, a fat binary, or PTX that ends with a nul.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::kernel::Module;
-    ///
-    /// let image = c".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }";
-    /// // SAFETY: it is PTX, and ends with a nul.
-    /// let module = unsafe { Module::load_image(&context, image.to_bytes_with_nul()) }?;
-    /// assert!(module.function("nothing").is_ok());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// `CUDA_ERROR_NO_BINARY_FOR_GPU`, where it holds nothing for the context's device; `CUDA_ERROR_INVALID_IMAGE`.
@@ -139,22 +105,6 @@ impl Module {
 
     /// The kernel of that name, as it is called in the PTX: a kernel of C++ has its mangled name, unless it is `extern "C"`.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::kernel::Module;
-    ///
-    /// let ptx = ".version 8.0 .target sm_80 .address_size 64 .visible .entry scale() { ret; }";
-    /// let module = Module::load_ptx(&context, ptx)?;
-    /// assert!(module.function("scale").is_ok());
-    /// let error = module.function("Scale").unwrap_err();
-    /// assert!(error.to_string().contains("scale"), "{error}"); // which it has
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// `CUDA_ERROR_NOT_FOUND`, with the names of the kernels that there are, if the driver can tell (from CUDA 12.4 on).
     ///
@@ -182,21 +132,6 @@ impl Module {
 
     /// The names of all kernels of the module.
     ///
-    /// ```
-    /// # use cuarray::{Driver, kernel::Module};
-    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
-    /// let ptx = ".version 8.0 .target sm_80 .address_size 64 .visible .entry f() { ret; } .visible .entry g() { ret; }";
-    /// let mut names = Module::load_ptx(&driver.default_context()?, ptx)?.function_names()?;
-    /// names.sort();
-    /// assert_eq!(names, ["f", "g"]);
-    /// # Ok(()) }
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// A missing entry point, before CUDA 12.4.
     ///
@@ -223,19 +158,6 @@ impl Module {
     }
 
     /// The context that the module is loaded into.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::kernel::Module;
-    ///
-    /// let ptx = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }";
-    /// assert_eq!(Module::load_ptx(&context, ptx)?.context(), &context);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn context(&self) -> &Context {
         &self.0.resource().context
     }

@@ -65,23 +65,11 @@ pub struct Field {
 
 impl Field {
     /// A field without title or sub-array.
-    ///
-    /// ```
-    /// use cuarray::{Field, TypeStr};
-    ///
-    /// assert_eq!(Field::new("mass", TypeStr::of::<f64>()).to_string(), "('mass', '<f8')");
-    /// ```
     pub fn new(name: impl Into<String>, ty: impl Into<FieldType>) -> Field {
         Field { name: name.into(), title: None, ty: ty.into(), shape: Dims::new() }
     }
 
     /// A gap of `bytes` bytes, as an aligned structure has it.
-    ///
-    /// ```
-    /// let gap = cuarray::Field::padding(7);
-    /// assert_eq!(gap.to_string(), "('', '|V7')");
-    /// assert!(gap.is_padding());
-    /// ```
     ///
     /// # Panics
     /// As [`TypeStr::void`].
@@ -90,12 +78,6 @@ impl Field {
     }
 
     /// Whether this is a gap: void and without a name.
-    ///
-    /// ```
-    /// use cuarray::{Field, TypeStr};
-    ///
-    /// assert!(!Field::new("", TypeStr::of::<f32>()).is_padding());
-    /// ```
     pub fn is_padding(&self) -> bool {
         self.name.is_empty()
             && self.title.is_none()
@@ -106,14 +88,6 @@ impl Field {
     ///
     /// # Errors
     /// Key `descr`: a sub-array of too many dimensions or bytes.
-    ///
-    /// ```
-    /// use cuarray::{Field, TypeStr};
-    ///
-    /// let field = Field { shape: [2usize, 3].into_iter().collect(), ..Field::new("m", TypeStr::of::<f32>()) };
-    /// assert_eq!(field.itemsize()?, 24);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn itemsize(&self) -> Result<usize> {
         if self.shape.len() > MAX_RANK {
             let why =
@@ -200,13 +174,6 @@ impl Descr {
     /// # Errors
     /// Key `descr`: two fields of one name or title, more than [`Descr::MAX_DEPTH`] levels, [`Descr::MAX_FIELDS`] fields or
     /// `i32::MAX` bytes, or a sub-array of more than [`MAX_RANK`] dimensions.
-    ///
-    /// ```
-    /// use cuarray::{Descr, Field, TypeStr};
-    ///
-    /// let twice = vec![Field::new("x", TypeStr::of::<u8>()), Field::new("x", TypeStr::of::<u8>())];
-    /// assert_eq!(Descr::new(twice).unwrap_err().key(), Some("descr"));
-    /// ```
     pub fn new(fields: Vec<Field>) -> Result<Descr> {
         let too_many = || {
             let why = format!("has more than {} fields; none needs as many", Descr::MAX_FIELDS);
@@ -254,18 +221,6 @@ impl Descr {
     ///
     /// # Errors
     /// Key `descr`: a field begins before the one ahead of it ends, or ends behind the item; and as in [`Descr::new`].
-    ///
-    /// ```
-    /// use cuarray::{Descr, Field, TypeStr};
-    ///
-    /// let (flag, value) = (Field::new("flag", TypeStr::of::<u8>()), Field::new("value", TypeStr::of::<f64>()));
-    /// let descr = Descr::from_offsets(24, [(0, flag.clone()), (8, value.clone())])?;
-    /// assert_eq!(descr.to_string(), "[('flag', '|u1'), ('', '|V7'), ('value', '<f8'), ('', '|V8')]");
-    ///
-    /// let union = Descr::from_offsets(8, [(0, value), (0, flag)]).unwrap_err();
-    /// assert_eq!(union.key(), Some("descr"));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn from_offsets(itemsize: usize, fields: impl IntoIterator<Item = (usize, Field)>) -> Result<Descr> {
         let mut listed: Vec<Field> = Vec::new();
         let mut end = 0;
@@ -295,60 +250,27 @@ impl Descr {
     }
 
     /// The fields, gaps among them.
-    ///
-    /// ```
-    /// use cuarray::{Descr, Field, TypeStr};
-    ///
-    /// assert_eq!(Descr::new(vec![Field::new("x", TypeStr::of::<f32>())])?.fields()[0].name, "x");
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn fields(&self) -> &[Field] {
         &self.0.fields
     }
 
     /// Where each field begins, in bytes from the start of the item.
-    ///
-    /// ```
-    /// use cuarray::{Descr, Field, TypeStr};
-    ///
-    /// let descr = Descr::new(vec![Field::new("x", TypeStr::of::<f32>()), Field::new("y", TypeStr::of::<f32>())])?;
-    /// assert_eq!(descr.offsets().collect::<Vec<_>>(), [0, 4]);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn offsets(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         (0..self.0.ends.len()).map(|index| if index == 0 { 0 } else { self.0.ends[index - 1] as usize })
     }
 
     /// The bytes of the whole item.
-    ///
-    /// ```
-    /// assert_eq!(cuarray::Descr::new(vec![cuarray::Field::padding(5)])?.itemsize(), 5);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn itemsize(&self) -> usize {
         self.0.ends.last().copied().unwrap_or(0) as usize
     }
 
     /// The levels of structures: 1 where no field is a structure.
-    ///
-    /// ```
-    /// assert_eq!(cuarray::Descr::new(vec![cuarray::Field::padding(5)])?.depth(), 1);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn depth(&self) -> usize {
         self.0.depth
     }
 
     /// The type of the only field, if it has neither name nor sub-array: `[('', '<f4')]` is what some producers write for
     /// plain arrays, and says no more than the type string.
-    ///
-    /// ```
-    /// use cuarray::{Descr, Field, TypeStr};
-    ///
-    /// assert_eq!(Descr::new(vec![Field::new("", TypeStr::of::<f32>())])?.as_plain(), Some(TypeStr::of::<f32>()));
-    /// assert_eq!(Descr::new(vec![Field::new("x", TypeStr::of::<f32>())])?.as_plain(), None);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn as_plain(&self) -> Option<TypeStr> {
         match self.fields() {
             [Field { name, title: None, ty: FieldType::TypeStr(typestr), shape }]

@@ -22,13 +22,6 @@ use crate::{Descr, Dims, Field, FieldType, Kind, TypeStr};
 /// | `half::bf16`, with the feature `half` | `<V2`, named [`bfloat16`](crate::NamedType::BFloat16) |
 /// | a structure declared in [`element!`](crate::element) | `|V` and its size, with [fields](Element::descr) |
 ///
-/// ```
-/// use cuarray::{Bool8, TypeStr};
-///
-/// assert_eq!(TypeStr::of::<i64>().itemsize(), 8);
-/// assert_eq!(TypeStr::of::<Bool8>().to_string(), "|b1");
-/// ```
-///
 /// # Safety
 /// Every bit pattern of `size_of::<Self>()` bytes is a valid `Self`, and `TYPESTR` describes these bytes. ([`TypeStr::of`]
 /// refuses to compile where the two sizes differ.)
@@ -41,12 +34,6 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
     const TYPESTR: TypeStr;
 
     /// The fields, for types of which the type string does not say everything (clause I9).
-    ///
-    /// ```
-    /// use cuarray::Element;
-    ///
-    /// assert!(f32::descr().is_none());
-    /// ```
     fn descr() -> Option<Descr> {
         None
     }
@@ -132,13 +119,6 @@ macro_rules! element {
 
 impl TypeStr {
     /// The type string of a Rust type.
-    ///
-    /// ```
-    /// use cuarray::TypeStr;
-    ///
-    /// assert_eq!(TypeStr::of::<u8>().to_string(), "|u1");
-    /// assert_eq!(TypeStr::of::<f64>().itemsize(), 8);
-    /// ```
     pub const fn of<T: Element>() -> TypeStr {
         const { assert!(size_of::<T>() == T::TYPESTR.itemsize(), "Element::TYPESTR is of another size than the type") };
         T::TYPESTR
@@ -242,10 +222,6 @@ pub struct Bool8(
 
 impl Bool8 {
     /// The truth value.
-    ///
-    /// ```
-    /// assert!(cuarray::Bool8(1).get());
-    /// ```
     pub const fn get(self) -> bool {
         self.0 != 0
     }

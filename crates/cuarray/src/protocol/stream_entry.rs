@@ -35,10 +35,6 @@ pub enum StreamEntry {
 
 impl StreamEntry {
     /// The integer that stands for the stream, which is also what the driver takes for it: 1, 2 or the handle.
-    ///
-    /// ```
-    /// assert_eq!(cuarray::StreamEntry::PerThreadDefault.handle(), Some(2));
-    /// ```
     pub const fn handle(self) -> Option<usize> {
         match self {
             StreamEntry::None => None,

@@ -32,10 +32,6 @@ pub enum Version {
 
 impl Version {
     /// The number that the dictionary holds.
-    ///
-    /// ```
-    /// assert_eq!(cuarray::Version::V2.number(), 2);
-    /// ```
     pub const fn number(self) -> u8 {
         self as u8
     }

@@ -14,18 +14,13 @@ use std::thread::{self, ThreadId};
 /// ```
 /// # use cuarray::{Driver, Stream, sync::{Access, Lease, Ordering, Pending}};
 /// # use std::sync::Arc;
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let context = driver.default_context()?;
 /// let (producer, consumer) = (Stream::new(&context)?, Stream::new(&context)?);
 /// let data = Ordering::new(Some(producer.clone()), Arc::new(Pending::default()));
 /// let lease = Lease::begin([(data, Access::Read)], &consumer)?; // the consumer waits for the producer
 /// // ... enqueue kernels in `consumer` ...
 /// lease.end()?; // the producer waits for the consumer
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Debug)]
@@ -41,23 +36,6 @@ pub struct Lease {
 impl Lease {
     /// Lets what is enqueued in `stream` from now on wait for what it has to, of the data of several arrays.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{Stream, sync::{Access, Lease, Ordering, Pending}};
-    /// # let home = Stream::non_blocking(&context)?;
-    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
-    /// let other = Ordering::new(None, Default::default());
-    /// let lease = Lease::begin([(data, Access::Read), (other, Access::Write)], &stream)?;
-    /// // ... enqueue work in `stream` that reads the one and writes the other ...
-    /// lease.end()?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// [`Error::is_unsupported`](crate::Error::is_unsupported) where a stream captures and another does not take part: the
     /// capture is not harmed. Whatever the driver refuses.
@@ -68,40 +46,11 @@ impl Lease {
     }
 
     /// The stream that the work goes to.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{Stream, sync::{Access, Lease, Ordering, Pending}};
-    /// # let home = Stream::non_blocking(&context)?;
-    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
-    /// assert_eq!(Lease::begin([(data, Access::Read)], &stream)?.stream(), &stream);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn stream(&self) -> &Stream {
         &self.stream
     }
 
     /// Lets what comes next on the data wait for what is in the stream now.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{Stream, sync::{Access, Lease, Ordering, Pending}};
-    /// # let home = Stream::non_blocking(&context)?;
-    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
-    /// let lease = Lease::begin([(data, Access::Write)], &stream)?;
-    /// lease.end()?; // the home stream waits for `stream`
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// As [`Lease::begin`]. What can be ordered is ordered also where something else cannot; for that, the host has waited.
@@ -110,22 +59,6 @@ impl Lease {
     }
 
     /// Waits on the host until the work is done, after which nothing has to wait for it: the other way that clause S3 gives.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{Stream, sync::{Access, Lease, Ordering, Pending}};
-    /// # let home = Stream::non_blocking(&context)?;
-    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
-    /// let lease = Lease::begin([(data, Access::Write)], &stream)?;
-    /// lease.wait()?; // the host does, and no stream has to
-    /// assert!(stream.is_done()?);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn wait(mut self) -> Result<()> {
         self.ended = true;
         super::synchronize(&self.stream)

@@ -26,7 +26,7 @@ use std::sync::Arc;
 ///
 /// ```
 /// # use cuarray::{Driver, Stream, driver::{Allocation, fill}, sync::{Access, Memory, Ordering}};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let context = driver.default_context()?;
 /// let stream = Stream::non_blocking(&context)?;
 /// let memory = Memory::new(&context, || Allocation::device(&context, 4))?;
@@ -34,11 +34,6 @@ use std::sync::Arc;
 /// unsafe { fill::fill_bytes(&context, memory.allocation().device_ptr(), &[7], 4, Some(&stream))? };
 /// Ordering::new(None, memory.pending().clone()).record(&stream, Access::Write)?;
 /// drop(memory); // freed after the fill, which nobody waits for
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Debug)]
@@ -46,19 +41,6 @@ pub struct Memory(Deferred<Allocation>);
 
 impl Memory {
     /// What `allocate` gives. What was put by is given back first; where there is no room, also by waiting for it.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::{driver::Allocation, sync::Memory};
-    ///
-    /// let memory = Memory::new(&context, || Allocation::device(&context, 64))?;
-    /// assert_eq!(memory.allocation().len(), 64);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// Those of `allocate`.
@@ -76,37 +58,11 @@ impl Memory {
     }
 
     /// The memory itself.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{driver::Allocation, sync::{Access, Memory}};
-    /// # let memory = Memory::new(&context, || Allocation::device(&context, 64))?;
-    /// assert_ne!(memory.allocation().device_ptr(), 0);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn allocation(&self) -> &Allocation {
         self.0.resource()
     }
 
     /// The work that is pending on the memory, to be shared by all arrays over it.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{driver::Allocation, sync::{Access, Memory}};
-    /// # let memory = Memory::new(&context, || Allocation::device(&context, 64))?;
-    /// assert!(memory.pending().is_idle()); // nobody has said of any work
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn pending(&self) -> &Arc<Pending> {
         self.0.pending()
     }
@@ -115,21 +71,6 @@ impl Memory {
     ///
     /// Only a stream that is [ours](Stream::is_owned) is kept for that long. Somebody else's may be gone by then, and to ask a
     /// stream that is gone is undefined: of those, the work itself has to be [recorded](super::Ordering::record).
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{driver::Allocation, sync::{Access, Memory}};
-    /// # let memory = Memory::new(&context, || Allocation::device(&context, 64))?;
-    /// memory.add_home(&stream);
-    /// // ... enqueue work on it in `stream` ...
-    /// drop(memory); // freed after that
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn add_home(&self, home: &Stream) {
         self.0.add_home(home);
     }

@@ -27,20 +27,15 @@
 //!
 //! ```
 //! # use cuarray::Driver;
-//! # fn work(driver: &Driver) -> cuarray::Result<()> {
+//! # cuarray::__simulated!(driver);
 //! use cuarray::{DeviceArray, Ix1, Stream, sync};
 //!
 //! let context = driver.default_context()?;
 //! let [one, two, three] = [(); 3].map(|()| Stream::non_blocking(&context).unwrap());
-//! let mut array = DeviceArray::empty::<f32>(&[100], &one)?; // its home is the first
-//! array.acquire_mut::<f32, Ix1>(&two)?.copy_from_host(&[1.0; 100])?; // a visit: an edge there, and one back
+//! let mut array = DeviceArray::<f32, _>::empty([100], &one)?; // its home is the first
+//! array.acquire_mut(&two)?.copy_from_host(&[1.0; 100])?; // a visit: an edge there, and one back
 //! sync::edge(&one, &three)?; // whatever is enqueued in the third comes after all of that
 //! sync::synchronize(&three)?;
-//! # Ok(()) }
-//! # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-//! # let _entered = sim.enter();
-//! # // SAFETY: the simulator is a driver.
-//! # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 //! # Ok::<(), cuarray::Error>(())
 //! ```
 
@@ -69,19 +64,14 @@ use std::sync::Arc;
 ///
 /// ```
 /// # use cuarray::Driver;
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// use cuarray::{DeviceArray, Stream, sync::Access};
 ///
 /// let context = driver.default_context()?;
 /// let (home, elsewhere) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
-/// let array = DeviceArray::empty::<f32>(&[100], &home)?;
+/// let array = DeviceArray::<f32, _>::empty([100], &home)?;
 /// // ... somebody's kernel, enqueued in `elsewhere`, that writes the array ...
 /// array.record_stream(&elsewhere, Access::Write)?;
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,41 +89,12 @@ pub enum Access {
 /// # Errors
 /// [`Error::is_unsupported`](crate::Error::is_unsupported) where one of the two captures and the other does not take part;
 /// the capture is not harmed.
-///
-/// ```
-/// # use cuarray::{Driver, Stream, sync};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
-/// let context = driver.default_context()?;
-/// let (producer, consumer) = (Stream::new(&context)?, Stream::non_blocking(&context)?);
-/// sync::edge(&producer, &consumer)?; // what the producer was given comes before what the consumer will be given
-/// sync::edge(&producer, &producer)?; // nothing to do, and nothing is done
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 pub fn edge(first: &Stream, then: &Stream) -> Result<()> {
     let _remembered = first.driver().remember_current();
     Mark::new(first).wait_in(then)
 }
 
 /// Waits until all work in `stream` is done (clauses S2 and N1).
-///
-/// ```
-/// # use cuarray::{Driver, Stream, sync};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
-/// let stream = Stream::new(&driver.default_context()?)?;
-/// sync::synchronize(&stream)?;
-/// assert!(stream.is_done()?);
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 ///
 /// # Errors
 /// [`Error::is_unsupported`](crate::Error::is_unsupported) where the stream captures, or where it is the legacy default stream
@@ -167,7 +128,7 @@ pub(crate) fn may_wait_in_no_stream(context: &crate::driver::Context) -> Result<
 /// ```
 /// # use cuarray::{Driver, Stream, sync::{Access, Ordering, Pending}};
 /// # use std::sync::Arc;
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let context = driver.default_context()?;
 /// let [home, other] = [(); 2].map(|()| Stream::non_blocking(&context).unwrap());
 /// let data = Ordering::new(Some(home.clone()), Arc::new(Pending::default()));
@@ -175,11 +136,6 @@ pub(crate) fn may_wait_in_no_stream(context: &crate::driver::Context) -> Result<
 /// // ... enqueue work on the data in `other` ...
 /// data.record(&other, Access::Write)?; // `home` waits for `other`
 /// assert_eq!(data.export(Access::Read)?, Some(home)); // the stream to name to a consumer
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -197,23 +153,6 @@ pub struct Ordering {
 
 impl Ordering {
     /// Data whose work is ordered in `home`, or that has no such stream. All arrays over the same memory share `pending`.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::sync::{Ordering, Pending};
-    /// use std::sync::Arc;
-    ///
-    /// let pending = Arc::new(Pending::default()); // for all arrays over the same memory
-    /// let data = Ordering::new(Some(stream.clone()), pending.clone());
-    /// let part = Ordering::new(Some(stream), pending);
-    /// assert_eq!(data.home(), part.home());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn new(home: Option<Stream>, pending: Arc<Pending>) -> Ordering {
         Ordering { home, pending: Some(pending), event: None, outlives_home: false, forgotten: false }
     }
@@ -225,25 +164,6 @@ impl Ordering {
 
     /// The same data, of which `event` stands behind all the work that has to be waited for (clause X2). Work that comes
     /// after is ordered in the home stream as ever.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{Stream, sync::{Access, Lease, Ordering, Pending}};
-    /// # let home = Stream::non_blocking(&context)?;
-    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
-    /// let event = cuarray::Event::new(&context, false)?;
-    /// // ... enqueue work on the data in `home` ...
-    /// event.record(&home)?;
-    /// let data = data.with_event(event.into());
-    /// // ... enqueue work in `home` that has nothing to do with the data ...
-    /// data.before(&stream, Access::Read)?; // `stream` does not wait for that
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     #[must_use]
     pub fn with_event(self, event: Arc<Event>) -> Ordering {
         Ordering { event: Some(event), ..self }
@@ -251,22 +171,6 @@ impl Ordering {
 
     /// The same data, which may outlive its home stream, as [`Memory`] may a stream that somebody else keeps: what is done there is
     /// remembered like work elsewhere.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{Stream, sync::{Access, Lease, Ordering, Pending}};
-    /// # let home = Stream::non_blocking(&context)?;
-    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
-    /// let data = data.outliving_home();
-    /// data.record(&home, Access::Write)?; // remembered, though it is in the home stream
-    /// data.synchronize(Access::Read)?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     #[must_use]
     pub fn outliving_home(self) -> Ordering {
         Ordering { outlives_home: true, ..self }
@@ -274,42 +178,12 @@ impl Ordering {
 
     /// The same data, which nobody knows by this `pending` once the visit is over: an array that was made for it. Then work is
     /// ordered in the home stream, if there is one, and not remembered.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{Stream, sync::{Access, Lease, Ordering, Pending}};
-    /// # let home = Stream::non_blocking(&context)?;
-    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
-    /// let data = data.forgotten();
-    /// data.record(&stream, Access::Write)?; // `home` waits for `stream`, and that is all
-    /// data.synchronize(Access::Write)?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     #[must_use]
     pub fn forgotten(self) -> Ordering {
         Ordering { forgotten: true, ..self }
     }
 
     /// The stream that all work on the data is ordered in, before and after work elsewhere.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{Stream, sync::{Access, Lease, Ordering, Pending}};
-    /// # let home = Stream::non_blocking(&context)?;
-    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
-    /// assert_eq!(data.home(), Some(&home));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn home(&self) -> Option<&Stream> {
         self.home.as_ref()
     }
@@ -325,20 +199,6 @@ impl Ordering {
     }
 
     /// Lets what is enqueued in `stream` from now on, which does `access` to the data, wait for what it has to.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{Stream, sync::{Access, Lease, Ordering, Pending}};
-    /// # let home = Stream::non_blocking(&context)?;
-    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
-    /// data.before(&stream, Access::Write)?; // `stream` waits for `home`
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn before(&self, stream: &Stream, access: Access) -> Result<()> {
         let _remembered = stream.driver().remember_current();
         match (&self.event, &self.home) {
@@ -359,22 +219,6 @@ impl Ordering {
     }
 
     /// Waits on the host for all that is enqueued on the data and that `access` has to come after.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{Stream, sync::{Access, Lease, Ordering, Pending}};
-    /// # let home = Stream::non_blocking(&context)?;
-    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
-    /// data.record(&stream, Access::Write)?;
-    /// data.synchronize(Access::Read)?;
-    /// assert!(home.is_done()? && stream.is_done()?);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn synchronize(&self, access: Access) -> Result<()> {
         match (&self.event, &self.home) {
             (Some(event), _) => event.synchronize()?,
@@ -386,21 +230,6 @@ impl Ordering {
 
     /// The stream to name to a consumer, in which all work is ordered that it has to wait for; `None` if there is none
     /// (clauses P1 to P3).
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{Stream, sync::{Access, Lease, Ordering, Pending}};
-    /// # let home = Stream::non_blocking(&context)?;
-    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
-    /// assert_eq!(data.export(Access::Write)?, Some(home));
-    /// assert_eq!(Ordering::new(None, Default::default()).export(Access::Write)?, None); // nothing is pending
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn export(&self, access: Access) -> Result<Option<Stream>> {
         match (&self.home, &self.pending) {
             (Some(home), Some(pending)) => pending.before(home, access).map(|()| Some(home.clone())),
@@ -410,21 +239,6 @@ impl Ordering {
     }
 
     /// Remembers the work that somebody else has enqueued in `stream` by now: what comes next on the data comes after it.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{Stream, sync::{Access, Lease, Ordering, Pending}};
-    /// # let home = Stream::non_blocking(&context)?;
-    /// # let data = Ordering::new(Some(home.clone()), std::sync::Arc::new(Pending::default()));
-    /// // ... a kernel of another library, enqueued in `stream`, that writes the data ...
-    /// data.record(&stream, Access::Write)?; // `home` waits for it
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn record(&self, stream: &Stream, access: Access) -> Result<()> {
         let _remembered = stream.driver().remember_current();
         self.after(&Mark::new(stream), access)

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 /// ```
 /// # use cuarray::{Driver, Stream, sync::{Access, Ordering, Pending}};
 /// # use std::sync::Arc;
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let context = driver.default_context()?;
 /// let [one, two, three] = [(); 3].map(|()| Stream::non_blocking(&context).unwrap());
 /// let pending = Arc::new(Pending::default());
@@ -25,11 +25,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 /// data.record(&two, Access::Read)?;
 /// pending.before(&three, Access::Write)?; // the third waits for both
 /// pending.synchronize(Access::Write)?; // and so does the host
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Debug, Default)]
@@ -130,23 +125,6 @@ impl Pending {
     /// Lets what is enqueued in `stream` from now on, which does `access` to the data, wait for the pending work that it has
     /// to; the host does not wait.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{Stream, sync::{Access, Ordering, Pending}};
-    /// # let other = Stream::non_blocking(&context)?;
-    /// # let pending = std::sync::Arc::new(Pending::default());
-    /// # let data = Ordering::new(None, pending.clone());
-    /// data.record(&other, Access::Read)?;
-    /// pending.before(&stream, Access::Read)?; // two that read need no order
-    /// pending.before(&stream, Access::Write)?; // `stream` waits for `other`
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// Unsupported: the stream captures, and there is pending work that does not belong to the capture, which is not harmed.
     pub fn before(&self, stream: &Stream, access: Access) -> Result<()> {
@@ -183,21 +161,6 @@ impl Pending {
 
     /// A stream in which the pending work is ordered that `access` has to wait for, to be exported; `None` if there is none
     /// (clauses P1 to P3).
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{Stream, sync::{Access, Ordering, Pending}};
-    /// # let other = Stream::non_blocking(&context)?;
-    /// # let pending = std::sync::Arc::new(Pending::default());
-    /// # let data = Ordering::new(None, pending.clone());
-    /// assert_eq!(pending.join(Access::Write)?, None); // nothing is pending
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn join(&self, access: Access) -> Result<Option<Stream>> {
         let mut work = self.lock();
         if work.is_empty() {
@@ -227,22 +190,6 @@ impl Pending {
 
     /// An event behind all that is in `stream` now, by its handle, to be exported beside the stream (clause X2); `None` where the stream
     /// captures, as the event would mean nothing outside the graph.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{Stream, sync::{Access, Ordering, Pending}};
-    /// # let other = Stream::non_blocking(&context)?;
-    /// # let pending = std::sync::Arc::new(Pending::default());
-    /// # let data = Ordering::new(None, pending.clone());
-    /// let event = pending.announce(&stream)?; // for whoever waits for events rather than for streams
-    /// assert_eq!(pending.announce(&stream)?, event); // recorded again
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn announce(&self, stream: &Stream) -> Result<Option<usize>> {
         if capture::of(stream)?.is_some() {
             return Ok(None);
@@ -270,23 +217,6 @@ impl Pending {
     }
 
     /// Waits on the host for the pending work that `access` has to come after.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{Stream, sync::{Access, Ordering, Pending}};
-    /// # let other = Stream::non_blocking(&context)?;
-    /// # let pending = std::sync::Arc::new(Pending::default());
-    /// # let data = Ordering::new(None, pending.clone());
-    /// data.record(&stream, Access::Write)?;
-    /// pending.synchronize(Access::Read)?;
-    /// assert!(stream.is_done()?);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn synchronize(&self, access: Access) -> Result<()> {
         let (events, exported) = {
             let mut work = self.lock();
@@ -305,23 +235,6 @@ impl Pending {
     }
 
     /// Whether nothing has been remembered that could still be pending; asks no driver and waits for nobody.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// # use cuarray::{Stream, sync::{Access, Ordering, Pending}};
-    /// # let other = Stream::non_blocking(&context)?;
-    /// # let pending = std::sync::Arc::new(Pending::default());
-    /// # let data = Ordering::new(None, pending.clone());
-    /// assert!(pending.is_idle());
-    /// data.record(&stream, Access::Write)?;
-    /// assert!(!pending.is_idle()); // it may be done; nobody has asked
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn is_idle(&self) -> bool {
         match self.0.try_lock() {
             Ok(work) => work.is_empty(),

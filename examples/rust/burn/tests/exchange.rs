@@ -59,7 +59,7 @@ fn array_with_pending_fill_is_copied_into_tensor() {
     let (driver, device) = (Driver::load().unwrap(), CudaDevice::default());
     let context = driver.default_context().unwrap();
     let (theirs, ours) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());
-    let array = DeviceArray::empty::<f32>(&[2, 3], &theirs).unwrap();
+    let array = DeviceArray::<f32, _>::empty([2, 3], &theirs).unwrap();
     // SAFETY: the memory has six elements, and `theirs` is its home stream.
     unsafe { fill::fill_bytes(&context, array.interface().data(), &2.5f32.to_ne_bytes(), 6, Some(&theirs)) }.unwrap();
     // SAFETY: the array is alive, and so is its stream.

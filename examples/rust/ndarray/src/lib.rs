@@ -4,7 +4,7 @@ use cuarray::{Acquired, DeviceArray, Element, Error, Rank, Result, Stream};
 use ndarray::{ArrayD, ArrayRef, Dimension, IxDyn};
 
 /// Copies an array of any layout to device memory, in C order, with `stream` as the home stream. The host waits for the copy.
-pub fn to_device<T: Element, D: Dimension>(array: &ArrayRef<T, D>, stream: &Stream) -> Result<DeviceArray> {
+pub fn to_device<T: Element, D: Dimension>(array: &ArrayRef<T, D>, stream: &Stream) -> Result<DeviceArray<T>> {
     let host = array.as_standard_layout();
     let elements = host.as_slice().ok_or_else(|| Error::unsupported("the standard layout is one slice"))?;
     DeviceArray::from_host(elements, array.shape(), stream)

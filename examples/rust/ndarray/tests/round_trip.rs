@@ -20,7 +20,7 @@ impl Streams {
     }
 
     fn there_and_back<T: Element>(&self, array: &ArrayD<T>) -> ArrayD<T> {
-        to_host(&to_device(array, &self.one).unwrap().acquire::<T, AnyRank>(&self.other).unwrap()).unwrap()
+        to_host(&to_device(array, &self.one).unwrap().acquire(&self.other).unwrap()).unwrap()
     }
 }
 
@@ -71,7 +71,7 @@ fn device_views_of_any_strides_are_copied_to_host() {
 fn acquire_with_wrong_element_type_is_an_error() {
     let streams = Streams::new();
     let view = to_device(&array![1.0f32, 2.0], &streams.one).unwrap();
-    let error = view.acquire::<f64, AnyRank>(&streams.one).unwrap_err();
+    let error = view.acquire(&streams.one).unwrap_err();
     assert!(error.is_unsupported() && error.to_string().contains("<f4"), "{error}");
 }
 
@@ -79,12 +79,12 @@ fn acquire_with_wrong_element_type_is_an_error() {
 fn copy_to_host_is_ordered_after_pending_fill() {
     let Streams { one, other } = &Streams::new();
     let context = one.context().unwrap().unwrap();
-    let array = DeviceArray::empty::<i32>(&[100], one).unwrap();
+    let array = DeviceArray::<i32, _>::empty([100], one).unwrap();
     for value in [3i32, 5] {
         let (pointer, pattern) = (array.interface().data(), value.to_ne_bytes());
         // SAFETY: the memory has 400 bytes.
         unsafe { cuarray::driver::fill::fill_bytes(&context, pointer, &pattern, 100, Some(one)) }.unwrap();
-        let seen = to_host(&array.acquire::<i32, AnyRank>(other).unwrap()).unwrap();
+        let seen = to_host(&array.acquire(other).unwrap()).unwrap();
         assert_eq!(seen, Array::from_elem(IxDyn(&[100]), value));
     }
 }

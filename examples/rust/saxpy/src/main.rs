@@ -1,7 +1,7 @@
 //! Computes `y = a·x + y` on a GPU with no other CUDA crate: arrays, streams, a kernel from PTX, and the result on the host.
 
 use cuarray::{
-    DeviceArray, Driver, Ix1, Result, Stream,
+    DeviceArray, Driver, Result, Stream,
     kernel::{LaunchConfig, Module},
 };
 
@@ -13,17 +13,17 @@ fn saxpy(driver: &Driver, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>> {
     let (data, work) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
     let kernel = Module::load_ptx(&context, include_str!("saxpy.ptx"))?.function("saxpy")?;
 
-    let (x, mut y) = (DeviceArray::from_host(x, &[n], &data)?, DeviceArray::from_host(y, &[n], &data)?);
+    let (x, mut y) = (DeviceArray::from_host(x, [n], &data)?, DeviceArray::from_host(y, [n], &data)?);
     {
         // `work` waits for `data` here ...
-        let (x, mut y) = (x.acquire::<f32, Ix1>(&work)?, y.acquire_mut::<f32, Ix1>(&work)?);
+        let (x, mut y) = (x.acquire(&work)?, y.acquire_mut(&work)?);
         let config = LaunchConfig::for_elements(n, 256)?;
         // SAFETY: the kernel reads `n` numbers of `x` and reads and writes `n` of `y`, and both have `n`.
         unsafe { kernel.launch(&work, config, (a, &x, &mut y, n as u32)) }?;
         y.release()?;
         x.release()?; // ... and `data` waits for the kernel from here on.
     }
-    y.acquire::<f32, Ix1>(&data)?.copy_to_host()
+    y.acquire(&data)?.copy_to_host()
 }
 
 fn main() -> Result<()> {

@@ -20,18 +20,18 @@ struct Kept {
     guard: Option<Acquired<'static, u8>>,
     lease: Option<Lease>,
     view: Option<TypedView<u8>>,
-    array: Option<DeviceArray>,
+    array: Option<DeviceArray<u8, Ix1>>,
 }
 
 thread_local! {
     static OF_THE_THREAD: RefCell<Vec<Kept>> = RefCell::default();
 }
 
-static OF_THE_PROCESS: Mutex<Vec<DeviceArray>> = Mutex::new(Vec::new());
+static OF_THE_PROCESS: Mutex<Vec<DeviceArray<u8, Ix1>>> = Mutex::new(Vec::new());
 
 /// Returns an array with pending work in its home stream.
-fn array(stream: &Stream) -> cuarray::Result<DeviceArray> {
-    let array = DeviceArray::empty::<u8>(&[64], stream)?;
+fn array(stream: &Stream) -> cuarray::Result<DeviceArray<u8, Ix1>> {
+    let array = DeviceArray::<u8, _>::empty([64], stream)?;
     let context = stream.work_context()?;
     // SAFETY: the memory is new, and the stream is its home.
     unsafe { fill_bytes(&context, array.interface().data(), &[1], 64, Some(stream)) }?;
@@ -56,7 +56,7 @@ pub fn keep_in_thread(x: DeviceViewDyn<'_, u8>, y: DeviceViewDyn<'_, u8>, stream
     Ok(())
 }
 
-/// Uses the thread-local storage before other libraries use theirs, so that it is dropped last.
+/// Uses the thread-local storage first in this thread, so that it is dropped last.
 #[pyfunction]
 pub fn use_thread_storage_first() {
     OF_THE_THREAD.with_borrow_mut(Vec::clear);
@@ -103,7 +103,7 @@ pub fn work_until_exit(py: Python<'_>, stream: Stream) {
         let elsewhere = Stream::non_blocking(&stream.work_context()?)?;
         loop {
             let mut array = array(&stream)?;
-            array.acquire_mut::<u8, Ix1>(&elsewhere)?.release()?;
+            array.acquire_mut(&elsewhere)?.release()?;
             drop(array);
             let _ = begun.send(());
         }

@@ -5,13 +5,13 @@ use pyo3::prelude::*;
 /// Takes and returns arrays.
 #[pymodule]
 mod typed_views_too {
-    use cuarray::{DeviceArray, Stream, driver::fill::fill_bytes, python::DeviceViewMut1};
+    use cuarray::{DeviceArray, Ix1, Stream, driver::fill::fill_bytes, python::DeviceViewMut1};
     use pyo3::prelude::*;
 
     /// Returns a new array filled with `byte`.
     #[pyfunction]
-    fn make(length: usize, byte: u8, stream: Stream) -> PyResult<DeviceArray> {
-        Ok(DeviceArray::from_host(&vec![byte; length], &[length], &stream)?)
+    fn make(length: usize, byte: u8, stream: Stream) -> PyResult<DeviceArray<u8, Ix1>> {
+        Ok(DeviceArray::from_host(&vec![byte; length], [length], &stream)?)
     }
 
     /// Sets every byte.

@@ -38,11 +38,7 @@ use std::{fmt, marker::PhantomData, ops::Range};
 /// Elements of a type that is not known to the compiler: what the guards of a [`RawView`](crate::RawView) are of.
 ///
 /// ```
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-/// # let context = driver.default_context()?;
+/// # cuarray::__simulated!(driver, context);
 /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
 /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
 /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
@@ -62,20 +58,14 @@ pub enum Untyped {}
 macro_rules! guard {
     ($(#[$doc:meta])* $name:ident, $method:literal) => {
         $(#[$doc])*
-        ///
         /// It is released when dropped, also by a panic; [`release`](Self::release) does the same and says what went wrong. It borrows
         /// the view and the stream:
-        ///
-        /// ```compile_fail,E0597
-        /// # use cuarray::{Driver, RawView, Stream};
-        /// # fn work(context: &cuarray::Context, mut view: RawView) -> cuarray::Result<()> {
         #[doc = concat!("let _array: cuarray::", stringify!($name), ";")]
         /// {
         ///     let stream = Stream::new(context)?;
         #[doc = concat!("    _array = view.", $method, "(&stream)?;")]
         /// }
         /// # Ok(()) }
-        /// ```
         #[must_use = "a guard that is dropped at once orders nothing"]
         pub struct $name<'v, T = Untyped, D: Rank = IxDyn, S: Scope = Anywhere> {
             visit: Visit<'v, S>,
@@ -88,143 +78,36 @@ macro_rules! guard {
             }
 
             /// The address of the first element, for work in the guard's [stream](Self::stream).
-            ///
-            /// ```
-            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-            /// # let _entered = sim.enter();
-            /// # // SAFETY: the simulator is a driver.
-            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-            /// # let context = driver.default_context()?;
-            /// # let stream = cuarray::Stream::non_blocking(&context)?;
-            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
-            /// use cuarray::Ix2;
-            ///
-            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
-            /// assert_eq!(guard.as_device_ptr(), array.interface().data());
-            /// # Ok::<(), cuarray::Error>(())
-            /// ```
             pub fn as_device_ptr(&self) -> DevicePtr {
                 self.interface().data()
             }
 
             /// The bytes that the elements take.
-            ///
-            /// ```
-            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-            /// # let _entered = sim.enter();
-            /// # // SAFETY: the simulator is a driver.
-            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-            /// # let context = driver.default_context()?;
-            /// # let stream = cuarray::Stream::non_blocking(&context)?;
-            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
-            /// use cuarray::Ix2;
-            ///
-            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
-            /// assert_eq!(guard.byte_range(), guard.as_device_ptr()..guard.as_device_ptr() + 24);
-            /// # Ok::<(), cuarray::Error>(())
-            /// ```
             pub fn byte_range(&self) -> Range<DevicePtr> {
                 self.interface().byte_range()
             }
 
             /// What the array says of itself.
-            ///
-            /// ```
-            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-            /// # let _entered = sim.enter();
-            /// # // SAFETY: the simulator is a driver.
-            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-            /// # let context = driver.default_context()?;
-            /// # let stream = cuarray::Stream::non_blocking(&context)?;
-            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
-            /// use cuarray::Ix2;
-            ///
-            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
-            /// assert_eq!(guard.interface().typestr().to_string(), "<f4");
-            /// # Ok::<(), cuarray::Error>(())
-            /// ```
             pub fn interface(&self) -> &'v Interface {
                 self.visit.view.interface()
             }
 
             /// Shape, strides and item size.
-            ///
-            /// ```
-            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-            /// # let _entered = sim.enter();
-            /// # // SAFETY: the simulator is a driver.
-            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-            /// # let context = driver.default_context()?;
-            /// # let stream = cuarray::Stream::non_blocking(&context)?;
-            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
-            /// use cuarray::Ix2;
-            ///
-            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
-            /// assert!(guard.layout().is_c_contiguous());
-            /// # Ok::<(), cuarray::Error>(())
-            /// ```
             pub fn layout(&self) -> &'v Layout {
                 self.interface().layout()
             }
 
             /// The length of each dimension.
-            ///
-            /// ```
-            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-            /// # let _entered = sim.enter();
-            /// # // SAFETY: the simulator is a driver.
-            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-            /// # let context = driver.default_context()?;
-            /// # let stream = cuarray::Stream::non_blocking(&context)?;
-            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
-            /// use cuarray::Ix2;
-            ///
-            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
-            /// let [rows, columns] = guard.shape();
-            /// assert_eq!((rows, columns), (2, 3));
-            /// # Ok::<(), cuarray::Error>(())
-            /// ```
             pub fn shape(&self) -> D::Shape {
                 D::shape(self.layout())
             }
 
             /// The *bytes* to step in each dimension; for kernels that count in elements, [`element_strides`](Self::element_strides).
-            ///
-            /// ```
-            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-            /// # let _entered = sim.enter();
-            /// # // SAFETY: the simulator is a driver.
-            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-            /// # let context = driver.default_context()?;
-            /// # let stream = cuarray::Stream::non_blocking(&context)?;
-            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
-            /// use cuarray::Ix2;
-            ///
-            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
-            /// assert_eq!(guard.strides(), [12, 4]);
-            /// # Ok::<(), cuarray::Error>(())
-            /// ```
             pub fn strides(&self) -> D::Strides {
                 D::strides(self.layout().strides())
             }
 
             /// The elements to step in each dimension, as most kernels take them.
-            ///
-            /// ```
-            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-            /// # let _entered = sim.enter();
-            /// # // SAFETY: the simulator is a driver.
-            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-            /// # let context = driver.default_context()?;
-            /// # let stream = cuarray::Stream::non_blocking(&context)?;
-            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
-            /// use cuarray::Ix2;
-            ///
-            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
-            /// let [row, column] = guard.element_strides()?;
-            /// assert_eq!((row, column), (3, 1));
-            /// # Ok::<(), cuarray::Error>(())
-            /// ```
             ///
             /// # Errors
             /// [`Error::is_unsupported`]: some stride is no multiple of the item size, as of a field of a structure.
@@ -233,62 +116,16 @@ macro_rules! guard {
             }
 
             /// The number of elements.
-            ///
-            /// ```
-            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-            /// # let _entered = sim.enter();
-            /// # // SAFETY: the simulator is a driver.
-            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-            /// # let context = driver.default_context()?;
-            /// # let stream = cuarray::Stream::non_blocking(&context)?;
-            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
-            /// use cuarray::Ix2;
-            ///
-            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
-            /// assert_eq!(guard.len(), 6);
-            /// # Ok::<(), cuarray::Error>(())
-            /// ```
             pub fn len(&self) -> usize {
                 self.layout().len()
             }
 
             /// Whether there are no elements.
-            ///
-            /// ```
-            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-            /// # let _entered = sim.enter();
-            /// # // SAFETY: the simulator is a driver.
-            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-            /// # let context = driver.default_context()?;
-            /// # let stream = cuarray::Stream::non_blocking(&context)?;
-            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
-            /// use cuarray::Ix2;
-            ///
-            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
-            /// assert!(!guard.is_empty());
-            /// # Ok::<(), cuarray::Error>(())
-            /// ```
             pub fn is_empty(&self) -> bool {
                 self.layout().is_empty()
             }
 
             /// The address of one element.
-            ///
-            /// ```
-            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-            /// # let _entered = sim.enter();
-            /// # // SAFETY: the simulator is a driver.
-            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-            /// # let context = driver.default_context()?;
-            /// # let stream = cuarray::Stream::non_blocking(&context)?;
-            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
-            /// use cuarray::Ix2;
-            ///
-            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
-            /// assert_eq!(guard.device_ptr_at(&[1, 2])?, guard.as_device_ptr() + 20);
-            /// assert!(guard.device_ptr_at(&[2, 0]).unwrap_err().is_out_of_bounds());
-            /// # Ok::<(), cuarray::Error>(())
-            /// ```
             ///
             /// # Errors
             /// [`Error::is_out_of_bounds`]: there is no such element; [`Error::is_unsupported`]: another number of indices than of
@@ -299,21 +136,6 @@ macro_rules! guard {
 
             /// The bytes from the first element to that one.
             ///
-            /// ```
-            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-            /// # let _entered = sim.enter();
-            /// # // SAFETY: the simulator is a driver.
-            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-            /// # let context = driver.default_context()?;
-            /// # let stream = cuarray::Stream::non_blocking(&context)?;
-            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
-            /// use cuarray::Ix2;
-            ///
-            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
-            /// assert_eq!(guard.byte_offset(&[1, 0])?, 12);
-            /// # Ok::<(), cuarray::Error>(())
-            /// ```
-            ///
             /// # Errors
             /// As [`device_ptr_at`](Self::device_ptr_at).
             pub fn byte_offset(&self, index: &D::Index) -> Result<isize> {
@@ -321,21 +143,6 @@ macro_rules! guard {
             }
 
             /// The stream that the work goes to.
-            ///
-            /// ```
-            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-            /// # let _entered = sim.enter();
-            /// # // SAFETY: the simulator is a driver.
-            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-            /// # let context = driver.default_context()?;
-            /// # let stream = cuarray::Stream::non_blocking(&context)?;
-            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
-            /// use cuarray::Ix2;
-            ///
-            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
-            /// assert_eq!(guard.stream(), &stream); // where the work is to go
-            /// # Ok::<(), cuarray::Error>(())
-            /// ```
             pub fn stream(&self) -> &'v Stream {
                 self.visit.stream
             }
@@ -348,22 +155,6 @@ macro_rules! guard {
 
             /// Lets the producer's next work wait for what is in the stream now.
             ///
-            /// ```
-            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-            /// # let _entered = sim.enter();
-            /// # // SAFETY: the simulator is a driver.
-            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-            /// # let context = driver.default_context()?;
-            /// # let stream = cuarray::Stream::non_blocking(&context)?;
-            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
-            /// use cuarray::Ix2;
-            ///
-            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
-            /// // ... enqueue work in `stream` ...
-            /// guard.release()?; // says what a drop could not
-            /// # Ok::<(), cuarray::Error>(())
-            /// ```
-            ///
             /// # Errors
             /// [`Error::is_unsupported`] where one stream captures and the other does not take part. Whatever the driver refuses; the
             /// host has waited for the stream then, so the memory may be used by the producer all the same.
@@ -374,21 +165,6 @@ macro_rules! guard {
 
         impl<T: Element, D: Rank, S: Scope> $name<'_, T, D, S> {
             /// The elements in C order, copied to the host in the guard's stream, which the host waits for.
-            ///
-            /// ```
-            /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-            /// # let _entered = sim.enter();
-            /// # // SAFETY: the simulator is a driver.
-            /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-            /// # let context = driver.default_context()?;
-            /// # let stream = cuarray::Stream::non_blocking(&context)?;
-            /// # let array = cuarray::DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
-            /// use cuarray::Ix2;
-            ///
-            /// let guard = array.acquire::<f32, Ix2>(&stream)?;
-            /// assert_eq!(guard.copy_to_host()?, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-            /// # Ok::<(), cuarray::Error>(())
-            /// ```
             ///
             /// # Errors
             /// Whatever the driver refuses; [`Error::is_unsupported`] where the stream captures, or is the per-thread default one and the
@@ -412,46 +188,10 @@ macro_rules! guard {
 
 guard! {
     /// An array that may be read in a stream; from `acquire` of a view.
-    ///
-    /// ```
-    /// # use cuarray::{DeviceArray, Driver, Ix2, Stream};
-    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
-    /// let stream = Stream::new(&driver.default_context()?)?;
-    /// let array = DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3], &stream)?;
-    /// let elements = array.acquire::<f32, Ix2>(&stream)?;
-    /// assert_eq!((elements.shape(), elements.strides(), elements.element_strides()?), ([2, 3], [12, 4], [3, 1]));
-    /// assert_eq!(elements.device_ptr_at(&[1, 2])?, elements.as_device_ptr() + 20);
-    /// assert!(elements.device_ptr_at(&[2, 0]).unwrap_err().is_out_of_bounds());
-    /// assert_eq!(elements.copy_to_host()?, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-    /// elements.release()?;
-    /// # Ok(()) }
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     Acquired, "acquire"
 }
 guard! {
     /// An array that may be read and written in a stream; from `acquire_mut` of a view.
-    ///
-    /// ```
-    /// # use cuarray::{DeviceArray, Driver, Ix2, Stream};
-    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
-    /// let stream = Stream::new(&driver.default_context()?)?;
-    /// let mut array = DeviceArray::empty::<i16>(&[2, 2], &stream)?;
-    /// let mut elements = array.acquire_mut::<i16, Ix2>(&stream)?;
-    /// elements.copy_from_host(&[1, 2, 3, 4])?;
-    /// assert!(elements.copy_from_host(&[1, 2, 3]).is_err());
-    /// elements.release()?;
-    /// # Ok(()) }
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// A view gives one at a time:
     ///
@@ -466,22 +206,6 @@ guard! {
 
 impl<T: Element, D: Rank, S: Scope> AcquiredMut<'_, T, D, S> {
     /// Writes elements that are in C order on the host, in the guard's stream, which the host waits for.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # let stream = cuarray::Stream::non_blocking(&context)?;
-    /// use cuarray::{DeviceArray, Ix1};
-    ///
-    /// let mut array = DeviceArray::empty::<u8>(&[3], &stream)?;
-    /// let mut guard = array.acquire_mut::<u8, Ix1>(&stream)?;
-    /// guard.copy_from_host(&[1, 2, 3])?;
-    /// assert!(guard.copy_from_host(&[1, 2]).is_err());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// Another number of elements; a broadcast array, of which several elements share one place. Whatever the driver refuses;

@@ -2,6 +2,7 @@
 
 use crate::{
     Error, RawView, Result,
+    array::aliasing::Registration,
     driver::Stream,
     sync::{self, Access},
 };
@@ -65,6 +66,9 @@ pub(crate) struct Visit<'v, S: Scope> {
     /// Nothing is to be ordered at the end: it is done, or the stream is the array's own.
     ended: bool,
     pub(super) scope: S,
+    // Dropped last: the elements are free for other guards once the edge back is put.
+    _elements: Registration,
+    _mask: Registration,
 }
 
 impl<'v, S: Scope> Visit<'v, S> {
@@ -73,7 +77,14 @@ impl<'v, S: Scope> Visit<'v, S> {
         if access == Access::Write && view.interface().is_read_only() {
             return Err(read_only());
         }
-        let mut visit = Visit { view, stream, thread: None, access, ended: true, scope };
+        let space = stream.driver().address_space();
+        let elements = Registration::new(space, view.interface(), access)?;
+        let mask = match view.interface().mask() {
+            Some(mask) => Registration::new(space, mask.interface(), Access::Read)?,
+            None => Registration::NONE,
+        };
+        let mut visit =
+            Visit { view, stream, thread: None, access, ended: true, scope, _elements: elements, _mask: mask };
         if !view.is_at_home(stream) {
             visit.thread = scope.outside(|| {
                 let (data, access, mask) = view.orderings(stream, access)?;

@@ -33,7 +33,7 @@ use std::sync::{Arc, OnceLock};
 /// ```
 /// # use cuarray::{Driver, Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
 /// # use std::sync::Arc;
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// # let context = driver.default_context()?;
 /// # let theirs = Stream::new(&context)?;
 /// # let memory = Arc::new(Allocation::device(&context, 16)?);
@@ -41,17 +41,12 @@ use std::sync::{Arc, OnceLock};
 /// let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), layout)?
 ///     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
 /// // SAFETY: the memory and the stream live as long as the view.
-/// let mut view = unsafe { RawView::new(driver, interface, Some(Owner::new(memory.clone()))) }?;
+/// let mut view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
 /// let ours = Stream::non_blocking(&context)?;
 /// let array = view.acquire_mut(&ours)?; // our stream waits for theirs
 /// assert_eq!(array.as_device_ptr(), memory.device_ptr());
 /// // ... enqueue kernels in `ours` ...
 /// array.release()?; // their stream waits for ours
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Debug)]
@@ -64,23 +59,6 @@ pub struct RawView {
 
 impl RawView {
     /// The array that `interface` describes. Nothing is waited for, and nothing is ordered.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::{Interface, Layout, Owner, RawView, TypeStr, driver::Allocation};
-    /// use std::sync::Arc;
-    ///
-    /// let memory = Arc::new(Allocation::device(&context, 16)?); // of somebody else's
-    /// let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[4], 4)?)?;
-    /// // SAFETY: the owner keeps the memory, and no stream is named.
-    /// let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory))) }?;
-    /// assert_eq!(view.interface().shape(), [4]);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// The driver's, where the interface names a default stream and the device cannot be found whose it is.
@@ -128,28 +106,6 @@ impl RawView {
     /// An array over memory of ours, which it keeps: the one that `interface` describes, with `home` as its default stream. What is done
     /// to it is remembered with the memory, which is freed after that, and is in order with other arrays over it.
     ///
-    /// ```
-    /// # use cuarray::{Driver, Interface, Layout, RawView, Stream, TypeStr, driver::Allocation, sync::Memory};
-    /// # use std::sync::Arc;
-    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
-    /// # let context = driver.default_context()?;
-    /// let memory = Arc::new(Memory::new(&context, || Allocation::device(&context, 16))?);
-    /// let interface = Interface::new(memory.allocation().device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[4], 4)?)?;
-    /// let home = Stream::non_blocking(&context)?;
-    /// let mut view = RawView::of_memory(&memory, interface, Some(&home))?;
-    /// assert_eq!(view.interface().stream().handle(), Some(home.handle()));
-    /// view.acquire_mut(&home)?.release()?;
-    ///
-    /// let longer = Interface::new(memory.allocation().device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[5], 4)?)?;
-    /// assert!(RawView::of_memory(&memory, longer, None).is_err());
-    /// # Ok(()) }
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// A wrong argument, where the array is not within the memory, or has a mask, which would not be.
     pub fn of_memory(memory: &Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<RawView> {
@@ -193,48 +149,12 @@ impl RawView {
     }
 
     /// What the array says of itself.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
-    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
-    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
-    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
-    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
-    /// # // SAFETY: the memory and the stream live as long as the view.
-    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
-    /// assert_eq!(view.interface().shape(), [2, 3]);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn interface(&self) -> &Interface {
         &self.interface
     }
 
     /// Orders work in `stream` that reads the array: after what the producer has enqueued, and before what it enqueues once the
     /// guard is released.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
-    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
-    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
-    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
-    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
-    /// # // SAFETY: the memory and the stream live as long as the view.
-    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
-    /// let guard = view.acquire(&ours)?; // our stream waits for theirs
-    /// // ... enqueue work in `ours` that reads at guard.as_device_ptr() ...
-    /// guard.release()?; // their stream waits for ours
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// [`Error::is_unsupported`] where one stream captures and the other does not take part; the capture is not harmed. Whatever the
@@ -245,24 +165,6 @@ impl RawView {
 
     /// The same for work that writes.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
-    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
-    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
-    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
-    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
-    /// # // SAFETY: the memory and the stream live as long as the view.
-    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
-    /// let mut view = view;
-    /// view.acquire_mut(&ours)?.release()?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// Also where the array is read-only.
     pub fn acquire_mut<'v>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v>> {
@@ -270,25 +172,6 @@ impl RawView {
     }
 
     /// The address, in no order with anything.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
-    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
-    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
-    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
-    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
-    /// # // SAFETY: the memory and the stream live as long as the view.
-    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
-    /// theirs.synchronize()?; // whoever does it all by hand
-    /// // SAFETY: nothing of theirs is pending, and nothing of ours will be.
-    /// assert_eq!(unsafe { view.acquire_unordered() }, memory.device_ptr());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Safety
     /// The caller orders its work after the producer's, and the producer's after its own.
@@ -303,28 +186,6 @@ impl RawView {
     ///
     /// # Errors
     /// [`Error::is_unsupported`]: they are not, or the array has a mask. The message says what is expected and what there is.
-    ///
-    /// ```
-    /// # use cuarray::{CContiguous, Driver, Interface, Ix1, Layout, RawView, Stream, TypeStr, driver::Allocation};
-    /// # fn work(driver: &Driver) -> cuarray::Result<()> {
-    /// # let context = driver.default_context()?;
-    /// # let memory = Allocation::device(&context, 16)?;
-    /// # let layout = Layout::c_contiguous(&[4], 4)?;
-    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), layout)?;
-    /// # // SAFETY: the memory lives as long as the views.
-    /// # let raw = || unsafe { RawView::new(driver, interface.clone(), None) };
-    /// let view = raw()?.typed::<f32, Ix1, CContiguous>()?;
-    /// let [length] = view.shape();
-    /// assert_eq!(length, 4);
-    /// let error = raw()?.typed::<f64, Ix1, CContiguous>().unwrap_err();
-    /// assert_eq!(error.to_string(), "the elements are '<f4'; '<f8' is expected");
-    /// # Ok(()) }
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn typed<T: Element, D: Rank, L: LayoutPolicy>(mut self) -> Result<TypedView<T, D, L>> {
         if self.interface.mask().is_some() {
             return Err(Error::unsupported(
@@ -369,23 +230,6 @@ impl RawView {
     }
 
     /// What keeps the memory alive, where that is this view's to do.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
-    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
-    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
-    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
-    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
-    /// # // SAFETY: the memory and the stream live as long as the view.
-    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
-    /// assert!(view.owner().is_some());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn owner(&self) -> Option<&Owner> {
         self.owner.as_ref()
     }

@@ -19,7 +19,7 @@ pub(crate) type Kinds<T, D, L> = PhantomData<fn() -> (T, D, L)>;
 /// ```
 /// # use cuarray::{Driver, Interface, Layout, Owner, RawView, StreamEntry, TypeStr, driver::Allocation};
 /// # use std::sync::Arc;
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// use cuarray::{CContiguous, Ix2, Stream, TypedView};
 ///
 /// # let context = driver.default_context()?;
@@ -28,18 +28,13 @@ pub(crate) type Kinds<T, D, L> = PhantomData<fn() -> (T, D, L)>;
 /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
 /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
 /// # // SAFETY: the memory and the stream live as long as the view.
-/// # let raw = unsafe { RawView::new(driver, interface, Some(Owner::new(memory))) }?;
+/// # let raw = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory))) }?;
 /// let mut view: TypedView<f32, Ix2, CContiguous> = raw.typed()?; // any library's array
 /// let ours = Stream::non_blocking(&context)?;
 /// let mut array = view.acquire_mut(&ours)?; // our stream waits for theirs
 /// let [rows, columns] = array.shape();
 /// array.copy_from_host(&vec![1.0; rows * columns])?;
 /// array.release()?; // their stream waits for ours
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 pub struct TypedView<T, D: Rank = IxDyn, L: LayoutPolicy = AnyLayout> {
@@ -55,26 +50,6 @@ impl<T: Element, D: Rank, L: LayoutPolicy> TypedView<T, D, L> {
 
     /// As [`RawView::acquire`], with a guard of that type.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
-    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
-    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
-    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
-    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
-    /// # // SAFETY: the memory and the stream live as long as the view.
-    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
-    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
-    /// let guard = view.acquire(&ours)?;
-    /// let [rows, columns] = guard.shape();
-    /// assert_eq!((rows, columns), (2, 3));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// As there.
     pub fn acquire<'v>(&'v self, stream: &'v Stream) -> Result<Acquired<'v, T, D>> {
@@ -82,25 +57,6 @@ impl<T: Element, D: Rank, L: LayoutPolicy> TypedView<T, D, L> {
     }
 
     /// As [`RawView::acquire_mut`], with a guard of that type.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
-    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
-    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
-    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
-    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
-    /// # // SAFETY: the memory and the stream live as long as the view.
-    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
-    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
-    /// let mut view = view;
-    /// view.acquire_mut(&ours)?.copy_from_host(&[0.0; 6])?;
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// As there.
@@ -110,26 +66,6 @@ impl<T: Element, D: Rank, L: LayoutPolicy> TypedView<T, D, L> {
 
     /// The address, in no order with anything.
     ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
-    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
-    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
-    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
-    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
-    /// # // SAFETY: the memory and the stream live as long as the view.
-    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
-    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
-    /// theirs.synchronize()?;
-    /// // SAFETY: nothing of theirs is pending, and nothing of ours will be.
-    /// assert_eq!(unsafe { view.acquire_unordered() }, memory.device_ptr());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// # Safety
     /// As [`RawView::acquire_unordered`].
     pub unsafe fn acquire_unordered(&self) -> DevicePtr {
@@ -137,117 +73,26 @@ impl<T: Element, D: Rank, L: LayoutPolicy> TypedView<T, D, L> {
     }
 
     /// What the array says of itself.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
-    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
-    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
-    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
-    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
-    /// # // SAFETY: the memory and the stream live as long as the view.
-    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
-    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
-    /// assert_eq!(view.interface().strides(), [12, 4]);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn interface(&self) -> &Interface {
         &self.raw.interface
     }
 
     /// The length of each dimension.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
-    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
-    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
-    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
-    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
-    /// # // SAFETY: the memory and the stream live as long as the view.
-    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
-    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
-    /// let [rows, columns] = view.shape();
-    /// assert_eq!((rows, columns), (2, 3));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn shape(&self) -> D::Shape {
         D::shape(self.raw.interface.layout())
     }
 
     /// The bytes to step in each dimension.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
-    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
-    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
-    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
-    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
-    /// # // SAFETY: the memory and the stream live as long as the view.
-    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
-    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
-    /// assert_eq!(view.strides(), [12, 4]);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn strides(&self) -> D::Strides {
         D::strides(self.raw.interface.strides())
     }
 
     /// The number of elements.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
-    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
-    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
-    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
-    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
-    /// # // SAFETY: the memory and the stream live as long as the view.
-    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
-    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
-    /// assert_eq!(view.len(), 6);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn len(&self) -> usize {
         self.raw.interface.layout().len()
     }
 
     /// Whether there are no elements.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
-    /// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
-    /// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
-    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
-    /// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
-    /// # // SAFETY: the memory and the stream live as long as the view.
-    /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
-    /// # let view = view.typed::<f32, cuarray::Ix2, cuarray::CContiguous>()?;
-    /// assert!(!view.is_empty());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn is_empty(&self) -> bool {
         self.raw.interface.layout().is_empty()
     }

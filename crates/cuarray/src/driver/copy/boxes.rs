@@ -50,7 +50,7 @@ pub struct CopySide {
 ///
 /// ```
 /// # use cuarray::{Driver, driver::{Allocation, copy::{Copy3d, CopyAddress, CopySide}}};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
+/// # cuarray::__simulated!(driver);
 /// let context = driver.default_context()?;
 /// let (memory, mut host) = (Allocation::device(&context, 16)?, [0u8; 4]);
 /// let corner = Copy3d {
@@ -63,11 +63,6 @@ pub struct CopySide {
 ///     depth: 1,
 /// };
 /// assert_eq!(corner.width * corner.height * corner.depth, host.len());
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,34 +84,6 @@ pub struct Copy3d {
 /// The driver counts the distance of slices in rows. Where it is no whole number of rows, the slices are copied one by
 /// one.
 ///
-/// ```
-/// # use cuarray::{Driver, driver::{Allocation, copy::{Copy3d, CopyAddress, CopySide, copy_3d}, fill}};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
-/// let context = driver.default_context()?;
-/// let (memory, mut host) = (Allocation::device(&context, 16)?, [0u8; 4]);
-/// let corner = Copy3d {
-///     // Two rows of two bytes from a matrix of 4 x 4 ...
-///     src: CopySide { address: CopyAddress::Device(memory.device_ptr()), pitch: 4, slice_pitch: 16 },
-///     // ... one behind the other.
-///     dst: CopySide { address: CopyAddress::Host(host.as_mut_ptr()), pitch: 2, slice_pitch: 4 },
-///     width: 2,
-///     height: 2,
-///     depth: 1,
-/// };
-/// // SAFETY: the rows of both sides lie within memory that has them; the call returns when the host's may be used.
-/// unsafe {
-///     fill::fill_bytes(&context, memory.device_ptr(), &[7], 16, None)?;
-///     copy_3d(&context, &corner, None)?;
-/// }
-/// assert_eq!(host, [7; 4]);
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-/// # Ok::<(), cuarray::Error>(())
-/// ```
-///
 /// # Errors
 /// [`Error::is_unsupported`] where rows or slices overlap (a pitch below the width, or a slice pitch below the rows'
 /// extent) or the box exceeds the address space.
@@ -132,31 +99,6 @@ pub unsafe fn copy_3d(context: &Context, copy: &Copy3d, stream: Option<&Stream>)
 }
 
 /// Copies a box of bytes whose rows and slices lie apart from the memory of one device to that of another.
-///
-/// ```
-/// # use cuarray::{Driver, driver::{Allocation, copy::{Copy3d, CopyAddress, CopySide, copy_3d_peer}, fill}};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
-/// let (one, other) = (driver.device(0)?.primary_context()?, driver.device(1)?.primary_context()?);
-/// let (from, to) = (Allocation::device(&one, 16)?, Allocation::device(&other, 4)?);
-/// let corner = Copy3d {
-///     src: CopySide { address: CopyAddress::Device(from.device_ptr()), pitch: 4, slice_pitch: 16 },
-///     dst: CopySide { address: CopyAddress::Device(to.device_ptr()), pitch: 2, slice_pitch: 4 },
-///     width: 2,
-///     height: 2,
-///     depth: 1,
-/// };
-/// // SAFETY: the rows of both sides lie within memory that has them.
-/// unsafe {
-///     fill::fill_bytes(&one, from.device_ptr(), &[7], 16, None)?;
-///     copy_3d_peer(&other, &one, &corner, None)?;
-/// }
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config { devices: 2, ..Default::default() });
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 ///
 /// # Errors
 /// As [`copy_3d`].

@@ -9,7 +9,7 @@
 //!
 //! ```
 //! # use cuarray::{Driver, Stream, driver::{Allocation, copy, fill}};
-//! # fn work(driver: &Driver) -> cuarray::Result<()> {
+//! # cuarray::__simulated!(driver);
 //! let context = driver.device(0)?.primary_context()?;
 //! let stream = Stream::new(&context)?;
 //! let memory = Allocation::device(&context, 8)?;
@@ -21,11 +21,6 @@
 //! }
 //! stream.synchronize()?;
 //! assert_eq!(back, [1, 2, 1, 2, 1, 2, 1, 2]);
-//! # Ok(()) }
-//! # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-//! # let _entered = sim.enter();
-//! # // SAFETY: the simulator is a driver.
-//! # work(&unsafe { Driver::from_api(sim.api()) }?)?;
 //! # Ok::<(), cuarray::Error>(())
 //! ```
 //!
@@ -41,21 +36,6 @@ use crate::Result;
 use std::ffi::c_void;
 
 /// Copies `len` bytes from the host to the device.
-///
-/// ```
-/// # use cuarray::{Driver, driver::{Allocation, copy}};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
-/// let context = driver.default_context()?;
-/// let (memory, host) = (Allocation::device(&context, 4)?, [1u8, 2, 3, 4]);
-/// // SAFETY: both have 4 bytes; the call returns when the host's may be used again.
-/// unsafe { copy::copy_host_to_device(&context, memory.device_ptr(), host.as_ptr(), 4, None) }?;
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 ///
 /// # Safety
 /// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
@@ -84,27 +64,6 @@ pub unsafe fn copy_host_to_device(
 
 /// Copies `len` bytes from the device to the host.
 ///
-/// ```
-/// # use cuarray::{Driver, Stream, driver::{Allocation, copy, fill}};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
-/// let context = driver.default_context()?;
-/// let stream = Stream::new(&context)?;
-/// let (memory, mut host) = (Allocation::device(&context, 4)?, [0u8; 4]);
-/// // SAFETY: both have 4 bytes, and nothing looks at the host's before the stream is synchronized.
-/// unsafe {
-///     fill::fill_bytes(&context, memory.device_ptr(), &[7], 4, Some(&stream))?;
-///     copy::copy_device_to_host(&context, host.as_mut_ptr(), memory.device_ptr(), 4, Some(&stream))?;
-/// }
-/// stream.synchronize()?;
-/// assert_eq!(host, [7; 4]);
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-/// # Ok::<(), cuarray::Error>(())
-/// ```
-///
 /// # Safety
 /// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
 /// writes `src` at the same time. `stream` belongs to `context`.
@@ -131,25 +90,6 @@ pub unsafe fn copy_device_to_host(
 }
 
 /// Copies `len` bytes within the device. The two ranges do not overlap. Between devices, [`copy_peer`] does.
-///
-/// ```
-/// # use cuarray::{Driver, driver::{Allocation, copy, fill}};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
-/// let context = driver.default_context()?;
-/// let memory = Allocation::device(&context, 8)?;
-/// let (first, second) = (memory.device_ptr(), memory.device_ptr() + 4);
-/// // SAFETY: the two halves of the memory have 4 bytes each.
-/// unsafe {
-///     fill::fill_bytes(&context, first, &[7], 4, None)?;
-///     copy::copy_device_to_device(&context, second, first, 4, None)?;
-/// }
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 ///
 /// # Safety
 /// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
@@ -179,24 +119,6 @@ pub unsafe fn copy_device_to_device(
 /// Copies `len` bytes from the memory of one device to that of another, whether or not they reach each other's.
 ///
 /// Without a stream, the copy comes after all earlier and before all later work of both contexts; the host does not wait.
-///
-/// ```
-/// # use cuarray::{Driver, driver::{Allocation, copy, fill}};
-/// # fn work(driver: &Driver) -> cuarray::Result<()> {
-/// let (one, other) = (driver.device(0)?.primary_context()?, driver.device(1)?.primary_context()?);
-/// let (from, to) = (Allocation::device(&one, 4)?, Allocation::device(&other, 4)?);
-/// // SAFETY: both have 4 bytes.
-/// unsafe {
-///     fill::fill_bytes(&one, from.device_ptr(), &[7], 4, None)?;
-///     copy::copy_peer((&other, to.device_ptr()), (&one, from.device_ptr()), 4, None)?;
-/// }
-/// # Ok(()) }
-/// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config { devices: 2, ..Default::default() });
-/// # let _entered = sim.enter();
-/// # // SAFETY: the simulator is a driver.
-/// # work(&unsafe { Driver::from_api(sim.api()) }?)?;
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 ///
 /// # Safety
 /// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or

@@ -104,20 +104,6 @@ unsafe impl Sync for CArray {}
 impl CArray {
     /// The structure of an array whose memory, streams and event live at least until `owner` is dropped, which the release does.
     ///
-    /// ```
-    /// # use cuarray::{CArray, Interface, Layout, Owner, TypeStr};
-    /// # let layout = Layout::c_contiguous(&[3], 4)?;
-    /// # let interface = Interface::new(0x7f00_0000_0000, TypeStr::of::<f32>(), layout)?;
-    /// use cuarray::c_interface::Described;
-    ///
-    /// let memory = std::sync::Arc::new("memory");
-    /// let array = CArray::new(interface.clone(), Some(Owner::new(memory)))?;
-    /// assert_eq!(array.describe()?.device, None);
-    /// let array = CArray::new(Described { device: Some(0), ..interface.into() }, None)?;
-    /// assert_eq!(array.describe()?.device, Some(0));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// [`Error::is_unsupported`]: the name of a field holds a zero, which ends a text in C.
     pub fn new(described: impl Into<Described>, owner: Option<Owner>) -> Result<CArray> {
@@ -125,17 +111,6 @@ impl CArray {
     }
 
     /// Takes over an array from a producer in C.
-    ///
-    /// ```
-    /// # use cuarray::{CArray, Interface, Layout, Owner, TypeStr};
-    /// # let layout = Layout::c_contiguous(&[3], 4)?;
-    /// # let interface = Interface::new(0x7f00_0000_0000, TypeStr::of::<f32>(), layout)?;
-    /// let pointer = CArray::new(interface, None)?.into_raw(); // what a producer in C hands out
-    /// // SAFETY: it is such a structure, and nobody else has it.
-    /// let array = unsafe { CArray::from_raw(pointer) }?;
-    /// assert_eq!(array.describe()?.interface.shape(), [3]);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// An argument: `pointer` is null.
@@ -148,16 +123,6 @@ impl CArray {
     }
 
     /// The structure, whose release the caller owes.
-    ///
-    /// ```
-    /// # use cuarray::{CArray, Interface, Layout, Owner, TypeStr};
-    /// # let layout = Layout::c_contiguous(&[3], 4)?;
-    /// # let interface = Interface::new(0x7f00_0000_0000, TypeStr::of::<f32>(), layout)?;
-    /// let pointer = CArray::new(interface, None)?.into_raw(); // for a consumer in C, or:
-    /// // SAFETY: it is ours, and nobody else has it.
-    /// drop(unsafe { CArray::from_raw(pointer) }?);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn into_raw(self) -> *mut RawCArray {
         let pointer = self.0.as_ptr();
         std::mem::forget(self);
@@ -165,15 +130,6 @@ impl CArray {
     }
 
     /// What the structure says, checked.
-    ///
-    /// ```
-    /// # use cuarray::{CArray, Interface, Layout, Owner, TypeStr};
-    /// # let layout = Layout::c_contiguous(&[3], 4)?;
-    /// # let interface = Interface::new(0x7f00_0000_0000, TypeStr::of::<f32>(), layout)?;
-    /// let described = CArray::new(interface.clone(), None)?.describe()?;
-    /// assert_eq!((described.interface, described.event), (interface, None));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// * [`Error::is_unsupported`]: a major version or a flag that is not known;
@@ -188,24 +144,6 @@ impl CArray {
     }
 
     /// The array as a view, which orders work by the stream, or by the event where there is one.
-    ///
-    /// ```
-    /// # let sim = cuarray_sim::Sim::new(cuarray_sim::Config::default());
-    /// # let _entered = sim.enter();
-    /// # // SAFETY: the simulator is a driver.
-    /// # let driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
-    /// # let context = driver.default_context()?;
-    /// use cuarray::{CArray, Interface, Layout, Owner, TypeStr, driver::Allocation};
-    /// use std::sync::Arc;
-    ///
-    /// # let memory = Arc::new(Allocation::device(&context, 12)?);
-    /// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[3], 4)?)?;
-    /// let array = CArray::new(interface, Some(Owner::new(memory)))?; // or from a producer in C
-    /// // SAFETY: the structure has an owner that keeps the memory.
-    /// let view = unsafe { array.into_view(&driver) }?;
-    /// assert_eq!(view.interface().shape(), [3]);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     ///
     /// # Errors
     /// As [`CArray::describe`], and as [`RawView::new`].

@@ -5,16 +5,6 @@ use crate::{Mask, StreamEntry, protocol::layout::Tuple};
 use std::fmt;
 
 /// What a person wants to see; the layout of the text is not for parsing.
-///
-/// ```
-/// use cuarray::{Interface, Layout, TypeStr};
-///
-/// let interface = Interface::new(0x1000, TypeStr::of::<f32>(), Layout::c_contiguous(&[3, 4], 4)?)?;
-/// let printed = interface.to_string();
-/// assert!(printed.contains("typestr  '<f4'"));
-/// assert!(printed.contains("C-contiguous"));
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 impl fmt::Display for Interface {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });

@@ -26,15 +26,6 @@ pub struct Mask(Box<Interface>);
 impl Mask {
     /// The mask of an array of layout `array`.
     ///
-    /// ```
-    /// use cuarray::{Bool8, Interface, Layout, Mask, TypeStr};
-    ///
-    /// let flags = Interface::new(0x2000, TypeStr::of::<Bool8>(), Layout::c_contiguous(&[4], 1)?)?;
-    /// assert!(Mask::new(flags.clone(), &Layout::c_contiguous(&[3, 4], 8)?).is_ok()); // for each row
-    /// assert!(Mask::new(flags, &Layout::c_contiguous(&[3], 8)?).unwrap_err().is_invalid_interface());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// Key `mask`: the interface has a mask itself, its elements are structures, text or times, and so neither true nor false, or its
     /// shape cannot be broadcast to the array's.
@@ -53,15 +44,6 @@ impl Mask {
     }
 
     /// The mask's own interface. Its stream is to be waited for like the array's.
-    ///
-    /// ```
-    /// use cuarray::{Bool8, Interface, Layout, Mask, TypeStr};
-    ///
-    /// let flags = Interface::new(0x2000, TypeStr::of::<Bool8>(), Layout::c_contiguous(&[4], 1)?)?;
-    /// let mask = Mask::new(flags.clone(), &Layout::c_contiguous(&[4], 8)?)?;
-    /// assert_eq!(mask.interface(), &flags);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn interface(&self) -> &Interface {
         &self.0
     }

@@ -24,7 +24,7 @@ mod bytes;
 mod display;
 pub(crate) mod mask;
 
-use crate::{ByteOrder, Descr, Error, Kind, Layout, Mask, Result, StreamEntry, TypeStr, Version, error::Brief};
+use crate::{ByteOrder, Descr, Error, Kind, Layout, Mask, Result, StreamEntry, TypeStr, Version, View, error::Brief};
 use bytes::{byte_extent, check_memory, is_packed, packed_bytes};
 use std::{fmt, ops::Range};
 
@@ -69,18 +69,6 @@ impl Interface {
     /// * `typestr`: Python objects, or another item size than the layout's;
     /// * `strides`: a bit field that is not made of whole bytes, and not in C order (see [`Interface::byte_range`]);
     /// * `data`: a null pointer, or a layout that reaches beyond either end of the address space.
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, TypeStr};
-    ///
-    /// let column = Layout::strided(&[3], &[-16], 4)?;
-    /// let interface = Interface::new(0x1000, TypeStr::of::<f32>(), column.clone())?;
-    /// assert_eq!(interface.byte_range(), 0x0fe0..0x1004);
-    ///
-    /// let null = Interface::new(0, TypeStr::of::<f32>(), column).unwrap_err();
-    /// assert_eq!(null.key(), Some("data"));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     #[inline(always)] // As Layout::from_parts.
     pub fn new(data: DevicePtr, typestr: TypeStr, layout: Layout) -> Result<Interface> {
         check_memory(data, typestr, &layout)?;
@@ -134,15 +122,6 @@ impl Interface {
 
     /// Of the given version. Entries that the version does not have are dropped: the stream below 3 (clause V2), and the
     /// mask in 0 (clause V0).
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, StreamEntry, TypeStr, Version};
-    ///
-    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
-    /// let older = interface.with_stream(StreamEntry::LegacyDefault).with_version(Version::V2);
-    /// assert_eq!(older.stream(), StreamEntry::None);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     #[must_use]
     pub fn with_version(mut self, version: Version) -> Interface {
         self.set_version(version);
@@ -161,14 +140,6 @@ impl Interface {
     }
 
     /// With the read-only flag of `data` (clause I4).
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, TypeStr};
-    ///
-    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
-    /// assert!(interface.with_read_only(true).is_read_only());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     #[must_use]
     pub fn with_read_only(mut self, read_only: bool) -> Interface {
         self.set_read_only(read_only);
@@ -180,14 +151,6 @@ impl Interface {
     }
 
     /// With a stream (clause I11). Versions below 3 have none, and stay without (clause V2).
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, StreamEntry, TypeStr};
-    ///
-    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
-    /// assert_eq!(interface.with_stream(StreamEntry::PerThreadDefault).stream().handle(), Some(2));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     #[must_use]
     pub fn with_stream(mut self, stream: StreamEntry) -> Interface {
         self.set_stream(stream);
@@ -205,18 +168,6 @@ impl Interface {
     ///
     /// # Errors
     /// Key `descr`: its fields add up to another item size than the type string's, or one of them is a Python object.
-    ///
-    /// ```
-    /// use cuarray::{Descr, Field, Interface, Layout, TypeStr};
-    ///
-    /// let interface = Interface::new(0x1000, TypeStr::void(8), Layout::c_contiguous(&[3], 8)?)?;
-    /// let fields = vec![Field::new("x", TypeStr::of::<f32>()), Field::new("y", TypeStr::of::<f32>())];
-    /// assert_eq!(interface.clone().with_descr(Descr::new(fields)?)?.descr().unwrap().fields().len(), 2);
-    ///
-    /// let short = Descr::new(vec![Field::new("x", TypeStr::of::<f32>())])?;
-    /// assert_eq!(interface.with_descr(short).unwrap_err().key(), Some("descr"));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn with_descr(mut self, descr: Descr) -> Result<Interface> {
         self.set_descr(descr)?;
         Ok(self)
@@ -249,16 +200,6 @@ impl Interface {
     /// # Errors
     /// [`Error::is_unsupported`]: the interface says something else, or items of another size, or that the bytes are swapped.
     /// Keys `typestr` and `descr` as in [`Interface::new`] and [`Interface::with_descr`].
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, NamedType, TypeStr};
-    ///
-    /// let exported = Interface::new(0x1000, "<V2".parse()?, Layout::c_contiguous(&[3], 2)?)?;
-    /// let bfloat16 = exported.with_type(TypeStr::named(NamedType::BFloat16), None)?;
-    /// assert_eq!(bfloat16.typestr().label(), "bfloat16");
-    /// assert!(bfloat16.with_type(TypeStr::of::<u16>(), None).unwrap_err().is_unsupported());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn with_type(self, typestr: TypeStr, descr: Option<Descr>) -> Result<Interface> {
         let refused = |why: &str| {
             let said = descr.as_ref().map_or_else(|| format!("'{}'", typestr.label()), Descr::to_string);
@@ -289,16 +230,6 @@ impl Interface {
 
     /// Whether the elements of the two are of one type, so that a copy of bytes is a copy of values: equal type strings,
     /// names and fields; or bytes of the same number of which one side does not say what they are, and the other does.
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, NamedType, TypeStr};
-    ///
-    /// let of = |typestr| Interface::new(0x1000, typestr, Layout::c_contiguous(&[3], 2)?);
-    /// let bfloat16 = of(TypeStr::named(NamedType::BFloat16))?;
-    /// assert!(bfloat16.has_type_of(&of(TypeStr::void(2))?));
-    /// assert!(!bfloat16.has_type_of(&of("<f2".parse()?)?));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn has_type_of(&self, other: &Interface) -> bool {
         let (kind, itemsize) = (self.typestr.kind(), self.typestr.itemsize());
         self.typestr == other.typestr && self.descr == other.descr
@@ -324,16 +255,6 @@ impl Interface {
     ///
     /// # Errors
     /// Key `mask`: it was made for another shape, to which it broadcasts but not to this one.
-    ///
-    /// ```
-    /// use cuarray::{Bool8, Interface, Layout, Mask, TypeStr};
-    ///
-    /// let array = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3, 4], 1)?)?;
-    /// let row = Interface::new(0x2000, TypeStr::of::<Bool8>(), Layout::c_contiguous(&[4], 1)?)?;
-    /// let mask = Mask::new(row, array.layout())?;
-    /// assert!(array.with_mask(mask)?.mask().is_some());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn with_mask(mut self, mask: Mask) -> Result<Interface> {
         mask.check_broadcast(&self.layout)?;
         if self.version >= Version::V1 {
@@ -343,158 +264,61 @@ impl Interface {
     }
 
     /// The version (clause I7).
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, TypeStr, Version};
-    ///
-    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
-    /// assert_eq!(interface.version(), Version::V3);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn version(&self) -> Version {
         self.version
     }
 
     /// The type of the elements (clause I3).
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, TypeStr};
-    ///
-    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
-    /// assert_eq!(interface.typestr(), TypeStr::of::<u8>());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn typestr(&self) -> TypeStr {
         self.typestr
     }
 
     /// Shape, strides and item size.
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, TypeStr};
-    ///
-    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
-    /// assert!(interface.layout().is_c_contiguous());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
     /// The length of each dimension (clause I2).
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, TypeStr};
-    ///
-    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
-    /// assert_eq!(interface.shape(), &[3]);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn shape(&self) -> &[usize] {
         self.layout.shape()
     }
 
     /// The bytes to step for each dimension, also where the entry was `None` (clause I8).
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, TypeStr};
-    ///
-    /// let interface = Interface::new(0x1000, TypeStr::of::<u16>(), Layout::c_contiguous(&[3], 2)?)?;
-    /// assert_eq!(interface.strides(), &[2]);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn strides(&self) -> &[isize] {
         self.layout.strides()
     }
 
     /// The data pointer as it was given (clause I4): the address of the element whose indices are all 0.
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, TypeStr};
-    ///
-    /// let empty = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[0], 1)?)?;
-    /// assert_eq!((empty.data(), empty.export_data()), (0x1000, 0));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn data(&self) -> DevicePtr {
         self.data
     }
 
     /// The data pointer as it is exported: 0 for an array that takes no bytes (clause I5).
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, TypeStr};
-    ///
-    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
-    /// assert_eq!(interface.export_data(), 0x1000);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn export_data(&self) -> DevicePtr {
         if self.byte_extent().is_empty() { 0 } else { self.data }
     }
 
     /// The read-only flag (clause I4).
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, TypeStr};
-    ///
-    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
-    /// assert!(!interface.is_read_only());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn is_read_only(&self) -> bool {
         self.read_only
     }
 
     /// On which stream work may be pending (clause I11).
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, StreamEntry, TypeStr};
-    ///
-    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
-    /// assert_eq!(interface.stream(), StreamEntry::None);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn stream(&self) -> StreamEntry {
         self.stream
     }
 
     /// The mask (clause I10); `None` means that all elements are valid.
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, TypeStr};
-    ///
-    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
-    /// assert!(interface.mask().is_none());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn mask(&self) -> Option<&Mask> {
         self.mask.as_ref()
     }
 
     /// The fields of the elements (clause I9), where they say more than the type string.
-    ///
-    /// ```
-    /// use cuarray::{Descr, Field, Interface, Layout, TypeStr};
-    ///
-    /// let interface = Interface::new(0x1000, TypeStr::of::<u8>(), Layout::c_contiguous(&[3], 1)?)?;
-    /// let plain = Descr::new(vec![Field::new("", TypeStr::of::<u8>())])?;
-    /// assert!(interface.with_descr(plain)?.descr().is_none());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn descr(&self) -> Option<&Descr> {
         self.descr.as_ref()
     }
 
     /// The bytes that the elements take if they lie without gaps; of packed bits, the bytes that hold them all.
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, TypeStr};
-    ///
-    /// let bits = Interface::new(0x1000, "|t1".parse()?, Layout::c_contiguous(&[100], 1)?)?;
-    /// assert_eq!(bits.nbytes(), 13);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn nbytes(&self) -> usize {
         match self.typestr.bits() {
             Some(bits) if is_packed(self.typestr) => packed_bytes(bits, &self.layout),
@@ -502,18 +326,29 @@ impl Interface {
         }
     }
 
+    /// The interface of a view: the elements of another layout, some bytes away, with the same type and attributes and without a mask.
+    pub(crate) fn view(&self, View { offset, layout }: View) -> Result<Interface> {
+        let data = self.data.wrapping_add_signed(offset as i64);
+        let view = Interface::new(data, self.typestr, layout)?
+            .with_version(self.version)
+            .with_read_only(self.is_read_only())
+            .with_stream(self.stream);
+        match self.descr() {
+            Some(descr) => view.with_descr(descr.clone()),
+            None => Ok(view),
+        }
+    }
+
+    /// Whether the elements are smaller than a byte and lie side by side in bytes, which the layout does not say.
+    #[inline]
+    pub(crate) fn is_packed(&self) -> bool {
+        bytes::is_packed(self.typestr)
+    }
+
     /// The addresses of all bytes that the elements take. Empty, at the data pointer, for an array that takes none.
     ///
     /// Bit fields that are not made of whole bytes (`|t1`) are packed: bytes cannot step through them, so such an array is one
     /// string of bits in C order, and its last byte is the one that holds the last bit.
-    ///
-    /// ```
-    /// use cuarray::{Interface, Layout, TypeStr};
-    ///
-    /// let every_other = Interface::new(0x1000, TypeStr::of::<f32>(), Layout::strided(&[3], &[8], 4)?)?;
-    /// assert_eq!(every_other.byte_range(), 0x1000..0x1014);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn byte_range(&self) -> Range<DevicePtr> {
         let extent = self.byte_extent();
         // Neither wraps: `new` has computed the same for every array that takes bytes, and the others have 0..0.

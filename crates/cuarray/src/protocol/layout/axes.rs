@@ -47,46 +47,24 @@ pub struct Axes<T>(SmallVec<[T; INLINE]>);
 
 impl<T> Axes<T> {
     /// No axes.
-    ///
-    /// ```
-    /// let shape = cuarray::Dims::new();
-    /// assert!(shape.is_empty());
-    /// ```
     #[inline]
     pub fn new() -> Axes<T> {
         Axes(SmallVec::new())
     }
 
     /// The numbers.
-    ///
-    /// ```
-    /// let shape: cuarray::Dims = [2, 3].into_iter().collect();
-    /// assert_eq!(shape.as_slice(), [2, 3]);
-    /// ```
     #[inline]
     pub fn as_slice(&self) -> &[T] {
         &self.0
     }
 
     /// Adds an axis behind the others.
-    ///
-    /// ```
-    /// let mut shape = cuarray::Dims::from_slice(&[2, 3]);
-    /// shape.push(4);
-    /// assert_eq!(shape[..], [2, 3, 4]);
-    /// ```
     #[inline]
     pub fn push(&mut self, number: T) {
         self.0.push(number);
     }
 
     /// Adds an axis in front of the one that is at `index`.
-    ///
-    /// ```
-    /// let mut shape = cuarray::Dims::from_slice(&[2, 3]);
-    /// shape.insert(0, 10);
-    /// assert_eq!(shape[..], [10, 2, 3]);
-    /// ```
     ///
     /// # Panics
     /// If there are fewer than `index` axes.
@@ -95,12 +73,6 @@ impl<T> Axes<T> {
     }
 
     /// Takes all axes away.
-    ///
-    /// ```
-    /// let mut shape = cuarray::Dims::from_slice(&[2, 3]);
-    /// shape.clear();
-    /// assert!(shape.is_empty());
-    /// ```
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -108,21 +80,12 @@ impl<T> Axes<T> {
 
 impl<T: Copy> Axes<T> {
     /// These numbers.
-    ///
-    /// ```
-    /// let strides = cuarray::Strides::from_slice(&[12, -4]);
-    /// assert_eq!(strides[1], -4);
-    /// ```
     #[inline]
     pub fn from_slice(numbers: &[T]) -> Axes<T> {
         Axes(SmallVec::from_slice(numbers))
     }
 
     /// `count` times the same number.
-    ///
-    /// ```
-    /// assert_eq!(cuarray::Strides::repeat(0, 3)[..], [0, 0, 0]);
-    /// ```
     #[inline]
     pub fn repeat(number: T, count: usize) -> Axes<T> {
         // The one that is nearly always taken writes no number twice.
@@ -134,26 +97,12 @@ impl<T: Copy> Axes<T> {
     }
 
     /// Adds these numbers behind the others.
-    ///
-    /// ```
-    /// let mut shape = cuarray::Dims::from_slice(&[2]);
-    /// shape.extend_from_slice(&[3, 4]);
-    /// assert_eq!(shape[..], [2, 3, 4]);
-    /// ```
     #[inline]
     pub fn extend_from_slice(&mut self, numbers: &[T]) {
         self.0.extend_from_slice(numbers);
     }
 
     /// Leaves the first `count` axes, or adds as many of `number` as are missing.
-    ///
-    /// ```
-    /// let mut shape = cuarray::Dims::from_slice(&[2, 3]);
-    /// shape.resize(4, 1);
-    /// assert_eq!(shape[..], [2, 3, 1, 1]);
-    /// shape.resize(1, 1);
-    /// assert_eq!(shape[..], [2]);
-    /// ```
     #[inline]
     pub fn resize(&mut self, count: usize, number: T) {
         self.0.resize(count, number);

@@ -23,14 +23,6 @@ pub trait LayoutPolicy: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'stat
     const NAME: &'static str;
 
     /// Whether such a layout is taken.
-    ///
-    /// ```
-    /// use cuarray::{CContiguous, Layout, LayoutPolicy};
-    ///
-    /// let every_second = Layout::strided(&[8], &[8], 4)?;
-    /// assert!(!CContiguous::allows(&every_second));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     fn allows(layout: &Layout) -> bool;
 }
 

@@ -110,16 +110,6 @@ impl Layout {
     /// # Errors
     /// [`Error::is_out_of_bounds`]: a place outside its axis, more entries than axes, two ellipses, or more than
     /// [`MAX_RANK`] axes in the view. An invalid argument: a slice of step 0.
-    ///
-    /// ```
-    /// use cuarray::{Index, Layout, Slice};
-    ///
-    /// let volume = Layout::c_contiguous(&[4, 5, 6], 4)?;
-    /// let odd = Slice { start: Some(1), step: Some(2), ..Slice::default() };
-    /// let view = volume.index(&[Index::At(2), odd.into()])?;
-    /// assert_eq!((view.offset, view.layout.shape(), view.layout.strides()), (264, &[2, 6][..], &[48, 4][..]));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn index(&self, index: &[Index]) -> Result<View> {
         let named = index.iter().filter(|entry| matches!(entry, Index::At(_) | Index::Slice(_))).count();
         if index.iter().filter(|entry| **entry == Index::Ellipsis).count() > 1 {

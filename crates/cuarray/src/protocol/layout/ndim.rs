@@ -31,26 +31,9 @@ pub trait Rank: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     type Index: AsRef<[usize]> + ?Sized;
 
     /// The shape of a layout of that rank; of another one, as much of it as there is room for.
-    ///
-    /// ```
-    /// use cuarray::{Ix2, IxDyn, Layout, Rank};
-    ///
-    /// let layout = Layout::c_contiguous(&[3, 4], 4)?;
-    /// assert_eq!(Ix2::shape(&layout), [3, 4]); // an array, by its type
-    /// assert_eq!(IxDyn::shape(&layout).len(), 2); // of any number
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     fn shape(layout: &Layout) -> Self::Shape;
 
     /// `strides` as this rank has them; of another number, as many as there is room for.
-    ///
-    /// ```
-    /// use cuarray::{Ix2, Layout, Rank};
-    ///
-    /// let [row, column] = Ix2::strides(Layout::c_contiguous(&[3, 4], 4)?.strides());
-    /// assert_eq!((row, column), (16, 4));
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     fn strides(strides: &[isize]) -> Self::Strides;
 }
 
@@ -177,6 +160,55 @@ impl Rank for IxDyn {
 
     fn strides(strides: &[isize]) -> Strides {
         Strides::from_slice(strides)
+    }
+}
+
+/// A shape whose number of dimensions is known to the compiler (an array, a number) or not (a slice, a vector).
+pub trait IntoShape {
+    /// The number of dimensions, as a type.
+    type Dim: Rank;
+
+    /// The length of each dimension.
+    fn lengths(&self) -> &[usize];
+}
+
+impl<const N: usize> IntoShape for [usize; N] {
+    type Dim = Ix<N>;
+
+    fn lengths(&self) -> &[usize] {
+        self
+    }
+}
+
+impl<const N: usize> IntoShape for &[usize; N] {
+    type Dim = Ix<N>;
+
+    fn lengths(&self) -> &[usize] {
+        *self
+    }
+}
+
+impl IntoShape for usize {
+    type Dim = Ix1;
+
+    fn lengths(&self) -> &[usize] {
+        std::slice::from_ref(self)
+    }
+}
+
+impl IntoShape for &[usize] {
+    type Dim = IxDyn;
+
+    fn lengths(&self) -> &[usize] {
+        self
+    }
+}
+
+impl IntoShape for Vec<usize> {
+    type Dim = IxDyn;
+
+    fn lengths(&self) -> &[usize] {
+        self
     }
 }
 

@@ -33,16 +33,6 @@ impl Layout {
     ///
     /// # Errors
     /// An invalid argument: another number of axes than the array has, one that it has not, or one named twice.
-    ///
-    /// ```
-    /// use cuarray::Layout;
-    ///
-    /// let volume = Layout::c_contiguous(&[2, 3, 4], 1)?;
-    /// assert_eq!(volume.transpose(None)?.shape(), &[4, 3, 2]);
-    /// assert_eq!(volume.transpose(Some(&[1, 0, -1]))?.strides(), &[4, 12, 1]);
-    /// assert!(volume.transpose(Some(&[0, 0, 1])).is_err());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn transpose(&self, axes: Option<&[isize]>) -> Result<Layout> {
         let axes: Dims = match axes {
             None => (0..self.rank()).rev().collect(),
@@ -66,16 +56,6 @@ impl Layout {
     ///
     /// # Errors
     /// An invalid argument: an axis that the array has not, that is named twice, or whose length is not 1.
-    ///
-    /// ```
-    /// use cuarray::Layout;
-    ///
-    /// let row = Layout::c_contiguous(&[1, 5, 1], 1)?;
-    /// assert_eq!(row.squeeze(None)?.shape(), &[5]);
-    /// assert_eq!(row.squeeze(Some(&[-1]))?.shape(), &[1, 5]);
-    /// assert!(row.squeeze(Some(&[1])).is_err());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn squeeze(&self, axes: Option<&[isize]>) -> Result<Layout> {
         let drop: Dims = match axes {
             None => (0..self.rank()).filter(|&axis| self.shape()[axis] == 1).collect(),
@@ -118,15 +98,6 @@ impl Layout {
     ///
     /// # Errors
     /// An invalid argument: the shapes, aligned at their last axes, differ where this one's length is not 1.
-    ///
-    /// ```
-    /// use cuarray::Layout;
-    ///
-    /// let column = Layout::c_contiguous(&[3, 1], 8)?;
-    /// assert_eq!(column.broadcast_to(&[2, 3, 4])?.strides(), &[0, 8, 0]);
-    /// assert!(column.broadcast_to(&[4, 4]).is_err());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Layout> {
         let refused = || {
             Error::argument(format!("cannot broadcast an array of shape {} to {}", Tuple(self.shape()), Tuple(shape)))
@@ -150,16 +121,6 @@ impl Layout {
     /// # Errors
     /// An invalid argument, where the size changes: there is no last axis, its elements do not lie one behind the other,
     /// or its bytes are no whole number of the new elements.
-    ///
-    /// ```
-    /// use cuarray::Layout;
-    ///
-    /// let complex = Layout::c_contiguous(&[2, 3], 16)?;
-    /// assert_eq!(complex.with_itemsize(8)?.shape(), &[2, 6]);
-    /// assert_eq!(complex.with_itemsize(48)?.shape(), &[2, 1]);
-    /// assert!(complex.with_itemsize(32).is_err());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn with_itemsize(&self, itemsize: usize) -> Result<Layout> {
         let old = self.itemsize();
         if itemsize == old {
@@ -203,15 +164,6 @@ impl Layout {
     ///
     /// # Errors
     /// An invalid argument: a section of 0, or an array without axes.
-    ///
-    /// ```
-    /// use cuarray::Layout;
-    ///
-    /// let pieces = Layout::c_contiguous(&[7], 4)?.split(3)?;
-    /// assert_eq!(pieces.iter().map(|piece| piece.offset).collect::<Vec<_>>(), [0, 12, 24]);
-    /// assert_eq!(pieces[2].layout.shape(), &[1]);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn split(&self, section: usize) -> Result<Vec<View>> {
         let (Some(&length), Some(&stride)) = (self.shape().first(), self.strides().first()) else {
             return Err(Error::argument("an array without axes cannot be split"));
@@ -230,14 +182,6 @@ impl Layout {
 
     /// A layout without gaps whose axes lie in the order in which these do, the slowest first; what NumPy makes with
     /// `empty_like`. A broadcast axis becomes a real one, a reversed one is turned round.
-    ///
-    /// ```
-    /// use cuarray::Layout;
-    ///
-    /// let view = Layout::strided(&[2, 3, 4], &[8, 0, -16], 2)?;
-    /// assert_eq!(view.packed()?.strides(), &[6, 2, 12]);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn packed(&self) -> Result<Layout> {
         if self.is_c_contiguous() || self.rank() <= 1 {
             return Layout::c_contiguous(self.shape(), self.itemsize());
@@ -279,16 +223,6 @@ impl Layout {
 
     /// Whether two elements may share a byte. Exact for what slicing, transposing and broadcasting make of a dense array; for
     /// stranger strides it may say yes where the elements only interleave.
-    ///
-    /// ```
-    /// use cuarray::Layout;
-    ///
-    /// assert!(!Layout::strided(&[3, 4], &[-40, 8], 4)?.may_overlap_itself());
-    /// assert!(Layout::strided(&[3], &[0], 4)?.may_overlap_itself());
-    /// // A window of three elements, moved by one.
-    /// assert!(Layout::strided(&[8, 3], &[4, 4], 4)?.may_overlap_itself());
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub fn may_overlap_itself(&self) -> bool {
         if self.is_empty() {
             return false;

@@ -43,10 +43,6 @@ pub enum Kind {
 
 impl Kind {
     /// The letter that stands for this kind in a type string.
-    ///
-    /// ```
-    /// assert_eq!(cuarray::Kind::Timedelta.letter(), 'm');
-    /// ```
     pub const fn letter(self) -> char {
         match self {
             Kind::BitField => 't',
@@ -156,10 +152,6 @@ impl ByteOrder {
     pub const NATIVE: ByteOrder = if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
 
     /// The character that stands for this order in a type string.
-    ///
-    /// ```
-    /// assert_eq!(cuarray::ByteOrder::NotApplicable.symbol(), '|');
-    /// ```
     pub const fn symbol(self) -> char {
         match self {
             ByteOrder::Little => '<',
@@ -211,10 +203,6 @@ pub enum TimeUnit {
 
 impl TimeUnit {
     /// How the unit is written in a type string.
-    ///
-    /// ```
-    /// assert_eq!(cuarray::TimeUnit::Microsecond.symbol(), "us");
-    /// ```
     pub const fn symbol(self) -> &'static str {
         match self {
             TimeUnit::Year => "Y",

@@ -78,10 +78,6 @@ impl NamedType {
     }
 
     /// The name, as ml_dtypes has it.
-    ///
-    /// ```
-    /// assert_eq!(cuarray::NamedType::Float8E5M2.name(), "float8_e5m2");
-    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             NamedType::BFloat16 => "bfloat16",
@@ -97,10 +93,6 @@ impl NamedType {
     }
 
     /// The bytes of one value: 2 for bfloat16, else 1.
-    ///
-    /// ```
-    /// assert_eq!(cuarray::NamedType::BFloat16.itemsize(), 2);
-    /// ```
     pub const fn itemsize(self) -> usize {
         match self {
             NamedType::BFloat16 => 2,
@@ -129,12 +121,6 @@ impl FromStr for NamedType {
 
 impl TypeStr {
     /// The type of that name: written as void, and equal to nothing but itself.
-    ///
-    /// ```
-    /// use cuarray::{NamedType, TypeStr};
-    ///
-    /// assert_eq!(TypeStr::named(NamedType::Float8E5M2).to_string(), "<V1");
-    /// ```
     pub const fn named(named: NamedType) -> TypeStr {
         // Void has no byte order, but all of those who write these types write the machine's.
         let (order, size) = (ByteOrder::NATIVE, named.itemsize() as u32);
@@ -142,26 +128,11 @@ impl TypeStr {
     }
 
     /// Which type it is, where the letters do not say it.
-    ///
-    /// ```
-    /// use cuarray::{NamedType, TypeStr};
-    ///
-    /// assert_eq!(TypeStr::named(NamedType::BFloat16).name(), Some(NamedType::BFloat16));
-    /// assert_eq!("<V2".parse::<TypeStr>()?.name(), None);
-    /// # Ok::<(), cuarray::Error>(())
-    /// ```
     pub const fn name(self) -> Option<NamedType> {
         self.name
     }
 
     /// What to call the type: the name where it has one, else the type string.
-    ///
-    /// ```
-    /// use cuarray::{NamedType, TypeStr};
-    ///
-    /// assert_eq!(TypeStr::named(NamedType::BFloat16).label(), "bfloat16");
-    /// assert_eq!(TypeStr::of::<f32>().label(), "<f4");
-    /// ```
     pub fn label(self) -> String {
         self.name.map_or_else(|| self.to_string(), |named| named.to_string())
     }

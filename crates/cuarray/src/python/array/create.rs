@@ -227,7 +227,7 @@ pub(in crate::python) fn layout(
         (None, "F") => Layout::f_contiguous(&shape, itemsize),
         (None, other) => Err(Error::argument(format!("order is {other:?}; 'C' or 'F' is expected"))),
     };
-    layout.map_err(Error::of_argument)
+    layout.map_err(Error::into_argument)
 }
 
 /// An int, or what yields them in an order, as an argument of that name, each as the collection wants it.
@@ -327,7 +327,7 @@ pub(in crate::python) fn allocate<'py>(
     }
     // Negative strides step back from the first element, which then is not where the memory starts.
     let data = memory.allocation().device_ptr().wrapping_add(extent.start.unsigned_abs() as u64);
-    let mut interface = Interface::new(data, element.typestr, layout).map_err(Error::of_argument)?;
+    let mut interface = Interface::new(data, element.typestr, layout).map_err(Error::into_argument)?;
     if let Some(descr) = element.descr {
         interface = interface.with_descr(descr)?;
     }

@@ -24,8 +24,8 @@ use crate::python::{
     values::dtype,
 };
 use crate::{
-    DeviceArray, Error, Interface, Owner, Result, StreamEntry,
-    array::device_array::Held,
+    Error, Interface, Owner, RawDeviceArray, Result, StreamEntry,
+    array::raw::Held,
     driver::{MemoryType, PointerAttributes, Stream},
     exchange::{
         c_interface::{Body, MemorySpace},
@@ -133,7 +133,7 @@ impl PyDeviceArray {
     }
 
     /// An array that an extension returns.
-    pub(super) fn returned(py: Python<'_>, array: &DeviceArray) -> PyResult<PyDeviceArray> {
+    pub(super) fn returned(py: Python<'_>, array: &RawDeviceArray) -> PyResult<PyDeviceArray> {
         let stream = array.home().map(|home| Py::new(py, PyStream::new(home.clone(), None))).transpose()?;
         let memory = Py::new(py, PyMemory::holding(array.held().clone()))?;
         Ok(PyDeviceArray::over(array.interface().clone(), memory, stream))

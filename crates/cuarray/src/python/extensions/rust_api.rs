@@ -28,8 +28,8 @@ use crate::python::{
     values::dtype::Element,
 };
 use crate::{
-    DeviceArray, Error, Owner, Result, StreamEntry,
-    array::device_array::Held,
+    DeviceArray, Error, Owner, Rank, RawDeviceArray, Result, StreamEntry,
+    array::raw::Held,
     driver::{Driver, SharedPools},
     python::ffi::error::CudaError,
     sync::Access,
@@ -173,7 +173,17 @@ unsafe extern "C" fn event_pools(pools: *mut SharedPools) -> i32 {
     }
 }
 
-impl<'py> IntoPyObject<'py> for DeviceArray {
+impl<'py, T, D: Rank> IntoPyObject<'py> for DeviceArray<T, D> {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = Error;
+
+    fn into_pyobject(self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        self.into_raw().into_pyobject(py)
+    }
+}
+
+impl<'py> IntoPyObject<'py> for RawDeviceArray {
     type Target = PyAny;
     type Output = Bound<'py, PyAny>;
     type Error = Error;

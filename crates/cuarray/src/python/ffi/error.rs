@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Error::is_not_an_array`] | `TypeError`; what the property raised is its `__cause__` |
 //! | [`Error::is_invalid_interface`], a wrong argument | `ValueError` |
-//! | [`Error::is_unsupported`] | `BufferError` |
+//! | [`Error::is_unsupported`], [`Error::is_already_acquired`] | `BufferError` |
 //! | [`Error::is_out_of_bounds`] | `IndexError` |
 //! | [`Error::is_driver`] | `CudaError`, with the driver's `name` and `code` of it and the `call` that answered it |
 //! | raised by Python | itself |
@@ -45,7 +45,7 @@ impl From<Error> for PyErr {
             ErrorKind::UnreadableEntry { cause, .. } => because(PyValueError::new_err(message), cause),
             ErrorKind::NotAnArray(_) => PyTypeError::new_err(message),
             ErrorKind::OutOfBounds(_) => PyIndexError::new_err(message),
-            ErrorKind::Unsupported(_) => PyBufferError::new_err(message),
+            ErrorKind::Unsupported(_) | ErrorKind::AlreadyAcquired(_) => PyBufferError::new_err(message),
             _ => PyValueError::new_err(message),
         }
     }

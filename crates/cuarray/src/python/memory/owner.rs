@@ -4,7 +4,7 @@
 use super::runtime;
 use crate::{
     Stream,
-    array::device_array::Held,
+    array::raw::Held,
     driver::{Context, MemoryKind},
     sync::{Memory, Pending},
 };

@@ -128,7 +128,7 @@ fn described(array: &Bound<'_, PyAny>) -> Result<Interface> {
     let Element { typestr, descr } = element(array, read)?;
     let shape: Dims = axes(read.shape).iter().map(|&length| length as usize).collect();
     let layout = Layout::from_parts(shape, Some(Strides::from_slice(axes(read.strides))), typestr.itemsize())?;
-    let mut interface = Interface::new(read.data.addr() as u64, typestr, layout).map_err(Error::of_argument)?;
+    let mut interface = Interface::new(read.data.addr() as u64, typestr, layout).map_err(Error::into_argument)?;
     let writeable = match read.descr.is_null() {
         true => read.flags & WRITEABLE != 0,
         // Where NumPy writes a descr, it loses the other flags.

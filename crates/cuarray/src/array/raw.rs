@@ -1,0 +1,255 @@
+//! [`RawDeviceArray`]: an owned array whose element type and number of dimensions are known at run time only.
+//!
+//! The memory was allocated here, or belongs to any Rust object, its owner. The memory is freed when the last array over it is gone and the
+//! work on it is done; no thread waits for that (see [`sync::Memory`](crate::sync::Memory)).
+
+use super::{
+    device_array::DeviceArray,
+    guard::{Acquired, AcquiredMut, Anywhere, Visit},
+    view::{expect_shape, is_of, wrong_type},
+};
+use crate::{
+    AnyLayout, DevicePtr, Element, Error, Interface, Owner, Rank, RawView, Result, StreamEntry, View,
+    driver::{Context, Stream},
+    sync::{Access, Deferred, Memory, Ordering, Pending, Resource},
+};
+use std::{
+    fmt,
+    ops::Range,
+    panic::{self, AssertUnwindSafe},
+    sync::Arc,
+};
+
+/// An array in device memory, of any element type and number of dimensions. A clone is the same array.
+///
+/// [`DeviceArray`](crate::DeviceArray) is the typed form; [`RawDeviceArray::typed`] checks and converts.
+#[derive(Clone)]
+pub struct RawDeviceArray {
+    // Dropped first: what orders the work uses what is behind it.
+    view: Arc<RawView>,
+    /// Held; only the Python object asks for it.
+    #[cfg_attr(not(feature = "python"), allow(dead_code))]
+    held: Held,
+    home: Option<Stream>,
+}
+
+/// What an array's memory belongs to, with the work that is pending on it.
+#[derive(Clone, Debug)]
+pub(crate) enum Held {
+    Memory(Arc<Memory>),
+    Owner(Arc<Deferred<Kept>>),
+}
+
+/// Memory of somebody else's, and the object that it belongs to.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    context: Context,
+    /// Where it lies; only the Python object asks for it.
+    #[cfg_attr(not(feature = "python"), allow(dead_code))]
+    bytes: Range<DevicePtr>,
+    owner: Option<Owner>,
+}
+
+impl Resource for Kept {
+    fn context(&self) -> &Context {
+        &self.context
+    }
+
+    fn is_gone(&self) -> bool {
+        self.owner.is_none()
+    }
+
+    fn give_back(&mut self) -> Result<()> {
+        // This runs where nobody expects the owner's code: in an allocation, at the end of some other array. Nor is what else waits to be
+        // given back to be lost by its panic.
+        let owner = self.owner.take();
+        panic::catch_unwind(AssertUnwindSafe(|| drop(owner)))
+            .map_err(|_| Error::argument("the owner of an array's memory panicked when it was dropped"))
+    }
+}
+
+impl Held {
+    pub(crate) fn owner(context: &Context, bytes: Range<DevicePtr>, owner: Owner) -> Held {
+        Held::until_done(context, bytes, owner, Arc::default())
+    }
+
+    /// Keeps an owner until the work is done that is pending when this goes.
+    pub(crate) fn until_done(context: &Context, bytes: Range<DevicePtr>, owner: Owner, pending: Arc<Pending>) -> Held {
+        let kept = Kept { context: context.clone(), bytes, owner: Some(owner) };
+        Held::Owner(Arc::new(Deferred::after(kept, pending)))
+    }
+
+    pub(crate) fn pending(&self) -> &Arc<Pending> {
+        match self {
+            Held::Memory(memory) => memory.pending(),
+            Held::Owner(kept) => kept.pending(),
+        }
+    }
+
+    pub(crate) fn add_home(&self, home: &Stream) {
+        match self {
+            Held::Memory(memory) => memory.add_home(home),
+            Held::Owner(kept) => kept.add_home(home),
+        }
+    }
+
+    #[cfg(feature = "python")]
+    pub(crate) fn bytes(&self) -> Range<DevicePtr> {
+        match self {
+            Held::Memory(memory) => {
+                let start = memory.allocation().device_ptr();
+                start..start.saturating_add(memory.allocation().len() as u64)
+            }
+            Held::Owner(kept) => kept.resource().bytes.clone(),
+        }
+    }
+}
+
+impl RawDeviceArray {
+    /// Creates the array that `interface` describes within `memory`, which it keeps, with a home stream.
+    ///
+    /// # Errors
+    /// [`Error::is_invalid_argument`]: elements lie outside of the memory, or the interface has a mask.
+    pub fn from_memory(memory: Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<RawDeviceArray> {
+        let view = Arc::new(RawView::of_memory(&memory, interface, home)?);
+        Ok(RawDeviceArray { view, held: Held::Memory(memory), home: home.cloned() })
+    }
+
+    /// Creates the array that `interface` describes, in memory of a context that `owner` keeps: the block of a pool, another crate's slice.
+    ///
+    /// The owner is dropped, in any thread, when the last array over the memory is gone and the work on it is done. If that drop panics,
+    /// [`Driver::take_drop_error`](crate::Driver::take_drop_error) returns the panic as an error.
+    ///
+    /// # Errors
+    /// [`Error::is_invalid_argument`]: the interface has a mask, or the home stream is of another context.
+    ///
+    /// # Safety
+    /// The memory is the driver's, and lives until the owner is dropped.
+    pub unsafe fn from_owner(
+        context: &Context,
+        interface: Interface,
+        owner: Owner,
+        home: Option<&Stream>,
+    ) -> Result<RawDeviceArray> {
+        if interface.mask().is_some() {
+            return Err(Error::argument("an array of one owner's memory cannot have a mask, which is another array"));
+        }
+        if let Some(home) = home
+            && home.known_context()?.is_some_and(|of_home| of_home != *context)
+        {
+            return Err(Error::argument(format!("the home stream, {home:?}, is of another context than the memory")));
+        }
+        let held = Held::owner(context, interface.byte_range(), owner);
+        let entry = home.map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
+        let mut ordering = Ordering::new(home.cloned(), held.pending().clone());
+        match home {
+            Some(home) if home.is_owned() => held.add_home(home),
+            // The stream may be destroyed before the memory is freed, so events remember its work.
+            Some(_) => ordering = ordering.outliving_home(),
+            None => {}
+        }
+        let view = RawView::ordered(Box::new(interface.with_stream(entry)), ordering, None);
+        Ok(RawDeviceArray { view: Arc::new(view), held, home: home.cloned() })
+    }
+
+    /// The array with its element type and number of dimensions as types.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`]: the elements are of another type, or the dimensions of another number.
+    pub fn typed<T: Element, D: Rank>(self) -> Result<DeviceArray<T, D>> {
+        let interface = self.view.interface();
+        if !is_of::<T>(interface) {
+            return Err(wrong_type::<T>(interface));
+        }
+        expect_shape::<D, AnyLayout>(interface)?;
+        Ok(DeviceArray::from_checked(self))
+    }
+
+    /// Orders work in `stream` that reads the array: after the work already enqueued on it, and before later work.
+    ///
+    /// # Errors
+    /// [`Error::is_already_acquired`]: a live guard writes the same memory. [`Error::is_unsupported`]: one stream captures and the other
+    /// does not take part. Errors of the driver.
+    pub fn acquire<'v>(&'v self, stream: &'v Stream) -> Result<Acquired<'v>> {
+        self.read(stream)
+    }
+
+    /// Orders work in `stream` that writes the array.
+    ///
+    /// # Errors
+    /// As [`RawDeviceArray::acquire`], where any live guard in the same memory conflicts; also where the array is read-only.
+    pub fn acquire_mut<'v>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v>> {
+        self.write(stream)
+    }
+
+    pub(super) fn read<'v, T, D: Rank>(&'v self, stream: &'v Stream) -> Result<Acquired<'v, T, D>> {
+        Ok(Acquired::new(Visit::begin(&self.view, stream, Access::Read, Anywhere)?))
+    }
+
+    pub(super) fn write<'v, T, D: Rank>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v, T, D>> {
+        Ok(AcquiredMut::new(Visit::begin(&self.view, stream, Access::Write, Anywhere)?))
+    }
+
+    /// Another layout of elements over the same memory, with the same home stream.
+    pub(super) fn view(&self, view: View, read_only: bool) -> Result<RawDeviceArray> {
+        let interface = self.interface().view(view)?;
+        let read_only = read_only || interface.is_read_only();
+        let interface = Box::new(interface.with_read_only(read_only));
+        let ordering = match self.view.known_orderings(Access::Write).next() {
+            Some((ordering, _)) => ordering.clone(),
+            None => Ordering::new(self.home.clone(), self.held.pending().clone()),
+        };
+        let view = Arc::new(RawView::ordered(interface, ordering, self.view.owner().cloned()));
+        Ok(RawDeviceArray { view, held: self.held.clone(), home: self.home.clone() })
+    }
+
+    /// Records work on the array that was enqueued in `stream` without a guard, such as a kernel of another library. Later work on the array
+    /// is ordered after it, and so is the release of the memory.
+    ///
+    /// # Errors
+    /// Errors of the driver.
+    pub fn record_stream(&self, stream: &Stream, access: Access) -> Result<()> {
+        match self.view.known_orderings(access).next() {
+            Some((ordering, access)) => ordering.record(stream, access),
+            None => Ok(()),
+        }
+    }
+
+    /// Shape, strides, element type, address and home stream.
+    pub fn interface(&self) -> &Interface {
+        self.view.interface()
+    }
+
+    /// The home stream: work on the array is ordered in it.
+    pub fn home(&self) -> Option<&Stream> {
+        self.home.as_ref()
+    }
+
+    pub(super) fn context(&self) -> &Context {
+        match &self.held {
+            Held::Memory(memory) => memory.allocation().context(),
+            Held::Owner(kept) => &kept.resource().context,
+        }
+    }
+
+    #[cfg(feature = "python")]
+    pub(crate) fn held(&self) -> &Held {
+        &self.held
+    }
+
+    #[cfg(feature = "python")]
+    pub(crate) fn ordering(&self) -> Option<&Ordering> {
+        self.view.known_orderings(Access::Write).next().map(|(ordering, _)| ordering)
+    }
+}
+
+impl fmt::Debug for RawDeviceArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RawDeviceArray({:?})", self.view.interface())
+    }
+}
+
+const _: () = {
+    const fn shareable<T: Send + Sync + 'static>() {}
+    shareable::<RawDeviceArray>();
+};

@@ -1,0 +1,209 @@
+//! [`s!`](crate::s): indices with the number of dimensions that they leave, as ndarray has it.
+
+use super::{
+    index::{Index, Slice},
+    ndim::{Ix, IxDyn, Rank},
+};
+use std::{
+    marker::PhantomData,
+    ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive},
+};
+
+/// Selects elements of an array: an integer takes its dimension away, a range keeps it, `range; step` takes every `step`th element. Negative
+/// places count from the end, as in NumPy.
+///
+/// ```
+/// use cuarray::{DeviceArray, s};
+///
+/// # cuarray::__simulated!(driver, context, stream);
+/// let array = DeviceArray::from_host(&[0, 1, 2, 3, 4, 5], [2, 3], &stream)?;
+/// assert_eq!(array.slice(s![1, ..])?.to_host()?, [3, 4, 5]);
+/// assert_eq!(array.slice(s![.., ..; -1])?.to_host()?, [2, 1, 0, 5, 4, 3]);
+/// assert_eq!(array.slice(s![-1, 1..])?.to_host()?, [4, 5]);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+#[macro_export]
+macro_rules! s {
+    (@parse [$($done:expr,)*] $range:expr; $step:expr, $($rest:tt)*) => {
+        $crate::s!(@parse [$($done,)* $crate::__private::stepped($range, $step),] $($rest)*)
+    };
+    (@parse [$($done:expr,)*] $range:expr; $step:expr) => {
+        $crate::s!(@parse [$($done,)* $crate::__private::stepped($range, $step),])
+    };
+    (@parse [$($done:expr,)*] $index:expr, $($rest:tt)*) => {
+        $crate::s!(@parse [$($done,)* $index,] $($rest)*)
+    };
+    (@parse [$($done:expr,)*] $index:expr) => {
+        $crate::s!(@parse [$($done,)* $index,])
+    };
+    (@parse [$($done:expr,)*]) => {{
+        let slice = $crate::SliceArg::new();
+        $(let slice = slice.with($done);)*
+        slice
+    }};
+    (@parse $($unknown:tt)*) => {
+        ::core::compile_error!("s! takes integers, ranges and `range; step`")
+    };
+    ($($indices:tt)*) => {
+        $crate::s!(@parse [] $($indices)*)
+    };
+}
+
+/// The indices that [`s!`](crate::s) makes, which leave as many dimensions as `D` says.
+#[derive(Clone, Debug)]
+pub struct SliceArg<const N: usize, D> {
+    indices: [Index; N],
+    dim: PhantomData<D>,
+}
+
+impl SliceArg<0, Ix<0>> {
+    #[doc(hidden)]
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        SliceArg { indices: [], dim: PhantomData }
+    }
+}
+
+impl<const N: usize, D> AsRef<[Index]> for SliceArg<N, D> {
+    fn as_ref(&self) -> &[Index] {
+        &self.indices
+    }
+}
+
+/// An index of [`s!`](crate::s).
+#[doc(hidden)]
+pub trait SliceItem {
+    /// The dimensions that are left, behind those that earlier indices leave.
+    type Left<D: Larger>: Larger;
+
+    fn into_index(self) -> Index;
+}
+
+/// A number of dimensions to which one can be added.
+#[doc(hidden)]
+pub trait Larger: Rank {
+    type Next: Larger;
+}
+
+macro_rules! numbers {
+    ($($number:literal $next:ty, $longer:literal;)*) => {
+        $(impl Larger for Ix<$number> {
+            type Next = $next;
+        }
+
+        impl<D: Larger> SliceArg<$number, D> {
+            #[doc(hidden)]
+            pub fn with<I: SliceItem>(self, item: I) -> SliceArg<$longer, I::Left<D>> {
+                let mut indices = [Index::At(0); $longer];
+                indices[..$number].copy_from_slice(&self.indices);
+                indices[$number] = item.into_index();
+                SliceArg { indices, dim: PhantomData }
+            }
+        })*
+    };
+}
+
+numbers! {
+    0 Ix<1>, 1;
+    1 Ix<2>, 2;
+    2 Ix<3>, 3;
+    3 Ix<4>, 4;
+    4 Ix<5>, 5;
+    5 Ix<6>, 6;
+    6 IxDyn, 7;
+}
+
+impl Larger for IxDyn {
+    type Next = IxDyn;
+}
+
+macro_rules! integers {
+    ($($integer:ty)*) => {
+        $(impl SliceItem for $integer {
+            type Left<D: Larger> = D;
+
+            fn into_index(self) -> Index {
+                Index::At(place(self))
+            }
+        }
+
+        impl SliceItem for Range<$integer> {
+            type Left<D: Larger> = D::Next;
+
+            fn into_index(self) -> Index {
+                Index::Slice(Slice { start: Some(place(self.start)), stop: Some(place(self.end)), step: None })
+            }
+        }
+
+        impl SliceItem for RangeFrom<$integer> {
+            type Left<D: Larger> = D::Next;
+
+            fn into_index(self) -> Index {
+                Index::Slice(Slice { start: Some(place(self.start)), stop: None, step: None })
+            }
+        }
+
+        impl SliceItem for RangeTo<$integer> {
+            type Left<D: Larger> = D::Next;
+
+            fn into_index(self) -> Index {
+                Index::Slice(Slice { start: None, stop: Some(place(self.end)), step: None })
+            }
+        }
+
+        impl SliceItem for RangeInclusive<$integer> {
+            type Left<D: Larger> = D::Next;
+
+            fn into_index(self) -> Index {
+                Index::Slice(Slice { start: Some(place(*self.start())), stop: behind(place(*self.end())), step: None })
+            }
+        }
+
+        impl SliceItem for RangeToInclusive<$integer> {
+            type Left<D: Larger> = D::Next;
+
+            fn into_index(self) -> Index {
+                Index::Slice(Slice { start: None, stop: behind(place(self.end)), step: None })
+            }
+        })*
+    };
+}
+
+integers! { i32 isize usize }
+
+impl SliceItem for RangeFull {
+    type Left<D: Larger> = D::Next;
+
+    fn into_index(self) -> Index {
+        Index::Slice(Slice::default())
+    }
+}
+
+impl SliceItem for Slice {
+    type Left<D: Larger> = D::Next;
+
+    fn into_index(self) -> Index {
+        Index::Slice(self)
+    }
+}
+
+/// A range with a step, for [`s!`](crate::s).
+#[doc(hidden)]
+pub fn stepped(range: impl SliceItem, step: isize) -> Slice {
+    match range.into_index() {
+        Index::Slice(slice) => Slice { step: Some(step), ..slice },
+        // An integer is one place, whatever the step.
+        Index::At(at) => Slice { start: Some(at), stop: behind(at), step: Some(step) },
+        Index::Ellipsis | Index::NewAxis => Slice { step: Some(step), ..Slice::default() },
+    }
+}
+
+/// A number as a place; no array is long enough for the numbers that an `isize` cannot hold.
+fn place(number: impl TryInto<isize>) -> isize {
+    number.try_into().unwrap_or(isize::MAX)
+}
+
+/// The place behind another; behind the last there is no place, and -1 is the last.
+fn behind(place: isize) -> Option<isize> {
+    if place == -1 { None } else { Some(place.saturating_add(1)) }
+}
