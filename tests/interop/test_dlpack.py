@@ -22,9 +22,9 @@ class OnlyATensor:
     def __init__(self, array):
         self.array, self.streams = array, []
 
-    def __dlpack__(self, *, stream=None, **asked):
+    def __dlpack__(self, *, stream=None, **request):
         self.streams.append(stream)
-        return self.array.__dlpack__(stream=stream, **asked)
+        return self.array.__dlpack__(stream=stream, **request)
 
     def __dlpack_device__(self):
         return self.array.__dlpack_device__()
