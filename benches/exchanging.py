@@ -19,7 +19,7 @@ from measure import Call
 import cuarray
 
 LOOP = 1000
-MADE = "the same, without letting go of it"
+MADE = "the same, without its release"
 DICTIONARY_OUT, DICTIONARY_IN = "dictionary: `__cuda_array_interface__`", "dictionary: `as_cuda_array(obj)`"
 EMPTY, ATTRIBUTE = "an empty call of C", "reading an attribute of C"
 RELEASE = "releasing the GIL and taking it again"

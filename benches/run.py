@@ -198,7 +198,7 @@ def copying():
     ]
     table = Table("copying", "Copying strided arrays: speed, where one driver copy has 1.00", ["", *directions], rows)
     table.notes.append(
-        f"What is not the driver's copy takes {min(fixed):.0f} to {max(fixed):.0f} ns a copy, whatever its size."
+        f"The rest beside the driver's copy takes {min(fixed):.0f} to {max(fixed):.0f} ns a copy, whatever its size."
     )
     table.notes.append(f"{work.TO_NEW}: of both the new array is part, and how its address is found.".capitalize())
     for size in work.SIZES:

@@ -1,7 +1,7 @@
-//! Gives the shared library the name under which programs look for a CUDA driver.
+//! Sets the SONAME of the shared library to the name under which programs look for a CUDA driver.
 //!
-//! A loader that meets a request for `libcuda.so.1` takes a library of that SONAME which is already in the process,
-//! whatever its file is called; the packaging then only has to copy the file.
+//! A loader asked for `libcuda.so.1` reuses a loaded library with that SONAME, under any file name. So the packaging
+//! only has to copy the file.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

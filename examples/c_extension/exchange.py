@@ -16,22 +16,26 @@ class OnlyADictionary:
         return self.array.__cuda_array_interface__
 
 
-theirs = buffers.Buffer(8)
-array = cuarray.as_cuda_array(theirs)  # the structure
+buffer = buffers.Buffer(8)
+array = cuarray.as_cuda_array(buffer)  # the structure
 print(array.typestr, array.shape, array.copy_to_host().tolist())
-same = cuarray.as_cuda_array(theirs, protocol="dict")
+same = cuarray.as_cuda_array(buffer, protocol="dict")
 assert (same.ptr, same.stream) == (array.ptr, array.stream)
 
-ours = cuarray.to_device([1, 2, 3], stream=cuarray.stream())
-for any_array in (ours, OnlyADictionary(ours), theirs):
+device_array = cuarray.to_device([1, 2, 3], stream=cuarray.stream())
+for any_array in (device_array, OnlyADictionary(device_array), buffer):
     buffers.fill(any_array, 255)
-print(ours.copy_to_host().tolist(), array.copy_to_host().tolist())
+print(device_array.copy_to_host().tolist(), array.copy_to_host().tolist())
 
 cuarray.config.export_event = True
-buffers.fill(ours, 0)
-print(ours.copy_to_host().tolist())
+buffers.fill(device_array, 0)
+print(device_array.copy_to_host().tolist())
 
-for refused in (ours[::2], cuarray.as_cuda_array(OnlyADictionary(ours[::2])), OnlyADictionary(ours[::2])):
+for refused in (
+    device_array[::2],
+    cuarray.as_cuda_array(OnlyADictionary(device_array[::2])),
+    OnlyADictionary(device_array[::2]),
+):
     try:
         buffers.fill(refused, 1)
     except BufferError as error:

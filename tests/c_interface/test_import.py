@@ -254,8 +254,8 @@ class AllProtocols(c.Producer):
         super()._count(address)
         self.tensor.array = None
 
-    def __dlpack__(self, **asked):
-        return self.tensor.__dlpack__(**asked)
+    def __dlpack__(self, **request):
+        return self.tensor.__dlpack__(**request)
 
     def __dlpack_device__(self):
         return self.tensor.__dlpack_device__()
@@ -297,11 +297,11 @@ def test_dlpack_is_used_if_no_other_protocol_is_offered(memory):
     array = cuarray.as_cuda_array(tensor)
     assert array.copy_to_host().tolist() == [0, 1]
     assert array.__cuda_array_interface__["stream"] == 1
-    assert tensor.asked == [{"stream": None, "max_version": (1, 3)}]
+    assert tensor.requests == [{"stream": None, "max_version": (1, 3)}]
     cuarray.config.sync = False
     unordered = Tensor(memory)
     assert cuarray.as_cuda_array(unordered).__cuda_array_interface__["stream"] is None
-    assert unordered.asked == [{"stream": -1, "max_version": (1, 3)}]
+    assert unordered.requests == [{"stream": -1, "max_version": (1, 3)}]
 
 
 def test_dlpack_tensor_is_accepted_as_copy_source(memory):
@@ -322,9 +322,9 @@ def test_copy_of_dlpack_tensor_waits_for_its_work(memory):
     memory.setitem(slice(None), 5, stream=stream)
 
     class Ordered(Tensor):
-        def __dlpack__(self, **asked):
-            self.array.__dlpack__(**asked)  # makes the requested stream wait
-            return super().__dlpack__(**asked)
+        def __dlpack__(self, **request):
+            self.array.__dlpack__(**request)  # makes the requested stream wait
+            return super().__dlpack__(**request)
 
     assert cuarray.to_device(Ordered(memory)).copy_to_host().tolist() == [5, 5]
 
@@ -356,7 +356,7 @@ def test_raising_interface_attribute_is_not_bypassed_by_dlpack(memory):
     tensor = Refuses(memory)
     with pytest.raises(TypeError, match="raised RuntimeError"):
         cuarray.as_cuda_array(tensor)
-    assert tensor.asked == []
+    assert tensor.requests == []
 
 
 def test_attribute_error_within_interface_attribute_is_the_cause(memory):

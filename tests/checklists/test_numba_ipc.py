@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from other_process import ask
+from other_process import run_in_other_process
 from producers import foreign
 
 import cuarray
 
 VARIANTS = list(itertools.product([None, slice(3, None), slice(3, 8), slice(None, 8)], [False, True]))
-READ = "with handle as array: answer = array.copy_to_host()"
+READ = "with handle as array: result = array.copy_to_host()"
 
 
 def variant(index: slice | None, is_foreign: bool) -> Any:
@@ -30,7 +30,7 @@ def variant(index: slice | None, is_foreign: bool) -> Any:
 
 def test_4b_67_other_process_reads_same_data(driver_kind: str) -> None:
     array = variant(None, False)
-    assert ask(READ, handle=array.get_ipc_handle()).tolist() == list(range(10))
+    assert run_in_other_process(READ, handle=array.get_ipc_handle()).tolist() == list(range(10))
 
 
 @pytest.mark.parametrize(("index", "is_foreign"), VARIANTS)
@@ -48,7 +48,7 @@ def test_4b_69_other_process_reads_slices_and_imported_arrays(
 ) -> None:
     array = variant(index, is_foreign)
     expected = array.copy_to_host()
-    assert np.array_equal(ask(READ, handle=array.get_ipc_handle()), expected)
+    assert np.array_equal(run_in_other_process(READ, handle=array.get_ipc_handle()), expected)
 
 
 def test_4b_70_ipc_handle_is_a_reentrant_context_manager(driver_kind: str) -> None:
@@ -57,9 +57,9 @@ def test_4b_70_ipc_handle_is_a_reentrant_context_manager(driver_kind: str) -> No
 with handle as first:
     with handle as second:
         same = first.ptr == second.ptr
-    answer = (same, first.copy_to_host().tolist())
+    result = (same, first.copy_to_host().tolist())
 """
-    assert ask(program, handle=variant(slice(7, None), False).get_ipc_handle()) == (True, [7, 8, 9])
+    assert run_in_other_process(program, handle=variant(slice(7, None), False).get_ipc_handle()) == (True, [7, 8, 9])
 
 
 def test_4b_71_opened_array_is_copied_to_every_device(driver_kind: str) -> None:
@@ -70,9 +70,9 @@ count = ctypes.c_int()
 with handle as array:
     driver_probe.call("cuDeviceGetCount", ctypes.byref(count))
     copies = [cuarray.to_device(array, device=device) for device in range(count.value)]
-    answer = [(copy.device, copy.copy_to_host().tolist()) for copy in copies]
+    result = [(copy.device, copy.copy_to_host().tolist()) for copy in copies]
     del copies
 """
-    answer = ask(program, {"CUARRAY_SIM_DEVICES": "3"}, handle=variant(None, False).get_ipc_handle())
-    assert answer == [(device, list(range(10))) for device in range(len(answer))]
-    assert len(answer) == 3 or driver_kind == "real"
+    result = run_in_other_process(program, {"CUARRAY_SIM_DEVICES": "3"}, handle=variant(None, False).get_ipc_handle())
+    assert result == [(device, list(range(10))) for device in range(len(result))]
+    assert len(result) == 3 or driver_kind == "real"

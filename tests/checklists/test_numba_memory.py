@@ -14,7 +14,7 @@ from typing import Any
 import driver_probe
 import numpy as np
 import pytest
-from other_process import ask
+from other_process import run_in_other_process
 from producers import Producer, describe, foreign
 
 import cuarray
@@ -258,13 +258,13 @@ for array in arrays:
     array[0] = 0
 if len(arrays) > 1:
     arrays[1].copy_to_device(arrays[0])
-answer = [(array.device, array.copy_to_host().tolist()) for array in arrays]
+result = [(array.device, array.copy_to_host().tolist()) for array in arrays]
 del arrays, array
 """
-    answer = ask(program, {"CUARRAY_SIM_DEVICES": "2"})
-    assert len(answer) == 2 or driver_kind == "real"
-    assert [device for device, _ in answer] == list(range(len(answer)))
-    assert all(values == [0, *[10 if device < 2 else 10 + device] * 4] for device, values in answer)
+    result = run_in_other_process(program, {"CUARRAY_SIM_DEVICES": "2"})
+    assert len(result) == 2 or driver_kind == "real"
+    assert [device for device, _ in result] == list(range(len(result)))
+    assert all(values == [0, *[10 if device < 2 else 10 + device] * 4] for device, values in result)
 
 
 def test_4b_80_ten_threads_copy_from_one_array(driver_kind: str) -> None:

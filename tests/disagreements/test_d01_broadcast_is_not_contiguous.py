@@ -69,17 +69,19 @@ def test_peers_read_strides_of_broadcast_array(
 @pytest.mark.cuarray_sim(expect=("uninitialized-read", "out-of-bounds"))
 @pytest.mark.parametrize("shape", [(5,), (4, 2, 3), (3, 1024, 1024)], ids=str)
 def test_bounds_option_refuses_elements_outside_the_allocation(driver: str, numba: Any, shape: tuple[int, ...]) -> None:
-    theirs = numba.to_device(np.broadcast_to(np.float32(7), shape))
-    assert set(theirs.strides) == {0}
-    assert theirs.alloc_size == 4
-    assert theirs.__cuda_array_interface__["strides"] is None, "numba-cuda now exports these strides: D1 is resolved"
-    if driver != "simulated" and theirs.nbytes < 2**22:
+    numba_array = numba.to_device(np.broadcast_to(np.float32(7), shape))
+    assert set(numba_array.strides) == {0}
+    assert numba_array.alloc_size == 4
+    assert numba_array.__cuda_array_interface__["strides"] is None, (
+        "numba-cuda now exports these strides: D1 is resolved"
+    )
+    if driver != "simulated" and numba_array.nbytes < 2**22:
         pytest.skip("a real driver rounds allocations up")
     for take in (cuarray.as_cuda_array, cuarray.interface):
         with pytest.raises(ValueError, match="the allocation"):
-            take(theirs, bounds=True)
-    honest = foreign(theirs, strides=theirs.strides)
+            take(numba_array, bounds=True)
+    honest = foreign(numba_array, strides=numba_array.strides)
     assert cuarray.as_cuda_array(honest, bounds=True).copy_to_host().tolist() == np.full(shape, 7.0).tolist()
     if driver == "simulated":
         with pytest.raises(cuarray.CudaError, match="CUDA_ERROR_INVALID_VALUE"):
-            cuarray.as_cuda_array(theirs).copy_to_host()
+            cuarray.as_cuda_array(numba_array).copy_to_host()

@@ -39,18 +39,18 @@ def test_import_refuses_stream_zero(read: Callable[[Any], object]) -> None:
 
 @pytest.mark.parametrize("read", IMPORTS)
 def test_import_refuses_numba_array_with_stream_zero(numba: Any, read: Callable[[Any], object]) -> None:
-    theirs = numba.device_array(4, "f4", stream=numba.default_stream())
-    assert theirs.__cuda_array_interface__["stream"] == 0, "numba-cuda no longer exports stream 0: D2 is resolved"
+    numba_array = numba.device_array(4, "f4", stream=numba.default_stream())
+    assert numba_array.__cuda_array_interface__["stream"] == 0, "numba-cuda no longer exports stream 0: D2 is resolved"
     with pytest.raises(ValueError, match=MESSAGE):
-        read(theirs)
+        read(numba_array)
 
 
 @pytest.mark.parametrize(("name", "handle"), [("legacy_default_stream", 1), ("per_thread_default_stream", 2)])
 def test_default_streams_1_and_2_are_accepted(numba: Any, name: str, handle: int) -> None:
-    theirs = numba.to_device(np.arange(4)).bind(getattr(numba, name)())
-    ours = cuarray.as_cuda_array(theirs)
-    assert ours.__cuda_array_interface__["stream"] == handle
-    assert ours.copy_to_host().tolist() == [0, 1, 2, 3]
+    numba_array = numba.to_device(np.arange(4)).bind(getattr(numba, name)())
+    imported = cuarray.as_cuda_array(numba_array)
+    assert imported.__cuda_array_interface__["stream"] == handle
+    assert imported.copy_to_host().tolist() == [0, 1, 2, 3]
 
 
 def test_stream_zero_is_ignored_before_version_3() -> None:

@@ -84,8 +84,8 @@ def test_lenient_read_refuses_ambiguous_spelling(written: str) -> None:
 def test_mpi4py_reads_the_exported_spelling(driver: str, mpi_buffer: Callable[[object], Any]) -> None:
     """mpi4py cannot read the spelling of DALI."""
     memory = cuarray.to_device(np.arange(5, dtype="f4"))
-    theirs = foreign(memory, typestr="=f")
+    producer = foreign(memory, typestr="=f")
     with pytest.raises(ValueError, match="invalid literal"):
-        mpi_buffer(theirs)
-    ours = mpi_buffer(cuarray.as_cuda_array(theirs, strict=False))
-    assert (ours.address, ours.nbytes) == (memory.ptr, 20)
+        mpi_buffer(producer)
+    buffer = mpi_buffer(cuarray.as_cuda_array(producer, strict=False))
+    assert (buffer.address, buffer.nbytes) == (memory.ptr, 20)

@@ -94,9 +94,9 @@ def test_8_bit_float_that_numpy_cannot_read_is_read_with_dtype_given() -> None:
 def test_bfloat16_array_through_numba_is_void_and_read_back_with_dtype(numba: Any) -> None:
     array = cuarray.device_array(3, "bfloat16")
     array.view("<u2").copy_to_device(BITS)
-    theirs = numba.as_cuda_array(array)
-    assert theirs.dtype == np.dtype("V2")
-    back = cuarray.as_cuda_array(theirs, dtype="bfloat16")
+    numba_array = numba.as_cuda_array(array)
+    assert numba_array.dtype == np.dtype("V2")
+    back = cuarray.as_cuda_array(numba_array, dtype="bfloat16")
     assert (back.typestr, back.ptr) == ("bfloat16", array.ptr)
 
 

@@ -33,22 +33,22 @@ if count.value < 2:
     raise SystemExit
 with driver_probe.primary_context(1) as second, driver_probe.primary_context(0) as first:
     with driver_probe.primary_context(1):
-        theirs = cuarray.to_device(np.arange(6.0).reshape(2, 3))
+        memory = cuarray.to_device(np.arange(6.0).reshape(2, 3))
     here = cuarray.to_device(np.zeros((2, 3)))
     assert driver_probe.current_context() == first
 
-    array = cuarray.as_cuda_array(foreign(theirs))
+    array = cuarray.as_cuda_array(foreign(memory))
     assert (array.device, here.device) == (1, 0)
     assert array.copy_to_host().tolist() == [[0, 1, 2], [3, 4, 5]]
     array.copy_to_device(np.full((2, 3), 7.0))
-    assert theirs.copy_to_host().tolist() == [[7] * 3] * 2
+    assert memory.copy_to_host().tolist() == [[7] * 3] * 2
     here.copy_to_device(array)
     assert here.copy_to_host().tolist() == [[7] * 3] * 2
     array.copy_to_device(np.arange(6.0).reshape(2, 3))
     copied = cuarray.to_device(array)
     assert copied.copy_to_host().tolist() == [[0, 1, 2], [3, 4, 5]]
     assert driver_probe.current_context() == first
-    del array, theirs, here, copied
+    del array, memory, here, copied
 print("passed")
 """
 

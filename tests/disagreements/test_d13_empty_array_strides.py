@@ -53,14 +53,14 @@ def test_empty_array_makes_no_driver_call(driver: str, driver_calls: Callable[[]
 
 
 def test_numba_empty_slice_is_exported_with_strides_none(numba: Any, strided_memory_view: Callable[..., Any]) -> None:
-    theirs = numba.device_array((4, 6), "f8")[:0, ::2]
-    exported = theirs.__cuda_array_interface__
+    numba_array = numba.device_array((4, 6), "f8")[:0, ::2]
+    exported = numba_array.__cuda_array_interface__
     assert (exported["shape"], exported["strides"], exported["data"][0]) == ((0, 3), (48, 16), 0)
-    ours = cuarray.as_cuda_array(theirs)
-    exported = ours.__cuda_array_interface__
+    imported = cuarray.as_cuda_array(numba_array)
+    exported = imported.__cuda_array_interface__
     assert (exported["shape"], exported["strides"], exported["data"][0]) == ((0, 3), None, 0)
-    assert numba.as_cuda_array(ours).copy_to_host().shape == (0, 3)
-    assert strided_memory_view(ours, -1).shape == (0, 3)
+    assert numba.as_cuda_array(imported).copy_to_host().shape == (0, 3)
+    assert strided_memory_view(imported, -1).shape == (0, 3)
 
 
 def test_null_pointer_of_non_empty_array_is_refused() -> None:

@@ -95,18 +95,18 @@ def test_fields_of_numba_array_are_given_by_dtype(numba: Any) -> None:
     dtype = np.dtype([("flag", "u1"), ("pos", "<f8", (3,)), ("code", "<u2"), ("value", "<c16")], align=True)
     host = np.ones(4, dtype)
     host["code"] = range(4)
-    theirs = numba.to_device(host)
-    exported = theirs.__cuda_array_interface__
+    numba_array = numba.to_device(host)
+    exported = numba_array.__cuda_array_interface__
     assert exported["typestr"] == dtype.str
     assert not exported.get("descr")
-    void = cuarray.as_cuda_array(theirs)
+    void = cuarray.as_cuda_array(numba_array)
     assert void.dtype == np.dtype(f"V{dtype.itemsize}")
-    array = cuarray.as_cuda_array(theirs, dtype=dtype)
+    array = cuarray.as_cuda_array(numba_array, dtype=dtype)
     assert (array.dtype, array.ptr) == (dtype, void.ptr)
     assert (array.copy_to_host() == host).all()
     assert array["code"].copy_to_host().tolist() == [0, 1, 2, 3]
     with pytest.raises(BufferError, match="cannot be taken as"):
-        cuarray.as_cuda_array(theirs, dtype=ALIGNED)
+        cuarray.as_cuda_array(numba_array, dtype=ALIGNED)
 
 
 def test_cuda_core_reads_structure_without_fields(driver: str, strided_memory_view: Callable[..., Any]) -> None:

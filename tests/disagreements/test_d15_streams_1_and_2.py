@@ -39,9 +39,9 @@ def handle(request: pytest.FixtureRequest, driver: str) -> Iterator[int]:
         stream = cuarray.stream()
         yield stream.handle
     else:
-        theirs = driver_probe.ForeignStream()
-        yield theirs.handle
-        theirs.destroy()
+        foreign_stream = driver_probe.ForeignStream()
+        yield foreign_stream.handle
+        foreign_stream.destroy()
 
 
 @pytest.mark.parametrize("read", IMPORTS.values(), ids=list(IMPORTS))
@@ -75,10 +75,10 @@ def test_import_with_sync_false_does_not_wait(handle: int, sync: bool) -> None:
 
 def test_import_waits_for_numba_stream(numba: Any) -> None:
     stream = numba.stream()
-    theirs, sevens = numba.to_device(np.zeros(4, np.uint8)).bind(stream), numba.to_device(np.full(4, 7, np.uint8))
-    with driver_probe.held(theirs.__cuda_array_interface__["stream"]) as hold:
-        theirs.copy_to_device(sevens, stream=stream)
+    numba_array, sevens = numba.to_device(np.zeros(4, np.uint8)).bind(stream), numba.to_device(np.full(4, 7, np.uint8))
+    with driver_probe.held(numba_array.__cuda_array_interface__["stream"]) as hold:
+        numba_array.copy_to_device(sevens, stream=stream)
         hold.release_soon()
-        array = cuarray.as_cuda_array(theirs)
+        array = cuarray.as_cuda_array(numba_array)
         assert not hold.is_held
     assert array.copy_to_host().tolist() == [7] * 4

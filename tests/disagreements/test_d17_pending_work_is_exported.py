@@ -43,15 +43,15 @@ def test_exported_stream_covers_pending_copy(driver: str) -> None:
 
 
 def test_cuda_core_stream_waits_for_exported_stream(driver: str, strided_memory_view: Callable[..., Any]) -> None:
-    stream, theirs = cuarray.stream(), cuarray.stream()
+    stream, consumer = cuarray.stream(), cuarray.stream()
     array = cuarray.to_device(np.zeros(4, np.uint8), stream=stream)
     with driver_probe.held(stream.handle) as hold:
         driver_probe.fill(array.ptr, 7, 4, stream.handle)
-        view = strided_memory_view(array, theirs.handle)
+        view = strided_memory_view(array, consumer.handle)
         assert view.ptr == array.ptr
-        assert not theirs.query()
+        assert not consumer.query()
         hold.release()
-        theirs.synchronize()
+        consumer.synchronize()
         assert stream.query()
 
 
@@ -61,9 +61,9 @@ def test_numba_import_waits_for_exported_stream(driver: str, numba: Any) -> None
     with driver_probe.held(stream.handle) as hold:
         driver_probe.fill(array.ptr, 7, 4, stream.handle)
         hold.release_soon()
-        theirs = numba.as_cuda_array(array)
+        numba_array = numba.as_cuda_array(array)
         assert not hold.is_held
-    assert theirs.copy_to_host().tolist() == [7] * 4
+    assert numba_array.copy_to_host().tolist() == [7] * 4
 
 
 def test_imported_array_and_its_views_export_the_stream(foreign_stream: driver_probe.ForeignStream) -> None:

@@ -24,7 +24,7 @@ import cuarray
 
 
 @pytest.fixture
-def theirs(foreign_stream: driver_probe.ForeignStream) -> Producer:
+def producer(foreign_stream: driver_probe.ForeignStream) -> Producer:
     """Return another library's array of four ones, with that library's stream."""
     return foreign(cuarray.to_device(np.ones(4, np.uint8)), stream=foreign_stream.handle)
 
@@ -38,16 +38,16 @@ def pinned(driver: str) -> Iterator[Any]:
 
 @pytest.mark.parametrize("where", ["on the device", "to the host"])
 def test_producers_next_write_waits_for_pending_copy_from_its_array(
-    theirs: Producer, foreign_stream: driver_probe.ForeignStream, pinned: Any, where: str
+    producer: Producer, foreign_stream: driver_probe.ForeignStream, pinned: Any, where: str
 ) -> None:
     stream, target = cuarray.stream(), cuarray.to_device(np.zeros(4, np.uint8))
     with driver_probe.held(stream.handle) as hold:
         if where == "on the device":
-            target.copy_to_device(theirs, stream=stream)
+            target.copy_to_device(producer, stream=stream)
         else:
-            cuarray.as_cuda_array(theirs).copy_to_host(pinned, stream=stream)
+            cuarray.as_cuda_array(producer).copy_to_host(pinned, stream=stream)
         # The producer overwrites its array in its own stream.
-        driver_probe.fill(theirs.__cuda_array_interface__["data"][0], 9, 4, foreign_stream.handle)
+        driver_probe.fill(producer.__cuda_array_interface__["data"][0], 9, 4, foreign_stream.handle)
         assert hold.is_held, "the host waited"
         assert not driver_probe.is_done(foreign_stream.handle), "the producer's stream ran ahead"
         hold.release()
@@ -57,36 +57,36 @@ def test_producers_next_write_waits_for_pending_copy_from_its_array(
 
 
 def test_producers_stream_waits_for_pending_copy_into_its_array(
-    theirs: Producer, foreign_stream: driver_probe.ForeignStream, pinned: Any
+    producer: Producer, foreign_stream: driver_probe.ForeignStream, pinned: Any
 ) -> None:
     stream, pinned[:] = cuarray.stream(), 5
     with driver_probe.held(stream.handle) as hold:
-        cuarray.as_cuda_array(theirs).copy_to_device(pinned, stream=stream)
+        cuarray.as_cuda_array(producer).copy_to_device(pinned, stream=stream)
         assert not driver_probe.is_done(foreign_stream.handle), "the producer's stream ran ahead"
         hold.release()
         driver_probe.synchronize(foreign_stream.handle)
-    assert cuarray.as_cuda_array(theirs).copy_to_host().tolist() == [5] * 4
+    assert cuarray.as_cuda_array(producer).copy_to_host().tolist() == [5] * 4
 
 
 def test_copy_in_a_third_stream_is_ordered_with_both_arrays(
-    theirs: Producer, foreign_stream: driver_probe.ForeignStream
+    producer: Producer, foreign_stream: driver_probe.ForeignStream
 ) -> None:
     home, stream = cuarray.stream(), cuarray.stream()
     target = cuarray.to_device(np.zeros(4, np.uint8), stream=home)
     home.synchronize()
     with driver_probe.held(stream.handle) as hold:
-        target.copy_to_device(theirs, stream=stream)
+        target.copy_to_device(producer, stream=stream)
         assert not home.query()
         assert not driver_probe.is_done(foreign_stream.handle)
         hold.release()
         home.synchronize()
         driver_probe.synchronize(foreign_stream.handle)
     with driver_probe.held(foreign_stream.handle) as hold:
-        target.copy_to_device(theirs, stream=stream)
+        target.copy_to_device(producer, stream=stream)
         assert not stream.query(), "the copy did not wait for its source"
         hold.release()
     with driver_probe.held(home.handle) as hold:
-        target.copy_to_device(theirs, stream=stream)
+        target.copy_to_device(producer, stream=stream)
         assert not stream.query(), "the copy did not wait for its target"
         hold.release()
 
@@ -103,11 +103,11 @@ def test_copy_in_a_third_stream_is_ordered_with_both_arrays(
     ids=["to the host", "to the device", "between arrays", "between arrays with streams", "into a new array"],
 )
 def test_copy_without_stream_argument_leaves_no_pending_work(
-    theirs: Producer, foreign_stream: driver_probe.ForeignStream, work: Callable[[Any], object]
+    producer: Producer, foreign_stream: driver_probe.ForeignStream, work: Callable[[Any], object]
 ) -> None:
     with driver_probe.held(foreign_stream.handle) as hold:
         hold.release_soon()
-        work(theirs)
+        work(producer)
         assert driver_probe.is_done(foreign_stream.handle)
 
 

@@ -30,10 +30,12 @@ def immutable(driver: str) -> Producer:
 
 
 def test_numba_drops_the_flag(numba: Any, immutable: Producer) -> None:
-    theirs = numba.as_cuda_array(immutable)
-    assert theirs.__cuda_array_interface__["data"][1] is False, "numba-cuda now keeps the flag: D21 is resolved for it"
-    ours = numba.as_cuda_array(cuarray.as_cuda_array(immutable))
-    assert ours.__cuda_array_interface__["data"][1] is False
+    numba_array = numba.as_cuda_array(immutable)
+    assert numba_array.__cuda_array_interface__["data"][1] is False, (
+        "numba-cuda now keeps the flag: D21 is resolved for it"
+    )
+    passed_on = numba.as_cuda_array(cuarray.as_cuda_array(immutable))
+    assert passed_on.__cuda_array_interface__["data"][1] is False
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])

@@ -27,14 +27,14 @@ import cuarray
 
 
 @pytest.fixture
-def theirs(driver: str) -> list[Producer]:
+def producers(driver: str) -> list[Producer]:
     """Return a list with the only reference to another library's array, for ``pop()``."""
     return [foreign(cuarray.to_device(np.arange(6).reshape(2, 3)))]
 
 
-def test_array_keeps_its_object_alive(theirs: list[Producer]) -> None:
-    alive = weakref.ref(theirs[0])
-    array = cuarray.as_cuda_array(theirs.pop())
+def test_array_keeps_its_object_alive(producers: list[Producer]) -> None:
+    alive = weakref.ref(producers[0])
+    array = cuarray.as_cuda_array(producers.pop())
     gc.collect()
     assert alive() is array.owner is not None
     assert array.copy_to_host().tolist() == [[0, 1, 2], [3, 4, 5]]
@@ -54,10 +54,10 @@ VIEWS: list[Callable[[cuarray.DeviceArray], cuarray.DeviceArray]] = [
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_views_keep_the_object_alive(
-    theirs: list[Producer], view: Callable[[cuarray.DeviceArray], cuarray.DeviceArray]
+    producers: list[Producer], view: Callable[[cuarray.DeviceArray], cuarray.DeviceArray]
 ) -> None:
-    alive = weakref.ref(theirs[0])
-    array = cuarray.as_cuda_array(theirs.pop())
+    alive = weakref.ref(producers[0])
+    array = cuarray.as_cuda_array(producers.pop())
     expected = view(array).copy_to_host()
     array = view(array)
     gc.collect()
@@ -68,12 +68,12 @@ def test_views_keep_the_object_alive(
     assert alive() is None
 
 
-def test_array_from_dictionary_keeps_only_the_given_owner_alive(theirs: list[Producer]) -> None:
-    alive = weakref.ref(theirs[0])
-    owned = cuarray.from_cuda_array_interface(theirs[0].__cuda_array_interface__, theirs[0])
-    bare = cuarray.from_cuda_array_interface(theirs[0].__cuda_array_interface__)
+def test_array_from_dictionary_keeps_only_the_given_owner_alive(producers: list[Producer]) -> None:
+    alive = weakref.ref(producers[0])
+    owned = cuarray.from_cuda_array_interface(producers[0].__cuda_array_interface__, producers[0])
+    bare = cuarray.from_cuda_array_interface(producers[0].__cuda_array_interface__)
     assert bare.owner is None
-    theirs.clear()
+    producers.clear()
     gc.collect()
     assert alive() is owned.owner is not None
     del owned
@@ -92,8 +92,8 @@ def test_reading_the_attribute_keeps_nothing_alive(driver: str) -> None:
     assert exported["data"][0] == described.ptr
 
 
-def test_views_of_views_hold_the_first_owner(theirs: list[Producer]) -> None:
-    producer = theirs.pop()
+def test_views_of_views_hold_the_first_owner(producers: list[Producer]) -> None:
+    producer = producers.pop()
     array = cuarray.as_cuda_array(producer)
     for _ in range(100):
         array = cuarray.as_cuda_array(array[:].T.T.bind(None).view("<u8").view("<i8"))
@@ -123,9 +123,9 @@ def test_reference_cycle_through_the_owner_is_collected(driver: str) -> None:
     assert alive() is None
 
 
-def test_last_reference_can_be_dropped_in_another_thread(theirs: list[Producer]) -> None:
-    alive = weakref.ref(theirs[0])
-    arrays = [cuarray.as_cuda_array(theirs.pop())]
+def test_last_reference_can_be_dropped_in_another_thread(producers: list[Producer]) -> None:
+    alive = weakref.ref(producers[0])
+    arrays = [cuarray.as_cuda_array(producers.pop())]
     thread = threading.Thread(target=arrays.clear)
     thread.start()
     thread.join()
@@ -196,15 +196,15 @@ def test_ended_borrow_is_an_error_for_array_returned_by_numba(driver: str, numba
 
 
 def test_numba_array_with_its_own_stream_or_memory_is_kept_as_owner(driver: str, numba: Any) -> None:
-    ours = cuarray.to_device(np.arange(4))
-    bound = numba.as_cuda_array(ours).bind(numba.stream())
+    array = cuarray.to_device(np.arange(4))
+    bound = numba.as_cuda_array(array).bind(numba.stream())
     assert cuarray.as_cuda_array(bound).owner is bound, "the numba array keeps its stream"
-    theirs = numba.to_device(np.arange(4))
-    assert cuarray.as_cuda_array(theirs).owner is theirs, "the numba array keeps its memory"
+    numba_array = numba.to_device(np.arange(4))
+    assert cuarray.as_cuda_array(numba_array).owner is numba_array, "the numba array keeps its memory"
 
-    class Subclass(type(theirs)):  # type: ignore[misc]
+    class Subclass(type(numba_array)):  # type: ignore[misc]
         pass
 
-    other = numba.as_cuda_array(ours)
+    other = numba.as_cuda_array(array)
     other.__class__ = Subclass
     assert cuarray.as_cuda_array(other).owner is other, "a subclass may keep other resources"

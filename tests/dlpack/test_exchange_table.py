@@ -195,7 +195,7 @@ def test_import_uses_table_of_other_library(driver, stream, entry):
         assert array.__cuda_array_interface__["stream"] == entry
         assert array.copy_to_host().tolist() == [5, 7]
     assert kind.calls == ["tensor", ("stream", tensors.CUDA, 0)] * 2
-    assert all(asked == {} for asked in producer.asked)
+    assert all(request == {} for request in producer.requests)
     del array
     assert producer.deleted == 2
 
@@ -205,7 +205,7 @@ def test_import_with_stream_calls_dlpack_method_instead_of_table(driver):
     kind = library(producer)
     cuarray.from_dlpack(kind(), stream=2)
     assert kind.calls == []
-    assert producer.asked == [{"stream": 2, "max_version": (1, 3)}]
+    assert producer.requests == [{"stream": 2, "max_version": (1, 3)}]
 
 
 def test_import_uses_older_table_if_newer_is_unknown(driver):
@@ -216,13 +216,13 @@ def test_import_uses_older_table_if_newer_is_unknown(driver):
     assert (older.calls, newer.calls) == (["tensor", ("stream", tensors.CUDA, 0)], [])
 
 
-@pytest.mark.parametrize("replaced", [{"version": (2, 0)}, {"called": b"something_else"}])
+@pytest.mark.parametrize("replaced", [{"version": (2, 0)}, {"capsule_name": b"something_else"}])
 def test_import_calls_dlpack_method_without_table_of_known_version(driver, replaced):
     producer = tensors.Producer(cuarray.to_device(np.array([5, 7], "float32")))
     kind = library(producer, **replaced)
     cuarray.from_dlpack(kind())
     assert kind.calls == []
-    assert producer.asked == [{"stream": None, "max_version": (1, 3)}]
+    assert producer.requests == [{"stream": None, "max_version": (1, 3)}]
 
 
 def test_import_ignores_cyclic_chain_of_tables(driver):
@@ -230,7 +230,7 @@ def test_import_ignores_cyclic_chain_of_tables(driver):
     kind = library(producer, version=(2, 0))
     kind.table.previous = ctypes.addressof(kind.table)
     cuarray.from_dlpack(kind())
-    assert (kind.calls, len(producer.asked)) == ([], 1)
+    assert (kind.calls, len(producer.requests)) == ([], 1)
 
 
 def test_table_function_that_fails_without_exception_is_reported(driver):
@@ -264,7 +264,7 @@ def test_cached_table_is_not_used_for_new_type_at_same_address(driver):
     producer = tensors.Producer(cuarray.to_device(np.array([5, 7], "float32")))
     addresses = set()
     for _ in range(40):
-        without = library(producer, called=b"something_else")
+        without = library(producer, capsule_name=b"something_else")
         cuarray.from_dlpack(without())
         addresses.add(id(without))
         del without

@@ -29,7 +29,7 @@ def described(capsule):
 
 
 @pytest.mark.parametrize(
-    ("asked", "called"),
+    ("arguments", "capsule_name"),
     [
         ({}, b"dltensor"),
         ({"max_version": None}, b"dltensor"),
@@ -39,10 +39,10 @@ def described(capsule):
         ({"max_version": (2, 0)}, b"dltensor_versioned"),
     ],
 )
-def test_exported_version_fits_max_version(array, asked, called):
-    capsule = array.__dlpack__(**asked)
-    assert tensors.name(capsule) == called
-    if called == b"dltensor_versioned":
+def test_exported_version_fits_max_version(array, arguments, capsule_name):
+    capsule = array.__dlpack__(**arguments)
+    assert tensors.name(capsule) == capsule_name
+    if capsule_name == b"dltensor_versioned":
         managed = tensors.content(capsule)
         assert (managed.version.major, managed.flags) == (1, 0)
 
@@ -182,8 +182,8 @@ def test_host_copy_is_flagged_and_keeps_its_memory(array, version):
 def test_copy_of_read_only_array_is_writable(driver):
     memory = cuarray.to_device(np.arange(3, dtype="int16"))
     array = cuarray.as_cuda_array(foreign(memory, data=(memory.ptr, True)))
-    for asked in ({"dl_device": (tensors.CPU, 0)}, {"copy": True}):
-        assert tensors.content(array.__dlpack__(max_version=(1, 0), **asked)).flags == tensors.IS_COPIED
+    for arguments in ({"dl_device": (tensors.CPU, 0)}, {"copy": True}):
+        assert tensors.content(array.__dlpack__(max_version=(1, 0), **arguments)).flags == tensors.IS_COPIED
 
 
 def test_host_copy_waits_for_given_stream_and_validates_it(array):
@@ -214,9 +214,9 @@ class HostSide:
 @pytest.mark.parametrize("typestr", ["<M8[ns]", "|S4", "<U2", ">f4", "|V3"])
 def test_export_of_types_without_dlpack_code_is_refused(driver, typestr):
     array = cuarray.device_array(2, typestr)
-    for asked in ({}, {"copy": True}, {"dl_device": (tensors.CPU, 0)}):
+    for arguments in ({}, {"copy": True}, {"dl_device": (tensors.CPU, 0)}):
         with pytest.raises(BufferError, match="DLPack"):
-            array.__dlpack__(**asked)
+            array.__dlpack__(**arguments)
 
 
 def test_export_of_fractional_strides_or_masks_is_refused(driver):
@@ -226,9 +226,14 @@ def test_export_of_fractional_strides_or_masks_is_refused(driver):
     with pytest.raises(BufferError, match="no multiple"):
         cuarray.from_cuda_array_interface(desc, owner=pairs, sync=False).__dlpack__()
     masked = cuarray.to_device(np.ma.MaskedArray([1, 2], mask=[True, False]))
-    for asked in ({}, {"copy": True}, {"dl_device": (tensors.CPU, 0)}, {"dl_device": (tensors.CPU, 0), "copy": True}):
+    for arguments in (
+        {},
+        {"copy": True},
+        {"dl_device": (tensors.CPU, 0)},
+        {"dl_device": (tensors.CPU, 0), "copy": True},
+    ):
         with pytest.raises(BufferError, match="mask"):
-            masked.__dlpack__(**asked)
+            masked.__dlpack__(**arguments)
     for copy in (None, True):
         with pytest.raises(BufferError, match="mask"):
             cuarray.from_dlpack(masked, copy=copy)

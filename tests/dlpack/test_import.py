@@ -68,18 +68,18 @@ def test_tensor_without_deleter_is_imported(memory):
     producer.array = None  # without a deleter, the test frees the memory itself
 
 
-@pytest.mark.parametrize(("stream", "asked", "entry"), [(None, None, 1), (-1, -1, None), (1, 1, 1), (2, 2, 2)])
-def test_requested_stream_becomes_home_stream(memory, stream, asked, entry):
+@pytest.mark.parametrize(("stream", "requested", "entry"), [(None, None, 1), (-1, -1, None), (1, 1, 1), (2, 2, 2)])
+def test_requested_stream_becomes_home_stream(memory, stream, requested, entry):
     producer = Producer(memory)
     array = cuarray.from_dlpack(producer, stream=stream)
-    assert producer.asked == [{"stream": asked, "max_version": (1, 3)}]
+    assert producer.requests == [{"stream": requested, "max_version": (1, 3)}]
     assert array.__cuda_array_interface__["stream"] == entry
 
 
 def test_stream_object_is_requested_by_handle(memory):
     producer, stream = Producer(memory), cuarray.stream()
     array = cuarray.from_dlpack(producer, stream=stream)
-    assert producer.asked[0]["stream"] == stream.handle
+    assert producer.requests[0]["stream"] == stream.handle
     assert array.stream == stream
 
 
@@ -87,20 +87,20 @@ def test_stream_0_is_refused_before_calling_the_producer(memory):
     producer = Producer(memory)
     with pytest.raises(ValueError, match="stream is 0, which DLPack disallows"):
         cuarray.from_dlpack(producer, stream=0)
-    assert producer.asked == []
+    assert producer.requests == []
 
 
 def test_producer_before_version_1_is_called_again_without_max_version(memory):
     producer = Producer(memory, legacy=True)
     cuarray.from_dlpack(producer, stream=2)
-    assert producer.asked == [{"stream": 2, "max_version": (1, 3)}, {"stream": 2}]
+    assert producer.requests == [{"stream": 2, "max_version": (1, 3)}, {"stream": 2}]
 
 
 def test_error_of_second_call_has_first_error_as_context(memory):
     class Refuses(Producer):
-        def __dlpack__(self, **asked):
-            self.asked.append(asked)
-            raise TypeError(f"reason {len(self.asked)}")
+        def __dlpack__(self, **request):
+            self.requests.append(request)
+            raise TypeError(f"reason {len(self.requests)}")
 
     with pytest.raises(TypeError, match="reason 2") as raised:
         cuarray.from_dlpack(Refuses(memory))
@@ -112,12 +112,12 @@ def test_error_of_first_call_is_not_kept_alive(memory):
         pass
 
     class Old(Producer):
-        def __dlpack__(self, **asked):
-            if "max_version" in asked:
+        def __dlpack__(self, **request):
+            if "max_version" in request:
                 error = Refused("no")
                 raised.append(weakref.ref(error))
                 raise error
-            return super().__dlpack__(**asked)
+            return super().__dlpack__(**request)
 
     raised = []
     for _ in range(3):  # the type is cached after the first import
@@ -252,7 +252,7 @@ def test_copy_is_made_by_cuarray_if_producer_refuses_it(memory, kind, stream):
 def test_copy_argument_is_passed_to_the_producer(memory):
     producer = Producer(memory)
     cuarray.from_dlpack(producer, copy=True)
-    assert producer.asked == [{"stream": None, "max_version": (1, 3), "copy": True}]
+    assert producer.requests == [{"stream": None, "max_version": (1, 3), "copy": True}]
 
 
 INVALID = {
@@ -293,7 +293,7 @@ def test_invalid_tensor_is_refused_and_deleted(driver, case):
         cuarray.from_dlpack(producer)
     gc.collect()
     # A tensor that was never requested must not be deleted.
-    assert producer.deleted == len(producer.asked)
+    assert producer.deleted == len(producer.requests)
 
 
 def test_host_tensor_with_reported_cuda_device_is_refused_and_deleted(driver):
@@ -305,7 +305,7 @@ def test_host_tensor_with_reported_cuda_device_is_refused_and_deleted(driver):
     with pytest.raises(BufferError, match="host memory"):
         cuarray.from_dlpack(producer)
     gc.collect()
-    assert (len(producer.asked), producer.deleted) == (1, 1)
+    assert (len(producer.requests), producer.deleted) == (1, 1)
 
 
 def test_unaligned_tensor_is_imported(memory):
@@ -338,19 +338,19 @@ def test_capsule_is_consumed_only_once(memory):
     assert producer.deleted == 1
 
 
-@pytest.mark.parametrize("answer", [None, 3, (), "dltensor", object()])
-def test_dlpack_result_that_is_not_a_capsule_is_refused(driver, answer):
+@pytest.mark.parametrize("result", [None, 3, (), "dltensor", object()])
+def test_dlpack_result_that_is_not_a_capsule_is_refused(driver, result):
     class Wrong:
         def __dlpack__(self, **_):
-            return answer
+            return result
 
     with pytest.raises(TypeError, match="PyCapsule is expected"):
         cuarray.from_dlpack(Wrong())
 
 
-@pytest.mark.parametrize("called", [b"dltensor2", b"", b"arrow_schema", b"DLTENSOR"])
-def test_capsule_with_other_name_is_refused(driver, called):
-    producer = Producer(called=called)
+@pytest.mark.parametrize("capsule_name", [b"dltensor2", b"", b"arrow_schema", b"DLTENSOR"])
+def test_capsule_with_other_name_is_refused(driver, capsule_name):
+    producer = Producer(capsule_name=capsule_name)
     with pytest.raises(TypeError, match="none of DLPack's"):
         cuarray.from_dlpack(producer)
     assert producer.deleted == 0
@@ -371,11 +371,11 @@ def test_exception_of_producer_passes_through(driver, raised, method):
         cuarray.from_dlpack(Raises(), copy=False if method == "__dlpack_device__" else None)
 
 
-@pytest.mark.parametrize("answer", [None, 2, (2,), (2, 0, 0), ("cuda", 0), (2**40, 0)])
-def test_invalid_dlpack_device_result_is_refused(driver, answer):
+@pytest.mark.parametrize("result", [None, 2, (2,), (2, 0, 0), ("cuda", 0), (2**40, 0)])
+def test_invalid_dlpack_device_result_is_refused(driver, result):
     class Wrong(Producer):
         def __dlpack_device__(self):
-            return answer
+            return result
 
     with pytest.raises(ValueError, match="__dlpack_device__"):
         cuarray.from_dlpack(Wrong(), copy=False)

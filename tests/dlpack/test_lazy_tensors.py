@@ -29,21 +29,21 @@ class LazyState:
 
     def __init__(self, *, conj: bool = False, neg: bool = False, requires_grad: bool = False) -> None:
         self.state = {"conj": conj, "neg": neg, "requires_grad": requires_grad}
-        self.asked: list[str] = []
+        self.calls: list[str] = []
 
-    def _ask(self, name: str) -> bool:
-        self.asked.append(name)
+    def _read(self, name: str) -> bool:
+        self.calls.append(name)
         return self.state[name]
 
     def is_conj(self) -> bool:
-        return self._ask("conj")
+        return self._read("conj")
 
     def is_neg(self) -> bool:
-        return self._ask("neg")
+        return self._read("neg")
 
     @property
     def requires_grad(self) -> bool:
-        return self._ask("requires_grad")
+        return self._read("requires_grad")
 
 
 class ByMethod(LazyState):
@@ -51,8 +51,8 @@ class ByMethod(LazyState):
         super().__init__(**state)
         self.producer = producer
 
-    def __dlpack__(self, **asked: Any) -> Any:
-        return self.producer.__dlpack__(**asked)
+    def __dlpack__(self, **request: Any) -> Any:
+        return self.producer.__dlpack__(**request)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.producer.__dlpack_device__()
@@ -106,11 +106,11 @@ def test_negated_host_tensor_is_refused() -> None:
 
 @either
 def test_resolved_tensor_is_imported(make: Make) -> None:
-    for dtype, is_asked in ((COMPLEX64, True), (FLOAT32, True), (INT32, False)):
+    for dtype, is_called in ((COMPLEX64, True), (FLOAT32, True), (INT32, False)):
         tensor = make(tensors.Producer(cuarray.to_device(np.zeros(4, "float64")), dtype=dtype))
         for _ in range(2):
             assert cuarray.from_dlpack(tensor).shape == (2,)
-        assert bool(tensor.asked) == is_asked
+        assert bool(tensor.calls) == is_called
 
 
 @either
@@ -128,4 +128,4 @@ def test_lazy_state_methods_of_other_libraries_are_not_called(make: Make, monkey
     monkeypatch.setattr(sys.modules["torch"], "Tensor", type("Tensor", (), {}))
     tensor = make(tensors.Producer(cuarray.to_device(np.zeros(4, "float32"))), neg=True)
     cuarray.from_dlpack(tensor)
-    assert tensor.asked == []
+    assert tensor.calls == []

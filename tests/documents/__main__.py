@@ -36,11 +36,12 @@ def pages() -> list[Path]:
 def main() -> int:
     """Run the pages and print a line for each."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("pages", nargs="*", type=Path, metavar="PAGE", help="a page; without one, all")
+    parser.add_argument("pages", nargs="*", type=Path, metavar="PAGE", help="a page or a folder; without one, all")
     parser.add_argument("--find-links", type=Path, default=ROOT / "dist", help="the folder with the wheels of cuarray")
     parser.add_argument("--keep", action="store_true", help="keep the folders of the pages")
     options = parser.parse_args()
-    chosen = [path.resolve().relative_to(ROOT) for path in options.pages] or pages()
+    asked = [path.resolve().relative_to(ROOT) for path in options.pages]
+    chosen = [page for page in pages() if not asked or {page, *page.parents} & set(asked)]
     total, failures = Outcome(), 0
     start = time.monotonic()
     with Machine(options.find_links.resolve(), keep=options.keep) as machine:

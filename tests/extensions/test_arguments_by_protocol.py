@@ -72,7 +72,7 @@ def test_dlpack_tensor_is_accepted_written_and_deleted(driver: str) -> None:
     memory = cuarray.to_device(np.zeros(2, "u1"))
     tensor = Producer(memory, dtype=(UINT, 8, 1))
     typed_views.fill(tensor, 7, cuarray.stream(), True)
-    assert tensor.asked == [{"stream": None, "max_version": (1, 3)}]
+    assert tensor.requests == [{"stream": None, "max_version": (1, 3)}]
     gc.collect()
     assert tensor.deleted == 1
     assert memory.copy_to_host().tolist() == [7, 7]

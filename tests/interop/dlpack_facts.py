@@ -47,10 +47,10 @@ class DLPackFacts:
                 library.make(case)
             return
         made = library.make(case)
-        taken = cuarray.from_dlpack(made.held)
-        assert taken.ptr == made.address
-        assert described(taken) == (case.shape, case.strides, case.numpy_type)
-        np.testing.assert_array_equal(taken.copy_to_host(), case.values())
+        imported = cuarray.from_dlpack(made.held)
+        assert imported.ptr == made.address
+        assert described(imported) == (case.shape, case.strides, case.numpy_type)
+        np.testing.assert_array_equal(imported.copy_to_host(), case.values())
 
     @every_case
     def test_library_imports_cuarray_array_in_place(self, own: Library, library: Tensors, case: Case) -> None:
@@ -59,35 +59,35 @@ class DLPackFacts:
             with pytest.raises(Refused):
                 library.tensor(made.held)
             return
-        taken = library.tensor(made.held)
-        assert taken.address == made.address
-        assert described(taken) == (case.shape, case.strides, case.numpy_type)
-        np.testing.assert_array_equal(taken.read(), case.values())
+        imported = library.tensor(made.held)
+        assert imported.address == made.address
+        assert described(imported) == (case.shape, case.strides, case.numpy_type)
+        np.testing.assert_array_equal(imported.read(), case.values())
 
     @pytest.mark.parametrize("how", [{"stream": 1}, {"stream": -1}, {"copy": True}], ids=str)
     def test_import_follows_stream_and_copy_arguments(self, library: Tensors, how: dict[str, Any]) -> None:
         made = library.make(Case("float32", (2, 3), "C"))
-        taken = cuarray.from_dlpack(made.held, **how)
-        assert (taken.ptr == made.address) == ("copy" not in how)
-        np.testing.assert_array_equal(taken.copy_to_host(), made.read())
+        imported = cuarray.from_dlpack(made.held, **how)
+        assert (imported.ptr == made.address) == ("copy" not in how)
+        np.testing.assert_array_equal(imported.copy_to_host(), made.read())
 
     def test_cuarray_memory_is_freed_with_the_librarys_tensor(self, library: Tensors) -> None:
         array = cuarray.to_device(np.arange(5))
         memory = weakref.ref(array.owner)
-        taken = library.tensor(array)
+        imported = library.tensor(array)
         del array
         gc.collect()
         assert memory() is not None
-        assert taken.read().tolist() == [0, 1, 2, 3, 4]
-        del taken
+        assert imported.read().tolist() == [0, 1, 2, 3, 4]
+        del imported
         gc.collect()
         assert memory() is None
 
     def test_cuarray_waits_for_the_librarys_pending_work(self, library: Tensors, driver: Driver) -> None:
         with pending_in(library, driver) as (made, stream, expected):
             with library.current(stream):
-                taken = cuarray.from_dlpack(made.held, stream=cuarray.stream())
-            np.testing.assert_array_equal(taken.copy_to_host(), expected)
+                imported = cuarray.from_dlpack(made.held, stream=cuarray.stream())
+            np.testing.assert_array_equal(imported.copy_to_host(), expected)
 
     def test_library_waits_for_cuarrays_pending_work(self, own: Library, library: Tensors, driver: Driver) -> None:
         with pending_in(own, driver) as (made, _, expected):

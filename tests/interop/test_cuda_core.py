@@ -98,14 +98,14 @@ def test_cuda_core_stream_is_accepted_as_stream_argument(device) -> None:
 
 def test_cuda_core_accepts_cuarray_stream(device) -> None:
     """By the protocol `__cuda_stream__`."""
-    ours = cuarray.stream()
-    theirs = device.create_stream(ours)
-    assert int(theirs.handle) == ours.handle
+    stream = cuarray.stream()
+    core_stream = device.create_stream(stream)
+    assert int(core_stream.handle) == stream.handle
     array = cuarray.to_device(np.zeros(16, "uint8"))
     from cuda.core import Buffer
 
-    Buffer.from_handle(array.ptr, 16, owner=array).fill(7, stream=theirs)
-    ours.synchronize()
+    Buffer.from_handle(array.ptr, 16, owner=array).fill(7, stream=core_stream)
+    stream.synchronize()
     assert (array.copy_to_host() == 7).all()
 
 

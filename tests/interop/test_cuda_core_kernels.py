@@ -66,43 +66,43 @@ def launch(stream: Any, kernel: Any, grid: int, block: int, *arguments: Any, sha
 @pytest.mark.parametrize(("name", "dtype"), [("axpy<float>", np.float32), ("axpy<double>", np.float64)])
 def test_template_kernel_on_borrowed_arrays(module: Any, stream: Any, name: str, dtype: type) -> None:
     x, y = np.arange(1000, dtype=dtype), np.ones(1000, dtype=dtype)
-    ours_x, ours_y = cuarray.to_device(x), cuarray.to_device(y)
-    with cuarray.borrow(ours_x, stream=stream) as borrowed_x, cuarray.borrow(ours_y, stream=stream) as borrowed_y:
+    array_x, array_y = cuarray.to_device(x), cuarray.to_device(y)
+    with cuarray.borrow(array_x, stream=stream) as borrowed_x, cuarray.borrow(array_y, stream=stream) as borrowed_y:
         arguments = (dtype(0.5), borrowed_x.ptr, borrowed_y.ptr, np.uint64(1000))
         launch(stream, module.get_kernel(name), 4, 64, *arguments)
-    np.testing.assert_array_equal(ours_y.copy_to_host(), y + dtype(0.5) * x)
+    np.testing.assert_array_equal(array_y.copy_to_host(), y + dtype(0.5) * x)
 
 
 def test_kernel_with_dynamic_shared_memory_and_atomics(module: Any, stream: Any) -> None:
     values = np.arange(1024, dtype=np.int32)
-    ours, total = cuarray.to_device(values), cuarray.to_device(np.zeros(1, np.int32))
-    with cuarray.borrow(ours, stream=stream) as source, cuarray.borrow(total, stream=stream) as target:
+    array, total = cuarray.to_device(values), cuarray.to_device(np.zeros(1, np.int32))
+    with cuarray.borrow(array, stream=stream) as source, cuarray.borrow(total, stream=stream) as target:
         launch(stream, module.get_kernel("block_sums"), 8, 128, source.ptr, target.ptr, shared=128 * 4)
     assert total.copy_to_host()[0] == values.sum()
 
 
 def test_kernel_with_warp_shuffles(module: Any, stream: Any) -> None:
     values = np.arange(64, dtype=np.int32) % 7
-    ours = cuarray.to_device(values)
-    with cuarray.borrow(ours, stream=stream) as borrowed:
+    array = cuarray.to_device(values)
+    with cuarray.borrow(array, stream=stream) as borrowed:
         launch(stream, module.get_kernel("warp_scan"), 1, 64, borrowed.ptr)
-    np.testing.assert_array_equal(ours.copy_to_host(), values.reshape(2, 32).cumsum(axis=1).ravel())
+    np.testing.assert_array_equal(array.copy_to_host(), values.reshape(2, 32).cumsum(axis=1).ravel())
 
 
 def test_kernel_on_array_of_structures(module: Any, stream: Any) -> None:
     points = np.zeros(10, [("x", np.float32), ("y", np.float32)])
     points["x"] = np.arange(10)
-    ours = cuarray.to_device(points)
-    with cuarray.borrow(ours, stream=stream) as borrowed:
+    array = cuarray.to_device(points)
+    with cuarray.borrow(array, stream=stream) as borrowed:
         launch(stream, module.get_kernel("mirror"), 1, 10, borrowed.ptr, np.float32(1), np.float32(2))
     points["x"], points["y"] = 2 - points["x"], 4
-    np.testing.assert_array_equal(ours.copy_to_host(), points)
+    np.testing.assert_array_equal(array.copy_to_host(), points)
 
 
 def test_launch_in_the_home_stream_needs_no_borrow(module: Any, device: Any) -> None:
     """cuda.core accepts the array's home stream by the protocol `__cuda_stream__`."""
-    ours = cuarray.stream()
-    array = cuarray.to_device(np.arange(64, dtype=np.int32) % 5, stream=ours)
-    launch(device.create_stream(ours), module.get_kernel("warp_scan"), 1, 64, array.ptr)
+    stream = cuarray.stream()
+    array = cuarray.to_device(np.arange(64, dtype=np.int32) % 5, stream=stream)
+    launch(device.create_stream(stream), module.get_kernel("warp_scan"), 1, 64, array.ptr)
     expected = (np.arange(64) % 5).reshape(2, 32).cumsum(axis=1).ravel()
     np.testing.assert_array_equal(array.copy_to_host(), expected)

@@ -22,9 +22,9 @@ class OnlyATensor:
     def __init__(self, array):
         self.array, self.streams = array, []
 
-    def __dlpack__(self, *, stream=None, **asked):
+    def __dlpack__(self, *, stream=None, **request):
         self.streams.append(stream)
-        return self.array.__dlpack__(stream=stream, **asked)
+        return self.array.__dlpack__(stream=stream, **request)
 
     def __dlpack_device__(self):
         return self.array.__dlpack_device__()
@@ -149,9 +149,9 @@ class TestNumba:
         view = pytest.importorskip("cuda.core.utils").StridedMemoryView
         array = cuda.to_device(np.arange(6, dtype="int32").reshape(2, 3))
         assert not hasattr(array, "__dlpack__"), "numba's arrays now have DLPack: import them without the view"
-        ours = cuarray.from_dlpack(view.from_any_interface(array, stream_ptr=-1))
-        assert ours.ptr == array.device_ctypes_pointer.value
-        ours[0] = 7
+        imported = cuarray.from_dlpack(view.from_any_interface(array, stream_ptr=-1))
+        assert imported.ptr == array.device_ctypes_pointer.value
+        imported[0] = 7
         assert array.copy_to_host().tolist() == [[7, 7, 7], [3, 4, 5]]
 
 
@@ -203,13 +203,13 @@ class TestCudaCore:
         assert (again.readonly, again.is_managed) == (True, True)
 
     def test_stream_of_view_waits_for_pending_work(self, view, driver):
-        home, theirs = cuarray.stream(), cuarray.stream()
+        home, consumer = cuarray.stream(), cuarray.stream()
         array = cuarray.device_array(4, "int32", stream=home)
         with driver_probe.held(home.handle) as held:
-            view.from_dlpack(array, stream_ptr=theirs.handle)
-            assert not theirs.query()
+            view.from_dlpack(array, stream_ptr=consumer.handle)
+            assert not consumer.query()
             held.release()
-        theirs.synchronize()
+        consumer.synchronize()
 
     def test_cuda_core_buffer_is_imported_in_place(self, driver):
         core = pytest.importorskip("cuda.core")

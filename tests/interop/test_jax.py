@@ -49,21 +49,21 @@ def values(shape: tuple[int, ...]):
 def test_jax_array_in_host_memory_is_imported_only_with_copy_true(
     driver: Driver, jax, dtype: str, shape: tuple[int, ...]
 ) -> None:
-    theirs = jax.device_put(values(shape), jax.devices("cpu")[0]).astype(dtype)
-    array = cuarray.from_dlpack(theirs, copy=True)
-    assert (array.shape, array.dtype) == (shape, theirs.dtype)
-    np.testing.assert_array_equal(array.copy_to_host(), np.asarray(theirs))
+    jax_array = jax.device_put(values(shape), jax.devices("cpu")[0]).astype(dtype)
+    array = cuarray.from_dlpack(jax_array, copy=True)
+    assert (array.shape, array.dtype) == (shape, jax_array.dtype)
+    np.testing.assert_array_equal(array.copy_to_host(), np.asarray(jax_array))
     with pytest.raises(BufferError, match="host memory"):
-        cuarray.from_dlpack(theirs)
+        cuarray.from_dlpack(jax_array)
 
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_cuarray_imports_jax_array_in_place(gpu, jax, dtype: str, shape: tuple[int, ...]) -> None:
-    theirs = jax.device_put(values(shape), gpu).astype(dtype)
-    array = cuarray.from_dlpack(theirs)
-    assert (array.ptr, array.shape, array.dtype) == (theirs.unsafe_buffer_pointer(), shape, theirs.dtype)
-    np.testing.assert_array_equal(array.copy_to_host(), np.asarray(theirs))
+    jax_array = jax.device_put(values(shape), gpu).astype(dtype)
+    array = cuarray.from_dlpack(jax_array)
+    assert (array.ptr, array.shape, array.dtype) == (jax_array.unsafe_buffer_pointer(), shape, jax_array.dtype)
+    np.testing.assert_array_equal(array.copy_to_host(), np.asarray(jax_array))
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -72,18 +72,18 @@ def test_jax_imports_cuarray_array_in_place(gpu, jax, dtype: str, shape: tuple[i
     expected = values(shape).astype(jax.numpy.dtype(dtype))
     array = cuarray.device_array(shape, dtype)
     array.copy_to_device(expected)
-    theirs = jax.dlpack.from_dlpack(array)
-    assert (theirs.shape, theirs.dtype) == (shape, expected.dtype)
-    assert theirs.unsafe_buffer_pointer() == array.ptr
-    np.testing.assert_array_equal(np.asarray(theirs), expected)
+    jax_array = jax.dlpack.from_dlpack(array)
+    assert (jax_array.shape, jax_array.dtype) == (shape, expected.dtype)
+    assert jax_array.unsafe_buffer_pointer() == array.ptr
+    np.testing.assert_array_equal(np.asarray(jax_array), expected)
 
 
 def test_imported_jax_array_is_read_only(gpu, jax) -> None:
     """Clause I4: arrays of JAX are immutable."""
-    theirs = jax.device_put(np.arange(5, dtype="int32"), gpu)
-    theirs.block_until_ready()
-    array = cuarray.as_cuda_array(theirs)
-    assert array.ptr == theirs.unsafe_buffer_pointer()
+    jax_array = jax.device_put(np.arange(5, dtype="int32"), gpu)
+    jax_array.block_until_ready()
+    array = cuarray.as_cuda_array(jax_array)
+    assert array.ptr == jax_array.unsafe_buffer_pointer()
     assert array.readonly
     with pytest.raises(BufferError, match="read-only"):
         array[0] = 1
@@ -91,5 +91,5 @@ def test_imported_jax_array_is_read_only(gpu, jax) -> None:
 
 def test_jax_waits_for_pending_work(gpu, jax, own: Library, driver: Driver) -> None:
     with pending_in(own, driver) as (made, _, expected):
-        theirs = jax.dlpack.from_dlpack(made.held)
-        np.testing.assert_array_equal(np.asarray(theirs), expected)
+        jax_array = jax.dlpack.from_dlpack(made.held)
+        np.testing.assert_array_equal(np.asarray(jax_array), expected)

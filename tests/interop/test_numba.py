@@ -53,12 +53,12 @@ def test_array_without_a_stream_is_imported_without_one(cuda) -> None:
 @pytest.mark.parametrize(("maker", "handle"), [("legacy_default_stream", 1), ("per_thread_default_stream", 2)])
 def test_cuda_default_streams_are_exchanged_as_1_and_2(cuda, maker: str, handle: int) -> None:
     """Clause I11 in both directions."""
-    theirs = cuda.to_device(np.arange(3)).bind(getattr(cuda, maker)())
-    stream = cuarray.as_cuda_array(theirs).stream
+    numba_array = cuda.to_device(np.arange(3)).bind(getattr(cuda, maker)())
+    stream = cuarray.as_cuda_array(numba_array).stream
     assert stream is not None
     assert stream.handle == handle
-    ours = cuarray.device_array(3, stream=getattr(cuarray, maker)())
-    assert int(cuda.as_cuda_array(ours).stream) == handle
+    array = cuarray.device_array(3, stream=getattr(cuarray, maker)())
+    assert int(cuda.as_cuda_array(array).stream) == handle
 
 
 @pytest.mark.filterwarnings("ignore:__int__ returned non-int:DeprecationWarning")
@@ -107,9 +107,9 @@ def test_structured_array_is_exchanged_as_bytes(cuda) -> None:
     into = cuarray.as_cuda_array(cuda.to_device(host))
     assert into.itemsize == dtype.itemsize
     assert into.copy_to_host().tobytes() == host.tobytes()
-    ours = cuarray.to_device(host)
-    assert ours.dtype == dtype
-    out = cuda.as_cuda_array(ours)
+    array = cuarray.to_device(host)
+    assert array.dtype == dtype
+    out = cuda.as_cuda_array(array)
     assert out.copy_to_host().tobytes() == host.tobytes()
 
 

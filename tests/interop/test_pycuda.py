@@ -107,11 +107,11 @@ def test_pycuda_kernel_on_cuarray_array(module) -> None:
 def test_pycuda_kernel_on_imported_pycuda_array(module) -> None:
     from pycuda import gpuarray
 
-    theirs = gpuarray.to_gpu(np.arange(100, dtype="float32"))
-    ours = cuarray.as_cuda_array(theirs)
-    assert ours.ptr == int(theirs.gpudata)
-    module.get_function("scale")(ours, np.uint32(100), **blocks_for(100))
-    assert (theirs.get() == 3 * np.arange(100, dtype="float32")).all()
+    gpu_array = gpuarray.to_gpu(np.arange(100, dtype="float32"))
+    imported = cuarray.as_cuda_array(gpu_array)
+    assert imported.ptr == int(gpu_array.gpudata)
+    module.get_function("scale")(imported, np.uint32(100), **blocks_for(100))
+    assert (gpu_array.get() == 3 * np.arange(100, dtype="float32")).all()
 
 
 def test_pycuda_kernel_on_slice_starts_at_its_offset(module) -> None:
@@ -140,34 +140,34 @@ def test_borrow_orders_launches_in_pycuda_stream_with_copies(module) -> None:
     """Copies in a cuarray stream before and after prepared launches in a PyCUDA stream."""
     from pycuda import driver
 
-    ours, theirs = cuarray.stream(), driver.Stream()
+    cuarray_stream, pycuda_stream = cuarray.stream(), driver.Stream()
     pinned = cuarray.pinned_array(500, "float32")
     pinned[:] = 2
-    array = cuarray.device_array(500, "float32", stream=ours)
-    array.copy_to_device(pinned, stream=ours)
+    array = cuarray.device_array(500, "float32", stream=cuarray_stream)
+    array.copy_to_device(pinned, stream=cuarray_stream)
     scale = module.get_function("scale").prepare("PI")
     for _ in range(2):
-        with cuarray.borrow(array, stream=cuarray.external_stream(theirs.handle)) as borrowed:
-            scale.prepared_async_call((8, 1), (64, 1, 1), theirs, borrowed.ptr, 500)
+        with cuarray.borrow(array, stream=cuarray.external_stream(pycuda_stream.handle)) as borrowed:
+            scale.prepared_async_call((8, 1), (64, 1, 1), pycuda_stream, borrowed.ptr, 500)
     result = np.zeros(500, "float32")
-    array.copy_to_host(result, stream=ours)
-    ours.synchronize()
+    array.copy_to_host(result, stream=cuarray_stream)
+    cuarray_stream.synchronize()
     assert (result == 18).all()
     del array
-    theirs.synchronize()
+    pycuda_stream.synchronize()
 
 
 @pytest.mark.cuarray_sim(expect="data-race")
 def test_launch_without_borrow_is_a_data_race(module, simulator: str) -> None:
     from pycuda import driver
 
-    theirs, ours = driver.Stream(), cuarray.stream()
+    pycuda_stream, cuarray_stream = driver.Stream(), cuarray.stream()
     array = cuarray.to_device(np.ones(100, "float32"))
-    module.get_function("scale")(array, np.uint32(100), stream=theirs, **blocks_for(100))
+    module.get_function("scale")(array, np.uint32(100), stream=pycuda_stream, **blocks_for(100))
     seen = np.zeros(100, "float32")
-    array.copy_to_host(seen, stream=ours)
-    ours.synchronize()
-    theirs.synchronize()
+    array.copy_to_host(seen, stream=cuarray_stream)
+    cuarray_stream.synchronize()
+    pycuda_stream.synchronize()
     assert (seen == 1).all()
     assert (array.copy_to_host() == 3).all()
 

@@ -109,9 +109,9 @@ def run(tmp_path: Path) -> Iterator[Run]:
 
 def test_first_listing_runs_numba_kernel_on_cuarray_arrays(run: Run) -> None:
     text = PRODUCERS_AND_CONSUMER
-    for theirs, ours in WITH_CUARRAY.items():
-        assert text.count(theirs) == 1
-        text = text.replace(theirs, ours)
+    for original, replacement in WITH_CUARRAY.items():
+        assert text.count(original) == 1
+        text = text.replace(original, replacement)
     names = run(text)
     assert isinstance(names["out"], cuarray.DeviceArray)
     np.testing.assert_array_equal(names["out"].copy_to_host(), np.arange(10) * 3)

@@ -37,9 +37,9 @@ def imported(array, dtype):
 
 def numbers() -> None:
     x, y = cuarray.to_device(np.arange(1000, dtype="float32")), cuarray.to_device(np.ones(1000, "float32"))
-    theirs = imported(y, wp.float32)
-    assert theirs.ptr == y.ptr
-    wp.launch(saxpy, dim=1000, inputs=[2.0, imported(x, wp.float32), theirs], device="cuda:0")
+    warp_y = imported(y, wp.float32)
+    assert warp_y.ptr == y.ptr
+    wp.launch(saxpy, dim=1000, inputs=[2.0, imported(x, wp.float32), warp_y], device="cuda:0")
     assert (y.copy_to_host() == 2 * np.arange(1000) + 1).all()
 
 
@@ -59,18 +59,18 @@ def strides() -> None:
 
 
 def streams() -> None:
-    ours, theirs = cuarray.stream(), wp.Stream("cuda:0")
+    cuarray_stream, warp_stream = cuarray.stream(), wp.Stream("cuda:0")
     pinned = cuarray.pinned_array(1000, "float32")
     pinned[:] = 5
-    x, y = cuarray.to_device(np.ones(1000, "float32")), cuarray.device_array(1000, "float32", stream=ours)
-    y.copy_to_device(pinned, stream=ours)
-    stream = cuarray.external_stream(theirs.cuda_stream)
+    x, y = cuarray.to_device(np.ones(1000, "float32")), cuarray.device_array(1000, "float32", stream=cuarray_stream)
+    y.copy_to_device(pinned, stream=cuarray_stream)
+    stream = cuarray.external_stream(warp_stream.cuda_stream)
     with cuarray.borrow(x, stream=stream, readonly=True) as bx, cuarray.borrow(y, stream=stream) as by:
         inputs = [2.0, wp.array(ptr=bx.ptr, shape=1000, dtype=wp.float32, device="cuda:0"), imported(by, wp.float32)]
-        wp.launch(saxpy, dim=1000, inputs=inputs, stream=theirs)
+        wp.launch(saxpy, dim=1000, inputs=inputs, stream=warp_stream)
     result = np.zeros(1000, "float32")
-    y.copy_to_host(result, stream=ours)
-    ours.synchronize()
+    y.copy_to_host(result, stream=cuarray_stream)
+    cuarray_stream.synchronize()
     assert (result == 7).all()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import driver_probe
 import numpy as np
 import pytest
-from other_process import ask
+from other_process import run_in_other_process
 from producers import foreign
 
 import cuarray
@@ -21,7 +21,7 @@ import cuarray
 RECORD = np.dtype({"names": ["a", "b"], "formats": ["i1", ("<f4", (2,))], "offsets": [0, 4], "itemsize": 16})
 READ = """
 with handle as array:
-    answer = (array.copy_to_host(), array.shape, array.strides, array.typestr, array.readonly, array.device)
+    result = (array.copy_to_host(), array.shape, array.strides, array.typestr, array.readonly, array.device)
 """
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "whole": lambda a: a,
@@ -43,7 +43,7 @@ def test_ipc_handle_of_any_layout_is_read_by_other_process(driver: str, layout: 
     part, like = LAYOUTS[layout](cuarray.to_device(host)), LAYOUTS[layout](host)
     if imported:
         part = cuarray.as_cuda_array(foreign(part))
-    values, shape, strides, typestr, readonly, device = ask(READ, handle=part.get_ipc_handle())
+    values, shape, strides, typestr, readonly, device = run_in_other_process(READ, handle=part.get_ipc_handle())
     assert np.array_equal(values, like)
     assert (shape, typestr, readonly, device) == (like.shape, "<f8", False, part.device)
     assert strides == part.strides
@@ -53,8 +53,8 @@ def test_ipc_handle_of_any_layout_is_read_by_other_process(driver: str, layout: 
 def test_ipc_handle_keeps_dtype(driver: str, dtype: Any) -> None:
     host = np.frombuffer(bytes(range(3 * np.dtype(dtype).itemsize)), np.dtype(dtype))
     # NumPy's pickles may convert the byte order, so bytes are compared.
-    program = "with handle as array: answer = (array.dtype, array.copy_to_host().tobytes())"
-    found, values = ask(program, handle=cuarray.to_device(host).get_ipc_handle())
+    program = "with handle as array: result = (array.dtype, array.copy_to_host().tobytes())"
+    found, values = run_in_other_process(program, handle=cuarray.to_device(host).get_ipc_handle())
     assert found == host.dtype
     assert values == host.tobytes()
 
@@ -62,13 +62,13 @@ def test_ipc_handle_keeps_dtype(driver: str, dtype: Any) -> None:
 def test_ipc_handle_keeps_named_type(driver: str) -> None:
     handle = cuarray.device_array(3, "bfloat16").get_ipc_handle()
     assert handle.typestr == "bfloat16"
-    answer = ask("with handle as array: answer = (array.typestr, array.nbytes)", handle=handle)
-    assert answer == ("bfloat16", 6)
+    result = run_in_other_process("with handle as array: result = (array.typestr, array.nbytes)", handle=handle)
+    assert result == ("bfloat16", 6)
 
 
 def test_other_process_writes_to_shared_memory(driver: str) -> None:
     array = cuarray.to_device(np.zeros(8, "<i4"))
-    ask("with handle as array: array[1::2] = 7", handle=array[2:].get_ipc_handle())
+    run_in_other_process("with handle as array: array[1::2] = 7", handle=array[2:].get_ipc_handle())
     assert array.copy_to_host().tolist() == [0, 0, 0, 7, 0, 7, 0, 7]
 
 
@@ -80,9 +80,9 @@ with handle as array:
     try:
         array[0] = 1
     except BufferError as error:
-        answer = (array.readonly, str(error))
+        result = (array.readonly, str(error))
 """
-    readonly, message = ask(refuse, handle=array.get_ipc_handle())
+    readonly, message = run_in_other_process(refuse, handle=array.get_ipc_handle())
     assert readonly
     assert "read-only" in message
 
@@ -117,7 +117,7 @@ def test_get_ipc_handle_waits_for_home_stream(driver: str) -> None:
         hold.release_soon()
         handle = array.get_ipc_handle()
         assert stream.query()
-    assert ask(READ, handle=handle)[0].tolist() == [5] * 4
+    assert run_in_other_process(READ, handle=handle)[0].tolist() == [5] * 4
 
 
 def test_get_ipc_handle_waits_for_copies_in_other_streams(driver: str) -> None:
@@ -128,7 +128,7 @@ def test_get_ipc_handle_waits_for_copies_in_other_streams(driver: str) -> None:
         hold.release_soon()
         handle = array.get_ipc_handle()
         assert not hold.is_held
-    assert ask(READ, handle=handle)[0].tolist() == [5] * 4
+    assert run_in_other_process(READ, handle=handle)[0].tolist() == [5] * 4
 
 
 def test_get_ipc_handle_ignores_work_unknown_to_the_array(
@@ -138,9 +138,9 @@ def test_get_ipc_handle_ignores_work_unknown_to_the_array(
     array = cuarray.to_device(np.zeros(4, "u1"))
     driver_probe.fill(array.ptr, 5, 4, foreign_stream.handle)
     handle = array.get_ipc_handle()
-    assert ask(READ, handle=handle)[0].tolist() == [0] * 4
+    assert run_in_other_process(READ, handle=handle)[0].tolist() == [0] * 4
     driver_probe.synchronize(foreign_stream.handle)
-    assert ask(READ, handle=handle)[0].tolist() == [5] * 4
+    assert run_in_other_process(READ, handle=handle)[0].tolist() == [5] * 4
 
 
 def test_opening_ipc_handle_in_its_own_process_is_refused(driver: str) -> None:
@@ -197,9 +197,9 @@ def test_masked_array_is_shared_by_two_ipc_handles(driver: str) -> None:
     assert array.mask is not None
     program = """
 with data as values, mask as valid:
-    answer = (values.copy_to_host().tolist(), valid.copy_to_host().tolist())
+    result = (values.copy_to_host().tolist(), valid.copy_to_host().tolist())
 """
-    sent = ask(program, data=array.data.get_ipc_handle(), mask=array.mask.get_ipc_handle())
+    sent = run_in_other_process(program, data=array.data.get_ipc_handle(), mask=array.mask.get_ipc_handle())
     assert sent == ([1, 2, 3], [True, False, True])
 
 
@@ -210,7 +210,7 @@ def test_ipc_handle_keeps_memory_alive_in_its_own_process(driver: str) -> None:
     del array
     gc.collect()
     assert memory() is not None
-    assert ask(READ, handle=handle)[0].tolist() == [1, 2, 3]
+    assert run_in_other_process(READ, handle=handle)[0].tolist() == [1, 2, 3]
     del handle
     gc.collect()
     assert memory() is None
@@ -223,9 +223,9 @@ def test_opening_ipc_handle_of_freed_memory_fails(simulator: str) -> None:
 try:
     pickle.loads(sent).open()
 except cuarray.CudaError as error:
-    answer = (error.call, error.name)
+    result = (error.call, error.name)
 """
-    assert ask(program, sent=sent) == ("cuIpcOpenMemHandle", "CUDA_ERROR_INVALID_HANDLE")
+    assert run_in_other_process(program, sent=sent) == ("cuIpcOpenMemHandle", "CUDA_ERROR_INVALID_HANDLE")
 
 
 IMPORTED = """
@@ -251,11 +251,11 @@ values = view.copy_to_host().tolist()
 owner = repr(view.owner)
 del view
 counts.append(imported())
-answer = (same, counts, values, owner, driver_probe.current_context())
+result = (same, counts, values, owner, driver_probe.current_context())
 """
     )
     array = cuarray.to_device(np.arange(4))
-    same, counts, values, owner, context = ask(program, handle=array.get_ipc_handle())
+    same, counts, values, owner, context = run_in_other_process(program, handle=array.get_ipc_handle())
     assert (same, counts, values, context) == (True, [1, 1, 0], [1, 2, 3], None)
     assert f"memory of process {os.getpid()}" in owner
 
@@ -278,11 +278,11 @@ try:
         raise KeyError("left by an exception")
 except KeyError:
     pass
-answer = (same, after_one, counts, message, imported())
+result = (same, after_one, counts, message, imported())
 """
     )
     array = cuarray.to_device(np.arange(3))
-    same, after_one, counts, message, at_last = ask(program, handle=array.get_ipc_handle())
+    same, after_one, counts, message, at_last = run_in_other_process(program, handle=array.get_ipc_handle())
     assert (same, after_one, counts, at_last) == (True, (1, [0, 1, 2]), 0, 0)
     assert "unknown to the driver: it was freed" in message
 
@@ -302,20 +302,20 @@ wrong = []
 threads = [threading.Thread(target=work, args=(wrong,)) for _ in range(8)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
-answer = wrong
+result = wrong
 """
     array = cuarray.to_device(np.arange(4))
     # One thread's block closes another thread's array only if the open count is wrong.
-    assert ask(program, handle=array.get_ipc_handle()) == []
+    assert run_in_other_process(program, handle=array.get_ipc_handle()) == []
 
 
 def test_ipc_handle_of_opened_array_is_opened_by_third_process(driver: str) -> None:
     array = cuarray.to_device(np.arange(6))
-    program = "with handle as array: answer = array[2:].get_ipc_handle()"
-    forwarded = ask(program, handle=array[1:].get_ipc_handle())
+    program = "with handle as array: result = array[2:].get_ipc_handle()"
+    forwarded = run_in_other_process(program, handle=array[1:].get_ipc_handle())
     assert forwarded.process == os.getpid()
     assert (forwarded.offset, forwarded.owner) == (24, None)
-    assert ask(READ, handle=forwarded)[0].tolist() == [3, 4, 5]
+    assert run_in_other_process(READ, handle=forwarded)[0].tolist() == [3, 4, 5]
     with pytest.raises(ValueError, match="made in this process"):
         forwarded.open()
 
@@ -325,11 +325,11 @@ def test_opened_array_has_the_given_home_stream(driver: str) -> None:
 stream = cuarray.stream()
 array = handle.open(stream)
 copied = array.copy_to_host().tolist()
-answer = (array.stream == stream, array.__cuda_array_interface__["stream"] == stream.handle, copied)
+result = (array.stream == stream, array.__cuda_array_interface__["stream"] == stream.handle, copied)
 del array
 """
     array = cuarray.to_device(np.arange(3))
-    assert ask(program, handle=array.get_ipc_handle()) == (True, True, [0, 1, 2])
+    assert run_in_other_process(program, handle=array.get_ipc_handle()) == (True, True, [0, 1, 2])
 
 
 def test_inconsistent_ipc_handle_fields_are_refused(driver: str) -> None:
@@ -361,30 +361,30 @@ def test_inconsistent_ipc_handle_fields_are_refused(driver: str) -> None:
 try:
     handle.open()
 except ValueError as error:
-    answer = str(error)
+    result = str(error)
 """
     for wrong in ({"offset": 4}, {"shape": (5,)}, {"offset": 2**63}):
-        assert "'data'" in ask(program, handle=make(**{**good, **wrong}))
+        assert "'data'" in run_in_other_process(program, handle=make(**{**good, **wrong}))
 
 
 def test_opened_array_is_on_the_device_of_its_memory(simulator: str) -> None:
     """The device is found by identity: its number differs in a process that sees only one of two devices."""
     program = """
 import numpy as np, other_process
-read = "with handle as array: answer = (array.device, array.copy_to_host().tolist(), driver_probe.current_context())"
+read = "with handle as array: result = (array.device, array.copy_to_host().tolist(), driver_probe.current_context())"
 array = cuarray.to_device(np.arange(3), device=1)
 with driver_probe.primary_context(0):
     handle = array.get_ipc_handle()
-answer = [other_process.ask(read, {"CUDA_VISIBLE_DEVICES": seen}, handle=handle) for seen in (None, "1")]
+result = [other_process.run_in_other_process(read, {"CUDA_VISIBLE_DEVICES": seen}, handle=handle) for seen in (None, "1")]
 fail = '''
 try:
     handle.open()
 except BufferError as error:
-    answer = str(error)
+    result = str(error)
 '''
-answer.append(other_process.ask(fail, {"CUDA_VISIBLE_DEVICES": "0"}, handle=handle))
+result.append(other_process.run_in_other_process(fail, {"CUDA_VISIBLE_DEVICES": "0"}, handle=handle))
 """
-    whole, second, refused = ask(program, {"CUARRAY_SIM_DEVICES": "2"})
+    whole, second, refused = run_in_other_process(program, {"CUARRAY_SIM_DEVICES": "2"})
     assert whole == (1, [0, 1, 2], None)
     assert second == (0, [0, 1, 2], None)
     assert "which this process does not see" in refused

@@ -18,13 +18,13 @@ class Raising:
         self.error = error
 
     def __iter__(self) -> Any:
-        raise self.error("asked")
+        raise self.error("accessed")
 
     def __getitem__(self, index: int) -> Any:
-        raise self.error("asked")
+        raise self.error("accessed")
 
     def __bool__(self) -> bool:
-        raise self.error("asked")
+        raise self.error("accessed")
 
 
 class Endless:

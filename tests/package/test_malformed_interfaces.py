@@ -460,26 +460,26 @@ class Slotted:
 
 
 class Computed:
-    """The attribute as a property; ``answer`` is returned, or raised if it is an exception."""
+    """The attribute as a property; ``value`` is returned, or raised if it is an exception."""
 
-    def __init__(self, answer: object) -> None:
-        self.answer = answer
+    def __init__(self, value: object) -> None:
+        self.value = value
 
     @property
     def __cuda_array_interface__(self) -> object:
-        if isinstance(self.answer, BaseException):
-            raise self.answer
-        return self.answer
+        if isinstance(self.value, BaseException):
+            raise self.value
+        return self.value
 
 
 class ComputedElsewhere:
-    """The attribute through ``__getattr__``, which raises ``answer``."""
+    """The attribute through ``__getattr__``, which raises ``value``."""
 
-    def __init__(self, answer: BaseException) -> None:
-        self.answer = answer
+    def __init__(self, value: BaseException) -> None:
+        self.value = value
 
     def __getattr__(self, name: str) -> object:
-        raise self.answer
+        raise self.value
 
 
 NOT_ARRAYS: list[object] = [
@@ -549,15 +549,13 @@ NOT_DICTS: list[object] = [
 ]
 
 
-@pytest.mark.parametrize("answer", NOT_DICTS, ids=lambda answer: type(answer).__name__)
+@pytest.mark.parametrize("value", NOT_DICTS, ids=lambda value: type(value).__name__)
 @pytest.mark.parametrize("read", [cuarray.as_cuda_array, cuarray.interface])
-def test_interface_attribute_that_is_not_a_dict_raises_type_error(
-    read: Callable[[Any], object], answer: object
-) -> None:
-    for producer in (Producer(answer), Computed(answer)):
+def test_interface_attribute_that_is_not_a_dict_raises_type_error(read: Callable[[Any], object], value: object) -> None:
+    for producer in (Producer(value), Computed(value)):
         with pytest.raises(TypeError, match="a dict is expected") as raised:
             read(producer)
-        assert type(answer).__name__ in str(raised.value)
+        assert type(value).__name__ in str(raised.value)
         assert type(producer).__name__ in str(raised.value)
         assert not cuarray.is_cuda_array(producer)
 
@@ -721,7 +719,7 @@ class LyingDict(dict[str, Any]):
     """A dict with correct content whose overridden methods raise or return wrong results."""
 
     def __getitem__(self, key: object) -> Any:
-        raise RuntimeError("asked")
+        raise RuntimeError("called")
 
     get = keys = items = values = __iter__ = __getitem__  # type: ignore[assignment]
 
@@ -739,7 +737,7 @@ class LyingTuple(tuple[Any, ...]):
         return 10**9
 
     def __iter__(self) -> Any:
-        raise RuntimeError("asked")
+        raise RuntimeError("called")
 
     def __len__(self) -> int:
         return 10**6
@@ -755,10 +753,10 @@ class LyingText(str):
         return "<f8"
 
     def __eq__(self, other: object) -> bool:
-        raise RuntimeError("asked")
+        raise RuntimeError("called")
 
     def __hash__(self) -> int:
-        raise RuntimeError("asked")
+        raise RuntimeError("called")
 
 
 class LyingInt(int):
@@ -781,7 +779,7 @@ class OtherKey:
 
     def __eq__(self, other: object) -> bool:
         if self.armed:
-            raise RuntimeError("asked")
+            raise RuntimeError("called")
         return False
 
 
@@ -816,7 +814,7 @@ class UnprintableError(Exception):
     """An exception that raises when it is printed."""
 
     def __str__(self) -> str:
-        raise RuntimeError("asked")
+        raise RuntimeError("called")
 
     __repr__ = __str__
 

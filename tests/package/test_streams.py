@@ -81,15 +81,15 @@ def test_cuda_stream_protocol_gives_version_and_handle(driver: str) -> None:
 
 
 class Provider:
-    """An object with the stream protocol; its method returns ``answer``, or raises it."""
+    """An object with the stream protocol; its method returns ``result``, or raises it."""
 
-    def __init__(self, answer: Any) -> None:
-        self.answer = answer
+    def __init__(self, result: Any) -> None:
+        self.result = result
 
     def __cuda_stream__(self) -> Any:
-        if isinstance(self.answer, BaseException):
-            raise self.answer
-        return self.answer
+        if isinstance(self.result, BaseException):
+            raise self.result
+        return self.result
 
 
 @pytest.mark.parametrize("spell", [lambda s: s, lambda s: s.handle, lambda s: Provider((0, s.handle))])
@@ -126,13 +126,13 @@ def test_stream_argument_of_wrong_type_raises_type_error(driver: str, given: Any
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "result",
     [1, None, (1,), (0, 1, 2), [0, 1], "01", (1, 1), (-1, 1), ("0", 1), (0, -1), (0, 2**64), (0, "1")],
     ids=repr,
 )
-def test_malformed_cuda_stream_result_raises_value_error(driver: str, answer: Any) -> None:
+def test_malformed_cuda_stream_result_raises_value_error(driver: str, result: Any) -> None:
     with pytest.raises(ValueError, match=r"__cuda_stream__|handle"):
-        cuarray.external_stream(Provider(answer))
+        cuarray.external_stream(Provider(result))
 
 
 def test_exception_of_cuda_stream_method_passes_through(driver: str) -> None:

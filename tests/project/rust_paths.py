@@ -71,7 +71,7 @@ class Source:
 
     @cached_property
     def code(self) -> str:
-        """What is compiled outside of tests."""
+        """The text of the file without its test modules."""
         text = without_comments(self.file.read_text())
         return TEST_MODULE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
 

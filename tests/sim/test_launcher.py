@@ -121,8 +121,8 @@ def test_missing_script_or_module_is_named(run: Callable) -> None:
         (["--device", "2", "PROGRAM"], "unrecognized arguments: --device"),
         (["--devices", "x", "PROGRAM"], "invalid int value: 'x'"),
         (["--schedule", "x", "PROGRAM"], "schedule is 'x'; expected 'lazy', 'eager', "),
-        (["--explore", "-1", "PROGRAM"], "'-1' is no count; an integer of at least 0 is expected"),
-        (["--explore", "few", "PROGRAM"], "'few' is no count; an integer of at least 0 is expected"),
+        (["--explore", "-1", "PROGRAM"], "'-1' is not a count; expected an integer of at least 0"),
+        (["--explore", "few", "PROGRAM"], "'few' is not a count; expected an integer of at least 0"),
     ],
 )
 def test_wrong_command_line_is_refused_with_usage(

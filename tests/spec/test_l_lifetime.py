@@ -28,10 +28,10 @@ def test_l1_exported_dictionary_keeps_nothing_alive(driver: str) -> None:
 def test_l1_interface_and_is_cuda_array_keep_nothing_alive() -> None:
     producer = Producer(describe())
     reference = weakref.ref(producer)
-    read, answer = cuarray.interface(producer), cuarray.is_cuda_array(producer)
+    read, is_array = cuarray.interface(producer), cuarray.is_cuda_array(producer)
     del producer
     assert reference() is None
-    assert (read.shape, answer) == ((2,), True)
+    assert (read.shape, is_array) == ((2,), True)
 
 
 def test_l2_import_keeps_object_alive(driver: str) -> None:

@@ -37,8 +37,8 @@ class Tensor:
     def __init__(self, array: cuarray.DeviceArray) -> None:
         self._array = array
 
-    def __dlpack__(self, **asked: Any) -> Any:
-        return self._array.__dlpack__(**asked)
+    def __dlpack__(self, **request: Any) -> Any:
+        return self._array.__dlpack__(**request)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self._array.__dlpack_device__()

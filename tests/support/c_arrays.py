@@ -97,11 +97,11 @@ _HANDED_OUT: list[Any] = []
 
 class _Producer:
     def __init__(
-        self, array: Any = None, *, called: bytes = UNTAKEN, null_release: bool = False, **entries: Any
+        self, array: Any = None, *, capsule_name: bytes = UNTAKEN, null_release: bool = False, **entries: Any
     ) -> None:
         self.array = array  # kept alive
         self.released = 0
-        self.called = called
+        self.capsule_name = capsule_name
         self.capsule: Any = None
         self._release = RELEASE(self._count)
         self.structure = of(array, **entries)
@@ -115,7 +115,7 @@ class _Producer:
 
     def capsule_of(self) -> Any:
         _HANDED_OUT.append(self)
-        self.capsule = capsule_of(ctypes.addressof(self.structure), self.called)
+        self.capsule = capsule_of(ctypes.addressof(self.structure), self.capsule_name)
         return self.capsule
 
 

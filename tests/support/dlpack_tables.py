@@ -59,7 +59,7 @@ def library(producer: tensors.Producer, **replaced: Any) -> Any:
         table.previous = ctypes.addressof(replaced["previous"])
     Array.table, Array.functions, Array.calls = table, functions, calls
     Array.__dlpack_c_exchange_api__ = tensors.capsule_of(
-        ctypes.addressof(table), replaced.get("called", b"dlpack_exchange_api")
+        ctypes.addressof(table), replaced.get("capsule_name", b"dlpack_exchange_api")
     )
-    Array.__dlpack__ = lambda self, **asked: producer.__dlpack__(**asked)
+    Array.__dlpack__ = lambda self, **request: producer.__dlpack__(**request)
     return Array

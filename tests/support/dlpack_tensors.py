@@ -66,15 +66,15 @@ def name(capsule: Any) -> bytes:
 
 def content(capsule: Any) -> ManagedVersioned | Managed:
     """The managed tensor in a capsule."""
-    called = name(capsule)
-    structure = ManagedVersioned if b"versioned" in called else Managed
-    return structure.from_address(_python.PyCapsule_GetPointer(capsule, called))
+    capsule_name = name(capsule)
+    structure = ManagedVersioned if b"versioned" in capsule_name else Managed
+    return structure.from_address(_python.PyCapsule_GetPointer(capsule, capsule_name))
 
 
-def capsule_of(address: int, called: bytes) -> Any:
+def capsule_of(address: int, capsule_name: bytes) -> Any:
     """A capsule without a destructor; its name is kept alive."""
-    _NAMES.append(called)
-    return _python.PyCapsule_New(address, called, None)
+    _NAMES.append(capsule_name)
+    return _python.PyCapsule_New(address, capsule_name, None)
 
 
 _NAMES: list[bytes] = []
@@ -87,9 +87,11 @@ _HANDED_OUT: list[Producer] = []
 class Producer:
     """An object with ``__dlpack__``; ``entries`` replace fields of its tensor."""
 
-    def __init__(self, array: Any = None, *, legacy: bool = False, called: bytes | None = None, **entries: Any) -> None:
+    def __init__(
+        self, array: Any = None, *, legacy: bool = False, capsule_name: bytes | None = None, **entries: Any
+    ) -> None:
         self.array = array  # kept alive
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
         self.deleted = 0
         self.legacy = legacy
         shape = entries.pop("shape", (2,))
@@ -119,7 +121,9 @@ class Producer:
                 deleter=deleter,
             )
         assert not entries, entries
-        self.called = called if called is not None else (b"dltensor" if legacy else b"dltensor_versioned")
+        self.capsule_name = (
+            capsule_name if capsule_name is not None else (b"dltensor" if legacy else b"dltensor_versioned")
+        )
         self.capsule: Any = None
 
     def _delete(self, address: int) -> None:
@@ -127,12 +131,12 @@ class Producer:
         self.deleted += 1
         self.array = None
 
-    def __dlpack__(self, **asked: Any) -> Any:
-        self.asked.append(asked)
+    def __dlpack__(self, **request: Any) -> Any:
+        self.requests.append(request)
         _HANDED_OUT.append(self)
-        if self.legacy and "max_version" in asked:
+        if self.legacy and "max_version" in request:
             raise TypeError("__dlpack__() got an unexpected keyword argument 'max_version'")
-        self.capsule = capsule_of(ctypes.addressof(self.managed), self.called)
+        self.capsule = capsule_of(ctypes.addressof(self.managed), self.capsule_name)
         return self.capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:

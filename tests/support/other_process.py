@@ -14,16 +14,16 @@ _BEGIN = """
 import os, pickle, sys
 import cuarray, driver_probe
 globals().update(pickle.loads(bytes.fromhex(os.environ["SENT_BY_A_TEST"])))
-answer = None
+result = None
 """
 _END = """
-print("ANSWER:" + pickle.dumps(answer).hex())
+print("RESULT:" + pickle.dumps(result).hex())
 """
 
 
-def ask(program: str, environment: dict[str, str | None] | None = None, **sent: Any) -> Any:
-    """Runs a program in another process with the objects ``sent`` as its variables, and returns its variable ``answer``."""
+def run_in_other_process(program: str, environment: dict[str, str | None] | None = None, **sent: Any) -> Any:
+    """Runs a program in another process with the objects ``sent`` as its variables, and returns its variable ``result``."""
     sent_as = {"SENT_BY_A_TEST": pickle.dumps(sent).hex()}
     printed = driver_probe.run_python(_BEGIN + program + _END, **(environment or {}), **sent_as)
-    _, _, answer = printed.rpartition("ANSWER:")
-    return pickle.loads(bytes.fromhex(answer))
+    _, _, result = printed.rpartition("RESULT:")
+    return pickle.loads(bytes.fromhex(result))

@@ -88,15 +88,15 @@ fn run(operations: usize, findings: bool) -> [f64; 2] {
     seconds.map(|seconds| 1e9 * seconds / operations as f64)
 }
 
-/// The processor time that this process has used, in seconds.
+/// The processor time of this process in seconds.
 fn processor_time() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time is written where it is asked for.
+    // SAFETY: the pointer is to a local variable.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// The most memory that this process has had, in MB.
+/// The peak memory of this process in MB.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -134,7 +134,7 @@ impl State {
         for text in services.assertions.into_inner().unwrap_or_else(PoisonError::into_inner) {
             eprintln!("{text}");
         }
-        self.code.executed_instructions += outcome.lanes;
+        self.code.executed_instructions += outcome.instructions;
         if let Some(fault) = &outcome.fault {
             self.fail_launch(launch, ticket, fault);
         }
@@ -448,7 +448,7 @@ impl ResolvedKernel {
 
     /// Bytes of static shared memory.
     pub(crate) fn shared(&self) -> u32 {
-        self.program.shared_of(self.number).try_into().unwrap_or(u32::MAX)
+        self.program.shared_bytes(self.number).try_into().unwrap_or(u32::MAX)
     }
 
     /// Bytes of the program's constants.

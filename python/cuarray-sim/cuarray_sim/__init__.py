@@ -1,15 +1,14 @@
 """A simulated CUDA driver for machines without a GPU.
 
-The package carries a shared library, ``libcuda.so.1``, that answers the CUDA Driver API over host memory. Real CUDA
-libraries run on it unchanged, because all of them look for a library of that name; whoever asks for it after
-:func:`install` is handed the simulated one.
+The package contains a shared library, ``libcuda.so.1``, that implements the CUDA Driver API over host memory. Real CUDA
+libraries run on it unchanged: they load a library of that name, and after :func:`install` they get the simulated one.
 
-Nothing happens on import. The simulator is chosen by name, in one of these ways, and never otherwise:
+An import of the package does nothing. A program chooses the simulator in one of these ways:
 
-- ``python -m cuarray_sim script.py`` runs an unmodified program on it;
-- ``pytest --cuarray-sim`` runs a test suite on it, and fails tests in which it finds something wrong;
-- ``cuarray_sim.install()`` before the first CUDA call of a process;
-- ``CUARRAY_DRIVER=<library_path()>`` in the environment, for the package ``cuarray`` alone.
+- ``python -m cuarray_sim script.py`` runs an unmodified program;
+- ``pytest --cuarray-sim`` runs a test suite, and fails tests with findings;
+- ``cuarray_sim.install()`` is called before the first CUDA call of a process;
+- ``CUARRAY_DRIVER=<library_path()>`` in the environment selects it for the package ``cuarray`` alone.
 
 >>> import cuarray_sim
 >>> cuarray_sim.install(devices=2)  # doctest: +ELLIPSIS

@@ -1,4 +1,4 @@
-"""``python -m cuarray_sim [options] script.py args...``; see :mod:`cuarray_sim.launcher`."""
+"""The command ``python -m cuarray_sim [options] script.py args...``; see :mod:`cuarray_sim.launcher`."""
 
 from .launcher import main
 

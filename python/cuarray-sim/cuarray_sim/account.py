@@ -1,8 +1,7 @@
-"""What the simulated driver has alive, pending, counted and refused.
+"""Statistics of the simulated driver: live objects, pending work, calls, and refused requests.
 
-The driver keeps the account itself and gives it as JSON through an export of its own, so it is the whole truth about
-the process, whichever libraries made the calls. A leak is an allocation that is still listed; a library that is run on
-the simulator for the first time shows under ``refused`` what it asked for in vain.
+The driver counts for the whole process and all libraries in it, and returns the statistics as JSON through an additional
+export. A leaked allocation is still listed. ``refused`` shows which functions a library needs and the simulator lacks.
 """
 
 from __future__ import annotations
@@ -17,20 +16,20 @@ __all__ = ["Allocation", "Handle", "Made", "Statistics", "check_settings", "stat
 
 
 class Allocation(TypedDict):
-    """One piece of memory that the driver has given out and not taken back."""
+    """An allocation that has not been freed."""
 
     kind: str
     """``"device"``, ``"pool"`` (stream-ordered), ``"pinned"``, ``"registered"`` (the program's) or ``"managed"``."""
     address: int
     size: int
-    """What was asked for, in bytes."""
+    """The requested size in bytes."""
     device: int
     id: int
-    """Never used twice in a process, as addresses are."""
+    """A number that no other allocation of the process gets, unlike the address."""
     release_pending: bool
-    """Whether a stream-ordered release is enqueued and has yet to run."""
+    """Whether a stream-ordered release is enqueued and has not run."""
     made: Made | None
-    """The call that made it; None where findings are off."""
+    """The call that made it; None if findings are off."""
 
 
 class Handle(TypedDict):
@@ -43,39 +42,39 @@ class Handle(TypedDict):
 
 
 class Made(TypedDict):
-    """The call that made something."""
+    """The call that made an object."""
 
     call: str
     ordinal: int
-    """Its place in the history; no two have the same."""
+    """Its unique position in the history."""
     site: Site
 
 
 class Statistics(TypedDict):
-    """The account of one process; counts are of what is alive now, except `calls` and `refused`."""
+    """The statistics of a process. Counts are of live objects, except `calls` and `refused`."""
 
     allocations: list[Allocation]
     handles: list[Handle]
-    """Streams, events and contexts that the program has made; empty where findings are off."""
+    """Streams, events and contexts that the program has made; empty if findings are off."""
     streams: int
     """Streams that were created and not destroyed."""
     events: int
     contexts: int
     pools: int
-    """Memory pools besides the devices' own."""
+    """Memory pools other than the devices' default pools."""
     pending_operations: int
-    """Enqueued copies, fills and the like that nothing has forced to run yet."""
+    """Enqueued copies, fills and other operations that have not run."""
     pending_host_functions: int
     calls: dict[str, int]
-    """How often each entry point was called, by its exported symbol."""
+    """The number of calls of each entry point, by its exported symbol."""
     refused: dict[str, int]
-    """What was asked for and is not simulated: names, and how often."""
+    """The number of requests for each name that is not simulated."""
     wrong_setting: str | None
-    """What is wrong with the settings in the environment, as a sentence."""
+    """The error in the settings of the environment; None if there is none."""
 
 
 def statistics() -> Statistics:
-    """The simulated driver's account of this process.
+    """Return the simulated driver's statistics of this process.
 
     :raises RuntimeError: the simulated driver is not installed in this process.
 
@@ -86,15 +85,15 @@ def statistics() -> Statistics:
     """
     result, text = ask("cuarraySimStatistics")
     if result != 0:
-        raise RuntimeError(f"the simulated driver gave no account of itself: CUresult {result}")
+        raise RuntimeError(f"the simulated driver returned no statistics: CUresult {result}")
     return cast(Statistics, json.loads(text))
 
 
 def check_settings() -> None:
-    """Refuse settings in the environment that the driver cannot work with.
+    """Raise an error if a setting in the environment is invalid.
 
     :raises RuntimeError: the simulated driver is not installed in this process.
-    :raises ValueError: a variable ``CUARRAY_SIM_*`` has a value that is not understood, or names a file that cannot be used.
+    :raises ValueError: a variable ``CUARRAY_SIM_*`` has an invalid value, or names a file that cannot be used.
     """
     if wrong := statistics()["wrong_setting"]:
         raise ValueError(wrong)

@@ -1,8 +1,8 @@
-"""``python -m cuarray_sim --explore N``: a program under each of its schedules, in a process of its own each time.
+"""The command ``python -m cuarray_sim --explore N``: run a program under each of its schedules, each in a new process.
 
-Fresh processes make the runs alike whatever the program keeps: caches, pools, imports, the garbage collector. Each run
-is told the beginning of its schedule and writes down, at its exit, the whole of it; from that the next is known. Runs that
-printed the same and ended the same are told together, with a schedule that repeats the first of them.
+New processes keep state of earlier runs (caches, pools, imports, the garbage collector) out of each run. A run gets the
+beginning of its schedule and writes the complete schedule at exit, from which the next one follows. Runs with equal output
+and exit status are printed as one outcome, with a schedule that repeats the first of them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .schedules import next_schedule
 
 __all__ = ["explore_program"]
 
-# The most lines of a run's output that are shown.
+# The number of lines that are shown of a run's output.
 _LINES = 20
 
 
 @dataclass
 class _Outcome:
-    """The runs that printed and ended alike."""
+    """Runs with the same output and exit status."""
 
     status: int
     output: str
@@ -35,7 +35,7 @@ class _Outcome:
     def __str__(self) -> str:
         end = f"exit status {self.status}" if self.status >= 0 else f"killed by signal {-self.status}"
         lines = [f"{len(self.schedules)} x {end}; first: CUARRAY_SIM_SCHEDULE={self.schedules[0]}"]
-        # A failure is explained on standard error; where it ends well, only what it printed counts.
+        # Standard error explains a failure; of a run that succeeds only the output counts.
         for text in (self.output, self.errors if self.status else ""):
             shown = text.splitlines()[-_LINES:]
             lines.extend(textwrap.indent(line, "    ") for line in shown)
@@ -43,9 +43,9 @@ class _Outcome:
 
 
 def explore_program(command: Sequence[str], schedules: int, deviations: int | None) -> int:
-    """Run ``command``, a Python command line, under up to ``schedules`` schedules; print what came of it.
+    """Run ``command``, a Python command line, under up to ``schedules`` schedules, and print the outcomes.
 
-    Answers the first exit status that was not 0, or 0; 1 if a run was killed or did not say its schedule.
+    Returns the first exit status other than 0, or 0; 1 if a run was killed or did not write its schedule.
     """
     outcomes: dict[tuple[int, str], _Outcome] = {}
     count, complete = 0, True
@@ -63,13 +63,13 @@ def explore_program(command: Sequence[str], schedules: int, deviations: int | No
         if made is None:
             outcome.schedules.append(following)
             trouble = (
-                "a run did not say its schedule: it never used the driver, was killed, or left by os._exit; "
-                "nothing can follow it"
+                "a run did not write its schedule: it never used the driver, was killed, or called os._exit; "
+                "the next schedule is unknown"
             )
             break
         outcome.schedules.append(made)
         if "does not fit the program" in done.stderr:
-            trouble = "the program does not do the same every time, so its schedules cannot be told apart"
+            trouble = "the program is not deterministic, so its schedules cannot be compared"
             break
         following, whole = next_schedule(made, deviations)
         complete = complete and whole
@@ -84,10 +84,10 @@ def explore_program(command: Sequence[str], schedules: int, deviations: int | No
 
 
 def _run(command: Sequence[str], schedule: str) -> tuple[subprocess.CompletedProcess[str], str | None]:
-    """Run the program under a schedule that begins so; answers how it ended, and the whole schedule if it said so."""
+    """Run the program under a schedule with the given beginning; return the result, and the schedule if it was written."""
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "schedule")
-        # What is found is the same under every schedule, and would make all statuses one.
+        # Findings are the same under every schedule, and would give all runs the same status.
         variables = {"CUARRAY_SIM_SCHEDULE": schedule, "CUARRAY_SIM_SCHEDULE_FILE": path, "CUARRAY_SIM_FINDINGS": "0"}
         done = subprocess.run(
             [sys.executable, *command],

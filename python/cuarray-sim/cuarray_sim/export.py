@@ -1,4 +1,4 @@
-"""The functions of the simulated driver that are not CUDA's, called through ctypes."""
+"""Calls of the simulated driver's additional functions through ctypes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ask", "call", "export"]
 
 @cache
 def export(name: str) -> ctypes._NamedFuncPointer:
-    """A function of the simulated driver that answers a ``CUresult``; it stays the same while the process lives.
+    """Return a function of the simulated driver that returns a ``CUresult``.
 
     :raises RuntimeError: the simulated driver is not installed in this process.
     """
@@ -25,9 +25,9 @@ def export(name: str) -> ctypes._NamedFuncPointer:
 
 
 def call(name: str, *arguments: Any) -> None:
-    """Call a function that gives nothing but its result.
+    """Call a function that returns only a ``CUresult``.
 
-    :raises RuntimeError: it failed, or the simulated driver is not installed in this process.
+    :raises RuntimeError: the call failed, or the simulated driver is not installed in this process.
     """
     result = export(name)(*arguments)
     if result != 0:
@@ -35,13 +35,13 @@ def call(name: str, *arguments: Any) -> None:
 
 
 def ask(name: str, *arguments: ctypes.c_char_p | ctypes.c_int64 | ctypes.c_uint) -> tuple[int, str]:
-    """The result of a function that gives a text, and the text; empty where it gave none.
+    """Call a function that writes a text; return its result and the text, which is empty if the function wrote none.
 
-    The function takes the arguments, then a buffer, its capacity, and where the text's length goes.
+    The function takes the arguments, then a buffer, its capacity, and a pointer for the length of the text.
     """
     function = export(name)
     capacity, length = 0, ctypes.c_size_t(1 << 12)
-    # The text ends with a nul, and may grow between two calls: another thread may be using the driver.
+    # The text ends with a nul. It may grow between two calls, as other threads may use the driver.
     while length.value >= capacity:
         capacity = 2 * length.value
         text = ctypes.create_string_buffer(capacity)

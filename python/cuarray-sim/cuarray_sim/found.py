@@ -1,9 +1,8 @@
-"""What the simulated driver has found wrong with the program of this process: for programs, and for people.
+"""Findings of the simulated driver in this process, as data and as reports.
 
-The driver computes its findings from what comes before what, not from what happened to run first, so a finding does not
-come and go with timing; see ``docs/explanation/happens-before.md``. :func:`findings` gives them as data, with the history in which they
-happened; :func:`report` writes the same for people. ``docs/reference/findings.md`` describes every key, ``docs/reference/reports.md`` the
-formats.
+The driver computes findings from the happens-before order, so they do not depend on timing; see
+``docs/explanation/happens-before.md``. :func:`findings` returns them as data, with the history of operations. :func:`report`
+writes them for people. ``docs/reference/findings.md`` describes every key, and ``docs/reference/reports.md`` the formats.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ __all__ = [
 ]
 
 Format = Literal["text", "coloured", "json", "trace", "html"]
-"""How a report is written: text for people or for terminals, JSON, the trace-event format of timeline viewers, or a page."""
+"""The format of a report: plain or coloured text, JSON, a trace for timeline viewers, or an HTML page."""
 
 _FLAGS: dict[Format, int] = {"json": 0, "text": 1, "coloured": 2, "html": 8, "trace": 16}
 _LEAKS = 4
@@ -60,7 +59,7 @@ class Frame(TypedDict):
 
 
 class Native(TypedDict):
-    """A place in machine code."""
+    """A position in machine code."""
 
     object: str
     offset: int
@@ -68,18 +67,18 @@ class Native(TypedDict):
 
 
 class Site(TypedDict):
-    """Where a driver call came from."""
+    """The origin of a driver call."""
 
     user: Frame | None
     """The innermost frame outside installed packages."""
     innermost: Frame | None
     native: Native | None
     library: str | None
-    """Whose call it was."""
+    """The library that made the call."""
 
 
 class Range(TypedDict):
-    """Bytes."""
+    """A range of bytes."""
 
     address: int
     length: int
@@ -93,7 +92,7 @@ class SourceLine(TypedDict):
 
 
 class KernelPlace(TypedDict):
-    """Where in a kernel an access was made."""
+    """The position of an access in a kernel."""
 
     block: list[int]
     thread: list[int]
@@ -103,7 +102,7 @@ class KernelPlace(TypedDict):
 
 
 class Side(TypedDict):
-    """One of the operations that a finding is about."""
+    """One of the operations of a finding."""
 
     call: str
     detail: str | None
@@ -112,12 +111,12 @@ class Side(TypedDict):
     bytes: Range | None
     site: Site
     place: KernelPlace | None
-    """For an access of a kernel that is known alone: where in the kernel."""
+    """The position in the kernel, if the finding is about a single access of it."""
     ordinal: int
 
 
 class Finding(TypedDict):
-    """One thing that is wrong with the program."""
+    """An error in the program."""
 
     number: int
     kind: str
@@ -130,11 +129,11 @@ class Finding(TypedDict):
     object: dict[str, object] | None
     sides: list[Side]
     missing: str | None
-    """What would have made it right."""
+    """The edge or call that would have prevented the finding."""
 
 
 class Suppressed(TypedDict):
-    """A line of the suppressions file, and how many findings it has kept silent."""
+    """A line of the suppressions file, and the number of findings that it has hidden."""
 
     line: int
     text: str
@@ -142,7 +141,7 @@ class Suppressed(TypedDict):
 
 
 class Report(TypedDict):
-    """Everything found, and the history in which it happened."""
+    """All findings, and the history of operations."""
 
     version: int
     findings: list[Finding]
@@ -154,9 +153,9 @@ class Report(TypedDict):
 
 
 def findings(*, leaks: bool = False) -> Report:
-    """What was found in this process so far.
+    """Return the findings of this process so far.
 
-    :param leaks: whether memory that is alive now is a finding too.
+    :param leaks: whether to report live memory as leaks.
     :raises RuntimeError: the simulated driver is not installed in this process.
 
     >>> import cuarray_sim
@@ -168,12 +167,12 @@ def findings(*, leaks: bool = False) -> Report:
 
 
 def report(format: Format = "text", *, leaks: bool = False) -> str:
-    """The same, written for people; empty as text if nothing was found.
+    """Return the findings of this process in a format for people; a text is empty if there are none.
 
     :param format: see :data:`Format`.
-    :param leaks: whether memory that is alive now is a finding too.
+    :param leaks: whether to report live memory as leaks.
     :raises RuntimeError: the simulated driver is not installed in this process.
-    :raises ValueError: there is no such format.
+    :raises ValueError: the format is unknown.
 
     >>> import cuarray_sim
     >>> path = cuarray_sim.install()
@@ -184,24 +183,24 @@ def report(format: Format = "text", *, leaks: bool = False) -> str:
         raise ValueError(f"format is {format!r}; expected one of {', '.join(map(repr, _FLAGS))}")
     result, text = ask("cuarraySimFindings", ctypes.c_uint(_FLAGS[format] | (_LEAKS if leaks else 0)))
     if result != 0:
-        raise RuntimeError(f"the simulated driver gave no report: CUresult {result}")
+        raise RuntimeError(f"the simulated driver returned no report: CUresult {result}")
     return text
 
 
 def clear_findings() -> None:
-    """Forget what was found so far."""
+    """Forget the findings so far."""
     call("cuarraySimClearFindings")
 
 
 def drop_ordering(nth: int, library: str | None = None) -> None:
-    """Let one ordering call do nothing but answer success, to see whether anything needs it.
+    """Make one ordering call return success without any effect, to test whether the program needs it.
 
     Ordering calls are ``cuEventRecord``, ``cuStreamWaitEvent``, ``cuStreamSynchronize``, ``cuEventSynchronize`` and
-    ``cuCtxSynchronize``. They are counted from now on.
+    ``cuCtxSynchronize``. Their count restarts at 0.
 
-    :param nth: which of them, counted from 1; 0 for none, only to count.
-    :param library: count and drop only the calls of this library, by the name that findings give it (``"cuarray"``);
-        this needs findings to be on.
+    :param nth: the number of the call, counted from 1; 0 drops none and only counts.
+    :param library: count and drop only the calls of this library, by its name in findings (``"cuarray"``);
+        findings must be on.
     """
     if nth < 0:
         raise ValueError(f"nth is {nth}; expected 0, or a number counted from 1")
@@ -210,21 +209,21 @@ def drop_ordering(nth: int, library: str | None = None) -> None:
 
 
 def ordering_calls() -> int:
-    """How many ordering calls were made since :func:`drop_ordering`, the one that was left out included."""
+    """Return the number of ordering calls since :func:`drop_ordering`, including the dropped one."""
     made = ctypes.c_uint64()
     call("cuarraySimOrderingCalls", ctypes.byref(made), None)
     return made.value
 
 
 def hand_over(key: int) -> None:
-    """Under ``CUARRAY_SIM_HOST_ORDER=driver``: put what this thread has done before what another does after it takes over.
+    """Order this thread's work so far before the work of a thread that calls :func:`take_over` with the same key.
 
-    To be called before a lock is released, a queue filled, a flag set. Otherwise threads are taken to be ordered by the
-    order of their driver calls, and this changes nothing.
+    Call it before a lock is released, an item is put into a queue, or a flag is set. It has an effect only with
+    ``CUARRAY_SIM_HOST_ORDER=driver``; otherwise threads are ordered by the order of their driver calls.
     """
     call("cuarraySimHandOver", ctypes.c_void_p(key))
 
 
 def take_over(key: int) -> None:
-    """The other half of :func:`hand_over`, to be called after the lock is taken, the queue read, the flag seen."""
+    """Order this thread's next work after :func:`hand_over`; call it after the lock is taken or the item or flag is read."""
     call("cuarraySimTakeOver", ctypes.c_void_p(key))

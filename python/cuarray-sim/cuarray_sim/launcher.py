@@ -1,11 +1,11 @@
-"""``python -m cuarray_sim``: an unmodified program, on the simulated driver.
+"""The command ``python -m cuarray_sim``: run an unmodified program on the simulated driver.
 
-The program runs in this very process, since a process's driver must be loaded before its CUDA libraries are, and what
-it sees is what ``python script.py`` or ``python -m module`` would have shown it: its own ``sys.argv``, its directory
-(or the current one) first on ``sys.path``, itself as ``__main__``, its exit status, and tracebacks that begin in its code.
+The program runs in this process, as the driver must be loaded before the CUDA libraries. It sees the environment of
+``python script.py`` or ``python -m module``: its own ``sys.argv``, its directory (or the current one) first on ``sys.path``, and
+itself as ``__main__``. Its exit status is kept, and tracebacks begin in its code.
 
-Where the simulated driver finds something wrong, it prints its report on standard error when the process ends, and a
-program that would have ended well ends with the status 66 instead; a status of the program's own is kept.
+If there are findings, the driver prints its report on standard error at process exit. The exit status is then 66, unless the
+program has another status than 0.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from .library import MOST_DEVICES, SCHEDULE, SCHEDULES, install
 __all__ = ["FOUND", "main"]
 
 FOUND = 66
-"""The exit status of a program that ended well and in which something was found."""
+"""The exit status of a program that succeeds but has findings."""
 
-# Whose frames come before the program's; since Python 3.11 runpy is frozen and calls its file by another name.
+# Files whose frames precede the program's. Since Python 3.11 runpy is frozen and has another file name.
 _LAUNCHER_FILES = (
     __file__,
     os.path.join(os.path.dirname(__file__), "__main__.py"),
@@ -44,7 +44,7 @@ _LAUNCHER_FILES = (
 def main(argv: Sequence[str] | None = None) -> None:
     """Install the simulated driver and run the program that the command line names.
 
-    Returns when the program ends normally. What the program raises, :class:`SystemExit` included, is left to Python.
+    Returns when the program ends normally. Exceptions of the program, :class:`SystemExit` included, pass through.
     """
     parser = _parser()
     options = parser.parse_args(argv)
@@ -52,10 +52,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.error(f"can't open file {os.path.abspath(options.target)!r}: no such file or directory")
     os.environ.setdefault("CUARRAY_SIM_EXIT_STATUS", str(FOUND))
     if options.report is None:
-        # Few programs release everything before they end; it is said to those who ask for a report.
+        # Few programs release everything before they end, so leaks are only in reports that were requested.
         os.environ.setdefault("CUARRAY_SIM_LEAKS", "0")
     if options.explore is not None and options.report is not None:
-        parser.error("--report goes without --explore: what is found is the same under every schedule")
+        parser.error("--report cannot be used with --explore: findings are the same under every schedule")
     try:
         install(
             devices=options.devices,
@@ -77,10 +77,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     _hide_launcher_in_tracebacks()
     sys.argv = [options.target, *options.arguments]
     if options.module:
-        # `python -m` has put the current directory first on sys.path, which is right for a module as well.
+        # `python -m` has put the current directory first on sys.path, as it does for the program's module.
         runpy.run_module(options.target, run_name="__main__", alter_sys=True)
     elif os.path.isdir(options.target) or zipfile.is_zipfile(options.target) or options.target.endswith(".pyc"):
-        # runpy puts the directory or archive first on sys.path, as it is named here.
+        # runpy puts the directory or archive first on sys.path.
         _leave_first_search_path(None)
         runpy.run_path(os.path.abspath(options.target), run_name="__main__")
     else:
@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _keep_replay_to_this_process() -> None:
-    """A schedule is one process's: those that the program starts make other choices, and run lazily."""
+    """Remove a replayed schedule from the environment: child processes make other choices, and run lazily."""
     replayed = os.environ.get("CUARRAY_SIM_SCHEDULE", "").startswith("replay:")
     if replayed or "CUARRAY_SIM_SCHEDULE_FILE" in os.environ:
         ask("cuarraySimSchedule")  # the driver reads its environment here
@@ -99,8 +99,8 @@ def _keep_replay_to_this_process() -> None:
 
 
 def _run_script(path: str) -> None:
-    """Run a script as Python does: its ``__main__`` outlives it, and its ``__file__`` is absolute."""
-    # runpy.run_path would put the launcher's __main__ back before exit handlers run, and make argv[0] and __file__ equal.
+    """Run a script as Python does: its ``__main__`` stays until exit, and its ``__file__`` is absolute."""
+    # runpy.run_path would restore the launcher's __main__ before exit handlers run, and make argv[0] and __file__ equal.
     path = os.path.abspath(path)
     loader = importlib.machinery.SourceFileLoader("__main__", path)
     module = types.ModuleType("__main__")
@@ -115,8 +115,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m cuarray_sim",
         usage="%(prog)s [options] (script.py | -m module) [argument ...]",
         description="Run a Python program on the simulated CUDA driver.",
-        epilog="Processes that the program starts use the simulated driver too. What the driver finds wrong is printed on "
-        f"standard error at the end, and the exit status is then {FOUND} unless the program has another than 0.",
+        epilog="Child processes use the simulated driver too. Findings are printed on standard error at exit, and the exit "
+        f"status is then {FOUND}, unless the program has another status than 0.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -126,7 +126,7 @@ def _parser() -> argparse.ArgumentParser:
         "--host-readable",
         action="store_const",
         const=True,
-        help="let the host read device memory directly, as an MPI built without CUDA must",
+        help="let the host read device memory, as an MPI built without CUDA must",
     )
     parser.add_argument("--trace", metavar="FILE", help="write each driver call to FILE")
     parser.add_argument(
@@ -140,26 +140,26 @@ def _parser() -> argparse.ArgumentParser:
         "--explore",
         type=_count,
         metavar="N",
-        help="run the program under each order that its work can have, N of them at most, in a process each; print what "
-        "came of it",
+        help="run the program under each possible order of its work, at most N of them, each in a new process; print the "
+        "outcomes",
     )
     parser.add_argument(
         "--deviations",
         type=_count,
         metavar="N",
-        help="with --explore: leave out schedules that differ from the lazy one in more than N choices",
+        help="with --explore: skip schedules that differ from the lazy one in more than N choices",
     )
     parser.add_argument(
         "--report",
         metavar="FILE",
-        help="write what was found to FILE.txt, .json, .html, or .trace.json for timeline viewers; leaks too",
+        help="write the findings, leaks included, to FILE.txt, .json, .html, or .trace.json for timeline viewers",
     )
-    parser.add_argument("--suppressions", metavar="FILE", help="findings that are known and not to be reported")
+    parser.add_argument("--suppressions", metavar="FILE", help="a file of known findings, which are not reported")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, as `python -m` does")
     parser.add_argument("target", metavar="program", help="the script, or the module's name after -m")
     rest = parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
-    rest.required = False  # not named, then, among what a command line without a program lacks
+    rest.required = False  # keeps it out of the error message for a missing program
     return parser
 
 
@@ -171,12 +171,12 @@ def _schedule(text: str) -> str:
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no count; an integer of at least 0 is expected")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a count; expected an integer of at least 0")
     return int(text)
 
 
 class _Version(argparse.Action):
-    """Prints the version, which is looked up only where it is asked for: each launch would pay for it."""
+    """The option ``--version``; the version is looked up on request only, as the look-up is slow."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         print(f"cuarray-sim {importlib.metadata.version('cuarray-sim')}")
@@ -184,8 +184,8 @@ class _Version(argparse.Action):
 
 
 def _reports_of_children_beside_ours() -> None:
-    """Let a process that the program starts write ``out.PID.html`` where this one writes ``out.html``."""
-    # The driver of this process has read its settings already.
+    """Make child processes write ``out.PID.html`` if this process writes ``out.html``."""
+    # The driver of this process has already read its settings.
     if path := os.environ.get("CUARRAY_SIM_REPORT"):
         stem, extension = path[: -len(_extension(path))], _extension(path)
         if "%p" not in stem:
@@ -197,8 +197,8 @@ def _extension(path: str) -> str:
 
 
 def _leave_first_search_path(directory: str | None) -> None:
-    """Replace what Python put first on ``sys.path`` for the launcher, or take it away."""
-    # With -I, -P or PYTHONSAFEPATH Python puts nothing there, and what is there is not ours to replace.
+    """Replace or remove the first entry of ``sys.path``, which Python added for the launcher."""
+    # With -I, -P or PYTHONSAFEPATH Python adds no entry.
     if sys.flags.isolated or getattr(sys.flags, "safe_path", False):
         return
     sys.path[:1] = [] if directory is None else [directory]
@@ -216,7 +216,7 @@ def _hide_launcher_in_tracebacks() -> None:
 
 
 def _from_the_program(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """The traceback without the frames that lead to the program; None if it never got there (a syntax error)."""
+    """Return the traceback without the launcher's frames; None if the program did not start (a syntax error)."""
     while traceback is not None and traceback.tb_frame.f_code.co_filename in _LAUNCHER_FILES:
         traceback = traceback.tb_next
     return traceback

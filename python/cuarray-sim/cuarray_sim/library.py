@@ -1,12 +1,11 @@
-"""The simulated driver's shared library: where it is, and how it becomes *the* driver of a process.
+"""The simulated driver's shared library: its path, and its installation as the driver of a process.
 
-CUDA libraries load their driver by the name ``libcuda.so.1``. The dynamic loader answers such a request with a library
-of that SONAME which the process already holds, before it searches anywhere; so loading ours first, by its absolute
-path, decides the matter for every library that asks later. The environment cannot do this for the process itself,
-since the loader reads ``LD_LIBRARY_PATH`` once at start; it does it for the processes that this one starts.
+CUDA libraries load their driver by the name ``libcuda.so.1``. If the process already holds a library with that SONAME, the
+dynamic loader returns it without a search. So :func:`install` loads the simulated driver first, by its absolute path, and every
+later request gets it. The loader reads ``LD_LIBRARY_PATH`` only at process start, so that variable serves child processes.
 
-A process must not hold two drivers: half of its libraries would talk to one and half to the other, and pointers would
-pass between them. So :func:`install` refuses when another driver is there already.
+A process must not hold two drivers, as its libraries would exchange pointers between them. So :func:`install` raises an error if
+another driver is loaded.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ MOST_DEVICES = 8
 SCHEDULES = "'lazy', 'eager', 'random', 'random:SEED' or 'replay:CHOICES'"
 SCHEDULE = re.compile(r"lazy|eager|random(:\d{1,20})?|replay:[0-9a-z:{}-]*")
 
-# libcuda.so.1 and what it may be a link to: libcuda.so.1.1, libcuda.so.580.159.03, or the link stub libcuda.so.
+# libcuda.so.1 and the possible targets of that link: libcuda.so.1.1, libcuda.so.580.159.03, or the link stub libcuda.so.
 _DRIVER_FILE = re.compile(r"/libcuda\.so(\.[0-9.]+)?$")
 
 
 def library_path() -> Path:
-    """The absolute path of the simulated driver.
+    """Return the absolute path of the simulated driver.
 
-    Raises :class:`FileNotFoundError` when the package was installed without it (from a bare source tree, say).
+    Raises :class:`FileNotFoundError` if the package was installed without it, for example from a source tree.
 
     >>> import cuarray_sim
     >>> cuarray_sim.library_path().name
@@ -45,7 +44,7 @@ def library_path() -> Path:
 
 
 def is_installed() -> bool:
-    """Whether the simulated driver is this process's driver, whoever loaded it.
+    """Return whether the simulated driver is this process's driver, even if another library loaded it.
 
     >>> import cuarray_sim
     >>> path = cuarray_sim.install()
@@ -66,26 +65,25 @@ def install(
 ) -> Path:
     """Make the simulated driver the CUDA driver of this process and of the processes that it starts.
 
-    Call it before the first CUDA call, best before importing CUDA libraries. Calling it again changes nothing.
+    Call it before the first CUDA call, best before importing CUDA libraries. Further calls have no effect.
 
-    :param devices: how many devices there are, 1 to 8 (``CUARRAY_SIM_DEVICES``; one unless told otherwise).
-    :param host_readable: whether the host may read device memory directly (``CUARRAY_SIM_HOST_READABLE``). A GPU's
-        memory cannot be read so, and by default a stray host access faults here too; programs that must read it,
-        an MPI built without CUDA for one, need ``True``.
+    :param devices: the number of devices, 1 to 8 (``CUARRAY_SIM_DEVICES``; 1 by default).
+    :param host_readable: whether the host may access device memory directly (``CUARRAY_SIM_HOST_READABLE``). By default such
+        an access faults, as on a GPU. An MPI built without CUDA needs ``True``.
     :param trace: a file that receives a line for each driver call (``CUARRAY_SIM_TRACE``).
-    :param schedule: when enqueued work runs (``CUARRAY_SIM_SCHEDULE``): ``"lazy"``, as late as the driver's rules allow,
-        which is the default; ``"eager"``, once it is enqueued; ``"random:SEED"``, or ``"random"`` for a seed that is
-        drawn and said; ``"replay:..."``, in an order that was printed before.
-    :param report: a file for what is found wrong, written when the process ends: ``.txt``, ``.json``, ``.html``, or
-        ``.trace.json`` for timeline viewers (``CUARRAY_SIM_REPORT``).
-    :param suppressions: a file of findings that are known and not to be reported (``CUARRAY_SIM_SUPPRESSIONS``).
+    :param schedule: when enqueued work runs (``CUARRAY_SIM_SCHEDULE``). The default is ``"lazy"``, as late as the driver's
+        rules allow. Others are ``"eager"``, once it is enqueued; ``"random:SEED"``, in a random order; ``"replay:..."``, in an
+        order that was printed before. ``"random"`` draws a seed and prints it.
+    :param report: a file for the findings, written at process exit: ``.txt``, ``.json``, ``.html``, or ``.trace.json`` for
+        timeline viewers (``CUARRAY_SIM_REPORT``).
+    :param suppressions: a file of known findings, which are not reported (``CUARRAY_SIM_SUPPRESSIONS``).
     :returns: the library's path.
-    :raises RuntimeError: another driver is loaded already, ``CUARRAY_DRIVER`` names another, the simulated one is
-        loaded with other options, or the system is not Linux.
-    :raises ValueError: an option has a value that it cannot take.
+    :raises RuntimeError: another driver is already loaded, ``CUARRAY_DRIVER`` names another, the simulated one is loaded
+        with other options, or the system is not Linux.
+    :raises ValueError: an option has an invalid value.
 
-    An option that is left out keeps what the environment says. Child processes inherit the options and find the driver
-    through ``LD_LIBRARY_PATH`` and ``CUARRAY_DRIVER``, which are set here.
+    An omitted option keeps the value of the environment. Child processes inherit the options, and find the driver through
+    ``LD_LIBRARY_PATH`` and ``CUARRAY_DRIVER``, which this function sets.
 
     >>> import cuarray_sim
     >>> cuarray_sim.install().name
@@ -93,7 +91,7 @@ def install(
     """
     options = _environment_of(devices, host_readable, schedule)
     files = {"CUARRAY_SIM_TRACE": trace, "CUARRAY_SIM_REPORT": report, "CUARRAY_SIM_SUPPRESSIONS": suppressions}
-    # Absolute, so that it stays the same file when the program or a child changes its directory.
+    # Absolute paths stay valid when the program or a child process changes its directory.
     options.update({name: os.path.abspath(path) for name, path in files.items() if path is not None})
     if not sys.platform.startswith("linux"):
         raise RuntimeError(f"the simulated CUDA driver runs on Linux; this is {sys.platform}")
@@ -104,7 +102,7 @@ def install(
     else:
         os.environ.update(options)
         if os.environ.get("CUARRAY_SIM_SCHEDULE") == "random":
-            # Drawn here, so that the children have the same, and so that whoever asks the environment is told.
+            # Drawn here, so that child processes get the same seed, and the environment shows it.
             os.environ["CUARRAY_SIM_SCHEDULE"] = f"random:{secrets.randbelow(10**9)}"
     _load(path)
     _pass_on_to_children(path)
@@ -112,7 +110,7 @@ def install(
 
 
 def _environment_of(devices: int | None, host_readable: bool | None, schedule: str | None) -> dict[str, str]:
-    """The options that were given, as the environment variables that the library reads."""
+    """Return the given options as the environment variables that the library reads."""
     options = {}
     if devices is not None:
         if isinstance(devices, bool) or not isinstance(devices, int) or not 1 <= devices <= MOST_DEVICES:
@@ -128,15 +126,15 @@ def _environment_of(devices: int | None, host_readable: bool | None, schedule: s
 
 
 def _load(path: Path) -> None:
-    # RTLD_GLOBAL, as for a library that the program was linked with; one that is loaded without it is given it.
+    # RTLD_GLOBAL, as for a library that the program is linked with. It also applies to a library that is already loaded.
     ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     served = _driver_that_the_loader_serves()
     if served is None or not _is_ours(served):
-        raise RuntimeError(f"{path} was loaded, but a request for libcuda.so.1 is answered with {served or 'nothing'}")
+        raise RuntimeError(f"{path} was loaded, but a request for libcuda.so.1 returns {served or 'nothing'}")
 
 
 def _driver_that_the_loader_serves() -> str | None:
-    """The file of the library that a request for ``libcuda.so.1`` gets without any search; None if there is none."""
+    """Return the file of the loaded library that a request for ``libcuda.so.1`` gets; None if there is none."""
 
     class DlInfo(ctypes.Structure):
         _fields_ = [
@@ -160,12 +158,12 @@ def _driver_that_the_loader_serves() -> str | None:
 
 
 def _loaded_drivers() -> list[str]:
-    """The files of all CUDA drivers in this process: by file name, and by what the loader serves for the SONAME."""
+    """Return the files of all CUDA drivers in this process: those with a driver's file name, and the one with its SONAME."""
     found = []
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
         for line in maps:
             fields = line.rstrip("\n").split(maxsplit=5)
-            # A replaced file is listed as "PATH (deleted)"; it is still the driver of this process.
+            # A replaced file is listed as "PATH (deleted)" and is still the driver of this process.
             if len(fields) == 6 and _DRIVER_FILE.search(fields[5].removesuffix(" (deleted)")):
                 found.append(fields[5])
     served = _driver_that_the_loader_serves()

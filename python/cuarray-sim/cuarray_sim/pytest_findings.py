@@ -1,12 +1,14 @@
-"""No test passes with a finding: the part of ``pytest --cuarray-sim`` that asks the driver after each test.
+"""The check of ``pytest --cuarray-sim`` that fails tests with findings.
 
-A test fails if the driver found something wrong while it ran, and the report is its failure text: both operations with the
-file and line of each, and the edge that is missing. What is found while fixtures are set up belongs to the test as well; what is
-found while they are torn down is an error at teardown, and what is found while a module is imported is an error of its collection. ``@pytest.mark.cuarray_sim(expect="data-race")`` turns this round for a
-test of a bug: it fails unless such a finding is there. ``allow=`` passes either way.
+A test fails if there are findings while it runs. Its failure text is the report: both operations with their files and lines,
+and the missing edge. Findings during the setup of fixtures belong to the test. Findings during their teardown are an error at
+teardown, and findings during the import of a module are an error of its collection.
 
-What was found is forgotten between tests. Everything a test found travels with its report, so a session that is spread over
-processes sums up what all of them found.
+``@pytest.mark.cuarray_sim(expect="data-race")`` marks the test of a bug: it fails unless there is such a finding. With
+``allow=`` the test passes in both cases.
+
+Findings are cleared between tests. The findings of a test are sent with its report, so a session in several processes counts
+all of them.
 """
 
 from __future__ import annotations
@@ -26,10 +28,10 @@ __all__ = ["MARKER", "FindingCheck"]
 
 MARKER = "cuarray_sim"
 
-# Leaks have a check of their own, which knows what fixtures of a wider scope have made.
+# pytest_leaks checks leaks, as it knows the objects of fixtures with a wider scope.
 _KINDS = tuple(kind for kind in KINDS if kind != "leak")
 
-# Where a test's report carries what was found.
+# The attribute of a test's report that holds the counts of its findings.
 _ATTRIBUTE = "cuarray_sim"
 
 
@@ -42,7 +44,10 @@ class _Marks:
 
     @classmethod
     def of(cls, item: pytest.Item) -> _Marks:
-        """Read the markers of a test, its class and its module; a wrong one raises :class:`ValueError`."""
+        """Read the markers of a test, its class and its module.
+
+        :raises ValueError: a marker has invalid arguments.
+        """
         marks = cls()
         for mark in item.iter_markers(MARKER):
             if mark.args or not mark.kwargs or mark.kwargs.keys() - {"expect", "allow"}:
@@ -65,20 +70,20 @@ def _kinds(name: str, value: object) -> tuple[str, ...]:
 
 
 class FindingCheck:
-    """Registered for a session that runs on the simulated driver."""
+    """The plugin of a session that runs on the simulated driver."""
 
     def __init__(self, suppressions: str | None, pages: Path | None) -> None:
         self.suppressions = suppressions
-        # Where a page goes for each test that fails for what was found; its name, without the extension.
+        # The folder for the pages of tests that fail for findings, and the name of the current page without its extension.
         self.pages = pages
         self.page = ""
         self.marks = _Marks()
-        # What was found in the phase of a test that is about to be reported.
+        # The findings of the phase that is reported next.
         self.tally: dict[str, dict[str, int]] = {}
-        # What is said of it where pytest lists the failures, and the whole text, if that phase failed for it.
+        # The line in pytest's list of failures, and the whole text, if that phase failed for findings.
         self.headline = ""
         self.text = ""
-        # Of the whole session, of all its processes.
+        # The counts of the whole session in all its processes.
         self.total: dict[str, Counter[str]] = {}
         self.tests_with_findings: set[str] = set()
 
@@ -86,7 +91,7 @@ class FindingCheck:
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Judge what the import of a module has done, before the first test forgets it."""
+        """Check the import of a module, before the first test clears its findings."""
         result = yield
         self.marks = _Marks()
         self.page = collector.nodeid
@@ -103,28 +108,28 @@ class FindingCheck:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
-        """Begin a test with nothing found."""
+        """Begin a test without findings."""
         clear_findings()
         self.marks = _Marks()
         self.page = item.nodeid
         result = yield
-        # Not before, since what other plugins take back at teardown has to be set up.
+        # After the setup, as other plugins need it at teardown.
         try:
             self.marks = _Marks.of(item)
         except ValueError as error:
             wrong = str(error)
         else:
             return result
-        # Out of the handler, so that the error is shown once.
+        # Outside of the handler, so that the error is shown once.
         pytest.fail(wrong, pytrace=False)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
-        """Judge what was found in the test and in the setup before it."""
+        """Check the findings of the test and of its setup."""
         try:
             result = yield
         except (Exception, pytest.fail.Exception) as error:
-            # The test's own failure comes first; what was found may well be its reason.
+            # The test's own failure comes first; the findings may explain it.
             if not isinstance(error, pytest.xfail.Exception):
                 self._show(item, "call")
             raise
@@ -133,28 +138,28 @@ class FindingCheck:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None]:
-        """Judge what was found since."""
+        """Check the findings of the teardown."""
         self.page = f"{item.nodeid}-teardown"
         try:
             result = yield
         except (Exception, pytest.fail.Exception):
             self._show(item, "teardown")
             raise
-        # What was expected is there already, or was missed already.
+        # The test has already been checked for its expected findings.
         self.marks.allowed |= self.marks.expected
         self.marks.expected = set()
         self._judge()
         return result
 
     def _show(self, item: pytest.Item, phase: str) -> None:
-        """Put what was found beside a failure of the test's own, and forget it."""
+        """Add the findings to the test's own failure, and clear them."""
         if self._count(findings()):
             item.add_report_section(phase, "findings", report() + self._draw())
             clear_findings()
 
     def _judge(self) -> None:
-        """Fail if there is what should not be, or is not what should be; what is judged is forgotten."""
-        # The text is empty where there is nothing to judge, and so much cheaper than the report with its history.
+        """Fail if there are unexpected findings, or expected ones are missing; clear the findings."""
+        # The text is empty without findings, and cheaper than the report with its history.
         text = report()
         kinds = self._count(findings()) if text or self.suppressions is not None else set()
         unexpected = kinds - self.marks.expected - self.marks.allowed
@@ -172,7 +177,7 @@ class FindingCheck:
             )
 
     def _draw(self) -> str:
-        """Write the page of what was found, where pages are wanted; answers the line that names it."""
+        """Write the page of the findings if pages are requested; return the line that names it."""
         if self.pages is None:
             return ""
         path = self.pages / f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', self.page)[:200]}.html"
@@ -184,7 +189,7 @@ class FindingCheck:
         pytest.fail(self.text, pytrace=False)
 
     def _count(self, found: Report) -> set[str]:
-        """Note what was found for the test's report, and give its kinds."""
+        """Count the findings for the test's report, and return their kinds."""
         tally: dict[str, Counter[str]] = {
             "found": Counter(),
             "expected": Counter(),
@@ -205,10 +210,10 @@ class FindingCheck:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Send along what was found."""
+        """Add the counts of findings to the report."""
         raised = call.excinfo
         result = yield
-        # A test of unittest's keeps its own failure, or skip, to itself until now. A failure comes first here as well.
+        # A unittest reports its own failure or skip only here. Its failure comes first, as with other tests.
         if self.headline and call.excinfo is not raised:
             if result.skipped and not hasattr(result, "wasxfail"):
                 call.excinfo = raised
@@ -220,22 +225,22 @@ class FindingCheck:
         return result
 
     def _send_along(self, result: pytest.TestReport | pytest.CollectReport) -> None:
-        """Put what was found into a report, and forget it."""
+        """Move the counts of findings into a report."""
         if self.tally:
-            # An attribute of a report is sent along where tests run in other processes.
+            # pytest-xdist sends the attributes of a report to the main process.
             setattr(result, _ATTRIBUTE, self.tally)
             self.tally = {}
-        # Where CI is set, the list of failures has the whole of each message, and the report is in the output already.
+        # If CI is set, pytest lists whole messages, and the report is already in the output.
         if self.headline and (crash := getattr(result.longrepr, "reprcrash", None)):
             crash.message = self.headline
         self.headline = ""
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Add up what was found by imports."""
+        """Count the findings of imports."""
         self.pytest_runtest_logreport(report)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport | pytest.CollectReport) -> None:
-        """Add up what was found, in whatever process."""
+        """Count the findings of tests in all processes."""
         tally: dict[str, dict[str, int]] = getattr(report, _ATTRIBUTE, {})
         for meant, counts in tally.items():
             self.total.setdefault(meant, Counter()).update(counts)
@@ -243,7 +248,7 @@ class FindingCheck:
             self.tests_with_findings.add(report.nodeid)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say how much was found in the session, and which suppressions were not needed."""
+        """Print the counts of findings of the session, and the unused suppressions."""
         found = self.total.get("found", Counter())
         if found:
             tests = len(self.tests_with_findings)

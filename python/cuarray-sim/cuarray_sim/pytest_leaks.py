@@ -1,16 +1,13 @@
-"""No test leaves a device object behind: the part of ``pytest --cuarray-sim`` that compares before and after.
+"""The check of ``pytest --cuarray-sim`` that fails tests which leave device objects alive.
 
-After each test the driver's account is compared with what it was before: a test that leaves an allocation, a stream or an
-event alive gets an error at teardown that lists them, and says where each was made. ``@pytest.mark.cuarray_sim_leaks`` allows
-it for a test that must.
+It compares the driver's statistics before and after each test. A test that leaves an allocation, a stream or an event alive
+gets an error at teardown, which lists them with the calls that made them. ``@pytest.mark.cuarray_sim_leaks`` allows them.
 
-What makes the comparison fair:
-
-- Objects made by fixtures of a wider scope than one test, and those that were alive before, are no leak of the test.
-- Garbage is collected, and what libraries have only put off is done, before anything is called a leak: numba's queue of
-  deallocations is emptied, cuarray reclaims what it has put by, and the idle events of its pools are not counted.
-- A test that failed is not checked: its traceback keeps its objects alive.
-- Allocations are told apart by an identity that is never used twice; streams and events are counted.
+- Objects of fixtures with a wider scope than one test, and older objects, are not leaks of the test.
+- Before the comparison, garbage is collected and deferred releases are made: those of cuarray, and numba's queue of
+  deallocations. Idle events in cuarray's pools are not counted.
+- A failed test is not checked, as its traceback keeps its objects alive.
+- Allocations are compared by their unique ids; streams and events are counted.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ class _Alive:
     streams: int = 0
     events: int = 0
     makers: dict[int, tuple[str, Made]] = field(default_factory=dict)
-    """What each stream and event was made by, where the driver looks for findings."""
+    """The call that made each stream and event; empty if findings are off."""
 
     @classmethod
     def now(cls) -> _Alive:
@@ -48,7 +45,7 @@ class _Alive:
         return cls(alive, account["streams"], _events_in_use(account["events"]), makers)
 
     def beyond(self, earlier: _Alive) -> _Alive:
-        """What is alive here and was not at the earlier moment."""
+        """Return the objects that were not alive at the earlier moment."""
         allocations = {key: each for key, each in self.allocations.items() if key not in earlier.allocations}
         makers = {key: each for key, each in self.makers.items() if key not in earlier.makers}
         return _Alive(allocations, max(0, self.streams - earlier.streams), max(0, self.events - earlier.events), makers)
@@ -72,13 +69,13 @@ class _Alive:
         for count, name in ((self.streams, "stream"), (self.events, "event")):
             if count:
                 lines.append(f"  {count} {name}{'s' if count > 1 else ''}")
-                # Those that a library keeps for later are alive too, so there may be more makers than leaks.
+                # Libraries keep some objects for later, so there may be more makers than leaks.
                 lines.extend(_places([made for kind, made in self.makers.values() if kind == name]))
         return "\n".join(lines)
 
 
 def _places(made: list[Made | None]) -> list[str]:
-    """Where things were made, each place once."""
+    """Return the places of the calls that made objects, without repetition."""
     places = []
     for each in filter(None, made):
         site = each["site"]
@@ -95,7 +92,7 @@ def _places(made: list[Made | None]) -> list[str]:
 
 
 class LeakCheck:
-    """Registered for a session that runs on the simulated driver."""
+    """The plugin of a session that runs on the simulated driver."""
 
     def __init__(self) -> None:
         self.before = _Alive()
@@ -104,15 +101,15 @@ class LeakCheck:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
-        """Remember what is alive before the test."""
+        """Record the objects that are alive before the test."""
         self.before = _Alive.now()
         self.failed = False
         return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
-        """Add what fixtures of a wider scope make to what is alive before."""
-        # What a fixture of the class, module or session makes outlives the test that happens to be the first to use it.
+        """Count the objects of fixtures with a wider scope as alive before the test."""
+        # Objects of a class, module or session fixture outlive the first test that uses it.
         if fixturedef.scope == "function" or self.in_wider_fixture:
             return (yield)
         self.in_wider_fixture = True
@@ -125,18 +122,18 @@ class LeakCheck:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Remember whether the test failed."""
+        """Record whether the test failed."""
         report = yield
         self.failed = self.failed or report.failed
         return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None]:
-        """Compare."""
+        """Compare the live objects with those before the test."""
         result = yield
         if self.failed or item.get_closest_marker(MARKER) is not None:
             return result
-        # pytest forgets the fixtures' values only after this hook; nothing runs between that could use them.
+        # pytest drops the values of fixtures only after this hook, and nothing uses them in between.
         funcargs = getattr(item, "funcargs", None)
         if funcargs:
             funcargs.clear()
@@ -145,14 +142,14 @@ class LeakCheck:
             if left := _Alive.now().beyond(self.before):
                 pytest.fail(
                     f"left alive on the simulated CUDA driver:\n{left}\n"
-                    f"Release what the test makes, or mark it with @pytest.mark.{MARKER} if it must not.",
+                    f"Release the objects in the test, or mark it with @pytest.mark.{MARKER}.",
                     pytrace=False,
                 )
         return result
 
 
 def _settle() -> None:
-    """Do what has only been put off."""
+    """Run deferred releases."""
     gc.collect()
     if reclaim := getattr(sys.modules.get("cuarray"), "reclaim", None):
         reclaim()
@@ -160,17 +157,17 @@ def _settle() -> None:
     if numba is not None:
         contexts = (device.primary_context for device in numba.driver.list_devices())
         for context in filter(None, contexts):
-            # One queue for modules, streams and events, one for memory.
+            # numba has one queue for modules, streams and events, and one for memory.
             context.deallocations.clear()
             if queue := getattr(context.memory_manager, "deallocations", None):
                 queue.clear()
 
 
 def _events_in_use(alive: int) -> int:
-    """The events that are alive, without those that cuarray, if it is loaded, keeps for its next exchange."""
+    """Return the number of live events without the idle ones that cuarray keeps for its next exchange."""
     cuarray = sys.modules.get("cuarray._core")
     if cuarray is None:
         return alive
     idle = getattr(cuarray, "idle_events", None)
-    # A cuarray that cannot say how many it keeps would make every first exchange look like a leak.
+    # A version of cuarray without this function would make every first exchange look like a leak.
     return 0 if idle is None else alive - int(idle())

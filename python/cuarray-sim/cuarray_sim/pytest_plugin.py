@@ -1,10 +1,9 @@
-"""``pytest --cuarray-sim``: a test suite on the simulated driver.
+"""The pytest plugin: ``pytest --cuarray-sim`` runs a test suite on the simulated driver.
 
-Without the option the plugin only registers its markers. With it, the driver is installed before pytest loads the first
-conftest file, so nothing in the suite can have touched another one; the header says so. After each test two things are
-asked: whether the driver found something wrong (:mod:`cuarray_sim.pytest_findings`), and whether the test left device objects
-behind (:mod:`cuarray_sim.pytest_leaks`). Under ``CUARRAY_SIM_SCHEDULE=random`` each test has a schedule of its own
-(:mod:`cuarray_sim.pytest_schedule`).
+Without the option the plugin only registers its markers. With it, the plugin installs the driver before pytest loads the
+first conftest file, and so before the suite can load another driver. Tests with findings fail
+(:mod:`cuarray_sim.pytest_findings`), and so do tests that leave device objects alive (:mod:`cuarray_sim.pytest_leaks`). Under
+``CUARRAY_SIM_SCHEDULE=random`` each test has its own schedule (:mod:`cuarray_sim.pytest_schedule`).
 """
 
 from __future__ import annotations
@@ -22,26 +21,26 @@ __all__: list[str] = []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options; the simulator's own settings are the variables ``CUARRAY_SIM_*``."""
+    """Add the options; the variables ``CUARRAY_SIM_*`` configure the simulator."""
     group = parser.getgroup("cuarray-sim")
     group.addoption(
         "--cuarray-sim",
         action="store_true",
         default=False,
-        help="run on the simulated CUDA driver, and fail tests in which it finds something wrong or which leave device "
-        "objects behind; CUARRAY_SIM_DEVICES, _HOST_READABLE, _TRACE and _SCHEDULE set it up",
+        help="run on the simulated CUDA driver, and fail tests that have findings or leave device objects alive; "
+        "CUARRAY_SIM_DEVICES, _HOST_READABLE, _TRACE and _SCHEDULE configure it",
     )
     group.addoption(
         "--cuarray-sim-suppressions",
         metavar="FILE",
         default=None,
-        help="findings that are known and not to be failures (CUARRAY_SIM_SUPPRESSIONS)",
+        help="a file of known findings, which are not failures (CUARRAY_SIM_SUPPRESSIONS)",
     )
     group.addoption(
         "--cuarray-sim-pages",
         metavar="FOLDER",
         default=None,
-        help="write a page with a picture of each finding into FOLDER for each test that fails for findings",
+        help="write a page with a picture of each finding into FOLDER for each test that fails because of findings",
     )
 
 
@@ -51,7 +50,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     options = early_config.known_args_namespace
     if not options.cuarray_sim:
         return
-    # What is alive at the end of the session is compared test by test; at exit it says nothing new.
+    # Leaks are checked test by test, so a report at exit would repeat them.
     os.environ.setdefault("CUARRAY_SIM_LEAKS", "0")
     try:
         install(suppressions=options.cuarray_sim_suppressions)
@@ -66,8 +65,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the markers and, with the option, the checks."""
     config.addinivalue_line(
         "markers",
-        f"{pytest_findings.MARKER}(expect=kind, allow=kind): on the simulated CUDA driver, the test fails unless a finding of "
-        "the expected kind is there; one of an allowed kind may be",
+        f"{pytest_findings.MARKER}(expect=kind, allow=kind): on the simulated CUDA driver, the test fails unless there is a "
+        "finding of the expected kind; findings of an allowed kind are ignored",
     )
     config.addinivalue_line(
         "markers", f"{pytest_leaks.MARKER}: the test may leave objects alive on the simulated CUDA driver"
@@ -85,7 +84,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say that the driver is simulated."""
+    """Return the header line, which names the simulated driver and its settings."""
     if not config.getoption("cuarray_sim"):
         return None
     settings = {name: value for name, value in sorted(os.environ.items()) if name.startswith("CUARRAY_SIM_")}

@@ -1,6 +1,7 @@
-"""A schedule of its own for each test: the part of ``pytest --cuarray-sim`` for ``CUARRAY_SIM_SCHEDULE=random``.
+"""Random schedules of tests: the part of ``pytest --cuarray-sim`` for ``CUARRAY_SIM_SCHEDULE=random``.
 
-It is made from the session's seed and the test's name, and a failure says how to run that test alone under the same one.
+The schedule of a test depends on the session's seed and the test's name. A failure shows how to run the test alone under the
+same schedule.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ __all__ = ["RandomSchedule"]
 
 
 class RandomSchedule:
-    """Registered for a random schedule: each test has its own, which it also has when it runs alone."""
+    """The plugin of a session under a random schedule: each test has its own, also when it runs alone."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -29,7 +30,7 @@ class RandomSchedule:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Say of a failure how to have the same schedule again."""
+        """Add the command that repeats the schedule to a failure."""
         report = yield
         if report.failed:
             again = f'CUARRAY_SIM_SCHEDULE=random:{self.seed} pytest --cuarray-sim "{item.nodeid}"'

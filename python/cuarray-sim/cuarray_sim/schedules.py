@@ -1,11 +1,11 @@
-"""In which order enqueued work runs: setting it, saying which it was, and trying every one.
+"""Schedules, the order in which enqueued work runs: set one, read it, and explore all of them.
 
-A schedule is a text: ``lazy``, ``eager``, ``random:SEED``, ``replay:CHOICES``. What ran under a random or a replayed
-schedule can be written as a ``replay:``, which makes the same choices again, in this process or another.
+A schedule is a text: ``lazy``, ``eager``, ``random:SEED``, ``replay:CHOICES``. :func:`schedule` writes a random or replayed
+schedule as a ``replay:`` text, which makes the same choices again in any process.
 
-:func:`explore` runs a function under each order of its work. It has to do the same every time, in the driver's eyes:
-garbage collection is held back while it runs, but a library that releases memory every tenth time, say, is another
-program each time. Then ``python -m cuarray_sim --explore N script.py`` is the way: each schedule has its own process.
+:func:`explore` runs a function under each order of its work. The function must make the same driver calls every time. Garbage
+collection is off while it runs. A library that releases memory every tenth time, for example, makes other calls each time; use
+``python -m cuarray_sim --explore N script.py`` for it, which runs each schedule in a new process.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ _ILLEGAL_STATE = 401
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a function that is explored."""
+    """A run of an explored function."""
 
     schedule: str
-    """The order in which its work ran; :func:`set_schedule` and ``CUARRAY_SIM_SCHEDULE`` take it."""
+    """The order in which its work ran; :func:`set_schedule` and ``CUARRAY_SIM_SCHEDULE`` accept it."""
     result: Any
-    """What the function returned; None if it raised."""
+    """The function's return value; None if it raised."""
     error: Exception | None
-    """What it raised."""
+    """The exception that the function raised, if any."""
 
 
 @dataclass(frozen=True)
 class Exploration:
-    """What :func:`explore` has seen."""
+    """The result of :func:`explore`."""
 
     runs: list[Run]
     complete: bool
-    """Whether there is no other schedule: no bound was hit."""
+    """Whether the runs cover every schedule: no bound was reached."""
 
     @property
     def failures(self) -> list[Run]:
@@ -51,9 +51,9 @@ class Exploration:
 
 
 def set_schedule(schedule: str) -> None:
-    """Change the schedule of this process. What is pending runs first, so that the new one begins with nothing.
+    """Change the schedule of this process, after all pending work has run.
 
-    :raises ValueError: the text is no schedule.
+    :raises ValueError: the text is not a schedule.
     :raises RuntimeError: the simulated driver is not installed in this process.
 
     >>> import cuarray_sim
@@ -62,14 +62,14 @@ def set_schedule(schedule: str) -> None:
     >>> cuarray_sim.set_schedule("lazy")
     """
     if export("cuarraySimSetSchedule")(ctypes.c_char_p(schedule.encode())) != 0:
-        raise ValueError(f"{schedule!r} is no schedule: there are lazy, eager, random:SEED and replay:CHOICES")
+        raise ValueError(f"{schedule!r} is not a schedule: expected lazy, eager, random:SEED or replay:CHOICES")
 
 
 def schedule() -> str:
-    """The schedule that has run since it was set, as a text that repeats it.
+    """Return the schedule that has run since it was set, as a text that repeats it.
 
-    :raises RuntimeError: one was to be replayed, and the program is not the one that it was made for; or the simulated
-        driver is not installed in this process.
+    :raises RuntimeError: a replayed schedule does not fit the program, or the simulated driver is not installed in this
+        process.
 
     >>> import cuarray_sim
     >>> path = cuarray_sim.install()
@@ -79,32 +79,32 @@ def schedule() -> str:
     result, text = ask("cuarraySimSchedule")
     if result != 0:
         raise RuntimeError(
-            text if result == _ILLEGAL_STATE else f"the simulated driver said nothing: CUresult {result}"
+            text if result == _ILLEGAL_STATE else f"the simulated driver returned no schedule: CUresult {result}"
         )
     return text
 
 
 def next_schedule(schedule: str, deviations: int | None) -> tuple[str | None, bool]:
-    """The schedule that follows a replayed one, and whether the bound left none out between them."""
+    """Return the schedule after a replayed one, and whether the bound skipped none in between."""
     texts = []
     for bound in (deviations, None):
         arguments = ctypes.c_char_p(schedule.encode()), ctypes.c_int64(-1 if bound is None else bound)
         result, text = ask("cuarraySimNextSchedule", *arguments)
         if result != 0:
-            raise ValueError(f"{schedule!r} is no schedule that another follows")
+            raise ValueError(f"{schedule!r} is not a schedule with a next one: expected replay:CHOICES")
         texts.append(text)
     return texts[0] or None, texts[0] == texts[1]
 
 
 def explore(function: Callable[[], Any], *, schedules: int = 1000, deviations: int | None = None) -> Exploration:
-    """Run a function under every schedule that its work can have.
+    """Run a function under every possible schedule of its work.
 
-    :param function: what to run. It must do the same every time, but for what the schedule decides.
-    :param schedules: the most schedules to run.
-    :param deviations: the most choices of a schedule in which it does not do what the lazy one does; few find most bugs.
-    :raises RuntimeError: the function does not do the same every time; or the simulated driver is not installed.
+    :param function: the function. It must make the same driver calls every time, apart from the effects of the schedule.
+    :param schedules: the maximum number of schedules.
+    :param deviations: the maximum number of choices in which a schedule differs from the lazy one. A few find most bugs.
+    :raises RuntimeError: the function makes other calls in another run, or the simulated driver is not installed.
 
-    What the function raises is kept with the schedule under which it did. The process's schedule is lazy afterwards.
+    An exception of the function is recorded with its schedule. The process's schedule is lazy afterwards.
 
     >>> import cuarray_sim
     >>> path = cuarray_sim.install()
@@ -138,7 +138,7 @@ def explore(function: Callable[[], Any], *, schedules: int = 1000, deviations: i
 
 @contextmanager
 def _without_garbage_collection() -> Generator[None]:
-    """Keep objects that die by chance from being released at other calls in each run."""
+    """Turn garbage collection off, so that each run releases objects at the same calls."""
     gc.collect()
     enabled = gc.isenabled()
     gc.disable()

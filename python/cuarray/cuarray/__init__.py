@@ -1,7 +1,7 @@
 """The CUDA Array Interface, done right: GPU arrays between Python libraries without copying.
 
-Any object with ``__cuda_array_interface__`` comes in, of every version from 0 to 3, with its stream waited for and its
-owner kept alive; every array goes out the same way::
+Import any object with ``__cuda_array_interface__``, versions 0 to 3: cuarray waits for its stream and keeps its owner alive.
+Every array exports the interface to other libraries::
 
     import cuarray
 
@@ -9,11 +9,11 @@ owner kept alive; every array goes out the same way::
     a.shape, a.dtype, a.stream, a.device
     host = a.copy_to_host()
 
-Reading, checking and printing interfaces needs no GPU. What touches a device needs a CUDA driver: NVIDIA's, or on a
-machine without a GPU the simulated one of ``pip install cuarray-sim`` (``python -m cuarray_sim your_script.py``).
+Reading, checking and printing interfaces needs no GPU. Other operations need a CUDA driver: NVIDIA's, or on a machine without
+a GPU the simulated one of ``pip install cuarray-sim`` (``python -m cuarray_sim your_script.py``).
 
-Errors: ``TypeError`` for what is not an array, ``ValueError`` for a wrong interface or argument, ``BufferError`` for an array
-that cannot be taken as asked, ``CudaError`` for the driver.
+Errors: ``TypeError`` if an object is not an array, ``ValueError`` for an invalid interface or argument, ``BufferError`` if an
+array cannot be exchanged as requested, ``CudaError`` for an error of the driver.
 """
 
 from pathlib import Path as _Path
@@ -95,7 +95,7 @@ __all__ = [
 
 
 def get_include() -> str:
-    """The folder of ``cuarray.h``, for compilers: the C side of the interface.
+    """Return the folder of ``cuarray.h``, the header of the C interface.
 
     >>> cuarray.get_include()  # doctest: +SKIP
     '/usr/lib/python3/site-packages/cuarray/include'

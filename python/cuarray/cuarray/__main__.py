@@ -1,4 +1,4 @@
-"""The command ``cuarray``, which is also ``python -m cuarray``."""
+"""The command ``cuarray``, also ``python -m cuarray``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cuarray import __version__
 from cuarray.inspection.report import Report
 from cuarray.inspection.target import TargetError, evaluate
 
-#: What ``cuarray inspect`` ends with.
+#: The exit statuses of ``cuarray inspect``.
 CONFORMS, DEVIATES, NO_ARRAY = 0, 1, 2
 
 
@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     try:
         report = Report.of(evaluate(options.target))
-    # Its own attribute may raise anything; a TypeError of the reader's says what.
+    # An attribute may raise anything; the reader turns that into a TypeError with the cause.
     except (TargetError, TypeError) as error:
         if options.traceback:
             traceback.print_exc()
@@ -39,22 +39,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="cuarray", description="The CUDA Array Interface, looked at.")
+    parser = argparse.ArgumentParser(prog="cuarray", description="Inspect arrays with the CUDA Array Interface.")
     parser.add_argument("--version", action="version", version=f"cuarray {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     inspect = commands.add_parser(
         "inspect",
         help="show an array's interface, its layout, its pointer, and where it deviates from the text",
         description=(
-            "Import a module, evaluate an expression in it, and show the CUDA Array Interface of the result: what it says, how "
-            "it lies in memory, what the driver knows of its pointer, and every deviation from the text by its clause."
+            "Import a module, evaluate an expression in it, and show the CUDA Array Interface of the result: its entries, its "
+            "layout in memory, the driver's attributes of its pointer, and every deviation from the text with its clause."
         ),
         epilog=(
-            "Exit status: 0 without deviations, 1 with some, 2 if there is no array to look at. "
+            "Exit status: 0 without deviations, 1 with deviations, 2 if there is no array. "
             "On a machine without a GPU: python -m cuarray_sim -m cuarray inspect module:expression"
         ),
     )
-    inspect.add_argument("target", metavar="module:expression", help="such as 'model:weights[0]'")
+    inspect.add_argument("target", metavar="module:expression", help="for example 'model:weights[0]'")
     inspect.add_argument("--json", action="store_true", help="print the report as JSON")
     inspect.add_argument("--traceback", action="store_true", help="show where the expression failed")
     return parser

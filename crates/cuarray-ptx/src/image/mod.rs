@@ -17,20 +17,20 @@ pub struct Image {
 
 /// The reason why an image is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ImageError {
     /// The image is, or holds only, machine code or compiler bitcode.
     MachineCode,
     /// The image has no known format.
     Unknown,
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ImageError {}
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for ImageError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Refusal::MachineCode => "the image holds machine code only, no PTX",
-            Refusal::Unknown => "the image is no PTX text, fat binary or static library",
+            ImageError::MachineCode => "the image holds machine code only, no PTX",
+            ImageError::Unknown => "the image is not PTX text, a fat binary or a static library",
         })
     }
 }
@@ -44,15 +44,15 @@ const FAT_WRAPPER: u32 = 0x4662_43b1;
 
 impl Image {
     /// Reads an image of known length.
-    pub fn read(bytes: &[u8]) -> Result<Image, Refusal> {
+    pub fn read(bytes: &[u8]) -> Result<Image, ImageError> {
         if bytes.starts_with(b"\x7fELF") || bytes.starts_with(b"BC\xc0\xde") {
-            return Err(Refusal::MachineCode);
+            return Err(ImageError::MachineCode);
         }
         if let Some(rest) = bytes.strip_prefix(LINKED) {
-            return linked(rest).ok_or(Refusal::Unknown);
+            return linked(rest).ok_or(ImageError::Unknown);
         }
         if bytes.starts_with(&FAT.to_le_bytes()) {
-            let text = fatbin::ptx(bytes).ok_or(Refusal::Unknown)?.ok_or(Refusal::MachineCode)?;
+            let text = fatbin::ptx(bytes).ok_or(ImageError::Unknown)?.ok_or(ImageError::MachineCode)?;
             return Ok(Image { modules: vec![(String::new(), text)], max_registers: 0 });
         }
         if bytes.starts_with(b"!<arch>\n") {
@@ -61,10 +61,10 @@ impl Image {
         }
         // The length may include the nul that ends the text.
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-        let text = std::str::from_utf8(&bytes[..end]).map_err(|_| Refusal::Unknown)?;
+        let text = std::str::from_utf8(&bytes[..end]).map_err(|_| ImageError::Unknown)?;
         let control = |c: char| c.is_control() && !c.is_ascii_whitespace();
         if text.trim().is_empty() || text.contains(control) {
-            return Err(Refusal::Unknown);
+            return Err(ImageError::Unknown);
         }
         Ok(Image { modules: vec![(String::new(), text.to_owned())], max_registers: 0 })
     }
@@ -73,7 +73,7 @@ impl Image {
     ///
     /// # Safety
     /// `image` points to an image: a container of the length that its head states, or text that ends in a nul.
-    pub unsafe fn at(image: *const u8) -> Result<Image, Refusal> {
+    pub unsafe fn from_ptr(image: *const u8) -> Result<Image, ImageError> {
         // SAFETY: a byte is read only if the byte before it did not end the text. A container is longer than its head,
         // which states its length.
         unsafe {
@@ -85,23 +85,23 @@ impl Image {
             let length = match number {
                 FAT_WRAPPER => {
                     let data = image.add(8).cast::<*const u8>().read_unaligned();
-                    return if data.is_null() { Err(Refusal::Unknown) } else { Image::at(data) };
+                    return if data.is_null() { Err(ImageError::Unknown) } else { Image::from_ptr(data) };
                 }
                 FAT => {
                     let head = u64::from(image.add(6).cast::<u16>().read_unaligned());
                     head.saturating_add(image.add(8).cast::<u64>().read_unaligned())
                 }
-                _ if magic == b"\x7fELF" => return Err(Refusal::MachineCode),
+                _ if magic == b"\x7fELF" => return Err(ImageError::MachineCode),
                 _ if head(8) == LINKED => image.add(8).cast::<u64>().read_unaligned(),
                 _ => (0..).take_while(|index| image.add(*index as usize).read() != 0).count() as u64,
             };
             let length = usize::try_from(length).ok().filter(|length| *length < isize::MAX as usize);
-            Image::read(std::slice::from_raw_parts(image, length.ok_or(Refusal::Unknown)?))
+            Image::read(std::slice::from_raw_parts(image, length.ok_or(ImageError::Unknown)?))
         }
     }
 
     /// Returns a linked image with these modules.
-    pub fn container(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = LINKED.to_vec();
         bytes.extend([0; 8]);
         bytes.extend(self.max_registers.to_le_bytes());
@@ -144,9 +144,9 @@ mod tests {
     fn kinds_of_images_are_distinguished() {
         let text = ".version 8.0";
         assert_eq!(Image::read(b".version 8.0\0").unwrap().modules[0].1, text);
-        assert_eq!(Image::read(b"\x7fELF\x02"), Err(Refusal::MachineCode));
+        assert_eq!(Image::read(b"\x7fELF\x02"), Err(ImageError::MachineCode));
         for unknown in [&b""[..], b"\0", b"\x01\x02\x03\x04", b"\xff\xfe", b"P\xed\x55\xba\0", LINKED] {
-            assert_eq!(Image::read(unknown), Err(Refusal::Unknown), "{unknown:?}");
+            assert_eq!(Image::read(unknown), Err(ImageError::Unknown), "{unknown:?}");
         }
     }
 
@@ -154,12 +154,12 @@ mod tests {
     fn linked_images_are_read_back() {
         let modules = vec![("a".to_owned(), ".version 8.0".to_owned()), (String::new(), "x".repeat(1000))];
         let image = Image { modules, max_registers: 57 };
-        let bytes = image.container();
+        let bytes = image.to_bytes();
         assert_eq!(Image::read(&bytes).as_ref(), Ok(&image));
         // SAFETY: the container states its length.
-        assert_eq!(unsafe { Image::at(bytes.as_ptr()) }, Ok(image));
+        assert_eq!(unsafe { Image::from_ptr(bytes.as_ptr()) }, Ok(image));
         for length in 8..bytes.len() {
-            assert_eq!(Image::read(&bytes[..length]), Err(Refusal::Unknown));
+            assert_eq!(Image::read(&bytes[..length]), Err(ImageError::Unknown));
         }
     }
 }

@@ -81,7 +81,7 @@ pub struct Outcome {
     /// The first failure; it ends the launch.
     pub fault: Option<Fault>,
     /// Executed instructions, summed over the threads.
-    pub lanes: u64,
+    pub instructions: u64,
     /// The accessed ranges: reads, then writes, then updates, each in ascending order.
     pub touched: Vec<TouchedRange>,
     /// Races between threads of the launch.
@@ -206,7 +206,7 @@ fn spread(launch: &Launch<'_>) -> Outcome {
     Outcome {
         races: sum.races.map(|races| races.finish(launch, failed)).unwrap_or_default(),
         fault: sum.fault.map(|(_, fault)| fault),
-        lanes: sum.lanes,
+        instructions: sum.lanes,
         touched: sum.recorder.map(|recorder| recorder.touched(launch.regions)).unwrap_or_default(),
         printed: sum.printed.into_iter().flat_map(|(_, text)| text).collect(),
     }
@@ -314,7 +314,7 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
     Outcome {
         fault: machine.fault.take().map(|fault| *fault),
         races: machine.races.finish(launch, None),
-        lanes: machine.lanes,
+        instructions: machine.lanes,
         touched: machine.recorder.touched(launch.regions),
         printed: printed.into_iter().flat_map(|(_, text)| text).collect(),
     }

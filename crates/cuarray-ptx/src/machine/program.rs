@@ -290,7 +290,7 @@ impl Program {
     }
 
     /// The bytes of static shared memory that a kernel uses.
-    pub fn shared_of(&self, kernel: u32) -> u64 {
+    pub fn shared_bytes(&self, kernel: u32) -> u64 {
         let mut used: Vec<u32> = self
             .reachable(kernel)
             .iter()

@@ -208,7 +208,7 @@ unsafe fn allocate(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow
     each(machine, |machine, lane| {
         let size = machine.parameter(instruction, 0, lane);
         let address = machine.launch.service.allocate(size);
-        machine.forget_touches(address, size);
+        machine.forget_accesses(address, size);
         machine.set_result(instruction, 1, lane, address);
         Ok(())
     })

@@ -9,7 +9,7 @@ use super::memory::{LEFT_OUT, RELEASES, SHARED_WINDOW, STRONG};
 use super::program::Instruction;
 use super::{Launch, Machine, region};
 use crate::races::blocks::Slot;
-use crate::races::cell::{Now, Way};
+use crate::races::cell::{Kind, Now};
 use crate::races::page::{NONE, PAGE, Page, Row};
 use crate::races::{Race, Scene, Watched, access};
 
@@ -40,10 +40,10 @@ impl Machine<'_> {
         if instruction.c & STRONG != 0 {
             return self.acquire();
         }
-        if self.read_alike(instruction.c, size).is_some() {
+        if self.read_one_cell(instruction.c, size).is_some() {
             return;
         }
-        self.touch(instruction.c, size, 0, Way::Read, NOTHING);
+        self.touch(instruction.c, size, 0, Kind::Read, NOTHING);
     }
 
     /// Reports writes of elements of `size` bytes, `at` bytes after the resolved addresses.
@@ -53,7 +53,7 @@ impl Machine<'_> {
             self.release_known();
         }
         if instruction.c & STRONG == 0 {
-            self.touch(instruction.c, size, at, Way::Write, digests);
+            self.touch(instruction.c, size, at, Kind::Write, digests);
         }
     }
 
@@ -66,7 +66,7 @@ impl Machine<'_> {
         if instruction.d != LEFT_OUT {
             self.acquire();
         }
-        self.touch(instruction.c, size, 0, Way::Atomic, NOTHING);
+        self.touch(instruction.c, size, 0, Kind::Atomic, NOTHING);
     }
 
     /// Records a fence.
@@ -97,7 +97,7 @@ impl Machine<'_> {
     }
 
     /// Drops accesses to memory that was allocated anew.
-    pub(crate) fn forget_touches(&mut self, address: u64, size: u64) {
+    pub(crate) fn forget_accesses(&mut self, address: u64, size: u64) {
         if let Some(watched) = self.block.watched.as_mut().filter(|_| address != 0 && size != 0) {
             watched.shadow.forget(address, size);
             self.races.grid.forget(address, size);
@@ -116,7 +116,7 @@ impl Machine<'_> {
     /// A short path for reads of one piece of shared memory by all lanes. Returns `None`, without an effect, if the
     /// long path is needed.
     #[inline(always)]
-    fn read_alike(&mut self, mode: u32, size: u32) -> Option<()> {
+    fn read_one_cell(&mut self, mode: u32, size: u32) -> Option<()> {
         if self.pattern != Pattern::Same || mode & 7 != 2 || self.mask.count_ones() < 2 {
             return None;
         }
@@ -130,19 +130,19 @@ impl Machine<'_> {
         let cell = page.cells.get_mut((address % PAGE) as usize >> page.shift).filter(|_| size == 1 << page.shift)?;
         let first = self.mask.trailing_zeros();
         let second = (self.mask & (self.mask - 1)).trailing_zeros();
-        cell.read_by_two(&Now::new(order, warp, self.pc - 1, Way::Read).of(first), second, order).map(|_| ())
+        cell.read_by_two(&Now::new(order, warp, self.pc - 1, Kind::Read).of(first), second, order).map(|_| ())
     }
 
     /// Compares the lanes' accesses with recorded ones.
     #[inline(always)]
-    fn touch(&mut self, mode: u32, size: u32, at: u32, way: Way, digests: Digests<'_>) {
+    fn touch(&mut self, mode: u32, size: u32, at: u32, kind: Kind, digests: Digests<'_>) {
         if self.races.grid_turn != self.grid.turn {
             self.grid_met();
         }
         let mask = self.mask;
         match mode & 7 {
-            1 => self.touch_in::<false>(mask, size, at, way, digests),
-            2 => self.touch_in::<true>(mask, size, at, way, digests),
+            1 => self.touch_in::<false>(mask, size, at, kind, digests),
+            2 => self.touch_in::<true>(mask, size, at, kind, digests),
             0 => {
                 let of = |window: u64| {
                     let lanes = (0..32).filter(|lane| self.addresses[*lane] >> 56 == window);
@@ -150,10 +150,10 @@ impl Machine<'_> {
                 };
                 let (global, shared) = (of(0), of(SHARED_WINDOW >> 56));
                 if global != 0 {
-                    self.touch_in::<false>(global, size, at, way, digests);
+                    self.touch_in::<false>(global, size, at, kind, digests);
                 }
                 if shared != 0 {
-                    self.touch_in::<true>(shared, size, at, way, digests);
+                    self.touch_in::<true>(shared, size, at, kind, digests);
                 }
             }
             _ => {}
@@ -161,7 +161,7 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    fn touch_in<const SHARED: bool>(&mut self, mask: u32, size: u32, at: u32, way: Way, digests: Digests<'_>) {
+    fn touch_in<const SHARED: bool>(&mut self, mask: u32, size: u32, at: u32, kind: Kind, digests: Digests<'_>) {
         let shared_bytes = self.block.shared_bytes();
         let Some(watched) = self.block.watched.as_mut() else { return };
         let Watched { order, shadow, exempt } = &mut **watched;
@@ -169,7 +169,7 @@ impl Machine<'_> {
             *exempt = false;
         }
         let (warp, block) = (self.warp.number, self.block.number);
-        let now = Now::new(order, warp, self.pc - 1, way);
+        let now = Now::new(order, warp, self.pc - 1, kind);
         let mut last = u64::MAX;
         let mut page: &mut Page = &mut Page::default();
         let mut found: Option<Race> = None;
@@ -179,7 +179,7 @@ impl Machine<'_> {
             (run, rest) = self.chains.run(rest);
             let Run { mut lane, step, .. } = run;
             // Of several lanes that read the same bytes, two are enough.
-            let mut left = if way == Way::Read && step == 0 { run.count.min(2) } else { run.count };
+            let mut left = if kind == Kind::Read && step == 0 { run.count.min(2) } else { run.count };
             let mut address = self.addresses[lane as usize & 31].wrapping_add(at.into());
             if SHARED {
                 address &= SHARED_WINDOW - 1;
@@ -199,24 +199,24 @@ impl Machine<'_> {
                 let count = if step == 0 { left } else { left.min((PAGE as u32 - offset).div_ceil(step)) };
                 if SHARED || page.grid != NONE {
                     let row = Row { offset, size, step, lane, count };
-                    let two = way == Way::Read && step == 0 && count == 2;
-                    let met = if two { page.read_by_two(row, now, order) } else { None };
-                    let mut met = match (met, way) {
-                        (Some(met), _) => met,
-                        (None, Way::Read) => page.touch::<true>(row, now, order, digests),
+                    let two = kind == Kind::Read && step == 0 && count == 2;
+                    let recorded = if two { page.read_by_two(row, now, order) } else { None };
+                    let mut recorded = match (recorded, kind) {
+                        (Some(recorded), _) => recorded,
+                        (None, Kind::Read) => page.touch::<true>(row, now, order, digests),
                         (None, _) => page.touch::<false>(row, now, order, digests),
                     };
-                    if let Some((by, with)) = met.with {
-                        let accesses = [access(block, with), access(block, now.of(by).who)];
+                    if let Some((by, with)) = recorded.with {
+                        let accesses = [access(block, with), access(block, now.of(by).origin)];
                         let address = address + u64::from((by - lane) * step);
                         found.get_or_insert(Race { shared: SHARED, address, size, accesses });
                     }
-                    if way == Way::Write {
-                        met.first = u32::MAX >> (32 - count) << lane;
+                    if kind == Kind::Write {
+                        recorded.first = u32::MAX >> (32 - count) << lane;
                     }
-                    if met.first != 0 && !SHARED && !*exempt {
-                        let slot = Slot { block: block as u32, who: now.who };
-                        self.races.grid.touch(page.grid, row, met.first, slot, digests);
+                    if recorded.first != 0 && !SHARED && !*exempt {
+                        let slot = Slot { block: block as u32, origin: now.origin };
+                        self.races.grid.touch(page.grid, row, recorded.first, slot, digests);
                     }
                 }
                 lane += count;

@@ -1,13 +1,13 @@
 //! Accesses of a whole grid, for races between blocks.
 //!
 //! Blocks are unordered, so the result must not depend on which block ran first. For each piece of memory the shadow
-//! keeps the kinds of access, and two blocks: those with the least numbers, at least one of which wrote. Each core has
-//! its own shadow. Merging them gives the same result however the blocks were distributed.
+//! keeps the kinds of access and two blocks, those with the least numbers. Once a block has written, one of the two
+//! has. Each core has its own shadow. Merging them gives the same result however the blocks were distributed.
 //!
 //! The cost is bounded. A launch that touches more than [`BUDGET`] pages is watched in part. The part depends on page
 //! numbers alone, and is halved as often as needed.
 
-use super::cell::{Way, Who};
+use super::cell::{Kind, Origin};
 use super::page::{NONE, PAGE, Row, hash};
 use std::collections::HashMap;
 
@@ -18,23 +18,23 @@ const BUDGET: usize = 32 << 10;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Slot {
     pub block: u32,
-    pub who: Who,
+    pub origin: Origin,
 }
 
 impl Slot {
     /// Ranks accesses to keep: writes before reads, then by block, then plain accesses before atomic ones.
     fn order(self) -> u64 {
-        u64::from(self.who.way() == Way::Read) << 34 | u64::from(self.block) << 2 | self.who.way() as u64
+        u64::from(self.origin.kind() == Kind::Read) << 34 | u64::from(self.block) << 2 | self.origin.kind() as u64
     }
 
     /// Ranks counterparts of an access; accesses that always conflict with it come first.
-    fn against(self, way: Way) -> u64 {
-        let rank = match (way, self.who.way()) {
-            (Way::Write, Way::Write) => 1,
+    fn against(self, kind: Kind) -> u64 {
+        let rank = match (kind, self.origin.kind()) {
+            (Kind::Write, Kind::Write) => 1,
             (one, other) if one == other => 2,
             _ => 0,
         };
-        rank << 34 | u64::from(self.block) << 2 | self.who.way() as u64
+        rank << 34 | u64::from(self.block) << 2 | self.origin.kind() as u64
     }
 }
 
@@ -58,10 +58,10 @@ impl Cell {
     #[cold]
     fn insert(&mut self, kept: &mut Slot, slot: Slot) {
         let all = [self.one, *kept, slot];
-        let there = || all.iter().copied().filter(|slot| !slot.who.nobody());
+        let there = || all.iter().copied().filter(|slot| !slot.origin.is_none());
         let one = there().min_by_key(|slot| slot.order()).unwrap_or_default();
         let others = there().filter(|slot| slot.block != one.block);
-        *kept = others.min_by_key(|slot| slot.against(one.who.way())).unwrap_or_default();
+        *kept = others.min_by_key(|slot| slot.against(one.origin.kind())).unwrap_or_default();
         self.one = one;
     }
 
@@ -69,17 +69,17 @@ impl Cell {
     /// access is new to the cell.
     #[inline(always)]
     fn touch(&mut self, slot: Slot, value: u32) -> bool {
-        let way = slot.who.way();
-        match way {
-            Way::Read => self.state |= READ,
-            Way::Atomic => self.state |= ATOMIC,
-            Way::Write if self.state & WRITE == 0 => self.state |= WRITE | value << 4,
-            Way::Write => self.state |= if self.state >> 4 == value & 0x0fff_ffff { 0 } else { VARIES },
+        let kind = slot.origin.kind();
+        match kind {
+            Kind::Read => self.state |= READ,
+            Kind::Atomic => self.state |= ATOMIC,
+            Kind::Write if self.state & WRITE == 0 => self.state |= WRITE | value << 4,
+            Kind::Write => self.state |= if self.state >> 4 == value & 0x0fff_ffff { 0 } else { VARIES },
         }
-        if self.one.who.nobody() {
+        if self.one.origin.is_none() {
             self.one = slot;
         }
-        self.one.block != slot.block || self.one.who.way() != way
+        self.one.block != slot.block || self.one.origin.kind() != kind
     }
 
     fn merge(&mut self, other: &Cell) {
@@ -137,9 +137,9 @@ impl Page {
         }
         let (cell, other) = (&mut self.cells[index], &mut self.others[index]);
         // A counterpart is seldom better than the recorded one.
-        let way = cell.one.who.way();
+        let kind = cell.one.origin.kind();
         let worse = slot.order() >= cell.one.order()
-            && (slot.block == cell.one.block || !other.who.nobody() && slot.against(way) >= other.against(way));
+            && (slot.block == cell.one.block || !other.origin.is_none() && slot.against(kind) >= other.against(kind));
         if !worse {
             cell.insert(other, slot);
         }
@@ -150,9 +150,9 @@ impl Page {
         for (index, cell) in page.cells.iter().enumerate() {
             self.cells[index].merge(cell);
             for slot in [Some(&cell.one), page.others.get(index)].into_iter().flatten() {
-                if self.cells[index].one.who.nobody() {
+                if self.cells[index].one.origin.is_none() {
                     self.cells[index].one = *slot;
-                } else if !slot.who.nobody() {
+                } else if !slot.origin.is_none() {
                     self.touch_too(index, *slot);
                 }
             }
@@ -215,22 +215,22 @@ impl Grid {
         });
     }
 
-    /// Records accesses of the lanes in `meant` to a page. `slot` belongs to the first lane of the warp, `values` has
+    /// Records accesses of `lanes` to a page. `slot` belongs to the first lane of the warp, `values` has
     /// a digest for each lane.
     #[inline(always)]
-    pub(crate) fn touch(&mut self, place: usize, row: Row, meant: u32, slot: Slot, values: &[u32; 32]) {
+    pub(crate) fn touch(&mut self, place: usize, row: Row, lanes: u32, slot: Slot, values: &[u32; 32]) {
         let page = &mut self.pages[place];
         let shift = row.size.trailing_zeros().min(3);
         if shift < page.shift {
             page.fit(shift);
         }
-        let mut rest = meant;
+        let mut rest = lanes;
         while rest != 0 {
             let lane = rest.trailing_zeros();
             rest &= rest - 1;
             let offset = row.offset + (lane - row.lane) * row.step;
             let pieces = (offset >> page.shift) as usize..((offset + row.size - 1) >> page.shift) as usize + 1;
-            page.touch(pieces, Slot { who: Who(slot.who.0 + lane), ..slot }, values[lane as usize & 31]);
+            page.touch(pieces, Slot { origin: Origin(slot.origin.0 + lane), ..slot }, values[lane as usize & 31]);
         }
     }
 
@@ -253,13 +253,13 @@ impl Grid {
         pages.iter_mut().filter(|page| rank(page.number) < *level).for_each(|page| page.cells = Vec::new());
     }
 
-    /// Calls `told` for each piece of memory in which blocks conflict.
-    pub(crate) fn conflicts(&self, mut told: impl FnMut(Conflict)) {
+    /// Calls `report` for each piece of memory in which blocks conflict.
+    pub(crate) fn conflicts(&self, mut report: impl FnMut(Conflict)) {
         for page in &self.pages {
             for (index, (cell, other)) in page.cells.iter().zip(&page.others).enumerate() {
-                if cell.races() && !other.who.nobody() {
+                if cell.races() && !other.origin.is_none() {
                     let address = page.number * PAGE + ((index as u64) << page.shift);
-                    told(Conflict { address, size: 1 << page.shift, slots: [cell.one, *other] });
+                    report(Conflict { address, size: 1 << page.shift, slots: [cell.one, *other] });
                 }
             }
         }
@@ -300,23 +300,23 @@ impl Grid {
 mod tests {
     use super::*;
 
-    fn slot(block: u32, way: Way) -> Slot {
-        Slot { block, who: Who::new(1, 2, way) }
+    fn slot(block: u32, kind: Kind) -> Slot {
+        Slot { block, origin: Origin::new(1, 2, kind) }
     }
 
     /// Records the accesses in one shadow, and in two merged shadows in both orders.
-    fn outcomes(accesses: &[(u32, Way, u32)]) -> Vec<(bool, Slot, Slot)> {
+    fn outcomes(accesses: &[(u32, Kind, u32)]) -> Vec<(bool, Slot, Slot)> {
         let mut outcomes = Vec::new();
         for spread in 0..1 << accesses.len() {
             for swapped in [0, 1] {
                 let mut cores = [Page::new(0, 3), Page::new(0, 3)];
-                for (index, (block, way, value)) in accesses.iter().enumerate() {
-                    cores[(spread >> index & 1) ^ swapped].touch(0..1, slot(*block, *way), *value);
+                for (index, (block, kind, value)) in accesses.iter().enumerate() {
+                    cores[(spread >> index & 1) ^ swapped].touch(0..1, slot(*block, *kind), *value);
                 }
                 let [mut page, other] = cores;
                 page.merge(&other);
                 let other = page.others.first().copied().unwrap_or_default();
-                outcomes.push((page.cells[0].races() && !other.who.nobody(), page.cells[0].one, other));
+                outcomes.push((page.cells[0].races() && !other.origin.is_none(), page.cells[0].one, other));
             }
         }
         outcomes
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn races_do_not_depend_on_the_number_of_cores() {
-        use Way::{Atomic, Read, Write};
+        use Kind::{Atomic, Read, Write};
         for (accesses, races) in [
             (&[(0, Read, 0), (1, Read, 0), (2, Read, 0)][..], false),
             (&[(3, Read, 0), (1, Read, 0), (2, Write, 5)], true),
@@ -341,13 +341,13 @@ mod tests {
         }
         // A block does not conflict with itself.
         let mut page = Page::new(0, 2);
-        [Read, Write, Atomic].into_iter().for_each(|way| page.touch(0..1, slot(7, way), 1));
-        assert!(page.others[0].who.nobody());
+        [Read, Write, Atomic].into_iter().for_each(|kind| page.touch(0..1, slot(7, kind), 1));
+        assert!(page.others[0].origin.is_none());
     }
 
     #[test]
     fn the_reported_pair_conflicts() {
-        use Way::{Atomic, Read, Write};
+        use Kind::{Atomic, Read, Write};
         for accesses in [
             &[(1, Atomic, 0), (2, Atomic, 0), (9, Read, 0)][..],
             &[(4, Write, 1), (5, Write, 1), (3, Read, 0)],
@@ -355,7 +355,7 @@ mod tests {
         ] {
             let (_, one, other) = outcomes(accesses)[0];
             assert_ne!(one.block, other.block);
-            assert_ne!(one.who.way(), other.who.way(), "{accesses:?}");
+            assert_ne!(one.origin.kind(), other.origin.kind(), "{accesses:?}");
         }
     }
 
@@ -368,7 +368,7 @@ mod tests {
                 let place = grid.place(number, 8);
                 if place != NONE {
                     let row = Row { offset: 0, size: 8, step: 0, lane: 0, count: 1 };
-                    grid.touch(place, row, 1, slot(number as u32, Way::Write), &[0; 32]);
+                    grid.touch(place, row, 1, slot(number as u32, Kind::Write), &[0; 32]);
                 }
             }
         }

@@ -7,7 +7,7 @@ use super::order::Order;
 
 /// The kind of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Way {
+pub(crate) enum Kind {
     Read = 1,
     Write = 2,
     Atomic = 3,
@@ -15,15 +15,15 @@ pub(crate) enum Way {
 
 /// A thread of a block, an instruction, and a kind of access in 10, 20 and 2 bits. Zero means none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Who(pub u32);
+pub(crate) struct Origin(pub u32);
 
 /// Stands for all instructions with a number that does not fit.
 const FAR: u32 = (1 << 20) - 1;
 
-impl Who {
+impl Origin {
     #[inline(always)]
-    pub(crate) fn new(thread: u32, pc: u32, way: Way) -> Who {
-        Who(thread | (way as u32) << 10 | pc.min(FAR) << 12)
+    pub(crate) fn new(thread: u32, pc: u32, kind: Kind) -> Origin {
+        Origin(thread | (kind as u32) << 10 | pc.min(FAR) << 12)
     }
 
     #[inline(always)]
@@ -37,16 +37,16 @@ impl Who {
     }
 
     #[inline(always)]
-    pub(crate) fn way(self) -> Way {
+    pub(crate) fn kind(self) -> Kind {
         match self.0 >> 10 & 3 {
-            1 => Way::Read,
-            2 => Way::Write,
-            _ => Way::Atomic,
+            1 => Kind::Read,
+            2 => Kind::Write,
+            _ => Kind::Atomic,
         }
     }
 
     #[inline(always)]
-    pub(crate) fn nobody(self) -> bool {
+    pub(crate) fn is_none(self) -> bool {
         self.0 == 0
     }
 }
@@ -55,26 +55,26 @@ impl Who {
 /// same.
 #[derive(Clone, Copy, Default)]
 struct Mark {
-    who: Who,
+    origin: Origin,
     stamp: u32,
 }
 
 impl Mark {
     #[inline(always)]
     fn of(now: &Now) -> Mark {
-        Mark { who: now.who, stamp: now.clock << 5 | now.lane }
+        Mark { origin: now.origin, stamp: now.clock << 5 | now.lane }
     }
 
     /// Whether the mark was made by the same warp at the same time.
     #[inline(always)]
     fn is_of(self, now: &Now) -> bool {
-        self.stamp >> 5 == now.clock && self.who.thread() >> 5 == now.warp
+        self.stamp >> 5 == now.clock && self.origin.thread() >> 5 == now.warp
     }
 
     /// Whether the mark stands for two lanes.
     #[inline(always)]
     fn is_of_two(self) -> bool {
-        self.stamp & 31 != self.who.thread() & 31
+        self.stamp & 31 != self.origin.thread() & 31
     }
 
     /// Adds a second lane.
@@ -87,11 +87,11 @@ impl Mark {
 
     /// Returns the maker of the mark if it is another thread than `now`, and is unordered with it.
     #[cold]
-    fn unordered(self, now: &Now, order: &Order) -> Option<Who> {
-        let other = Who(self.who.0 & !31 | self.stamp & 31);
-        let own = now.who.thread();
-        let mut threads = [self.who, other].into_iter().filter(|who| who.thread() != own);
-        threads.find(|who| !order.before(who.thread(), self.stamp >> 5, now.warp, now.lane))
+    fn unordered(self, now: &Now, order: &Order) -> Option<Origin> {
+        let other = Origin(self.origin.0 & !31 | self.stamp & 31);
+        let own = now.origin.thread();
+        let mut threads = [self.origin, other].into_iter().filter(|origin| origin.thread() != own);
+        threads.find(|origin| !order.before(origin.thread(), self.stamp >> 5, now.warp, now.lane))
     }
 }
 
@@ -107,7 +107,7 @@ pub(crate) struct Cell {
 /// An access that is compared with recorded ones.
 #[derive(Clone, Copy)]
 pub(crate) struct Now {
-    pub who: Who,
+    pub origin: Origin,
     pub clock: u32,
     pub warp: u32,
     pub lane: u32,
@@ -120,9 +120,9 @@ pub(crate) struct Now {
 impl Now {
     /// Creates the access of the first lane of a warp.
     #[inline(always)]
-    pub(crate) fn new(order: &Order, warp: u32, pc: u32, way: Way) -> Now {
+    pub(crate) fn new(order: &Order, warp: u32, pc: u32, kind: Kind) -> Now {
         Now {
-            who: Who::new(warp * 32, pc, way),
+            origin: Origin::new(warp * 32, pc, kind),
             clock: order.now(warp),
             warp,
             lane: 0,
@@ -131,17 +131,17 @@ impl Now {
         }
     }
 
-    /// The same access by a lane of the warp.
+    /// Moves the access to another lane of the warp.
     #[inline(always)]
     pub(crate) fn of(self, lane: u32) -> Now {
-        Now { who: Who(self.who.0 & !31 | lane), lane, ..self }
+        Now { origin: Origin(self.origin.0 & !31 | lane), lane, ..self }
     }
 }
 
 /// The result of recording an access.
-pub(crate) struct Met {
+pub(crate) struct Recorded {
     /// An unordered, conflicting access.
-    pub with: Option<Who>,
+    pub with: Option<Origin>,
     /// Whether this is the block's first access of its kind to the piece, as far as the cell shows.
     pub first: bool,
 }
@@ -149,7 +149,7 @@ pub(crate) struct Met {
 impl Cell {
     /// Records a read.
     #[inline(always)]
-    pub(crate) fn read(&mut self, now: &Now, order: &Order) -> Met {
+    pub(crate) fn read(&mut self, now: &Now, order: &Order) -> Recorded {
         let with = if self.write.stamp > now.settled { self.write.unordered(now, order) } else { None };
         let one = &mut self.reads[0];
         let first = one.stamp < now.first;
@@ -160,7 +160,7 @@ impl Cell {
         } else {
             self.read_too(now, order);
         }
-        Met { with, first }
+        Recorded { with, first }
     }
 
     /// Records a read while a read of another warp or another time is recorded.
@@ -171,7 +171,7 @@ impl Cell {
             other.add(now);
             return;
         }
-        let warp = one.who.thread() >> 5;
+        let warp = one.origin.thread() >> 5;
         let ordered = if warp == now.warp {
             one.unordered(now, order).is_none()
         } else {
@@ -180,7 +180,7 @@ impl Cell {
         *(if ordered { one } else { other }) = Mark::of(now);
     }
 
-    /// Records a read by two lanes, and returns [`Met::first`] for the first one. `None` means that nothing was
+    /// Records a read by two lanes, and returns [`Recorded::first`] for the first one. `None` means that nothing was
     /// recorded, and each lane must be recorded alone.
     #[inline(always)]
     pub(crate) fn read_by_two(&mut self, now: &Now, second: u32, order: &Order) -> Option<bool> {
@@ -196,36 +196,37 @@ impl Cell {
         } else if other.stamp > now.settled && other.is_of(now) {
             return other.is_of_two().then_some(first);
         } else {
-            let warp = one.who.thread() >> 5;
+            let warp = one.origin.thread() >> 5;
             if warp == now.warp {
                 return None;
             }
             if order.knows(now.warp, warp, one.stamp >> 5) { one } else { other }
         };
-        *kept = Mark { who: now.who, stamp: now.clock << 5 | second };
+        *kept = Mark { origin: now.origin, stamp: now.clock << 5 | second };
         Some(first)
     }
 
     /// Records a write or an atomic operation. Writes of equal values do not conflict, because the result is the same
     /// in either order. Atomic operations do not conflict with each other.
     #[inline(always)]
-    pub(crate) fn write(&mut self, now: &Now, order: &Order, value: u32) -> Met {
+    pub(crate) fn write(&mut self, now: &Now, order: &Order, value: u32) -> Recorded {
         let old = self.write;
-        let mut met = Met { with: None, first: old.stamp < now.first || old.who.way() != now.who.way() };
+        let mut recorded =
+            Recorded { with: None, first: old.stamp < now.first || old.origin.kind() != now.origin.kind() };
         if old.stamp.max(self.reads[0].stamp).max(self.reads[1].stamp) > now.settled {
-            met.with = self.meet(now, order, value);
+            recorded.with = self.meet(now, order, value);
         }
         self.value = value;
         self.write = Mark::of(now);
         self.reads = [Mark::default(); 2];
-        met
+        recorded
     }
 
-    fn meet(&self, now: &Now, order: &Order, value: u32) -> Option<Who> {
+    fn meet(&self, now: &Now, order: &Order, value: u32) -> Option<Origin> {
         let old = self.write;
-        let harmless = match now.who.way() {
-            Way::Write => old.who.way() == Way::Write && value == self.value,
-            way => old.who.way() == way,
+        let harmless = match now.origin.kind() {
+            Kind::Write => old.origin.kind() == Kind::Write && value == self.value,
+            kind => old.origin.kind() == kind,
         };
         let mut marks = self.reads.into_iter().chain((!harmless).then_some(old));
         marks.find_map(|mark| if mark.stamp > now.settled { mark.unordered(now, order) } else { None })

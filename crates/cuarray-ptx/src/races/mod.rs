@@ -13,7 +13,7 @@ pub(crate) mod order;
 pub(crate) mod page;
 
 use blocks::{Grid, Slot};
-use cell::{Way, Who};
+use cell::{Kind, Origin};
 use order::Order;
 use page::{PAGE, Shadow};
 use std::cmp::Reverse;
@@ -126,7 +126,7 @@ impl Races {
     pub(crate) fn compare_blocks(&mut self, scene: &impl Scene) {
         let grid = std::mem::take(&mut self.grid);
         grid.conflicts(|conflict| {
-            let access = |slot: Slot| access(slot.block.into(), slot.who);
+            let access = |slot: Slot| access(slot.block.into(), slot.origin);
             let [mut one, mut other] = conflict.slots.map(access);
             if other.block < one.block {
                 std::mem::swap(&mut one, &mut other);
@@ -158,7 +158,7 @@ impl Races {
     }
 }
 
-pub(crate) fn access(block: u64, who: Who) -> Access {
-    let way = who.way();
-    Access { block, thread: who.thread(), pc: who.pc(), writes: way != Way::Read, atomic: way == Way::Atomic }
+pub(crate) fn access(block: u64, origin: Origin) -> Access {
+    let kind = origin.kind();
+    Access { block, thread: origin.thread(), pc: origin.pc(), writes: kind != Kind::Read, atomic: kind == Kind::Atomic }
 }

@@ -3,7 +3,7 @@
 //! The size of the pieces is that of the smallest access to the page so far. A smaller access splits each piece into
 //! equal ones. Adjacent accesses of lanes are compared in one pass.
 
-use super::cell::{Cell, Met, Now, Who};
+use super::cell::{Cell, Now, Origin, Recorded};
 use super::order::Order;
 
 /// Bytes of a page.
@@ -72,17 +72,17 @@ pub(crate) struct Row {
 /// The result of recording the accesses of several lanes.
 #[derive(Default)]
 pub(crate) struct RowMet {
-    /// The lanes for which [`Met::first`] holds.
+    /// The lanes for which [`Recorded::first`] holds.
     pub first: u32,
     /// The first lane with an unordered conflict, and the other access.
-    pub with: Option<(u32, Who)>,
+    pub with: Option<(u32, Origin)>,
 }
 
 impl RowMet {
     #[inline(always)]
-    fn add(&mut self, met: &Met, lane: u32) {
-        self.first |= u32::from(met.first) << lane;
-        if let Some(with) = met.with {
+    fn add(&mut self, recorded: &Recorded, lane: u32) {
+        self.first |= u32::from(recorded.first) << lane;
+        if let Some(with) = recorded.with {
             self.with.get_or_insert((lane, with));
         }
     }

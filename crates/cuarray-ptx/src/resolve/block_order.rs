@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_comes_later() {
+    fn blocks_precede_their_successors() {
         // A branch whose second target is at the end of the text.
         assert_eq!(of(&[&[1, 3], &[2], &[], &[1]]), [0, 3, 1, 2]);
         // An unreachable block is left out.
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_is_in_one_piece() {
+    fn loops_are_contiguous() {
         // 0 → 1 → {2 (exit), 3 → 1}: the body 3 precedes the exit.
         assert_eq!(of(&[&[1], &[2, 3], &[], &[1]]), [0, 1, 3, 2]);
         // A loop in a loop, with the exits first in the text.
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn many_loops_take_no_longer_than_their_length() {
+    fn many_loops_take_linear_time() {
         // Consecutive loops of two blocks: resetting all blocks for each of them would take minutes.
         let count = 100_000;
         let next: Vec<Vec<usize>> = (0..2 * count)

@@ -155,7 +155,11 @@ fn the_instruction_budget_is_respected() {
                 Run { source: &source, grid: [2, 1, 1], threads: [64, 1, 1], budget, workers: 1, ..Run::default() };
             let outcome = run.over(&mut [&mut out]);
             assert_eq!(outcome.fault.map(|fault| fault.kind), Some(FaultKind::Budget), "{body}");
-            assert!((budget..most).contains(&(outcome.lanes / 32)), "{body}: {} instructions", outcome.lanes / 32);
+            assert!(
+                (budget..most).contains(&(outcome.instructions / 32)),
+                "{body}: {} instructions",
+                outcome.instructions / 32
+            );
         }
     }
 }

@@ -169,12 +169,12 @@ pub(super) unsafe fn cuDeviceGetP2PAttribute(
     if src_device == dst_device {
         return Err(CUresult::CUDA_ERROR_INVALID_DEVICE);
     }
-    let answer = match attrib {
+    let result = match attrib {
         CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK => 0,
         CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED => 1,
         CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED | CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED => 0,
         _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     };
     // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(value, answer) }
+    unsafe { put(value, result) }
 }

@@ -3,7 +3,7 @@
 //!
 //! `docs/reference/simulator.md` lists them.
 
-use super::statistics::give;
+use super::statistics::write_text;
 use super::*;
 use std::ffi::CStr;
 
@@ -57,7 +57,7 @@ pub(crate) unsafe extern "C" fn cuarraySimFindings(
             _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         };
         // SAFETY: this function's contract.
-        unsafe { give(&text, buf, cap, len) }
+        unsafe { write_text(&text, buf, cap, len) }
     })
 }
 

@@ -41,7 +41,7 @@ pub(super) unsafe fn check_edge_data(data: *const CUgraphEdgeData, count: usize)
 ///
 /// # Safety
 /// `count` is null or readable and writable; `array` is null or has room for `*count` entries.
-unsafe fn answer_list<T: Copy>(entries: &[T], nothing: T, array: *mut T, count: *mut usize) -> Answer {
+unsafe fn write_list<T: Copy>(entries: &[T], nothing: T, array: *mut T, count: *mut usize) -> Answer {
     present(count)?;
     // SAFETY: by this function's contract.
     unsafe {
@@ -67,13 +67,13 @@ pub(super) unsafe fn cuGraphCreate(call: &Call<'_>, p_graph: *mut CUgraph, flags
 }
 
 /// Checks that the program may change a graph: it is neither a child graph nor the target of a capture.
-fn own(graph: &Graph) -> Answer {
+fn check_owned(graph: &Graph) -> Answer {
     if graph.owner == Owner::Program && graph.capture.is_none() { Ok(()) } else { Err(INVALID_VALUE) }
 }
 
 pub(super) unsafe fn cuGraphDestroy(call: &Call<'_>, graph: CUgraph) -> Answer {
     let mut state = call.lock();
-    own(state.graph(graph)?)?;
+    check_owned(state.graph(graph)?)?;
     state.remove_graph(graph);
     drop(call.driver.bury(state));
     Ok(())
@@ -117,7 +117,7 @@ pub(super) unsafe fn cuGraphGetNodes(
 ) -> Answer {
     let found = call.lock().graph(graph)?.nodes.clone();
     // SAFETY: the caller's array, by the driver's contract.
-    unsafe { answer_list(&found, CUgraphNode::NULL, nodes, num_nodes) }
+    unsafe { write_list(&found, CUgraphNode::NULL, nodes, num_nodes) }
 }
 
 pub(super) unsafe fn cuGraphGetRootNodes(
@@ -130,7 +130,7 @@ pub(super) unsafe fn cuGraphGetRootNodes(
     let is_root = |node: &CUgraphNode| state.graph_nodes.get(node).is_some_and(|node| node.after.is_empty());
     let roots: Vec<CUgraphNode> = state.graph(graph)?.nodes.iter().copied().filter(is_root).collect();
     // SAFETY: the caller's array, by the driver's contract.
-    unsafe { answer_list(&roots, CUgraphNode::NULL, nodes, num_nodes) }
+    unsafe { write_list(&roots, CUgraphNode::NULL, nodes, num_nodes) }
 }
 
 pub(super) unsafe fn cuGraphGetEdges(
@@ -140,7 +140,7 @@ pub(super) unsafe fn cuGraphGetEdges(
     to: *mut CUgraphNode,
     num_edges: *mut usize,
 ) -> Answer {
-    // SAFETY: the same contract; null asks for no edge data.
+    // SAFETY: both functions have the same contract; null edge data is not written.
     unsafe { cuGraphGetEdges_v2(call, graph, from, to, std::ptr::null_mut(), num_edges) }
 }
 
@@ -161,12 +161,12 @@ pub(super) unsafe fn cuGraphGetEdges_v2(
     // SAFETY: the caller's arrays, by the driver's contract; each call reads the room left.
     unsafe {
         let mut room = num_edges.read_unaligned();
-        answer_list(&first, CUgraphNode::NULL, from, &mut { room })?;
+        write_list(&first, CUgraphNode::NULL, from, &mut { room })?;
         if !edge_data.is_null() {
             let data = vec![CUgraphEdgeData::default(); first.len()];
-            answer_list(&data, CUgraphEdgeData::default(), edge_data, &mut { room })?;
+            write_list(&data, CUgraphEdgeData::default(), edge_data, &mut { room })?;
         }
-        answer_list(&second, CUgraphNode::NULL, to, &mut room)?;
+        write_list(&second, CUgraphNode::NULL, to, &mut room)?;
         put(num_edges, room)
     }
 }
@@ -304,8 +304,8 @@ pub(super) unsafe fn cuGraphNodeGetLocalId(call: &Call<'_>, node: CUgraphNode, n
 /// Returns nodes, and zero edge data for each edge.
 ///
 /// # Safety
-/// As for [`answer_list`], for both arrays.
-unsafe fn answer_nodes(
+/// As for [`write_list`], for both arrays.
+unsafe fn write_nodes(
     found: &[CUgraphNode],
     nodes: *mut CUgraphNode,
     edge_data: *mut CUgraphEdgeData,
@@ -319,9 +319,9 @@ unsafe fn answer_nodes(
     unsafe {
         if !edge_data.is_null() {
             let data = vec![CUgraphEdgeData::default(); found.len()];
-            answer_list(&data, CUgraphEdgeData::default(), edge_data, &mut { count.read_unaligned() })?;
+            write_list(&data, CUgraphEdgeData::default(), edge_data, &mut { count.read_unaligned() })?;
         }
-        answer_list(found, CUgraphNode::NULL, nodes, count)
+        write_list(found, CUgraphNode::NULL, nodes, count)
     }
 }
 
@@ -331,7 +331,7 @@ pub(super) unsafe fn cuGraphNodeGetDependencies(
     dependencies: *mut CUgraphNode,
     num_dependencies: *mut usize,
 ) -> Answer {
-    // SAFETY: the same contract; null asks for no edge data.
+    // SAFETY: both functions have the same contract; null edge data is not written.
     unsafe { cuGraphNodeGetDependencies_v2(call, node, dependencies, std::ptr::null_mut(), num_dependencies) }
 }
 
@@ -344,7 +344,7 @@ pub(super) unsafe fn cuGraphNodeGetDependencies_v2(
 ) -> Answer {
     let found = call.lock().node(node)?.after.clone();
     // SAFETY: the caller's arrays, by the driver's contract.
-    unsafe { answer_nodes(&found, dependencies, edge_data, num_dependencies) }
+    unsafe { write_nodes(&found, dependencies, edge_data, num_dependencies) }
 }
 
 pub(super) unsafe fn cuGraphNodeGetDependentNodes(
@@ -353,7 +353,7 @@ pub(super) unsafe fn cuGraphNodeGetDependentNodes(
     dependents: *mut CUgraphNode,
     num_dependents: *mut usize,
 ) -> Answer {
-    // SAFETY: the same contract; null asks for no edge data.
+    // SAFETY: both functions have the same contract; null edge data is not written.
     unsafe { cuGraphNodeGetDependentNodes_v2(call, node, dependents, std::ptr::null_mut(), num_dependents) }
 }
 
@@ -369,7 +369,7 @@ pub(super) unsafe fn cuGraphNodeGetDependentNodes_v2(
     let comes_after = |(from, to): (CUgraphNode, CUgraphNode)| (from == node).then_some(to);
     let found: Vec<CUgraphNode> = state.edges(graph).into_iter().filter_map(comes_after).collect();
     // SAFETY: the caller's arrays, by the driver's contract.
-    unsafe { answer_nodes(&found, dependents, edge_data, num_dependents) }
+    unsafe { write_nodes(&found, dependents, edge_data, num_dependents) }
 }
 
 /// Writes a DOT file. Of the flags that select its content only handles have an effect.

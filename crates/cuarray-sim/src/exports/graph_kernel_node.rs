@@ -5,7 +5,7 @@
 //! copies.
 
 use super::execution::{Shape, prepare};
-use super::graph_node::{add_and_answer, change, context_of};
+use super::graph_node::{add_and_return, change, context_of};
 use super::*;
 use crate::graph::Action;
 use crate::launch::Launch;
@@ -101,7 +101,7 @@ pub(super) unsafe fn cuGraphAddKernelNode_v2(
     // SAFETY: the caller's pointers, by the driver's contract; they may be unaligned.
     unsafe {
         let action = |state: &mut State| launch_action(state, call, &node_params.read_unaligned());
-        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
+        add_and_return(call, p_node, graph, (dependencies, num_dependencies), action)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
-use super::graph_node::add_and_answer;
+use super::graph_node::add_and_return;
 use super::*;
 use crate::graph::{Action, Given};
 use crate::state::State;
@@ -26,7 +26,7 @@ pub(super) unsafe fn cuGraphAddMemAllocNode(
     unsafe {
         let action = |_: &mut State| Ok(Action::Allocate(Box::new(Given(params))));
         present(p_node)?;
-        add_and_answer(call, &mut node, graph, (dependencies, num_dependencies), action)?;
+        add_and_return(call, &mut node, graph, (dependencies, num_dependencies), action)?;
         cuGraphMemAllocNodeGetParams(call, node, node_params)?;
         put(p_node, node)
     }
@@ -53,7 +53,7 @@ pub(super) unsafe fn cuGraphAddMemFreeNode(
     dptr: CUdeviceptr,
 ) -> Answer {
     // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe { add_and_answer(call, p_node, graph, (dependencies, num_dependencies), |_| Ok(Action::Free(dptr))) }
+    unsafe { add_and_return(call, p_node, graph, (dependencies, num_dependencies), |_| Ok(Action::Free(dptr))) }
 }
 
 pub(super) unsafe fn cuGraphMemFreeNodeGetParams(
@@ -83,7 +83,7 @@ pub(super) unsafe fn cuDeviceGetGraphMemAttribute(
 ) -> Answer {
     present(value)?;
     let memory = call.lock().device(device)?.graph_memory;
-    let answer = match attr {
+    let result = match attr {
         CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT => memory.used,
         CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => memory.used_high,
         CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT => memory.reserved,
@@ -91,7 +91,7 @@ pub(super) unsafe fn cuDeviceGetGraphMemAttribute(
         _ => return Err(INVALID_VALUE),
     };
     // SAFETY: the caller's pointer to 64 bits, by the driver's contract.
-    unsafe { put(value.cast::<u64>(), answer) }
+    unsafe { put(value.cast::<u64>(), result) }
 }
 
 /// Resets a high watermark; zero is the only valid value.

@@ -5,7 +5,7 @@
 
 use super::*;
 use crate::launch::{Buffer, Log};
-use cuarray_ptx::{Image, Program, Refusal};
+use cuarray_ptx::{Image, ImageError, Program};
 use std::ffi::CStr;
 use std::sync::Arc;
 
@@ -66,15 +66,15 @@ nvcc does with -gencode arch=compute_90,code=compute_90";
 ///
 /// # Safety
 /// The log's buffers belong to the program and are still valid.
-pub(super) unsafe fn refused(call: &Call<'_>, log: &Log, refusal: Refusal) -> CUresult {
-    match refusal {
-        Refusal::MachineCode => {
+pub(super) unsafe fn refused(call: &Call<'_>, log: &Log, error: ImageError) -> CUresult {
+    match error {
+        ImageError::MachineCode => {
             call.driver.explain(&format!("machine code was refused: {HOW}"));
             // SAFETY: this function's contract.
             unsafe { log.error.write(&format!("error   : {HOW}\n")) };
             CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU
         }
-        Refusal::Unknown => CUresult::CUDA_ERROR_INVALID_IMAGE,
+        ImageError::Unknown => CUresult::CUDA_ERROR_INVALID_IMAGE,
     }
 }
 
@@ -124,7 +124,7 @@ pub(super) unsafe fn program_at(
     present(image)?;
     // SAFETY: this function's contract.
     unsafe {
-        let image = Image::at(image.cast()).map_err(|refusal| refused(call, &options.log, refusal))?;
+        let image = Image::from_ptr(image.cast()).map_err(|error| refused(call, &options.log, error))?;
         program_of(call, image, options)
     }
 }
@@ -151,7 +151,7 @@ pub(super) unsafe fn program_in(
 ) -> Result<Arc<Program>, CUresult> {
     // SAFETY: this function's contract.
     unsafe {
-        let image = Image::read(&file(path)?).map_err(|refusal| refused(call, &options.log, refusal))?;
+        let image = Image::read(&file(path)?).map_err(|error| refused(call, &options.log, error))?;
         program_of(call, image, options)
     }
 }

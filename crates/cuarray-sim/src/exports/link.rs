@@ -34,7 +34,7 @@ pub(super) unsafe fn cuLinkCreate_v2(
 unsafe fn add(call: &Call<'_>, link: CUlinkState, bytes: &[u8], name: String) -> Answer {
     let log = call.lock().links.get(&link).ok_or(INVALID_HANDLE)?.log;
     // SAFETY: the log's buffers stay until the link is destroyed, by the driver's contract.
-    let image = Image::read(bytes).map_err(|refusal| unsafe { refused(call, &log, refusal) })?;
+    let image = Image::read(bytes).map_err(|error| unsafe { refused(call, &log, error) })?;
     let mut state = call.lock();
     let link = state.links.get_mut(&link).ok_or(INVALID_HANDLE)?;
     link.inputs.extend(image.modules.into_iter().map(|(_, text)| (name.clone(), text)));
@@ -100,7 +100,7 @@ pub(super) unsafe fn cuLinkComplete(
     unsafe { compile(call, &image, &log)? };
     let mut locked = call.lock();
     let link = locked.links.get_mut(&state).ok_or(INVALID_HANDLE)?;
-    link.image = image.container();
+    link.image = image.to_bytes();
     // SAFETY: the caller's pointers, by the driver's contract; the size is optional.
     unsafe {
         put(cubin_out, link.image.as_mut_ptr().cast())?;

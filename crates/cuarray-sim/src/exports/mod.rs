@@ -90,10 +90,10 @@ fn dispatch<const N: usize>(
 ) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
         let Some(driver) = Driver::current().filter(|_| !exit::is_over()) else {
-            return too_late(export.symbol, &arguments());
+            return refuse_after_shutdown(export.symbol, &arguments());
         };
         let Some((number, inside)) = thread::with(|thread| (thread.number, thread.in_host_function.get())) else {
-            return too_late(export.symbol, &arguments());
+            return refuse_after_shutdown(export.symbol, &arguments());
         };
         let started = driver.trace.as_ref().map(|trace| (trace, arguments(), Instant::now()));
         let count = driver.calls_of[export.index].fetch_add(1, Ordering::Relaxed) + 1;
@@ -141,7 +141,7 @@ fn dispatch<const N: usize>(
                         let site = site::capture(entry);
                         thread::with(|thread| thread.caller.replace(Some(caller(site))));
                     }
-                    look_at_refusal(&call, export.symbol, code, &arguments());
+                    report_refusal(&call, export.symbol, code, &arguments());
                 }
                 code
             }
@@ -155,7 +155,7 @@ fn dispatch<const N: usize>(
 }
 
 /// Refuses a call that comes after the end of the driver or of its thread.
-fn too_late(symbol: &str, arguments: &[(&'static str, u64)]) -> CUresult {
+fn refuse_after_shutdown(symbol: &str, arguments: &[(&'static str, u64)]) -> CUresult {
     let result = CUresult::CUDA_ERROR_DEINITIALIZED;
     if let Some(trace) = Driver::of_process().and_then(|driver| driver.trace.as_ref()) {
         // SAFETY: the call has no preconditions.
@@ -167,7 +167,7 @@ fn too_late(symbol: &str, arguments: &[(&'static str, u64)]) -> CUresult {
 
 /// Adds a finding if a refusal shows a mistake of the program: the use of a destroyed object, or a wait for a capturing
 /// stream.
-fn look_at_refusal(call: &Call<'_>, symbol: &str, refusal: CUresult, arguments: &[(&'static str, u64)]) {
+fn report_refusal(call: &Call<'_>, symbol: &str, refusal: CUresult, arguments: &[(&'static str, u64)]) {
     let current = match refusal {
         CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED => call.top_context().map(|context| context.0 as u64),
         CUresult::CUDA_ERROR_INVALID_HANDLE | CUresult::CUDA_ERROR_INVALID_CONTEXT => None,

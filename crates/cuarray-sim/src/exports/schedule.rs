@@ -1,6 +1,6 @@
 //! Extensions for tools that have loaded the shared library: the schedule.
 
-use super::statistics::give;
+use super::statistics::write_text;
 use super::*;
 use crate::config::Schedule;
 use crate::schedule::choices::Choices;
@@ -62,7 +62,7 @@ pub(crate) unsafe extern "C" fn cuarraySimSchedule(buf: *mut c_char, cap: usize,
         let misfit = driver.misfit();
         let text = misfit.clone().unwrap_or_else(|| driver.schedule_ran().to_string());
         // SAFETY: by this function's contract.
-        unsafe { give(&text, buf, cap, len)? };
+        unsafe { write_text(&text, buf, cap, len)? };
         if misfit.is_some() { Err(CUresult::CUDA_ERROR_ILLEGAL_STATE) } else { Ok(()) }
     })
 }
@@ -87,6 +87,6 @@ pub(crate) unsafe extern "C" fn cuarraySimNextSchedule(
         let next: Option<Choices> = choices.next(deviations.try_into().ok());
         let text = next.map(|choices| Schedule::Replay(choices).to_string()).unwrap_or_default();
         // SAFETY: by this function's contract.
-        unsafe { give(&text, buf, cap, len) }
+        unsafe { write_text(&text, buf, cap, len) }
     })
 }

@@ -17,7 +17,7 @@ pub(crate) unsafe extern "C" fn cuarraySimStatistics(buf: *mut c_char, cap: usiz
         }
         let text = crate::statistics::json(&driver);
         // SAFETY: by this function's contract.
-        unsafe { give(&text, buf, cap, len) }
+        unsafe { write_text(&text, buf, cap, len) }
     });
     match catch_unwind(guarded) {
         Ok(Ok(())) => CUresult::CUDA_SUCCESS,
@@ -30,7 +30,7 @@ pub(crate) unsafe extern "C" fn cuarraySimStatistics(buf: *mut c_char, cap: usiz
 ///
 /// # Safety
 /// `buf` is null or has room for `cap` bytes; `len` is null or writable.
-pub(super) unsafe fn give(text: &str, buf: *mut c_char, cap: usize, len: *mut usize) -> Answer {
+pub(super) unsafe fn write_text(text: &str, buf: *mut c_char, cap: usize, len: *mut usize) -> Answer {
     // SAFETY: by this function's contract.
     unsafe { put(len, text.len())? };
     if buf.is_null() {

@@ -179,7 +179,7 @@ pub(super) unsafe fn cuLaunchHostFunc_v2(
 ///
 /// # Safety
 /// `place` is null or writable.
-unsafe fn answer<T>(call: &Call<'_>, stream: CUstream, place: *mut T, of: impl FnOnce(&Stream) -> T) -> Answer {
+unsafe fn write_property<T>(call: &Call<'_>, stream: CUstream, place: *mut T, of: impl FnOnce(&Stream) -> T) -> Answer {
     present(place)?;
     let (state, handle) = self::stream(call, stream)?;
     let stream = state.streams.get(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
@@ -189,22 +189,22 @@ unsafe fn answer<T>(call: &Call<'_>, stream: CUstream, place: *mut T, of: impl F
 
 pub(super) unsafe fn cuStreamGetPriority(call: &Call<'_>, stream: CUstream, priority: *mut c_int) -> Answer {
     // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { answer(call, stream, priority, |stream| stream.priority) }
+    unsafe { write_property(call, stream, priority, |stream| stream.priority) }
 }
 
 pub(super) unsafe fn cuStreamGetFlags(call: &Call<'_>, stream: CUstream, flags: *mut c_uint) -> Answer {
     // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { answer(call, stream, flags, |stream| stream.flags) }
+    unsafe { write_property(call, stream, flags, |stream| stream.flags) }
 }
 
 pub(super) unsafe fn cuStreamGetId(call: &Call<'_>, stream: CUstream, stream_id: *mut u64) -> Answer {
     // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { answer(call, stream, stream_id, |stream| stream.id) }
+    unsafe { write_property(call, stream, stream_id, |stream| stream.id) }
 }
 
 pub(super) unsafe fn cuStreamGetCtx(call: &Call<'_>, stream: CUstream, pctx: *mut CUcontext) -> Answer {
     // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { answer(call, stream, pctx, |stream| stream.context) }
+    unsafe { write_property(call, stream, pctx, |stream| stream.context) }
 }
 
 /// Returns no green context: no stream here belongs to one.
@@ -216,7 +216,7 @@ pub(super) unsafe fn cuStreamGetCtx_v2(
 ) -> Answer {
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
-        answer(call, stream, pctx, |stream| stream.context)?;
+        write_property(call, stream, pctx, |stream| stream.context)?;
         if p_green_ctx.is_null() { Ok(()) } else { put(p_green_ctx, CUgreenCtx::NULL) }
     }
 }

@@ -1,8 +1,8 @@
-/* cuarray.h: the C side of the CUDA Array Interface, version 1. C99 and C++.
+/* cuarray.h: the C structure of the CUDA Array Interface, version 1. C99 and C++.
  *
- * A GPU array as one structure: what __cuda_array_interface__ says in a dictionary of Python, an event beside the stream, and
- * who keeps the memory. In Python it travels in a capsule, the attribute __cuda_array_c_interface__ of an object; without Python,
- * as a pointer. Nothing has to be linked: the structures are all there is. docs/reference/c-interface.md says what both sides owe.
+ * A GPU array as one structure: the entries of the dictionary __cuda_array_interface__, an event beside the stream, and the owner
+ * of the memory. Python objects export it in a capsule, the attribute __cuda_array_c_interface__; C programs pass a pointer. There
+ * is no library to link. docs/reference/c-interface.md lists the duties of both sides.
  */
 #ifndef CUARRAY_H
 #define CUARRAY_H
@@ -10,26 +10,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The version that a producer writes. A new minor version adds flags and codes; a new major one moves members, but none of
- * the first four. */
+/* The version that a producer writes. A new minor version adds flags and codes. A new major version moves members, but not the
+ * first four. */
 #define CUARRAY_MAJOR 1u
 #define CUARRAY_MINOR 0u
 
-/* The attribute, and the name of its capsule before and after somebody has taken the structure out. */
+/* The attribute, and the names of its capsule before and after a consumer has taken the structure. */
 #define CUARRAY_ATTRIBUTE "__cuda_array_c_interface__"
 #define CUARRAY_CAPSULE "cuda_array_c_interface"
 #define CUARRAY_CAPSULE_TAKEN "used_cuda_array_c_interface"
 
 #define CUARRAY_MAX_NDIM 64
 
-/* Flags. A consumer refuses an array with one among the lower 32 that it does not know; it may overlook the upper ones. */
-#define CUARRAY_READ_ONLY ((uint64_t)1 << 0)  /* nobody may write the elements */
-#define CUARRAY_HAS_STREAM ((uint64_t)1 << 1) /* `stream` is one; else nothing has to be waited for, or `event` alone */
-#define CUARRAY_HAS_EVENT ((uint64_t)1 << 2)  /* `event` is one, behind all work that has to be waited for */
+/* Flags. A consumer refuses an array with an unknown flag among the lower 32, and ignores unknown upper ones. */
+#define CUARRAY_READ_ONLY ((uint64_t)1 << 0)  /* the elements may not be written */
+#define CUARRAY_HAS_STREAM ((uint64_t)1 << 1) /* `stream` is a stream; else there is no pending work, or only `event` */
+#define CUARRAY_HAS_EVENT ((uint64_t)1 << 2)  /* `event` is an event after all pending work */
 #define CUARRAY_KNOWN_FLAGS (CUARRAY_READ_ONLY | CUARRAY_HAS_STREAM | CUARRAY_HAS_EVENT)
 
-/* What `memory` says. */
-#define CUARRAY_MEMORY_UNKNOWN 0 /* ask the driver */
+/* Values of `memory`. */
+#define CUARRAY_MEMORY_UNKNOWN 0 /* query the driver */
 #define CUARRAY_MEMORY_DEVICE 1
 #define CUARRAY_MEMORY_HOST 2 /* page-locked or registered */
 #define CUARRAY_MEMORY_MANAGED 3
@@ -38,43 +38,43 @@
 extern "C" {
 #endif
 
-/* A field of a structured element. Fields lie one behind the other; a gap is a field of void without a name. */
+/* A field of a structured element. Fields follow each other without gaps; padding is a field of void without a name. */
 typedef struct cuarray_field {
-    const char *name;                   /* UTF-8; "" for a gap */
+    const char *name;                   /* UTF-8; "" for padding */
     const char *title;                  /* UTF-8; NULL for none */
-    const struct cuarray_field *fields; /* of a structure in it: `nfields` of them; else NULL */
-    const int64_t *shape;               /* of a sub-array in C order: `ndim` lengths; else NULL */
+    const struct cuarray_field *fields; /* `nfields` fields of a nested structure; else NULL */
+    const int64_t *shape;               /* `ndim` lengths of a sub-array in C order; else NULL */
     int32_t nfields;
     int32_t ndim;
-    char typestr[24];   /* as in `cuarray`; of a structure, "|V" and its size */
+    char typestr[24];   /* as in `cuarray`; for a structure, "|V" and its size */
     char type_name[24]; /* as in `cuarray` */
 } cuarray_field;
 
 /* A GPU array. */
 typedef struct cuarray {
-    /* These four lie here in every version. */
-    uint32_t major; /* by which the rest is to be read */
+    /* These four have the same place in every version. */
+    uint32_t major; /* the version of the other members */
     uint32_t minor;
-    void (*release)(struct cuarray *self); /* to be called once, in any thread; frees the structure too; NULL: nothing to do */
-    void *owner;                           /* the producer's */
+    void (*release)(struct cuarray *self); /* called once, in any thread; also frees the structure; may be NULL */
+    void *owner;                           /* for the producer's use */
 
     uint64_t flags;
     uint64_t data;   /* a CUdeviceptr: the first element; 0 if there is none */
     uint64_t stream; /* with CUARRAY_HAS_STREAM: 1 legacy default, 2 per-thread default, or a cudaStream_t; else 0 */
     uint64_t event;  /* with CUARRAY_HAS_EVENT: a cudaEvent_t; else 0 */
-    const int64_t *shape;         /* `ndim` lengths; may be NULL where `ndim` is 0 */
-    const int64_t *strides;       /* `ndim` steps in bytes; NULL: C order without gaps */
-    const cuarray_field *fields;  /* of structured elements: `nfields` of them; else NULL */
-    const struct cuarray *mask;   /* true where an element is valid, broadcast to `shape`; NULL: all are. It goes with this one */
+    const int64_t *shape;         /* `ndim` lengths; may be NULL if `ndim` is 0 */
+    const int64_t *strides;       /* `ndim` strides in bytes; NULL: C-contiguous */
+    const cuarray_field *fields;  /* `nfields` fields of a structured element; else NULL */
+    const struct cuarray *mask;   /* true for valid elements, broadcast to `shape`; NULL: all are valid. Released with this array */
     int32_t ndim;
     int32_t nfields;
-    int32_t device; /* the ordinal; -1: ask the driver */
+    int32_t device; /* the ordinal; -1: query the driver */
     int32_t memory; /* a CUARRAY_MEMORY_... */
-    char typestr[24];   /* as NumPy's array interface has it, "<f4"; ends in a zero */
-    char type_name[24]; /* what void is, if it has a name: "bfloat16", "float8_e4m3fn", as ml_dtypes has it; else "" */
+    char typestr[24];   /* as in NumPy's array interface, "<f4"; nul-terminated */
+    char type_name[24]; /* the name of a void type, as in ml_dtypes: "bfloat16", "float8_e4m3fn"; else "" */
 } cuarray;
 
-/* What is said here and what other compilers lay out is one thing. */
+/* The layout is the same for all compilers. */
 #if defined(__cplusplus) && __cplusplus >= 201103L
 #define CUARRAY_ASSERT(what, name) static_assert(what, #name)
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
@@ -92,13 +92,13 @@ CUARRAY_ASSERT(offsetof(cuarray, typestr) == 104 && offsetof(cuarray, type_name)
 CUARRAY_ASSERT(sizeof(cuarray_field) == 88 && offsetof(cuarray_field, typestr) == 40, size_of_cuarray_field);
 #endif
 
-/* Lets go of an array; NULL is let pass. */
+/* Releases an array; does nothing for NULL. */
 static inline void cuarray_release(cuarray *array) {
     if (array != NULL && array->release != NULL) array->release(array);
 }
 
-/* Why an array that somebody else made cannot be read, or NULL if it can. The pointers are trusted to point to as much as the
- * counts say; whether the memory exists is for the driver to say. */
+/* Returns the reason why an array of another library cannot be read, or NULL. The pointers must point to as many items as the
+ * counts state. The device memory is not checked. */
 static inline const char *cuarray_problem(const cuarray *array) {
     uint64_t flags;
     int32_t axis, i;
@@ -127,7 +127,7 @@ static inline const char *cuarray_problem(const cuarray *array) {
 }
 #endif
 
-/* With Python.h included before: into and out of capsules. Called with the GIL held, and an exception is set where they fail. */
+/* Functions for capsules, if Python.h is included before. The caller holds the GIL. They set an exception on failure. */
 #ifdef Py_PYTHON_H
 
 #ifdef __cplusplus
@@ -140,15 +140,15 @@ static inline void cuarray_capsule_destructor(PyObject *capsule) {
     }
 }
 
-/* A new capsule with the array, which is released where it fails. What __cuda_array_c_interface__ answers. */
+/* Returns a new capsule with the array, for __cuda_array_c_interface__; releases the array on failure. */
 static inline PyObject *cuarray_to_capsule(cuarray *array) {
     PyObject *capsule = PyCapsule_New(array, CUARRAY_CAPSULE, cuarray_capsule_destructor);
     if (capsule == NULL) cuarray_release(array);
     return capsule;
 }
 
-/* The array of an object: the caller releases it. NULL without an exception where the object does not offer one, which then may
- * have a __cuda_array_interface__; NULL with an exception where what it offers cannot be taken. */
+/* Returns the array of an object, which the caller releases. Returns NULL without an exception if the object lacks the attribute;
+ * it may have a __cuda_array_interface__. Returns NULL with an exception if the array cannot be read. */
 static inline cuarray *cuarray_from_object(PyObject *object) {
     const char *problem;
     cuarray *array;
@@ -158,7 +158,7 @@ static inline cuarray *cuarray_from_object(PyObject *object) {
         return NULL;
     }
     array = (cuarray *)PyCapsule_GetPointer(capsule, CUARRAY_CAPSULE);
-    /* From here on whoever has the capsule cannot release the array; we have to. */
+    /* From here on the capsule no longer releases the array, so this function must. */
     if (array != NULL && PyCapsule_SetName(capsule, CUARRAY_CAPSULE_TAKEN) != 0) array = NULL;
     Py_DECREF(capsule);
     if (array == NULL) return NULL;

@@ -1,8 +1,8 @@
-"""What the stride of each axis means: dense, with gaps, reversed, broadcast, overlapping.
+"""The meaning of each axis's stride: dense, with gaps, reversed, broadcast, or overlapping.
 
-A stride says nothing by itself. 32 bytes is dense where the axes inside fill 32 bytes, has a gap where they fill 16, and makes
-neighbours share memory where they fill 48. So the axes are looked at from the smallest step outwards, and each step is
-compared with the bytes that everything inside it spans.
+A stride has a meaning only together with the axes inside it. A stride of 32 bytes is dense if the inner axes span 32 bytes. It
+leaves a gap if they span 16, and makes neighbours overlap if they span 48. So :func:`describe` visits the axes from the smallest
+stride outwards and compares each with the span of the inner ones.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from enum import Enum
 
 
 class Spacing(Enum):
-    """How the places of an axis lie."""
+    """The spacing of the positions along an axis."""
 
     DENSE = "dense"
     GAP = "gap"
     OVERLAP = "overlap"
-    #: All of them are one place.
+    #: All positions are at one address.
     BROADCAST = "broadcast"
-    #: There is one.
+    #: There is one position.
     SINGLE = "single"
     #: The array has no elements.
     EMPTY = "empty"
@@ -34,12 +34,12 @@ class Axis:
     length: int
     stride: int
     spacing: Spacing
-    #: Bytes between one place and the next; of an overlap, the bytes that they share.
+    #: Bytes between neighbouring positions; for an overlap, the bytes that they share.
     between: int
     reversed: bool
 
     def in_words(self) -> str:
-        """For people, and short."""
+        """Return a short description for people."""
         words = {
             Spacing.DENSE: "contiguous",
             Spacing.GAP: f"gaps of {_bytes(self.between)}",
@@ -52,7 +52,7 @@ class Axis:
 
 
 def describe(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> list[Axis]:
-    """The axes in their order."""
+    """Return the axes of a layout in their order."""
     axes: list[Axis] = []
     empty = 0 in shape
     span = itemsize

@@ -1,9 +1,8 @@
-"""Where an interface differs from the text, clause by clause, and what is legal in it but asks for trouble.
+"""Deviations of an interface from the text, clause by clause, and remarks on legal but risky entries.
 
-Reading strictly stops at the first thing that is wrong. Here every entry is read by itself, with sound ones around it, by the
-same reader: so each fault is found, and told in the reader's own words. What no reader refuses, since it does no harm to the
-one who reads, is added: a stream that nobody will look at, a pointer where there should be none. Deviations and remarks are
-data; who prints them decides how.
+A strict import stops at the first error. Here the same reader reads each entry alone, among valid ones, so every error is
+found and has the reader's message. Deviations that no reader refuses are added, such as a stream that consumers ignore, or a
+pointer of an empty array that is not 0.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ CLAUSES: Mapping[str, str] = {
     "mask": "I10",
     "stream": "I11",
 }
-# Such that the largest layout around it stays within the address space.
+# A valid address: the largest layout around it stays within the address space.
 _ANY_POINTER = 1 << 62
 
 
 class Deviation(NamedTuple):
-    """One thing about an interface that the text does not have so, or that somebody should know."""
+    """A deviation of an interface from the text, or a remark on it."""
 
     clause: str
     key: str
@@ -43,15 +42,15 @@ class Deviation(NamedTuple):
 def deviations(
     entries: dict[Any, Any], obj: object, interface: cuarray.Interface | None, pointer: Pointer | None
 ) -> list[Deviation]:
-    """Every deviation from the text.
+    """Return every deviation from the text.
 
-    ``entries`` is the dictionary, ``obj`` what it was read from (itself, perhaps), ``interface`` what a lenient reading made
-    of it (None if nothing), ``pointer`` what the driver knows.
+    ``entries`` is the dictionary, and ``obj`` its object, or the dictionary itself. ``interface`` is the result of a lenient
+    import, None if it failed. ``pointer`` holds the driver's attributes.
     """
     found = list(_by_entry(entries))
     for read, strict in ((obj, True), (obj, False)):
         why = refusal(read, strict=strict)
-        # What is wrong with the whole only, such as an extent that no address space holds.
+        # Errors of several entries together, such as an extent beyond the address space.
         if why is not None and not any(one.key == why.key for one in found):
             found.append(why)
     if interface is not None:
@@ -62,15 +61,15 @@ def deviations(
 
 
 def _by_entry(entries: dict[Any, Any]) -> Iterator[Deviation]:
-    """What strict reading refuses of each entry, were the others sound."""
+    """Read each entry strictly among valid ones, and yield the errors."""
     sound: dict[str, Any] = {"shape": (1,), "typestr": "|u1", "data": (_ANY_POINTER, False), "version": 3}
     for key in sound:
         probe = {**sound, key: entries[key]} if key in entries else {k: v for k, v in sound.items() if k != key}
         if key == "data":
-            # Any address will do for now; whether it may be null is told by the whole.
+            # An empty array may have any address; the complete dictionary shows whether null is valid.
             probe["shape"] = (0,)
         yield from _only(key, refusal(probe))
-    # These are read against others, which therefore have to be right.
+    # The next entries are read together with others, which have to be valid.
     shape = entries.get("shape") if refusal({**sound, "shape": entries.get("shape")}) is None else None
     typestr = entries.get("typestr") if refusal({**sound, "typestr": entries.get("typestr")}) is None else None
     if entries.get("strides") is not None:
@@ -85,7 +84,7 @@ def _by_entry(entries: dict[Any, Any]) -> Iterator[Deviation]:
 
 
 def refusal(read: Any, *, strict: bool = True) -> Deviation | None:
-    """Why the reader refuses an object or a dictionary, None if it does not."""
+    """Return the error of reading an object or a dictionary, or None."""
     try:
         cuarray.interface(read, strict=strict)
     except Exception as error:
@@ -109,7 +108,7 @@ def _length(value: Any) -> int:
 
 
 def _void(typestr: str) -> str:
-    """A structure of the same size, which is the only type of which `descr` is read."""
+    """Return the type string of a structure of the same size; the reader reads `descr` only for structures."""
     one = {"shape": (), "typestr": typestr, "data": (_ANY_POINTER, False), "version": 3}
     return f"|V{cuarray.interface(one).nbytes}"
 
@@ -119,11 +118,11 @@ def _ignored_by_version(entries: dict[Any, Any], interface: cuarray.Interface) -
         yield Deviation(
             "V2",
             "stream",
-            f"{entries['stream']!r}, but version {interface.version} has no streams and nobody looks at it; "
-            "an interface with a stream is of version 3",
+            f"{entries['stream']!r}, but version {interface.version} has no streams and consumers ignore it; "
+            "an interface with a stream has version 3",
         )
     if interface.version == 0 and entries.get("mask") is not None:
-        yield Deviation("V0", "mask", "version 0 has no masks and nobody looks at it; all elements count as valid")
+        yield Deviation("V0", "mask", "version 0 has no masks and consumers ignore it; all elements count as valid")
 
 
 def _of_pointer(interface: cuarray.Interface, pointer: Pointer | None) -> Iterator[Deviation]:
@@ -160,7 +159,7 @@ def _of_pointer(interface: cuarray.Interface, pointer: Pointer | None) -> Iterat
 
 
 def remarks(entries: dict[Any, Any], interface: cuarray.Interface | None, axes: list[Axis]) -> list[Deviation]:
-    """What is legal, and still likely to be refused or misread by somebody."""
+    """Return remarks on legal entries that some consumers refuse or misread."""
     found = list(_of_types(entries))
     if interface is None:
         return found
@@ -191,7 +190,9 @@ def _of_axes(interface: cuarray.Interface, axes: list[Axis]) -> Iterator[Deviati
     for axis in axes:
         where = f"axis {axis.index}"
         if axis.spacing is Spacing.BROADCAST:
-            yield Deviation("I8", "strides", f"{where} is broadcast; who takes 0 for contiguous reads past the end")
+            yield Deviation(
+                "I8", "strides", f"{where} is broadcast; consumers that read stride 0 as contiguous read past the end"
+            )
         if axis.spacing is Spacing.OVERLAP:
             yield Deviation("I8", "strides", f"{where} overlaps itself; a write to one element changes another")
         if axis.reversed:
@@ -207,13 +208,13 @@ def _of_axes(interface: cuarray.Interface, axes: list[Axis]) -> Iterator[Deviati
 
 
 def itemsize(interface: cuarray.Interface) -> int:
-    """Bytes of an element; 0 of an array without elements, and of bits that are packed."""
+    """Return the bytes of an element; 0 for an empty array and for packed bits."""
     elements = math.prod(interface.shape)
     return interface.nbytes // elements if elements else 0
 
 
 def _of_types(entries: dict[Any, Any]) -> Iterator[Deviation]:
-    """Subclasses and look-alikes, which consumers that compare types refuse; keys that no clause knows."""
+    """Yield remarks on subclasses, which some consumers refuse, and on unknown keys."""
     if type(entries) is not dict:
         yield Deviation("I1", "", f"a {_name(entries)}, a subclass of dict; some consumers take dict itself only")
     for key, clause in (("shape", "I2"), ("strides", "I8"), ("data", "I4")):
@@ -236,7 +237,7 @@ def _of_types(entries: dict[Any, Any]) -> Iterator[Deviation]:
 
 
 def _is_index(value: object) -> bool:
-    """Whether it is taken for an int, and is none."""
+    """Return whether a value is not an int but converts to one by ``__index__``."""
     return type(value) not in (int, bool) and hasattr(type(value), "__index__")
 
 

@@ -1,9 +1,8 @@
-"""The layout of an array as a small drawing, in characters that every terminal has.
+"""A drawing of an array's layout in ASCII characters.
 
-Memory is one line of characters from the array's first byte to its last: ``#`` where every byte belongs to an element, ``+``
-where some do, ``.`` where none does. An array of 64 bytes or less gets a character for each byte and the indices of its
-elements below; of a longer one, each character stands for as many bytes as it takes. Nothing is enumerated but what is
-drawn, so an array of a terabyte is drawn as quickly as one of ten bytes.
+Memory is one line of characters from the array's first byte to its last: ``#`` if every byte belongs to an element, ``+`` if
+some do, ``.`` if none does. An array of up to 64 bytes has one character for each byte, and the indices of its elements below.
+In a larger one each character represents several bytes. The time depends on the size of the drawing, not of the array.
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ from collections.abc import Iterator, Sequence
 
 from cuarray.inspection.axes import Axis, Spacing
 
-#: Characters of the line of memory; with its margins it fits 80 columns.
+#: The number of characters in the line of memory, which fits into 80 columns with its margins.
 WIDTH = 64
-#: As many places as are looked at one by one, where they overlap and no arithmetic tells what they cover.
+#: The maximum number of overlapping elements that are enumerated, as arithmetic cannot compute their coverage.
 _FEW = 20_000
 
 
 def draw(axes: Sequence[Axis], itemsize: int | None, first: int, end: int, pointer: int) -> list[str]:
-    """The lines of the drawing of an array whose bytes are ``first`` to ``end`` and whose first element is at ``pointer``.
+    """Return the lines of a drawing of an array with bytes ``first`` to ``end`` and its first element at ``pointer``.
 
-    ``itemsize`` is None for bits, which are packed: no stride leads from one to the next.
+    ``itemsize`` is None for packed bits, which have no strides.
     """
     lines = _table(axes) if itemsize is not None else ["bits, packed one after the other in C order"]
     if end > first:
@@ -54,7 +53,7 @@ def _memory(axes: Sequence[Axis], itemsize: int, first: int, end: int, pointer: 
     covered = coverage(axes, itemsize)
     each = "a byte" if scale == 1 else f"{scale} bytes"
     if covered is None:
-        return [f"memory: {extent} bytes, of which overlapping elements take some"]
+        return [f"memory: {extent} bytes, some of them in overlapping elements"]
     taken = covered(extent)
     bar = ""
     for cell in range(cells):
@@ -75,11 +74,11 @@ def _memory(axes: Sequence[Axis], itemsize: int, first: int, end: int, pointer: 
 
 
 class _Below:
-    """How many of an array's bytes lie below an offset, for axes that do not overlap."""
+    """The number of an array's bytes below an offset, for axes that do not overlap."""
 
     def __init__(self, axes: Sequence[Axis], itemsize: int) -> None:
         self.itemsize = itemsize
-        # From the largest step inwards: step, places, and the bytes of elements in one of them.
+        # From the largest step inwards: the step, the number of positions, and the bytes of elements in each.
         self.steps: list[tuple[int, int, int]] = []
         inside = itemsize
         for axis in sorted(axes, key=lambda axis: abs(axis.stride)):
@@ -97,7 +96,7 @@ class _Below:
 
 
 class _Runs:
-    """The same, for elements that overlap, from a list of where they begin."""
+    """The number of bytes below an offset for overlapping elements, from the list of their offsets."""
 
     def __init__(self, offsets: Iterator[int], itemsize: int) -> None:
         self.starts: list[int] = []
@@ -117,7 +116,7 @@ class _Runs:
 
 
 def coverage(axes: Sequence[Axis], itemsize: int) -> _Below | _Runs | None:
-    """How many bytes of elements lie below an offset from the first byte; None where that would take too long to tell."""
+    """Return a function that counts the bytes of elements below an offset; None if that would take too long."""
     if not any(axis.spacing is Spacing.OVERLAP for axis in axes):
         return _Below(axes, itemsize)
     lengths = [axis.length for axis in axes if axis.stride]
@@ -131,7 +130,7 @@ def coverage(axes: Sequence[Axis], itemsize: int) -> _Below | _Runs | None:
 
 
 def _labels(axes: Sequence[Axis], itemsize: int, extent: int, start: int) -> str | None:
-    """The index of each element below its first byte, ``*`` for an axis of which all places are one; None without room."""
+    """Return the line with the index of each element, ``*`` for a broadcast axis; None if there is no room."""
     if any(axis.spacing is Spacing.OVERLAP for axis in axes):
         return None
     line = [" "] * extent
@@ -140,7 +139,7 @@ def _labels(axes: Sequence[Axis], itemsize: int, extent: int, start: int) -> str
         index = {axis.index: str(at) for axis, at in zip(shown, place, strict=True)}
         entries = [index.get(axis.index, "0" if axis.length == 1 else "*") for axis in axes]
         label = ",".join(entries)
-        # A space between it and the next.
+        # A space separates it from the next label.
         if len(label) >= itemsize:
             return None
         offset = start + sum(axis.stride * at for axis, at in zip(shown, place, strict=True))

@@ -1,4 +1,4 @@
-"""What the driver knows of an array's pointer, where there is a driver."""
+"""The driver's attributes of an array's pointer."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from cuarray._core import PointerAttributes, pointer_attributes
 
 @dataclass(frozen=True)
 class Pointer:
-    """The driver's answer for one address, or why there is none."""
+    """The driver's attributes of an address, or the reason why there are none."""
 
-    #: The driver's file; None where it was not asked.
+    #: The driver's file; None if the driver was not queried.
     driver: str | None
     attributes: PointerAttributes | None
-    #: Why nothing is known, in words; None where something is.
+    #: The reason why there are no attributes, for people; None if there are.
     unknown: str | None
 
     @classmethod
     def ask(cls, address: int, nbytes: int) -> Pointer:
-        """Ask the driver for the address of an array of ``nbytes`` bytes."""
+        """Query the driver about the address of an array of ``nbytes`` bytes."""
         if nbytes == 0:
             return cls(None, None, "an array without bytes has no memory: not asked")
         try:
@@ -35,7 +35,7 @@ class Pointer:
 
     @property
     def kind(self) -> str | None:
-        """The kind of memory, in words."""
+        """The kind of memory, for people."""
         if self.attributes is None:
             return None
         if self.attributes.is_managed:
@@ -45,14 +45,14 @@ class Pointer:
         )
 
     def holds(self, first: int, end: int) -> bool | None:
-        """Whether the allocation holds all addresses from ``first`` to before ``end``; None where the driver cannot say."""
+        """Return whether the allocation holds the addresses from ``first`` up to ``end``; None if that is unknown."""
         if self.attributes is None or self.attributes.range is None:
             return None
         low, high = self.attributes.range
         return low <= first and end <= high
 
     def lines(self, first: int, end: int) -> list[str]:
-        """For people."""
+        """Return the lines of the report for people."""
         known = self.attributes
         if known is None:
             return [self.unknown or "not known"]
@@ -73,7 +73,7 @@ class Pointer:
         return [f"{name:<11}  {text}" for name, text in rows]
 
     def as_json(self, first: int, end: int) -> dict[str, Any]:
-        """For programs; all values are None where the driver was not asked or does not know."""
+        """Return the report as data; values are None if they are unknown."""
         known = self.attributes
         return {
             "driver": self.driver,

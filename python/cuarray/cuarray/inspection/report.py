@@ -1,4 +1,4 @@
-"""One array's report: read, drawn, held against the driver and the text; as lines for people, or as JSON."""
+"""The report on an array, as text or as JSON: its interface, layout, pointer, deviations and remarks."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _COLUMNS = 80
 
 @dataclass(frozen=True)
 class Report:
-    """What is known of one object's interface; made by :meth:`of`."""
+    """A report on the interface of an object; :meth:`of` makes it."""
 
     #: The name of the object's type.
     type_name: str
-    #: What a lenient reading made of it, if need be without some of its entries; None where nothing.
+    #: The result of a lenient import, without ``left_out`` if necessary; None if it failed.
     interface: cuarray.Interface | None
-    #: Why all of it cannot be read; None where it can.
+    #: The error of importing all entries; None if there is none.
     refusal: str | None
-    #: The entries that it was read without.
+    #: The invalid entries that the import left out.
     left_out: tuple[str, ...]
     axes: list[Axis]
     pointer: Pointer | None
@@ -36,9 +36,9 @@ class Report:
 
     @classmethod
     def of(cls, obj: Any) -> Report:
-        """The report on an object with ``__cuda_array_interface__``, or on such a dictionary.
+        """Return the report on an object with ``__cuda_array_interface__``, or on such a dictionary.
 
-        Raises ``TypeError`` where it is no array.
+        :raises TypeError: the object is not an array.
         """
         entries: dict[Any, Any] = obj if isinstance(obj, dict) else _attribute(obj)
         interface, refusal, left_out = _read(obj, entries)
@@ -59,7 +59,7 @@ class Report:
         )
 
     def text(self) -> str:
-        """For people, in 80 columns where the numbers let it."""
+        """Return the report for people, in 80 columns if the numbers fit."""
         lines = []
         if self.interface is not None and self.pointer is not None:
             first, end = self.interface.byte_range
@@ -76,7 +76,7 @@ class Report:
         return "\n".join(lines)
 
     def as_json(self) -> dict[str, Any]:
-        """For programs: the same, as what JSON can hold."""
+        """Return the report as data that JSON can hold."""
         layout = pointer = None
         if self.interface is not None and self.pointer is not None:
             layout = [
@@ -103,16 +103,16 @@ class Report:
 
 
 def _attribute(obj: Any) -> dict[Any, Any]:
-    """The dictionary of an array; raises `TypeError` where there is none."""
+    """Return the dictionary of an array; raise `TypeError` if there is none."""
     if not cuarray.is_cuda_array(obj):
-        # Says why.
+        # Raises the error.
         cuarray.interface(obj)
     entries: dict[Any, Any] = obj.__cuda_array_interface__
     return entries
 
 
 def _read(obj: Any, entries: dict[Any, Any]) -> tuple[cuarray.Interface | None, str | None, tuple[str, ...]]:
-    """What can be read, why not all of it, and the entries that were left out: those without which there is still an array."""
+    """Import the interface without its invalid optional entries; return it, the first error, and these entries."""
     first: str | None = None
     left_out: tuple[str, ...] = ()
     read = obj

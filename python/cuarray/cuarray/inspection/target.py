@@ -1,4 +1,4 @@
-"""The object that ``module:expression`` names."""
+"""Evaluation of ``module:expression`` on the command line."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import sys
 
 
 class TargetError(Exception):
-    """There is no such object: the module cannot be imported, or the expression cannot be evaluated."""
+    """The module cannot be imported, or the expression cannot be evaluated."""
 
 
 def evaluate(target: str) -> object:
     """Import the module and evaluate the expression in it; the current directory is searched first.
 
-    Raises :class:`TargetError`, whose cause is what was raised on the way.
+    :raises TargetError: the import or the expression raised an exception, which is the cause.
     """
     module_name, colon, expression = target.partition(":")
     if not (module_name and colon and expression.strip()):
-        raise TargetError(f"{target!r} names no object; module:expression is expected, such as 'model:weights[0]'")
-    # `python -m` has put it there; the console command has not.
+        raise TargetError(f"{target!r} is not module:expression, for example 'model:weights[0]'")
+    # `python -m` adds the current directory; the console command does not.
     if os.getcwd() not in sys.path and "" not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:

@@ -1,7 +1,7 @@
 //! Copy nodes and fill nodes.
 
 use super::super::*;
-use super::{INVALID_VALUE, add_and_answer, change, context_of};
+use super::{INVALID_VALUE, add_and_return, change, context_of};
 use crate::exports::transfer::transfer_of;
 use crate::graph::{Action, CopyNode, FillNode, Given};
 use crate::state::State;
@@ -55,7 +55,7 @@ pub(in crate::exports) unsafe fn cuGraphAddMemcpyNode(
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
         let action = |state: &mut State| copy_action(state, call, copy_params, ctx);
-        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
+        add_and_return(call, p_node, graph, (dependencies, num_dependencies), action)
     }
 }
 
@@ -95,7 +95,7 @@ pub(in crate::exports) unsafe fn cuGraphAddMemsetNode(
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
         let action = |state: &mut State| fill_action(state, call, memset_params, ctx);
-        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
+        add_and_return(call, p_node, graph, (dependencies, num_dependencies), action)
     }
 }
 

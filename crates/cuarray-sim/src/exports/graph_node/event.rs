@@ -1,7 +1,7 @@
 //! Event nodes, which record an event or wait for one.
 
 use super::super::*;
-use super::{INVALID_VALUE, add_and_answer, change};
+use super::{INVALID_VALUE, add_and_return, change};
 use crate::graph::Action;
 use crate::state::State;
 
@@ -16,7 +16,7 @@ pub(in crate::exports) unsafe fn cuGraphAddEventRecordNode(
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
         let action = |state: &mut State| state.event(event).map(|_| Action::Record(event));
-        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
+        add_and_return(call, p_node, graph, (dependencies, num_dependencies), action)
     }
 }
 
@@ -64,7 +64,7 @@ pub(in crate::exports) unsafe fn cuGraphAddEventWaitNode(
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
         let action = |state: &mut State| state.event(event).map(|_| Action::Wait(event));
-        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
+        add_and_return(call, p_node, graph, (dependencies, num_dependencies), action)
     }
 }
 

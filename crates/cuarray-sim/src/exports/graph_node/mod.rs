@@ -152,7 +152,7 @@ fn add(state: &mut State, place: Place, action: Action, moves: bool) -> Result<C
 ///
 /// # Safety
 /// `p_node` is null or writable; `dependencies` is null or points to `count` nodes.
-pub(super) unsafe fn add_and_answer(
+pub(super) unsafe fn add_and_return(
     call: &Call<'_>,
     p_node: *mut CUgraphNode,
     graph: CUgraph,
@@ -305,7 +305,7 @@ pub(super) unsafe fn cuGraphAddHostNode(
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
         let action = |_: &mut State| host_action(node_params);
-        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
+        add_and_return(call, p_node, graph, (dependencies, num_dependencies), action)
     }
 }
 
@@ -350,7 +350,7 @@ pub(super) unsafe fn cuGraphAddChildGraphNode(
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
         let action = |_: &mut State| Ok(Action::Child(child_graph));
-        add_and_answer(call, p_node, graph, (dependencies, num_dependencies), action)
+        add_and_return(call, p_node, graph, (dependencies, num_dependencies), action)
     }
 }
 
@@ -372,5 +372,5 @@ pub(super) unsafe fn cuGraphAddEmptyNode(
     num_dependencies: usize,
 ) -> Answer {
     // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe { add_and_answer(call, p_node, graph, (dependencies, num_dependencies), |_| Ok(Action::Empty)) }
+    unsafe { add_and_return(call, p_node, graph, (dependencies, num_dependencies), |_| Ok(Action::Empty)) }
 }

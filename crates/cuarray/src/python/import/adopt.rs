@@ -25,10 +25,10 @@ pub(in crate::python) struct Adopted {
     pub(in crate::python) event: Option<event::Handle>,
 }
 
-/// Reads a dictionary in one walk; with `sync`, waits for the producer (clauses S2 and N1). `object` is the object whose dictionary it is.
+/// Reads the dictionary of `object` in one walk. With `sync`, the host waits for the producer (clauses S2 and N1).
 ///
 /// # Errors
-/// The interface is wrong, or not what the options ask for; whatever the driver refuses.
+/// The interface is wrong, or not what the options ask for. The driver refuses a call.
 #[inline]
 pub(in crate::python) fn adopt<'py>(
     dict: &Bound<'py, PyDict>,
@@ -70,7 +70,7 @@ pub(in crate::python) fn adopt<'py>(
     })
 }
 
-/// Waits on the host for the producer's stream, or for the event in its place, unless the configuration switches that off (clause N3).
+/// Waits on the host for the producer's stream, or for the event in its place. The configuration can switch this off (clause N3).
 pub(in crate::python) fn heed(py: Python<'_>, interface: &Interface, event: Option<event::Handle>) -> Result<()> {
     let handle = interface.stream().handle();
     if !config::sync() || handle.is_none() && event.is_none() {
@@ -83,7 +83,7 @@ pub(in crate::python) fn heed(py: Python<'_>, interface: &Interface, event: Opti
     let waited = py.detach(|| {
         let _remembered = driver()?.remember_current();
         let stream = handle.map(stream::external).transpose()?;
-        // A default stream or an event belongs to no context by itself; the memory tells the device.
+        // A default stream and an event name no context, so the memory tells the device.
         let context = match &stream {
             Some(stream) if stream.handle() > 2 && event.is_none() => stream.work_context()?,
             _ => context_of(interface.data())?,

@@ -1,6 +1,6 @@
-//! `as_cuda_array`: the door through which other libraries' arrays come in (clauses N1, L2).
+//! `as_cuda_array` imports arrays of other libraries (clauses N1, L2).
 //!
-//! It is called at every exchange, so it takes its arguments itself ([`fastcall`]).
+//! Every exchange calls it, so it parses its arguments itself ([`fastcall`]).
 
 use super::{c_interface, dlpack, root};
 use crate::python::{
@@ -26,29 +26,29 @@ pub(in crate::python) struct AsCudaArray;
 impl Function for AsCudaArray {
     const NAME: &CStr = c"as_cuda_array";
     const DOC: &CStr = c"as_cuda_array(obj, sync=True, *, strict=True, mask=None, mask_format=None, dtype=None, bounds=False, protocol=None)\n--\n
-A DeviceArray of any object with `__cuda_array_interface__`, without copying; it keeps the object alive (clause L2).
+Imports any object with `__cuda_array_interface__` as a DeviceArray, without copying; it keeps the object alive (clause L2).
 
-Where the object's type offers `__cuda_array_c_interface__`, the same as a structure of C, that is read; and where it has neither, its
-DLPack tensor is taken, as `from_dlpack` does. `protocol='dict'`, 'c' or 'dlpack' reads that alone; 'any' is the default, unless
-`cuarray.config.protocol` says otherwise. `strict=False` and `mask_format` are about dictionaries, and read that.
+If the object's type has `__cuda_array_c_interface__`, that C structure is read instead of the dictionary. If the object has neither, its
+DLPack tensor is imported, as `from_dlpack` does. `protocol='dict'`, 'c' or 'dlpack' reads that protocol alone; the default is 'any', or
+`cuarray.config.protocol`. `strict=False` and `mask_format` apply to dictionaries, and read the dictionary.
 
-If the object names a stream, this waits for that stream (`sync=False` does not), and it becomes the array's default
+If the object names a stream, the host waits for it (`sync=False` does not), and it becomes the array's default
 stream (clause N1). A DeviceArray is returned as it is. `strict=False` also takes deviations from the text
 that some libraries are known for; `interface(obj, strict=False).deviations` lists them.
 
-A mask (clause I10) stays with the array as `a.mask`; `mask=\"ignore\"` leaves it behind, `mask=\"error\"` refuses an array that
-has one. `mask_format=\"bits\"` says that a mask of bytes holds a bit for each element, the lowest bit of a byte first.
+A mask (clause I10) stays with the array as `a.mask`. `mask=\"ignore\"` drops it, and `mask=\"error\"` refuses an array with
+a mask. `mask_format=\"bits\"` reads a mask of bytes as one bit for each element, the lowest bit of a byte first.
 
-`dtype` says what the elements are where the interface does not: of what is void without fields, such as the `<V2` by which
-bfloat16 travels and the `|V16` of a structure without `descr`. It is a name ('bfloat16', 'float8_e4m3fn') or anything that
-numpy.dtype takes, of the same item size; no byte moves. What the interface does say is not overruled.
+`dtype` names the element type if the interface has only void: bfloat16 travels as `<V2`, and a structure without `descr` as
+`|V16`. It is a name ('bfloat16', 'float8_e4m3fn') or anything that numpy.dtype takes, of the same item size; no byte moves.
+It does not overrule a type that the interface names.
 
-`bounds=True` asks the driver for the allocation at the pointer (and the mask's), and raises ValueError where elements lie outside,
-BufferError where devices do not reach the memory. What the driver cannot describe is not checked, with a RuntimeWarning;
+`bounds=True` asks the driver for the allocation at the pointer (and the mask's). It raises ValueError if elements lie outside, and
+BufferError if devices cannot reach the memory. Memory that the driver cannot describe is not checked, with a RuntimeWarning;
 `interface(obj, bounds=True).notes` has its text.
 
-Raises TypeError where `obj` is not an array, ValueError where its interface is wrong, BufferError where it cannot be
-taken, CudaError where the driver refuses.
+Raises TypeError if `obj` is not an array, ValueError if its interface is wrong, BufferError if it cannot be
+taken, CudaError if the driver refuses.
 
 >>> a = cuarray.as_cuda_array(other_librarys_array)  # doctest: +SKIP";
 
@@ -111,7 +111,7 @@ fn as_cuda_array<'py>(
     })
 }
 
-/// The array of an object that is asked by another protocol than the dictionary; `None` where that is to be read after all.
+/// Imports an object by another protocol than the dictionary; `None` if the dictionary has to be read.
 fn otherwise<'py>(
     object: &Bound<'py, PyAny>,
     sync: bool,
@@ -125,7 +125,7 @@ fn otherwise<'py>(
     if imported.is_none() && protocol == Protocol::C {
         let of = import::type_name(object);
         let what = format!("a {of} has no __cuda_array_c_interface__, and protocol is 'c'");
-        // Perhaps it has one that was looking for something else.
+        // The attribute may exist without the structure that this consumer looks for.
         return Err(match object.getattr(intern!(object.py(), "__cuda_array_c_interface__")) {
             Err(raised) => Error::unreadable(what, raised),
             Ok(_) => Error::not_an_array(what),
@@ -134,7 +134,7 @@ fn otherwise<'py>(
     Ok(imported.map(|imported| imported.array))
 }
 
-/// The array of an object whose dictionary cannot be read, as `error` says: where it has none, that of its tensor.
+/// Imports an object whose dictionary gave `error`. An object without a dictionary may have a structure or a tensor.
 fn without_interface<'py>(
     object: &Bound<'py, PyAny>,
     sync: bool,
@@ -150,8 +150,7 @@ fn without_interface<'py>(
     if dlpack::is_reachable(object)? { of_dlpack(object, sync, &mut options) } else { Err(error) }
 }
 
-/// The array of an object whose dictionary cannot be read, as `error` says, for work that is yet to be ordered: where it has none, that
-/// of its structure or its tensor.
+/// As [`without_interface`], for a caller that orders the work itself.
 pub(in crate::python) fn without_dictionary<'py>(
     object: &Bound<'py, PyAny>,
     error: Error,
@@ -159,7 +158,7 @@ pub(in crate::python) fn without_dictionary<'py>(
     if has_dictionary(object) { Err(error) } else { offered_in_c(object)?.ok_or(error) }
 }
 
-/// The array of an object whose dictionary is not to be read, as [`config::protocol`] says.
+/// Imports an object by the protocol that [`config::protocol`] names instead of the dictionary.
 pub(in crate::python) fn only_in_c<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDeviceArray>> {
     offered_in_c(object)?.ok_or_else(|| {
         Error::not_an_array(format!(
@@ -170,8 +169,7 @@ pub(in crate::python) fn only_in_c<'py>(object: &Bound<'py, PyAny>) -> Result<Bo
     })
 }
 
-/// The array of an object's structure or tensor, whichever it has and may be read, for work that is yet to be ordered; `None` where
-/// there is neither.
+/// Imports the structure or the tensor of an object without waiting; `None` if it has neither, or the configuration reads neither.
 pub(in crate::python) fn offered_in_c<'py>(object: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
     let protocol = config::protocol();
     if matches!(protocol, Protocol::Any | Protocol::C)
@@ -183,17 +181,17 @@ pub(in crate::python) fn offered_in_c<'py>(object: &Bound<'py, PyAny>) -> Result
     if may_be_read && dlpack::is_reachable(object)? { tensor(object).map(Some) } else { Ok(None) }
 }
 
-/// Whether an object has no dictionary, but a tensor that devices reach.
+/// Whether an object has a DLPack tensor on a device, and no dictionary.
 pub(in crate::python) fn is_only_a_tensor(object: &Bound<'_, PyAny>) -> Result<bool> {
     Ok(!has_dictionary(object) && dlpack::is_reachable(object)?)
 }
 
-/// Whether an object has a dictionary, or a reason for not giving it, which another protocol must not go round.
+/// Whether an object has a dictionary. A property that raises counts: no other protocol may bypass its reason.
 fn has_dictionary(object: &Bound<'_, PyAny>) -> bool {
     !matches!(object.getattr_opt(intern!(object.py(), "__cuda_array_interface__")), Ok(None))
 }
 
-/// The array of a tensor, ready on the legacy default stream or on the one that its library names, which with `sync` the host waits for.
+/// Imports a DLPack tensor; with `sync`, the host waits for the stream that the tensor is ready on.
 fn of_dlpack<'py>(object: &Bound<'py, PyAny>, sync: bool, options: &mut Options) -> Result<Bound<'py, PyDeviceArray>> {
     let py = object.py();
     let array = tensor(object)?;
@@ -203,13 +201,13 @@ fn of_dlpack<'py>(object: &Bound<'py, PyAny>, sync: bool, options: &mut Options)
     Ok(again(&array, options)?.unwrap_or(array))
 }
 
-/// The array of a tensor, ordered as the configuration says.
+/// Imports a DLPack tensor, ordered as the configuration says.
 fn tensor<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDeviceArray>> {
     let unordered = PyInt::new(object.py(), -1).into_any();
     dlpack::from_dlpack(object, (!config::sync()).then_some(&unordered), None)
 }
 
-/// What an array of ours is taken as; `None` where it has to be read anew, without its mask.
+/// Applies the options to an array of this library; `None` if it has to be read again without its mask.
 pub(in crate::python) fn again<'py>(
     array: &Bound<'py, PyDeviceArray>,
     options: &mut Options,
@@ -228,7 +226,7 @@ pub(in crate::python) fn again<'py>(
         let array = if unchanged { array.clone() } else { Bound::new(py, array.get().retyped(py, known)?)? };
         return Ok(Some(array));
     }
-    // Its dictionary cannot say all that the array knows of its type.
+    // The dictionary cannot express every type that the array knows.
     options.element = Some(Element::of_interface(&known));
     Ok(None)
 }

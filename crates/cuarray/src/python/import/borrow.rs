@@ -1,8 +1,8 @@
-//! `borrow`: another library's array for work in a stream of one's own, ordered before it and after it (clauses S2, S3, X2).
+//! `borrow` makes another library's array usable in a stream of the caller, ordered on both sides (clauses S2, S3, X2).
 //!
-//! What is lent is an array of its own, whose default stream is the borrower's. It and every view of it can be used until the
-//! borrow ends, and then no more: a `BorrowState` is what they ask. The edges are a [`SyncGuard`]'s; the borrow_state holds it, so
-//! that a borrow which nobody ends, ends when the last of those arrays goes.
+//! The borrowed array is a new `DeviceArray` whose home stream is the borrower's. The array and its views are valid until the borrow ends, which
+//! they check in a shared `BorrowState`. The borrow_state holds the [`SyncGuard`] with the edges. So a borrow that is never ended explicitly ends with the last
+//! of those arrays.
 
 use super::{
     as_cuda_array::{self, again},
@@ -38,11 +38,11 @@ use std::sync::{
     atomic::{AtomicBool, Ordering::SeqCst},
 };
 
-/// Whether a borrow goes on, and what orders it while it does.
+/// The state of a borrow, shared by its arrays.
 pub(in crate::python) struct BorrowState {
-    /// `None` where nothing is ordered, because the user has said so, and when it is over.
+    /// The edges; `None` if the caller switched ordering off, and after the end.
     guard: Mutex<Option<SyncGuard>>,
-    /// Whether its end waits for the work: where no stream can be made to, and a release says that nothing is pending.
+    /// Whether the end waits on the host: a release promises that nothing is pending, and there is no stream for an edge back.
     waits: bool,
     over: AtomicBool,
 }
@@ -52,7 +52,7 @@ impl BorrowState {
         Arc::new(BorrowState { guard: Mutex::new(guard), waits, over: AtomicBool::new(false) })
     }
 
-    /// Refuses what comes after the end.
+    /// Refuses use after the end.
     pub(in crate::python) fn check(&self) -> Result<()> {
         if self.is_over() {
             return Err(Error::unsupported(
@@ -67,7 +67,7 @@ impl BorrowState {
         self.over.load(SeqCst)
     }
 
-    /// Ends the borrow; a second time, nothing happens.
+    /// Ends the borrow; later calls do nothing.
     fn end(&self) -> Result<()> {
         self.over.store(true, SeqCst);
         let guard = self.guard.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -75,7 +75,7 @@ impl BorrowState {
     }
 }
 
-/// Ends a guard by waiting for its work, unless that is captured: then it does not run, and there is nothing to wait for.
+/// Ends a guard by waiting for its work. Captured work does not run, so there is nothing to wait for.
 fn waited(guard: SyncGuard) -> Result<()> {
     match guard.wait() {
         Err(error) if error.is_unsupported() => Ok(()),
@@ -84,7 +84,7 @@ fn waited(guard: SyncGuard) -> Result<()> {
 }
 
 impl Drop for BorrowState {
-    /// Without the GIL, as all that talks to the driver.
+    /// Drops the guard without the GIL, since it calls the driver.
     fn drop(&mut self) {
         let mut guard = self.guard.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if guard.is_some() {
@@ -103,15 +103,15 @@ impl Drop for BorrowState {
     }
 }
 
-/// A borrow; what `borrow` answers, for `with`.
+/// A borrow, returned by `borrow` for a `with` block.
 ///
 /// >>> a, s = cuarray.to_device([1, 2, 3]), cuarray.stream()
-/// >>> with cuarray.borrow(a, s) as array:  # from here on, work in `s` is in order with all other on the array
+/// >>> with cuarray.borrow(a, s) as array:  # work in `s` is ordered with all other work on the array
 /// ...     array.shape
 /// (3,)
 #[pyclass(frozen, weakref, name = "Borrow", module = "cuarray")]
 pub struct PyBorrow {
-    // Dropped first: what ends the borrow uses what is behind it.
+    // Dropped first, because the end of the borrow uses the fields below.
     borrow_state: OnceLock<Arc<BorrowState>>,
     object: Py<PyAny>,
     stream: Py<PyStream>,
@@ -123,27 +123,26 @@ pub struct PyBorrow {
 
 /// Borrows a CUDA array for work in `stream`: `with borrow(obj, stream) as a:`.
 ///
-/// On entry, `stream` is made to wait for what the producer has enqueued (its `stream`, its mask's, whatever is pending on a
-/// DeviceArray); on exit, also after an exception, the producer's stream is made to wait for what `stream` was given
-/// meanwhile. Nobody waits on the host. `a` is a DeviceArray over the same memory whose default stream is `stream`. After the
-/// exit it, and every view of it, raises BufferError when it is used. A borrow that is not entered does nothing; one that is
-/// not exited ends when the last of its arrays is gone.
+/// On entry, `stream` waits for the producer's pending work (its `stream`, its mask's stream, all that is pending on a DeviceArray). On
+/// exit, also after an exception, the producer's stream waits for the work in `stream`. The host does not wait. `a` is a DeviceArray over
+/// the same memory with `stream` as its default stream. After the exit, `a` and its views raise BufferError. A borrow that is
+/// not entered does nothing. A borrow that is not exited ends with the last of its arrays.
 ///
-/// `readonly=True` is for work that only reads: `a` is read-only then, and two such borrows of one DeviceArray do not wait for
-/// each other. An array that is read-only can be borrowed in no other way.
+/// `readonly=True` is for work that only reads. Then `a` is read-only, and two such borrows of one DeviceArray do not wait for
+/// each other. A read-only array can be borrowed only so.
 ///
-/// `event`, an Event, a handle, or an object with a `handle`, stands behind the producer's work, and is waited for in place of
-/// its stream.
+/// `event` marks the producer's work, and is waited for in place of the producer's stream. It is an Event, a handle, or an object with a
+/// `handle`.
 ///
-/// `sync=False`, or `cuarray.config.sync = False`, leaves all order to the caller. The other options are those of
+/// `sync=False`, or `cuarray.config.sync = False`, leaves the ordering to the caller. The other options are those of
 /// `as_cuda_array`.
 ///
-/// Where the object names no stream, nothing has to be waited for, and there is no stream that could be made to wait: what it
-/// does next comes after the borrower's work only if the user sees to it. A DeviceArray remembers, whatever its stream. Of a structure
-/// of C without a stream, whose release says that nothing is pending, the exit waits for `stream`.
+/// If the object names no stream, there is nothing to wait for and no stream for the edge back: the caller orders the producer's next work.
+/// A DeviceArray remembers the work in any case. For a C structure without a stream the exit waits for `stream`, because its release
+/// promises that nothing is pending.
 ///
-/// Raises what `as_cuda_array` raises, and BufferError where only one of two streams takes part in a capture (which
-/// goes on unharmed).
+/// Raises what `as_cuda_array` raises, and BufferError if only one of two streams takes part in a capture. The capture
+/// continues unharmed.
 ///
 /// >>> x = cuarray.to_device([1, 2, 3], stream=cuarray.stream())
 /// >>> s = cuarray.stream()
@@ -220,7 +219,7 @@ impl PyBorrow {
 }
 
 impl PyBorrow {
-    /// The object as an array that nothing has waited for, and the event that its interface names.
+    /// Imports the object without waiting, with the event that its interface names.
     fn import<'py>(
         &self,
         py: Python<'py>,
@@ -259,7 +258,7 @@ impl PyBorrow {
         event: Option<event::Handle>,
     ) -> Result<SyncGuard> {
         let access = if self.readonly { Access::Read } else { Access::Write };
-        // Another library's array is ours for the borrow alone; of a DeviceArray the caller has more than this.
+        // This library owns an import for the borrow alone; a DeviceArray has other users.
         let own = self.object.bind(py).is_exact_instance_of::<PyDeviceArray>();
         let kept = |ordering: SyncState| if own { ordering } else { ordering.forgotten() };
         let mut ordering = kept(array.ordering()?);
@@ -277,7 +276,7 @@ impl PyBorrow {
         py.detach(|| SyncGuard::begin(data, stream))
     }
 
-    /// The same memory as an array in the borrower's stream, for as long as the borrow_state.
+    /// Makes an array over the memory in the borrower's stream, valid during the borrow_state.
     fn borrowed(
         &self,
         py: Python<'_>,
@@ -300,7 +299,7 @@ fn no_way_back(why: &str) -> Error {
     ))
 }
 
-/// An array of ours as the options want it; it shares what is pending.
+/// Applies the options to an array of this library; the result shares its pending work.
 fn own<'py>(array: &Bound<'py, PyDeviceArray>, mut options: Options) -> Result<Bound<'py, PyDeviceArray>> {
     if let Some(array) = again(array, &mut options)? {
         return Ok(array);

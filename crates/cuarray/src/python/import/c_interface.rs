@@ -1,7 +1,6 @@
 //! Arrays from `__cuda_array_c_interface__`.
 //!
-//! The attribute is one of the type, so a type is asked once whether it has it, and objects of all other types, which are nearly
-//! all, pay nothing for it.
+//! The attribute belongs to the type. So a type is asked once, and objects of other types, which are nearly all, cost nothing.
 
 use super::{heed, known, optional_attribute, type_name};
 use crate::python::memory::c_array::{TAKEN, UNTAKEN};
@@ -27,18 +26,17 @@ use pyo3::{
 };
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The attribute.
+/// The name of the attribute.
 fn name(py: Python<'_>) -> &Bound<'_, PyString> {
     intern!(py, "__cuda_array_c_interface__")
 }
 
-/// Whether the type of an object has the attribute, as far as is remembered. Types are known by their addresses: one that takes
-/// the address of another that is gone is mistaken for it until the next call asks, so both answers are for trying first,
-/// and neither is the last word.
+/// Whether the type of an object has the attribute, from a small cache. Types are identified by address. A new type at the address of a
+/// deleted one is confused with it until the next call, so both answers are only a first guess.
 #[inline]
 pub(in crate::python) fn is_offered(object: &Bound<'_, PyAny>) -> bool {
     const SLOTS: usize = 16;
-    /// Addresses of types; the lowest bit, which no address has, says that the type has the attribute.
+    /// Addresses of types. The lowest bit, which is free in an address, says that the type has the attribute.
     static KNOWN: [AtomicUsize; SLOTS] = [const { AtomicUsize::new(0) }; SLOTS];
     let of = object.get_type_ptr() as usize;
     let slot = &KNOWN[(of >> 4 ^ of >> 8) % SLOTS];
@@ -53,21 +51,20 @@ pub(in crate::python) fn is_offered(object: &Bound<'_, PyAny>) -> bool {
 
 #[cold]
 fn has_attribute(object: &Bound<'_, PyAny>) -> bool {
-    // PyO3 has not counted that this thread is attached: see `as_cuda_array`.
+    // PyO3 does not know that this thread is attached: see `as_cuda_array`.
     Python::attach(|py| matches!(object.get_type().getattr_opt(name(py)), Ok(Some(_))))
 }
 
-/// An array, and the event that is to be waited for in place of its stream.
+/// An imported array, with the event to wait for in place of its stream.
 pub(in crate::python) struct Imported<'py> {
     pub(in crate::python) array: Bound<'py, PyDeviceArray>,
     pub(in crate::python) event: Option<event::Handle>,
 }
 
-/// The array of an object whose type offers it; `None` where the object has none after all. With `sync`, the host waits for what the
-/// structure names.
+/// Imports the structure of an object; `None` if the object has none. With `sync`, the host waits for the stream or event in the structure.
 ///
 /// # Errors
-/// What the attribute raises; [`Error::is_not_an_array`] where it is no capsule of that name; as [`CArray::describe`].
+/// The attribute raises. [`Error::is_not_an_array`]: it is no capsule of that name. As [`CArray::describe`].
 pub(in crate::python) fn import<'py>(
     object: &Bound<'py, PyAny>,
     sync: bool,
@@ -108,7 +105,7 @@ fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>) -> Result<CArray>
     }
 }
 
-/// The array over a structure.
+/// Makes the array over a structure.
 fn array<'py>(py: Python<'py>, taken: LetGo<CArray>, sync: bool, options: &mut Options) -> Result<Imported<'py>> {
     let Read { mut interface, mask, event, mask_event, .. } = taken.read()?;
     let owner = ArrayOwner::from(taken);

@@ -1,13 +1,12 @@
-//! `from_dlpack`: another library's tensor as an array.
+//! `from_dlpack` imports tensors of other libraries.
 //!
-//! There are two ways in. A type with `__dlpack_c_exchange_api__` has a table of C functions, which hand over the tensor and
-//! tell the stream on which the library works: nothing is ordered, and the array simply has that stream as its default.
-//! Any other is asked by `__dlpack__`, with the stream on which the tensor is to be ready: the producer orders, and
-//! that stream becomes the array's default.
+//! There are two ways. A type with `__dlpack_c_exchange_api__` has a table of C functions. They return the tensor and the stream on which the
+//! library works; nothing is ordered, and that stream becomes the array's home stream. Every other type has `__dlpack__`, which is called
+//! with the stream on which the tensor has to be ready: the producer orders, and that stream becomes the home stream.
 //!
-//! Streams are numbered nearly as in the CUDA Array Interface: 1 is the legacy default stream, 2 the per-thread one, any
-//! other number a handle, and 0 is disallowed. But `None` means the legacy default stream there, and "nothing to wait for"
-//! here; -1 is what asks for no ordering.
+//! Stream numbers are nearly those of the CUDA Array Interface: 1 is the legacy default stream, 2 the per-thread one, any other number a
+//! handle, and 0 is disallowed. But `None` means the legacy default stream in DLPack, and "nothing to wait for" in the interface. -1
+//! asks for no ordering.
 
 use super::exchange;
 use super::{shown, type_name};
@@ -105,10 +104,10 @@ without a type string), ValueError where the tensor is wrong.
     }
 }
 
-/// `from_dlpack(obj, stream=stream, copy=copy)`.
+/// Implements `from_dlpack(obj, stream=stream, copy=copy)`.
 ///
 /// # Errors
-/// What the function raises.
+/// As the Python function.
 pub(in crate::python) fn from_dlpack<'py>(
     obj: &Bound<'py, PyAny>,
     stream: Option<&Bound<'py, PyAny>>,
@@ -117,7 +116,7 @@ pub(in crate::python) fn from_dlpack<'py>(
     let py = obj.py();
     let ready = Ready::of(stream)?;
     if matches!(ready, Ready::Default) && copy.is_none() {
-        // Where the memory is, is asked of the tensor, which is quicker than asking the object first.
+        // The tensor tells its device faster than `__dlpack_device__` does.
         return match exchange::of_type(&obj.get_type())? {
             Some(table) => table.import(obj),
             None => checked(obj, &ask(obj, &ready, copy)?, ready),
@@ -138,10 +137,10 @@ pub(in crate::python) fn from_dlpack<'py>(
     }
 }
 
-/// `from_dlpack(obj, stream=stream, copy=copy, device=device)`.
+/// Implements `from_dlpack(obj, stream=stream, copy=copy, device=device)`.
 ///
 /// # Errors
-/// What the function raises.
+/// As the Python function.
 fn on_device<'py>(
     obj: &Bound<'py, PyAny>,
     stream: Option<&Bound<'py, PyAny>>,
@@ -165,12 +164,12 @@ fn on_device<'py>(
             }
             create::filled_at_once(py, array.get().interface(), array.as_any(), ready.argument().as_ref(), Some(device))
         }
-        // An array without elements is on every device.
+        // An array without elements belongs to no device.
         _ => Ok(array),
     }
 }
 
-/// Whether an object has a tensor that CUDA devices reach, as far as it says.
+/// Whether an object has a tensor on a CUDA device, as far as it says.
 pub(in crate::python) fn is_reachable(obj: &Bound<'_, PyAny>) -> Result<bool> {
     if import::optional_attribute("not a CUDA array", obj, intern!(obj.py(), "__dlpack__"), "a method")?.is_none() {
         return Ok(false);
@@ -178,11 +177,11 @@ pub(in crate::python) fn is_reachable(obj: &Bound<'_, PyAny>) -> Result<bool> {
     Ok(device_of(obj)?.is_none_or(|device| tensor::check_device(device).is_ok()))
 }
 
-/// On which stream a tensor is to be ready.
+/// The stream on which a tensor has to be ready.
 enum Ready<'py> {
-    /// On none: the caller orders.
+    /// No stream: the caller orders.
     Never,
-    /// On the legacy default stream.
+    /// The legacy default stream.
     Default,
     On(Bound<'py, PyStream>),
 }
@@ -196,7 +195,7 @@ impl<'py> Ready<'py> {
         }
     }
 
-    /// What `__dlpack__` is asked for.
+    /// The number to pass to `__dlpack__`.
     fn number(&self) -> Option<i64> {
         match self {
             Ready::Never => Some(-1),
@@ -205,7 +204,7 @@ impl<'py> Ready<'py> {
         }
     }
 
-    /// The stream, as the argument of those who make arrays.
+    /// The stream as an argument for the functions that create arrays.
     fn argument(&self) -> Option<Bound<'py, PyAny>> {
         match self {
             Ready::On(stream) => Some(stream.clone().into_any()),
@@ -214,7 +213,7 @@ impl<'py> Ready<'py> {
     }
 }
 
-/// Asks an object for a capsule, in the newest way that it understands.
+/// Calls `__dlpack__` with the newest keywords.
 fn ask<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, copy: Option<bool>) -> PyResult<Bound<'py, PyAny>> {
     let py = obj.py();
     let name = intern!(py, "__dlpack__");
@@ -230,7 +229,7 @@ fn ask<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, copy: Option<bool>) -> 
     answer.or_else(|error| Python::attach(|_| ask_again(obj, &stream, copy, error)))
 }
 
-/// Asks an object that raised `error` in the oldest way, if that may be what it understands.
+/// Calls `__dlpack__` with the oldest keywords after `error`, if the producer may be that old.
 #[cold]
 fn ask_again<'py>(
     obj: &Bound<'py, PyAny>,
@@ -244,22 +243,22 @@ fn ask_again<'py>(
         let why = format!("a {} has no __dlpack__, and is no DLPack tensor", type_name(obj));
         return Err(Error::not_an_array(why).into());
     }
-    // Producers from before version 1 know no other keyword than `stream`.
+    // Producers before version 1 know only the keyword `stream`.
     if error.is_instance_of::<PyTypeError>(py) && copy != Some(true) {
         return vectorcall::call_method(obj, name, Asking::get(py)?.oldest.bind(py), [stream]).inspect_err(|second| {
-            // As if Python had called: of a newer producer, the first one may be the reason.
+            // As Python does for nested exceptions: with a newer producer, the first one may be the reason.
             let _ = second.value(py).setattr(intern!(py, "__context__"), error.value(py));
         });
     }
     Err(error)
 }
 
-/// Whether a producer that was asked for a copy did not understand, or says that it makes none.
+/// Whether a producer did not understand the request for a copy, or refused it.
 fn cannot_copy(py: Python<'_>, error: &PyErr) -> bool {
     error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyBufferError>(py)
 }
 
-/// A copy of our own of what an object's tensor says. It is there when this returns, for the tensor then goes.
+/// Copies the tensor of an object. The copy is complete on return, because the tensor is then released.
 fn copied<'py>(obj: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
     let (py, stream) = (obj.py(), ready.argument());
     let source = checked(obj, &ask(obj, &ready, None)?, ready)?;
@@ -267,10 +266,10 @@ fn copied<'py>(obj: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, 
     create::filled_at_once(py, source.get().interface(), source.as_any(), stream.as_ref(), device)
 }
 
-/// A copy of an object's tensor in host memory. It is there when this returns, for the tensor then goes.
+/// Copies a tensor from host memory. The copy is complete on return, because the tensor is then released.
 fn of_host<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, device: Option<i32>) -> Result<Bound<'py, PyDeviceArray>> {
     let py = obj.py();
-    // On the host there are no streams.
+    // Host memory has no streams.
     let tensor = LetGo::new(Managed::take(&ask(obj, &Ready::Default, None)?)?);
     let interface = tensor.host_interface()?;
     import::refuse_lazy_tensor(obj, &interface)?;
@@ -280,10 +279,10 @@ fn of_host<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, device: Option<i32>
     create::filled_at_once(py, &interface, &host, ready.argument().as_ref(), device)
 }
 
-/// What is the same in every call.
+/// Objects that every call of `__dlpack__` uses.
 struct Asking {
     version: Py<PyAny>,
-    /// The keywords: of nearly every call, with `copy`, and of producers from before version 1.
+    /// Keyword names: of most calls, of calls with `copy`, and for producers before version 1.
     plain: Py<PyTuple>,
     copying: Py<PyTuple>,
     oldest: Py<PyTuple>,
@@ -307,7 +306,7 @@ impl Asking {
     }
 }
 
-/// The array over the tensor that `obj` answered in a capsule, which may be one of PyTorch that does not say all.
+/// Makes the array over the tensor in a capsule, and refuses tensors of PyTorch with a mark that DLPack does not carry.
 fn checked<'py>(
     obj: &Bound<'py, PyAny>,
     capsule: &Bound<'py, PyAny>,
@@ -318,7 +317,7 @@ fn checked<'py>(
     Ok(array)
 }
 
-/// The array over the tensor of a capsule.
+/// Makes the array over the tensor in a capsule.
 fn adopt<'py>(py: Python<'py>, capsule: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
     let tensor = LetGo::new(Managed::take(capsule)?);
     let mut interface = tensor.interface()?;
@@ -331,7 +330,7 @@ fn adopt<'py>(py: Python<'py>, capsule: &Bound<'py, PyAny>, ready: Ready<'py>) -
     Ok(Bound::new(py, PyDeviceArray::with_stream(interface, tensor, stream))?)
 }
 
-/// Where an object says that its memory is; `None` where it does not say.
+/// The device that an object reports; `None` if it reports none.
 fn device_of(obj: &Bound<'_, PyAny>) -> Result<Option<DLDevice>> {
     let py = obj.py();
     let name = intern!(py, "__dlpack_device__");

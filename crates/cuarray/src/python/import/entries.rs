@@ -102,7 +102,7 @@ impl<'a, 'py> Entries<'a, 'py> {
         self.values[index].is_some_and(|value| !value.is_none())
     }
 
-    /// The same values with a reference to each.
+    /// Takes a reference to each value.
     #[cold]
     pub(in crate::python) fn own(&self) -> OwnedEntries<'py> {
         OwnedEntries { values: self.values.map(|value| value.map(Borrowed::to_owned)) }
@@ -137,7 +137,7 @@ fn missing(index: usize, expected: &str) -> Error {
     Error::entry(KEYS[index].to_string_lossy(), format!("the key is missing; {expected} is expected"))
 }
 
-/// The index in [`KEYS`] of a key that is none of the interned strings.
+/// The index in [`KEYS`] of a key whose string is not interned.
 ///
 /// # Safety
 /// `key` is an object, and the GIL is held.

@@ -1,9 +1,9 @@
 //! The C exchange table: DLPack without a call into Python.
 //!
-//! A type offers it as the attribute `__dlpack_c_exchange_api__`, a capsule with a table of functions. A consumer asks a type once;
-//! afterwards an exchange is two calls of C: one for the tensor, one for the stream on which the library works. A
-//! library like PyTorch has such a current stream for each device. An array here has its own; so what this table hands out
-//! is made ready on the legacy default stream first, and that is the stream it names.
+//! A type offers a table of C functions in its attribute `__dlpack_c_exchange_api__`. A consumer asks a type once. After that, an exchange is two
+//! C calls: one for the tensor, one for the stream on which the library works. A library such as PyTorch has one current stream for each
+//! device. An array here has its own home stream. So this table first makes a tensor ready on the legacy default stream, and
+//! names that stream.
 
 use crate::python::{export::managed, memory::capsule::Managed};
 use crate::{
@@ -38,7 +38,7 @@ use std::{
 
 const NAME: &CStr = c"dlpack_exchange_api";
 
-/// Our own table.
+/// The table of this library.
 static TABLE: DLPackExchangeAPI = DLPackExchangeAPI {
     header: DLPackExchangeAPIHeader { version: VERSION, prev_api: std::ptr::null_mut() },
     managed_tensor_allocator: Some(allocate),
@@ -48,7 +48,7 @@ static TABLE: DLPackExchangeAPI = DLPackExchangeAPI {
     current_work_stream: Some(work_stream),
 };
 
-/// The capsule of our own table, for the class.
+/// The capsule with this library's table, for the class.
 pub(in crate::python) fn capsule(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: the table and its name live forever; the result is null with an error set, or a capsule that we own.
     unsafe {
@@ -57,20 +57,20 @@ pub(in crate::python) fn capsule(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     }
 }
 
-/// Another library's table.
+/// The table of another library.
 #[derive(Clone, Copy)]
 pub(in crate::python) struct Table {
     functions: NonNull<DLPackExchangeAPI>,
-    /// Whether it is PyTorch's, whose tensors have to be asked for what it does not look for.
+    /// Whether it is PyTorch's table. Its tensors must be checked for marks that the table ignores.
     is_torchs: bool,
 }
 
 // SAFETY: a table is constant, and its functions may be called in any thread that holds the GIL.
 unsafe impl Send for Table {}
 
-/// The type with a table that was asked last: nearly every import is of the same type as the last.
+/// The type with a table that was asked last. Nearly every import has the type of the previous one.
 struct Latest {
-    /// Its address, for which the weak reference stands as long as the type lives.
+    /// The address of the type; the weak reference keeps it from being reused.
     address: usize,
     kind: Py<PyWeakrefReference>,
     table: Table,
@@ -78,30 +78,30 @@ struct Latest {
 
 static LATEST: Mutex<Option<Latest>> = Mutex::new(None);
 
-/// The address of the type without a table that was asked last, until it goes.
+/// The address of the type without a table that was asked last.
 static WITHOUT: AtomicUsize = AtomicUsize::new(0);
 
-/// What was found of each type that is still there, by its address.
+/// The results for all live types, by address.
 static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 
-/// Tables behind one another in a chain of versions, beyond which it is taken to have no end.
+/// The longest chain of table versions; a longer chain is treated as endless.
 const MOST_TABLES: usize = 64;
 
-/// What is known of a type that has just been asked: the table that it offers, or that it offers none.
+/// The cached result for a type: its table, or that it has none.
 #[inline]
 pub(in crate::python) fn known(kind: &Bound<'_, PyType>) -> Option<Option<Table>> {
     let address = kind.as_ptr() as usize;
     if WITHOUT.load(Relaxed) == address {
         return Some(None);
     }
-    // Whoever finds it locked goes on without.
+    // If another thread holds the lock, this one works without the cache.
     let latest = LATEST.try_lock().ok()?;
     let latest = latest.as_ref().filter(|latest| latest.address == address)?;
     latest.kind.bind(kind.py()).upgrade().is_some_and(|of| of.is(kind)).then_some(Some(latest.table))
 }
 
-/// The table that a type offers, in a version that is known here; each type is asked once. What [`known`] says of a type are never
-/// tensors of PyTorch where there is no table.
+/// The table of a type in a known version. Each type is asked once. Types that [`known`] reports without a table are never tensors of
+/// PyTorch.
 pub(in crate::python) fn of_type(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
     if let Some(known) = known(kind) {
         return Ok(known);
@@ -115,16 +115,16 @@ pub(in crate::python) fn of_type(kind: &Bound<'_, PyType>) -> Result<Option<Tabl
         return Ok(None);
     };
     let latest = Latest { address, kind: PyWeakrefReference::new(kind)?.unbind(), table };
-    // What it replaces is dropped outside the lock.
+    // The old entry is dropped outside the lock.
     let replaced = LATEST.try_lock().ok().and_then(|mut known| known.replace(latest));
     drop(replaced);
     Ok(Some(table))
 }
 
-/// The table of a type that has not just been asked, and whether the type is PyTorch's.
+/// Looks up the table of a type, and whether the type is PyTorch's.
 fn remembered<'py>(kind: &Bound<'py, PyType>) -> Result<(Option<Table>, bool)> {
     let py = kind.py();
-    // By identity, with a weak reference to tell whether the type is still the same.
+    // By address; a weak reference tells whether the type is still the same.
     let known = KNOWN.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
     let key = kind.as_ptr() as usize;
     if let Some(found) = known.get_item(key)? {
@@ -141,11 +141,11 @@ fn remembered<'py>(kind: &Bound<'py, PyType>) -> Result<(Option<Table>, bool)> {
     Ok((functions.map(|functions| Table { functions, is_torchs }), is_torchs))
 }
 
-/// Forgets a type that is going: the next one may have its address.
+/// Forgets a type that is being deleted, because a new type may get its address.
 fn forget(py: Python<'_>, key: usize) {
     let _ = WITHOUT.compare_exchange(key, 0, Relaxed, Relaxed);
     if let Some(known) = KNOWN.get(py) {
-        // It is not there where a type of that address was asked since.
+        // A new type at that address may have replaced the entry.
         let _ = known.bind(py).del_item(key);
     }
 }
@@ -176,10 +176,10 @@ fn offered(kind: &Bound<'_, PyType>) -> Result<Option<NonNull<DLPackExchangeAPI>
 }
 
 impl Table {
-    /// An array over what `object` holds, whose default stream is the one on which its library works.
+    /// Imports `object`; the home stream is the one on which its library works.
     ///
     /// # Errors
-    /// What the library raises; otherwise as [`Managed::interface`].
+    /// The library raises. Otherwise as [`Managed::interface`].
     pub(in crate::python) fn import<'py>(self, object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDeviceArray>> {
         let py = object.py();
         // SAFETY: the table lives as long as the process, and its version is one whose layout is ours.
@@ -209,7 +209,7 @@ impl Table {
         if unsafe { stream(device.device_type, device.device_id, &mut raw) } != 0 {
             return Err(failed(object));
         }
-        // The null stream is the legacy default one, whose handle is 1 here.
+        // The null stream is the legacy default stream, whose handle is 1 here.
         let entry = match raw as usize {
             0 => StreamEntry::LegacyDefault,
             handle => StreamEntry::try_from(handle as i128)?,
@@ -219,7 +219,7 @@ impl Table {
     }
 }
 
-/// What a function of the table of `object`'s type raised.
+/// The exception that a table function of `object`'s type raised.
 #[cold]
 fn failed(object: &Bound<'_, PyAny>) -> Error {
     PyErr::take(object.py()).map_or_else(
@@ -233,7 +233,7 @@ fn failed(object: &Bound<'_, PyAny>) -> Error {
     )
 }
 
-/// Runs the body of one of our functions: 0, or -1 with a Python exception set.
+/// Runs the body of a table function; returns 0, or -1 with a Python exception set.
 ///
 /// # Safety
 /// Called with the GIL held, as consumers call all functions of the table but the allocator.
@@ -249,8 +249,8 @@ unsafe fn answer(body: impl FnOnce(Python<'_>) -> Result<()>) -> c_int {
     })
 }
 
-/// An array that can go out as it is: nothing is to be found out or ordered, and nothing is wrong. Nothing here drops a Python
-/// object, so that it is done without telling PyO3 that this thread is attached, which would be half of the cost.
+/// Exports an array that is ready: nothing to look up, to order or to refuse. No Python object is dropped here, so PyO3 need not know that
+/// this thread is attached, which would take half of the time.
 ///
 /// # Safety
 /// Called with the GIL held, with an object that the caller holds.
@@ -372,7 +372,7 @@ unsafe extern "C" fn allocate(
     -1
 }
 
-/// A new array like a prototype.
+/// Allocates an array like a prototype.
 fn empty<'py>(py: Python<'py>, shape: Dims, prototype: &DLTensor) -> Result<Bound<'py, PyDeviceArray>> {
     let element = Element { typestr: dtype::read(prototype.dtype)?, descr: None };
     let layout = Layout::from_parts(shape, None, element.typestr.itemsize())?;
@@ -385,7 +385,7 @@ fn empty<'py>(py: Python<'py>, shape: Dims, prototype: &DLTensor) -> Result<Boun
     create::allocate(py, kind, element, layout, None, device)
 }
 
-/// The name of the exception that an error is in Python.
+/// The name of the Python exception for an error.
 fn kind_of(error: &Error) -> &'static CStr {
     if error.is_unsupported() {
         c"BufferError"

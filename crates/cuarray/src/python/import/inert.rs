@@ -67,7 +67,7 @@ fn text<'a>(entries: &Entries<'a, '_>, index: usize) -> Option<&'a str> {
     Some(unsafe { std::str::from_utf8_unchecked(std::slice::from_raw_parts(text.cast(), length as usize)) })
 }
 
-/// Reads a tuple of ints, each of which fits.
+/// Reads a tuple of ints that all fit.
 #[inline]
 fn integers<T: Copy + Default + TryFrom<i64>>(
     entries: &Entries<'_, '_>,

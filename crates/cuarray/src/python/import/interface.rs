@@ -1,4 +1,4 @@
-//! `Interface`: what a `__cuda_array_interface__` says, read and checked, for looking at.
+//! `Interface`: a `__cuda_array_interface__`, read and checked, for inspection.
 
 use super::Reading;
 use crate::python::{
@@ -16,7 +16,7 @@ use pyo3::{
     types::{PyDict, PyString, PyTuple},
 };
 
-/// One interface as this library read it; plain data that keeps nothing alive (clause L1).
+/// One interface as this library read it: plain data that keeps nothing alive (clause L1).
 ///
 /// >>> cuarray.interface({"shape": (2, 3), "typestr": "<f4", "data": (4096, True), "version": 3}).strides
 /// (12, 4)
@@ -33,7 +33,7 @@ impl PyInterface {
         PyInterface { interface, mask: None, deviations: Vec::new(), notes: Vec::new() }
     }
 
-    /// However it was written.
+    /// Compares the meaning, not the spelling.
     fn says_the_same(&self, other: &PyInterface) -> bool {
         let masks = match (&self.mask, &other.mask) {
             (None, None) => true,
@@ -58,13 +58,13 @@ impl PyInterface {
         export::shape(py, &self.interface)
     }
 
-    /// Bytes to step in each dimension; given also where the interface left them out.
+    /// Bytes to step in each dimension, also if the interface omits them.
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         export::strides(py, &self.interface)
     }
 
-    /// The element type as the interface writes it, or its name where that was said ('bfloat16').
+    /// The element type as the interface writes it, or its name if the caller gave one ('bfloat16').
     #[getter]
     fn typestr(&self) -> String {
         self.interface.typestr().label()
@@ -88,7 +88,7 @@ impl PyInterface {
         self.interface.is_read_only()
     }
 
-    /// The stream to heed, as an int; None for none.
+    /// The stream to wait for, as an int; None for none.
     #[getter]
     fn stream(&self) -> Option<usize> {
         self.interface.stream().handle()
@@ -137,7 +137,7 @@ impl PyInterface {
         PyTuple::new(py, &self.deviations)
     }
 
-    /// What was asked to be checked and could not be, and why; empty unless `bounds=True` was said.
+    /// The requested checks that were impossible, with reasons; empty without `bounds=True`.
     #[getter]
     fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.notes)
@@ -167,17 +167,17 @@ impl PyInterface {
     }
 }
 
-/// What an object's `__cuda_array_interface__`, or such a dictionary itself, says. Needs no driver and waits for nothing.
+/// Reads the `__cuda_array_interface__` of an object, or such a dictionary. Needs no driver and waits for nothing.
 ///
-/// `strict=False` also reads what some libraries write although the text does not allow it: a type string such as 'float32'
-/// or '=f', a list for a tuple, no version, no read-only flag; `deviations` lists them.
+/// `strict=False` also takes deviations from the text that some libraries are known for: a type string such as 'float32'
+/// or '=f', a list for a tuple, no version, no read-only flag. `deviations` lists them.
 ///
-/// `dtype` says what the elements are where the interface cannot, as in `as_cuda_array`.
+/// `dtype` names the element type if the interface cannot, as in `as_cuda_array`.
 ///
-/// `bounds=True` checks that the elements lie in an allocation, as in `as_cuda_array`; that does need a driver. What could not be
-/// checked is in `notes`.
+/// `bounds=True` checks that the elements lie in an allocation, as in `as_cuda_array`. That needs a driver. `notes` lists the checks that
+/// were impossible.
 ///
-/// Raises what `as_cuda_array` raises for what is not an array or is a wrong one.
+/// Raises as `as_cuda_array` does.
 ///
 /// >>> cuarray.interface({"shape": (), "typestr": "<f4", "data": (4096, False), "version": 2}).nbytes
 /// 4
@@ -194,7 +194,7 @@ pub(in crate::python) fn interface(
 ) -> Result<PyInterface> {
     let mut element = dtype.map(|dtype| Element::of(obj.py(), Some(dtype))).transpose()?;
     if let Ok(array) = obj.cast_exact::<PyDeviceArray>() {
-        // Its dictionary cannot say all that the array knows of its type.
+        // The dictionary cannot express every type that the array knows.
         element = Some(Element::of_interface(&import::known(array.get().interface().clone(), element)?));
     }
     let mut reading = Reading::new(strict).with_masks(Policy::Keep).with_element(element);

@@ -1,11 +1,11 @@
-//! Arrays that go to another process of the machine: a handle that can be pickled, and the memory that it opens there.
+//! Arrays for another process of the machine: a handle that can be pickled, and the memory that it opens there.
 //!
-//! The driver's handle names an allocation. An array is a part of one, so what travels is the handle, where in the allocation the
-//! first element is, and all that the interface says of the elements. The device travels by its UUID, since its ordinal may be
-//! another in the other process; there the memory is opened in a context of that device, whichever is current.
+//! The driver's handle names an allocation, and an array is a part of one. So the pickled handle also has the offset of the first element and
+//! the interface of the elements. The device is named by its UUID, because its ordinal may differ in the other process. There, the memory is
+//! opened in a context of that device, whichever context is current.
 //!
-//! Nothing orders work between processes. Whoever makes a handle waits first for what the array knows to be enqueued on it; what
-//! others have enqueued is theirs to wait for, as is telling the other side when the memory goes.
+//! Nothing orders work between processes. The function that makes a handle waits for all work that the array knows of. Other work on the
+//! memory is the caller's to wait for. The caller also tells the other process when the memory goes.
 
 use crate::python::{
     array::PyDeviceArray,
@@ -33,10 +33,10 @@ use pyo3::{
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// An array in the memory of another process, as bytes that say where: pickle it, send it, and `open()` it there.
+/// A handle of an array in another process's memory: pickle it, send it, and `open()` it there.
 ///
-/// Made by `DeviceArray.get_ipc_handle()`. In the process that made it, it keeps the array's memory alive; the memory has to stay
-/// until every other process has closed it, which nobody counts. It cannot be opened in the process that made it.
+/// Made by `DeviceArray.get_ipc_handle()`. In the process that made it, the handle keeps the memory alive. The memory has to stay
+/// until every other process has closed it, which nothing counts. The handle cannot be opened in the process that made it.
 ///
 /// >>> import pickle
 /// >>> handle = cuarray.to_device([1, 2, 3, 4])[1:].get_ipc_handle()
@@ -49,33 +49,33 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// >>> with pickle.loads(sent) as array:  # doctest: +SKIP
 /// ...     array.copy_to_host()
 /// array([2, 3, 4])
-// The text is Python's, where brackets are no links.
+// Python prints this text, where brackets are no links.
 #[allow(rustdoc::broken_intra_doc_links)]
 #[pyclass(frozen, weakref, name = "IpcHandle", module = "cuarray")]
 pub struct PyIpcHandle {
-    /// `None` for an array that takes no bytes, which nobody needs to share.
+    /// `None` for an array without bytes, which needs no sharing.
     place: Option<Place>,
     layout: Layout,
     element: Element,
     read_only: bool,
-    /// What keeps the memory, where the handle was made.
+    /// The owner of the memory, in the process that made the handle.
     owner: Option<Py<PyAny>>,
-    /// What `with` blocks have open.
+    /// The arrays that `with` blocks have open.
     entered: Mutex<Vec<Py<PyIpcMemory>>>,
 }
 
-/// Where an array lies.
+/// The place of an array in shared memory.
 #[derive(Clone, Copy)]
 struct Place {
     handle: IpcMemHandle,
     /// Bytes from the start of the allocation to the first element.
     offset: u64,
     device: [u8; 16],
-    /// Whose memory it is.
+    /// The process that owns the memory.
     process: u32,
 }
 
-/// `DeviceArray.get_ipc_handle`.
+/// Implements `DeviceArray.get_ipc_handle`.
 pub(in crate::python) fn handle_of(array: &PyDeviceArray, py: Python<'_>) -> Result<PyIpcHandle> {
     if array.mask().is_some() {
         return Err(Error::unsupported(
@@ -92,7 +92,7 @@ pub(in crate::python) fn handle_of(array: &PyDeviceArray, py: Python<'_>) -> Res
             return Ok(None);
         }
         match imported {
-            // The driver gives no second handle for it; the first is as good.
+            // The driver gives one handle for an allocation; the first one is still valid.
             Some(memory) => memory.place_of(interface.data()).map(Some),
             None => place_of(interface.data()).map(Some),
         }
@@ -135,7 +135,7 @@ impl PyIpcHandle {
         }
     }
 
-    /// The memory, mapped into this process; `None` for an array that takes none.
+    /// Maps the memory into this process; `None` for an array without bytes.
     fn map<'py>(&self, py: Python<'py>) -> Result<Option<Bound<'py, PyIpcMemory>>> {
         let Some(place) = self.place else { return Ok(None) };
         Ok(Some(Bound::new(py, py.detach(|| place.open())?)?))
@@ -150,20 +150,20 @@ impl PyIpcHandle {
         let py = memory.py();
         let data = memory.get().ptr.checked_add(self.offset()).ok_or_else(out_of_space)?;
         let interface = self.interface(data)?.with_stream(entry(stream.as_ref())?);
-        // The parts of a handle come from elsewhere.
+        // Pickled data is untrusted.
         if let Some(allocation) = reach::known(memory.get().ptr)?.and_then(|known| known.range) {
             bounds::within(interface.byte_range(), &allocation, "data")?;
         }
         Ok(Bound::new(py, PyDeviceArray::with_stream(interface, memory.into_any().unbind(), stream))?)
     }
 
-    /// Somewhere, for what needs an interface and no memory.
+    /// A dummy address, for an interface that needs no memory.
     fn anywhere(&self) -> Result<Interface> {
         self.interface(1 << 47)
     }
 }
 
-/// What an interface says of its default stream.
+/// The stream entry of an interface.
 fn entry(stream: Option<&Py<PyStream>>) -> Result<StreamEntry> {
     stream.map_or(Ok(StreamEntry::None), |stream| StreamEntry::try_from(stream.get().stream.handle() as i128))
 }
@@ -194,9 +194,10 @@ impl Place {
 
 #[pymethods]
 impl PyIpcHandle {
-    /// A handle of its parts, as pickling takes them: 64 bytes of the driver's (none for an array without elements), bytes from the
-    /// start of the allocation to the first element, what the interface says of the elements, the device's UUID, and the
-    /// number of the process whose memory it is.
+    /// Makes a handle of its parts, as pickling does.
+    ///
+    /// The parts are the driver's 64 bytes (none for an array without elements), the bytes from the start of the allocation to the first
+    /// element, the interface of the elements, the device's UUID, and the process that owns the memory.
     #[new]
     #[pyo3(signature = (handle, offset, shape, strides, typestr, descr, readonly, device, process))]
     #[allow(clippy::too_many_arguments)] // they are what pickling stores
@@ -232,11 +233,11 @@ impl PyIpcHandle {
         Ok(handle)
     }
 
-    /// The array, over memory of the other process. It keeps the memory open, until the last view of it goes.
+    /// The array over memory of the other process. The memory stays open until the last view goes.
     ///
-    /// The driver counts how often memory is open, so this may be called again. stream: the array's default stream.
+    /// This may be called again, because the driver counts how often memory is open. stream: the array's default stream.
     ///
-    /// Raises ValueError in the process that made the handle, CudaError where the memory, or its process, is gone, BufferError where
+    /// Raises ValueError in the process that made the handle, CudaError if the memory or its process is gone, BufferError if
     /// this process does not see the device.
     #[pyo3(signature = (stream=None))]
     fn open<'py>(&self, py: Python<'py>, stream: Option<&Bound<'py, PyAny>>) -> Result<Bound<'py, PyDeviceArray>> {
@@ -251,8 +252,8 @@ impl PyIpcHandle {
         self.array(memory, stream)
     }
 
-    /// The array, for the length of a `with` block: leaving it waits for the device and closes the memory, whoever still has the
-    /// array, which is of no use then.
+    /// The array, for a `with` block. Leaving the block waits for the device and closes the memory. The array is invalid
+    /// afterwards, even if the program still holds it.
     fn __enter__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDeviceArray>> {
         let Some(memory) = self.map(py)? else { return self.open(py, None) };
         let array = self.array(memory.clone(), None)?;
@@ -316,13 +317,13 @@ impl PyIpcHandle {
         self.read_only
     }
 
-    /// The number of the process whose memory it is; None for an array without elements.
+    /// The process that owns the memory; None for an array without elements.
     #[getter]
     fn process(&self) -> Option<u32> {
         self.place.map(|place| place.process)
     }
 
-    /// What keeps the memory alive, in the process that made the handle; None in any other.
+    /// The owner of the memory, in the process that made the handle; None in any other.
     #[getter]
     fn owner(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.owner.as_ref().map(|owner| owner.clone_ref(py))
@@ -356,7 +357,7 @@ impl PyIpcHandle {
     }
 }
 
-/// Memory of another process that an array is in; closed when the last array that uses it goes.
+/// Memory of another process; closed when the last array over it goes.
 ///
 /// >>> type(array.owner)  # doctest: +SKIP
 /// <class 'cuarray.IpcMemory'>
@@ -364,18 +365,18 @@ impl PyIpcHandle {
 pub struct PyIpcMemory {
     ptr: u64,
     place: Place,
-    /// `None` once it is closed.
+    /// `None` after closing.
     memory: Mutex<Option<IpcMemory>>,
 }
 
 impl PyIpcMemory {
-    /// Closing waits for work on the memory, and that work may be a host function that needs the GIL.
+    /// Closes without the GIL: closing waits for work on the memory, which may include a host function that needs the GIL.
     fn close(&self, py: Python<'_>) {
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner).take();
         py.detach(|| drop(memory));
     }
 
-    /// The place of an array in it, whose first element is at `data`.
+    /// The place of an array in the memory, for its first element at `data`.
     fn place_of(&self, data: u64) -> Result<Place> {
         let offset = data.checked_sub(self.ptr).ok_or_else(out_of_space)?;
         Ok(Place { offset, ..self.place })
@@ -390,13 +391,13 @@ impl Drop for PyIpcMemory {
 
 #[pymethods]
 impl PyIpcMemory {
-    /// The address of the allocation, as the device sees it.
+    /// The address of the allocation on the device.
     #[getter]
     fn ptr(&self) -> u64 {
         self.ptr
     }
 
-    /// The number of the process whose memory it is.
+    /// The process that owns the memory.
     #[getter]
     fn process(&self) -> u32 {
         self.place.process

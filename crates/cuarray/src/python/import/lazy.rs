@@ -1,8 +1,8 @@
-//! Tensors of PyTorch whose memory does not hold their values, or not all that they are.
+//! Tensors of PyTorch whose memory does not hold their values, or not everything they carry.
 //!
-//! `conj()`, and the imaginary part of that, only set a mark on a tensor over the same memory. The dictionary does not show it, `__dlpack__`
-//! refuses the one mark and not the other, and the functions of the exchange table look for nothing, not even for a gradient, of
-//! which `__dlpack__` and the dictionary say that it would be lost.
+//! `conj()`, and the imaginary part of its result, only mark a tensor over the same memory. The dictionary does not show the mark. `__dlpack__`
+//! refuses one mark and ignores the other. The functions of the exchange table ignore both marks, and a gradient too, which `__dlpack__` and the
+//! dictionary refuse to lose.
 
 use super::{passes_through, type_name};
 use crate::{Error, Interface, Kind, Result, Version};
@@ -13,17 +13,17 @@ use pyo3::{
     types::{PyDict, PyType},
 };
 
-/// Refuses a marked tensor that says what it is by a dictionary. Those of PyTorch are of version 2; those of version 3 are spared the
-/// question, and so is every program that has not imported PyTorch.
+/// Refuses a marked tensor that has a dictionary. PyTorch's dictionaries have version 2, so version 3 needs no check. Neither does a
+/// program that has not imported PyTorch.
 #[inline]
 pub(in crate::python) fn refuse_lazy(object: &Bound<'_, PyAny>, interface: &Interface) -> Result<()> {
     if interface.version() >= Version::V3 { Ok(()) } else { refuse_lazy_tensor(object, interface) }
 }
 
-/// Refuses a marked tensor, however it says what it is.
+/// Refuses a marked tensor of any protocol.
 ///
 /// # Errors
-/// [`Error::is_unsupported`]: it is marked; [`Error::is_not_an_array`]: it does not answer.
+/// [`Error::is_unsupported`]: it is marked. [`Error::is_not_an_array`]: its methods raise.
 #[inline]
 pub(in crate::python) fn refuse_lazy_tensor(object: &Bound<'_, PyAny>, interface: &Interface) -> Result<()> {
     if !matches!(interface.typestr().kind(), Kind::Complex | Kind::Float) {
@@ -35,13 +35,13 @@ pub(in crate::python) fn refuse_lazy_tensor(object: &Bound<'_, PyAny>, interface
     }
 }
 
-/// Refuses a tensor of PyTorch that is marked, or has a gradient that would be lost.
+/// Refuses a tensor of PyTorch that is marked, or has a gradient.
 ///
 /// # Errors
 /// As [`refuse_lazy_tensor`].
 #[cold]
 pub(in crate::python) fn refuse_unsaid(object: &Bound<'_, PyAny>, interface: &Interface) -> Result<()> {
-    // Nothing else can have a gradient: numbers, and bfloat16 and its kin.
+    // Only floats have gradients: numbers of those kinds, and named types such as bfloat16.
     if matches!(interface.typestr().kind(), Kind::Int | Kind::UInt | Kind::Bool) {
         return Ok(());
     }
@@ -55,7 +55,7 @@ pub(in crate::python) fn refuse_unsaid(object: &Bound<'_, PyAny>, interface: &In
     refuse_marked(object)
 }
 
-/// Whether objects of a type are tensors of PyTorch.
+/// Whether a type is a tensor type of PyTorch.
 pub(in crate::python) fn are_tensors(kind: &Bound<'_, PyType>) -> Result<bool> {
     match class(kind.py())? {
         Some(tensor) => Ok(kind.is_subclass(&tensor)?),
@@ -63,14 +63,14 @@ pub(in crate::python) fn are_tensors(kind: &Bound<'_, PyType>) -> Result<bool> {
     }
 }
 
-/// `torch.Tensor`, where PyTorch was imported.
+/// `torch.Tensor`, if PyTorch is imported.
 fn class(py: Python<'_>) -> Result<Option<Bound<'_, PyAny>>> {
     static MODULES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     let modules = MODULES.get_or_try_init(py, || -> PyResult<_> {
         Ok(py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?.cast_into::<PyDict>()?.unbind())
     })?;
     let Some(torch) = modules.bind(py).get_item(intern!(py, "torch"))? else { return Ok(None) };
-    // A module that is still being imported has no tensors yet.
+    // A module that is being imported has no tensors yet.
     Ok(torch.getattr_opt(intern!(py, "Tensor"))?)
 }
 
@@ -90,7 +90,7 @@ fn refuse_marked(object: &Bound<'_, PyAny>) -> Result<()> {
     Ok(())
 }
 
-/// What asking for a mark raised, as the reason why the tensor cannot be read.
+/// The error for a tensor whose mark cannot be read.
 fn unanswered(object: &Bound<'_, PyAny>, name: &str, error: PyErr) -> Error {
     if passes_through(object.py(), &error) {
         return error.into();

@@ -1,11 +1,10 @@
 //! Reading `__cuda_array_interface__` (clauses I1 to I11, V0 to V2).
 //!
-//! This runs at every exchange, so it is written for its cost: one attribute read; one walk over the dictionary, in which a
-//! key is recognised by its address (literal keys are interned) and only otherwise by its text; shape and strides straight
-//! into the layout, without a collection between. Nothing is trusted meanwhile: no Python code runs while the dictionary is
-//! walked, the entries are owned before any of them is looked at, and every number is checked before it is narrowed.
+//! Every exchange runs this, so it is written for speed: one attribute read and one walk over the dictionary. The walk recognises keys by
+//! address (literal keys are interned) and otherwise by text. Shape and strides go straight into the layout. Nothing is trusted: no Python code
+//! runs during the walk, the entries are owned before Python code can run, and every number is checked before it is narrowed.
 //!
-//! The dictionary of a host array, `__array_interface__`, has the same grammar; `host.rs` reads it here too.
+//! The dictionary of a host array, `__array_interface__`, has the same grammar.
 //!
 //! Reading is strict: a deviation from the text is refused, with the reason. A lenient `Reading` takes the deviations that real libraries are
 //! known for, and lists them.
@@ -63,23 +62,23 @@ use values::{POINTER_AND_FLAG, UNNAMED_FLOAT8, data, dims, steps, typestr};
 /// ```
 ///
 /// # Errors
-/// [`Error::is_not_an_array`] where the attribute is missing, raises, or is no dictionary. `MemoryError`, `RecursionError`, and
-/// what is no `Exception` (`KeyboardInterrupt`, `SystemExit`) pass through unchanged.
+/// [`Error::is_not_an_array`]: the attribute is missing, raises, or is no dictionary. `MemoryError`, `RecursionError`, and
+/// exceptions outside `Exception` (`KeyboardInterrupt`, `SystemExit`) pass through unchanged.
 pub fn attribute<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDict>> {
     let value = object.getattr(intern!(object.py(), "__cuda_array_interface__"));
     dictionary(object, value.map_err(|error| refused(object, error))?)
 }
 
-/// The error for an object whose attribute raised: it is no array.
+/// The error for an object whose attribute raised.
 fn refused(object: &Bound<'_, PyAny>, error: PyErr) -> Error {
     let remedy = if error.is_instance_of::<PyAttributeError>(object.py()) { remedy(object) } else { "" };
     let expected = format!("an object with that attribute is expected{remedy}");
     raised::unreadable("not a CUDA array", object, "__cuda_array_interface__", &expected, error)
 }
 
-/// What is for objects such as this one, which has no interface, if it is known.
+/// The function to call for such an object instead, if there is one.
 fn remedy(object: &Bound<'_, PyAny>) -> &'static str {
-    // Of the type, since the object's own attributes may run anything.
+    // The type is asked, because the object's own attributes may run anything.
     let on_the_host = || object.get_type().hasattr(intern!(object.py(), "__array__")).unwrap_or(false);
     if object.is_instance_of::<PyDict>() {
         " (of a dictionary, use cuarray.from_cuda_array_interface)"
@@ -90,7 +89,7 @@ fn remedy(object: &Bound<'_, PyAny>) -> &'static str {
     }
 }
 
-/// The value of the attribute of `object`, which has to be a dictionary.
+/// The attribute's value as a dictionary.
 fn dictionary<'py>(object: &Bound<'py, PyAny>, value: Bound<'py, PyAny>) -> Result<Bound<'py, PyDict>> {
     value.cast_into::<PyDict>().map_err(|error| {
         let value = error.into_inner();
@@ -103,8 +102,8 @@ fn dictionary<'py>(object: &Bound<'py, PyAny>, value: Bound<'py, PyAny>) -> Resu
     })
 }
 
-/// `value` as a device array where it is one: ours as it is, another library's read, by its dictionary if it has one and that is to be
-/// read, and not waited for; `None` where it has no interface at all, nor a tensor that devices reach.
+/// Imports `value` without waiting. An array of this library is returned as it is. `None` if `value` has no interface and no tensor on a
+/// device.
 pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
     let py = value.py();
     if let Ok(array) = value.cast_exact::<PyDeviceArray>() {
@@ -125,7 +124,7 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
     Ok(Some(Bound::new(py, array)?))
 }
 
-/// The array of an object that offers a structure of C, not waited for.
+/// Imports the C structure of an object without waiting.
 pub(super) fn structure<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
     if !c_interface::is_offered(value) {
         return Ok(None);
@@ -133,14 +132,14 @@ pub(super) fn structure<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'
     let Some(Imported { array, event }) = c_interface::import(value, false, &mut Options::default())? else {
         return Ok(None);
     };
-    // Of an event that no stream goes with nothing else would remember anything.
+    // An event without a stream is remembered nowhere else, so the host waits for it now.
     if array.get().interface().stream() == StreamEntry::None {
         heed(value.py(), array.get().interface(), event)?;
     }
     Ok(Some(array))
 }
 
-/// The interface, with the type that a user knows its elements to have.
+/// The interface with the element type that the caller knows.
 pub(super) fn known(interface: Interface, element: Option<Element>) -> Result<Interface> {
     match element {
         Some(Element { typestr, descr }) => interface.with_type(typestr, descr),
@@ -170,7 +169,7 @@ fn careful<'py>(entries: &OwnedEntries<'py>, reading: &mut Reading<'py>) -> Resu
     if let Some(element) = reading.element.take() {
         *read = known(*read, Some(element))?;
     }
-    // Clause V2: what versions 0 to 2 say under `stream` means nothing.
+    // Clause V2: versions 0 to 2 have no `stream`.
     if version >= Version::V3
         && let Some(stream) = entries.optional(STREAM)
     {
@@ -211,7 +210,7 @@ fn version(entries: &OwnedEntries<'_>, reading: &mut Reading<'_>) -> Result<Vers
     Version::try_from(narrow)
 }
 
-/// What the entries say of memory: `shape`, `typestr`, `data`, `strides`, `descr`.
+/// Reads the entries that describe memory: `shape`, `typestr`, `data`, `strides`, `descr`.
 #[inline]
 fn described(entries: &OwnedEntries<'_>, reading: &mut Reading<'_>) -> Result<Box<Interface>> {
     let written = entries.required(TYPESTR, "a str such as '<f4'")?;
@@ -219,7 +218,7 @@ fn described(entries: &OwnedEntries<'_>, reading: &mut Reading<'_>) -> Result<Bo
     let mut read = memory(entries, typestr, reading)?;
     if typestr.kind() == Kind::Void
         && let Some(descr) = entries.optional(DESCR)
-        // Whose descr can only repeat it.
+        // The descr of these types only repeats the type string.
         && !UNNAMED_FLOAT8.iter().any(|text| written.eq(text).unwrap_or(false))
     {
         read.set_descr(descr::read(descr)?)?;
@@ -227,7 +226,7 @@ fn described(entries: &OwnedEntries<'_>, reading: &mut Reading<'_>) -> Result<Bo
     Ok(read)
 }
 
-/// The same but for the type, which is given.
+/// Reads the entries that describe memory, for a given type.
 #[inline]
 fn memory(entries: &OwnedEntries<'_>, typestr: TypeStr, reading: &mut Reading<'_>) -> Result<Box<Interface>> {
     let mut shape = Dims::new();

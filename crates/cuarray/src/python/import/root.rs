@@ -1,16 +1,14 @@
-//! An array of ours that comes back: what was made of it on the way is not kept.
+//! Recognition of this library's own arrays when they come back.
 //!
-//! An import keeps the object that it was made from (clause L2), and the object keeps the array that *it* was made from. An array
-//! that goes to and fro between two libraries would so grow a chain of owners, a link each time, and free it link by link at
-//! the end. But the object's only part in it may be to keep an array of ours; then that array's memory is kept instead.
+//! An import keeps the object that it was made from (clause L2), and that object keeps the array that *it* was made from. An array that travels
+//! between two libraries would grow a chain of owners. But if the object only keeps an array of this library, the import can keep that
+//! array's memory instead.
 //!
-//! That is sound where the object has nothing of its own that the import needs: not the memory, for the elements lie within those
-//! of our array, whose owner keeps them; not the stream, unless it is a default stream or our array's own; no mask. Whether it
-//! has anything else is known of types that are known, by their exact type and not of subclasses: numba's `DeviceNDArray`, which
-//! has a pointer that says whose it is. Any other object is kept, as the clause has it.
+//! This is sound if the import needs nothing that belongs to the object. The elements lie within the first array, whose owner keeps the memory.
+//! The stream is a default stream or the first array's own. There is no mask. Only exact, known types qualify: numba's `DeviceNDArray`, which
+//! has a pointer with its owner. Every other object is kept, as the clause requires.
 //!
-//! What comes back so is a view of our array: it shares what is pending, is borrowed if that is, and read-only if that is,
-//! though libraries lose that mark on the way.
+//! The result is a view of the first array. It shares pending work, a borrow, and the read-only flag, which libraries lose on the way.
 
 use crate::python::array::PyDeviceArray;
 use crate::{Interface, StreamEntry};
@@ -20,20 +18,19 @@ use std::{
     sync::atomic::{AtomicPtr, Ordering::Relaxed},
 };
 
-/// The array of ours that `interface`, read from `object`, is a view of, as that view; `None` where it is none, or `object` has to be
-/// kept.
+/// The view of this library's array that `interface`, read from `object`, describes; `None` if `object` has to be kept.
 #[inline]
 pub(in crate::python) fn returned<'py>(
     object: &Bound<'py, PyAny>,
     interface: &Interface,
 ) -> PyResult<Option<Bound<'py, PyDeviceArray>>> {
-    /// The type that was met last and is none of those that are known: nearly every import is of the same type as the last.
+    /// The last unknown type. Nearly every import has the type of the previous one.
     static OTHER: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(ptr::null_mut());
     let of = object.get_type_ptr();
     if OTHER.load(Relaxed) == of {
         return Ok(None);
     }
-    // Attached anew, since imports drop nothing otherwise (see `as_cuda_array`), and this may.
+    // Attached anew, because this may drop Python objects (see `as_cuda_array`).
     Python::attach(|_| {
         if !is_known(&object.get_type()) {
             OTHER.store(of, Relaxed);
@@ -61,7 +58,7 @@ fn is_known(of: &Bound<'_, PyType>) -> bool {
     known
 }
 
-/// The array of ours whose memory a numba array has; whatever it answers that is not that, it is some other array.
+/// The array of this library whose memory a numba array has, if any.
 fn keeps<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDeviceArray>> {
     let py = object.py();
     let owner = object.getattr(intern!(py, "gpu_data")).and_then(|data| data.getattr(intern!(py, "owner"))).ok()?;

@@ -1,4 +1,4 @@
-//! What stands under one key: taken where it is what the text says, else refused with the key, the value and what is expected.
+//! The value under one key: taken if it follows the text, else refused with the key, the value and what is expected.
 
 use super::{Reading, passes_through};
 use crate::{Dims, Error, MAX_NDIM, Result, Strides, TypeStr};
@@ -9,7 +9,7 @@ use pyo3::{
 };
 use std::borrow::Cow;
 
-/// How ml_dtypes writes one of its 8-bit floats, as if it were the only one: not a type string, but void in effect.
+/// The spellings of ml_dtypes for an 8-bit float. They name no type, and mean void.
 pub(super) const UNNAMED_FLOAT8: [&str; 2] = ["<f1", "|f1"];
 
 #[inline]
@@ -23,7 +23,7 @@ pub(super) fn typestr(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Re
         Err(error) => error,
     };
     let Ok((typestr, Some(note))) = TypeStr::from_lenient(text) else { return Err(error) };
-    // An 8-bit float that does not say which one it is, and a user who does.
+    // An 8-bit float without a name, and a caller that names it.
     let said = reading.element.as_ref().is_some_and(|element| element.typestr.name().is_some());
     if said && UNNAMED_FLOAT8.contains(&text) {
         return Ok(typestr);
@@ -54,20 +54,19 @@ fn sequence<'py>(
     reading: &mut Reading<'_>,
 ) -> Result<Bound<'py, PyTuple>> {
     let wrong = || wrong_type(key, value, expected);
-    // Text and bytes are values, sets and dictionaries have no order that could mean anything.
+    // Text and bytes are values; sets and dictionaries have no order.
     // SAFETY: the value is held; this only looks at its type.
     let is_sequence = unsafe { ffi::PySequence_Check(value.as_ptr()) } == 1;
     if !is_sequence || value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
         return Err(wrong());
     }
     reading.deviation(key, || format!("a {}, read as a tuple", type_name(value)), wrong)?;
-    // One more than any shape has: what yields without end is refused for its ndim, and not collected first.
+    // One more than any shape has, so that an endless iterator is refused for its length.
     let items = value.try_iter().and_then(|items| items.take(MAX_NDIM + 1).collect::<PyResult<Vec<_>>>());
     Ok(PyTuple::new(value.py(), items.map_err(|error| asked(value, error, wrong))?)?)
 }
 
-/// What `value` raised when it was asked for what it holds: it is then of a wrong type, unless the exception is none that
-/// code may swallow.
+/// The error for a value whose method raised `error`: the value has a wrong type, unless the exception has to pass through.
 fn asked(value: &Bound<'_, PyAny>, error: PyErr, wrong: impl FnOnce() -> Error) -> Error {
     if passes_through(value.py(), &error) { error.into() } else { wrong() }
 }
@@ -146,7 +145,7 @@ fn flag(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<bool> {
     value.is_truthy().map_err(|error| asked(value, error, wrong))
 }
 
-/// An int, or what `__index__` makes one (a NumPy integer); a bool is neither.
+/// Reads an int, or the result of `__index__` (a NumPy integer). A bool is neither.
 #[inline]
 pub(in crate::python) fn integer(value: &Bound<'_, PyAny>, key: &'static str, expected: &str) -> Result<i128> {
     if value.is_exact_instance_of::<PyInt>() {
@@ -160,12 +159,12 @@ pub(in crate::python) fn integer(value: &Bound<'_, PyAny>, key: &'static str, ex
     wide_or_index(value, key, expected)
 }
 
-/// A bool of Python's or NumPy's: both have `__index__`, the latter up to NumPy 2.2, and neither is meant for a number.
+/// Whether a value is a bool of Python or NumPy. Both have `__index__` (NumPy's up to 2.2), but are no numbers here.
 pub(in crate::python) fn is_bool(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyBool>() || matches!(type_name(value).as_str(), "numpy.bool" | "numpy.bool_")
 }
 
-/// What is no small int: one of more bits, or what `__index__` makes one.
+/// Reads an int of more bits, or the result of `__index__`.
 #[cold]
 fn wide_or_index(value: &Bound<'_, PyAny>, key: &'static str, expected: &str) -> Result<i128> {
     if is_bool(value) {
@@ -178,7 +177,7 @@ fn wide_or_index(value: &Bound<'_, PyAny>, key: &'static str, expected: &str) ->
     narrow(&number, key, expected)
 }
 
-/// An int of at most 64 bits, of either sign.
+/// Narrows an int to 64 bits, of either sign.
 fn narrow(number: &Bound<'_, PyAny>, key: &'static str, expected: &str) -> Result<i128> {
     let mut overflow = 0;
     // SAFETY: `number` is an int, so the only failure is overflow, and that is reported apart.
@@ -197,12 +196,12 @@ fn wrong_type(key: &'static str, value: &Bound<'_, PyAny>, expected: &str) -> Er
     Error::entry(key, format!("{} is a {}; {expected} is expected", shown(value), type_name(value)))
 }
 
-/// The type's name for a message.
+/// The name of a value's type, for a message.
 pub(in crate::python) fn type_name(value: &Bound<'_, PyAny>) -> String {
     value.get_type().fully_qualified_name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
 }
 
-/// The value for a message: its `repr`, cut short; a `repr` that raises is no reason to hide the first error.
+/// The `repr` of a value, shortened for a message; "the value" if `repr` raises.
 pub(in crate::python) fn shown(value: &Bound<'_, PyAny>) -> String {
     const LONGEST: usize = 80;
     match value.repr().map(|text| text.to_string_lossy().into_owned()) {
