@@ -16,7 +16,7 @@ OLD, NEW = np.zeros(1024), np.arange(1024.0)
 
 
 def pinned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A page-locked copy, which the driver reads when the copy runs and not when it is called."""
+    """A page-locked copy, which the driver reads when a copy runs and not when it is enqueued."""
     array = cuarray.pinned_array(values.shape, values.dtype)
     array[...] = values
     return array

@@ -1,6 +1,6 @@
 """The blocks of the documents: `make docs-test` can run each of them, and the code that runs them notices mistakes.
 
-What they do is tested by `make docs-test` alone, which needs empty environments and the network.
+Only `make docs-test` checks their results, because that needs empty environments and the network.
 """
 
 from __future__ import annotations

@@ -52,9 +52,8 @@ def assert_same_view(view: Any, expected: np.ndarray[Any, Any], base: SameLayout
     """Checks that the view has the shape, strides, type, flags and offset of NumPy's view."""
     assert isinstance(view, cuarray.DeviceArray)
     assert (view.shape, view.dtype) == (expected.shape, expected.dtype)
-    assert (
-        view.strides == expected.strides or not expected.size
-    )  # strides of empty arrays differ between NumPy versions
+    # Strides of empty arrays differ between NumPy versions.
+    assert view.strides == expected.strides or not expected.size
     assert view.ptr - base.array.ptr == address(expected) - address(base.host)
     assert view.is_c_contiguous() == expected.flags.c_contiguous
     assert view.is_f_contiguous() == expected.flags.f_contiguous
