@@ -54,7 +54,7 @@ pub(crate) struct State {
     pub running: Vec<Running>,
     /// Host functions that are enqueued and have not returned.
     pub host_functions: usize,
-    /// Whether a query has met a host function, which should then run soon.
+    /// Whether a query has found a pending host function, which should then run soon.
     pub host_function_wanted: bool,
     /// Whether the progress thread is running.
     pub progress_thread: bool,

@@ -2,7 +2,7 @@
 //!
 //! By the driver's manual every host thread has its own stack of contexts and its own default stream. They must exist
 //! until the very end of the thread, because destructors of other libraries' thread-local data may call the driver, in
-//! any order. So a key of the system frees them after all destructors of languages; in the main thread they are never
+//! any order. So a key of the system frees them after all destructors of the program; in the main thread they are never
 //! freed. For later calls [`with`] returns `None`, and the call returns `CUDA_ERROR_DEINITIALIZED`.
 
 use crate::driver::Driver;

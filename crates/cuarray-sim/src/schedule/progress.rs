@@ -2,7 +2,7 @@
 //!
 //! A program such as an event loop may wait for a host function without calling the driver again. On a GPU the function
 //! runs anyway. So while host functions are pending, a thread runs the streams that hold them, up to the last one. It
-//! does so when the program has made no driver call for a while, or when a query has met a host function. A program
+//! does so when the program has made no driver call for a while, or when a query has found one pending. A program
 //! that keeps calling the driver is served after a second at the latest.
 
 use super::Point;
