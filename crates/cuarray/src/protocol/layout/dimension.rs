@@ -10,14 +10,14 @@ use std::fmt;
 /// A number of dimensions: [`Ix0`] to [`Ix6`], [`Ix`] of any number, or [`IxDyn`].
 ///
 /// ```
-/// use cuarray::{Ix2, Layout, Rank};
+/// use cuarray::{Ix2, Layout, Dimension};
 ///
 /// let layout = Layout::c_contiguous(&[3, 4], 4)?;
 /// let [rows, columns] = Ix2::shape(&layout);
 /// assert_eq!((Ix2::NDIM, rows, columns), (Some(2), 3, 4));
 /// # Ok::<(), cuarray::Error>(())
 /// ```
-pub trait Rank: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static {
+pub trait Dimension: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     /// The number of dimensions; `None` if any number is meant.
     const NDIM: Option<usize>;
 
@@ -30,10 +30,10 @@ pub trait Rank: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     /// The place of one element, an index for each dimension.
     type Index: AsRef<[usize]> + ?Sized;
 
-    /// The shape of a layout of that rank; of another one, as much of it as there is room for.
+    /// The shape of a layout of that ndim; of another one, as much of it as there is room for.
     fn shape(layout: &Layout) -> Self::Shape;
 
-    /// `strides` as this rank has them; of another number, as many as there is room for.
+    /// `strides` as this ndim has them; of another number, as many as there is room for.
     fn strides(strides: &[isize]) -> Self::Strides;
 }
 
@@ -57,7 +57,7 @@ pub struct Ix<const N: usize>;
 /// use cuarray::{Acquired, IxDyn};
 ///
 /// fn is_matrix<T>(array: &Acquired<'_, T, IxDyn>) -> bool {
-///     array.layout().rank() == 2
+///     array.layout().ndim() == 2
 /// }
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub struct IxDyn;
 /// No dimensions: one element.
 ///
 /// ```
-/// use cuarray::{Ix0, Layout, Rank};
+/// use cuarray::{Ix0, Layout, Dimension};
 ///
 /// assert!(Ix0::shape(&Layout::c_contiguous(&[], 4)?).is_empty());
 /// # Ok::<(), cuarray::Error>(())
@@ -75,7 +75,7 @@ pub type Ix0 = Ix<0>;
 /// One dimension.
 ///
 /// ```
-/// use cuarray::{Ix1, Layout, Rank};
+/// use cuarray::{Ix1, Layout, Dimension};
 ///
 /// assert_eq!(Ix1::shape(&Layout::c_contiguous(&[6], 4)?), [6]);
 /// # Ok::<(), cuarray::Error>(())
@@ -84,7 +84,7 @@ pub type Ix1 = Ix<1>;
 /// Two dimensions.
 ///
 /// ```
-/// use cuarray::{Ix2, Layout, Rank};
+/// use cuarray::{Ix2, Layout, Dimension};
 ///
 /// assert_eq!(Ix2::shape(&Layout::c_contiguous(&[6, 5], 4)?), [6, 5]);
 /// # Ok::<(), cuarray::Error>(())
@@ -93,7 +93,7 @@ pub type Ix2 = Ix<2>;
 /// Three dimensions.
 ///
 /// ```
-/// use cuarray::{Ix3, Layout, Rank};
+/// use cuarray::{Ix3, Layout, Dimension};
 ///
 /// assert_eq!(Ix3::shape(&Layout::c_contiguous(&[6, 5, 4], 4)?), [6, 5, 4]);
 /// # Ok::<(), cuarray::Error>(())
@@ -102,7 +102,7 @@ pub type Ix3 = Ix<3>;
 /// Four dimensions.
 ///
 /// ```
-/// use cuarray::{Ix4, Layout, Rank};
+/// use cuarray::{Ix4, Layout, Dimension};
 ///
 /// assert_eq!(Ix4::shape(&Layout::c_contiguous(&[6, 5, 4, 3], 4)?), [6, 5, 4, 3]);
 /// # Ok::<(), cuarray::Error>(())
@@ -111,7 +111,7 @@ pub type Ix4 = Ix<4>;
 /// Five dimensions.
 ///
 /// ```
-/// use cuarray::{Ix5, Layout, Rank};
+/// use cuarray::{Ix5, Layout, Dimension};
 ///
 /// assert_eq!(Ix5::shape(&Layout::c_contiguous(&[6, 5, 4, 3, 2], 4)?), [6, 5, 4, 3, 2]);
 /// # Ok::<(), cuarray::Error>(())
@@ -120,14 +120,14 @@ pub type Ix5 = Ix<5>;
 /// Six dimensions.
 ///
 /// ```
-/// use cuarray::{Ix6, Layout, Rank};
+/// use cuarray::{Ix6, Layout, Dimension};
 ///
 /// assert_eq!(Ix6::shape(&Layout::c_contiguous(&[6, 5, 4, 3, 2, 2], 4)?), [6, 5, 4, 3, 2, 2]);
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 pub type Ix6 = Ix<6>;
 
-impl<const N: usize> Rank for Ix<N> {
+impl<const N: usize> Dimension for Ix<N> {
     const NDIM: Option<usize> = Some(N);
     type Shape = [usize; N];
     type Strides = [isize; N];
@@ -148,7 +148,7 @@ fn filled<T: Copy + Default, const N: usize>(from: &[T]) -> [T; N] {
     to
 }
 
-impl Rank for IxDyn {
+impl Dimension for IxDyn {
     const NDIM: Option<usize> = None;
     type Shape = Dims;
     type Strides = Strides;
@@ -166,7 +166,7 @@ impl Rank for IxDyn {
 /// A shape whose number of dimensions is known to the compiler (an array, a number) or not (a slice, a vector).
 pub trait IntoShape {
     /// The number of dimensions, as a type.
-    type Dim: Rank;
+    type Dim: Dimension;
 
     /// The length of each dimension.
     fn lengths(&self) -> &[usize];

@@ -1,4 +1,4 @@
-//! [`Visit`]: what orders the work on an array, from the taking of a guard to its release.
+//! [`GuardCore`]: what orders the work on an array, from the taking of a guard to its release.
 
 use crate::{
     Error, RawView, Result,
@@ -57,8 +57,8 @@ pub(crate) mod sealed {
     impl Sealed for super::Anywhere {}
 }
 
-/// What both guards are: a visit to a view in a stream, which ends when it is dropped.
-pub(crate) struct Visit<'v, S: Scope> {
+/// What both guards are: a core to a view in a stream, which ends when it is dropped.
+pub(crate) struct GuardCore<'v, S: Scope> {
     pub(super) view: &'v RawView,
     pub(super) stream: &'v Stream,
     thread: Option<ThreadId>,
@@ -71,9 +71,9 @@ pub(crate) struct Visit<'v, S: Scope> {
     _mask: Registration,
 }
 
-impl<'v, S: Scope> Visit<'v, S> {
+impl<'v, S: Scope> GuardCore<'v, S> {
     #[inline]
-    pub(crate) fn begin(view: &'v RawView, stream: &'v Stream, access: Access, scope: S) -> Result<Visit<'v, S>> {
+    pub(crate) fn begin(view: &'v RawView, stream: &'v Stream, access: Access, scope: S) -> Result<GuardCore<'v, S>> {
         if access == Access::Write && view.interface().is_read_only() {
             return Err(read_only());
         }
@@ -83,17 +83,17 @@ impl<'v, S: Scope> Visit<'v, S> {
             Some(mask) => Registration::new(space, mask.interface(), Access::Read)?,
             None => Registration::NONE,
         };
-        let mut visit =
-            Visit { view, stream, thread: None, access, ended: true, scope, _elements: elements, _mask: mask };
+        let mut core =
+            GuardCore { view, stream, thread: None, access, ended: true, scope, _elements: elements, _mask: mask };
         if !view.is_at_home(stream) {
-            visit.thread = scope.outside(|| {
+            core.thread = scope.outside(|| {
                 let (data, access, mask) = view.orderings(stream, access)?;
                 let mask = mask.map(|mask| (mask, Access::Read));
                 sync::begin(std::iter::once((data, access)).chain(mask), stream)
             })?;
-            visit.ended = false;
+            core.ended = false;
         }
-        Ok(visit)
+        Ok(core)
     }
 
     /// Whether work in the guard's stream that this thread enqueues is what was ordered: the handle of the per-thread default stream means
@@ -115,7 +115,7 @@ impl<'v, S: Scope> Visit<'v, S> {
         if std::mem::replace(&mut self.ended, true) {
             return Ok(());
         }
-        let Visit { view, stream, thread, access, scope, .. } = *self;
+        let GuardCore { view, stream, thread, access, scope, .. } = *self;
         scope.outside(|| sync::end(view.known_orderings(access), stream, thread))
     }
 }
@@ -133,7 +133,7 @@ fn of_another_thread() -> Error {
     )
 }
 
-impl<S: Scope> Drop for Visit<'_, S> {
+impl<S: Scope> Drop for GuardCore<'_, S> {
     fn drop(&mut self) {
         if let Err(error) = self.end() {
             self.scope.report(self.stream, error);

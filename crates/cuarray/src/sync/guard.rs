@@ -1,6 +1,6 @@
-//! [`Lease`]: work in one stream on the data of several arrays, from the edges before it to the edges after it.
+//! [`SyncGuard`]: work in one stream on the data of several arrays, from the edges before it to the edges after it.
 
-use super::{Access, Ordering, lane, mark::Mark};
+use super::{Access, SyncState, lane, mark::Mark};
 use crate::{Result, driver::Stream};
 use smallvec::SmallVec;
 use std::thread::{self, ThreadId};
@@ -8,41 +8,41 @@ use std::thread::{self, ThreadId};
 /// The right to work on data in a stream: what is enqueued there while this lives comes after what was there before, and
 /// before what comes next.
 ///
-/// It ends when it is dropped; [`Lease::end`] does the same and says what went wrong. The host never waits, but for one case:
-/// a lease that involves a per-thread default stream and ends in another thread, where that stream cannot be named.
+/// It ends when it is dropped; [`SyncGuard::end`] does the same and says what went wrong. The host never waits, but for one case:
+/// a guard that involves a per-thread default stream and ends in another thread, where that stream cannot be named.
 ///
 /// ```
-/// # use cuarray::{Driver, Stream, sync::{Access, Lease, Ordering, Pending}};
+/// # use cuarray::{Driver, Stream, sync::{Access, SyncGuard, SyncState, Pending}};
 /// # use std::sync::Arc;
 /// # cuarray::__simulated!(driver);
 /// let context = driver.default_context()?;
 /// let (producer, consumer) = (Stream::new(&context)?, Stream::new(&context)?);
-/// let data = Ordering::new(Some(producer.clone()), Arc::new(Pending::default()));
-/// let lease = Lease::begin([(data, Access::Read)], &consumer)?; // the consumer waits for the producer
+/// let data = SyncState::new(Some(producer.clone()), Arc::new(Pending::default()));
+/// let guard = SyncGuard::begin([(data, Access::Read)], &consumer)?; // the consumer waits for the producer
 /// // ... enqueue kernels in `consumer` ...
-/// lease.end()?; // the producer waits for the consumer
+/// guard.end()?; // the producer waits for the consumer
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Debug)]
-#[must_use = "a lease that is dropped at once orders nothing"]
-pub struct Lease {
-    data: SmallVec<[(Ordering, Access); 2]>,
+#[must_use = "a guard that is dropped at once orders nothing"]
+pub struct SyncGuard {
+    data: SmallVec<[(SyncState, Access); 2]>,
     stream: Stream,
     /// Where a per-thread default stream is involved: the thread that means it.
     thread: Option<ThreadId>,
     ended: bool,
 }
 
-impl Lease {
+impl SyncGuard {
     /// Lets what is enqueued in `stream` from now on wait for what it has to, of the data of several arrays.
     ///
     /// # Errors
     /// [`Error::is_unsupported`](crate::Error::is_unsupported) where a stream captures and another does not take part: the
     /// capture is not harmed. Whatever the driver refuses.
-    pub fn begin(data: impl IntoIterator<Item = (Ordering, Access)>, stream: &Stream) -> Result<Lease> {
-        let data: SmallVec<[(Ordering, Access); 2]> = data.into_iter().collect();
+    pub fn begin(data: impl IntoIterator<Item = (SyncState, Access)>, stream: &Stream) -> Result<SyncGuard> {
+        let data: SmallVec<[(SyncState, Access); 2]> = data.into_iter().collect();
         let thread = begin(each(&data), stream)?;
-        Ok(Lease { data, stream: stream.clone(), thread, ended: false })
+        Ok(SyncGuard { data, stream: stream.clone(), thread, ended: false })
     }
 
     /// The stream that the work goes to.
@@ -53,7 +53,7 @@ impl Lease {
     /// Lets what comes next on the data wait for what is in the stream now.
     ///
     /// # Errors
-    /// As [`Lease::begin`]. What can be ordered is ordered also where something else cannot; for that, the host has waited.
+    /// As [`SyncGuard::begin`]. What can be ordered is ordered also where something else cannot; for that, the host has waited.
     pub fn end(mut self) -> Result<()> {
         self.finish()
     }
@@ -72,14 +72,14 @@ impl Lease {
     }
 }
 
-fn each(data: &[(Ordering, Access)]) -> impl Iterator<Item = (&Ordering, Access)> + Clone {
+fn each(data: &[(SyncState, Access)]) -> impl Iterator<Item = (&SyncState, Access)> + Clone {
     data.iter().map(|(data, access)| (data, *access))
 }
 
-/// The first half of a [`Lease`], for whoever holds the data: what is enqueued in `stream` from now on waits for what it has to. The
+/// The first half of a [`SyncGuard`], for whoever holds the data: what is enqueued in `stream` from now on waits for what it has to. The
 /// answer is for [`end`].
 pub(crate) fn begin<'a>(
-    data: impl Iterator<Item = (&'a Ordering, Access)> + Clone,
+    data: impl Iterator<Item = (&'a SyncState, Access)> + Clone,
     stream: &Stream,
 ) -> Result<Option<ThreadId>> {
     let _remembered = stream.driver().remember_current();
@@ -98,7 +98,7 @@ pub(crate) fn begin<'a>(
 /// The second half: what comes next on the data waits for what is in `stream` now. Where that cannot be said to the driver, the host
 /// waits for the stream, so that it is true all the same; the error is the answer.
 pub(crate) fn end<'a>(
-    data: impl Iterator<Item = (&'a Ordering, Access)> + Clone,
+    data: impl Iterator<Item = (&'a SyncState, Access)> + Clone,
     stream: &Stream,
     thread: Option<ThreadId>,
 ) -> Result<()> {
@@ -125,7 +125,7 @@ pub(crate) fn end<'a>(
 }
 
 /// Whether an edge to the home of the one is an edge to the home of the other.
-fn has_same_home(one: &Ordering, other: &Ordering) -> bool {
+fn has_same_home(one: &SyncState, other: &SyncState) -> bool {
     match (&one.home, &other.home) {
         // Of a per-thread default stream each piece of data remembers in which thread it was meant.
         (Some(first), Some(second))
@@ -137,7 +137,7 @@ fn has_same_home(one: &Ordering, other: &Ordering) -> bool {
     }
 }
 
-impl Drop for Lease {
+impl Drop for SyncGuard {
     fn drop(&mut self) {
         let finished = self.finish();
         self.stream.driver().dropped(finished);
