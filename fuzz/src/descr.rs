@@ -2,7 +2,7 @@
 
 use crate::assert_readable;
 use arbitrary::{Arbitrary, Result, Unstructured};
-use cuarray::{Descr, Dims, Field, FieldType, Interface, Kind, Layout, MAX_RANK, TypeStr};
+use cuarray::{Descr, Dims, Field, FieldType, Interface, Kind, Layout, MAX_NDIM, TypeStr};
 use std::collections::HashSet;
 
 /// A structure is refused with a message, or has the offsets, the size and the depth that its fields add up to.
@@ -51,7 +51,7 @@ fn field(u: &mut Unstructured<'_>, made: &[(Descr, Sum)]) -> Result<(Field, Opti
         ..160 => Dims::new(),
         160..200 => (0..u8::arbitrary(u)? % 4).map(|_| Ok(usize::from(u8::arbitrary(u)?))).collect::<Result<_>>()?,
         200..240 => (0..u8::arbitrary(u)? % 4).map(|_| usize::arbitrary(u)).collect::<Result<_>>()?,
-        240.. => (0..MAX_RANK - 2 + usize::from(u8::arbitrary(u)? % 4)).map(|_| 1).collect(),
+        240.. => (0..MAX_NDIM - 2 + usize::from(u8::arbitrary(u)? % 4)).map(|_| 1).collect(),
     };
     let name = match u8::arbitrary(u)? {
         index @ ..128 => NAMES[usize::from(index) % NAMES.len()].to_owned(),
@@ -121,7 +121,7 @@ impl Sum {
             sum.offsets.push(sum.bytes);
             sum.bytes += bytes;
             sum.count += 1;
-            if field.shape.len() > MAX_RANK || sum.bytes > i32::MAX as u128 {
+            if field.shape.len() > MAX_NDIM || sum.bytes > i32::MAX as u128 {
                 return None;
             }
         }

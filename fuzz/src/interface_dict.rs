@@ -68,12 +68,12 @@ fn fill(maker: &mut Maker<'_, '_>) -> Result<()> {
 
 fn entries<'py>(maker: &mut Maker<'_, 'py>, dict: &Bound<'py, PyDict>, masks: usize) -> Result<()> {
     let set = |key: &str, value: Bound<'py, PyAny>| dict.set_item(key, value).expect("a str is a key");
-    let rank = match maker.byte()? {
+    let ndim = match maker.byte()? {
         few @ ..250 => usize::from(few % 5),
         many => usize::from(many) - 190,
     };
     match maker.byte()? {
-        ..220 => set("shape", maker.ints(rank)?),
+        ..220 => set("shape", maker.ints(ndim)?),
         220..250 => set("shape", maker.value()?),
         250.. => {}
     }
@@ -111,7 +111,7 @@ fn entries<'py>(maker: &mut Maker<'_, 'py>, dict: &Bound<'py, PyDict>, masks: us
     match maker.byte()? {
         ..100 => {}
         100..120 => set("strides", maker.none()),
-        120..230 => set("strides", maker.ints(rank)?),
+        120..230 => set("strides", maker.ints(ndim)?),
         230.. => set("strides", maker.value()?),
     }
     match maker.byte()? {

@@ -2,7 +2,7 @@
 
 use crate::assert_readable;
 use arbitrary::{Arbitrary, Result, Unstructured};
-use cuarray::{Index, Interface, Layout, MAX_RANK, Order, Slice, TypeStr, View, strided_copy::CopyPlan};
+use cuarray::{Index, Interface, Layout, MAX_NDIM, Order, Slice, TypeStr, View, strided_copy::CopyPlan};
 
 /// The maximum number of elements that are visited.
 const FEW: usize = 2_000;
@@ -14,8 +14,8 @@ pub fn check(data: &[u8]) {
 }
 
 fn all(u: &mut Unstructured<'_>) -> Result<()> {
-    let rank = rank(u)?;
-    let shape = (0..rank).map(|_| length(u)).collect::<Result<Vec<_>>>()?;
+    let ndim = ndim(u)?;
+    let shape = (0..ndim).map(|_| length(u)).collect::<Result<Vec<_>>>()?;
     let itemsize = itemsize(u)?;
     let strides = strides(u, &shape, itemsize)?;
     let pointer = pointer(u)?;
@@ -35,10 +35,10 @@ fn all(u: &mut Unstructured<'_>) -> Result<()> {
     copies(u, &layout)
 }
 
-fn rank(u: &mut Unstructured<'_>) -> Result<usize> {
+fn ndim(u: &mut Unstructured<'_>) -> Result<usize> {
     Ok(match u8::arbitrary(u)? {
         few @ ..=240 => usize::from(few % 6),
-        many => MAX_RANK - 12 + usize::from(many),
+        many => MAX_NDIM - 12 + usize::from(many),
     })
 }
 
@@ -61,10 +61,10 @@ fn itemsize(u: &mut Unstructured<'_>) -> Result<usize> {
 }
 
 fn strides(u: &mut Unstructured<'_>, shape: &[usize], itemsize: usize) -> Result<Vec<isize>> {
-    let rank = if u8::arbitrary(u)? == 255 { usize::from(u8::arbitrary(u)? % 8) } else { shape.len() };
+    let ndim = if u8::arbitrary(u)? == 255 { usize::from(u8::arbitrary(u)? % 8) } else { shape.len() };
     let mut step = itemsize as isize;
     let mut strides = Vec::new();
-    for axis in 0..rank {
+    for axis in 0..ndim {
         strides.push(match u8::arbitrary(u)? {
             // Strides as producers write them, from the fastest axis: dense, reversed, with a gap, broadcast.
             ..100 => step,
@@ -91,7 +91,7 @@ fn pointer(u: &mut Unstructured<'_>) -> Result<u64> {
     })
 }
 
-/// Whether a layout is valid by definition, in arithmetic that does not overflow. It has at most `MAX_RANK` axes and an item
+/// Whether a layout is valid by definition, in arithmetic that does not overflow. It has at most `MAX_NDIM` axes and an item
 /// size of NumPy. Its size and extent fit `isize`. As in NumPy, a length of 0 excuses the extent but not the other lengths.
 fn is_sound(shape: &[usize], strides: &[isize], itemsize: usize) -> bool {
     let most = isize::MAX as u128;
@@ -106,7 +106,7 @@ fn is_sound(shape: &[usize], strides: &[isize], itemsize: usize) -> bool {
         })
         .collect();
     itemsize <= i32::MAX as usize
-        && shape.len() <= MAX_RANK
+        && shape.len() <= MAX_NDIM
         && shape.len() == strides.len()
         && bytes.is_some()
         && (shape.contains(&0)
@@ -232,7 +232,7 @@ fn entry(u: &mut Unstructured<'_>) -> Result<Index> {
 /// The shape and offsets of a view by Python's rules, element by element; `None` for an invalid index.
 fn indexed<'a>(layout: &'a Layout, entries: &[Index]) -> Option<(Vec<usize>, impl Fn() -> Vec<isize> + 'a)> {
     let named = entries.iter().filter(|entry| matches!(entry, Index::At(_) | Index::Slice(_))).count();
-    let mut whole = Some(layout.rank().checked_sub(named)?);
+    let mut whole = Some(layout.ndim().checked_sub(named)?);
     let mut full = Vec::new();
     for &entry in entries {
         match entry {
@@ -265,7 +265,7 @@ fn indexed<'a>(layout: &'a Layout, entries: &[Index]) -> Option<(Vec<usize>, imp
             Index::Ellipsis => return None,
         }
     }
-    (shape.len() <= MAX_RANK).then_some((shape, move || {
+    (shape.len() <= MAX_NDIM).then_some((shape, move || {
         // An empty axis, and a short axis before an empty one.
         let mut offsets = if places.iter().any(|&(.., count)| count == 0) { vec![] } else { vec![0isize] };
         for &(stride, start, step, count) in &places {

@@ -353,8 +353,8 @@ impl<'a, 'py> Maker<'a, 'py> {
         match self.byte()? {
             ..160 => {}
             160..200 => {
-                let rank = usize::from(self.byte()? % 4);
-                entries.push(self.ints(rank)?);
+                let ndim = usize::from(self.byte()? % 4);
+                entries.push(self.ints(ndim)?);
             }
             200..220 => entries.push(self.int()?),
             220.. => entries.push(self.value()?),

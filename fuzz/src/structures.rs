@@ -279,8 +279,8 @@ impl Said {
     }
 }
 
-fn lengths(shape: &[i64], rank: i32) -> Vec<i64> {
-    shape[..usize::try_from(rank).unwrap_or(0).min(shape.len())].to_vec()
+fn lengths(shape: &[i64], ndim: i32) -> Vec<i64> {
+    shape[..usize::try_from(ndim).unwrap_or(0).min(shape.len())].to_vec()
 }
 
 /// The exception is one of three, and its message is readable.
@@ -337,7 +337,7 @@ fn numbers(u: &mut Unstructured<'_>, odd: u8) -> Result<Vec<i64>> {
     Ok(numbers)
 }
 
-fn rank(u: &mut Unstructured<'_>) -> Result<i32> {
+fn ndim(u: &mut Unstructured<'_>) -> Result<i32> {
     Ok(match u8::arbitrary(u)? {
         few @ ..230 => i32::from(few % 5),
         many @ 230..250 => i32::from(many) - 180,
@@ -356,7 +356,7 @@ fn tensor(u: &mut Unstructured<'_>, shape: &[i64], strides: &[i64]) -> Result<Te
             200..250 => [i32::from(u8::arbitrary(u)? % 18), 0],
             _ => [i32::arbitrary(u)?, i32::arbitrary(u)?],
         },
-        ndim: rank(u)?,
+        ndim: ndim(u)?,
         code: if u8::arbitrary(u)? < 200 { u8::arbitrary(u)? % 18 } else { u8::arbitrary(u)? },
         bits: if u8::arbitrary(u)? < 200 { 8 << (u8::arbitrary(u)? % 5) } else { u8::arbitrary(u)? },
         lanes: if u8::arbitrary(u)? < 240 { 1 } else { u16::arbitrary(u)? },
@@ -401,7 +401,7 @@ fn c_array(
         strides: if bool::arbitrary(u)? { strides.as_ptr() } else { null() },
         fields: if structured { fields.as_ptr() } else { null() },
         mask,
-        ndim: rank(u)?,
+        ndim: ndim(u)?,
         nfields: match u8::arbitrary(u)? {
             ..240 if structured => (fields.len() as i32).min(2),
             ..240 => 0,
@@ -459,7 +459,7 @@ fn fields(u: &mut Unstructured<'_>) -> Result<Box<[Field]>> {
         if u8::arbitrary(u)? < 80 {
             field.name = pick(u)?;
             field.title = if u8::arbitrary(u)? < 60 { pick(u)? } else { null() };
-            (field.shape, field.ndim) = if bool::arbitrary(u)? { (SHAPE.as_ptr(), rank(u)?) } else { (null(), 0) };
+            (field.shape, field.ndim) = if bool::arbitrary(u)? { (SHAPE.as_ptr(), ndim(u)?) } else { (null(), 0) };
         }
         if u8::arbitrary(u)? < 60 {
             // A field of the table, or the table itself, which is endless.

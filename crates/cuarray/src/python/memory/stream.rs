@@ -182,9 +182,9 @@ impl<'py> FromPyObject<'_, 'py> for Stream {
             Ok(stream) => stream.get().stream.handle(),
             Err(_) => foreign_handle(&object)?,
         };
-        let owner = (!is_number(&object)).then(|| Owner::python(object.to_owned().unbind()));
+        let owner = (!is_number(&object)).then(|| Owner::from_python(object.to_owned().unbind()));
         // SAFETY: the object is the caller's word for a live stream, and is kept.
-        Ok(unsafe { Stream::external(runtime::driver()?, handle, owner) })
+        Ok(unsafe { Stream::from_raw(runtime::driver()?, handle, owner) })
     }
 }
 
@@ -205,7 +205,7 @@ pub(in crate::python) fn kept<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'p
 /// A foreign stream. Its owner keeps it alive while it is used.
 pub(in crate::python) fn external(handle: usize) -> Result<Stream> {
     // SAFETY: the handle is the caller's word for a live stream, as everywhere in the driver's interface.
-    Ok(unsafe { Stream::external(runtime::driver()?, handle, None) })
+    Ok(unsafe { Stream::from_raw(runtime::driver()?, handle, None) })
 }
 
 /// A new stream of the device with that ordinal; by default, in the current context (or the first device's). It is a blocking stream: it
