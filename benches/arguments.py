@@ -1,8 +1,7 @@
-"""Arguments of extension modules: what a typed GPU array costs a Rust function, beside a typed host array of rust-numpy.
+"""Arguments of extension modules: the cost of a typed GPU array for a Rust function, beside a typed host array of rust-numpy.
 
-The functions of `benches/extension` take an array and return. Of the GPU array the interface is read and checked; of the host array,
-its type, its rank and whether somebody writes it. The floor is a function that takes any object.
-"""
+The functions of `benches/extension` take an array and return. cuarray reads and checks the interface; rust-numpy checks the type, the
+number of axes, and that no other borrow writes the array. The floor is a function that takes any object."""
 
 import arguments_bench
 import numpy as np
@@ -20,7 +19,7 @@ ELSEWHERE = "acquired in another stream, and released"
 
 
 class Array:
-    """An array of some library, with a ready-made dictionary."""
+    """An array of another library, with a constant dictionary."""
 
     def __init__(self, interface, keeps):
         self.__cuda_array_interface__ = interface
@@ -28,7 +27,7 @@ class Array:
 
 
 def calls():
-    """What is timed, by name."""
+    """Return the measured calls by name."""
     stream = cuarray.stream()
     memory = cuarray.to_device(np.zeros(1000, np.float32))
     device = Array(memory.__cuda_array_interface__, memory)

@@ -1,11 +1,9 @@
-"""Builds PyCUDA, which has no wheels, into the environment that this runs in: about two minutes, and no CUDA toolkit.
+"""Build PyCUDA, which has no wheels, into the environment of this interpreter: about two minutes, without a CUDA toolkit.
 
     python benches/build_pycuda.py
 
-The version is the one in requirements/bench.txt, where its headers come from too. It is linked against the simulated driver,
-whose library has the name of the real one, so that the real one is taken where there is one. Needs a C++ compiler. Nothing of
-PyCUDA is changed; of what it offers, cuRAND is left out, which would need the toolkit.
-"""
+requirements/bench.txt states the version and provides the headers. PyCUDA is linked with the simulated driver, which has the name of
+the real one, so it uses a real one if there is one. A C++ compiler is needed. cuRAND is left out, as it needs the toolkit."""
 
 import re
 import subprocess
@@ -23,12 +21,12 @@ REQUIREMENTS = Path(__file__).parent.parent / "requirements" / "bench.txt"
 
 
 def pinned():
-    """The requirement `pycuda==...`."""
+    """Return the requirement `pycuda==...`."""
     return re.search(r"^pycuda==\S+", REQUIREMENTS.read_text(), re.MULTILINE)[0]
 
 
 def include_directory():
-    """Where the wheels of NVIDIA have put cuda.h."""
+    """Return the folder of cuda.h in NVIDIA's wheels."""
     for root in find_spec("nvidia").submodule_search_locations:
         for header in sorted(Path(root).glob("*/include/cuda.h")):
             return header.parent
@@ -36,7 +34,7 @@ def include_directory():
 
 
 def build(requirement, directory):
-    """Fetches, configures and installs it."""
+    """Download, configure and install PyCUDA."""
     subprocess.run(
         [*PIP, "download", "--quiet", "--no-deps", "--no-binary", "pycuda", "--dest", directory, requirement],
         check=True,

@@ -1,8 +1,7 @@
-"""Importing by rank: what each dimension of an array adds to the cost of importing it.
+"""Imports by number of axes: the cost of each further axis of an array.
 
-No worse than linear means that the time lies on a straight line or below one: so a line is fitted through the medians of
-ranks 0 to 32, its slope is printed, and each figure beside what the line says there.
-"""
+The cost should be at most linear. So a line is fitted through the medians of 0 to 32 axes, and each figure is printed beside the
+line's value."""
 
 from dataclasses import dataclass
 
@@ -17,14 +16,14 @@ ROUNDS = 101
 
 @dataclass(frozen=True)
 class Line:
-    """Nanoseconds of rank 0, and of each further dimension."""
+    """Nanoseconds of an array without axes, and of each further axis."""
 
     base: float
     slope: float
 
     @classmethod
     def through(cls, points):
-        """The line with the least squares of the distances."""
+        """Fit the line by least squares."""
         middle_x = sum(x for x, _ in points) / len(points)
         middle_y = sum(y for _, y in points) / len(points)
         slope = sum((x - middle_x) * (y - middle_y) for x, y in points) / sum((x - middle_x) ** 2 for x, _ in points)
@@ -35,19 +34,19 @@ class Line:
 
 
 def objects():
-    """For each rank, an object in C order that leaves strides out, and one that writes strides of its own."""
+    """Return two objects for each number of axes: a C-contiguous one without strides, and one with strides."""
     memory = cuarray.device_array(1, "float32")
     for rank in RANKS:
-        # Two elements along each of at most 24 axes: nothing is read of them, and the addresses exist.
+        # Two elements along each of at most 24 axes; the addresses are valid, and no element is read.
         shape = tuple(2 if axis < 24 else 1 for axis in range(rank))
-        # The first axis is the fastest, and each leaves a gap: no order that could be recognized.
+        # The first axis has the smallest stride, and each axis has gaps: neither C nor Fortran order.
         strides = tuple(8 * 2**axis for axis in range(rank))
         plain = Plain(memory, shape=shape)
         yield rank, {"C order": plain, "strides": Plain(memory, shape=shape, strides=strides)}
 
 
 def measured():
-    """By column, the median of each rank in nanoseconds; all calls took turns."""
+    """Return the medians by column and number of axes, in nanoseconds; all calls take turns."""
     calls, keys = {}, []
     for rank, forms in objects():
         for column, obj in forms.items():

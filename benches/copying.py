@@ -1,9 +1,7 @@
-"""Copying strided arrays, beside one driver copy of the same bytes.
+"""Copies of strided arrays, beside one driver copy of the same bytes.
 
-Each layout here merges into one box, which the driver copies in one call; what cuarray adds is finding that out, the ordering
-against other streams, and reading the host array. That does not depend on the size, so the sizes show how large a copy has
-to be for it to vanish.
-"""
+Each layout merges into one box, which the driver copies in one call. cuarray adds the plan of the copy, the synchronization with other
+streams, and the import of the host array. That cost is constant, so the sizes show how large a copy must be for it to be negligible."""
 
 from dataclasses import dataclass
 
@@ -20,7 +18,7 @@ TO_NEW = "device to new host array"
 
 
 def layouts(size):
-    """By name: the shape of a whole array of `float32`, and what of it is copied, `size` times 16 KiB."""
+    """Return the layouts by name: the shape of a `float32` array, and the slice to copy, `size` times 16 KiB."""
     root = int(size**0.5)
     return {
         "columns of 2-d": ((64 * root, 128 * root), np.s_[:, 32 * root : 96 * root]),
@@ -33,7 +31,7 @@ def layouts(size):
 
 @dataclass(frozen=True)
 class Box:
-    """The runs that a view of a whole array is made of."""
+    """The contiguous runs of a view of an array."""
 
     width: int
     rows: int
@@ -43,7 +41,7 @@ class Box:
 
     @classmethod
     def of(cls, view):
-        """Of a view that is dense in its last axis, after the axes that continue each other are merged."""
+        """Return the runs of a view that is dense in its last axis, after merging axes that continue each other."""
         axes = []
         for length, step in zip(view.shape, view.strides, strict=True):
             if axes and axes[-1][1] == length * step:
@@ -64,7 +62,7 @@ class Box:
 
 
 def directions(driver, host, part):
-    """By name, a driver copy and ours of the same bytes."""
+    """Return pairs of a driver copy and cuarray's copy of the same bytes, by name."""
     whole = cuarray.to_device(host)
     view, host_view = whole[part], host[part]
     box = Box.of(host_view)
@@ -79,7 +77,7 @@ def directions(driver, host, part):
 
     def to_new():
         run = driver.copy(host_packed, strided, box.width, box.rows, box.slices)
-        # The array that is new each time is part of the work on both sides: its pages, above all.
+        # Both sides allocate a new array each time; the cost is mostly that of its pages.
         names = {"run": run, "empty": np.empty, "shape": view.shape}
         statement = "b = empty(shape, 'float32'); run.box.dst_host = b.ctypes.data; run()"
         return {DRIVER: Call(statement, names), OURS: Call("b = a.copy_to_host()", {"a": view})}
@@ -94,7 +92,7 @@ def directions(driver, host, part):
 
 
 def measured():
-    """For each size, layout and direction, the times of both."""
+    """Return the times of both copies for each size, layout and direction."""
     with Driver() as driver:
         for size, factor in SIZES.items():
             for layout, (shape, part) in layouts(factor).items():

@@ -1,7 +1,6 @@
-"""One driver copy of a box of bytes, called straight through ctypes: `cuMemcpy2D` or `cuMemcpy3D`.
+"""A driver copy of a box of bytes, called through ctypes: `cuMemcpy2D` or `cuMemcpy3D`.
 
-What a copy of a strided array is measured against: the same bytes, with nothing around the call.
-"""
+Copies of strided arrays are compared with it: the same bytes in a bare driver call."""
 
 import ctypes
 
@@ -49,7 +48,7 @@ class _Copy3D(ctypes.Structure):
 
 
 class Driver:
-    """The driver that cuarray uses, with the primary context of device 0 current while this is entered."""
+    """The driver that cuarray uses; as a context manager it makes the primary context of device 0 current."""
 
     def __enter__(self):
         self._driver = ctypes.CDLL(cuarray.driver_path())
@@ -68,8 +67,8 @@ class Driver:
             raise RuntimeError(f"{function.__name__} answered {code}")
 
     def copy(self, dst, src, width, rows, slices=1):
-        """A function that copies `slices` slices of `rows` rows of `width` bytes, and waits. A side is where its memory is ("host" or
-        "device"), the first byte, and the bytes from row to row and from slice to slice.
+        """Return a function that copies `slices` slices of `rows` rows of `width` bytes, and waits. A side is the kind of its memory ("host" or
+        "device"), its address, and the strides of rows and slices in bytes.
         """
         box = _Copy2D(width=width, height=rows) if slices == 1 else _Copy3D(width=width, height=rows, depth=slices)
         for name, (memory, address, pitch, slice_pitch) in {"dst": dst, "src": src}.items():
@@ -89,7 +88,7 @@ class Driver:
             copy(at)
             synchronize(_LEGACY_STREAM)
 
-        # Within the device, the driver's copy returns before it is done, and cuarray's does not.
+        # Within a device, the driver's copy returns early, and cuarray's copy waits.
         run = run_and_wait if dst[0] == src[0] == "device" else run
         run.box = box
         return run

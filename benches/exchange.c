@@ -1,4 +1,4 @@
-/* What an exchange costs from C, without the interpreter between: loops over the calls that a library in C makes.
+/* The cost of an exchange from C, without the interpreter: loops over the calls that a library in C makes.
  *
  * Each function takes what it works on and a count, and makes so many calls. `Source` is a producer in C that has everything ready, so
  * that what is measured of an import is the import.
@@ -10,7 +10,7 @@
 
 #include "cuarray.h"
 
-/* DLPack 1.x, as its specification lays it out. */
+/* The structures of DLPack 1.x. */
 typedef struct {
     uint32_t major, minor;
 } dl_version;
@@ -49,7 +49,7 @@ static void (*volatile empty_call)(void) = nothing;
 static void keep(dl_managed *managed) { (void)managed; }
 static void keep_array(cuarray *array) { (void)array; }
 
-/* Structures that are never freed, so that no allocator is measured; an array reads one when it is made, and not again. */
+/* Structures that are never freed, to leave out the allocator. An array reads its structure only when it is made. */
 static dl_managed managed;
 static cuarray structure;
 
@@ -162,7 +162,7 @@ static PyGetSetDef structure_attribute[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-/* A type of sources that offer one protocol. */
+/* A type of producers with one protocol. */
 static int add_source(PyObject *module, const char *name, PyMethodDef *methods, PyGetSetDef *attributes, dl_table *table) {
     PyType_Slot slots[5];
     PyType_Spec spec = {name, sizeof(Source), 0, Py_TPFLAGS_DEFAULT, slots};
@@ -192,7 +192,7 @@ static PyObject *call_empty(PyObject *module, PyObject *arguments) {
     Py_RETURN_NONE;
 }
 
-/* Another floor: what calling somebody's code without the GIL costs beside the call. */
+/* A second floor: the cost of releasing the GIL around a call. */
 static PyObject *release_gil(PyObject *module, PyObject *arguments) {
     Py_ssize_t i, count;
     (void)module;
@@ -205,7 +205,7 @@ static PyObject *release_gil(PyObject *module, PyObject *arguments) {
     Py_RETURN_NONE;
 }
 
-/* Reading an attribute, and letting go of what it answers. */
+/* Reading an attribute and releasing its value. */
 static PyObject *read_attribute(PyObject *arguments, PyObject *name) {
     Py_ssize_t i, count;
     PyObject *object, *value;
@@ -228,7 +228,7 @@ static PyObject *read_structure(PyObject *module, PyObject *arguments) {
     return read_attribute(arguments, name_structure);
 }
 
-/* __dlpack__(stream=None, max_version=(1, 0)), and letting go of the capsule. */
+/* __dlpack__(stream=None, max_version=(1, 0)), and releasing the capsule. */
 static PyObject *call_dlpack(PyObject *module, PyObject *arguments) {
     Py_ssize_t i, count;
     PyObject *object, *capsule, *given[3], *names;
@@ -256,7 +256,7 @@ static dl_table *table_of(PyObject *object) {
     return table;
 }
 
-/* A tensor that owns what the object holds, and its deleter. */
+/* A tensor that owns the object's memory, and its deleter. */
 static PyObject *table_export(PyObject *module, PyObject *arguments) {
     Py_ssize_t i, count;
     PyObject *object;
@@ -284,7 +284,7 @@ static PyObject *table_borrow(PyObject *module, PyObject *arguments) {
     Py_RETURN_NONE;
 }
 
-/* An array of the object's type over somebody's tensor, and letting go of it. */
+/* Making an array of the object's type over another library's tensor, and releasing it. */
 static PyObject *table_import(PyObject *module, PyObject *arguments) {
     Py_ssize_t i, count;
     PyObject *object;
@@ -299,7 +299,7 @@ static PyObject *table_import(PyObject *module, PyObject *arguments) {
     Py_RETURN_NONE;
 }
 
-/* function(object), and letting go of what it answers. */
+/* Calling function(object) and releasing the result. */
 static PyObject *call_import(PyObject *module, PyObject *arguments) {
     Py_ssize_t i, count;
     PyObject *function, *object, *made;
@@ -313,7 +313,7 @@ static PyObject *call_import(PyObject *module, PyObject *arguments) {
     Py_RETURN_NONE;
 }
 
-/* The same, and the nanoseconds that making them took: they are let go of, a few at a time, while the clock stands still. */
+/* Calling function(object); returns the nanoseconds of the calls. The results are released between the measured parts. */
 static PyObject *table_make(PyObject *module, PyObject *arguments) {
     Py_ssize_t i, j, count;
     PyObject *object;

@@ -1,8 +1,7 @@
-"""Exchanging: what each protocol costs in each direction, from C, as a library in C sees it.
+"""Exchanges from C: the cost of each protocol in each direction for a library written in C.
 
-The loops are in `exchange.c`, which is compiled for the occasion. An import is of a source in C that has all it says ready; an export
-is of a `DeviceArray`. Each call lets go of what it made, so what is measured is an exchange with its end.
-"""
+The loops are in `exchange.c`, which this module compiles. Imports are from a source in C with constant answers; exports are of a
+`DeviceArray`. Each call releases its result, so the figures include the end of an exchange."""
 
 import importlib.util
 import shutil
@@ -29,7 +28,7 @@ CORE = "cuda.core StridedMemoryView.from_dlpack(tensor, -1)"
 
 @cache
 def compiled():
-    """The extension with the loops; `None` where there is no compiler."""
+    """Build and import the extension with the loops; return `None` without a compiler."""
     if shutil.which("cc") is None:
         return None
     source = Path(__file__).with_name("exchange.c")
@@ -52,7 +51,7 @@ def loop(function, *arguments):
 
 @cache
 def sources(calls):
-    """An object for each protocol, and the array behind them."""
+    """Return an object for each protocol, and their common array."""
     shape = (10, 10, 10)
     array = cuarray.device_array(shape, "float32")
     made = [calls.OfDictionary, calls.OfStructure, calls.OfCapsules, calls.OfTable]
@@ -60,7 +59,7 @@ def sources(calls):
 
 
 def exports(calls, array, source):
-    """By the name of the row; two floors first."""
+    """Return the calls that export, by row; two floors come first."""
     return {
         EMPTY: loop(calls.call_empty),
         ATTRIBUTE: loop(calls.read_dictionary, source),
@@ -73,7 +72,7 @@ def exports(calls, array, source):
 
 
 def imports(calls, array, made):
-    """The same of imports; each row is a call with one argument, but those of the table."""
+    """Return the calls that import, by row. Each is a call with one argument, except those of the function table."""
     dictionary, structure, capsules, table = made
     return {
         EMPTY: loop(calls.call_empty),
@@ -90,8 +89,9 @@ def imports(calls, array, made):
 
 
 def beside(capsules):
-    """`from_dlpack` beside cuda.core's, of one producer of capsules, from Python; by column. cuda.core reads the tensor when it is
-    asked, so the second column asks."""
+    """Return `from_dlpack` of cuarray and cuda.core for one producer of capsules, by column. cuda.core reads the tensor
+    only on access, so the second column includes the access.
+    """
     takes = {OURS: ("take(tensor)", cuarray.from_dlpack)}
     present, _ = peers.load()
     if "cuda.core" in present:

@@ -1,10 +1,8 @@
-"""Exporting: what each library takes to write `__cuda_array_interface__`.
+"""Exports: the time of each library to write `__cuda_array_interface__`.
 
-Some libraries keep the dictionary, or the parts of it that never change, after the first time. So the first read of a new array
-and a later one of the same array are timed apart: only the first can be compared with a library that keeps nothing. cuarray
-keeps the constant entries and copies them into a new dictionary each time, since a stream may have to be added and a consumer may
-change what it was given; Warp hands out one dictionary again and again.
-"""
+Some libraries keep the dictionary or its constant parts after the first export. So the first export of a new array and a later one are
+measured separately, and only the first compares with libraries that keep nothing. cuarray copies its constant entries into a new
+dictionary each time, as a stream may be added and a consumer may change its dictionary. Warp returns one dictionary each time."""
 
 import peers
 from measure import Call
@@ -17,15 +15,15 @@ ARRAYS = 256
 
 
 def forms():
-    """By the name of the column: a shape, and whether the array has a default stream."""
+    """The shape of each column, and whether the array has a home stream."""
     return {"1-d": ((1000,), False), "3-d": ((10, 10, 10), False), "1-d, stream": ((1000,), True)}
 
 
 def calls(form):
-    """The first read of an array, by library, and a later one."""
+    """Return the times of the first export of an array and of a later one, by library."""
     shape, with_stream = form
     stream = cuarray.stream() if with_stream else None
-    # All views of one array: allocating hundreds would be the same memory to export.
+    # All are views of one array, as the memory does not matter for an export.
     ours = cuarray.device_array(shape, "float32", stream=stream)
     fresh = {OURS: lambda: ours[...]}
     again = {OURS: ours}

@@ -1,7 +1,6 @@
-"""Importing: what each library takes to make an array of its own from an object with a ready-made dictionary.
+"""Imports: the time of each library to make its own array from an object with a constant dictionary.
 
-No library is to wait for a stream here: the cost is that of reading, checking and keeping the object.
-"""
+No library waits for a stream here. The cost is that of reading, checking and keeping the object."""
 
 import peers
 from measure import Call
@@ -14,7 +13,7 @@ OURS_BY_DEFAULT = "cuarray.as_cuda_array(obj)"
 
 
 class Plain:
-    """An object of a library that keeps its interface ready."""
+    """An object with a constant interface."""
 
     def __init__(self, array, **entries):
         self._array = array
@@ -25,12 +24,12 @@ class Plain:
         return self._interface
 
     def __len__(self):
-        # Warp takes what has no length for a number.
+        # Warp reads an object without a length as a number.
         return self._interface["shape"][0]
 
 
 def objects():
-    """What is imported, by the name of its column."""
+    """Return the imported objects by column."""
     stream = cuarray.stream()
     flat = cuarray.device_array(1000, "float32")
     block = cuarray.device_array((10, 10, 10), "float32")
@@ -46,7 +45,7 @@ def objects():
 
 
 def calls(obj):
-    """A `Call` of each library that is here."""
+    """Return a `Call` of each installed library."""
     return {
         FLOOR: Call("obj.__cuda_array_interface__", {"obj": obj}),
         OURS: Call("take(obj, sync=False)", {"take": cuarray.as_cuda_array, "obj": obj}),

@@ -1,9 +1,8 @@
 """Kernels of numba-cuda on the simulated driver, beside the same kernels on numba's own simulator.
 
-Both are simulators, and both run the same Python functions over the same arrays with the same grid: cuarray-sim what
-numba-cuda compiles of them, `NUMBA_ENABLE_CUDASIM=1` the functions themselves, with a thread of Python for each thread. Which of
-the two numba is, is settled when it is imported, so each is a process of its own: `numba_kernels.py`.
-"""
+Both run the same Python functions over the same arrays with the same grid. cuarray-sim executes the PTX that numba-cuda compiles.
+`NUMBA_ENABLE_CUDASIM=1` runs the functions themselves, with a Python thread for each CUDA thread. numba chooses its mode at import, so
+each simulator has a process of its own: `numba_kernels.py`."""
 
 import json
 import os
@@ -23,12 +22,12 @@ _ROUNDS = 7
 
 
 def measured():
-    """By simulator and kernel: seconds, and a number made of what was computed, to compare."""
+    """Return the seconds and a checksum of the result, by simulator and kernel."""
     return {name: _in_process(["numba_kernels.py"], variables) for name, variables in _VARIABLES.items()}
 
 
 def instructions():
-    """By kind of arithmetic: millions of PTX instructions a second, of one core."""
+    """Return millions of PTX instructions a second of one core, by kind of arithmetic."""
     return _in_process(["kernels.py"], {"CUARRAY_SIM_FINDINGS": "0", "CUARRAY_SIM_CORES": "1"})
 
 
@@ -55,7 +54,7 @@ _REPEATED = {
 
 
 def _run_instructions():
-    """Runs loops of one instruction over registers; counts as the driver does, each thread's instructions by themselves."""
+    """Run loops of one instruction over registers; count the instructions of each thread, as the driver does."""
     import ctypes
 
     import cuarray_sim

@@ -1,10 +1,8 @@
-"""Times of small calls, taken side by side.
+"""Times of small calls, measured side by side.
 
-A machine's speed drifts, and other programs come and go. So the calls that are to be compared take turns, A B C A B C ...,
-each turn long enough for the clock and short enough for the machine to stay the same. What is told of a call is the
-median of its turns; what is told of two is the median of the ratios within each round, which a slow minute cannot move.
-The garbage collector rests meanwhile, as with `timeit`.
-"""
+A machine's speed drifts. So the compared calls take turns, A B C A B C ..., and each turn is long enough for the clock and short enough
+for a constant speed. The figure of a call is the median of its turns. The ratio of two calls is the median of the ratios within each
+round, which a slow period does not change. The garbage collector is off, as with `timeit`."""
 
 import gc
 import statistics
@@ -18,8 +16,8 @@ ROUNDS = 201
 
 @dataclass(frozen=True)
 class Call:
-    """What is timed: a statement, the names that it uses, what is done before each turn without being timed, and how many calls
-    the statement makes. One that needs its preparation anew runs once in a turn; one that answers its nanoseconds has timed itself.
+    """A measured statement: its names, the untimed preparation of each turn, and the number of calls
+    in it. A statement that needs its preparation each time runs once in a turn. One that returns nanoseconds measures itself.
     """
 
     statement: str
@@ -32,7 +30,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Times:
-    """Nanoseconds of one call, in each round."""
+    """The nanoseconds of a call in each round."""
 
     rounds: list[float]
 
@@ -41,18 +39,18 @@ class Times:
         return statistics.median(self.rounds)
 
     def ratio_to(self, other):
-        """How many times longer this call takes than the other."""
+        """Return the ratio of this call's time to the other's."""
         return statistics.median(mine / its for mine, its in zip(self.rounds, other.rounds, strict=True))
 
     @property
     def spread(self):
-        """How wide the middle half of the rounds is, as a part of the median."""
+        """Return the interquartile range of the rounds as a fraction of the median."""
         low, _, high = statistics.quantiles(self.rounds, n=4)
         return (high - low) / self.median
 
 
 def side_by_side(calls, rounds=ROUNDS):
-    """The `Times` of each `Call`, by name."""
+    """Return the `Times` of each `Call`, by name."""
     timers = {name: timeit.Timer(call.statement, call.setup, globals=call.names) for name, call in calls.items()}
     loops = {name: 1 if calls[name].once else _loops(timer) for name, timer in timers.items()}
     times = {name: [] for name in calls}
@@ -67,7 +65,7 @@ def side_by_side(calls, rounds=ROUNDS):
 
 
 def _loops(timer):
-    """How often the statement fits into one turn; warms it up, too. What is interrupted takes longer than it does, so the best counts."""
+    """Return how often the statement fits into one turn, and warm it up. The best time counts, as interruptions only add to it."""
     loops = 1
     while (seconds := min(timer.repeat(3, loops))) < TURN_SECONDS / 4:
         loops *= 4

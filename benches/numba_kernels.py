@@ -1,8 +1,6 @@
-"""The kernels of :mod:`kernels`, as a program: runs them on the simulator that the environment chooses, and prints a line of JSON.
+"""The kernels of :mod:`kernels` as a program: run them on the simulator that the environment chooses, and print a line of JSON.
 
-The kernels are functions of a module, with numba's own names among its globals: numba's simulator replaces those while a
-kernel runs.
-"""
+The kernels are functions of a module with numba's names among its globals, which numba's simulator replaces while a kernel runs."""
 
 import json
 import math
@@ -88,7 +86,7 @@ def n_body(bodies, forces):
 
 
 def launches():
-    """By name: a kernel, its grid and block, and its arrays, of which it writes the last."""
+    """Return the kernels by name, each with its grid, block and arrays. A kernel writes its last array."""
     numbers = np.random.default_rng(1)
     values = lambda *shape: numbers.random(shape, np.float32)  # noqa: E731
     zeros = lambda *shape: np.zeros(shape, np.float32)  # noqa: E731

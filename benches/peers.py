@@ -1,9 +1,7 @@
-"""What the peers that are installed offer to be measured; those that are not, with the reason.
+"""The measured calls of the installed peers, and the reasons why others are missing.
 
-Two of them are there for the figures alone and are not part of `make install`: Warp and PyCUDA (requirements/bench.txt). On
-the simulated driver, Warp wraps memory and cannot allocate any itself, since it does that through a CUDA runtime of its own;
-its arrays here are therefore imported ones, and that is all that importing and exporting need.
-"""
+Warp and PyCUDA are installed only for the figures (requirements/bench.txt). On the simulated driver, Warp imports memory but cannot
+allocate any, as it allocates through its own CUDA runtime. So its arrays here are imported ones, which suffices for imports and exports."""
 
 import atexit
 import os
@@ -17,7 +15,7 @@ from measure import Call
 
 @cache
 def load():
-    """The modules of the peers by name, and why others are missing."""
+    """Return the modules of the peers by name, and the reasons why others are missing."""
     present, absent = {}, {}
     bringers = {"cuda.core": _cuda_core, "numba-cuda": _numba, "mpi4py": _mpi4py, "Warp": _warp, "PyCUDA": _pycuda}
     for name, bring in bringers.items():
@@ -29,7 +27,7 @@ def load():
 
 
 def importers(obj):
-    """A `Call` that makes an array, or a buffer, of each library's own from `obj`, by the name of its row."""
+    """Return a `Call` for each library that makes its array or buffer from `obj`, by row."""
     present, _ = load()
     found = {}
     if "cuda.core" in present:
@@ -81,8 +79,8 @@ def default_importers(obj):
 
 
 def exporters():
-    """By the name of the library: a function of a shape and whether there is a stream, that makes an array. Each writes its
-    dictionary anew whenever it is asked, but for Warp, which keeps it.
+    """Return functions that make an array with a shape, and a stream if requested, by library. Each array writes its
+    dictionary at each export, except Warp's, which keeps it.
     """
     present, _ = load()
     found = {}
@@ -95,13 +93,13 @@ def exporters():
 
         found["numba.cuda device array"] = numba_array
     if "PyCUDA" in present:
-        # Its arrays know of no stream, and export None.
+        # Its arrays have no stream, and export None.
         found["PyCUDA GPUArray"] = lambda shape, with_stream: present["PyCUDA"].empty(shape, "float32")
     return found
 
 
 def warp_exporter():
-    """The same of Warp; `None` without it. Version 2, which has no stream."""
+    """Return such a function for Warp, whose arrays have version 2 and no stream; `None` without Warp."""
     present, _ = load()
     if "Warp" not in present:
         return None
@@ -133,7 +131,7 @@ def _numba():
 def _mpi4py():
     import mpi4py
 
-    # Nothing is sent here, and starting MPI would start processes of its own.
+    # No message is sent, and MPI would start processes.
     mpi4py.rc.initialize = False
     from mpi4py import MPI
 
@@ -145,7 +143,7 @@ def _warp():
 
     warp.config.log_level = warp.LOG_ERROR
     with _silent_errors():
-        # It asks for more of the driver than it needs here, and says on standard error what it does not get.
+        # It requests driver functions that it does not need here, and prints on standard error which ones are missing.
         warp.init()
     warp.get_device("cuda:0")
     return warp
@@ -153,7 +151,7 @@ def _warp():
 
 @contextmanager
 def _silent_errors():
-    """Nothing reaches standard error meanwhile, not what C code prints either."""
+    """Discard standard error, also that of C code."""
     sys.stderr.flush()
     kept = os.dup(2)
     with open(os.devnull, "wb") as nowhere:
@@ -171,7 +169,7 @@ def _pycuda():
     driver.init()
     context = driver.Device(0).retain_primary_context()
     context.push()
-    # PyCUDA ends the process where one of its contexts is current when it does.
+    # PyCUDA aborts the process if one of its contexts is current at exit.
     atexit.register(context.pop)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,12 +1,11 @@
-"""Measures what cuarray costs, beside what other libraries cost in the same run; prints medians and ratios.
+"""Measure the cost of cuarray beside other libraries in the same run; print medians and ratios.
 
-    python benches/run.py                                  # everything
-    python benches/run.py importing copying                # some of: importing, importing-default, ranks, exporting, exchange-out, exchange-in, from-dlpack, copying, arguments, kernels, instructions
+    python benches/run.py                                          # everything
+    python benches/run.py importing copying                        # some of the subjects; --help lists them
     python benches/run.py --update docs/results/performance.md     # also puts the tables into a page
 
-Without a CUDA driver it runs on the simulated one, and says so. That changes little for imports and exports: an import asks
-the driver for nothing in cuarray, and in the others where the text says so. Copies are the host's own there, in memory.
-"""
+Without a CUDA driver it runs on the simulated one. That changes little for imports and exports: cuarray makes no driver call to import,
+and the others make those that the text requires. Copies are then copies in host memory."""
 
 import argparse
 import os
@@ -21,20 +20,20 @@ import cuarray
 
 
 def driver():
-    """The driver in use, as a sentence."""
+    """Return the driver in use, as a sentence."""
     try:
         return f"CUDA driver: {cuarray.driver_path()}"
     except cuarray.CudaError:
-        # Looking for races would be part of each driver call.
+        # The search for races would be part of each driver call.
         os.environ.setdefault("CUARRAY_SIM_FINDINGS", "0")
         import cuarray_sim
 
         cuarray_sim.install()
-        return "CUDA driver: simulated, since no real one answers here"
+        return "CUDA driver: simulated, as there is no real one"
 
 
 def machine():
-    """What the figures depend on."""
+    """Return the processor, kernel and versions that the figures depend on."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         model = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
@@ -44,7 +43,7 @@ def machine():
 
 
 def importing():
-    """Imports side by side, and how many times faster than the fastest peer."""
+    """Imports side by side, and the ratio to the fastest peer."""
     import importing as work
     from measure import ROUNDS, side_by_side
 
@@ -90,7 +89,7 @@ def importing_by_default():
 
 
 def ranks():
-    """Imports by rank, with the line through them."""
+    """Imports by number of axes, with the line through them."""
     import by_rank as work
 
     print("importing, by rank ...", file=sys.stderr, flush=True)
@@ -115,7 +114,7 @@ def ranks():
 
 
 def exporting():
-    """Exports side by side: the first of an array, and later ones."""
+    """Exports side by side: the first export of an array, and later ones."""
     import exporting as work
     from measure import side_by_side
 
@@ -168,7 +167,7 @@ def exchange_in():
 
 
 def from_dlpack():
-    """One producer of capsules, read by cuarray and by cuda.core."""
+    """Imports of one producer's capsules by cuarray and by cuda.core."""
     import exchanging as work
     from measure import side_by_side
 
@@ -181,7 +180,7 @@ def from_dlpack():
 
 
 def copying():
-    """Copies of strided arrays: how fast beside one driver copy of the same bytes."""
+    """Copies of strided arrays beside one driver copy of the same bytes."""
     import copying as work
 
     speeds, fixed = {}, []
@@ -200,7 +199,7 @@ def copying():
     table.notes.append(
         f"The rest beside the driver's copy takes {min(fixed):.0f} to {max(fixed):.0f} ns a copy, whatever its size."
     )
-    table.notes.append(f"{work.TO_NEW}: of both the new array is part, and how its address is found.".capitalize())
+    table.notes.append(f"{work.TO_NEW}: both include the new array and the look-up of its address.".capitalize())
     for size in work.SIZES:
         all_of = [speed for (of, _), row in speeds.items() if of == size for speed in row.values()]
         table.notes.append(f"{size}: between {min(all_of):.2f} and {max(all_of):.2f}.")
@@ -254,17 +253,15 @@ def kernels():
 
 
 def instructions():
-    """What one core executes."""
+    """Instructions of one core."""
     import kernels as work
 
     print("instructions ...", file=sys.stderr, flush=True)
     rates = work.instructions()
     rows = [(name, f"{rate:,.0f}") for name, rate in rates.items()]
     heads = ["", "million PTX instructions a second"]
-    table = Table("instructions", "What one core of the host executes on the simulated driver", heads, rows)
-    table.notes.append(
-        "Each thread's instructions counted by themselves; 64 of a kind in a loop, 8 blocks of 256 threads."
-    )
+    table = Table("instructions", "Instructions of one core of the host on the simulated driver", heads, rows)
+    table.notes.append("The instructions of each thread are counted; 64 of a kind in a loop, 8 blocks of 256 threads.")
     return table
 
 

@@ -1,8 +1,6 @@
 """Tables of figures, for the terminal and for a page of documentation.
 
-A page has a place for each table, between two comments that name it; what lies between them is replaced, and the rest of the page
-is its author's.
-"""
+A page has a place for each table between two comments that name it. Only the text between the comments is replaced."""
 
 import re
 from dataclasses import dataclass, field
@@ -10,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Table:
-    """Rows of cells, the first of which names the row, and what is to be said below them."""
+    """Rows of cells with their name first, and a note below them."""
 
     name: str
     title: str
@@ -20,7 +18,7 @@ class Table:
 
     @classmethod
     def of_times(cls, name, title, columns, ours):
-        """A row for each call, with its median and its ratio to ours for each column."""
+        """A row for each call, with its median and its ratio to cuarray's for each column."""
         rows = []
         for call in next(iter(columns.values())):
             cells = []
@@ -50,7 +48,7 @@ class Table:
 
 
 def replaced(page, tables):
-    """The page with each of the tables in its place; a table that has no place there is left out."""
+    """Return the page with each table in its place; skip tables without a place."""
     for name, text in tables.items():
         place = re.compile(rf"(<!-- bench: {name} -->\n).*?(<!-- end -->)", re.DOTALL)
         page = place.sub(lambda found, text=text: found[1] + text + "\n" + found[2], page)

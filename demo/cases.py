@@ -1,9 +1,8 @@
-"""The arrays that are exchanged: every type, in 0 to 3 dimensions, in every layout that the dimensions allow.
+"""The arrays of the demo: every type, in 0 to 3 dimensions, in every layout that the dimensions allow.
 
-A case says what an array is like, not whose it is. It is laid out once, on the host: `Case.host` is a NumPy array of
-exactly the shape, strides and type that the device array is to have, inside a `base` that also holds the gaps. A library
-that makes the array puts it into device memory in its own way; whoever reads it must find `Case.values`.
-"""
+A case describes an array independently of its library. `Case.host` is a NumPy array with the shape, strides and type of the device
+array, inside a `base` that also holds the gaps. A library copies it into device memory in its own way, and every consumer must
+read `Case.values`."""
 
 from dataclasses import dataclass
 
@@ -27,7 +26,7 @@ class Case:
         return f"{self.dtype} {len(self.shape)}-d {self.layout}"
 
     def values(self, turn=0):
-        """Elements that differ from each other and, each of them, from those of the next turn."""
+        """Return elements that differ from each other and from those of the next turn."""
         count = int(np.prod(self.shape, dtype=int))
         numbers = np.arange(count).reshape(self.shape) + turn
         if self.dtype == "bool":
@@ -41,12 +40,12 @@ class Case:
 
     @property
     def index(self):
-        """The index that makes the array of its base."""
+        """The index that selects the array in its base."""
         step = {"sliced": slice(1, None, 2), "reversed": slice(None, None, -1)}.get(self.layout, slice(None))
         return (step,) * len(self.shape)
 
     def base(self, turn=0):
-        """A contiguous host array; `base()[index]` has the case's layout and `values(turn)`."""
+        """Return a contiguous host array; `base()[index]` has the case's layout and `values(turn)`."""
         base_shape = tuple(2 * length + 1 for length in self.shape) if self.layout == "sliced" else self.shape
         base = np.zeros(base_shape, self.dtype, order="F" if self.layout == "F" else "C")
         base[self.index] = self.values(turn)
@@ -54,7 +53,7 @@ class Case:
 
     @property
     def host(self):
-        """A host array of the case's shape, type and strides, with `values()`."""
+        """Return a host array with the case's shape, type, strides and `values()`."""
         return self.base()[self.index] if self.shape else self.base()
 
     @property
@@ -63,7 +62,7 @@ class Case:
 
     @property
     def offset(self):
-        """Bytes from the first byte of the base to the first element."""
+        """The offset of the first element in the base, in bytes."""
         base = self.base()
         first = base[self.index] if self.shape else base
         return first.__array_interface__["data"][0] - base.__array_interface__["data"][0]
@@ -74,7 +73,7 @@ class Case:
 
 
 def cases(layouts=LAYOUTS, types=TYPES, shapes=SHAPES):
-    """Every case of these layouts, types and shapes; a layout that takes more dimensions than a shape has is left out."""
+    """Return every case of these layouts, types and shapes; skip layouts that need more dimensions than the shape has."""
     return [
         Case(dtype, shape, layout)
         for layout in layouts
@@ -85,7 +84,7 @@ def cases(layouts=LAYOUTS, types=TYPES, shapes=SHAPES):
 
 
 def strided_bytes(shape, strides, itemsize):
-    """The bytes that an array spans: from where to where, relative to its first element."""
+    """Return the range of bytes that an array spans, relative to its first element."""
     first, end = 0, itemsize
     for length, step in zip(shape, strides, strict=True):
         first += min(0, (length - 1) * step)

@@ -1,8 +1,7 @@
-"""Which CUDA driver this process has; the only place where the demo knows of a simulated one.
+"""The CUDA driver of this process; no other module of the demo knows the simulated one.
 
-What differs with it: on the simulated driver enqueued work waits until something forces it, so it is still pending when
-an array is handed over, always. A real device starts at once; there, other work is put before it.
-"""
+On the simulated driver enqueued work waits until something forces it, so it is still pending when an array is exchanged. A real
+device starts at once, so the demo enqueues other work first."""
 
 import ctypes
 import os
@@ -24,7 +23,7 @@ class Driver:
 
     @property
     def occupy(self):
-        """What keeps a stream of a library busy for some milliseconds; None where no work is done early."""
+        """A function that keeps a stream of a library busy for some milliseconds; None if work never starts early."""
         if self.is_simulated:
             return None
         return lambda library, stream: library.occupy(stream, nbytes=256 << 20, times=64)
@@ -34,7 +33,7 @@ class Driver:
         return self.is_simulated
 
     def findings(self):
-        """The kinds of what the driver has found wrong since this was asked last; None of one that does not look."""
+        """Return the kinds of new findings since the last call; None for a driver without findings."""
         if not self.is_simulated or os.environ.get("CUARRAY_SIM_FINDINGS") == "0":
             return None
         import cuarray_sim
@@ -45,17 +44,17 @@ class Driver:
 
     @property
     def environment_for_mpi(self):
-        """What processes need in which an MPI that knows nothing of CUDA is to read device memory itself."""
+        """The environment of processes in which an MPI built without CUDA reads device memory."""
         return {"CUARRAY_SIM_HOST_READABLE": "1"} if self.is_simulated else {}
 
     @property
     def host_reads_device_memory(self):
-        """Whether the host may read device memory in place; no real device allows it."""
+        """Whether the host may read device memory directly; no real device allows it."""
         return self.is_simulated and os.environ.get("CUARRAY_SIM_HOST_READABLE") == "1"
 
 
 def current():
-    """The driver that cuarray has loaded. Raises `cuarray.CudaError` where there is none."""
+    """Return the driver that cuarray has loaded; raise `cuarray.CudaError` if there is none."""
     path = cuarray.driver_path()
     library = ctypes.CDLL(path)
     name, version = ctypes.create_string_buffer(256), ctypes.c_int()

@@ -1,10 +1,9 @@
-"""Exchanges arrays between cuarray and the real libraries that are here, checks each exchange, and prints a table.
+"""Exchange arrays between cuarray and the installed real libraries, check each exchange, and print a table.
 
     python demo/exchange.py                    on the machine's CUDA driver
     python -m cuarray_sim demo/exchange.py     on the simulated one
 
-Exit status 1 if a check fails, 2 if there is no driver.
-"""
+The exit status is 1 if a check fails, and 2 if there is no driver."""
 
 import platform
 import sys
@@ -23,7 +22,7 @@ import cuarray
 
 
 def main():
-    # A table with arrows is no reason to fail where output has another encoding.
+    # The arrows of the table must not fail with another encoding of the output.
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")
     try:

@@ -1,9 +1,8 @@
-"""What must be true of every exchange, each fact a function that raises `AssertionError` with what was seen instead.
+"""The facts that hold for every exchange; each is a function that raises `AssertionError` with what it saw instead.
 
-The facts are the promises of the CUDA Array Interface: no copy is made, both sides see the same elements and each other's
-writes, the memory lives as long as anybody holds it and no longer, and nobody reads what a stream has still to write.
-The demo counts them; the tests in `tests/interop` assert them.
-"""
+They are the promises of the CUDA Array Interface. No copy is made, and both sides see the same elements and each other's writes. The
+memory lives as long as an array holds it and no longer. A consumer reads only after the pending work of the producer's stream. The
+demo counts the facts; the tests in `tests/interop` assert them."""
 
 import gc
 import weakref
@@ -13,7 +12,7 @@ from cases import Case
 
 
 class Refused(Exception):
-    """A library does not read this layout, and said so as it is known to."""
+    """A library refuses this layout with its known error."""
 
 
 def arrives_in_place(route, case):
@@ -33,10 +32,10 @@ def values_agree(route, case):
 
 
 def writes_are_seen(route, case):
-    """What either side writes the other one reads, and nothing beside it has changed."""
+    """Each side reads the other's writes, and no other byte changes."""
     made = route.producer.make(case)
     taken = route.take(made)
-    # Read before it is written, so that neither side can have kept a copy of its own and pass.
+    # Read before the write, so that a side with its own copy fails.
     _equal("the consumer reads at first", _read(route.consumer, taken, case), case.values())
     taken.write(case.values(1))
     _equal("the producer reads, after the consumer has written,", _read(route.producer, made, case), case.values(1))
@@ -45,21 +44,23 @@ def writes_are_seen(route, case):
 
 
 def owner_is_kept(route, case):
-    """The consumer's array keeps the producer's alive, alone, and lets it go at its own end (clauses L2, L3)."""
+    """The consumer's array alone keeps the producer's alive, and releases it at its own end (clauses L2, L3)."""
     made = route.producer.make(case)
     watch = weakref.ref(made.held)
     taken = route.take(made)
     del made
     gc.collect()
     assert watch() is not None, "the producer's array was released while the consumer still held it"
-    # Were the memory free after all, these would be given it.
+    # If the memory were free, these arrays would get it.
     for library in route.libraries:
         library.reclaim()
     others = [library.make(Case("uint8", (4096,), "C")) for library in route.libraries for _ in range(8)]
-    _equal("the consumer reads, when nobody else holds the array,", _read(route.consumer, taken, case), case.values())
+    _equal(
+        "the consumer reads, when no other object holds the array,", _read(route.consumer, taken, case), case.values()
+    )
     del taken, others
     gc.collect()
-    assert watch() is None, "the producer's array is still held by somebody after the consumer's is gone"
+    assert watch() is None, "the producer's array is still held by another object after the consumer's is gone"
 
 
 STREAM_CASE = Case("float32", (1 << 16,), "C")
@@ -67,31 +68,31 @@ STREAM_CASE = Case("float32", (1 << 16,), "C")
 
 
 def stream_is_honoured(route, occupy=None):
-    """The consumer reads what the producer's stream had still to write when the exchange was made (clauses S2, P1).
+    """The consumer reads the values that the producer's stream has not written at the exchange (clauses S2, P1).
 
-    The consumer reads in a stream of its own, which nothing but the exchange itself can have ordered. `occupy` enqueues
+    The consumer reads in its own stream, which only the exchange orders. `occupy` enqueues
     other work before the write, so that a real device has not done it yet.
     """
     _equal("the consumer reads", _read_while_pending(route, occupy), STREAM_CASE.values(1))
 
 
 def stream_goes_through(route, occupy=None):
-    """cuarray, told not to wait, still hands the stream on, and the last consumer waits for it (clauses N2, P1)."""
+    """With `sync=False` cuarray still exports the stream, and the last consumer waits for it (clauses N2, P1)."""
     read = _read_while_pending(route, occupy, through_ordered=False)
     _equal("the last consumer reads", read, STREAM_CASE.values(1))
 
 
 def wait_is_needed(route, occupy=None):
-    """Without the wait the same read is too early: so the check above can fail (on a driver that defers all work)."""
+    """Without the wait the same read is too early, which shows that the check above can fail (on the simulated driver)."""
     read = _read_while_pending(route, occupy, ordered=False, through_ordered=False)
     assert np.array_equal(read, STREAM_CASE.values()), (
-        "nobody waited for the stream, and still the consumer read what was written last; "
+        "no call waited for the stream, but the consumer read the values written last; "
         "this driver does not defer work, and the check of streams shows nothing"
     )
 
 
 def race_is_found(findings):
-    """The driver has found the race without the wait, and nothing in all that went before it on this route."""
+    """The driver finds the race without the wait, and nothing else on this route."""
     assert findings == ["data-race"], f"the driver found {', '.join(findings) or 'nothing'}; one data-race is expected"
 
 
@@ -100,13 +101,13 @@ def _read_while_pending(route, occupy, **ordered):
     made = route.producer.make(STREAM_CASE, stream)
     staged = made.stage(STREAM_CASE.values(1))
     reading = route.consumer.stream()
-    # A first exchange does what libraries do once, so that the one that counts is not slow enough for the work to end.
+    # The first exchange includes one-time work of the libraries, which could take longer than the pending work.
     route.take(made, reading).read(reading)
     kept = occupy(route.producer, stream) if occupy is not None else None
     made.write_later(staged, stream)
     taken = route.take(made, reading, **ordered)
     read = taken.read(reading)
-    # What is still pending reads and writes memory that is about to go.
+    # Pending work uses memory that is freed next.
     synchronize = getattr(stream, "synchronize", None) or stream.sync
     synchronize()
     del kept, staged

@@ -1,4 +1,4 @@
-"""cuarray as a side of an exchange."""
+"""cuarray as one side of an exchange."""
 
 import numpy as np
 from library import Described, HeldArray, Library
@@ -14,8 +14,8 @@ class CuarrayArray(HeldArray):
     def read(self, stream=None):
         if stream is None:
             return self.held.copy_to_host()
-        # A copy in a stream is ordered after the array's own stream. To see whether the *import* has waited, the copy
-        # must be ordered by nothing else: so it is made of the same memory under a description that names no stream.
+        # A copy in a stream is ordered after the array's home stream. To test whether the *import* has waited, the copy
+        # uses a description of the same memory without a stream.
         unordered = dict(self.held.__cuda_array_interface__, stream=None)
         target = np.empty(self.held.shape, self.held.dtype)
         cuarray.from_cuda_array_interface(unordered, owner=self.held).copy_to_host(target, stream=stream)
@@ -48,7 +48,7 @@ class Cuarray(Library):
         if isinstance(offered, Described):
             taken = cuarray.from_cuda_array_interface(offered.interface, owner=offered.owner, sync=ordered)
         elif isinstance(offered, cuarray.DeviceArray):
-            # as_cuda_array gives a DeviceArray back as it is; described, it is imported like anybody else's.
+            # as_cuda_array returns a DeviceArray unchanged; a description of it is imported like other arrays.
             taken = cuarray.from_cuda_array_interface(offered.__cuda_array_interface__, owner=offered, sync=ordered)
         else:
             taken = cuarray.as_cuda_array(offered, sync=ordered)

@@ -1,9 +1,8 @@
-"""cuda.core as a side of an exchange.
+"""cuda.core as one side of an exchange.
 
-As a producer it has memory and no arrays: a `Buffer` of bytes, without `__cuda_array_interface__`. Its user describes
-what lies there, and hands over the description with the buffer as the owner. As a consumer it has views:
-`StridedMemoryView`, which say where an array is and how it lies. Its bytes, the gaps among them, go to the host in one piece.
-"""
+As a producer it has memory but no arrays: a `Buffer` of bytes without `__cuda_array_interface__`. Its user writes the dictionary and
+passes the buffer as the owner. As a consumer it has `StridedMemoryView`, which holds an array's address and layout. The bytes of a
+view, gaps included, are copied to the host in one piece."""
 
 import numpy as np
 from cases import strided_bytes
@@ -13,7 +12,7 @@ from library import Array, Described, Library
 
 
 class CudaCoreArray(Array):
-    """Bytes and how they lie; `held` is the Buffer of an array of our own, or the view of somebody else's."""
+    """Bytes with a layout; `held` is the Buffer of an array of cuda.core, or the view of another library's array."""
 
     def __init__(self, library, held, address, shape, strides, dtype, stream=None):
         self._library = library
@@ -74,7 +73,7 @@ class CudaCoreArray(Array):
         self._span()[0].copy_from(staged, stream=stream)
 
     def _span(self):
-        """The device bytes from the first to the last element, as many on the host, and the elements within those."""
+        """Return the device bytes of an array, a host buffer of that size, and the elements in it."""
         first, end = strided_bytes(self._shape, self._strides, self._dtype.itemsize)
         device = Buffer.from_handle(self._address + first, end - first, owner=self.held)
         host = np.empty(end - first, "uint8")
@@ -104,7 +103,7 @@ class CudaCore(Library):
         )
 
     def buffer_of(self, array):
-        """A new device buffer with the bytes of a contiguous host array, as they lie."""
+        """Make a device buffer with the bytes of a contiguous host array."""
         buffer = self._device.allocate(array.nbytes, stream=self.own_stream)
         buffer.copy_from(_host_buffer(array), stream=self.own_stream)
         self.own_stream.sync()
@@ -113,7 +112,7 @@ class CudaCore(Library):
     def take(self, offered, stream=None, ordered=True):
         stream = stream if stream is not None else self.own_stream
         view = StridedMemoryView.from_cuda_array_interface(offered, int(stream.handle) if ordered else -1)
-        # The view counts strides in elements, and leaves them out where the array is C-contiguous.
+        # The view counts strides in elements, and has none for a C-contiguous array.
         itemsize = view.dtype.itemsize
         if view.strides is None:
             strides = np.empty(view.shape, view.dtype).strides

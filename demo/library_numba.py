@@ -1,8 +1,7 @@
-"""numba-cuda as a side of an exchange.
+"""numba-cuda as one side of an exchange, without kernels, which need a compiler and a device that runs them.
 
-Without kernels, which need a compiler and a device that runs them: numba's arrays are sliced as its users slice them,
-and a strided array, which numba writes only in kernels, is written element by element, each of them an array of one.
-"""
+numba's arrays are sliced as its users slice them. numba writes strided arrays only in kernels, so they are written element by
+element, each as an array of one element."""
 
 from typing import ClassVar
 
@@ -14,7 +13,7 @@ from numba_cuda import __version__
 
 
 class NumbaArray(HeldArray):
-    """`base` and `index` say of which whole array `held` is a slice, for one that numba itself has sliced."""
+    """`base` and `index` are the whole array and the slice of it, if numba made `held` by slicing."""
 
     def __init__(self, held, base=None, index=None):
         super().__init__(held)
@@ -47,7 +46,7 @@ class NumbaArray(HeldArray):
             for index in np.ndindex(values.shape):
                 element = self.held[(*index[:-1], slice(index[-1], index[-1] + 1))]
                 element.copy_to_device(values[index].reshape(1))
-        # Without a default stream numba's transfers block; with one they do not.
+        # numba's transfers block for an array without a stream.
         if self.held.stream:
             self.held.stream.synchronize()
 
@@ -93,7 +92,7 @@ class Numba(Library):
 
 
 class ManagedArray(NumbaArray):
-    """A numba array that is a NumPy array too, over memory that the host reads in place."""
+    """A numba array over managed memory, which is a NumPy array as well."""
 
     def read(self, stream=None):
         (stream or cuda.current_context()).synchronize()
@@ -108,7 +107,7 @@ class ManagedArray(NumbaArray):
 
 
 class ManagedNumba(Numba):
-    """numba-cuda with managed memory, for those who can read no other."""
+    """numba-cuda with managed memory, for libraries that read no other."""
 
     name = "numba-cuda (managed)"
 

@@ -1,11 +1,10 @@
-"""What the MPI processes do: rank 0 exchanges arrays with rank 1 and checks; rank 1 does as it is told.
+"""The program of the MPI processes: rank 0 exchanges arrays with rank 1 and checks; rank 1 follows rank 0.
 
     mpiexec -n 2 python mpi_ranks.py FINDINGS
 
-mpi4py takes arrays through `__cuda_array_interface__` and gives none: it sends from their memory and receives into it. So
-one direction is a `Send` of an array, the other a `Recv` into one. A request is made before rank 1 is told of it: what
-mpi4py refuses then leaves nobody waiting.
-"""
+mpi4py imports arrays through `__cuda_array_interface__` and exports none: it sends from their memory and receives into it. So one
+direction is a `Send` of an array, and the other a `Recv` into one. Rank 0 makes its request before it informs rank 1, so that
+rank 1 does not wait for a request that mpi4py refuses."""
 
 import ctypes
 import gc
@@ -26,7 +25,7 @@ from outcome import Outcome
 import cuarray
 
 COMM = MPI.COMM_WORLD
-WORDS = COMM.Dup()  # what the ranks tell each other, apart from the arrays
+WORDS = COMM.Dup()  # control messages between the ranks
 PARTNER = 1
 LARGE = Case("float32", (1 << 20,), "C")
 """More than MPI sends before the other side asks for it."""
@@ -35,13 +34,13 @@ ROUND_TRIPS = 300
 
 
 def mpi_knows_cuda():
-    """Whether this MPI says that it moves device memory itself."""
+    """Return whether this MPI supports device memory."""
     query = getattr(ctypes.CDLL(MPI.__file__), "MPIX_Query_cuda_support", None)
     return bool(query is not None and query())
 
 
 class Way:
-    """An array of `producer`, through cuarray if it is not cuarray's own, to and from mpi4py."""
+    """An array of `producer` to and from mpi4py, through cuarray for other libraries."""
 
     def __init__(self, producer, driver):
         self.producer = producer
@@ -52,7 +51,7 @@ class Way:
         self.receiving = " → ".join(["mpi4py", *reversed(names)])
 
     def enter(self, made, ordered=True):
-        """cuarray's array of what was made: the one that mpi4py is given."""
+        """cuarray's array for mpi4py."""
         return (self.through.take(made.offer(), ordered=ordered) if self.through else made).held
 
     def arrives_in_place(self, case):
@@ -72,7 +71,7 @@ class Way:
         _compare(f"{self.producer.name} reads, after rank 1 has sent,", made.read(), case.values(1))
 
     def owner_is_kept(self, receives):
-        """While a request is pending it holds the array, alone."""
+        """The pending request alone keeps the array alive."""
         made = self.producer.make(LARGE)
         watch = weakref.ref(made.held)
         request = (COMM.Irecv if receives else COMM.Isend)(self.enter(made), PARTNER)
@@ -81,12 +80,12 @@ class Way:
             del made
             gc.collect()
             was_kept = watch() is not None
-            # Were its memory free after all, these would be given it.
+            # If its memory were free, these arrays would get it.
             others += [self.producer.make(LARGE) for _ in range(3)]
             for other in others:
                 other.write(LARGE.values(2))
         finally:
-            # Whatever has happened: rank 1 must find its half of the request before the next word.
+            # After an error, too, rank 1 must find its half of the request before the next control message.
             WORDS.send(("send" if receives else "receive", LARGE), PARTNER)
             request.Wait()
             received = None if receives else WORDS.recv(source=PARTNER)
@@ -97,10 +96,10 @@ class Way:
             _compare("an array that nothing was received into holds", other.read(), LARGE.values(2))
         if not receives:
             _compare("rank 1 received", received, LARGE.values())
-        assert watch() is None, "the array is still held by somebody after the request is done"
+        assert watch() is None, "the array is still held by another object after the request is done"
 
     def stream_is_honoured(self, ordered=True):
-        """What the producer's stream had still to write is sent: the wait is cuarray's, on import."""
+        """The message has the values that the producer's stream had not written: cuarray waits on import."""
         stream = self.producer.stream()
         made = self.producer.make(LARGE, stream)
         staged = made.stage(LARGE.values(1))
@@ -112,10 +111,10 @@ class Way:
         if ordered:
             _compare("rank 1 received", received, LARGE.values(1))
         else:
-            assert np.array_equal(received, LARGE.values()), "nobody waited, and still the latest values were sent"
+            assert np.array_equal(received, LARGE.values()), "no call waited, but the latest values were sent"
 
     def round_trip(self):
-        """The median time in nanoseconds of one way of a small array, there and back being two."""
+        """Return the median time of a small array in one direction, in nanoseconds."""
         array = self.enter(self.producer.make(SMALL))
         WORDS.send(("echo", SMALL), PARTNER)
         times = []
@@ -128,7 +127,7 @@ class Way:
 
 
 def survey(way, driver):
-    """The outcomes of sending and of receiving."""
+    """Return the outcomes of sending and receiving."""
     sending, receiving = Outcome(way.sending), Outcome(way.receiving)
     for case in cases():
         found = [
@@ -150,12 +149,12 @@ def survey(way, driver):
 
 
 def obey(host_reads_device_memory):
-    """Rank 1: receives, sends and echoes as rank 0 says, in arrays of its own."""
+    """Rank 1: receive, send and echo as rank 0 requests, in its own arrays."""
     while True:
         task, case = WORDS.recv(source=0)
         if task == "end":
             return
-        # Before it receives, the array holds what nobody sends.
+        # Before the receive, the array holds values that are never sent.
         array = _in_memory_order(case, turn=3)
         array = cuarray.to_device(array) if host_reads_device_memory else array
         host = array.copy_to_host if host_reads_device_memory else array.copy
@@ -173,12 +172,12 @@ def obey(host_reads_device_memory):
 
 
 def _in_memory_order(case, turn):
-    """The values as they lie in the memory of the case's arrays, for a message is bytes in a row."""
+    """Return the values in the order of the array's memory, as a message is a sequence of bytes."""
     return np.array(case.values(turn), order="F" if case.layout == "F" else "C")
 
 
 def _send(array, case):
-    """Sends an array and returns what rank 1 received."""
+    """Send an array and return the values that rank 1 received."""
     request = _request(COMM.Isend, array, case, PARTNER)
     WORDS.send(("receive", case), PARTNER)
     request.Wait()
@@ -235,7 +234,7 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1])
     except BaseException:
-        # One rank that ends with an error must not leave the other one waiting for ever.
+        # After an error in one rank, the other must not wait forever.
         sys.excepthook(*sys.exc_info())
         sys.stderr.flush()
         COMM.Abort(1)

@@ -1,4 +1,4 @@
-"""What was found of one route: how many checks held, what was refused, and what went wrong."""
+"""The outcome of a route: the numbers of checks that held, were refused, and failed."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -34,7 +34,7 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
 
     def check(self, fact, what, function, *arguments):
-        """Counts under `fact` whether `function` holds; answers "held", "failed" or "refused"."""
+        """Count the result of `function` under `fact`; return "held", "failed" or "refused"."""
         try:
             function(*arguments)
         except Refused as refusal:
@@ -50,13 +50,13 @@ class Outcome:
         return found
 
     def count_array(self, layout, found):
-        """Counts one array under its layout: it failed if one of its checks did, and is refused if one was."""
+        """Count an array under its layout: failed if one of its checks failed, refused if one was refused."""
         worst = next((each for each in ("failed", "refused") if each in found), "held")
         tally = self.layouts[layout]
         setattr(tally, worst, getattr(tally, worst) + 1)
 
     def leave(self, fact, reason):
-        """Says that a peer does not do what the fact is about."""
+        """Record that a peer does not support a fact."""
         self.facts[fact].refused += 1
         self.note(reason)
 

@@ -1,7 +1,6 @@
-"""mpi4py, which exchanges arrays between processes: two of them are started, and their findings fetched.
+"""mpi4py, which exchanges arrays between processes: start two of them and collect their outcomes.
 
-The processes run `mpi_ranks.py`. They may fail in any way, hang included; then that is the finding.
-"""
+The processes run `mpi_ranks.py`. A failure of any kind, a hang included, is an outcome."""
 
 import os
 import shutil
@@ -17,7 +16,7 @@ from peers import why
 TIME_LIMIT = 240
 """Seconds. Starting two interpreters with CUDA libraries takes a few; the rest is for slow machines."""
 
-# For Open MPI, under root as in containers, and with fewer processor cores than ranks. Others ignore these.
+# Open MPI needs these as root, as in containers, and with fewer cores than ranks. Other MPIs ignore them.
 _LAUNCH = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -28,16 +27,16 @@ _LAUNCH = {
 
 
 class MpiFailed(Exception):
-    """The two processes did not come to their end."""
+    """The two processes did not end normally."""
 
 
 def version():
-    """The version of mpi4py, or None and why it cannot be used."""
+    """Return the version of mpi4py, or None and the reason why it cannot be used."""
     try:
         import mpi4py
 
         mpi4py.rc.initialize = False
-        from mpi4py import MPI  # noqa: F401 - does the MPI library load?
+        from mpi4py import MPI  # noqa: F401 - loads the MPI library
     except Exception as error:
         return None, why(error)
     if launcher() is None:
@@ -46,12 +45,12 @@ def version():
 
 
 def launcher():
-    """The program that starts MPI processes: the one installed with this Python's packages before any other."""
+    """Return the program that starts MPI processes, preferably the one among this Python's packages."""
     return shutil.which("mpiexec", path=os.path.dirname(sys.executable)) or shutil.which("mpiexec")
 
 
 def run_ranks(program, arguments, environment, ranks=2, time_limit=TIME_LIMIT):
-    """Runs a Python program in MPI processes and returns what they wrote; raises `MpiFailed`."""
+    """Run a Python program in MPI processes and return its output; raise `MpiFailed`."""
     command = [launcher(), "-n", str(ranks), sys.executable, str(program), *map(str, arguments)]
     process = subprocess.Popen(
         command,
@@ -74,7 +73,7 @@ def run_ranks(program, arguments, environment, ranks=2, time_limit=TIME_LIMIT):
 
 
 def survey(driver):
-    """The outcomes of every route that ends or begins in mpi4py."""
+    """Return the outcomes of all routes to and from mpi4py."""
     with tempfile.TemporaryDirectory() as folder:
         findings = Path(folder, "findings")
         try:
@@ -85,6 +84,6 @@ def survey(driver):
 
 
 def _last(output, lines=6):
-    """The end of what was written, without what the launcher adds below a line of dashes."""
+    """Return the end of the output, without the launcher's text below a line of dashes."""
     own = output.split("\n-----")[0].strip() or output.strip()
     return " | ".join(own.splitlines()[-lines:])

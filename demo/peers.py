@@ -1,4 +1,4 @@
-"""The peers that are here; those that are not, with the reason."""
+"""The installed peers, and the others with the reason."""
 
 import importlib
 
@@ -9,19 +9,19 @@ PEERS = {
 
 
 def load():
-    """The peers as libraries, and the names of those that cannot be used here with the reason."""
+    """Return the peers as libraries, and the names of unusable ones with the reason."""
     present, absent = [], {}
     for name, (module, class_name) in PEERS.items():
         try:
             present.append(getattr(importlib.import_module(module), class_name)())
         except Exception as error:
-            # A peer may fail in its import in any way; the others are not the worse for it.
+            # The import of a peer may fail in any way, which must not affect the others.
             absent[name] = why(error)
     return present, absent
 
 
 def why(error):
-    """An error as one line for people."""
+    """Return an error as one line for people."""
     text = " ".join(str(error).split())
     if isinstance(error, ModuleNotFoundError):
         return f"not installed ({text})"

@@ -1,4 +1,4 @@
-"""What is being done, on standard error: one line that changes on a terminal, a line for each part elsewhere."""
+"""Progress on standard error: one changing line on a terminal, otherwise a line for each part."""
 
 import sys
 import time

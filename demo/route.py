@@ -1,4 +1,4 @@
-"""A way that an array goes: from the library that makes it, perhaps through cuarray, to the one that takes it."""
+"""The route of an array: from its producer, directly or through cuarray, to its consumer."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class Route:
         return self.name
 
     def take(self, made, stream=None, ordered=True, through_ordered=True):
-        """The consumer's array of what `made` offers; what lies between is kept by that array alone."""
+        """Import `made` into the consumer; only the result keeps the arrays in between alive."""
         offered = made.offer()
         if self.through is not None:
             offered = self.through.take(offered, ordered=through_ordered).offer()
@@ -31,7 +31,7 @@ class Route:
 
 
 def routes(cuarray, peers):
-    """cuarray with itself, each peer with cuarray in both directions, and each pair of peers through cuarray."""
+    """Return the routes: cuarray with itself, each peer with cuarray in both directions, and each pair of peers through cuarray."""
     found = [Route(cuarray, cuarray)]
     for peer in peers:
         found += [Route(peer, cuarray), Route(cuarray, peer)]

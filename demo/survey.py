@@ -1,4 +1,4 @@
-"""Every check of one route, and the time of one exchange."""
+"""All checks of a route, and the time of an exchange."""
 
 import gc
 import statistics
@@ -10,7 +10,7 @@ from outcome import Outcome
 
 
 def survey(route, driver, step=lambda done, total: None):
-    """Tries every case on `route`; `step` is told how far it is."""
+    """Check every case on `route`; call `step` with the progress."""
     outcome = Outcome(route.name)
     every = cases()
     for number, case in enumerate(every):
@@ -21,7 +21,7 @@ def survey(route, driver, step=lambda done, total: None):
         ]
         outcome.count_array(case.layout, found)
         step(number + 1, len(every))
-    # What was made until now is not looked through again at every collection.
+    # Collections skip the objects that exist already.
     gc.collect()
     gc.freeze()
     for case in cases(types=("float32",)):
@@ -39,7 +39,7 @@ def survey(route, driver, step=lambda done, total: None):
 
 
 def exchange_time(route, seconds=0.25):
-    """The median time in nanoseconds of one exchange of a small array without pending work, in the user's own calls."""
+    """Return the median time of the import of a small array without pending work, in nanoseconds."""
     offered = route.producer.make(Case("float32", (3, 4), "C")).offer()
     if route.through is None:
         exchange = route.consumer.importer(offered)

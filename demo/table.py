@@ -1,11 +1,11 @@
-"""The outcomes as a table for people: a row for each route, then what was refused and what went wrong."""
+"""The outcomes as a table: a row for each route, then the refusals and failures."""
 
 from cases import LAYOUTS, SHAPES, TYPES
 from outcome import FACTS
 
 
 def duration(nanoseconds):
-    """Three digits and a unit.
+    """Format a duration with three digits and a unit.
 
     >>> duration(612.4), duration(16507)
     ('612 ns', '16.5 µs')
@@ -19,7 +19,7 @@ def duration(nanoseconds):
 
 
 def render(outcomes):
-    """The table, with its legend and the notes."""
+    """Return the table with its legend and notes."""
     header = ["", *LAYOUTS, *FACTS, "one exchange"]
     rows = [
         [
@@ -45,11 +45,11 @@ def render(outcomes):
 
 
 def details(outcomes):
-    """What was refused, once for each reason, and every failure."""
+    """Return each reason of a refusal once, and every failure."""
     lines = []
     notes = list(dict.fromkeys(note for each in outcomes for note in each.notes))
     if notes:
-        lines += ["", "What peers do not do:", *(f"  {note}" for note in notes)]
+        lines += ["", "Not supported by peers:", *(f"  {note}" for note in notes)]
     failures = [failure for each in outcomes for failure in each.failures]
     if failures:
         lines += ["", f"FAILED ({len(failures)}):", *(f"  {failure}" for failure in failures)]
@@ -57,7 +57,7 @@ def details(outcomes):
 
 
 def summary(outcomes):
-    """One sentence."""
+    """Return a text as one sentence."""
     held = sum(tally.held for each in outcomes for tally in each.facts.values())
     failed = sum(len(each.failures) for each in outcomes)
     if failed:
@@ -72,7 +72,7 @@ def _verdict(tally):
 
 
 def _line(cells, widths, ends_group):
-    """The first column to the left, the others to the right; a bar after each group."""
+    """Align the first column left and the others right, with a bar after each group."""
     text = ""
     for column, (cell, width) in enumerate(zip(cells, widths, strict=True)):
         text += cell.ljust(width) if column == 0 else "  " + cell.rjust(width)

@@ -1,4 +1,4 @@
-//! Tells the loader where the libpython is that was linked: an interpreter's own is often nowhere that it looks.
+//! Adds the folder of libpython to the search path of the loader, which often lacks it.
 
 fn main() {
     #[cfg(feature = "python")]

@@ -2,18 +2,18 @@
 
 use crate::assert_readable;
 use arbitrary::{Arbitrary, Result, Unstructured};
-use cuarray::{Descr, Dims, Field, FieldType, Interface, Kind, Layout, MAX_RANK, TypeStr};
+use cuarray::{Descr, Dims, Field, FieldType, Interface, Kind, Layout, MAX_NDIM, TypeStr};
 use std::collections::HashSet;
 
 /// A structure is refused with a message, or has the offsets, the size and the depth that its fields add up to.
 pub fn check(data: &[u8]) {
     let mut u = Unstructured::new(data);
-    // Out of bytes, the list that has been made so far is the input.
+    // When the bytes end, the list so far is the input.
     let mut made = Vec::new();
     while !u.is_empty() && structure(&mut u, &mut made).is_ok() {}
 }
 
-/// Makes one structure, of fields that may be earlier ones, and checks it.
+/// Makes a structure, whose fields may be earlier structures, and checks it.
 fn structure(u: &mut Unstructured<'_>, made: &mut Vec<(Descr, Sum)>) -> Result<()> {
     let count = u8::arbitrary(u)? % 6;
     let (mut fields, mut structures) = (Vec::new(), Vec::new());
@@ -44,14 +44,14 @@ fn structure(u: &mut Unstructured<'_>, made: &mut Vec<(Descr, Sum)>) -> Result<(
     Ok(())
 }
 
-/// A field, and which of the structures it is one of.
+/// A field, and the index of its structure.
 fn field(u: &mut Unstructured<'_>, made: &[(Descr, Sum)]) -> Result<(Field, Option<usize>)> {
     const NAMES: [&str; 8] = ["", "x", "y", "f0", "größe", "it's", "a\"b'c\\", "\n\u{1}"];
     let shape = match u8::arbitrary(u)? {
         ..160 => Dims::new(),
         160..200 => (0..u8::arbitrary(u)? % 4).map(|_| Ok(usize::from(u8::arbitrary(u)?))).collect::<Result<_>>()?,
         200..240 => (0..u8::arbitrary(u)? % 4).map(|_| usize::arbitrary(u)).collect::<Result<_>>()?,
-        240.. => (0..MAX_RANK - 2 + usize::from(u8::arbitrary(u)? % 4)).map(|_| 1).collect(),
+        240.. => (0..MAX_NDIM - 2 + usize::from(u8::arbitrary(u)? % 4)).map(|_| 1).collect(),
     };
     let name = match u8::arbitrary(u)? {
         index @ ..128 => NAMES[usize::from(index) % NAMES.len()].to_owned(),
@@ -79,7 +79,7 @@ fn typestr(u: &mut Unstructured<'_>, choice: u8) -> Result<TypeStr> {
     })
 }
 
-/// What fields add up to, by the definition.
+/// The size, offsets and depth of fields, by definition.
 struct Sum {
     bytes: u128,
     depth: usize,
@@ -89,7 +89,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// `None` beyond the limits, or with two fields of one name. With each field comes what its structure adds up to.
+    /// `None` beyond the limits, or with two fields of one name. Each field comes with the totals of its structure.
     fn of<'a>(fields: &[Field], structures: impl Iterator<Item = Option<&'a Sum>>) -> Option<Sum> {
         let mut sum = Sum { bytes: 0, depth: 1, count: 0, offsets: Vec::new(), has_objects: false };
         let mut names = HashSet::new();
@@ -115,13 +115,13 @@ impl Sum {
                     inner.bytes
                 }
             };
-            // What does not fit 64 bits is refused even where a length of 0 follows.
+            // A size beyond 64 bits is refused even if a length of 0 follows.
             let elements = field.shape.iter().try_fold(1usize, |elements, &length| elements.checked_mul(length))?;
             let bytes = one * elements as u128;
             sum.offsets.push(sum.bytes);
             sum.bytes += bytes;
             sum.count += 1;
-            if field.shape.len() > MAX_RANK || sum.bytes > i32::MAX as u128 {
+            if field.shape.len() > MAX_NDIM || sum.bytes > i32::MAX as u128 {
                 return None;
             }
         }
@@ -145,7 +145,7 @@ fn describes_an_array(descr: &Descr, sum: &Sum) {
     match interface.with_descr(descr.clone()) {
         Ok(interface) => {
             assert!(!sum.has_objects);
-            // A single unnamed gap says no more than the type string does.
+            // A single unnamed gap adds nothing to the type string.
             assert_eq!(interface.descr(), Some(descr).filter(|descr| descr.as_plain() != Some(typestr)));
         }
         Err(error) => {

@@ -1,4 +1,4 @@
-//! Whole dictionaries (clauses I1 to I11, V0 to V2): any Python values under any keys, read the way that users do.
+//! Whole dictionaries (clauses I1 to I11, V0 to V2): any Python values under any keys, imported as users do.
 
 use crate::{
     assert_readable,
@@ -12,8 +12,8 @@ use pyo3::{
     types::{IntoPyDict, PyBool, PyDict, PyModule},
 };
 
-/// The dictionary is refused with one of three exceptions, or read as what it says; nothing is kept of it, and an array
-/// made of it exports what was read.
+/// The dictionary is refused with one of three exceptions, or imported with its values. No reference to it stays, and an array
+/// of it exports the imported values.
 pub fn check(data: &[u8]) {
     Python::attach(|py| {
         let library = Library::get(py);
@@ -28,7 +28,7 @@ pub fn check(data: &[u8]) {
     });
 }
 
-/// What is looked up once.
+/// Objects that are looked up once.
 struct Library {
     package: Py<PyModule>,
     classes: Py<PyModule>,
@@ -49,7 +49,7 @@ impl Library {
         Classes::of(self.classes.bind(py).clone())
     }
 
-    /// A function of the package with `strict`, and without a wait where it would wait.
+    /// A function of the package with `strict`, and with `sync=False` if it takes that.
     fn call<'py>(&self, function: &str, argument: &Bound<'py, PyAny>, strict: bool) -> PyResult<Bound<'py, PyAny>> {
         let py = argument.py();
         let options = [("strict", strict)].into_py_dict(py)?;
@@ -60,7 +60,7 @@ impl Library {
     }
 }
 
-/// Fills the dictionary with entries that are right more often than not.
+/// Fills the dictionary with mostly valid entries.
 fn fill(maker: &mut Maker<'_, '_>) -> Result<()> {
     let dict = maker.target();
     entries(maker, &dict, 1)
@@ -68,12 +68,12 @@ fn fill(maker: &mut Maker<'_, '_>) -> Result<()> {
 
 fn entries<'py>(maker: &mut Maker<'_, 'py>, dict: &Bound<'py, PyDict>, masks: usize) -> Result<()> {
     let set = |key: &str, value: Bound<'py, PyAny>| dict.set_item(key, value).expect("a str is a key");
-    let rank = match maker.byte()? {
+    let ndim = match maker.byte()? {
         few @ ..250 => usize::from(few % 5),
         many => usize::from(many) - 190,
     };
     match maker.byte()? {
-        ..220 => set("shape", maker.ints(rank)?),
+        ..220 => set("shape", maker.ints(ndim)?),
         220..250 => set("shape", maker.value()?),
         250.. => {}
     }
@@ -111,7 +111,7 @@ fn entries<'py>(maker: &mut Maker<'_, 'py>, dict: &Bound<'py, PyDict>, masks: us
     match maker.byte()? {
         ..100 => {}
         100..120 => set("strides", maker.none()),
-        120..230 => set("strides", maker.ints(rank)?),
+        120..230 => set("strides", maker.ints(ndim)?),
         230.. => set("strides", maker.value()?),
     }
     match maker.byte()? {
@@ -128,7 +128,7 @@ fn entries<'py>(maker: &mut Maker<'_, 'py>, dict: &Bound<'py, PyDict>, masks: us
     match maker.byte()? {
         choice @ 180..240 if masks > 0 => {
             let mask = PyDict::new(dict.py());
-            // A mask of the dictionary itself, or one with a dictionary of its own.
+            // A mask with the dictionary itself, or with another dictionary.
             let interface = if choice < 185 { dict.clone() } else { mask };
             if choice >= 185 {
                 entries(maker, &interface, masks - 1)?;
@@ -140,7 +140,7 @@ fn entries<'py>(maker: &mut Maker<'_, 'py>, dict: &Bound<'py, PyDict>, masks: us
     }
     if maker.byte()? > 240 {
         let (key, value) = (maker.value()?, maker.value()?);
-        // What cannot be hashed is no key.
+        // A value that cannot be hashed cannot be a key.
         let _ = dict.set_item(key, value);
     }
     Ok(())
@@ -150,7 +150,7 @@ fn read<'py>(py: Python<'py>, library: &Library, classes: &Classes<'py>, dict: &
     let original = dict.copy().expect("a dictionary");
     let restore = || {
         dict.clear();
-        dict.update(original.as_mapping()).expect("what it held before");
+        dict.update(original.as_mapping()).expect("the earlier contents");
     };
     let outcome = |function: &str, argument: &Bound<'py, PyAny>, strict: bool| {
         if meddles {
@@ -183,7 +183,7 @@ fn read<'py>(py: Python<'py>, library: &Library, classes: &Classes<'py>, dict: &
     exported(library, &interface, &array);
 }
 
-/// The exception is one of three, and its message can be read.
+/// The exception is one of three, and its message is readable.
 fn refused<'py>(py: Python<'py>, classes: &Classes<'py>, error: &PyErr) {
     if classes.is_interrupt(error) {
         return;
@@ -205,7 +205,7 @@ fn get<'py, T: for<'a> FromPyObject<'a, 'py>>(object: &Bound<'py, PyAny>, name: 
     value.extract().unwrap_or_else(|_| panic!("{name} is {value:?}"))
 }
 
-/// What is read hangs together: the bytes are those of the elements, counted one by one where they are few.
+/// The imported values are consistent: the byte range is that of the elements, which are visited if they are few.
 fn described(interface: &Bound<'_, PyAny>) {
     let shape: Vec<usize> = get(interface, "shape");
     let strides: Vec<isize> = get(interface, "strides");
@@ -223,7 +223,7 @@ fn described(interface: &Bound<'_, PyAny>) {
         let reach = shape.iter().zip(&strides).map(|(&length, &stride)| (length as i128 - 1) * stride as i128);
         reach.filter(|reach| reach.signum() == sign).sum::<i128>()
     };
-    // Of packed bits the last byte is not the one that the strides reach, but there it is told by the count.
+    // The last byte of packed bits follows from their number, not from the strides.
     let typestr: String = get(interface, "typestr");
     let bits: Option<usize> =
         typestr.get(1..).and_then(|kind| kind.strip_prefix('t')).and_then(|bits| bits.parse().ok());
@@ -239,7 +239,7 @@ fn described(interface: &Bound<'_, PyAny>) {
     assert!(!interface.repr().expect("an interface prints").to_string().is_empty());
 }
 
-/// What the array exports reads, strictly, as what the array was made of.
+/// A strict import of the array's export equals the first import.
 fn exported<'py>(library: &Library, interface: &Bound<'py, PyAny>, array: &Bound<'py, PyAny>) {
     let mask = interface.getattr("mask").expect("a property");
     if !mask.is_none() && get::<String>(&mask, "typestr").ends_with("t1") {
@@ -257,14 +257,14 @@ fn exported<'py>(library: &Library, interface: &Bound<'py, PyAny>, array: &Bound
     let pointer = if get::<usize>(interface, "nbytes") == 0 { 0 } else { get::<u64>(interface, "ptr") };
     assert_eq!(get::<u64>(&again, "ptr"), pointer);
     assert!(!array.repr().expect("an array prints").to_string().is_empty());
-    // And an array of the array's dictionary is the same again, so nothing wears off.
-    let second = library.call("from_cuda_array_interface", &dictionary, true).expect("what was read is read again");
+    // An array of the array's dictionary is equal again.
+    let second = library.call("from_cuda_array_interface", &dictionary, true).expect("an import is imported again");
     let second = second.getattr("__cuda_array_interface__").expect("an array exports");
     let (first, second) = (without_mask(&dictionary), without_mask(&second));
     assert!(first.eq(&second).expect("dictionaries compare"), "{first} became {second}");
 }
 
-/// Masks are objects of their own, made anew at each export.
+/// Masks are new objects at each export.
 fn without_mask<'py>(dictionary: &Bound<'py, PyAny>) -> Bound<'py, PyDict> {
     let copy = dictionary.cast::<PyDict>().expect("an interface is a dict").copy().expect("a dictionary");
     if copy.contains("mask").expect("a str is a key") {

@@ -1,21 +1,21 @@
-//! Shapes and strides (clauses I2 and I8): any numbers, and everything that is computed from them.
+//! Shapes and strides (clauses I2 and I8): any numbers, and all that is computed from them.
 
 use crate::assert_readable;
 use arbitrary::{Arbitrary, Result, Unstructured};
-use cuarray::{Index, Interface, Layout, MAX_RANK, Order, Slice, TypeStr, View, strided_copy::CopyPlan};
+use cuarray::{Index, Interface, Layout, MAX_NDIM, Order, Slice, TypeStr, View, strided_copy::CopyPlan};
 
-/// As many elements as are looked at one by one.
+/// The maximum number of elements that are visited.
 const FEW: usize = 2_000;
 
-/// The numbers are refused with a message, or make a layout of which every answer is what counting the elements gives.
+/// The numbers are refused with a message, or make a layout whose every result equals that of visiting the elements.
 pub fn check(data: &[u8]) {
-    // An input that ends early is as good as any.
+    // An input may end early.
     let _ = all(&mut Unstructured::new(data));
 }
 
 fn all(u: &mut Unstructured<'_>) -> Result<()> {
-    let rank = rank(u)?;
-    let shape = (0..rank).map(|_| length(u)).collect::<Result<Vec<_>>>()?;
+    let ndim = ndim(u)?;
+    let shape = (0..ndim).map(|_| length(u)).collect::<Result<Vec<_>>>()?;
     let itemsize = itemsize(u)?;
     let strides = strides(u, &shape, itemsize)?;
     let pointer = pointer(u)?;
@@ -35,10 +35,10 @@ fn all(u: &mut Unstructured<'_>) -> Result<()> {
     copies(u, &layout)
 }
 
-fn rank(u: &mut Unstructured<'_>) -> Result<usize> {
+fn ndim(u: &mut Unstructured<'_>) -> Result<usize> {
     Ok(match u8::arbitrary(u)? {
         few @ ..=240 => usize::from(few % 6),
-        many => MAX_RANK - 12 + usize::from(many),
+        many => MAX_NDIM - 12 + usize::from(many),
     })
 }
 
@@ -61,12 +61,12 @@ fn itemsize(u: &mut Unstructured<'_>) -> Result<usize> {
 }
 
 fn strides(u: &mut Unstructured<'_>, shape: &[usize], itemsize: usize) -> Result<Vec<isize>> {
-    let rank = if u8::arbitrary(u)? == 255 { usize::from(u8::arbitrary(u)? % 8) } else { shape.len() };
+    let ndim = if u8::arbitrary(u)? == 255 { usize::from(u8::arbitrary(u)? % 8) } else { shape.len() };
     let mut step = itemsize as isize;
     let mut strides = Vec::new();
-    for axis in 0..rank {
+    for axis in 0..ndim {
         strides.push(match u8::arbitrary(u)? {
-            // What a producer would write, from the fastest axis on: dense, reversed, with a gap, broadcast.
+            // Strides as producers write them, from the fastest axis: dense, reversed, with a gap, broadcast.
             ..100 => step,
             100..130 => step.wrapping_neg(),
             130..150 => step.wrapping_add(itemsize as isize),
@@ -91,8 +91,8 @@ fn pointer(u: &mut Unstructured<'_>) -> Result<u64> {
     })
 }
 
-/// By the definition, in numbers that do not overflow: at most `MAX_RANK` dimensions, items that NumPy has, a byte count
-/// and an extent that `isize` holds; as in NumPy, a length of 0 excuses the extent but not the other lengths.
+/// Whether a layout is valid by definition, in arithmetic that does not overflow. It has at most `MAX_NDIM` axes and an item
+/// size of NumPy. Its size and extent fit `isize`. As in NumPy, a length of 0 excuses the extent but not the other lengths.
 fn is_sound(shape: &[usize], strides: &[isize], itemsize: usize) -> bool {
     let most = isize::MAX as u128;
     let bytes = shape.iter().filter(|&&length| length != 0).try_fold(itemsize.max(1) as u128, |bytes, &length| {
@@ -106,7 +106,7 @@ fn is_sound(shape: &[usize], strides: &[isize], itemsize: usize) -> bool {
         })
         .collect();
     itemsize <= i32::MAX as usize
-        && shape.len() <= MAX_RANK
+        && shape.len() <= MAX_NDIM
         && shape.len() == strides.len()
         && bytes.is_some()
         && (shape.contains(&0)
@@ -117,7 +117,7 @@ fn is_sound(shape: &[usize], strides: &[isize], itemsize: usize) -> bool {
             }))
 }
 
-/// Where each element begins, in C order of the indices.
+/// The offset of each element, in C order of the indices.
 fn offsets(layout: &Layout) -> Vec<isize> {
     if layout.is_empty() {
         return vec![];
@@ -229,10 +229,10 @@ fn entry(u: &mut Unstructured<'_>) -> Result<Index> {
     })
 }
 
-/// Python's rules, place by place: the shape of the view, and where its elements begin; `None` where the index is none.
+/// The shape and offsets of a view by Python's rules, element by element; `None` for an invalid index.
 fn indexed<'a>(layout: &'a Layout, entries: &[Index]) -> Option<(Vec<usize>, impl Fn() -> Vec<isize> + 'a)> {
     let named = entries.iter().filter(|entry| matches!(entry, Index::At(_) | Index::Slice(_))).count();
-    let mut whole = Some(layout.rank().checked_sub(named)?);
+    let mut whole = Some(layout.ndim().checked_sub(named)?);
     let mut full = Vec::new();
     for &entry in entries {
         match entry {
@@ -243,7 +243,7 @@ fn indexed<'a>(layout: &'a Layout, entries: &[Index]) -> Option<(Vec<usize>, imp
     full.extend(std::iter::repeat_n(Index::from(..), whole.unwrap_or(0)));
     let mut axes = layout.shape().iter().zip(layout.strides());
     let mut shape = Vec::new();
-    // For each entry, where its places are in the axis that it indexes, as first place, step, and how many.
+    // For each entry, its positions in the indexed axis: the first, the step, and their number.
     let mut places: Vec<(isize, i128, i128, usize)> = Vec::new();
     for entry in full {
         match entry {
@@ -265,8 +265,8 @@ fn indexed<'a>(layout: &'a Layout, entries: &[Index]) -> Option<(Vec<usize>, imp
             Index::Ellipsis => return None,
         }
     }
-    (shape.len() <= MAX_RANK).then_some((shape, move || {
-        // Nothing, and not much in one axis and nothing in the next.
+    (shape.len() <= MAX_NDIM).then_some((shape, move || {
+        // An empty axis, and a short axis before an empty one.
         let mut offsets = if places.iter().any(|&(.., count)| count == 0) { vec![] } else { vec![0isize] };
         for &(stride, start, step, count) in &places {
             let place = move |index: usize| (start + step * index as i128) as isize * stride;
@@ -276,7 +276,7 @@ fn indexed<'a>(layout: &'a Layout, entries: &[Index]) -> Option<(Vec<usize>, imp
     }))
 }
 
-/// `slice.indices`: first place, step, number of places.
+/// `slice.indices`: the first position, the step, and the number of positions.
 fn python_slice(slice: Slice, length: usize) -> Option<(i128, i128, usize)> {
     let (length, step) = (length as i128, slice.step.unwrap_or(1) as i128);
     let (low, high) = if step < 0 { (-1, length - 1) } else { (0, length) };
@@ -308,7 +308,7 @@ fn reshape(u: &mut Unstructured<'_>, layout: &Layout) -> Result<()> {
     let mut rest = layout.len();
     for _ in 0..u8::arbitrary(u)? % 5 {
         shape.push(match u8::arbitrary(u)? {
-            // A divisor of what is left, so that many shapes fit.
+            // A divisor of the rest, so that many shapes fit.
             choice @ ..200 => {
                 let length = usize::from(choice) % rest.clamp(1, 12) + 1;
                 let length = if rest.is_multiple_of(length) { length } else { 1 };
@@ -333,7 +333,7 @@ fn reshape(u: &mut Unstructured<'_>, layout: &Layout) -> Result<()> {
                 assert_eq!(offsets(&turned(&new)), offsets(&turned(layout)), "{layout:?} as {shape:?}");
             }
         }
-        // Only a copy could do it; never so of what is contiguous already.
+        // Only a copy could do it, which is never true of a contiguous layout.
         Ok(None) => match order {
             Order::C => assert!(!layout.is_c_contiguous()),
             Order::F => assert!(!layout.is_f_contiguous()),

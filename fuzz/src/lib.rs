@@ -1,8 +1,8 @@
-//! What must hold of anything that is read from outside, whatever the bytes are.
+//! Properties of all code that reads external input, for any bytes.
 //!
-//! Each module has one function `check`, which makes an input out of bytes, hands it to the library, and panics where a
-//! promise is broken. The promises are stated a second time here, in the plainest way there is (counting elements one by
-//! one, sums in 128 bits), so a wrong answer is found as surely as a crash. The fuzz targets and the test over the
+//! Each module has a function `check`, which makes an input out of bytes, passes it to the library, and panics if a
+//! property fails. The properties are implemented here a second time in the simplest way (visiting each element,
+//! 128-bit arithmetic), so a wrong result is found as well as a crash. The fuzz targets and the test over the
 //! corpus call the same functions.
 
 pub mod descr;
@@ -16,12 +16,12 @@ mod python_value;
 pub mod structures;
 pub mod typestr;
 
-/// A message from the library: for people, on one line, and of a length that they read.
+/// Checks a message of the library: printable, on one line, and not too long.
 fn assert_readable(message: &str) {
     assert!(!message.is_empty());
     assert!(message.chars().count() <= LONGEST_MESSAGE, "a message of {} characters", message.chars().count());
     assert!(!message.chars().any(char::is_control), "control characters in {message:?}");
 }
 
-/// Enough for a sentence with a shape and strides of 64 dimensions of the longest numbers.
+/// Enough for a sentence with a shape and strides of 64 axes with the longest numbers.
 const LONGEST_MESSAGE: usize = 4_000;

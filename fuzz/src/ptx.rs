@@ -1,8 +1,8 @@
-//! PTX: any text or container of it as a module, and what it has of kernels launched.
+//! PTX: load any text or container as a module, and launch its kernels.
 //!
-//! Through the driver's own interface, on a simulated driver that lives for one input. Nothing crashes or hangs, whatever the text
-//! is: it is refused with a log that names a line, or its kernels run, and end by themselves, by what is wrong with them, or by the
-//! launch's budget.
+//! The check uses the driver API of a simulated driver that lives for one input. No text crashes or hangs the driver. It is
+//! refused with a log that names a line, or its kernels run. They end normally, with an error, or at the limit of the
+//! launch.
 
 use crate::assert_readable;
 use cuarray_sim::{Config, Sim};
@@ -11,7 +11,7 @@ use std::ffi::{CStr, c_char, c_void};
 use cuarray_abi::{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
 use cuarray_abi::{CUcontext, CUdeviceptr, CUfunction, CUmodule, CUresult, CUstream};
 
-/// Calls an entry point of the driver and answers its result.
+/// Calls an entry point of the driver and returns its result.
 macro_rules! call {
     ($api:expr, $symbol:ident($($arg:expr),* $(,)?)) => {{
         let function = $api.$symbol.expect("the driver has all entry points");
@@ -20,7 +20,7 @@ macro_rules! call {
     }};
 }
 
-/// How a launch may end that did not do what it should.
+/// The results of a launch that fails as it may.
 const FAILURES: [&str; 10] = [
     "CUDA_ERROR_ILLEGAL_ADDRESS",
     "CUDA_ERROR_MISALIGNED_ADDRESS",
@@ -36,14 +36,14 @@ const FAILURES: [&str; 10] = [
 const BYTES: usize = 4096;
 const PARAMETERS: usize = 64;
 
-/// What containers begin with: fat binaries, and what this driver links. Each tells its length at 8.
+/// The first bytes of containers: fat binaries, and images that this driver links. Each has its length at offset 8.
 const FAT: &[u8] = b"\x50\xed\x55\xba";
 const LINKED: &[u8] = b"\x7fCUSIM\x01\n";
-/// What a record begins with that holds the address of a fat binary.
+/// The first bytes of a record with the address of a fat binary.
 const WRAPPER: &[u8] = b"\xb1\x43\x62\x46";
 
-/// The bytes as an image that may be handed to a driver, if they can be one. It is told no length: a text ends in a nul, and a container in
-/// where it says, so that is put right here; what is inside of it may be as wrong as it likes.
+/// The bytes as an image for the driver, if possible. The driver gets no length: a text ends with a nul, and a container states its
+/// length, so this function corrects both. The contents may be arbitrary.
 fn image(data: &[u8]) -> Option<Vec<u8>> {
     let is = |bytes: &[u8], magic: &[u8]| bytes.starts_with(magic) && bytes.len() >= 16;
     let mut bytes = data.to_vec();

@@ -1,9 +1,9 @@
-//! Python values out of bytes: nested, odd, and now and then hostile.
+//! Python values out of bytes: nested, unusual, and sometimes hostile.
 //!
-//! A dictionary from outside holds whatever its author put there. So beside the values that belong in an interface there
-//! are subclasses of every built-in type, numbers that are numbers only by `__index__`, objects whose every method raises,
-//! an object that empties the dictionary while it is being read, and lists that hold themselves. Whatever is made here is
-//! remembered, and [`Maker::release`] takes it apart again and sees that nobody has kept, or dropped, a reference.
+//! A dictionary of another library may hold anything. So there are not only the values of an interface: there
+//! are subclasses of every built-in type, numbers only by `__index__`, and objects whose methods all raise. One
+//! object empties the dictionary while it is being read, and some lists hold themselves. [`Maker`] keeps every
+//! object, and [`Maker::release`] takes them apart and checks their reference counts.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use pyo3::{
@@ -12,10 +12,10 @@ use pyo3::{
     types::{IntoPyDict, PyBytes, PyDict, PyFloat, PyList, PyModule, PyString, PyTuple},
 };
 
-/// How deep values nest. Lists for `descr` may be deeper: by holding one another, or themselves.
+/// The maximum depth of values. Lists for `descr` may be deeper, as they may hold each other or themselves.
 const DEPTH: usize = 4;
 
-/// Made once, in Python.
+/// Classes that are made once, in Python.
 pub struct Classes<'py>(Bound<'py, PyModule>);
 
 impl<'py> Classes<'py> {
@@ -23,12 +23,12 @@ impl<'py> Classes<'py> {
         PyModule::from_code(py, CLASSES, c"classes.py", c"classes").map(Classes)
     }
 
-    /// The classes that [`Classes::into_module`] has put away.
+    /// The classes that [`Classes::into_module`] has stored.
     pub fn of(module: Bound<'py, PyModule>) -> Classes<'py> {
         Classes(module)
     }
 
-    /// To be kept between inputs.
+    /// Stores the classes between inputs.
     pub fn into_module(self) -> Bound<'py, PyModule> {
         self.0
     }
@@ -38,7 +38,7 @@ impl<'py> Classes<'py> {
         self.0.getattr(name).and_then(|class| class.call1((argument,))).expect("these classes take any argument")
     }
 
-    /// Whether an exception is the one that no library may swallow or change.
+    /// Whether an exception is the one that the library must pass through.
     pub fn is_interrupt(&self, error: &PyErr) -> bool {
         let py = self.0.py();
         self.0.getattr("Interrupt").is_ok_and(|class| error.get_type(py).is(&class))
@@ -115,13 +115,13 @@ pub struct Maker<'a, 'py> {
     pub u: Unstructured<'a>,
     py: Python<'py>,
     classes: &'a Classes<'py>,
-    /// Children before their parents; what the interpreter shares between programs (small numbers, `None`) is not here.
+    /// Children before their parents, without the objects that the interpreter shares (small numbers, `None`).
     made: Vec<Bound<'py, PyAny>>,
-    /// What holds itself, and has to be emptied before it can go.
+    /// Objects that hold themselves, which must be emptied before their release.
     cyclic: Vec<Bound<'py, PyAny>>,
-    /// The dictionary that is to be read, for those who meddle with it.
+    /// The dictionary that is imported, for the objects that change it.
     target: Bound<'py, PyDict>,
-    /// Whether reading changes what is read.
+    /// Whether the import changes its input.
     pub meddles: bool,
 }
 
@@ -131,7 +131,7 @@ impl<'a, 'py> Maker<'a, 'py> {
         Maker { u: Unstructured::new(data), py, classes, made: vec![], cyclic: vec![], target, meddles: false }
     }
 
-    /// The dictionary that is to be filled and read.
+    /// The dictionary that is filled and imported.
     pub fn target(&self) -> Bound<'py, PyDict> {
         self.target.clone()
     }
@@ -150,7 +150,7 @@ impl<'a, 'py> Maker<'a, 'py> {
         self.py.None().into_bound(self.py)
     }
 
-    /// An int, most often a small one.
+    /// An int, mostly a small one.
     pub fn int(&mut self) -> Result<Bound<'py, PyAny>> {
         let py = self.py;
         let value = match self.byte()? {
@@ -161,7 +161,7 @@ impl<'a, 'py> Maker<'a, 'py> {
             225..240 => (1i128 << (self.byte()? % 70)).into_pyobject(py).map(Bound::into_any),
             240..250 => (-(1i128 << (self.byte()? % 70))).into_pyobject(py).map(Bound::into_any),
             250.. => {
-                // Far from the small ones, which the interpreter shares.
+                // Larger than the ints that the interpreter shares.
                 let huge =
                     (i128::from(i64::arbitrary(&mut self.u)?) + (1 << 100)).into_pyobject(py).map(Bound::into_any);
                 return Ok(self.keep(huge.expect("a number is an int")));
@@ -189,12 +189,12 @@ impl<'a, 'py> Maker<'a, 'py> {
     /// An array of another library with this interface.
     pub fn producer(&mut self, interface: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
         let producer = self.classes.make("Producer", interface);
-        // Its own dictionary may hold it again, through a mask.
+        // Its dictionary may hold it again, through a mask.
         self.cyclic.push(producer.getattr("__dict__").expect("instances have a dictionary"));
         self.keep(producer)
     }
 
-    /// Anything at all.
+    /// Any value.
     pub fn value(&mut self) -> Result<Bound<'py, PyAny>> {
         self.nested(DEPTH)
     }
@@ -241,7 +241,7 @@ impl<'a, 'py> Maker<'a, 'py> {
             160..200 => {
                 let inner = self.nested(depth - 1)?;
                 let class = ["Text", "Whole", "Row", "Rows", "Number"][usize::from(choice % 5)];
-                // A text of anything is its repr, which may be long.
+                // The text of a value is its repr, which may be long.
                 let inner = if class == "Text" { self.text("<f4") } else { inner };
                 let made = self.classes.make(class, &inner);
                 self.keep(made)
@@ -287,12 +287,12 @@ impl<'a, 'py> Maker<'a, 'py> {
         Ok(String::from_utf8_lossy(self.u.bytes(length.min(self.u.len()))?).into_owned())
     }
 
-    /// A list of fields, more or less.
+    /// A list that resembles fields.
     pub fn descr(&mut self, depth: usize) -> Result<Bound<'py, PyAny>> {
         let mut fields: Vec<Bound<'py, PyAny>> = Vec::new();
         for index in 0..self.byte()? % 5 {
             let field = match self.byte()? {
-                // The same field again, under the same name.
+                // A repetition of the field with its name.
                 250.. if !fields.is_empty() => fields[0].clone(),
                 240.. => self.value()?,
                 _ => self.field(index, depth)?,
@@ -301,10 +301,10 @@ impl<'a, 'py> Maker<'a, 'py> {
         }
         let list = PyList::new(self.py, fields).expect("the length is known");
         match self.byte()? {
-            // Under names of their own, a list of many lists that are one list.
+            // A list of many fields with different names and one common list.
             245..250 => {
                 let mut list = list.clone();
-                // Each turn doubles the fields; beyond the limit of their number it takes a while to say so.
+                // Each turn doubles the number of fields, so the check of the limit takes longer.
                 let turns = match self.byte()? {
                     few @ ..250 => few % 10,
                     many => many - 215,
@@ -353,8 +353,8 @@ impl<'a, 'py> Maker<'a, 'py> {
         match self.byte()? {
             ..160 => {}
             160..200 => {
-                let rank = usize::from(self.byte()? % 4);
-                entries.push(self.ints(rank)?);
+                let ndim = usize::from(self.byte()? % 4);
+                entries.push(self.ints(ndim)?);
             }
             200..220 => entries.push(self.int()?),
             220.. => entries.push(self.value()?),
@@ -362,7 +362,7 @@ impl<'a, 'py> Maker<'a, 'py> {
         Ok(self.tuple(entries))
     }
 
-    /// Takes everything apart, parents first, and panics where somebody still has, or has given away, a reference.
+    /// Takes all values apart, parents first, and panics if a reference count is wrong.
     pub fn release(mut self) {
         self.target.clear();
         for cyclic in self.cyclic.drain(..) {

@@ -1,7 +1,7 @@
-//! Structures of C (clause X1, DLPack): any members, in capsules of any name, or from an exchange table.
+//! C structures (clause X1, DLPack): any members, in capsules of any name, or from an exchange table.
 //!
-//! What the interfaces' texts promise is kept, since nobody could check it: where a rank that is allowed is said, there are as many
-//! numbers, and texts end. Everything else is anything.
+//! The inputs keep the promises that a consumer cannot check: there are as many lengths and strides as a valid number of axes
+//! requires, and texts end with a nul. All other members are arbitrary.
 
 use crate::assert_readable;
 use arbitrary::{Arbitrary, Result, Unstructured};
@@ -18,19 +18,19 @@ use std::{
     sync::atomic::{AtomicPtr, AtomicUsize, Ordering::SeqCst},
 };
 
-/// More numbers than any rank that is allowed.
+/// More numbers than the maximum number of axes.
 const ROOM: usize = 72;
 
-/// How often the structure of this input was released; inputs are taken one after another.
+/// The number of releases of this input's structure; inputs run one after another.
 static RELEASED: AtomicUsize = AtomicUsize::new(0);
-/// What the exchange table hands out.
+/// The array that the exchange table returns.
 static HANDED_OUT: AtomicPtr<Managed> = AtomicPtr::new(null_mut());
 
-/// The array is refused with one of three exceptions, or read as what it says; its structure is released once if it was
+/// The array is refused with one of three exceptions, or imported with its values. Its structure is released once if it was
 /// taken, and never if it was not.
 pub fn check(data: &[u8]) {
     Python::attach(|py| {
-        // An input that ends early is as good as any.
+        // An input may end early.
         let _ = one(py, &mut Unstructured::new(data));
         assert!(PyErr::take(py).is_none(), "an exception was left set");
     });
@@ -114,7 +114,7 @@ struct Table {
 }
 
 /// # Safety
-/// None is needed; the structure is not looked at.
+/// There are no requirements; the structure is not read.
 unsafe extern "C" fn released(_: *mut c_void) {
     RELEASED.fetch_add(1, SeqCst);
 }
@@ -130,12 +130,12 @@ unsafe extern "C" fn from_object(_: *mut c_void, out: *mut *mut Managed) -> c_in
 /// # Safety
 /// `out` may be written.
 unsafe extern "C" fn work_stream(device: i32, ordinal: i32, out: *mut *mut c_void) -> c_int {
-    // SAFETY: this function's contract. A number that depends on the input, and is no stream.
+    // SAFETY: this function's contract. The number depends on the input and is not a stream.
     unsafe { *out = (device.wrapping_mul(7).wrapping_add(ordinal) as u32 as usize) as *mut c_void };
     0
 }
 
-/// What is looked up once.
+/// Objects that are looked up once.
 struct Library {
     package: Py<PyModule>,
     classes: Py<PyModule>,
@@ -190,11 +190,11 @@ class Tabled:
 "#;
 
 fn capsule<'py>(py: Python<'py>, content: *mut c_void, name: &'static CStr) -> Bound<'py, PyAny> {
-    // SAFETY: the content is not null and the name lives forever; the result is null, or a capsule that we own.
+    // SAFETY: the content is not null and the name lives forever; the result is null, or a capsule that this function owns.
     unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyCapsule_New(content, name.as_ptr(), None)) }.expect("a capsule")
 }
 
-/// What an accepted array has to say.
+/// The values of an accepted array.
 struct Said {
     shape: Vec<i64>,
     data: u64,
@@ -252,7 +252,7 @@ fn one(py: Python<'_>, u: &mut Unstructured<'_>) -> Result<()> {
     let owed = usize::from(kind == 3 || name == names[0]);
     assert_eq!(first, owed, "released {first} times, and {owed} were owed");
     if kind != 3 {
-        // The capsule was taken, or is none that can be.
+        // The capsule was already consumed, or has a wrong name.
         assert!(import(library, &object, kind).is_err());
         assert_eq!(RELEASED.load(SeqCst), owed);
         assert!(capsule.cast::<PyCapsule>().is_ok());
@@ -264,7 +264,7 @@ fn import<'py>(library: &Library, object: &Bound<'py, PyAny>, kind: u8) -> PyRes
     let package = library.package.bind(object.py());
     let options = PyDict::new(object.py());
     match kind {
-        // Without a driver nothing can be waited for.
+        // Without a driver there is no wait.
         0 => {
             options.set_item("sync", false)?;
             package.getattr("as_cuda_array")?.call((object,), Some(&options))
@@ -279,11 +279,11 @@ impl Said {
     }
 }
 
-fn lengths(shape: &[i64], rank: i32) -> Vec<i64> {
-    shape[..usize::try_from(rank).unwrap_or(0).min(shape.len())].to_vec()
+fn lengths(shape: &[i64], ndim: i32) -> Vec<i64> {
+    shape[..usize::try_from(ndim).unwrap_or(0).min(shape.len())].to_vec()
 }
 
-/// The exception is one of three, and its message can be read.
+/// The exception is one of three, and its message is readable.
 fn refused(py: Python<'_>, error: &PyErr) {
     let kind = error.get_type(py);
     let known = [py.get_type::<PyTypeError>(), py.get_type::<PyValueError>(), py.get_type::<PyBufferError>()];
@@ -291,7 +291,7 @@ fn refused(py: Python<'_>, error: &PyErr) {
     assert_readable(&error.value(py).to_string());
 }
 
-/// The array is what the structure says, in the dictionary too, and in the structure that it answers itself.
+/// The array has the structure's values, also in its dictionary and in its exported structure.
 fn accepted(library: &Library, array: &Bound<'_, PyAny>, said: &Said) {
     let py = array.py();
     let get = |name: &str| array.getattr(name).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -312,7 +312,7 @@ fn accepted(library: &Library, array: &Bound<'_, PyAny>, said: &Said) {
         let again = take.call((source.expect("a source"),), Some(&options)).expect("an exported structure is read");
         let in_order = dictionary.call_method0("is_c_contiguous").and_then(|flag| flag.extract()).expect("a bool");
         for name in ["shape", "strides", "typestr", "readonly"] {
-            // What is in C order, axes of length 1 included, is exported without strides.
+            // A C-contiguous layout, axes of length 1 included, is exported without strides.
             let any = name == "strides" && in_order;
             assert!(
                 any || again.getattr(name).and_then(|value| value.eq(get(name))).expect("plain values compare"),
@@ -325,7 +325,7 @@ fn accepted(library: &Library, array: &Bound<'_, PyAny>, said: &Said) {
     }
 }
 
-/// Numbers for every rank that is allowed.
+/// Numbers for every valid number of axes.
 fn numbers(u: &mut Unstructured<'_>, odd: u8) -> Result<Vec<i64>> {
     let mut numbers = vec![1; ROOM];
     for number in numbers.iter_mut().take(8) {
@@ -337,7 +337,7 @@ fn numbers(u: &mut Unstructured<'_>, odd: u8) -> Result<Vec<i64>> {
     Ok(numbers)
 }
 
-fn rank(u: &mut Unstructured<'_>) -> Result<i32> {
+fn ndim(u: &mut Unstructured<'_>) -> Result<i32> {
     Ok(match u8::arbitrary(u)? {
         few @ ..230 => i32::from(few % 5),
         many @ 230..250 => i32::from(many) - 180,
@@ -356,7 +356,7 @@ fn tensor(u: &mut Unstructured<'_>, shape: &[i64], strides: &[i64]) -> Result<Te
             200..250 => [i32::from(u8::arbitrary(u)? % 18), 0],
             _ => [i32::arbitrary(u)?, i32::arbitrary(u)?],
         },
-        ndim: rank(u)?,
+        ndim: ndim(u)?,
         code: if u8::arbitrary(u)? < 200 { u8::arbitrary(u)? % 18 } else { u8::arbitrary(u)? },
         bits: if u8::arbitrary(u)? < 200 { 8 << (u8::arbitrary(u)? % 5) } else { u8::arbitrary(u)? },
         lanes: if u8::arbitrary(u)? < 240 { 1 } else { u16::arbitrary(u)? },
@@ -383,7 +383,7 @@ fn c_array(
 ) -> Result<CArray> {
     let structured = u8::arbitrary(u)? < 60;
     let flags = if u8::arbitrary(u)? < 240 { u64::from(u8::arbitrary(u)? % 8) } else { u64::arbitrary(u)? };
-    // Mostly the flags and the numbers agree.
+    // The flags and the numbers mostly agree.
     let number = |u: &mut Unstructured<'_>, flag: u64| -> Result<u64> {
         let agree = u8::arbitrary(u)? < 240;
         Ok(if agree { if flags & flag != 0 { 0x5000 } else { 0 } } else { u64::arbitrary(u)? })
@@ -401,11 +401,11 @@ fn c_array(
         strides: if bool::arbitrary(u)? { strides.as_ptr() } else { null() },
         fields: if structured { fields.as_ptr() } else { null() },
         mask,
-        ndim: rank(u)?,
+        ndim: ndim(u)?,
         nfields: match u8::arbitrary(u)? {
             ..240 if structured => (fields.len() as i32).min(2),
             ..240 => 0,
-            // Beyond what any table may have, so that nobody walks it.
+            // Beyond the limit of a table, so the library must not read it.
             _ => i32::MAX - i32::from(u8::arbitrary(u)?),
         },
         device: if u8::arbitrary(u)? < 240 { -1 } else { i32::arbitrary(u)? },
@@ -434,7 +434,7 @@ fn inline(text: &[u8]) -> [u8; 24] {
     room
 }
 
-/// A table of a few fields, of which some hold the others, or the whole.
+/// A table of a few fields. Some of them hold others, or the whole table.
 fn fields(u: &mut Unstructured<'_>) -> Result<Box<[Field]>> {
     const NAMES: [Option<&CStr>; 6] =
         [Some(c"x"), Some(c"y"), Some(c""), Some(c"gr\xc3\xb6\xc3\x9fe"), Some(c"\xff"), None];
@@ -459,10 +459,10 @@ fn fields(u: &mut Unstructured<'_>) -> Result<Box<[Field]>> {
         if u8::arbitrary(u)? < 80 {
             field.name = pick(u)?;
             field.title = if u8::arbitrary(u)? < 60 { pick(u)? } else { null() };
-            (field.shape, field.ndim) = if bool::arbitrary(u)? { (SHAPE.as_ptr(), rank(u)?) } else { (null(), 0) };
+            (field.shape, field.ndim) = if bool::arbitrary(u)? { (SHAPE.as_ptr(), ndim(u)?) } else { (null(), 0) };
         }
         if u8::arbitrary(u)? < 60 {
-            // One of the table, or the table itself, which never ends.
+            // A field of the table, or the table itself, which is endless.
             let at = usize::from(u8::arbitrary(u)? % 3);
             // SAFETY: within the table.
             field.fields = unsafe { whole.add(at) };

@@ -3,7 +3,7 @@
 use crate::assert_readable;
 use cuarray::{Interface, Kind, Layout, TypeStr};
 
-/// The text is refused with a message, or read as what the grammar says and printed again exactly.
+/// The text is refused with a message, or read according to the grammar and printed again exactly.
 pub fn check(data: &[u8]) {
     let text = &*String::from_utf8_lossy(data);
     let strict = text.parse::<TypeStr>();
@@ -28,9 +28,9 @@ pub fn check(data: &[u8]) {
         Ok((typestr, Some(deviations))) => {
             assert!(strict.is_err());
             assert_readable(deviations);
-            let printed: TypeStr = typestr.to_string().parse().expect("what is read can be printed");
+            let printed: TypeStr = typestr.to_string().parse().expect("a type string that is read can be printed");
             assert_eq!(printed.itemsize(), typestr.itemsize());
-            // A type without a letter of its own is printed as bytes, which do not say its name.
+            // A type without a letter is printed as bytes, without its name.
             assert!(printed == *typestr || typestr.name().is_some(), "{typestr:?} is printed as {printed:?}");
             describes_an_array(*typestr);
         }
@@ -58,7 +58,7 @@ fn describes_an_array(typestr: TypeStr) {
     }
 }
 
-/// The NumPy array interface's grammar, read a second time: the item size in bytes, `None` for what is no type string.
+/// A second implementation of NumPy's grammar: the item size in bytes, `None` for an invalid type string.
 fn itemsize_by_the_grammar(text: &str) -> Option<usize> {
     let mut chars = text.chars();
     let (order, kind) = (chars.next()?, chars.next()?);

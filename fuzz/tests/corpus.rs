@@ -1,9 +1,9 @@
-//! Each fuzz target over its corpus and over bytes from a fixed generator: what a fuzz run has once found stays found, on
+//! Each fuzz target over its corpus and over bytes from a fixed generator. Old findings of fuzz runs are tested again on
 //! any compiler, in seconds.
 
 use std::path::Path;
 
-/// Bytes that look random and are the same on every run (xorshift64*).
+/// Pseudo-random bytes, equal on every run (xorshift64*).
 struct Bytes(u64);
 
 impl Bytes {
@@ -27,7 +27,7 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
     corpus
 }
 
-/// Runs `check` over the corpus, over each of its inputs with one byte changed, and over inputs of nothing but random bytes.
+/// Runs `check` over the corpus, over each of its inputs with one byte changed, and over random bytes.
 fn run(target: &str, random: usize, check: impl Fn(&[u8])) {
     let mut bytes = Bytes(0x9e37_79b9_7f4a_7c15);
     for input in corpus(target) {
@@ -47,26 +47,26 @@ fn run(target: &str, random: usize, check: impl Fn(&[u8])) {
 }
 
 #[test]
-fn typestr() {
+fn any_type_string_is_refused_or_read_exactly() {
     run("typestr", 20_000, cuarray_fuzz::typestr::check);
 }
 
 #[test]
-fn descr() {
+fn any_fields_are_refused_or_add_up() {
     run("descr", 4_000, cuarray_fuzz::descr::check);
 }
 
 #[test]
-fn layout() {
+fn any_layout_is_refused_or_matches_its_elements() {
     run("layout", 40_000, cuarray_fuzz::layout::check);
 }
 
 #[test]
-fn ptx() {
+fn any_module_is_refused_or_its_kernels_end() {
     run("ptx", 200, cuarray_fuzz::ptx::check);
 }
 
-/// One test, since all of it looks at one interpreter: no input breaks a promise, and the same inputs over and over take no
+/// One test, as all of it uses one interpreter: no input breaks a property, and repeated inputs take no
 /// more memory than they took once.
 #[cfg(feature = "python")]
 #[test]
@@ -84,7 +84,7 @@ fn interface_dict_and_structures() {
         })
     };
     let corpus = corpus("interface_dict");
-    // The interpreter's caches fill up meanwhile, and then stop; a leak, of one block by one input, goes on in every ten rounds.
+    // The interpreter's caches fill up and then stop growing; a leak of one block by one input grows in every ten rounds.
     let grown = || {
         let before = blocks();
         (0..10).for_each(|_| corpus.iter().for_each(|input| check(input)));

@@ -250,8 +250,7 @@ def sentences(text: str) -> Iterator[tuple[int, str]]:
     """The sentences of a paragraph with their positions in it."""
     start = 0
     for end in SENTENCE_END.finditer(text):
-        rest = text[end.end() :].lstrip()
-        if ABBREVIATION.search(text[: end.start() + 1]) or (rest and rest[0].islower()):
+        if ABBREVIATION.search(text[: end.start() + 1]) or text[: end.end()].endswith("..."):
             continue
         yield start, text[start : end.end()]
         start = end.end()

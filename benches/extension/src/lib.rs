@@ -1,4 +1,4 @@
-//! What an argument costs: functions that take one and do nothing with it.
+//! The cost of an argument: functions that take one and do nothing with it.
 
 use pyo3::prelude::*;
 
@@ -27,7 +27,7 @@ mod arguments_bench {
         drop(x);
     }
 
-    /// A typed GPU array, acquired in its own stream and released.
+    /// A typed GPU array, acquired in its home stream and released.
     #[pyfunction]
     fn at_home(x: DeviceView1<'_, f32>) -> PyResult<()> {
         let stream = x.stream()?;
@@ -35,7 +35,7 @@ mod arguments_bench {
         Ok(())
     }
 
-    /// The same in a stream that the module has.
+    /// A typed GPU array, acquired in a stream of the module and released.
     #[pyclass(frozen)]
     struct Worker {
         stream: Stream,

@@ -114,7 +114,10 @@ impl Suppression {
             Key::Library => site.library.as_deref().is_some_and(|library| glob(pattern, library)),
             Key::File => {
                 frames().any(|frame| glob(pattern, &frame.file))
-                    || site.native.as_ref().is_some_and(|native| glob(pattern, &native.object))
+                    || site.native.as_ref().is_some_and(|native| {
+                        let source = native.source.as_ref().map(|source| &source.file);
+                        [Some(&native.object), source].into_iter().flatten().any(|file| glob(pattern, file))
+                    })
             }
             Key::Function => {
                 frames().any(|frame| glob(pattern, &frame.function))

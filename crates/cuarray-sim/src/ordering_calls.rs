@@ -2,8 +2,8 @@
 //!
 //! An author of ordering code wants to know that each edge matters: without it some test must find a race. So a tool
 //! may drop ordering call number *n* from now on. The call only returns success: it neither runs work nor orders
-//! anything. The count can be limited to the calls of one library, so that a sweep over it skips the calls of the test
-//! itself.
+//! anything. The count can be limited to the calls of one library, so that a sweep over that library skips the calls of
+//! the test itself.
 
 use cuarray_races::site::Site;
 use std::sync::atomic::{AtomicBool, Ordering};

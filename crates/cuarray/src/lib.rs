@@ -153,11 +153,11 @@ pub use protocol::{
     element::{Bool8, Complex, Element},
     interface::{DevicePtr, Interface, mask::Mask},
     layout::{
-        Layout, MAX_RANK,
+        Layout, MAX_NDIM,
         axes::{Axes, Dims, Strides},
         contiguity::{AnyLayout, CContiguous, FContiguous, LayoutPolicy},
+        dimension::{Dimension, IntoShape, Ix, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn},
         index::{Index, Slice},
-        ndim::{IntoShape, Ix, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn, Rank},
         reshape::Order,
         slice::SliceArg,
         view::View,

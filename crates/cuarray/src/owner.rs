@@ -44,7 +44,7 @@ impl Owner {
 
     /// Keeps a Python object. Clones and drops of the owner need no attached interpreter.
     #[cfg(feature = "python")]
-    pub fn python(object: pyo3::Py<pyo3::PyAny>) -> Owner {
+    pub fn from_python(object: pyo3::Py<pyo3::PyAny>) -> Owner {
         Owner(Kept::Python(Arc::new(object)))
     }
 

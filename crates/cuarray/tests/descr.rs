@@ -1,6 +1,6 @@
 //! Fields of structured types: clause I9.
 
-use cuarray::{Descr, Field, FieldType, Interface, Layout, MAX_RANK, NamedType, TypeStr};
+use cuarray::{Descr, Field, FieldType, Interface, Layout, MAX_NDIM, NamedType, TypeStr};
 use proptest::prelude::*;
 
 fn typestr(text: &str) -> TypeStr {
@@ -128,7 +128,7 @@ fn hostile_field_lists_are_refused() {
     assert!(refused(vec![Field::new("x", u1()), titled]).contains("named 'x'"));
     assert!(refused(vec![array("x", "|u1", &[usize::MAX, 2])]).contains("too big"));
     assert!(refused(vec![array("x", "<f8", &[1 << 28])]).contains("too big"));
-    assert!(refused(vec![array("x", "|u1", &[1; MAX_RANK + 1])]).contains("65 dimensions"));
+    assert!(refused(vec![array("x", "|u1", &[1; MAX_NDIM + 1])]).contains("65 dimensions"));
     assert!(refused(vec![array("x", "|V1", &[1 << 30]), array("y", "|V1", &[1 << 30])]).contains("2147483647"));
     let many = (0..=Descr::MAX_FIELDS).map(|_| Field::padding(0)).collect();
     assert!(refused(many).contains("65536 fields"));

@@ -34,7 +34,7 @@ fn copies_in_every_kind_of_stream_transfer_all_bytes() {
     let context = fixture.primary();
     let owned = Stream::new(&context).unwrap();
     // SAFETY: `owned` outlives it; the default streams are always there.
-    let external = |handle| unsafe { Stream::external(&fixture.driver, handle, None) };
+    let external = |handle| unsafe { Stream::from_raw(&fixture.driver, handle, None) };
     let streams = [
         owned.clone(),
         Stream::non_blocking(&context).unwrap(),

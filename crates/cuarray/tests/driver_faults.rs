@@ -39,7 +39,7 @@ fn use_everything(driver: &Driver) -> Result<()> {
     let other = Stream::non_blocking(&context)?;
     // SAFETY: `other` outlives it; the default streams always exist.
     let (external, bare) =
-        unsafe { (Stream::external(driver, other.handle(), None), Stream::external(driver, 0, None)) };
+        unsafe { (Stream::from_raw(driver, other.handle(), None), Stream::from_raw(driver, 0, None)) };
     external.context()?;
     bare.synchronize()?;
     stream.is_done()?;
@@ -277,7 +277,7 @@ fn stream_s_context_is_found_from_a_thread_without_a_context() {
     let second = fixture.driver.device(1).unwrap().primary_context().unwrap();
     let stream = Stream::new(&second).unwrap();
     // SAFETY: `stream` outlives it.
-    let external = unsafe { Stream::external(&fixture.driver, stream.handle(), None) };
+    let external = unsafe { Stream::from_raw(&fixture.driver, stream.handle(), None) };
     assert_eq!(external.context().unwrap(), Some(second));
     external.synchronize().unwrap();
     let mut current = CUcontext::NULL;

@@ -100,7 +100,7 @@ impl Data {
     }
 
     fn view(&self, home: Option<&Stream>) -> RawView {
-        RawView::of_memory(&self.memory, self.interface(), home).unwrap()
+        RawView::from_memory(&self.memory, self.interface(), home).unwrap()
     }
 
     /// The bytes that a copy in the stream reads; synchronizes the stream.
@@ -306,7 +306,7 @@ fn module_is_unloaded_after_its_kernels_without_waiting() {
     let [own] = streams(&context);
     let keeper = Stream::non_blocking(&context).unwrap();
     // SAFETY: `keeper` outlives it.
-    let external = unsafe { Stream::external(&fixture.driver, keeper.handle(), None) };
+    let external = unsafe { Stream::from_raw(&fixture.driver, keeper.handle(), None) };
     let (legacy, per_thread) = (Stream::legacy_default(&context), Stream::per_thread_default(&context));
     for stream in [own, external, legacy, per_thread] {
         let data = Data::new(&context);
@@ -362,7 +362,7 @@ fn view_beyond_its_memory_is_refused() {
         let layout = Layout::c_contiguous(shape, 4).unwrap();
         let interface =
             Interface::new(data.ptr().checked_add_signed(from).unwrap(), TypeStr::of::<f32>(), layout).unwrap();
-        RawView::of_memory(&data.memory, interface, None)
+        RawView::from_memory(&data.memory, interface, None)
     };
     assert!(of(&[N], 0).is_ok() && of(&[N - 1], 4).is_ok() && of(&[0], 0).is_ok());
     for (shape, from) in [([N + 1], 0), ([N], 4), ([1], -4), ([1], 4 * N as i64)] {
@@ -371,7 +371,7 @@ fn view_beyond_its_memory_is_refused() {
     }
     let reversed = Layout::strided(&[N], &[-4], 4).unwrap();
     let interface = Interface::new(data.ptr() + 4 * (N as u64 - 1), TypeStr::of::<f32>(), reversed).unwrap();
-    assert!(RawView::of_memory(&data.memory, interface, None).is_ok());
+    assert!(RawView::from_memory(&data.memory, interface, None).is_ok());
 }
 
 #[test]

@@ -199,10 +199,10 @@ fn only_owned_streams_are_destroyed() {
     assert_eq!((legacy.handle(), per_thread.handle()), (1, 2));
     let keeper = Arc::new(());
     // SAFETY: `blocking` outlives it.
-    let external = unsafe { Stream::external(&fixture.driver, blocking.handle(), Some(Owner::new(keeper.clone()))) };
+    let external = unsafe { Stream::from_raw(&fixture.driver, blocking.handle(), Some(Owner::new(keeper.clone()))) };
     // SAFETY: the default streams always exist.
     let (zero, one, two) = unsafe {
-        let external = |handle| Stream::external(&fixture.driver, handle, None);
+        let external = |handle| Stream::from_raw(&fixture.driver, handle, None);
         (external(0), external(1), external(2))
     };
     assert_eq!((zero.handle(), one.handle(), two.handle()), (1, 1, 2));
@@ -241,7 +241,7 @@ fn invalid_stream_handle_is_a_driver_error() {
     let context = fixture.primary();
     let handle = Stream::new(&context).unwrap().handle();
     // SAFETY: violated: the stream is destroyed. The simulator recognizes such a handle; a real driver need not.
-    let stream = unsafe { Stream::external(&fixture.driver, handle, None) };
+    let stream = unsafe { Stream::from_raw(&fixture.driver, handle, None) };
     let _current = context.push().unwrap();
     let error = stream.synchronize().unwrap_err();
     assert_eq!(error.driver_call(), Some("cuStreamGetCtx"), "the stream's context is queried first");
@@ -270,7 +270,7 @@ fn events_order_streams_and_measure_time() {
     assert_eq!(error.driver_call(), Some("cuEventElapsedTime"));
     assert_eq!(error.driver_code(), Some(CUresult::CUDA_ERROR_INVALID_HANDLE));
     // SAFETY: the legacy default stream always exists.
-    let bare = unsafe { Stream::external(&fixture.driver, 0, None) };
+    let bare = unsafe { Stream::from_raw(&fixture.driver, 0, None) };
     start.record(&bare).unwrap();
     assert_eq!(fixture.current(), 0);
     assert_eq!(calls(&fixture.sim, "cuDevicePrimaryCtxRetain"), 1, "the event's own context was used");
@@ -371,12 +371,12 @@ fn stream_ordered_memory_works_without_pools() {
 fn stream_ordered_memory_works_on_streams_without_a_known_context() {
     let fixture = Fixture::new();
     // SAFETY: the default streams always exist.
-    let bare = unsafe { Stream::external(&fixture.driver, 2, None) };
+    let bare = unsafe { Stream::from_raw(&fixture.driver, 2, None) };
     let memory = Allocation::stream_ordered(&bare, 64).unwrap();
     assert_eq!(memory.context(), &fixture.driver.default_context().unwrap());
     let owned = Stream::new(memory.context()).unwrap();
     // SAFETY: `owned` outlives it.
-    let external = unsafe { Stream::external(&fixture.driver, owned.handle(), None) };
+    let external = unsafe { Stream::from_raw(&fixture.driver, owned.handle(), None) };
     let other = Allocation::stream_ordered(&external, 64).unwrap();
     assert_eq!(other.context(), memory.context());
     drop((memory, other));

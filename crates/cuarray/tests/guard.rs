@@ -3,7 +3,7 @@
 mod driver_fixture;
 
 use cuarray::{
-    AnyLayout, CContiguous, FContiguous, Interface, Ix1, Ix2, IxDyn, Layout, LayoutPolicy, Rank, RawView, Stream,
+    AnyLayout, CContiguous, Dimension, FContiguous, Interface, Ix1, Ix2, IxDyn, Layout, LayoutPolicy, RawView, Stream,
     StreamEntry, TypeStr, TypedView, driver::Allocation,
 };
 use cuarray_sim::Config;
@@ -36,7 +36,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-fn view<T: cuarray::Element, D: Rank, L: LayoutPolicy>(
+fn view<T: cuarray::Element, D: Dimension, L: LayoutPolicy>(
     fixture: &Fixture,
     memory: &Allocation,
     layout: Layout,

@@ -1,6 +1,6 @@
 //! Layouts: clauses I2, I8 and V1, against an oracle that visits every element.
 
-use cuarray::{Dims, Layout, MAX_RANK, Strides};
+use cuarray::{Dims, Layout, MAX_NDIM, Strides};
 use proptest::prelude::*;
 use std::ops::Range;
 
@@ -87,7 +87,7 @@ fn contiguity_follows_the_relaxed_rules() {
 #[test]
 fn scalar_has_one_element() {
     let scalar = Layout::c_contiguous(&[], 8).unwrap();
-    assert_eq!((scalar.rank(), scalar.len(), scalar.nbytes(), scalar.byte_extent()), (0, 1, 8, 0..8));
+    assert_eq!((scalar.ndim(), scalar.len(), scalar.nbytes(), scalar.byte_extent()), (0, 1, 8, 0..8));
     assert!(!scalar.is_empty());
 }
 
@@ -106,7 +106,7 @@ fn errors_name_key_value_and_expectation() {
         (&[1 << 62, 2], None, 1, "shape", &["too big"]),
         (&[1 << 61], None, 8, "shape", &["too big", "8-byte"]),
         (&[0, 1 << 62, 1 << 62], None, 1, "shape", &["too big"]),
-        (&[1; MAX_RANK + 1], None, 1, "shape", &["65 dimensions", "64"]),
+        (&[1; MAX_NDIM + 1], None, 1, "shape", &["65 dimensions", "64"]),
         (&[3, 4], Some(&[4]), 4, "strides", &["(4,)", "1 entries", "expected 2", "(3, 4)"]),
         (&[], Some(&[4]), 4, "strides", &["expected 0", "()"]),
         (&[3], Some(&[isize::MAX]), 4, "strides", &["(9223372036854775807,)", "(3,)"]),
@@ -128,7 +128,7 @@ fn errors_name_key_value_and_expectation() {
 #[test]
 fn values_at_the_limits_are_allowed() {
     assert_eq!(Layout::c_contiguous(&[isize::MAX as usize], 1).unwrap().byte_extent(), 0..isize::MAX);
-    assert_eq!(Layout::c_contiguous(&[1; MAX_RANK], 4).unwrap().rank(), MAX_RANK);
+    assert_eq!(Layout::c_contiguous(&[1; MAX_NDIM], 4).unwrap().ndim(), MAX_NDIM);
     assert_eq!(Layout::strided(&[2], &[isize::MAX - 4], 4).unwrap().byte_extent(), 0..isize::MAX);
     assert_eq!(Layout::strided(&[2], &[isize::MIN + 5], 4).unwrap().byte_extent(), isize::MIN + 5..4);
     // The stride of a single element does not matter.

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 /// The byte offset of every element, in the given order.
 fn offsets(layout: &Layout, order: Order) -> Vec<isize> {
-    let rank = layout.rank();
-    let mut axes: Vec<usize> = (0..rank).collect();
+    let ndim = layout.ndim();
+    let mut axes: Vec<usize> = (0..ndim).collect();
     if order == Order::F {
         axes.reverse();
     }
@@ -69,7 +69,7 @@ fn slices() -> impl Strategy<Value = Slice> {
 proptest! {
     #[test]
     fn slice_selects_its_indices(layout in layouts(), slices in prop::collection::vec(slices(), 5)) {
-        let slices = &slices[..layout.rank()];
+        let slices = &slices[..layout.ndim()];
         let index: Vec<Index> = slices.iter().map(|&slice| slice.into()).collect();
         let view = layout.index(&index).unwrap();
         let mut expected = vec![0];
@@ -84,7 +84,7 @@ proptest! {
 
     #[test]
     fn integer_selects_one_index(layout in layouts(), axis in 0usize..5, at in -7isize..7) {
-        prop_assume!(axis < layout.rank());
+        prop_assume!(axis < layout.ndim());
         let mut index = vec![Index::from(..); axis];
         index.push(Index::At(at));
         let length = layout.shape()[axis] as isize;
@@ -92,7 +92,7 @@ proptest! {
             Ok(view) => {
                 prop_assert!((-length..length).contains(&at));
                 prop_assert_eq!(view.offset, at.rem_euclid(length) * layout.strides()[axis]);
-                prop_assert_eq!(view.layout.rank(), layout.rank() - 1);
+                prop_assert_eq!(view.layout.ndim(), layout.ndim() - 1);
             }
             Err(error) => {
                 prop_assert!(!(-length..length).contains(&at));
@@ -115,7 +115,7 @@ proptest! {
     fn reshape_keeps_the_elements_in_order(layout in layouts(), shape in prop::collection::vec(-1isize..13, 0..5), f in any::<bool>()) {
         let order = if f { Order::F } else { Order::C };
         if let Ok(Some(view)) = layout.reshape(&shape, order) {
-            prop_assert_eq!(view.rank(), shape.len());
+            prop_assert_eq!(view.ndim(), shape.len());
             prop_assert!(view.shape().iter().zip(&shape).all(|(&new, &old)| old == -1 || new == old as usize));
             prop_assert_eq!(offsets(&view, order), offsets(&layout, order));
         }
@@ -125,7 +125,7 @@ proptest! {
     fn dense_array_can_be_reshaped_to_every_shape_in_its_order(layout in dense(), cut in 0usize..5) {
         let order = if layout.is_c_contiguous() { Order::C } else { Order::F };
         // Keep some axes, and merge the rest into one whose length is inferred.
-        let cut = cut.min(layout.rank());
+        let cut = cut.min(layout.ndim());
         let mut shape: Vec<isize> = layout.shape()[..cut].iter().map(|&length| length as isize).collect();
         shape.push(-1);
         let view = layout.reshape(&shape, order).unwrap().unwrap();
@@ -153,7 +153,7 @@ proptest! {
 
     #[test]
     fn inverse_transpose_restores_the_layout(layout in layouts(), seed in prop::collection::vec(any::<u8>(), 5)) {
-        let mut axes: Vec<usize> = (0..layout.rank()).collect();
+        let mut axes: Vec<usize> = (0..layout.ndim()).collect();
         axes.sort_by_key(|&axis| seed[axis]);
         let mut back = vec![0isize; axes.len()];
         for (to, &from) in axes.iter().enumerate() {
@@ -167,7 +167,7 @@ proptest! {
 
     #[test]
     fn split_pieces_contain_every_element_in_order(layout in layouts(), section in 1usize..8) {
-        prop_assume!(layout.rank() > 0);
+        prop_assume!(layout.ndim() > 0);
         let pieces = layout.split(section).unwrap();
         prop_assert!(pieces.iter().all(|piece| piece.layout.shape()[0] <= section));
         let joined: Vec<_> = pieces
@@ -188,7 +188,7 @@ proptest! {
         let first = |axis: usize| if layout.shape()[axis] == 1 { Index::from(0..1) } else { (..).into() };
         if times > 0 && !wide.is_empty() {
             let mut index = vec![Index::At(0); before.len()];
-            index.extend((0..layout.rank()).map(first));
+            index.extend((0..layout.ndim()).map(first));
             let view = wide.index(&index).unwrap();
             prop_assert_eq!(view.offset, 0);
             prop_assert_eq!(offsets(&view.layout, Order::C), offsets(&layout, Order::C));
@@ -218,7 +218,7 @@ proptest! {
 
     #[test]
     fn views_of_dense_arrays_report_no_overlap(layout in dense(), slices in prop::collection::vec(slices(), 5)) {
-        let index: Vec<Index> = slices[..layout.rank()].iter().map(|&slice| slice.into()).collect();
+        let index: Vec<Index> = slices[..layout.ndim()].iter().map(|&slice| slice.into()).collect();
         prop_assert!(!layout.index(&index).unwrap().layout.may_overlap_itself());
     }
 

@@ -5,7 +5,7 @@ mod driver_fixture;
 use cuarray::{
     Context, Stream,
     driver::{Allocation, copy, fill},
-    sync::{self, Access, Lease, Memory, Ordering},
+    sync::{self, Access, Memory, SyncGuard, SyncState},
 };
 use cuarray_abi::CUresult;
 use driver_fixture::{Fixture, calls, streams};
@@ -50,8 +50,8 @@ impl Data {
         data
     }
 
-    fn ordering(&self, home: Option<&Stream>) -> Ordering {
-        Ordering::new(home.cloned(), self.memory.pending().clone())
+    fn ordering(&self, home: Option<&Stream>) -> SyncState {
+        SyncState::new(home.cloned(), self.memory.pending().clone())
     }
 
     fn fill(&self, value: u8, stream: Option<&Stream>) {
@@ -113,7 +113,7 @@ fn lease_orders_in_both_directions() {
     let [home, consumer] = streams(&data.context);
     data.fill(2, Some(&home));
     let counts = Counts::of(&fixture);
-    let lease = Lease::begin([(data.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
+    let lease = SyncGuard::begin([(data.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
     assert_eq!(counts.since(&fixture), (1, 1, 0));
     data.fill(3, Some(&consumer));
     lease.end().unwrap();
@@ -126,12 +126,12 @@ fn dropped_lease_still_orders_and_home_stream_lease_makes_no_calls() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [home, consumer] = streams(&data.context);
-    let lease = Lease::begin([(data.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
+    let lease = SyncGuard::begin([(data.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
     data.fill(4, Some(&consumer));
     drop(lease);
     assert_eq!(data.read(&home), 4);
     let counts = Counts::of(&fixture);
-    Lease::begin([(data.ordering(Some(&home)), Access::Write)], &home).unwrap().end().unwrap();
+    SyncGuard::begin([(data.ordering(Some(&home)), Access::Write)], &home).unwrap().end().unwrap();
     assert_eq!(counts.since(&fixture), (0, 0, 0));
 }
 
@@ -144,11 +144,11 @@ fn several_arrays_of_one_stream_share_an_edge() {
         [(one.ordering(Some(first)), Access::Write), (two.ordering(Some(second)), Access::Read)]
     };
     let counts = Counts::of(&fixture);
-    Lease::begin(both(&home, &home), &consumer).unwrap().end().unwrap();
+    SyncGuard::begin(both(&home, &home), &consumer).unwrap().end().unwrap();
     assert_eq!(counts.since(&fixture), (2, 2, 0));
     // With two home streams: an event in each before, and one event after, which both wait for.
     let counts = Counts::of(&fixture);
-    Lease::begin(both(&home, &other), &consumer).unwrap().end().unwrap();
+    SyncGuard::begin(both(&home, &other), &consumer).unwrap().end().unwrap();
     assert_eq!(counts.since(&fixture), (3, 4, 0));
 }
 
@@ -159,7 +159,7 @@ fn readers_do_not_wait_for_readers() {
     let [first, second, third] = streams(&data.context);
     let acquire = |stream: &Stream, access| {
         let counts = Counts::of(&fixture);
-        let lease = Lease::begin([(data.ordering(None), access)], stream).unwrap();
+        let lease = SyncGuard::begin([(data.ordering(None), access)], stream).unwrap();
         match access {
             Access::Write => data.fill(9, Some(stream)),
             Access::Read => data.fill(1, Some(&first)), // pending work, so that its event is not done
@@ -213,7 +213,7 @@ fn export_without_a_home_stream_joins_pending_work_once() {
     assert_eq!(ordering.export(Access::Write).unwrap(), None);
     // A consumer continues in the exported stream; our next work is ordered after that.
     data.fill(6, Some(&exported));
-    let lease = Lease::begin([(ordering, Access::Read)], &seven).unwrap();
+    let lease = SyncGuard::begin([(ordering, Access::Read)], &seven).unwrap();
     assert_eq!(data.read(&seven), 6);
     lease.end().unwrap();
 }
@@ -253,9 +253,9 @@ fn transitively_ordered_work_is_not_waited_for_again() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [producer, reader, writer, last, home] = streams(&data.context);
-    let waits = |ordering: &Ordering, stream: &Stream, access: Access, value: Option<u8>| {
+    let waits = |ordering: &SyncState, stream: &Stream, access: Access, value: Option<u8>| {
         let counts = Counts::of(&fixture);
-        let lease = Lease::begin([(ordering.clone(), access)], stream).unwrap();
+        let lease = SyncGuard::begin([(ordering.clone(), access)], stream).unwrap();
         let waits = counts.since(&fixture).1;
         if let Some(value) = value {
             data.fill(value, Some(stream));
@@ -290,7 +290,7 @@ fn dropped_data_records_no_pending_work() {
     // threads.
     for (home, kept, forgotten) in [(None, (1, 0, 0), (0, 0, 0)), (Some(&per_thread), (2, 1, 0), (1, 1, 0))] {
         for (ordering, made) in [(data.ordering(home), kept), (data.ordering(home).forgotten(), forgotten)] {
-            let lease = Lease::begin([(ordering, Access::Write)], &consumer).unwrap();
+            let lease = SyncGuard::begin([(ordering, Access::Write)], &consumer).unwrap();
             data.fill(1, Some(&consumer));
             let counts = Counts::of(&fixture);
             lease.end().unwrap();
@@ -321,7 +321,7 @@ fn per_thread_streams_of_two_threads_are_different_streams() {
     let data = Data::new(&fixture);
     let per_thread = Stream::per_thread_default(&data.context);
     let work = |value: u8| {
-        let lease = Lease::begin([(data.ordering(Some(&per_thread)), Access::Write)], &per_thread).unwrap();
+        let lease = SyncGuard::begin([(data.ordering(Some(&per_thread)), Access::Write)], &per_thread).unwrap();
         data.fill(value, Some(&per_thread));
         lease.end().unwrap();
     };
@@ -342,7 +342,7 @@ fn lease_in_a_per_thread_stream_that_ends_in_another_thread_waits() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let (per_thread, [home]) = (Stream::per_thread_default(&data.context), streams(&data.context));
-    let lease = Lease::begin([(data.ordering(Some(&home)), Access::Write)], &per_thread).unwrap();
+    let lease = SyncGuard::begin([(data.ordering(Some(&home)), Access::Write)], &per_thread).unwrap();
     data.fill(6, Some(&per_thread));
     let sim = fixture.sim.clone();
     std::thread::spawn(move || {
@@ -360,13 +360,13 @@ fn failed_ordering_of_one_array_does_not_affect_the_others() {
     let (one, two) = (Data::new(&fixture), Data::new(&fixture));
     let [home, other, consumer] = streams(&one.context);
     let data = [(one.ordering(Some(&home)), Access::Write), (two.ordering(Some(&other)), Access::Write)];
-    let lease = Lease::begin(data, &consumer).unwrap();
+    let lease = SyncGuard::begin(data, &consumer).unwrap();
     two.fill(5, Some(&consumer));
     fixture.sim.fail_next("cuStreamWaitEvent", CUresult::CUDA_ERROR_LAUNCH_FAILED).unwrap();
     assert_eq!(lease.end().unwrap_err().driver_call(), Some("cuStreamWaitEvent"));
     assert_eq!(two.read(&other), 5);
     // A drop cannot return the error, so the driver keeps it.
-    let lease = Lease::begin([(one.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
+    let lease = SyncGuard::begin([(one.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
     fixture.sim.fail_next("cuEventRecord", CUresult::CUDA_ERROR_LAUNCH_FAILED).unwrap();
     drop(lease);
     assert_eq!(fixture.driver.take_drop_error().unwrap().driver_call(), Some("cuEventRecord"));

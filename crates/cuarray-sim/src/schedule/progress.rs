@@ -2,11 +2,11 @@
 //!
 //! A program such as an event loop may wait for a host function without calling the driver again. On a GPU the function
 //! runs anyway. So while host functions are pending, a thread runs the streams that hold them, up to the last one. It
-//! does so when the program has made no driver call for a while, or when a query has met a host function. A program
+//! does so when the program has made no driver call for a while, or when a query has found one pending. A program
 //! that keeps calling the driver is served after a second at the latest.
 
-use super::Point;
 use crate::driver::{Driver, Guard};
+use crate::objects::work::Point;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 

@@ -8,7 +8,7 @@
 
 use crate::{
     DevicePtr, Error, Interface, Layout, Result,
-    protocol::layout::{MAX_RANK, Tuple},
+    protocol::layout::{MAX_NDIM, Tuple},
     sync::Access,
 };
 use smallvec::SmallVec;
@@ -149,7 +149,7 @@ impl Elements {
         let distance = i128::from(self.data) - i128::from(other.data);
         let (ours, theirs) = (self.layout.itemsize() as i128, other.layout.itemsize() as i128);
         let window = (1 - ours - distance, theirs - 1 - distance);
-        let mut terms = SmallVec::<[Term; 2 * MAX_RANK]>::new();
+        let mut terms = SmallVec::<[Term; 2 * MAX_NDIM]>::new();
         let ours = self.layout.shape().iter().zip(self.layout.strides()).map(|(n, step)| (*n, *step as i128));
         let theirs = other.layout.shape().iter().zip(other.layout.strides()).map(|(n, step)| (*n, -(*step as i128)));
         for (length, step) in ours.chain(theirs).filter(|(length, step)| *length > 1 && *step != 0) {

@@ -5,7 +5,7 @@ use super::{
     raw::RawDeviceArray,
 };
 use crate::{
-    Element, Error, Interface, IntoShape, IxDyn, Layout, Order, Rank, Result, SliceArg, TypeStr, View,
+    Dimension, Element, Error, Interface, IntoShape, IxDyn, Layout, Order, Result, SliceArg, TypeStr, View,
     array::view::expect_shape,
     driver::{Allocation, Stream, fill::fill_bytes},
     protocol::{layout::Tuple, typestr::Kind},
@@ -38,12 +38,12 @@ use std::{fmt, marker::PhantomData, slice, sync::Arc};
 /// assert_eq!(matrix.to_host()?, [0.0; 6]);
 /// # Ok::<(), cuarray::Error>(())
 /// ```
-pub struct DeviceArray<T, D: Rank = IxDyn> {
+pub struct DeviceArray<T, D: Dimension = IxDyn> {
     raw: RawDeviceArray,
     kind: PhantomData<fn() -> (T, D)>,
 }
 
-impl<T: Element, D: Rank> DeviceArray<T, D> {
+impl<T: Element, D: Dimension> DeviceArray<T, D> {
     /// An array of uninitialized elements in C order, with `stream` as its home.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ impl<T: Element, D: Rank> DeviceArray<T, D> {
     /// As [`DeviceArray::acquire`].
     pub fn to_host(&self) -> Result<Vec<T>> {
         let legacy;
-        let stream = match self.home() {
+        let stream = match self.home_stream() {
             Some(home) => home,
             None => {
                 legacy = Stream::legacy_default(self.raw.context());
@@ -131,7 +131,7 @@ impl<T: Element, D: Rank> DeviceArray<T, D> {
     }
 }
 
-impl<T, D: Rank> DeviceArray<T, D> {
+impl<T, D: Dimension> DeviceArray<T, D> {
     /// The array over elements that are `T`, in as many dimensions as `D` says.
     pub(super) fn from_checked(raw: RawDeviceArray) -> DeviceArray<T, D> {
         DeviceArray { raw, kind: PhantomData }
@@ -157,7 +157,7 @@ impl<T, D: Rank> DeviceArray<T, D> {
 
     /// The number of dimensions.
     pub fn ndim(&self) -> usize {
-        self.layout().rank()
+        self.layout().ndim()
     }
 
     /// The length of each dimension.
@@ -186,8 +186,8 @@ impl<T, D: Rank> DeviceArray<T, D> {
     }
 
     /// The home stream: work on the array is ordered in it.
-    pub fn home(&self) -> Option<&Stream> {
-        self.raw.home()
+    pub fn home_stream(&self) -> Option<&Stream> {
+        self.raw.home_stream()
     }
 
     /// Shape, strides, element type, address and home stream, as other libraries read them.
@@ -209,7 +209,7 @@ impl<T, D: Rank> DeviceArray<T, D> {
     /// # Errors
     /// [`Error::is_out_of_bounds`]: an index is outside of its dimension. [`Error::is_unsupported`]: `s!` has another number of indices than the
     /// array has dimensions.
-    pub fn slice<const N: usize, E: Rank>(&self, indices: SliceArg<N, E>) -> Result<DeviceArray<T, E>> {
+    pub fn slice<const N: usize, E: Dimension>(&self, indices: SliceArg<N, E>) -> Result<DeviceArray<T, E>> {
         self.part(self.layout().index(indices.as_ref())?, false)
     }
 
@@ -258,12 +258,12 @@ impl<T, D: Rank> DeviceArray<T, D> {
     ///
     /// # Errors
     /// [`Error::is_unsupported`]: the array has another number of dimensions.
-    pub fn into_dimensionality<E: Rank>(self) -> Result<DeviceArray<T, E>> {
+    pub fn into_dimensionality<E: Dimension>(self) -> Result<DeviceArray<T, E>> {
         expect_shape::<E, crate::AnyLayout>(self.raw.interface())?;
         Ok(DeviceArray::from_checked(self.raw))
     }
 
-    fn part<E: Rank>(&self, view: View, read_only: bool) -> Result<DeviceArray<T, E>> {
+    fn part<E: Dimension>(&self, view: View, read_only: bool) -> Result<DeviceArray<T, E>> {
         let raw = self.raw.view(view, read_only)?;
         expect_shape::<E, crate::AnyLayout>(raw.interface())?;
         Ok(DeviceArray::from_checked(raw))
@@ -280,13 +280,13 @@ impl<T, D: Rank> DeviceArray<T, D> {
     }
 }
 
-impl<T, D: Rank> Clone for DeviceArray<T, D> {
+impl<T, D: Dimension> Clone for DeviceArray<T, D> {
     fn clone(&self) -> Self {
         DeviceArray::from_checked(self.raw.clone())
     }
 }
 
-impl<T, D: Rank> fmt::Debug for DeviceArray<T, D> {
+impl<T, D: Dimension> fmt::Debug for DeviceArray<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DeviceArray({:?})", self.raw.interface())
     }

@@ -5,13 +5,13 @@
 
 use super::{
     device_array::DeviceArray,
-    guard::{Acquired, AcquiredMut, Anywhere, Visit},
+    guard::{Acquired, AcquiredMut, Anywhere, GuardCore},
     view::{expect_shape, is_of, wrong_type},
 };
 use crate::{
-    AnyLayout, DevicePtr, Element, Error, Interface, Owner, Rank, RawView, Result, StreamEntry, View,
+    AnyLayout, DevicePtr, Dimension, Element, Error, Interface, Owner, RawView, Result, StreamEntry, View,
     driver::{Context, Stream},
-    sync::{Access, Deferred, Memory, Ordering, Pending, Resource},
+    sync::{Access, Deferred, Memory, Pending, Resource, SyncState},
 };
 use std::{
     fmt,
@@ -111,7 +111,7 @@ impl RawDeviceArray {
     /// # Errors
     /// [`Error::is_invalid_argument`]: elements lie outside of the memory, or the interface has a mask.
     pub fn from_memory(memory: Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<RawDeviceArray> {
-        let view = Arc::new(RawView::of_memory(&memory, interface, home)?);
+        let view = Arc::new(RawView::from_memory(&memory, interface, home)?);
         Ok(RawDeviceArray { view, held: Held::Memory(memory), home: home.cloned() })
     }
 
@@ -141,7 +141,7 @@ impl RawDeviceArray {
         }
         let held = Held::owner(context, interface.byte_range(), owner);
         let entry = home.map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
-        let mut ordering = Ordering::new(home.cloned(), held.pending().clone());
+        let mut ordering = SyncState::new(home.cloned(), held.pending().clone());
         match home {
             Some(home) if home.is_owned() => held.add_home(home),
             // The stream may be destroyed before the memory is freed, so events remember its work.
@@ -156,7 +156,7 @@ impl RawDeviceArray {
     ///
     /// # Errors
     /// [`Error::is_unsupported`]: the elements are of another type, or the dimensions of another number.
-    pub fn typed<T: Element, D: Rank>(self) -> Result<DeviceArray<T, D>> {
+    pub fn typed<T: Element, D: Dimension>(self) -> Result<DeviceArray<T, D>> {
         let interface = self.view.interface();
         if !is_of::<T>(interface) {
             return Err(wrong_type::<T>(interface));
@@ -182,12 +182,12 @@ impl RawDeviceArray {
         self.write(stream)
     }
 
-    pub(super) fn read<'v, T, D: Rank>(&'v self, stream: &'v Stream) -> Result<Acquired<'v, T, D>> {
-        Ok(Acquired::new(Visit::begin(&self.view, stream, Access::Read, Anywhere)?))
+    pub(super) fn read<'v, T, D: Dimension>(&'v self, stream: &'v Stream) -> Result<Acquired<'v, T, D>> {
+        Ok(Acquired::new(GuardCore::begin(&self.view, stream, Access::Read, Anywhere)?))
     }
 
-    pub(super) fn write<'v, T, D: Rank>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v, T, D>> {
-        Ok(AcquiredMut::new(Visit::begin(&self.view, stream, Access::Write, Anywhere)?))
+    pub(super) fn write<'v, T, D: Dimension>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v, T, D>> {
+        Ok(AcquiredMut::new(GuardCore::begin(&self.view, stream, Access::Write, Anywhere)?))
     }
 
     /// Another layout of elements over the same memory, with the same home stream.
@@ -197,7 +197,7 @@ impl RawDeviceArray {
         let interface = Box::new(interface.with_read_only(read_only));
         let ordering = match self.view.known_orderings(Access::Write).next() {
             Some((ordering, _)) => ordering.clone(),
-            None => Ordering::new(self.home.clone(), self.held.pending().clone()),
+            None => SyncState::new(self.home.clone(), self.held.pending().clone()),
         };
         let view = Arc::new(RawView::ordered(interface, ordering, self.view.owner().cloned()));
         Ok(RawDeviceArray { view, held: self.held.clone(), home: self.home.clone() })
@@ -221,7 +221,7 @@ impl RawDeviceArray {
     }
 
     /// The home stream: work on the array is ordered in it.
-    pub fn home(&self) -> Option<&Stream> {
+    pub fn home_stream(&self) -> Option<&Stream> {
         self.home.as_ref()
     }
 
@@ -238,7 +238,7 @@ impl RawDeviceArray {
     }
 
     #[cfg(feature = "python")]
-    pub(crate) fn ordering(&self) -> Option<&Ordering> {
+    pub(crate) fn ordering(&self) -> Option<&SyncState> {
         self.view.known_orderings(Access::Write).next().map(|(ordering, _)| ordering)
     }
 }

@@ -34,7 +34,7 @@ impl Repetition {
     /// The steps that copy `src` into `dst`, which have one shape; `None` where the source repeats nothing.
     pub fn new(dst: &Layout, src: &Layout) -> Result<Option<Repetition>> {
         let mut repeated: Dims =
-            (0..src.rank()).filter(|&axis| src.strides()[axis] == 0 && src.shape()[axis] > 1).collect();
+            (0..src.ndim()).filter(|&axis| src.strides()[axis] == 0 && src.shape()[axis] > 1).collect();
         if repeated.is_empty() || dst.is_empty() {
             return Ok(None);
         }

@@ -1,6 +1,6 @@
 //! How an array of any layout is copied into another of any layout with the fewest driver calls.
 //!
-//! The driver copies boxes: runs of bytes, rows of runs, slices of rows. An array of any rank and any strides becomes such
+//! The driver copies boxes: runs of bytes, rows of runs, slices of rows. An array of any ndim and any strides becomes such
 //! boxes by normalising its axes: those of one element are dropped, axes that run backwards in the destination are turned
 //! round in both, the rest are sorted by the destination's strides, and neighbours that continue each other in both arrays
 //! are merged. What is left is nearly always one box. Axes that no box can hold (a broadcast or reversed source, strides that

@@ -64,7 +64,7 @@ impl Event {
     ///
     /// # Safety
     /// `handle` is an event of that driver's, and it lives for as long as this does.
-    pub unsafe fn external(context: &Context, handle: usize) -> Event {
+    pub unsafe fn from_raw(context: &Context, handle: usize) -> Event {
         let raw = CUevent(handle);
         Event { context: context.clone(), raw, keep: Keep::External, spoiled: AtomicBool::new(false) }
     }

@@ -1,6 +1,6 @@
 //! [`EventPool`]: events that are used for a moment and used again.
 //!
-//! Ordering one stream after another takes an event for the time of two calls: recorded on the one, waited for on the
+//! SyncState one stream after another takes an event for the time of two calls: recorded on the one, waited for on the
 //! other, done with. The driver allows that, for a wait keeps what the event stood for when it was asked. Making and
 //! destroying an event each time would cost more than the ordering, so each context keeps some. They are made without
 //! timing, which makes them cheaper to record. What is kept is bounded: a burst is served, and then destroyed.

@@ -109,7 +109,7 @@ impl Stream {
     /// # Safety
     /// `handle` is 0, 1, 2 or a stream of that driver's, and it lives for as long as this does and all clones: on its own or
     /// because of `owner`. A view of an array that names no stream keeps a clone of the first that it is acquired in.
-    pub unsafe fn external(driver: &Driver, handle: usize, owner: Option<Owner>) -> Stream {
+    pub unsafe fn from_raw(driver: &Driver, handle: usize, owner: Option<Owner>) -> Stream {
         let raw = if handle == 0 { CU_STREAM_LEGACY } else { CUstream(handle) };
         Stream(Arc::new(Inner { driver: driver.clone(), raw, context: OnceLock::new(), keep: Keep::External(owner) }))
     }

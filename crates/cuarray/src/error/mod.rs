@@ -88,7 +88,7 @@ impl Error {
         Error(Box::new(ErrorKind::Entry { key: key.into(), why: why.into() }))
     }
 
-    /// The interface is right but the caller cannot take it as it is (read-only, masked, of another type or rank).
+    /// The interface is right but the caller cannot take it as it is (read-only, masked, of another type or ndim).
     pub fn unsupported(what: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::Unsupported(what.into())))
     }

@@ -17,7 +17,7 @@
 
 use super::Function;
 use crate::driver::{Stream, call};
-use crate::{Acquired, AcquiredMut, Element, Error, Rank, Result, Scope, protocol::interface::DevicePtr};
+use crate::{Acquired, AcquiredMut, Dimension, Element, Error, Result, Scope, protocol::interface::DevicePtr};
 use smallvec::SmallVec;
 use std::{ffi::c_void, mem, ptr};
 
@@ -198,7 +198,7 @@ impl<T: Element> sealed::Argument for T {
     }
 }
 
-impl<T, D: Rank, S: Scope> sealed::Argument for &Acquired<'_, T, D, S> {
+impl<T, D: Dimension, S: Scope> sealed::Argument for &Acquired<'_, T, D, S> {
     type Value = DevicePtr;
 
     fn value(&self) -> DevicePtr {
@@ -214,7 +214,7 @@ impl<T, D: Rank, S: Scope> sealed::Argument for &Acquired<'_, T, D, S> {
     }
 }
 
-impl<T, D: Rank, S: Scope> sealed::Argument for &mut AcquiredMut<'_, T, D, S> {
+impl<T, D: Dimension, S: Scope> sealed::Argument for &mut AcquiredMut<'_, T, D, S> {
     type Value = DevicePtr;
 
     fn value(&self) -> DevicePtr {

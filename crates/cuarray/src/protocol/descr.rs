@@ -8,7 +8,7 @@
 //!
 //! The list comes from outside and nests, so depth and number of fields are bounded, and sizes are checked.
 
-use super::layout::{MAX_RANK, Tuple};
+use super::layout::{MAX_NDIM, Tuple};
 use crate::{Dims, Error, Kind, Result, TypeStr, error::Brief};
 use std::{collections::HashSet, fmt, sync::Arc};
 
@@ -89,9 +89,9 @@ impl Field {
     /// # Errors
     /// Key `descr`: a sub-array of too many dimensions or bytes.
     pub fn itemsize(&self) -> Result<usize> {
-        if self.shape.len() > MAX_RANK {
+        if self.shape.len() > MAX_NDIM {
             let why =
-                format!("field {} has {} dimensions; at most {MAX_RANK} are supported", Brief(self), self.shape.len());
+                format!("field {} has {} dimensions; at most {MAX_NDIM} are supported", Brief(self), self.shape.len());
             return Err(Error::entry("descr", why));
         }
         let one = match &self.ty {
@@ -173,7 +173,7 @@ impl Descr {
     ///
     /// # Errors
     /// Key `descr`: two fields of one name or title, more than [`Descr::MAX_DEPTH`] levels, [`Descr::MAX_FIELDS`] fields or
-    /// `i32::MAX` bytes, or a sub-array of more than [`MAX_RANK`] dimensions.
+    /// `i32::MAX` bytes, or a sub-array of more than [`MAX_NDIM`] dimensions.
     pub fn new(fields: Vec<Field>) -> Result<Descr> {
         let too_many = || {
             let why = format!("has more than {} fields; none needs as many", Descr::MAX_FIELDS);

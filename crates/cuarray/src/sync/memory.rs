@@ -25,14 +25,14 @@ use std::sync::Arc;
 /// An [`Allocation`] and the work that is pending on it; given back when dropped, after that work and without waiting.
 ///
 /// ```
-/// # use cuarray::{Driver, Stream, driver::{Allocation, fill}, sync::{Access, Memory, Ordering}};
+/// # use cuarray::{Driver, Stream, driver::{Allocation, fill}, sync::{Access, Memory, SyncState}};
 /// # cuarray::__simulated!(driver);
 /// let context = driver.default_context()?;
 /// let stream = Stream::non_blocking(&context)?;
 /// let memory = Memory::new(&context, || Allocation::device(&context, 4))?;
 /// // SAFETY: the memory has 4 bytes.
 /// unsafe { fill::fill_bytes(&context, memory.allocation().device_ptr(), &[7], 4, Some(&stream))? };
-/// Ordering::new(None, memory.pending().clone()).record(&stream, Access::Write)?;
+/// SyncState::new(None, memory.pending().clone()).record(&stream, Access::Write)?;
 /// drop(memory); // freed after the fill, which nobody waits for
 /// # Ok::<(), cuarray::Error>(())
 /// ```
@@ -70,7 +70,7 @@ impl Memory {
     /// Has the memory freed after the work in `home` as well, whatever that is when the memory is dropped.
     ///
     /// Only a stream that is [ours](Stream::is_owned) is kept for that long. Somebody else's may be gone by then, and to ask a
-    /// stream that is gone is undefined: of those, the work itself has to be [recorded](super::Ordering::record).
+    /// stream that is gone is undefined: of those, the work itself has to be [recorded](super::SyncState::record).
     pub fn add_home(&self, home: &Stream) {
         self.0.add_home(home);
     }

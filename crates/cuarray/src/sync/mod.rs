@@ -6,7 +6,7 @@
 //! where it is not needed: between a stream and itself there is nothing to order, nor from the legacy default stream to a
 //! stream that waits for it anyway; and what is known to be done is not waited for.
 //!
-//! An array's work is ordered in one stream, its *home*. Work on it elsewhere is a visit, a [`Lease`]: an edge from the home
+//! An array's work is ordered in one stream, its *home*. Work on it elsewhere is a visit, a [`SyncGuard`]: an edge from the home
 //! stream before it, and one back after it. An array without a home has to remember where it was visited ([`Pending`]), so
 //! that whoever comes next, a consumer in another library among them, can be ordered after that. Two visits that only read
 //! need no order between them.
@@ -40,15 +40,15 @@
 //! ```
 
 mod capture;
+mod guard;
 mod lane;
-mod lease;
 mod mark;
 mod memory;
 mod pending;
 mod release;
 
-pub use lease::Lease;
-pub(crate) use lease::{begin, end};
+pub use guard::SyncGuard;
+pub(crate) use guard::{begin, end};
 pub use memory::Memory;
 pub use pending::Pending;
 pub(crate) use release::{Deferred, Resource};
@@ -126,12 +126,12 @@ pub(crate) fn may_wait_in_no_stream(context: &crate::driver::Context) -> Result<
 /// same data.
 ///
 /// ```
-/// # use cuarray::{Driver, Stream, sync::{Access, Ordering, Pending}};
+/// # use cuarray::{Driver, Stream, sync::{Access, SyncState, Pending}};
 /// # use std::sync::Arc;
 /// # cuarray::__simulated!(driver);
 /// let context = driver.default_context()?;
 /// let [home, other] = [(); 2].map(|()| Stream::non_blocking(&context).unwrap());
-/// let data = Ordering::new(Some(home.clone()), Arc::new(Pending::default()));
+/// let data = SyncState::new(Some(home.clone()), Arc::new(Pending::default()));
 /// data.before(&other, Access::Write)?; // `other` waits for `home`
 /// // ... enqueue work on the data in `other` ...
 /// data.record(&other, Access::Write)?; // `home` waits for `other`
@@ -139,7 +139,7 @@ pub(crate) fn may_wait_in_no_stream(context: &crate::driver::Context) -> Result<
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Ordering {
+pub struct SyncState {
     home: Option<Stream>,
     /// `None` where the home stream alone orders the work, and nobody else knows of it.
     pending: Option<Arc<Pending>>,
@@ -151,40 +151,40 @@ pub struct Ordering {
     forgotten: bool,
 }
 
-impl Ordering {
+impl SyncState {
     /// Data whose work is ordered in `home`, or that has no such stream. All arrays over the same memory share `pending`.
-    pub fn new(home: Option<Stream>, pending: Arc<Pending>) -> Ordering {
-        Ordering { home, pending: Some(pending), event: None, outlives_home: false, forgotten: false }
+    pub fn new(home: Option<Stream>, pending: Arc<Pending>) -> SyncState {
+        SyncState { home, pending: Some(pending), event: None, outlives_home: false, forgotten: false }
     }
 
     /// Somebody else's data, all of whose work is ordered in `home`: nothing of it is remembered here.
-    pub(crate) fn in_home(home: Stream) -> Ordering {
-        Ordering { home: Some(home), pending: None, event: None, outlives_home: false, forgotten: true }
+    pub(crate) fn in_home(home: Stream) -> SyncState {
+        SyncState { home: Some(home), pending: None, event: None, outlives_home: false, forgotten: true }
     }
 
     /// The same data, of which `event` stands behind all the work that has to be waited for (clause X2). Work that comes
     /// after is ordered in the home stream as ever.
     #[must_use]
-    pub fn with_event(self, event: Arc<Event>) -> Ordering {
-        Ordering { event: Some(event), ..self }
+    pub fn with_event(self, event: Arc<Event>) -> SyncState {
+        SyncState { event: Some(event), ..self }
     }
 
     /// The same data, which may outlive its home stream, as [`Memory`] may a stream that somebody else keeps: what is done there is
     /// remembered like work elsewhere.
     #[must_use]
-    pub fn outliving_home(self) -> Ordering {
-        Ordering { outlives_home: true, ..self }
+    pub fn outliving_home(self) -> SyncState {
+        SyncState { outlives_home: true, ..self }
     }
 
     /// The same data, which nobody knows by this `pending` once the visit is over: an array that was made for it. Then work is
     /// ordered in the home stream, if there is one, and not remembered.
     #[must_use]
-    pub fn forgotten(self) -> Ordering {
-        Ordering { forgotten: true, ..self }
+    pub fn forgotten(self) -> SyncState {
+        SyncState { forgotten: true, ..self }
     }
 
     /// The stream that all work on the data is ordered in, before and after work elsewhere.
-    pub fn home(&self) -> Option<&Stream> {
+    pub fn home_stream(&self) -> Option<&Stream> {
         self.home.as_ref()
     }
 
@@ -212,7 +212,7 @@ impl Ordering {
         self.pending.as_ref().map_or(Ok(()), |pending| pending.before(stream, access))
     }
 
-    /// As [`Ordering::before`], where `stream` waits already for what is in the home stream.
+    /// As [`SyncState::before`], where `stream` waits already for what is in the home stream.
     fn before_behind_home(&self, stream: &Stream, access: Access) -> Result<()> {
         let Some(pending) = &self.pending else { return Ok(()) };
         pending.before_and_behind(stream, access, self.home.as_ref())

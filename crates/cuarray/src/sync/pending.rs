@@ -14,13 +14,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 /// its work is done. Of an event that is done nothing is kept, and nobody waits for it.
 ///
 /// ```
-/// # use cuarray::{Driver, Stream, sync::{Access, Ordering, Pending}};
+/// # use cuarray::{Driver, Stream, sync::{Access, SyncState, Pending}};
 /// # use std::sync::Arc;
 /// # cuarray::__simulated!(driver);
 /// let context = driver.default_context()?;
 /// let [one, two, three] = [(); 3].map(|()| Stream::non_blocking(&context).unwrap());
 /// let pending = Arc::new(Pending::default());
-/// let data = Ordering::new(None, pending.clone()); // of no home stream
+/// let data = SyncState::new(None, pending.clone()); // of no home stream
 /// data.record(&one, Access::Write)?;
 /// data.record(&two, Access::Read)?;
 /// pending.before(&three, Access::Write)?; // the third waits for both

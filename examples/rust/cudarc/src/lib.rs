@@ -14,5 +14,5 @@ pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 pub fn stream(driver: &Driver, stream: &Arc<CudaStream>) -> Stream {
     let handle = stream.cu_stream() as usize;
     // SAFETY: the handle is a stream of the driver, and the owner keeps it alive.
-    unsafe { Stream::external(driver, handle, Some(Owner::new(stream.clone()))) }
+    unsafe { Stream::from_raw(driver, handle, Some(Owner::new(stream.clone()))) }
 }

@@ -1,6 +1,6 @@
 //! Copies ndarray arrays to and from device memory.
 
-use cuarray::{Acquired, DeviceArray, Element, Error, Rank, Result, Stream};
+use cuarray::{Acquired, DeviceArray, Dimension as AnyDimension, Element, Error, Result, Stream};
 use ndarray::{ArrayD, ArrayRef, Dimension, IxDyn};
 
 /// Copies an array of any layout to device memory, in C order, with `stream` as the home stream. The host waits for the copy.
@@ -11,7 +11,7 @@ pub fn to_device<T: Element, D: Dimension>(array: &ArrayRef<T, D>, stream: &Stre
 }
 
 /// Copies an array of any strides to the host, after all pending work on it. The host waits for the copy.
-pub fn to_host<T: Element, D: Rank>(array: &Acquired<'_, T, D>) -> Result<ArrayD<T>> {
+pub fn to_host<T: Element, D: AnyDimension>(array: &Acquired<'_, T, D>) -> Result<ArrayD<T>> {
     ArrayD::from_shape_vec(IxDyn(array.layout().shape()), array.copy_to_host()?)
         .map_err(|error| Error::unsupported(error.to_string()))
 }

@@ -4,7 +4,7 @@ use cuarray::{
     Acquired, DeviceArray, Ix1, Stream, TypedView,
     driver::fill::fill_bytes,
     python::DeviceViewDyn,
-    sync::{Access, Lease, Ordering},
+    sync::{Access, SyncGuard, SyncState},
 };
 use pyo3::prelude::*;
 use std::{
@@ -18,7 +18,7 @@ use std::{
 #[allow(dead_code)] // the fields are only kept, never read
 struct Kept {
     guard: Option<Acquired<'static, u8>>,
-    lease: Option<Lease>,
+    lease: Option<SyncGuard>,
     view: Option<TypedView<u8>>,
     array: Option<DeviceArray<u8, Ix1>>,
 }
@@ -45,10 +45,10 @@ pub fn keep_in_thread(x: DeviceViewDyn<'_, u8>, y: DeviceViewDyn<'_, u8>, stream
     let (lent, place): (&'static TypedView<u8>, &'static Stream) =
         (Box::leak(Box::new(x.unbind())), Box::leak(Box::new(stream.clone())));
     let elsewhere = Stream::non_blocking(&stream.work_context()?)?;
-    let data = Ordering::new(Some(stream.clone()), Arc::default());
+    let data = SyncState::new(Some(stream.clone()), Arc::default());
     let kept = Kept {
         guard: Some(lent.acquire(place)?),
-        lease: Some(Lease::begin([(data, Access::Write)], &elsewhere)?),
+        lease: Some(SyncGuard::begin([(data, Access::Write)], &elsewhere)?),
         view: Some(y.unbind()),
         array: Some(array(&stream)?),
     };

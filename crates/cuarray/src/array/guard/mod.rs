@@ -20,16 +20,16 @@
 //!
 //! A guard that is leaked ([`std::mem::forget`]) puts no edge back: nothing orders the producer's next work after ours.
 
-mod visit;
+mod core;
 
-pub(crate) use visit::Visit;
-pub use visit::{Anywhere, Scope};
+pub(crate) use core::GuardCore;
+pub use core::{Anywhere, Scope};
 #[cfg(feature = "python")]
-pub(crate) use visit::{read_only, sealed};
+pub(crate) use core::{read_only, sealed};
 
 use super::host_copy::{fetch, send};
 use crate::{
-    Element, Error, Interface, IxDyn, Layout, Rank, Result, Strides,
+    Dimension, Element, Error, Interface, IxDyn, Layout, Result, Strides,
     driver::Stream,
     protocol::{interface::DevicePtr, layout::Tuple},
 };
@@ -67,14 +67,14 @@ macro_rules! guard {
         /// }
         /// # Ok(()) }
         #[must_use = "a guard that is dropped at once orders nothing"]
-        pub struct $name<'v, T = Untyped, D: Rank = IxDyn, S: Scope = Anywhere> {
-            visit: Visit<'v, S>,
+        pub struct $name<'v, T = Untyped, D: Dimension = IxDyn, S: Scope = Anywhere> {
+            core: GuardCore<'v, S>,
             marker: PhantomData<fn() -> (T, D)>,
         }
 
-        impl<'v, T, D: Rank, S: Scope> $name<'v, T, D, S> {
-            pub(crate) fn new(visit: Visit<'v, S>) -> Self {
-                $name { visit, marker: PhantomData }
+        impl<'v, T, D: Dimension, S: Scope> $name<'v, T, D, S> {
+            pub(crate) fn new(core: GuardCore<'v, S>) -> Self {
+                $name { core, marker: PhantomData }
             }
 
             /// The address of the first element, for work in the guard's [stream](Self::stream).
@@ -89,7 +89,7 @@ macro_rules! guard {
 
             /// What the array says of itself.
             pub fn interface(&self) -> &'v Interface {
-                self.visit.view.interface()
+                self.core.view.interface()
             }
 
             /// Shape, strides and item size.
@@ -144,13 +144,13 @@ macro_rules! guard {
 
             /// The stream that the work goes to.
             pub fn stream(&self) -> &'v Stream {
-                self.visit.stream
+                self.core.stream
             }
 
             /// Whether work that this thread enqueues in the guard's stream is in order: in a per-thread default stream it is only in
             /// the thread that has taken the guard.
             pub(crate) fn is_for_this_thread(&self) -> bool {
-                self.visit.is_for_this_thread()
+                self.core.is_for_this_thread()
             }
 
             /// Lets the producer's next work wait for what is in the stream now.
@@ -159,11 +159,11 @@ macro_rules! guard {
             /// [`Error::is_unsupported`] where one stream captures and the other does not take part. Whatever the driver refuses; the
             /// host has waited for the stream then, so the memory may be used by the producer all the same.
             pub fn release(mut self) -> Result<()> {
-                self.visit.end()
+                self.core.end()
             }
         }
 
-        impl<T: Element, D: Rank, S: Scope> $name<'_, T, D, S> {
+        impl<T: Element, D: Dimension, S: Scope> $name<'_, T, D, S> {
             /// The elements in C order, copied to the host in the guard's stream, which the host waits for.
             ///
             /// # Errors
@@ -171,11 +171,11 @@ macro_rules! guard {
             /// guard was taken in another thread.
             pub fn copy_to_host(&self) -> Result<Vec<T>> {
                 let (interface, stream) = (self.interface(), self.stream());
-                self.visit.enqueue(|| fetch(interface, stream))
+                self.core.enqueue(|| fetch(interface, stream))
             }
         }
 
-        impl<T, D: Rank, S: Scope> fmt::Debug for $name<'_, T, D, S> {
+        impl<T, D: Dimension, S: Scope> fmt::Debug for $name<'_, T, D, S> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_struct(stringify!($name))
                     .field("interface", self.interface())
@@ -204,7 +204,7 @@ guard! {
     AcquiredMut, "acquire_mut"
 }
 
-impl<T: Element, D: Rank, S: Scope> AcquiredMut<'_, T, D, S> {
+impl<T: Element, D: Dimension, S: Scope> AcquiredMut<'_, T, D, S> {
     /// Writes elements that are in C order on the host, in the guard's stream, which the host waits for.
     ///
     /// # Errors
@@ -212,7 +212,7 @@ impl<T: Element, D: Rank, S: Scope> AcquiredMut<'_, T, D, S> {
     /// [`Error::is_unsupported`] where the stream captures, or is the per-thread default one and the guard was taken in another thread.
     pub fn copy_from_host(&mut self, elements: &[T]) -> Result<()> {
         let (interface, stream) = (self.interface(), self.stream());
-        self.visit.enqueue(|| send(interface, stream, elements))
+        self.core.enqueue(|| send(interface, stream, elements))
     }
 }
 
@@ -230,12 +230,12 @@ fn element_strides(layout: &Layout) -> Result<Strides> {
 }
 
 fn byte_offset(layout: &Layout, index: &[usize]) -> Result<isize> {
-    if index.len() != layout.rank() {
+    if index.len() != layout.ndim() {
         return Err(Error::unsupported(format!(
             "the index {} has {} entries, and the array {} dimensions; one for each is expected",
             Tuple(index),
             index.len(),
-            layout.rank()
+            layout.ndim()
         )));
     }
     if index.iter().zip(layout.shape()).any(|(index, length)| index >= length) {

@@ -5,7 +5,7 @@
 //! work that is enqueued in the guard's stream while it lives comes after the producer's, and the producer's next comes after it (clauses
 //! S2 and S3).
 //!
-//! A [`RawView`] is of any type and rank. A [`TypedView`] has been found to be of one element type, of one rank, of one layout:
+//! A [`RawView`] is of any type and ndim. A [`TypedView`] has been found to be of one element type, of one ndim, of one layout:
 //! what its guards give needs no more checks.
 //!
 //! Where the interface names no stream, its producer has nothing pending (clause S1), and there is no stream that could be told what we
@@ -19,12 +19,12 @@ pub(crate) use typed::Kinds;
 pub use typed::TypedView;
 pub(crate) use typed::{expect, expect_shape, is_of, wrong_type};
 
-use super::guard::{Acquired, AcquiredMut, Anywhere, Visit};
+use super::guard::{Acquired, AcquiredMut, Anywhere, GuardCore};
 use crate::{
-    Element, Error, Interface, LayoutPolicy, Owner, Rank, Result, StreamEntry,
+    Dimension, Element, Error, Interface, LayoutPolicy, Owner, Result, StreamEntry,
     driver::{Context, Driver, Event, PointerAttributes, Stream},
     protocol::interface::DevicePtr,
-    sync::{Access, Memory, Ordering, Pending},
+    sync::{Access, Memory, Pending, SyncState},
 };
 use std::sync::{Arc, OnceLock};
 
@@ -52,8 +52,8 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub struct RawView {
     interface: Box<Interface>,
-    data: OnceLock<Ordering>,
-    mask: OnceLock<Ordering>,
+    data: OnceLock<SyncState>,
+    mask: OnceLock<SyncState>,
     owner: Option<Owner>,
 }
 
@@ -68,16 +68,16 @@ impl RawView {
     /// their own or because of `owner`.
     pub unsafe fn new(driver: &Driver, interface: Interface, owner: Option<Owner>) -> Result<RawView> {
         // SAFETY: this function's contract.
-        let view = unsafe { RawView::of_boxed(Some(driver), Box::new(interface), owner) };
+        let view = unsafe { RawView::from_boxed(Some(driver), Box::new(interface), owner) };
         // SAFETY: as above.
         let home = |interface: &Interface| unsafe { home(driver, interface) };
         if let Some(home) = home(&view.interface)? {
-            view.data.get_or_init(|| Ordering::in_home(home));
+            view.data.get_or_init(|| SyncState::in_home(home));
         }
         if let Some(mask) = view.interface.mask()
             && let Some(home) = home(mask.interface())?
         {
-            view.mask.get_or_init(|| Ordering::in_home(home));
+            view.mask.get_or_init(|| SyncState::in_home(home));
         }
         Ok(view)
     }
@@ -86,12 +86,16 @@ impl RawView {
     ///
     /// # Safety
     /// As [`RawView::new`]; the driver is that of the streams that the view is acquired in.
-    pub(crate) unsafe fn of_boxed(driver: Option<&Driver>, interface: Box<Interface>, owner: Option<Owner>) -> RawView {
+    pub(crate) unsafe fn from_boxed(
+        driver: Option<&Driver>,
+        interface: Box<Interface>,
+        owner: Option<Owner>,
+    ) -> RawView {
         // What is made now, without asking the driver, need not be made when the view is acquired.
         let data = match (driver, interface.stream().handle()) {
             (Some(driver), Some(handle)) if handle > 2 => {
                 // SAFETY: the stream is live by this function's contract.
-                OnceLock::from(Ordering::in_home(unsafe { Stream::external(driver, handle, None) }))
+                OnceLock::from(SyncState::in_home(unsafe { Stream::from_raw(driver, handle, None) }))
             }
             _ => OnceLock::new(),
         };
@@ -99,7 +103,7 @@ impl RawView {
     }
 
     /// The array of which somebody else knows how its work is ordered.
-    pub(crate) fn ordered(interface: Box<Interface>, data: Ordering, owner: Option<Owner>) -> RawView {
+    pub(crate) fn ordered(interface: Box<Interface>, data: SyncState, owner: Option<Owner>) -> RawView {
         RawView { interface, data: OnceLock::from(data), mask: OnceLock::new(), owner }
     }
 
@@ -108,7 +112,7 @@ impl RawView {
     ///
     /// # Errors
     /// A wrong argument, where the array is not within the memory, or has a mask, which would not be.
-    pub fn of_memory(memory: &Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<RawView> {
+    pub fn from_memory(memory: &Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<RawView> {
         let (allocation, bytes) = (memory.allocation(), interface.byte_range());
         let end = allocation.device_ptr().saturating_add(allocation.len() as u64);
         if !bytes.is_empty() && (bytes.start < allocation.device_ptr() || bytes.end > end) {
@@ -125,7 +129,7 @@ impl RawView {
             ));
         }
         let entry = home.map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
-        let mut data = Ordering::new(home.cloned(), memory.pending().clone());
+        let mut data = SyncState::new(home.cloned(), memory.pending().clone());
         match home {
             Some(home) if home.is_owned() => memory.add_home(home),
             // It may be gone before the memory is; so its work is remembered by events.
@@ -138,9 +142,9 @@ impl RawView {
 
     /// The same, with an event to wait for in place of the stream, and of the mask's (clause X2).
     pub(crate) fn with_events(self, data: Option<Arc<Event>>, mask: Option<Arc<Event>>) -> RawView {
-        let waiting = |known: OnceLock<Ordering>, event| match event {
+        let waiting = |known: OnceLock<SyncState>, event| match event {
             Some(event) => {
-                let known = known.into_inner().unwrap_or_else(|| Ordering::new(None, Arc::new(Pending::default())));
+                let known = known.into_inner().unwrap_or_else(|| SyncState::new(None, Arc::new(Pending::default())));
                 OnceLock::from(known.with_event(event))
             }
             None => known,
@@ -160,7 +164,7 @@ impl RawView {
     /// [`Error::is_unsupported`] where one stream captures and the other does not take part; the capture is not harmed. Whatever the
     /// driver refuses.
     pub fn acquire<'v>(&'v self, stream: &'v Stream) -> Result<Acquired<'v>> {
-        Ok(Acquired::new(Visit::begin(self, stream, Access::Read, Anywhere)?))
+        Ok(Acquired::new(GuardCore::begin(self, stream, Access::Read, Anywhere)?))
     }
 
     /// The same for work that writes.
@@ -168,7 +172,7 @@ impl RawView {
     /// # Errors
     /// Also where the array is read-only.
     pub fn acquire_mut<'v>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v>> {
-        Ok(AcquiredMut::new(Visit::begin(self, stream, Access::Write, Anywhere)?))
+        Ok(AcquiredMut::new(GuardCore::begin(self, stream, Access::Write, Anywhere)?))
     }
 
     /// The address, in no order with anything.
@@ -179,32 +183,36 @@ impl RawView {
         self.interface.data()
     }
 
-    /// The array as one of that element type, rank and layout, once they are found to be so.
+    /// The array as one of that element type, ndim and layout, once they are found to be so.
     ///
     /// Elements are of the type if their type string, byte order and fields are. What the interface leaves open is taken as the
     /// type: void without fields, of the same size, as which bfloat16 travels.
     ///
     /// # Errors
     /// [`Error::is_unsupported`]: they are not, or the array has a mask. The message says what is expected and what there is.
-    pub fn typed<T: Element, D: Rank, L: LayoutPolicy>(mut self) -> Result<TypedView<T, D, L>> {
+    pub fn typed<T: Element, D: Dimension, L: LayoutPolicy>(mut self) -> Result<TypedView<T, D, L>> {
         if self.interface.mask().is_some() {
             return Err(Error::unsupported(
                 "the array has a mask, and one of which all elements are valid is expected",
             ));
         }
         expect::<T, D, L>(&mut self.interface)?;
-        Ok(TypedView::of_checked(self))
+        Ok(TypedView::from_checked(self))
     }
 
     /// What each part of the array is ordered by, for work in `stream`.
-    pub(crate) fn orderings(&self, stream: &Stream, access: Access) -> Result<(&Ordering, Access, Option<&Ordering>)> {
+    pub(crate) fn orderings(
+        &self,
+        stream: &Stream,
+        access: Access,
+    ) -> Result<(&SyncState, Access, Option<&SyncState>)> {
         let data = ordering(&self.data, &self.interface, stream)?;
         let mask = self.interface.mask().map(|mask| ordering(&self.mask, mask.interface(), stream)).transpose()?;
         Ok((data, access, mask))
     }
 
     /// The orderings that [`RawView::orderings`] has found.
-    pub(crate) fn known_orderings(&self, access: Access) -> impl Iterator<Item = (&Ordering, Access)> + Clone {
+    pub(crate) fn known_orderings(&self, access: Access) -> impl Iterator<Item = (&SyncState, Access)> + Clone {
         let mask = self.mask.get().map(|mask| (mask, Access::Read));
         self.data.get().map(|data| (data, access)).into_iter().chain(mask)
     }
@@ -236,13 +244,13 @@ impl RawView {
 }
 
 /// What orders the work on what an interface describes, found out when it is first needed.
-fn ordering<'a>(known: &'a OnceLock<Ordering>, interface: &Interface, stream: &Stream) -> Result<&'a Ordering> {
+fn ordering<'a>(known: &'a OnceLock<SyncState>, interface: &Interface, stream: &Stream) -> Result<&'a SyncState> {
     if let Some(known) = known.get() {
         return Ok(known);
     }
     // SAFETY: the contract of `RawView::new`.
     let home = unsafe { home(stream.driver(), interface) }?.unwrap_or_else(|| stream.clone());
-    Ok(known.get_or_init(|| Ordering::in_home(home)))
+    Ok(known.get_or_init(|| SyncState::in_home(home)))
 }
 
 /// The stream that an interface names.
@@ -256,7 +264,7 @@ unsafe fn home(driver: &Driver, interface: &Interface) -> Result<Option<Stream>>
         Some(1) => Stream::legacy_default(&context_of(driver, interface.data())?),
         Some(2) => Stream::per_thread_default(&context_of(driver, interface.data())?),
         // SAFETY: this function's contract.
-        Some(handle) => unsafe { Stream::external(driver, handle, None) },
+        Some(handle) => unsafe { Stream::from_raw(driver, handle, None) },
     }))
 }
 

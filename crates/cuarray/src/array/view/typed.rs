@@ -1,9 +1,9 @@
-//! Views of which the types say what they are of: the element, the rank and the layout, and the checks that find it to be so.
+//! Views of which the types say what they are of: the element, the ndim and the layout, and the checks that find it to be so.
 
 use super::RawView;
 use crate::{
-    AnyLayout, Element, Error, Interface, IxDyn, Kind, Layout, LayoutPolicy, Rank, Result,
-    array::guard::{Acquired, AcquiredMut, Anywhere, Visit},
+    AnyLayout, Dimension, Element, Error, Interface, IxDyn, Kind, Layout, LayoutPolicy, Result,
+    array::guard::{Acquired, AcquiredMut, Anywhere, GuardCore},
     driver::Stream,
     protocol::{interface::DevicePtr, layout::Tuple},
     sync::Access,
@@ -37,14 +37,14 @@ pub(crate) type Kinds<T, D, L> = PhantomData<fn() -> (T, D, L)>;
 /// array.release()?; // their stream waits for ours
 /// # Ok::<(), cuarray::Error>(())
 /// ```
-pub struct TypedView<T, D: Rank = IxDyn, L: LayoutPolicy = AnyLayout> {
+pub struct TypedView<T, D: Dimension = IxDyn, L: LayoutPolicy = AnyLayout> {
     raw: RawView,
     kind: Kinds<T, D, L>,
 }
 
-impl<T: Element, D: Rank, L: LayoutPolicy> TypedView<T, D, L> {
+impl<T: Element, D: Dimension, L: LayoutPolicy> TypedView<T, D, L> {
     /// A view of which everything is known to be as the type says.
-    pub(crate) fn of_checked(raw: RawView) -> Self {
+    pub(crate) fn from_checked(raw: RawView) -> Self {
         TypedView { raw, kind: PhantomData }
     }
 
@@ -53,7 +53,7 @@ impl<T: Element, D: Rank, L: LayoutPolicy> TypedView<T, D, L> {
     /// # Errors
     /// As there.
     pub fn acquire<'v>(&'v self, stream: &'v Stream) -> Result<Acquired<'v, T, D>> {
-        Ok(Acquired::new(Visit::begin(&self.raw, stream, Access::Read, Anywhere)?))
+        Ok(Acquired::new(GuardCore::begin(&self.raw, stream, Access::Read, Anywhere)?))
     }
 
     /// As [`RawView::acquire_mut`], with a guard of that type.
@@ -61,7 +61,7 @@ impl<T: Element, D: Rank, L: LayoutPolicy> TypedView<T, D, L> {
     /// # Errors
     /// As there.
     pub fn acquire_mut<'v>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v, T, D>> {
-        Ok(AcquiredMut::new(Visit::begin(&self.raw, stream, Access::Write, Anywhere)?))
+        Ok(AcquiredMut::new(GuardCore::begin(&self.raw, stream, Access::Write, Anywhere)?))
     }
 
     /// The address, in no order with anything.
@@ -98,15 +98,15 @@ impl<T: Element, D: Rank, L: LayoutPolicy> TypedView<T, D, L> {
     }
 }
 
-impl<T, D: Rank, L: LayoutPolicy> fmt::Debug for TypedView<T, D, L> {
+impl<T, D: Dimension, L: LayoutPolicy> fmt::Debug for TypedView<T, D, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.raw.fmt(f)
     }
 }
 
-/// Checks that an array is of that element type, rank and layout; see [`RawView::typed`].
+/// Checks that an array is of that element type, ndim and layout; see [`RawView::typed`].
 #[inline]
-pub(crate) fn expect<T: Element, D: Rank, L: LayoutPolicy>(interface: &mut Interface) -> Result<()> {
+pub(crate) fn expect<T: Element, D: Dimension, L: LayoutPolicy>(interface: &mut Interface) -> Result<()> {
     if !is_of::<T>(interface) {
         retype::<T>(interface)?;
     }
@@ -120,9 +120,9 @@ pub(crate) fn is_of<T: Element>(interface: &Interface) -> bool {
 }
 
 #[inline]
-pub(crate) fn expect_shape<D: Rank, L: LayoutPolicy>(interface: &Interface) -> Result<()> {
-    if D::NDIM.is_some_and(|expected| expected != interface.layout().rank()) {
-        return Err(wrong_rank(interface.layout(), D::NDIM.unwrap_or_default()));
+pub(crate) fn expect_shape<D: Dimension, L: LayoutPolicy>(interface: &Interface) -> Result<()> {
+    if D::NDIM.is_some_and(|expected| expected != interface.layout().ndim()) {
+        return Err(wrong_ndim(interface.layout(), D::NDIM.unwrap_or_default()));
     }
     if !L::allows(interface.layout()) {
         return Err(wrong_layout(interface.layout(), L::NAME));
@@ -150,10 +150,10 @@ pub(crate) fn wrong_type<T: Element>(interface: &Interface) -> Error {
 }
 
 #[cold]
-fn wrong_rank(layout: &Layout, expected: usize) -> Error {
+fn wrong_ndim(layout: &Layout, expected: usize) -> Error {
     Error::unsupported(format!(
         "the array is {}-dimensional, of shape {}; a {expected}-dimensional one is expected",
-        layout.rank(),
+        layout.ndim(),
         Tuple(layout.shape())
     ))
 }

@@ -127,7 +127,7 @@ mod tests {
             ("MEMORY_DEVICE", MEMORY_DEVICE as u64),
             ("MEMORY_HOST", MEMORY_HOST as u64),
             ("MEMORY_MANAGED", MEMORY_MANAGED as u64),
-            ("MAX_NDIM", crate::MAX_RANK as u64),
+            ("MAX_NDIM", crate::MAX_NDIM as u64),
         ];
         constants.iter().for_each(|(name, value)| writeln!(text, "{name} {value}").unwrap());
         text

@@ -163,7 +163,7 @@ impl CArray {
             None => crate::array::view::context_of(driver, view.interface().data())?,
         };
         // SAFETY: this function's contract.
-        let external = |event: NonZeroUsize| Arc::new(unsafe { Event::external(&context, event.get()) });
+        let external = |event: NonZeroUsize| Arc::new(unsafe { Event::from_raw(&context, event.get()) });
         Ok(view.with_events(event.map(external), mask_event.map(external)))
     }
 }

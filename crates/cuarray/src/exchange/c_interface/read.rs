@@ -8,7 +8,7 @@ use super::{
     },
 };
 use crate::{
-    Descr, Dims, Error, Field, FieldType, Interface, Kind, MAX_RANK, Mask, NamedType, Result, StreamEntry, Strides,
+    Descr, Dims, Error, Field, FieldType, Interface, Kind, MAX_NDIM, Mask, NamedType, Result, StreamEntry, Strides,
     TypeStr,
 };
 use std::{
@@ -185,18 +185,18 @@ fn memory(code: i32) -> Option<MemorySpace> {
 }
 
 /// # Safety
-/// `lengths` is null, or points to `count` numbers if that is between 1 and [`MAX_RANK`].
+/// `lengths` is null, or points to `count` numbers if that is between 1 and [`MAX_NDIM`].
 unsafe fn lengths(key: &'static str, lengths: *const i64, count: i32, into: &mut Dims) -> Result<()> {
-    let rank = usize::try_from(count)
+    let ndim = usize::try_from(count)
         .ok()
-        .filter(|rank| *rank <= MAX_RANK)
-        .ok_or_else(|| Error::entry(key, format!("a cuarray of {count} dimensions; 0 to {MAX_RANK} are expected")))?;
-    if lengths.is_null() && rank > 0 {
-        return Err(Error::entry(key, format!("null in a cuarray of {rank} dimensions; as many lengths are expected")));
+        .filter(|ndim| *ndim <= MAX_NDIM)
+        .ok_or_else(|| Error::entry(key, format!("a cuarray of {count} dimensions; 0 to {MAX_NDIM} are expected")))?;
+    if lengths.is_null() && ndim > 0 {
+        return Err(Error::entry(key, format!("null in a cuarray of {ndim} dimensions; as many lengths are expected")));
     }
-    *into = Dims::repeat(0, rank);
+    *into = Dims::repeat(0, ndim);
     for (axis, into) in into.iter_mut().enumerate() {
-        // SAFETY: there are `rank` numbers (this function's contract); nothing is assumed of how they are aligned.
+        // SAFETY: there are `ndim` numbers (this function's contract); nothing is assumed of how they are aligned.
         let length = unsafe { lengths.add(axis).read_unaligned() };
         *into = usize::try_from(length).map_err(|_| {
             Error::entry(key, format!("length {length} of dimension {axis} in a cuarray; at least 0 is expected"))

@@ -29,7 +29,7 @@ fn what_goes_out_comes_back() {
     let turned = Layout::strided(&[3, 4], &[-8, 24], 8).unwrap();
     let all = [
         interface(TypeStr::of::<f32>(), &[]),
-        interface(TypeStr::of::<f32>(), &[1; crate::MAX_RANK]),
+        interface(TypeStr::of::<f32>(), &[1; crate::MAX_NDIM]),
         interface("<M8[2147483647as]".parse().unwrap(), &[2]),
         interface("<U3".parse().unwrap(), &[2]),
         interface("|t1".parse().unwrap(), &[9]),

@@ -141,7 +141,7 @@ impl Body {
             shape: layout.shape().as_ptr().cast(),
             strides: if layout.is_c_contiguous() { null() } else { layout.strides().as_ptr().cast() },
             fields: fields.as_ref().map_or(null(), |fields| fields.fields.as_ptr()),
-            ndim: layout.rank() as i32,
+            ndim: layout.ndim() as i32,
             nfields: fields.as_ref().map_or(0, |fields| fields.fields.len() as i32),
             typestr: typestr_text(interface.typestr()),
             type_name: name_text(interface.typestr()),

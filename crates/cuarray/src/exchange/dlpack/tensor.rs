@@ -9,7 +9,7 @@ use super::{
     abi::{DLDevice, DLTensor},
     dtype,
 };
-use crate::{Dims, Error, Interface, MAX_RANK, Result, Strides};
+use crate::{Dims, Error, Interface, MAX_NDIM, Result, Strides};
 
 /// The kinds of memory that a CUDA device reaches, and the one that it does not, as DLPack numbers them.
 pub(crate) const CPU: i32 = 1;
@@ -25,7 +25,7 @@ pub(crate) const CUDA_MANAGED: i32 = 13;
 ///   a negative length, a null `shape`, strides or an offset that do not fit the address space, a null pointer.
 ///
 /// # Safety
-/// `shape` and, unless null, `strides` point to as many numbers as `ndim` says, if it is between 1 and [`MAX_RANK`].
+/// `shape` and, unless null, `strides` point to as many numbers as `ndim` says, if it is between 1 and [`MAX_NDIM`].
 pub(crate) unsafe fn read(tensor: &DLTensor) -> Result<Box<Interface>> {
     check_device(tensor.device)?;
     // SAFETY: this function's contract.
@@ -84,18 +84,18 @@ unsafe fn described(tensor: &DLTensor) -> Result<Box<Interface>> {
 /// As [`read`], of `shape`.
 #[inline]
 pub(crate) unsafe fn shape(tensor: &DLTensor, into: &mut Dims) -> Result<()> {
-    let rank = usize::try_from(tensor.ndim).ok().filter(|rank| *rank <= MAX_RANK).ok_or_else(|| {
-        Error::entry("shape", format!("a DLPack tensor of {} dimensions; 0 to {MAX_RANK} are expected", tensor.ndim))
+    let ndim = usize::try_from(tensor.ndim).ok().filter(|ndim| *ndim <= MAX_NDIM).ok_or_else(|| {
+        Error::entry("shape", format!("a DLPack tensor of {} dimensions; 0 to {MAX_NDIM} are expected", tensor.ndim))
     })?;
-    if tensor.shape.is_null() && rank > 0 {
+    if tensor.shape.is_null() && ndim > 0 {
         return Err(Error::entry(
             "shape",
-            format!("null in a DLPack tensor of {rank} dimensions; as many lengths are expected"),
+            format!("null in a DLPack tensor of {ndim} dimensions; as many lengths are expected"),
         ));
     }
-    *into = Dims::repeat(0, rank);
+    *into = Dims::repeat(0, ndim);
     for (index, into) in into.iter_mut().enumerate() {
-        // SAFETY: there are `rank` numbers (this function's contract); nothing is assumed of how they are aligned.
+        // SAFETY: there are `ndim` numbers (this function's contract); nothing is assumed of how they are aligned.
         let length = unsafe { tensor.shape.add(index).read_unaligned() };
         if length < 0 {
             return Err(negative(length, index));
@@ -111,7 +111,7 @@ fn negative(length: i64, index: usize) -> Error {
     Error::entry("shape", why)
 }
 
-/// The bytes to step in each of `rank` dimensions.
+/// The bytes to step in each of `ndim` dimensions.
 ///
 /// # Errors
 /// As [`read`], key `strides`.
@@ -119,8 +119,8 @@ fn negative(length: i64, index: usize) -> Error {
 /// # Safety
 /// As [`read`], of `strides`, which is not null.
 #[inline]
-unsafe fn strides(tensor: &DLTensor, rank: usize, itemsize: usize, into: &mut Strides) -> Result<()> {
-    *into = Strides::repeat(0, rank);
+unsafe fn strides(tensor: &DLTensor, ndim: usize, itemsize: usize, into: &mut Strides) -> Result<()> {
+    *into = Strides::repeat(0, ndim);
     for (index, into) in into.iter_mut().enumerate() {
         // SAFETY: this function's contract.
         let step = unsafe { tensor.strides.add(index).read_unaligned() };
@@ -227,12 +227,12 @@ impl Dimensions {
     /// # Errors
     /// [`Error::is_unsupported`]: DLPack has no code for the elements.
     fn tensor(&mut self, interface: &Interface, device: DLDevice) -> Result<DLTensor> {
-        let rank = self.0.len() / 2;
-        let (shape, strides) = self.0.split_at_mut(rank);
+        let ndim = self.0.len() / 2;
+        let (shape, strides) = self.0.split_at_mut(ndim);
         Ok(DLTensor {
             data: interface.export_data() as *mut _,
             device,
-            ndim: rank as i32,
+            ndim: ndim as i32,
             dtype: dtype::write(interface.typestr())?,
             shape: shape.as_mut_ptr(),
             strides: strides.as_mut_ptr(),

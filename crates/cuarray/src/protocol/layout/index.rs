@@ -3,7 +3,7 @@
 //! By NumPy's rules of basic indexing: integers take an axis away, slices keep it, an ellipsis stands for all axes that are not
 //! named, `None` adds one of length 1. Nothing is moved; see [`View`].
 
-use super::MAX_RANK;
+use super::MAX_NDIM;
 use crate::{Dims, Error, Layout, Result, Strides, View};
 use std::ops::{Range, RangeFull};
 
@@ -109,16 +109,16 @@ impl Layout {
     ///
     /// # Errors
     /// [`Error::is_out_of_bounds`]: a place outside its axis, more entries than axes, two ellipses, or more than
-    /// [`MAX_RANK`] axes in the view. An invalid argument: a slice of step 0.
+    /// [`MAX_NDIM`] axes in the view. An invalid argument: a slice of step 0.
     pub fn index(&self, index: &[Index]) -> Result<View> {
         let named = index.iter().filter(|entry| matches!(entry, Index::At(_) | Index::Slice(_))).count();
         if index.iter().filter(|entry| **entry == Index::Ellipsis).count() > 1 {
             return Err(Error::out_of_bounds("an index can only have a single ellipsis ('...')"));
         }
-        let Some(whole) = self.rank().checked_sub(named) else {
+        let Some(whole) = self.ndim().checked_sub(named) else {
             return Err(Error::out_of_bounds(format!(
                 "too many indices for an array: it has {} dimensions, but {named} were indexed",
-                self.rank()
+                self.ndim()
             )));
         };
         let (mut offset, mut axis) = (0isize, 0);
@@ -160,11 +160,11 @@ impl Layout {
                 }
             }
         }
-        let rest = self.rank() - axis;
+        let rest = self.ndim() - axis;
         take_whole(&mut axis, rest, &mut shape, &mut strides);
-        if shape.len() > MAX_RANK {
+        if shape.len() > MAX_NDIM {
             return Err(Error::out_of_bounds(format!(
-                "the index makes {} dimensions; at most {MAX_RANK} are supported",
+                "the index makes {} dimensions; at most {MAX_NDIM} are supported",
                 shape.len()
             )));
         }

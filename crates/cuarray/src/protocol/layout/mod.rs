@@ -13,8 +13,8 @@
 
 pub(crate) mod axes;
 pub(crate) mod contiguity;
+pub(crate) mod dimension;
 pub(crate) mod index;
-pub(crate) mod ndim;
 pub(crate) mod reshape;
 pub(crate) mod slice;
 pub(crate) mod view;
@@ -25,12 +25,12 @@ use std::{fmt, ops::Range};
 /// The most dimensions that a [`Layout`] can have; NumPy's limit.
 ///
 /// ```
-/// use cuarray::{Layout, MAX_RANK};
+/// use cuarray::{Layout, MAX_NDIM};
 ///
-/// assert!(Layout::c_contiguous(&[1; MAX_RANK], 4).is_ok());
-/// assert!(Layout::c_contiguous(&[1; MAX_RANK + 1], 4).is_err());
+/// assert!(Layout::c_contiguous(&[1; MAX_NDIM], 4).is_ok());
+/// assert!(Layout::c_contiguous(&[1; MAX_NDIM + 1], 4).is_err());
 /// ```
-pub const MAX_RANK: usize = 64;
+pub const MAX_NDIM: usize = 64;
 
 /// Shape, byte strides and item size of an array (clauses I2 and I8), checked together.
 ///
@@ -61,7 +61,7 @@ impl Layout {
     /// Elements in C order: the last dimension is the fastest.
     ///
     /// # Errors
-    /// Key `shape`: more than [`MAX_RANK`] dimensions, or more bytes than `isize::MAX`. As in NumPy, dimensions of length 0 do
+    /// Key `shape`: more than [`MAX_NDIM`] dimensions, or more bytes than `isize::MAX`. As in NumPy, dimensions of length 0 do
     /// not excuse the others from this. Key `typestr`: an item size beyond `i32::MAX`.
     pub fn c_contiguous(shape: &[usize], itemsize: usize) -> Result<Layout> {
         Layout::from_parts(Dims::from_slice(shape), None, itemsize)
@@ -145,7 +145,7 @@ impl Layout {
     }
 
     /// The number of dimensions.
-    pub fn rank(&self) -> usize {
+    pub fn ndim(&self) -> usize {
         self.shape.len()
     }
 
@@ -223,8 +223,8 @@ fn next_stride(step: &mut isize, length: usize) -> isize {
 /// The strides of a C-contiguous array.
 #[inline]
 fn c_strides(shape: &[usize], itemsize: usize) -> Strides {
-    let rank = shape.len();
-    let mut strides = Strides::repeat(0, rank);
+    let ndim = shape.len();
+    let mut strides = Strides::repeat(0, ndim);
     let mut step = itemsize as isize;
     for (stride, &length) in strides.iter_mut().zip(shape).rev() {
         *stride = next_stride(&mut step, length);
@@ -246,7 +246,7 @@ fn is_dense(axes: impl Iterator<Item = (usize, isize)>, itemsize: usize) -> bool
     true
 }
 
-/// Rank and byte count; gives back the item size in its narrow form.
+/// Dimension and byte count; gives back the item size in its narrow form.
 fn check_shape(shape: &[usize], itemsize: usize) -> Result<u32> {
     let narrow = match i32::try_from(itemsize) {
         Ok(itemsize) => itemsize as u32,
@@ -254,8 +254,8 @@ fn check_shape(shape: &[usize], itemsize: usize) -> Result<u32> {
             return Err(Error::entry("typestr", format!("an item size of {itemsize} bytes; at most 2147483647 exist")));
         }
     };
-    if shape.len() > MAX_RANK {
-        return Err(Error::entry("shape", format!("{} dimensions; at most {MAX_RANK} are supported", shape.len())));
+    if shape.len() > MAX_NDIM {
+        return Err(Error::entry("shape", format!("{} dimensions; at most {MAX_NDIM} are supported", shape.len())));
     }
     match shape.iter().try_fold(itemsize.max(1), |bytes, &length| bytes.checked_mul(length.max(1))) {
         Some(bytes) if bytes <= isize::MAX as usize => Ok(narrow),

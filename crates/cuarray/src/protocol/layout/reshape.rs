@@ -33,7 +33,7 @@ impl Layout {
     /// # Errors
     /// An invalid argument: another number of elements, several lengths of -1, another negative one.
     pub fn reshape(&self, shape: &[isize], order: Order) -> Result<Option<Layout>> {
-        if shape.len() == self.rank() && shape.iter().zip(self.shape()).all(|(&new, &old)| new == old as isize) {
+        if shape.len() == self.ndim() && shape.iter().zip(self.shape()).all(|(&new, &old)| new == old as isize) {
             return Ok(Some(self.clone()));
         }
         let shape = self.fit(shape)?;

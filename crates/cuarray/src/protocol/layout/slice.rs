@@ -1,8 +1,8 @@
 //! [`s!`](crate::s): indices with the number of dimensions that they leave, as ndarray has it.
 
 use super::{
+    dimension::{Dimension, Ix, IxDyn},
     index::{Index, Slice},
-    ndim::{Ix, IxDyn, Rank},
 };
 use std::{
     marker::PhantomData,
@@ -81,7 +81,7 @@ pub trait SliceItem {
 
 /// A number of dimensions to which one can be added.
 #[doc(hidden)]
-pub trait Larger: Rank {
+pub trait Larger: Dimension {
     type Next: Larger;
 }
 

@@ -35,13 +35,13 @@ impl Layout {
     /// An invalid argument: another number of axes than the array has, one that it has not, or one named twice.
     pub fn transpose(&self, axes: Option<&[isize]>) -> Result<Layout> {
         let axes: Dims = match axes {
-            None => (0..self.rank()).rev().collect(),
+            None => (0..self.ndim()).rev().collect(),
             Some(axes) => {
-                if axes.len() != self.rank() {
+                if axes.len() != self.ndim() {
                     return Err(Error::argument(format!(
                         "axes {} do not match an array of {} dimensions; each is to be named once",
                         Tuple(axes),
-                        self.rank()
+                        self.ndim()
                     )));
                 }
                 self.axes_of(axes)?
@@ -58,7 +58,7 @@ impl Layout {
     /// An invalid argument: an axis that the array has not, that is named twice, or whose length is not 1.
     pub fn squeeze(&self, axes: Option<&[isize]>) -> Result<Layout> {
         let drop: Dims = match axes {
-            None => (0..self.rank()).filter(|&axis| self.shape()[axis] == 1).collect(),
+            None => (0..self.ndim()).filter(|&axis| self.shape()[axis] == 1).collect(),
             Some(axes) => self.axes_of(axes)?,
         };
         if let Some(&axis) = drop.iter().find(|&&axis| self.shape()[axis] != 1) {
@@ -68,7 +68,7 @@ impl Layout {
                 self.shape()[axis]
             )));
         }
-        let kept = || (0..self.rank()).filter(|axis| !drop.contains(axis));
+        let kept = || (0..self.ndim()).filter(|axis| !drop.contains(axis));
         let shape = kept().map(|axis| self.shape()[axis]).collect();
         let strides = kept().map(|axis| self.strides()[axis]).collect();
         Layout::from_parts(shape, Some(strides), self.itemsize())
@@ -76,16 +76,16 @@ impl Layout {
 
     /// Axes counted from the front, each named once.
     fn axes_of(&self, axes: &[isize]) -> Result<Dims> {
-        let rank = self.rank() as isize;
+        let ndim = self.ndim() as isize;
         let mut found = Dims::new();
         for &axis in axes {
-            if !(-rank..rank).contains(&axis) {
+            if !(-ndim..ndim).contains(&axis) {
                 return Err(Error::argument(format!(
-                    "axis {axis} in {} is out of bounds for an array of {rank} dimensions",
+                    "axis {axis} in {} is out of bounds for an array of {ndim} dimensions",
                     Tuple(axes)
                 )));
             }
-            let axis = axis.rem_euclid(rank) as usize;
+            let axis = axis.rem_euclid(ndim) as usize;
             if found.contains(&axis) {
                 return Err(Error::argument(format!("axis {axis} is repeated in {}", Tuple(axes))));
             }
@@ -102,7 +102,7 @@ impl Layout {
         let refused = || {
             Error::argument(format!("cannot broadcast an array of shape {} to {}", Tuple(self.shape()), Tuple(shape)))
         };
-        let added = shape.len().checked_sub(self.rank()).ok_or_else(refused)?;
+        let added = shape.len().checked_sub(self.ndim()).ok_or_else(refused)?;
         let mut strides = Strides::repeat(0, added);
         for ((&old, &stride), &new) in self.shape().iter().zip(self.strides()).zip(&shape[added..]) {
             match old {
@@ -183,15 +183,15 @@ impl Layout {
     /// A layout without gaps whose axes lie in the order in which these do, the slowest first; what NumPy makes with
     /// `empty_like`. A broadcast axis becomes a real one, a reversed one is turned round.
     pub fn packed(&self) -> Result<Layout> {
-        if self.is_c_contiguous() || self.rank() <= 1 {
+        if self.is_c_contiguous() || self.ndim() <= 1 {
             return Layout::c_contiguous(self.shape(), self.itemsize());
         }
         if self.is_f_contiguous() {
             return Layout::f_contiguous(self.shape(), self.itemsize());
         }
-        let mut axes: Dims = (0..self.rank()).collect();
+        let mut axes: Dims = (0..self.ndim()).collect();
         axes.sort_by_key(|&axis| std::cmp::Reverse(self.strides()[axis].unsigned_abs()));
-        let mut strides = Strides::repeat(0, self.rank());
+        let mut strides = Strides::repeat(0, self.ndim());
         let mut step = self.itemsize() as isize;
         for &axis in axes.iter().rev() {
             strides[axis] = step;
@@ -207,7 +207,7 @@ impl Layout {
     pub(crate) fn packed_in_step(&self) -> Result<View> {
         let packed = self.packed()?;
         let mut offset = 0;
-        let strides: Strides = (0..self.rank())
+        let strides: Strides = (0..self.ndim())
             .map(|axis| {
                 let (length, step) = (packed.shape()[axis], packed.strides()[axis]);
                 if self.strides()[axis] >= 0 {

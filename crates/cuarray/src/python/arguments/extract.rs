@@ -2,7 +2,7 @@
 
 use super::{DeviceView, DeviceViewMut, MaskedView};
 use crate::{
-    Bool8, Element, Error, Interface, Kind, LayoutPolicy, Mask, Owner, Rank, RawView, Result, TypeStr,
+    Bool8, Dimension, Element, Error, Interface, Kind, LayoutPolicy, Mask, Owner, RawView, Result, TypeStr,
     array::{guard::read_only, view::expect},
     python::{
         array::{PyDeviceArray, mask::Policy},
@@ -14,7 +14,7 @@ use crate::{
 use pyo3::prelude::*;
 use std::marker::PhantomData;
 
-impl<'py, T: Element, D: Rank, L: LayoutPolicy> FromPyObject<'_, 'py> for DeviceView<'py, T, D, L> {
+impl<'py, T: Element, D: Dimension, L: LayoutPolicy> FromPyObject<'_, 'py> for DeviceView<'py, T, D, L> {
     type Error = Error;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Self> {
@@ -24,7 +24,7 @@ impl<'py, T: Element, D: Rank, L: LayoutPolicy> FromPyObject<'_, 'py> for Device
     }
 }
 
-impl<'py, T: Element, D: Rank, L: LayoutPolicy> FromPyObject<'_, 'py> for DeviceViewMut<'py, T, D, L> {
+impl<'py, T: Element, D: Dimension, L: LayoutPolicy> FromPyObject<'_, 'py> for DeviceViewMut<'py, T, D, L> {
     type Error = Error;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Self> {
@@ -36,7 +36,7 @@ impl<'py, T: Element, D: Rank, L: LayoutPolicy> FromPyObject<'_, 'py> for Device
     }
 }
 
-impl<'py, T: Element, D: Rank, L: LayoutPolicy> FromPyObject<'_, 'py> for MaskedView<'py, T, D, L> {
+impl<'py, T: Element, D: Dimension, L: LayoutPolicy> FromPyObject<'_, 'py> for MaskedView<'py, T, D, L> {
     type Error = Error;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Self> {
@@ -74,7 +74,7 @@ impl<'py> Source<'py> {
         let interface = import::interface(&dict, &mut reading)?;
         import::refuse_lazy(object, &interface)?;
         // SAFETY: the object keeps the memory and the stream (clauses L2 and L4), and the view keeps the object.
-        let raw = unsafe { RawView::of_boxed(runtime::loaded(), interface, None) };
+        let raw = unsafe { RawView::from_boxed(runtime::loaded(), interface, None) };
         Ok(Source { raw, mask: reading.mask, object: object.clone() })
     }
 
@@ -90,14 +90,14 @@ impl<'py> Source<'py> {
             Some(mask) => Some(mask.array(py)?.bind(py).clone().into_any()),
             None => None,
         };
-        let kept = kept.map(|kept| Owner::python(kept.into_any()));
+        let kept = kept.map(|kept| Owner::from_python(kept.into_any()));
         let raw = RawView::ordered(Box::new(array.interface().clone()), array.ordering()?, kept);
         Ok(Source { raw, mask, object })
     }
 }
 
 /// A mask as a view that has an element for each of the array's.
-fn view_of_mask<'py, D: Rank>(mask: Bound<'py, PyAny>, array: &Interface) -> Result<DeviceView<'py, Bool8, D>> {
+fn view_of_mask<'py, D: Dimension>(mask: Bound<'py, PyAny>, array: &Interface) -> Result<DeviceView<'py, Bool8, D>> {
     let refused = |error: Error| Error::entry("mask", error.to_string());
     let Source { mut raw, object, .. } = Source::of(&mask, Policy::Refuse).map_err(refused)?;
     let flags = raw.interface();

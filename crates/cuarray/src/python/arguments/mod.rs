@@ -1,7 +1,7 @@
 //! [`DeviceView`] and [`DeviceViewMut`]: any library's GPU array as a typed argument of a `#[pyfunction]`.
 //!
 //! What the argument's type says is checked where the argument comes in: that it is an array at all, whose interface is sound; its
-//! element type and byte order; its rank; its layout; that it may be written. So the body of a function begins with what it is
+//! element type and byte order; its ndim; its layout; that it may be written. So the body of a function begins with what it is
 //! about. What does not fit is a Python exception that says what is expected and what came: `TypeError` for no array,
 //! `ValueError` for an interface that is wrong, `BufferError` for an array of another kind. To each PyO3 adds the argument's name, as a
 //! note (from Python 3.11 on, where exceptions have notes).
@@ -96,9 +96,10 @@ pub use names::*;
 
 use crate::python::memory::runtime;
 use crate::{
-    AnyLayout, Bool8, Element, Interface, Ix2, IxDyn, LayoutPolicy, Owner, Rank, RawView, Result, Stream, TypedView,
+    AnyLayout, Bool8, Dimension, Element, Interface, Ix2, IxDyn, LayoutPolicy, Owner, RawView, Result, Stream,
+    TypedView,
     array::{
-        guard::{Acquired, AcquiredMut, Visit},
+        guard::{Acquired, AcquiredMut, GuardCore},
         view::{Kinds, context_of},
     },
     protocol::interface::DevicePtr,
@@ -118,7 +119,7 @@ use std::{fmt, ops::Deref};
 ///     Ok(x.acquire(&stream)?.copy_to_host()?)
 /// }
 /// ```
-pub struct DeviceView<'py, T, D: Rank = IxDyn, L: LayoutPolicy = AnyLayout> {
+pub struct DeviceView<'py, T, D: Dimension = IxDyn, L: LayoutPolicy = AnyLayout> {
     raw: RawView,
     object: Bound<'py, PyAny>,
     kind: Kinds<T, D, L>,
@@ -139,7 +140,7 @@ pub struct DeviceView<'py, T, D: Rank = IxDyn, L: LayoutPolicy = AnyLayout> {
 ///     Ok(())
 /// }
 /// ```
-pub struct DeviceViewMut<'py, T, D: Rank = IxDyn, L: LayoutPolicy = AnyLayout>(DeviceView<'py, T, D, L>);
+pub struct DeviceViewMut<'py, T, D: Dimension = IxDyn, L: LayoutPolicy = AnyLayout>(DeviceView<'py, T, D, L>);
 
 /// A GPU array that may have a mask (clause I10): the elements, and which of them are valid.
 ///
@@ -156,7 +157,7 @@ pub struct DeviceViewMut<'py, T, D: Rank = IxDyn, L: LayoutPolicy = AnyLayout>(D
 ///     Ok(mask.acquire(&stream)?.copy_to_host()?.into_iter().filter(|valid| valid.get()).count())
 /// }
 /// ```
-pub struct MaskedView<'py, T, D: Rank = IxDyn, L: LayoutPolicy = AnyLayout> {
+pub struct MaskedView<'py, T, D: Dimension = IxDyn, L: LayoutPolicy = AnyLayout> {
     /// The elements, valid or not.
     pub data: DeviceView<'py, T, D, L>,
     /// Which are valid, by [`Bool8::get`]; broadcast to the shape of the elements, so that both have the same indices. `None` where all
@@ -164,7 +165,7 @@ pub struct MaskedView<'py, T, D: Rank = IxDyn, L: LayoutPolicy = AnyLayout> {
     pub mask: Option<DeviceView<'py, Bool8, D>>,
 }
 
-impl<'py, T: Element, D: Rank, L: LayoutPolicy> DeviceView<'py, T, D, L> {
+impl<'py, T: Element, D: Dimension, L: LayoutPolicy> DeviceView<'py, T, D, L> {
     /// Orders work in `stream` that reads the array: after what its producer has enqueued, and before what that enqueues once the
     /// guard is released (clauses S2 and S3). The interpreter is let go of meanwhile; the host does not wait.
     ///
@@ -183,7 +184,7 @@ impl<'py, T: Element, D: Rank, L: LayoutPolicy> DeviceView<'py, T, D, L> {
     /// [`Error::is_unsupported`](crate::Error::is_unsupported) where one stream captures and the other does not take part; the
     /// capture is not harmed. Whatever the driver refuses.
     pub fn acquire<'v>(&'v self, stream: &'v Stream) -> Result<Acquired<'v, T, D, Attached<'py>>> {
-        Ok(Acquired::new(Visit::begin(&self.raw, stream, Access::Read, Attached(self.object.py()))?))
+        Ok(Acquired::new(GuardCore::begin(&self.raw, stream, Access::Read, Attached(self.object.py()))?))
     }
 
     /// The address, in no order with anything.
@@ -227,9 +228,9 @@ impl<'py, T: Element, D: Rank, L: LayoutPolicy> DeviceView<'py, T, D, L> {
         let interface = self.raw.interface();
         let driver = runtime::driver()?;
         if let Some(handle) = interface.stream().handle().filter(|&handle| handle > 2) {
-            let owner = Owner::python(self.object.clone().unbind());
+            let owner = Owner::from_python(self.object.clone().unbind());
             // SAFETY: the object that named the stream keeps it (clause L4).
-            return Ok(unsafe { Stream::external(driver, handle, Some(owner)) });
+            return Ok(unsafe { Stream::from_raw(driver, handle, Some(owner)) });
         }
         let context = context_of(driver, interface.data())?;
         Ok(match interface.stream().handle() {
@@ -363,11 +364,11 @@ impl<'py, T: Element, D: Rank, L: LayoutPolicy> DeviceView<'py, T, D, L> {
     /// # Ok(()) }).unwrap();
     /// ```
     pub fn unbind(self) -> TypedView<T, D, L> {
-        TypedView::of_checked(self.raw.with_owner(Owner::python(self.object.unbind())))
+        TypedView::from_checked(self.raw.with_owner(Owner::from_python(self.object.unbind())))
     }
 }
 
-impl<'py, T: Element, D: Rank, L: LayoutPolicy> DeviceViewMut<'py, T, D, L> {
+impl<'py, T: Element, D: Dimension, L: LayoutPolicy> DeviceViewMut<'py, T, D, L> {
     /// As [`DeviceView::acquire`], for work that writes too. There is one such guard at a time.
     ///
     /// ```
@@ -386,7 +387,7 @@ impl<'py, T: Element, D: Rank, L: LayoutPolicy> DeviceViewMut<'py, T, D, L> {
     /// As there.
     pub fn acquire_mut<'v>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v, T, D, Attached<'py>>> {
         let py = self.0.object.py();
-        Ok(AcquiredMut::new(Visit::begin(&self.0.raw, stream, Access::Write, Attached(py))?))
+        Ok(AcquiredMut::new(GuardCore::begin(&self.0.raw, stream, Access::Write, Attached(py))?))
     }
 
     /// As [`DeviceView::unbind`].
@@ -409,7 +410,7 @@ impl<'py, T: Element, D: Rank, L: LayoutPolicy> DeviceViewMut<'py, T, D, L> {
     }
 }
 
-impl<'py, T, D: Rank, L: LayoutPolicy> Deref for DeviceViewMut<'py, T, D, L> {
+impl<'py, T, D: Dimension, L: LayoutPolicy> Deref for DeviceViewMut<'py, T, D, L> {
     type Target = DeviceView<'py, T, D, L>;
 
     fn deref(&self) -> &DeviceView<'py, T, D, L> {
@@ -417,19 +418,19 @@ impl<'py, T, D: Rank, L: LayoutPolicy> Deref for DeviceViewMut<'py, T, D, L> {
     }
 }
 
-impl<T, D: Rank, L: LayoutPolicy> fmt::Debug for DeviceView<'_, T, D, L> {
+impl<T, D: Dimension, L: LayoutPolicy> fmt::Debug for DeviceView<'_, T, D, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DeviceView({:?})", self.raw.interface())
     }
 }
 
-impl<T, D: Rank, L: LayoutPolicy> fmt::Debug for DeviceViewMut<'_, T, D, L> {
+impl<T, D: Dimension, L: LayoutPolicy> fmt::Debug for DeviceViewMut<'_, T, D, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DeviceViewMut({:?})", self.0.raw.interface())
     }
 }
 
-impl<T, D: Rank, L: LayoutPolicy> fmt::Debug for MaskedView<'_, T, D, L> {
+impl<T, D: Dimension, L: LayoutPolicy> fmt::Debug for MaskedView<'_, T, D, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MaskedView").field("data", &self.data).field("mask", &self.mask).finish()
     }

@@ -1,10 +1,10 @@
-//! Names of the views of each rank, as arguments are written.
+//! Names of the views of each ndim, as arguments are written.
 
 use super::{DeviceView, DeviceViewMut};
 use crate::{AnyLayout, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn};
 
 macro_rules! names {
-    ($($doc:literal $rank:ty: $read:ident $write:ident),* $(,)?) => {$(
+    ($($doc:literal $ndim:ty: $read:ident $write:ident),* $(,)?) => {$(
         #[doc = concat!("A [`DeviceView`] of ", $doc, ".")]
         ///
         /// ```
@@ -16,7 +16,7 @@ macro_rules! names {
         ///     x.len()
         /// }
         /// ```
-        pub type $read<'py, T, L = AnyLayout> = DeviceView<'py, T, $rank, L>;
+        pub type $read<'py, T, L = AnyLayout> = DeviceView<'py, T, $ndim, L>;
         #[doc = concat!("A [`DeviceViewMut`] of ", $doc, ".")]
         ///
         /// ```
@@ -28,7 +28,7 @@ macro_rules! names {
         ///     x.len()
         /// }
         /// ```
-        pub type $write<'py, T, L = AnyLayout> = DeviceViewMut<'py, T, $rank, L>;
+        pub type $write<'py, T, L = AnyLayout> = DeviceViewMut<'py, T, $ndim, L>;
     )*};
 }
 

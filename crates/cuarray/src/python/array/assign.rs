@@ -67,7 +67,7 @@ pub(in crate::python) fn copy(py: Python<'_>, target: &PyDeviceArray, source: &P
 
 /// A value's layout as NumPy fits it to a destination: leading axes of length 1 go, and the rest is broadcast.
 fn fitted(value: &Layout, shape: &[usize]) -> Result<Layout> {
-    let extra = value.rank().saturating_sub(shape.len());
+    let extra = value.ndim().saturating_sub(shape.len());
     if value.shape()[..extra].iter().any(|&length| length != 1) {
         return value.broadcast_to(shape);
     }
@@ -92,8 +92,8 @@ fn from_device(
     if source.mask().is_some() {
         return Err(masked_value());
     }
-    source.check_loan()?;
-    target.check_loan()?;
+    source.check_borrow()?;
+    target.check_borrow()?;
     let wide = fitted(src.layout(), dst.shape())?;
     if dst.byte_range().is_empty() || (dst.data() == src.data() && *dst.layout() == wide) {
         return Ok(());
@@ -122,7 +122,7 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
         let bytes = source.array.call_method0(intern!(py, "tobytes"))?;
         let bytes = bytes.cast::<PyBytes>().map_err(PyErr::from)?.as_bytes();
         // One blocking copy takes less than the steps of a fill, and a blocking assignment waits anyway.
-        let waits = stream.is_none() && target.default_stream()?.is_none();
+        let waits = stream.is_none() && target.home_stream()?.is_none();
         let small = dst.layout().nbytes() <= BYTES_TO_BROADCAST_ON_HOST;
         if let Some(fill) = Fill::of(dst.data(), dst.layout(), bytes, &wide, waits && small)? {
             return target.ordered(py, stream, Access::Write, None, false, |context, on, ours| {

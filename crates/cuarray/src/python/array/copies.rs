@@ -22,7 +22,7 @@ use crate::{
     Error, Interface, Result,
     copy::strided_copy::CopyPlan,
     driver::{Context, Stream},
-    sync::{self, Access, Lease, Ordering},
+    sync::{self, Access, SyncGuard, SyncState},
 };
 use pyo3::{
     intern,
@@ -139,19 +139,19 @@ impl PyDeviceArray {
         py: Python<'_>,
         stream: Option<&Bound<'_, PyAny>>,
         access: Access,
-        source: Option<Ordering>,
+        source: Option<SyncState>,
         wait: bool,
         work: impl FnOnce(&Context, Option<&Stream>, Reached) -> Result<()> + Send,
     ) -> Result<()> {
         let given = stream.map(stream::argument).transpose()?;
-        let mut data: SmallVec<[(Ordering, Access); 2]> = SmallVec::new();
+        let mut data: SmallVec<[(SyncState, Access); 2]> = SmallVec::new();
         data.push((self.ordering()?, access));
         data.extend(source.map(|source| (source, Access::Read)));
         let memory = self.pointer(py);
         py.detach(|| {
             let _remembered = driver()?.remember_current();
             let found = memory.find()?;
-            let home = || data.iter().find_map(|(data, _)| data.home());
+            let home = || data.iter().find_map(|(data, _)| data.home_stream());
             let Some(on) = given.as_ref().or_else(home).cloned() else {
                 let context = found.context()?;
                 let _current = context.push()?;
@@ -162,14 +162,14 @@ impl PyDeviceArray {
             };
             let context = on.context()?.map_or_else(|| found.context(), |context| Ok(Cow::Owned(context)))?;
             let _current = context.push()?;
-            let remembered = given.is_some() || (data[0].0.home().is_some() && !wait);
+            let remembered = given.is_some() || (data[0].0.home_stream().is_some() && !wait);
             if !remembered {
                 sync::may_wait(&on)?;
             }
-            let lease = Lease::begin(data, &on)?;
+            let guard = SyncGuard::begin(data, &on)?;
             let done = found.reach(&context, Some(&on)).and_then(|reached| work(&context, Some(&on), reached));
             // Left also where the work failed, for part of it may have been enqueued.
-            done.and(if remembered { lease.end() } else { lease.wait() })
+            done.and(if remembered { guard.end() } else { guard.wait() })
         })
     }
 

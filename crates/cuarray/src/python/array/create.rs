@@ -18,7 +18,7 @@ use crate::python::{
     },
 };
 use crate::{
-    Dims, Error, Interface, Layout, MAX_RANK, Result, StreamEntry, Strides,
+    Dims, Error, Interface, Layout, MAX_NDIM, Result, StreamEntry, Strides,
     driver::{Allocation, Context, MemoryKind, Stream},
     sync::Memory,
 };
@@ -253,7 +253,7 @@ where
     }
     match value.try_iter() {
         // One more than any array has axes: what yields without end is refused for its length, and not collected first.
-        Ok(items) => items.take(MAX_RANK + 1).map(|item| number(&item?)).collect(),
+        Ok(items) => items.take(MAX_NDIM + 1).map(|item| number(&item?)).collect(),
         Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => [number(value)].into_iter().collect(),
         Err(error) => Err(error.into()),
     }

@@ -37,8 +37,8 @@ pub(in crate::python) fn select(array: &PyDeviceArray, key: &Bound<'_, PyAny>) -
         Ok(tuple) => tuple.iter().map(|item| entry(&item)).collect::<Result<_>>()?,
         Err(_) => [entry(key)?].into_iter().collect(),
     };
-    let rank = array.interface().layout().rank();
-    let is_element = entries.len() == rank && entries.iter().all(|entry| matches!(entry, Index::At(_)));
+    let ndim = array.interface().layout().ndim();
+    let is_element = entries.len() == ndim && entries.iter().all(|entry| matches!(entry, Index::At(_)));
     Ok((view::derive(array, py, |layout| layout.index(&entries))?, is_element))
 }
 

@@ -13,7 +13,7 @@ pub(in crate::python) mod view;
 use crate::python::{
     config,
     export::{self, Template, dlpack},
-    import::borrow::Loan,
+    import::borrow::BorrowState,
     memory::{
         array_owner::ArrayOwner,
         owner::PyMemory,
@@ -31,7 +31,7 @@ use crate::{
         c_interface::{Body, MemorySpace},
         dlpack::{abi::DLTensor, tensor::Prepared},
     },
-    sync::{Access, Ordering, Pending},
+    sync::{Access, Pending, SyncState},
 };
 use mask::ArrayMask;
 use pyo3::{
@@ -57,7 +57,7 @@ use std::{
 #[pyclass(frozen, weakref, name = "DeviceArray", module = "cuarray")]
 pub struct PyDeviceArray {
     /// Of a borrowed array and its views: whether it still is. Dropped first, for what ends a borrow needs what is behind it.
-    loan: Option<Arc<Loan>>,
+    borrow_state: Option<Arc<BorrowState>>,
     /// Boxed: an import moves the array several times on its way here.
     interface: Box<Interface>,
     owner: Option<ArrayOwner>,
@@ -103,7 +103,7 @@ impl PyDeviceArray {
     #[inline]
     fn owned(interface: impl Into<Box<Interface>>, owner: Option<ArrayOwner>) -> PyDeviceArray {
         PyDeviceArray {
-            loan: None,
+            borrow_state: None,
             interface: interface.into(),
             owner,
             stream: None,
@@ -134,20 +134,24 @@ impl PyDeviceArray {
 
     /// An array that an extension returns.
     pub(super) fn returned(py: Python<'_>, array: &RawDeviceArray) -> PyResult<PyDeviceArray> {
-        let stream = array.home().map(|home| Py::new(py, PyStream::new(home.clone(), None))).transpose()?;
+        let stream = array.home_stream().map(|home| Py::new(py, PyStream::new(home.clone(), None))).transpose()?;
         let memory = Py::new(py, PyMemory::holding(array.held().clone()))?;
         Ok(PyDeviceArray::over(array.interface().clone(), memory, stream))
     }
 
     /// An array that is borrowed for work in `stream`. What is enqueued on it elsewhere is ordered there, so that nothing but its
-    /// stream has to be known when the loan ends.
+    /// stream has to be known when the borrow_state ends.
     pub(super) fn lent(
         interface: Interface,
         owner: Option<Py<PyAny>>,
         stream: Py<PyStream>,
-        loan: Arc<Loan>,
+        borrow_state: Arc<BorrowState>,
     ) -> PyDeviceArray {
-        PyDeviceArray { loan: Some(loan), stream: Some(stream), ..PyDeviceArray::foreign(interface, owner) }
+        PyDeviceArray {
+            borrow_state: Some(borrow_state),
+            stream: Some(stream),
+            ..PyDeviceArray::foreign(interface, owner)
+        }
     }
 
     /// The default stream where it is an object.
@@ -156,8 +160,8 @@ impl PyDeviceArray {
     }
 
     /// Refuses the use of an array that was borrowed and given back.
-    pub(super) fn check_loan(&self) -> Result<()> {
-        self.loan.as_ref().map_or(Ok(()), |loan| loan.check())
+    pub(super) fn check_borrow(&self) -> Result<()> {
+        self.borrow_state.as_ref().map_or(Ok(()), |borrow_state| borrow_state.check())
     }
 
     /// The same array with `mask`.
@@ -178,8 +182,8 @@ impl PyDeviceArray {
         let interface = Box::new(interface);
         let stream = self.stream.as_ref().map(|stream| stream.clone_ref(py));
         let pending = OnceLock::from(self.pending().clone());
-        let loan = self.loan.clone();
-        Ok(PyDeviceArray { loan, stream, pending, ..PyDeviceArray::foreign(interface, self.owner(py)?) })
+        let borrow_state = self.borrow_state.clone();
+        Ok(PyDeviceArray { borrow_state, stream, pending, ..PyDeviceArray::foreign(interface, self.owner(py)?) })
     }
 
     /// The same array, mask included, with another default stream, which is what `interface` names.
@@ -235,7 +239,7 @@ impl PyDeviceArray {
         if let Some(stream) = &self.stream {
             return Ok(Some(stream.clone_ref(py)));
         }
-        let stream = self.default_stream()?;
+        let stream = self.home_stream()?;
         Ok(stream.map(|stream| Py::new(py, PyStream::new(stream, self.owner(py)?))).transpose()?)
     }
 
@@ -261,7 +265,7 @@ impl PyDeviceArray {
     }
 
     /// The default stream (clauses N1, N2, N5), if there is one; to be used while the array is held.
-    pub(super) fn default_stream(&self) -> Result<Option<Stream>> {
+    pub(super) fn home_stream(&self) -> Result<Option<Stream>> {
         if let Some(stream) = &self.stream {
             return Ok(Some(stream.get().stream.clone()));
         }
@@ -300,7 +304,7 @@ impl PyDeviceArray {
         // Without a driver nothing can be enqueued.
         let (Some(owner), Ok(context)) = (self.owner(py)?, context_of(self.interface.data())) else { return Ok(None) };
         let (bytes, pending) = (self.interface.byte_range(), self.pending().clone());
-        let held = Held::until_done(&context, bytes, Owner::python(owner), pending);
+        let held = Held::until_done(&context, bytes, Owner::from_python(owner), pending);
         Py::new(py, PyMemory::holding(held)).map(Some)
     }
 
@@ -308,14 +312,14 @@ impl PyDeviceArray {
     ///
     /// # Errors
     /// Unsupported: it was borrowed, and has been given back.
-    pub(super) fn ordering(&self) -> Result<Ordering> {
-        self.check_loan()?;
-        let home = self.default_stream()?;
+    pub(super) fn ordering(&self) -> Result<SyncState> {
+        self.check_borrow()?;
+        let home = self.home_stream()?;
         // A stream that came as an object is one whose memory may be ours to free, and so outlive a stream that is not.
-        let outlives = self.loan.is_none()
+        let outlives = self.borrow_state.is_none()
             && self.stream.is_some()
             && home.as_ref().is_some_and(|home| !home.is_owned() && home.handle() != 1);
-        let ordering = Ordering::new(home, self.pending().clone());
+        let ordering = SyncState::new(home, self.pending().clone());
         Ok(if outlives { ordering.outliving_home() } else { ordering })
     }
 
@@ -332,13 +336,13 @@ impl PyDeviceArray {
     }
 
     /// What orders work on the memory as a source of another array's: nothing where the user has switched that off.
-    pub(super) fn source_ordering(&self) -> Result<Option<Ordering>> {
-        self.check_loan()?;
+    pub(super) fn source_ordering(&self) -> Result<Option<SyncState>> {
+        self.check_borrow()?;
         if config::sync() { self.ordering().map(Some) } else { Ok(None) }
     }
 
     pub(super) fn attributes(&self) -> Result<Option<PointerAttributes>> {
-        self.check_loan()?;
+        self.check_borrow()?;
         if self.interface.layout().is_empty() {
             return Ok(None);
         }
@@ -347,7 +351,7 @@ impl PyDeviceArray {
 
     /// Where the memory is, which is asked once; `None` where the driver does not know, or there is none to ask.
     pub(super) fn place(&self) -> Result<Option<Place>> {
-        self.check_loan()?;
+        self.check_borrow()?;
         let exchanged = self.exchanged();
         if let Some(place) = exchanged.place.get() {
             return Ok(Some(*place));
@@ -380,7 +384,7 @@ impl PyDeviceArray {
         if let Some(tensor) = self.prepared_tensor() {
             return Ok(tensor);
         }
-        self.check_loan()?;
+        self.check_borrow()?;
         dlpack::refuse_mask(self)?;
         let tensor = Prepared::new(&self.interface, dlpack::device(self)?)?;
         Ok(self.exchanged().tensor.get_or_init(|| tensor).tensor())
@@ -390,7 +394,7 @@ impl PyDeviceArray {
     #[inline]
     pub(super) fn prepared_tensor(&self) -> Option<DLTensor> {
         let prepared = self.exchanged.get()?.tensor.get()?;
-        self.check_loan().is_ok().then(|| prepared.tensor())
+        self.check_borrow().is_ok().then(|| prepared.tensor())
     }
 
     /// The array as a structure of C that names no stream and keeps nothing; what it points to lives as long as the array.

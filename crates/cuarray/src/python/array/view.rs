@@ -107,7 +107,7 @@ pub(in crate::python) fn field(array: &PyDeviceArray, py: Python<'_>, name: &str
     let Some(mask) = wide_mask(array, py)? else { return Ok(view) };
     // One truth value for all places of a sub-array.
     let valid = mask.interface().layout();
-    let wide = with_sub_array(valid, &vec![0; sub_array.rank()], valid.itemsize())?;
+    let wide = with_sub_array(valid, &vec![0; sub_array.ndim()], valid.itemsize())?;
     let mask = mask.view_of(py, part(mask.interface(), at_start(wide))?)?;
     masked(py, view, mask)
 }
@@ -208,7 +208,7 @@ pub(in crate::python) fn squeeze<'py>(
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let mut axes: Option<Vec<isize>> = axis.map(|axis| create::numbers(axis, "axis")).transpose()?;
     // As NumPy has it: a 0-d array has the axis 0 to lose, if it is said as a number and not in a tuple.
-    if array.interface().layout().rank() == 0
+    if array.interface().layout().ndim() == 0
         && matches!(axes.as_deref(), Some([0 | -1]))
         && axis.is_some_and(|axis| axis.try_iter().is_err())
     {

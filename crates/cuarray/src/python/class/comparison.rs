@@ -62,7 +62,7 @@ pub(in crate::python) fn truth(array: &PyDeviceArray, py: Python<'_>) -> Result<
 /// A TypeError for an array with axes, as NumPy has it.
 pub(in crate::python) fn number<'py>(array: &PyDeviceArray, kind: Bound<'py, PyType>) -> Result<Bound<'py, PyAny>> {
     let layout = array.interface().layout();
-    if layout.rank() != 0 {
+    if layout.ndim() != 0 {
         let why = format!("an array of shape {} is no number; index one of its elements", Tuple(layout.shape()));
         return Err(PyTypeError::new_err(why).into());
     }

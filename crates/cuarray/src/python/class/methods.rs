@@ -35,7 +35,7 @@ impl PyDeviceArray {
     /// The interface as other libraries read it (version 3, or what `cuarray.config.export_version` says).
     #[getter(__cuda_array_interface__)]
     fn cuda_array_interface<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
-        self.check_loan()?;
+        self.check_borrow()?;
         let dict = self.dictionary(py)?;
         let Announced { stream, event } = self.announced(py)?;
         if let Some(stream) = stream.filter(|stream| *stream != self.interface().stream()) {
@@ -117,7 +117,7 @@ impl PyDeviceArray {
     /// The number of dimensions.
     #[getter]
     fn ndim(&self) -> usize {
-        self.interface().layout().rank()
+        self.interface().layout().ndim()
     }
 
     /// The number of elements.
@@ -141,7 +141,7 @@ impl PyDeviceArray {
     /// The address of the first element. BufferError where the array was borrowed, and has been given back.
     #[getter]
     fn ptr(&self) -> Result<u64> {
-        self.check_loan()?;
+        self.check_borrow()?;
         Ok(self.interface().data())
     }
 
@@ -268,7 +268,7 @@ impl PyDeviceArray {
 
     /// Copies `src` into the array: a NumPy array, numbers, another DeviceArray, or any CUDA array.
     ///
-    /// Shapes must be equal, and types where `src` has one (arrays, buffers); lists and numbers are converted. Ordering is as in `copy_to_host`; with `stream`, a pinned host
+    /// Shapes must be equal, and types where `src` has one (arrays, buffers); lists and numbers are converted. SyncState is as in `copy_to_host`; with `stream`, a pinned host
     /// source must live until that stream is synchronized.
     ///
     /// Raises BufferError where the array is read-only or either is masked, ValueError where shape or type differ.
@@ -554,7 +554,7 @@ impl PyDeviceArray {
         if self.mask().is_some() {
             text += ", masked";
         }
-        match self.check_loan() {
+        match self.check_borrow() {
             Ok(()) => text + &format!(", ptr={:#x})", self.interface().data()),
             Err(_) => text + ", given back)",
         }

@@ -23,7 +23,7 @@ pub(in crate::python) fn capsule<'py>(array: &Bound<'py, PyDeviceArray>) -> Resu
 /// The structure alone.
 pub(in crate::python) fn structure(array: &Bound<'_, PyDeviceArray>) -> Result<CArray> {
     let py = array.py();
-    array.get().check_loan()?;
+    array.get().check_borrow()?;
     let fill = |kept: &KeptArray| {
         let array = kept.array();
         let body = body(array, py)?;

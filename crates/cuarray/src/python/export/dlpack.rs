@@ -175,7 +175,7 @@ pub(in crate::python) fn device(array: &PyDeviceArray) -> Result<DLDevice> {
             )));
         }
         // No memory is on every device; the current one is as good as any.
-        let ordinal = match array.default_stream()?.map(|stream| stream.context()).transpose()?.flatten() {
+        let ordinal = match array.home_stream()?.map(|stream| stream.context()).transpose()?.flatten() {
             Some(context) => context.device()?.ordinal(),
             None => driver()?.default_context()?.device()?.ordinal(),
         };

@@ -28,7 +28,7 @@ use crate::python::{
     values::dtype::Element,
 };
 use crate::{
-    DeviceArray, Error, Owner, Rank, RawDeviceArray, Result, StreamEntry,
+    DeviceArray, Dimension, Error, Owner, RawDeviceArray, Result, StreamEntry,
     array::raw::Held,
     driver::{Driver, SharedPools},
     python::ffi::error::CudaError,
@@ -173,7 +173,7 @@ unsafe extern "C" fn event_pools(pools: *mut SharedPools) -> i32 {
     }
 }
 
-impl<'py, T, D: Rank> IntoPyObject<'py> for DeviceArray<T, D> {
+impl<'py, T, D: Dimension> IntoPyObject<'py> for DeviceArray<T, D> {
     type Target = PyAny;
     type Output = Bound<'py, PyAny>;
     type Error = Error;
@@ -256,7 +256,7 @@ fn adopt<'py>(
         Some(stream) => stream.get().stream.work_context()?,
         None => context_of(interface.data())?,
     };
-    let held = Held::owner(&context, interface.byte_range(), Owner::python(owner.unbind()));
+    let held = Held::owner(&context, interface.byte_range(), Owner::from_python(owner.unbind()));
     let memory = Py::new(py, PyMemory::holding(held))?;
     Ok(Bound::new(py, PyDeviceArray::over(*interface, memory, stream))?)
 }

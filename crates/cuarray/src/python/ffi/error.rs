@@ -1,13 +1,13 @@
-//! What an [`Error`] is in Python.
+//! The Python exception for each [`Error`].
 //!
-//! | of the error | in Python |
+//! | `Error` | Python exception |
 //! |---|---|
-//! | [`Error::is_not_an_array`] | `TypeError`; what the property raised is its `__cause__` |
+//! | [`Error::is_not_an_array`] | `TypeError`; the exception of the attribute is its `__cause__` |
 //! | [`Error::is_invalid_interface`], a wrong argument | `ValueError` |
 //! | [`Error::is_unsupported`], [`Error::is_already_acquired`] | `BufferError` |
 //! | [`Error::is_out_of_bounds`] | `IndexError` |
-//! | [`Error::is_driver`] | `CudaError`, with the driver's `name` and `code` of it and the `call` that answered it |
-//! | raised by Python | itself |
+//! | [`Error::is_driver`] | `CudaError`, with the driver's `name` and `code`, and the `call` that failed |
+//! | an exception of Python | that exception |
 
 use crate::error::{Error, ErrorKind};
 use pyo3::{
@@ -59,7 +59,7 @@ fn because(error: PyErr, cause: PyErr) -> PyErr {
 fn cuda_error(error: &Error) -> PyErr {
     let message = error.to_string();
     Python::attach(|py| {
-        // The class that all extension modules of the process raise; where it cannot be had, our own.
+        // All extension modules of the process raise one class; without it, this module raises its own.
         let shared = crate::python::cuda_error_class(py).and_then(|class| class.call1((&message,)));
         let raised = match shared {
             Ok(value) => PyErr::from_value(value),
@@ -67,7 +67,7 @@ fn cuda_error(error: &Error) -> PyErr {
         };
         let value = raised.value(py);
         let code = error.driver_code();
-        // An exception's own dictionary takes any attribute; if it did not, the message would still say it all.
+        // Setting an attribute of an exception cannot fail; the message has the same information.
         let _ = value.setattr("name", code.and_then(|code| code.name()));
         let _ = value.setattr("code", code.map(|code| code.0));
         let _ = value.setattr("call", error.driver_call());

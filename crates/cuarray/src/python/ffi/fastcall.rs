@@ -1,10 +1,10 @@
-//! Functions that speak Python's calling convention themselves (`METH_FASTCALL | METH_KEYWORDS`).
+//! Functions with Python's fast calling convention (`METH_FASTCALL | METH_KEYWORDS`).
 //!
-//! Most of what the call of a short function costs is the handling of its arguments. Those that are called at every exchange take
-//! their parameters where they stand, recognise a keyword by its address, and look for options only where there are any.
+//! Most of the cost of a short call is the handling of its arguments. Functions that every exchange calls take their parameters in place,
+//! recognise a keyword by its address, and look for options only if there are any.
 //!
-//! PyO3 does not count that the thread is attached, as the count alone is as dear as reading a small structure. So in such a function
-//! whatever drops a [`Py`], which would be released only later, belongs behind [`Python::attach`]; a [`Bound`] is released at once.
+//! PyO3 does not count these threads as attached, because the counter alone costs as much as reading a small structure. So code that drops a [`Py`],
+//! whose release would be delayed, must run inside [`Python::attach`]. A [`Bound`] is released at once.
 
 use crate::Result;
 use crate::python::array::PyDeviceArray;
@@ -21,24 +21,24 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-/// A function of the module that makes an array.
+/// A module function that makes an array.
 pub(in crate::python) trait Function {
     const NAME: &'static CStr;
-    /// The signature, as Python's `inspect` wants it, and the documentation.
+    /// The signature for Python's `inspect`, and the documentation.
     const DOC: &'static CStr;
 
-    /// A call.
+    /// Calls the function.
     ///
     /// # Errors
-    /// What the function raises.
+    /// As the Python function.
     fn call<'py>(arguments: &Arguments<'py>) -> Result<Bound<'py, PyDeviceArray>>;
 }
 
-/// The function, as an object of the module.
+/// The function as an object of the module.
 pub(in crate::python) fn function<'py, F: Function>(
     module: &Bound<'py, PyModule>,
 ) -> PyResult<Bound<'py, PyCFunction>> {
-    // Python keeps a pointer to the definition, which therefore is never freed.
+    // Python keeps a pointer to the definition, so it is never freed.
     let definition = Box::leak(Box::new(ffi::PyMethodDef {
         ml_name: F::NAME.as_ptr(),
         ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: entrance::<F> },
@@ -54,11 +54,11 @@ pub(in crate::python) fn function<'py, F: Function>(
     }
 }
 
-/// What Python calls.
+/// The C function that Python calls.
 ///
 /// # Safety
-/// As Python calls a function of its fast convention: attached, `args` holds `positional` objects and behind them one for each name
-/// of the tuple `names`, which may be null.
+/// Called by Python with its fast convention: the thread is attached. `args` holds `positional` objects, and then one object for each name
+/// in the tuple `names`, which may be null.
 unsafe extern "C" fn entrance<F: Function>(
     _: *mut ffi::PyObject,
     args: *const *mut ffi::PyObject,
@@ -76,7 +76,7 @@ unsafe extern "C" fn entrance<F: Function>(
     })
 }
 
-/// The arguments of a call, as [`entrance`] is given them.
+/// The arguments of a call, as [`entrance`] receives them.
 pub(in crate::python) struct Arguments<'py> {
     py: Python<'py>,
     function: &'static CStr,
@@ -86,7 +86,7 @@ pub(in crate::python) struct Arguments<'py> {
 }
 
 impl<'py> Arguments<'py> {
-    /// The arguments without a name, of which there are at most `N`.
+    /// The positional arguments, at most `N`.
     ///
     /// # Errors
     /// TypeError: there are more.
@@ -101,12 +101,12 @@ impl<'py> Arguments<'py> {
         Ok(std::array::from_fn(|index| (index < self.positional).then(|| self.argument(index))))
     }
 
-    /// The names of the others, with what they are given.
+    /// The keyword arguments, by name.
     #[inline]
     pub(in crate::python) fn named(
         &self,
     ) -> impl Iterator<Item = (Borrowed<'_, 'py, PyAny>, Borrowed<'_, 'py, PyAny>)> {
-        // SAFETY: what is not null is a tuple.
+        // SAFETY: a pointer that is not null is a tuple.
         let count = if self.names.is_null() { 0 } else { unsafe { ffi::Py_SIZE(self.names) } };
         (0..count).map(|index| {
             // SAFETY: the tuple has more than `index` items, and the caller holds it.
@@ -121,7 +121,7 @@ impl<'py> Arguments<'py> {
         unsafe { Borrowed::from_ptr(self.py, *self.args.add(index)) }
     }
 
-    /// The TypeError of arguments that are not what the function takes.
+    /// The TypeError for wrong arguments.
     #[cold]
     pub(in crate::python) fn refused(&self, why: fmt::Arguments<'_>) -> PyErr {
         PyTypeError::new_err(format!("{}() {why}", self.function.to_string_lossy()))
@@ -133,7 +133,7 @@ impl<'py> Arguments<'py> {
     }
 }
 
-/// Whether a keyword is this one; nearly always it is the very string.
+/// Whether a keyword has this name. Nearly always it is the same string object.
 #[inline]
 pub(in crate::python) fn is(name: &Bound<'_, PyAny>, known: &Bound<'_, PyString>) -> bool {
     name.is(known) || name.eq(known).unwrap_or(false)

@@ -1,7 +1,7 @@
-//! An object, an array of ours above all, that a structure of C keeps, for whoever calls its deleter.
+//! An object, such as an array, that a C structure keeps until its deleter is called.
 //!
-//! A consumer may do that in any thread, holding the GIL or not, long after the interpreter has gone. So letting go of the object
-//! attaches first; where there is no interpreter any more, there is nothing to let go of.
+//! A consumer may call the deleter in any thread, with or without the GIL, and after the interpreter has gone. So the release attaches
+//! first. Without an interpreter there is nothing to release.
 
 use crate::python::array::PyDeviceArray;
 use pyo3::{ffi, prelude::*};
@@ -17,10 +17,10 @@ impl<T> Kept<T> {
         Kept(ManuallyDrop::new(object.clone().unbind()))
     }
 
-    /// Drops it where the thread is attached, though PyO3 has not counted that: to attach once more takes longer than the rest.
+    /// Drops the reference in an attached thread that PyO3 has not counted. Attaching again would take longer than the drop.
     pub(in crate::python) fn let_go(self, _: Python<'_>) {
         let object = ManuallyDrop::new(self);
-        // SAFETY: the reference is ours, and given up here, once.
+        // SAFETY: this struct owns the reference, and gives it up here, once.
         unsafe { ffi::Py_DECREF(object.0.as_ptr()) };
     }
 }
@@ -37,7 +37,7 @@ impl<T> Drop for Kept<T> {
         let object = unsafe { ManuallyDrop::take(&mut self.0) };
         let mut object = Some(object);
         Python::try_attach(|_| drop(object.take()));
-        // Without an interpreter its memory is gone, or will never be used again.
+        // Without an interpreter, the object's memory is gone or unused.
         std::mem::forget(object);
     }
 }

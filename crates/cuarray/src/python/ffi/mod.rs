@@ -1,4 +1,4 @@
-//! Python's C API where PyO3's own way is too slow or too narrow: calls, conversions of errors, objects kept by C structures.
+//! Python's C API where PyO3 is too slow or too narrow: calls, conversions of errors, objects kept by C structures.
 
 pub(crate) mod error;
 pub(in crate::python) mod fastcall;

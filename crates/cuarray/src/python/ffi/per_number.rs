@@ -1,5 +1,5 @@
-//! One Python object for each type of number: nearly all arrays hold numbers in the machine's byte order, of a few kinds and sizes, and
-//! looking an object up takes a tenth of what it takes to make one.
+//! A cache with one Python object for each type of number. Nearly all arrays hold numbers in native byte order, of a few kinds and sizes. A
+//! look-up takes a tenth of the time of making the object.
 
 use crate::{Kind, TypeStr};
 use pyo3::sync::PyOnceLock;
@@ -7,7 +7,7 @@ use pyo3::sync::PyOnceLock;
 const KINDS: [Kind; 5] = [Kind::Bool, Kind::Int, Kind::UInt, Kind::Float, Kind::Complex];
 const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
 
-/// A place for each type.
+/// One slot for each type.
 pub(in crate::python) struct PerNumber<T>([[PyOnceLock<T>; SIZES.len()]; KINDS.len()]);
 
 impl<T> PerNumber<T> {
@@ -15,8 +15,7 @@ impl<T> PerNumber<T> {
         PerNumber([const { [const { PyOnceLock::new() }; SIZES.len()] }; KINDS.len()])
     }
 
-    /// The place of a type, which is always spelled the same way; `None` if it is no number in the machine's byte order, or has an
-    /// unusual size.
+    /// The slot of a type; `None` if it is no number in native byte order, or has an unusual size.
     pub(in crate::python) fn of(&self, typestr: TypeStr) -> Option<&PyOnceLock<T>> {
         let kind = KINDS.iter().position(|kind| *kind == typestr.kind())?;
         let size = SIZES.iter().position(|size| *size == typestr.itemsize())?;

@@ -1,7 +1,7 @@
-//! A method called with keywords, but without a dictionary of them, which takes longer to make than most methods run.
+//! Method calls with keywords but without a dictionary, which takes longer to make than most methods run.
 //!
-//! `PyObject_VectorcallMethod` is in every Python since 3.9, and in the stable ABI since 3.12. One wheel serves 3.10 too, so the
-//! function is looked for when it is first needed; its signature is the same wherever it is found.
+//! `PyObject_VectorcallMethod` exists since Python 3.9, and in the stable ABI since 3.12. One wheel serves 3.10 too, so the function is looked up
+//! on first use. Its signature is the same everywhere.
 
 use pyo3::{
     ffi,
@@ -17,7 +17,7 @@ type VectorcallMethod = unsafe extern "C" fn(
     kwnames: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject;
 
-/// The interpreter's own, if it shows it to extensions.
+/// The interpreter's function, if it exports it.
 fn interpreters() -> Option<VectorcallMethod> {
     static FOUND: OnceLock<Option<VectorcallMethod>> = OnceLock::new();
     *FOUND.get_or_init(|| {
@@ -28,10 +28,10 @@ fn interpreters() -> Option<VectorcallMethod> {
     })
 }
 
-/// `object.name(**keywords)`: `values` are those of `keywords`, in their order.
+/// Calls `object.name(**keywords)`. `values` are the values of `keywords`, in their order.
 ///
 /// # Errors
-/// What the attribute and the method raise.
+/// The attribute or the method raises.
 pub(in crate::python) fn call_method<'py, const N: usize>(
     object: &Bound<'py, PyAny>,
     name: &Bound<'py, PyString>,

@@ -92,7 +92,7 @@ pub(in crate::python) fn heed(py: Python<'_>, interface: &Interface, event: Opti
         let Some(event) = event else { return stream.as_ref().map_or(Ok(()), crate::sync::synchronize) };
         stream.as_ref().map_or(Ok(()), crate::sync::may_wait)?;
         // SAFETY: the producer promises a live event, as it promises a live stream.
-        unsafe { Event::external(&context, event.0) }.synchronize()
+        unsafe { Event::from_raw(&context, event.0) }.synchronize()
     });
     waited.map_err(named)
 }

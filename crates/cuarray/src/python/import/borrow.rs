@@ -1,7 +1,7 @@
 //! `borrow` makes another library's array usable in a stream of the caller, ordered on both sides (clauses S2, S3, X2).
 //!
 //! The borrowed array is a new `DeviceArray` whose home stream is the borrower's. The array and its views are valid until the borrow ends, which
-//! they check in a shared `Loan`. The loan holds the [`Lease`] with the edges. So a borrow that is never ended explicitly ends with the last
+//! they check in a shared `BorrowState`. The borrow_state holds the [`SyncGuard`] with the edges. So a borrow that is never ended explicitly ends with the last
 //! of those arrays.
 
 use super::{
@@ -25,7 +25,7 @@ use crate::python::{
 use crate::{
     Error, Result, StreamEntry, Version,
     driver::Event,
-    sync::{Access, Lease, Ordering},
+    sync::{Access, SyncGuard, SyncState},
 };
 use pyo3::{
     PyTraverseError, PyVisit,
@@ -39,17 +39,17 @@ use std::sync::{
 };
 
 /// The state of a borrow, shared by its arrays.
-pub(in crate::python) struct Loan {
+pub(in crate::python) struct BorrowState {
     /// The edges; `None` if the caller switched ordering off, and after the end.
-    lease: Mutex<Option<Lease>>,
+    guard: Mutex<Option<SyncGuard>>,
     /// Whether the end waits on the host: a release promises that nothing is pending, and there is no stream for an edge back.
     waits: bool,
     over: AtomicBool,
 }
 
-impl Loan {
-    fn new(lease: Option<Lease>, waits: bool) -> Arc<Loan> {
-        Arc::new(Loan { lease: Mutex::new(lease), waits, over: AtomicBool::new(false) })
+impl BorrowState {
+    fn new(guard: Option<SyncGuard>, waits: bool) -> Arc<BorrowState> {
+        Arc::new(BorrowState { guard: Mutex::new(guard), waits, over: AtomicBool::new(false) })
     }
 
     /// Refuses use after the end.
@@ -70,32 +70,32 @@ impl Loan {
     /// Ends the borrow; later calls do nothing.
     fn end(&self) -> Result<()> {
         self.over.store(true, SeqCst);
-        let lease = self.lease.lock().unwrap_or_else(PoisonError::into_inner).take();
-        lease.map_or(Ok(()), if self.waits { waited } else { Lease::end })
+        let guard = self.guard.lock().unwrap_or_else(PoisonError::into_inner).take();
+        guard.map_or(Ok(()), if self.waits { waited } else { SyncGuard::end })
     }
 }
 
-/// Ends a lease by waiting for its work. Captured work does not run, so there is nothing to wait for.
-fn waited(lease: Lease) -> Result<()> {
-    match lease.wait() {
+/// Ends a guard by waiting for its work. Captured work does not run, so there is nothing to wait for.
+fn waited(guard: SyncGuard) -> Result<()> {
+    match guard.wait() {
         Err(error) if error.is_unsupported() => Ok(()),
         waited => waited,
     }
 }
 
-impl Drop for Loan {
-    /// Drops the lease without the GIL, since it calls the driver.
+impl Drop for BorrowState {
+    /// Drops the guard without the GIL, since it calls the driver.
     fn drop(&mut self) {
-        let mut lease = self.lease.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if lease.is_some() {
+        let mut guard = self.guard.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if guard.is_some() {
             Python::try_attach(|py| {
-                let lease = lease.take();
-                py.detach(|| match lease {
-                    Some(lease) if self.waits => {
-                        let driver = lease.stream().driver().clone();
-                        driver.dropped(waited(lease));
+                let guard = guard.take();
+                py.detach(|| match guard {
+                    Some(guard) if self.waits => {
+                        let driver = guard.stream().driver().clone();
+                        driver.dropped(waited(guard));
                     }
-                    lease => drop(lease),
+                    guard => drop(guard),
                 });
                 runtime::report_drops(py);
             });
@@ -112,7 +112,7 @@ impl Drop for Loan {
 #[pyclass(frozen, weakref, name = "Borrow", module = "cuarray")]
 pub struct PyBorrow {
     // Dropped first, because the end of the borrow uses the fields below.
-    loan: OnceLock<Arc<Loan>>,
+    borrow_state: OnceLock<Arc<BorrowState>>,
     object: Py<PyAny>,
     stream: Py<PyStream>,
     event: Option<Py<PyAny>>,
@@ -164,7 +164,7 @@ pub(in crate::python) fn borrow(
     options: Option<&Bound<'_, PyDict>>,
 ) -> Result<PyBorrow> {
     Ok(PyBorrow {
-        loan: OnceLock::new(),
+        borrow_state: OnceLock::new(),
         object: obj.clone().unbind(),
         stream: stream::kept(stream)?.unbind(),
         event,
@@ -188,24 +188,24 @@ impl PyBorrow {
         }
         let mask = array.mask().map(|mask| Ok::<_, Error>(mask.array(py)?.clone_ref(py))).transpose()?;
         let heeded = self.sync && config::sync();
-        let lease = heeded.then(|| self.lease(py, array, mask.as_ref().map(Py::get), event)).transpose()?;
-        let loan = self.loan.get_or_init(|| Loan::new(lease, array.is_taken_without_stream(py)));
-        let borrowed = self.borrowed(py, array, self.readonly, loan)?;
+        let guard = heeded.then(|| self.guard(py, array, mask.as_ref().map(Py::get), event)).transpose()?;
+        let borrow_state = self.borrow_state.get_or_init(|| BorrowState::new(guard, array.is_taken_without_stream(py)));
+        let borrowed = self.borrowed(py, array, self.readonly, borrow_state)?;
         let Some(mask) = mask else { return Ok(Bound::new(py, borrowed)?) };
-        let mask = Py::new(py, self.borrowed(py, mask.get(), true, loan)?)?;
+        let mask = Py::new(py, self.borrowed(py, mask.get(), true, borrow_state)?)?;
         Ok(Bound::new(py, borrowed.with_mask(Some(ArrayMask::of_elements(mask))))?)
     }
 
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> Result<()> {
-        let Some(loan) = self.loan.get() else { return Ok(()) };
-        py.detach(|| loan.end())
+        let Some(borrow_state) = self.borrow_state.get() else { return Ok(()) };
+        py.detach(|| borrow_state.end())
     }
 
     fn __repr__(&self) -> String {
-        let state = match self.loan.get() {
+        let state = match self.borrow_state.get() {
             None => "not entered",
-            Some(loan) if loan.is_over() => "given back",
+            Some(borrow_state) if borrow_state.is_over() => "given back",
             Some(_) => "lent",
         };
         format!("<cuarray.Borrow in stream {:#x}, {state}>", self.stream.get().stream.handle())
@@ -250,45 +250,45 @@ impl PyBorrow {
         Ok((Bound::new(py, array)?, given.or(event)))
     }
 
-    fn lease(
+    fn guard(
         &self,
         py: Python<'_>,
         array: &PyDeviceArray,
         mask: Option<&PyDeviceArray>,
         event: Option<event::Handle>,
-    ) -> Result<Lease> {
+    ) -> Result<SyncGuard> {
         let access = if self.readonly { Access::Read } else { Access::Write };
         // This library owns an import for the borrow alone; a DeviceArray has other users.
         let own = self.object.bind(py).is_exact_instance_of::<PyDeviceArray>();
-        let kept = |ordering: Ordering| if own { ordering } else { ordering.forgotten() };
+        let kept = |ordering: SyncState| if own { ordering } else { ordering.forgotten() };
         let mut ordering = kept(array.ordering()?);
         if let Some(event) = event {
             let context = context_of(array.interface().data())?;
             // SAFETY: the handle is the caller's word for a live event, as everywhere in the driver's interface.
-            ordering = ordering.with_event(Arc::new(unsafe { Event::external(&context, event.0) }));
+            ordering = ordering.with_event(Arc::new(unsafe { Event::from_raw(&context, event.0) }));
         }
-        let mut data: SmallVec<[(Ordering, Access); 2]> = SmallVec::new();
+        let mut data: SmallVec<[(SyncState, Access); 2]> = SmallVec::new();
         data.push((ordering, access));
         if let Some(mask) = mask {
             data.push((kept(mask.ordering()?), Access::Read));
         }
         let stream = &self.stream.get().stream;
-        py.detach(|| Lease::begin(data, stream))
+        py.detach(|| SyncGuard::begin(data, stream))
     }
 
-    /// Makes an array over the memory in the borrower's stream, valid during the loan.
+    /// Makes an array over the memory in the borrower's stream, valid during the borrow_state.
     fn borrowed(
         &self,
         py: Python<'_>,
         array: &PyDeviceArray,
         readonly: bool,
-        loan: &Arc<Loan>,
+        borrow_state: &Arc<BorrowState>,
     ) -> Result<PyDeviceArray> {
         let entry = StreamEntry::try_from(self.stream.get().stream.handle() as i128)?;
         let interface = array.interface().clone().with_version(Version::V3).with_stream(entry);
         let readonly = readonly || interface.is_read_only();
         let interface = interface.with_read_only(readonly);
-        Ok(PyDeviceArray::lent(interface, array.owner(py)?, self.stream.clone_ref(py), loan.clone()))
+        Ok(PyDeviceArray::lent(interface, array.owner(py)?, self.stream.clone_ref(py), borrow_state.clone()))
     }
 }
 

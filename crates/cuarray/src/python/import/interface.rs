@@ -97,7 +97,7 @@ impl PyInterface {
     /// The number of dimensions.
     #[getter]
     fn ndim(&self) -> usize {
-        self.interface.layout().rank()
+        self.interface.layout().ndim()
     }
 
     /// The number of elements.

@@ -1,7 +1,7 @@
 //! The value under one key: taken if it follows the text, else refused with the key, the value and what is expected.
 
 use super::{Reading, passes_through};
-use crate::{Dims, Error, MAX_RANK, Result, Strides, TypeStr};
+use crate::{Dims, Error, MAX_NDIM, Result, Strides, TypeStr};
 use pyo3::{
     ffi,
     prelude::*,
@@ -62,7 +62,7 @@ fn sequence<'py>(
     }
     reading.deviation(key, || format!("a {}, read as a tuple", type_name(value)), wrong)?;
     // One more than any shape has, so that an endless iterator is refused for its length.
-    let items = value.try_iter().and_then(|items| items.take(MAX_RANK + 1).collect::<PyResult<Vec<_>>>());
+    let items = value.try_iter().and_then(|items| items.take(MAX_NDIM + 1).collect::<PyResult<Vec<_>>>());
     Ok(PyTuple::new(value.py(), items.map_err(|error| asked(value, error, wrong))?)?)
 }
 
@@ -85,7 +85,7 @@ pub(super) fn dims(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>, dims: &m
 }
 
 #[inline]
-pub(super) fn steps(value: &Bound<'_, PyAny>, rank: usize, reading: &mut Reading<'_>) -> Result<Strides> {
+pub(super) fn steps(value: &Bound<'_, PyAny>, ndim: usize, reading: &mut Reading<'_>) -> Result<Strides> {
     let expected = "None or a tuple of ints, the bytes to step in each dimension,";
     let tuple = tuple(value, "strides", expected, reading)?;
     let mut strides = Strides::new();
@@ -95,11 +95,11 @@ pub(super) fn steps(value: &Bound<'_, PyAny>, rank: usize, reading: &mut Reading
             Error::entry("strides", format!("{number} in {} does not fit the address space", shown(value)))
         })?);
     }
-    if strides.len() != rank {
+    if strides.len() != ndim {
         return Err(Error::entry(
             "strides",
             format!(
-                "{} has {} entries, but 'shape' has {rank}; one for each dimension is expected",
+                "{} has {} entries, but 'shape' has {ndim}; one for each dimension is expected",
                 shown(value),
                 strides.len()
             ),

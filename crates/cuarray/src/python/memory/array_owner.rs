@@ -1,7 +1,7 @@
-//! What keeps an array's memory: nearly always an object, the one that the array was made from (clause L2).
+//! The owner of an array's memory. Nearly always it is the object that the array was made from (clause L2).
 //!
-//! A tensor of DLPack and a structure of C are no objects. They become one when somebody wants to see it: the user, a view that
-//! has the same owner. Most imports are over before, and the object would be the dearest part of them.
+//! DLPack tensors and C structures are no objects. They become objects on demand: for the user, or for a view with the same owner. Most imports
+//! end before that, and the object would be their most expensive part.
 
 use super::{c_array::PyCArray, capsule::Managed, owner::PyMemory, tensor::PyDLPackTensor};
 use crate::CArray;
@@ -17,11 +17,11 @@ pub(in crate::python) enum ArrayOwner {
     Taken(Mutex<Taken>),
 }
 
-/// What another library gave away.
+/// A tensor or structure of another library.
 pub(in crate::python) enum Taken {
     Tensor(LetGo<Managed>),
     Structure(LetGo<CArray>),
-    /// Either of them, in the object that it became.
+    /// A tensor or structure that became an object.
     Object(Py<PyAny>),
 }
 
@@ -47,16 +47,16 @@ impl From<LetGo<CArray>> for ArrayOwner {
 }
 
 impl ArrayOwner {
-    /// As an object, which is the same every time.
+    /// The owner as an object, which is the same every time.
     ///
     /// # Errors
-    /// There is no memory for one; the array keeps what it had.
+    /// Python has no memory for the object; the array keeps its owner.
     pub(in crate::python) fn object(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let taken = match self {
             ArrayOwner::Object(object) => return Ok(object.clone_ref(py)),
             ArrayOwner::Taken(taken) => taken,
         };
-        // Nobody has to wait here: while it is locked, no Python code runs, and the GIL stays with us.
+        // The lock is uncontended: no Python code runs while it is held, and the GIL is kept.
         let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
         let object = match &*taken {
             Taken::Tensor(_) => Bound::new(py, PyDLPackTensor::empty())?.into_any(),
@@ -71,7 +71,7 @@ impl ArrayOwner {
         Ok(object.unbind())
     }
 
-    /// The memory, where it is the package's own.
+    /// The memory, if the package allocated it.
     pub(in crate::python) fn memory<'a, 'py>(&'a self, py: Python<'py>) -> Option<&'a Bound<'py, PyMemory>> {
         match self {
             ArrayOwner::Object(object) => object.bind(py).cast_exact::<PyMemory>().ok(),
@@ -79,7 +79,7 @@ impl ArrayOwner {
         }
     }
 
-    /// Whether it is another library's tensor or structure, which ends with a release; also as the object that it became.
+    /// Whether the owner is another library's tensor or structure, which is released at the end, or the object made from it.
     pub(in crate::python) fn is_taken(&self, py: Python<'_>) -> bool {
         match self {
             ArrayOwner::Object(object) => {
@@ -93,7 +93,7 @@ impl ArrayOwner {
     pub(in crate::python) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         match self {
             ArrayOwner::Object(object) => visit.call(object),
-            // The collector does not wait; what it does not see, it does not collect.
+            // The collector must not wait for the lock; it skips an owner that it cannot see.
             ArrayOwner::Taken(taken) => match taken.try_lock().as_deref() {
                 Ok(Taken::Object(object)) => visit.call(object),
                 _ => Ok(()),
@@ -102,7 +102,7 @@ impl ArrayOwner {
     }
 }
 
-/// What another library is asked to let go of in the end. It may then wait for a thread that wants the GIL, so it is dropped without.
+/// A resource of another library. Its release may wait for a thread that needs the GIL, so it is dropped without the GIL.
 pub(in crate::python) struct LetGo<T: Send>(ManuallyDrop<T>);
 
 impl<T: Send> LetGo<T> {
@@ -131,5 +131,5 @@ impl<T: Send> Drop for LetGo<T> {
     }
 }
 
-/// The place in an object for what it is to keep.
+/// The slot of an object for its resource.
 pub(in crate::python) type Place<T> = OnceLock<LetGo<T>>;

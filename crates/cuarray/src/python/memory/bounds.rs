@@ -1,18 +1,17 @@
-//! `bounds=True`: every element lies in the allocation that the driver knows there.
+//! `bounds=True` checks that every element lies in an allocation of the driver.
 //!
-//! An interface may say anything of shape and strides; only the driver knows where an allocation ends. What a library carves
-//! out of a pool of its own is one allocation to the driver, so this finds what leaves the pool's block and no more.
+//! An interface may claim any shape and strides. Only the driver knows where an allocation ends. To the driver, a pool is one allocation.
+//! So this finds elements outside the pool, and not outside a block in it.
 //!
-//! The driver does not describe all memory that devices reach: not what a graph is yet to allocate, and not host memory that is
-//! reached without its knowledge. The check is then skipped, and says so: `interface(obj, bounds=True).notes` has the note, and an
-//! import, which has nowhere to put one, warns with it. A user who asked for a check is told that there was none.
+//! The driver cannot describe all memory that devices reach: memory that a graph has yet to allocate, and host memory that devices reach without
+//! registration. Then the check is skipped with a note: `interface(obj, bounds=True).notes` has it, and an import warns with it.
 
 use super::reach;
 use crate::{Error, Interface, Result};
 use pyo3::{exceptions::PyRuntimeWarning, prelude::*};
 use std::{ffi::CString, ops::Range};
 
-/// Checks an array, and its mask if it has one. Answers what could not be checked, and why.
+/// Checks an array, and its mask if it has one. Returns the checks that were impossible, with reasons.
 ///
 /// # Errors
 /// Key `data`, or `mask`: elements outside the allocation. [`Error::is_unsupported`]: devices do not reach the memory.
@@ -25,7 +24,7 @@ pub(in crate::python) fn notes(array: &Interface, mask: Option<&Interface>) -> R
     Ok(notes)
 }
 
-/// The same, with a warning for each note.
+/// Checks as [`notes`], and warns with each note.
 pub(in crate::python) fn verify(py: Python<'_>, array: &Interface, mask: Option<&Interface>) -> Result<()> {
     for note in notes(array, mask)? {
         let note = CString::new(note).unwrap_or_default();
@@ -57,7 +56,7 @@ fn check(interface: &Interface, key: &'static str) -> Result<Option<String>> {
 /// Checks that the bytes of the elements lie in an allocation, both by their device addresses.
 ///
 /// # Errors
-/// The key.
+/// An entry error for that key.
 pub(in crate::python) fn within(elements: Range<u64>, allocation: &Range<u64>, key: &'static str) -> Result<()> {
     if allocation.start <= elements.start && elements.start <= elements.end && elements.end <= allocation.end {
         return Ok(());

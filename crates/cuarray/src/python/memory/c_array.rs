@@ -5,12 +5,12 @@ use crate::CArray;
 use pyo3::prelude::*;
 use std::ffi::CStr;
 
-/// The name of a capsule whose structure is there for the taking.
+/// The name of a capsule whose structure has not been taken.
 pub(in crate::python) static UNTAKEN: &CStr = c"cuda_array_c_interface";
-/// The name of a capsule whose structure somebody else releases.
+/// The name of a capsule whose structure was taken.
 pub(in crate::python) static TAKEN: &CStr = c"used_cuda_array_c_interface";
 
-/// An array of another library's, as a structure of C; it is released when the last array over it goes.
+/// A C structure of another library; released when the last array over it goes.
 #[pyclass(frozen, weakref, name = "CArray", module = "cuarray")]
 pub struct PyCArray(Place<CArray>);
 

@@ -1,8 +1,7 @@
-//! Capsules: how a managed tensor passes from one Python library to another.
+//! Capsules pass a managed tensor from one Python library to another.
 //!
-//! A capsule's name says whether its tensor is still there for the taking. Who takes it renames the capsule first, and from then
-//! on owes the call of the deleter; a capsule that nobody took calls it itself when it goes. So between two renames the
-//! tensor has one owner at every moment, and its deleter is called once.
+//! The name of a capsule says whether its tensor can still be taken. A consumer renames the capsule, and then owes the call of the deleter. A
+//! capsule whose tensor was not taken calls the deleter itself. So the tensor always has exactly one owner, and its deleter is called once.
 
 use crate::{
     Error, Interface, Result,
@@ -19,13 +18,13 @@ const LEGACY_USED: &CStr = c"used_dltensor";
 const VERSIONED: &CStr = c"dltensor_versioned";
 const VERSIONED_USED: &CStr = c"used_dltensor_versioned";
 
-/// A managed tensor that is ours to delete.
+/// A managed tensor that this library has to delete.
 pub(in crate::python) enum Managed {
     Legacy(NonNull<DLManagedTensor>),
     Versioned(NonNull<DLManagedTensorVersioned>),
 }
 
-// SAFETY: whoever hands out a managed tensor lets its consumer read it, and call its deleter, in any thread.
+// SAFETY: a managed tensor allows its consumer to read it, and to call its deleter, in any thread.
 unsafe impl Send for Managed {}
 // SAFETY: through a shared reference it is only read.
 unsafe impl Sync for Managed {}
@@ -34,7 +33,7 @@ impl Managed {
     /// Takes a tensor out of a capsule.
     ///
     /// # Errors
-    /// [`Error::is_not_an_array`]: the object is no capsule, or one of something else; an argument: its tensor was taken already.
+    /// [`Error::is_not_an_array`]: the object is no capsule of that name. Invalid argument: the tensor was already taken.
     pub(in crate::python) fn take(capsule: &Bound<'_, PyAny>) -> Result<Managed> {
         let Ok(capsule) = capsule.cast::<PyCapsule>() else {
             return Err(Error::not_an_array(format!(
@@ -55,7 +54,7 @@ impl Managed {
             ));
         }
         Err(Error::not_an_array(
-            "a PyCapsule that is none of DLPack's; 'dltensor_versioned' or 'dltensor' is expected as its name",
+            "a PyCapsule of another protocol; one named 'dltensor_versioned' or 'dltensor' is expected as its name",
         ))
     }
 
@@ -74,30 +73,30 @@ impl Managed {
         Ok(capsule)
     }
 
-    /// The tensor for a consumer in C, who owes the call of its deleter; `None` of a legacy one, which is deleted.
+    /// The tensor for a consumer in C, which owes the call of its deleter. A legacy tensor is deleted, and gives `None`.
     pub(in crate::python) fn into_versioned(self) -> Option<NonNull<DLManagedTensorVersioned>> {
         let Managed::Versioned(tensor) = self else { return None };
         std::mem::forget(self);
         Some(tensor)
     }
 
-    /// What the tensor describes, without a stream.
+    /// The interface of the tensor, without a stream.
     ///
     /// # Errors
-    /// As [`tensor::read`], and of a version that is not known.
+    /// As [`tensor::read`]; the version is unknown.
     #[inline]
     pub(in crate::python) fn interface(&self) -> Result<Box<Interface>> {
         let (tensor, flags) = self.tensor()?;
-        // SAFETY: whoever hands out a tensor gives it as many lengths and strides as it has dimensions.
+        // SAFETY: a tensor has as many lengths and strides as dimensions.
         let mut interface = unsafe { tensor::read(&tensor) }?;
         interface.set_read_only(flags & READ_ONLY != 0);
         Ok(interface)
     }
 
-    /// What a tensor in host memory describes.
+    /// The interface of a tensor in host memory.
     ///
     /// # Errors
-    /// As [`tensor::read_host`], and of a version that is not known.
+    /// As [`tensor::read_host`]; the version is unknown.
     pub(in crate::python) fn host_interface(&self) -> Result<Box<Interface>> {
         let (tensor, _) = self.tensor()?;
         // SAFETY: as in `interface`.
@@ -107,7 +106,7 @@ impl Managed {
     /// The tensor and its flags.
     ///
     /// # Errors
-    /// [`Error::is_unsupported`]: a major version that is not known here, in which nothing but the deleter is where it was.
+    /// [`Error::is_unsupported`]: an unknown major version, of which only the deleter's place is known.
     pub(in crate::python) fn tensor(&self) -> Result<(DLTensor, u64)> {
         match self {
             // SAFETY: a capsule of that name holds such a structure, which lives until its deleter is called.
@@ -132,10 +131,10 @@ impl Managed {
 }
 
 impl Drop for Managed {
-    /// Calls the deleter, which may wait for another thread that wants the GIL: the caller has better released it.
+    /// Calls the deleter. It may wait for a thread that needs the GIL, so the caller should release the GIL before.
     fn drop(&mut self) {
-        // SAFETY: the structure lives until its deleter is called, which is here, once; in every version the deleter is where it
-        // is in ours.
+        // SAFETY: the structure lives until its deleter is called, which is here, once; every version has the deleter at
+        // the same place.
         unsafe {
             match self {
                 Managed::Legacy(tensor) => {
@@ -155,7 +154,7 @@ impl Drop for Managed {
     }
 }
 
-/// What a capsule of that name holds.
+/// The content of a capsule with that name.
 fn holds(capsule: &Bound<'_, PyCapsule>, name: &CStr) -> Option<NonNull<std::ffi::c_void>> {
     // SAFETY: `capsule` is a capsule, and says nothing by another name than its own but that this is wrong.
     unsafe {
@@ -167,7 +166,7 @@ fn holds(capsule: &Bound<'_, PyCapsule>, name: &CStr) -> Option<NonNull<std::ffi
     }
 }
 
-/// The content of a capsule that is named `unused`, which is `used` from now on.
+/// Takes the content of a capsule named `unused`, and renames it to `used`.
 fn taken(
     capsule: &Bound<'_, PyCapsule>,
     unused: &CStr,
@@ -181,12 +180,12 @@ fn taken(
     Ok(Some(content))
 }
 
-/// The destructor of our capsules.
+/// The destructor of this library's capsules.
 ///
 /// # Safety
 /// Called by Python with a capsule.
 unsafe extern "C" fn delete_untaken(capsule: *mut ffi::PyObject) {
-    // SAFETY: `capsule` is a capsule of ours, whose content is what its name says.
+    // SAFETY: `capsule` is a capsule of this library, whose name tells its content.
     unsafe {
         if ffi::PyCapsule_IsValid(capsule, VERSIONED.as_ptr()) != 0 {
             if let Some(tensor) = NonNull::new(ffi::PyCapsule_GetPointer(capsule, VERSIONED.as_ptr())) {

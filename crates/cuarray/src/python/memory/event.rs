@@ -1,4 +1,4 @@
-//! Events as Python sees them.
+//! The Python class `Event`.
 
 use super::{runtime, stream};
 use crate::python::import::{self, type_name};
@@ -29,14 +29,14 @@ impl PyEvent {
         self.event.handle()
     }
 
-    /// Marks the work that is in `stream` (default: the default stream) by now. Driver call: cuEventRecord.
+    /// Marks the work in `stream` (default: the default stream) at this time. Driver call: cuEventRecord.
     #[pyo3(signature = (stream=None))]
     fn record(&self, py: Python<'_>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
         let stream = or_default(stream)?;
         py.detach(|| self.event.record(&stream))
     }
 
-    /// Lets work enqueued in `stream` (default: the default stream) from now on wait for the event's latest record; the
+    /// Makes work that is later enqueued in `stream` (default: the default stream) wait for the event's latest record. The
     /// host does not wait. Driver call: cuStreamWaitEvent.
     #[pyo3(signature = (stream=None))]
     fn wait(&self, py: Python<'_>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
@@ -82,21 +82,21 @@ pub(in crate::python) fn event(py: Python<'_>, timing: bool) -> Result<PyEvent> 
     py.detach(|| Ok(PyEvent { event: Event::new(&runtime::driver()?.default_context()?, timing)? }))
 }
 
-/// A `cudaEvent_t` that somebody else keeps; never 0.
+/// A foreign `cudaEvent_t`; never 0.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::python) struct Handle(pub(in crate::python) usize);
 
-/// The event that an argument means: one of ours, a handle, or an object with an attribute `handle` that is one.
+/// Reads an argument that is an event of this library, a handle, or an object with an attribute `handle`.
 ///
 /// # Errors
-/// `TypeError` where it is none of these; `ValueError` for a number that is no handle.
+/// `TypeError` for any other value; `ValueError` for a number that is no handle.
 pub(in crate::python) fn argument(value: &Bound<'_, PyAny>) -> Result<Handle> {
     if let Ok(event) = value.cast::<PyEvent>() {
         return Ok(Handle(event.get().event.handle()));
     }
     let py = value.py();
     let number = match import::optional_attribute("event", value, intern!(py, "handle"), "an event handle")? {
-        // A number as ctypes has it, or as an object of a binding that converts to one.
+        // The handle may be a ctypes number, or an object of a binding that converts to an int.
         Some(handle) => match import::optional_attribute("event", &handle, intern!(py, "value"), "an event handle")? {
             Some(number) => number,
             None => handle,
@@ -121,8 +121,8 @@ pub(in crate::python) fn argument(value: &Bound<'_, PyAny>) -> Result<Handle> {
     }
 }
 
-/// The entry `event` of an interface (clause X2, an extension of this library). The event stands behind all work on the data that was pending
-/// when the interface was made, in the stream under `stream`; a consumer waits for it in place of that stream.
+/// Reads the entry `event` of an interface (clause X2, an extension of this library). The event stands behind all work on the data that was
+/// pending when the interface was made, in the stream under `stream`. A consumer waits for it in place of that stream.
 ///
 /// # Errors
 /// Key `event`: the value is no event handle.

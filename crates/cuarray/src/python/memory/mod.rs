@@ -1,4 +1,4 @@
-//! The driver, its streams and its memory, as Python sees them, and the objects that keep memory alive.
+//! Driver, streams, events and memory as Python classes, and the objects that keep memory alive.
 
 pub(in crate::python) mod array_owner;
 pub(in crate::python) mod bounds;

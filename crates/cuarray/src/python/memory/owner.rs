@@ -1,5 +1,4 @@
-//! The owner of memory that the package allocated: what a [`PyDeviceArray`](crate::python::array::PyDeviceArray) of its own
-//! keeps, and every view of one with it.
+//! The Python class `Memory`: the owner of memory that the package allocated, shared by all views of an array.
 
 use super::runtime;
 use crate::{
@@ -11,8 +10,7 @@ use crate::{
 use pyo3::prelude::*;
 use std::{mem::ManuallyDrop, sync::Arc};
 
-/// Memory that cuarray allocated, or that an extension's object has; freed when the last array that uses it goes, after the work that
-/// is pending on it.
+/// Memory that cuarray or an extension module allocated. It is freed with the last array over it, after its pending work.
 #[pyclass(frozen, weakref, name = "Memory", module = "cuarray")]
 pub struct PyMemory {
     memory: ManuallyDrop<Held>,
@@ -27,12 +25,12 @@ impl PyMemory {
         PyMemory { memory: ManuallyDrop::new(held) }
     }
 
-    /// The work that is pending on the memory.
+    /// The pending work on the memory.
     pub(in crate::python) fn pending(&self) -> &Arc<Pending> {
         self.memory.pending()
     }
 
-    /// Where it was allocated: the context of a device's memory that is the package's own, and has `address`.
+    /// The context of the allocation, if it is device memory of the package that contains `address`.
     pub(in crate::python) fn context_of(&self, address: u64) -> Option<&Context> {
         match &*self.memory {
             Held::Memory(memory) if memory.allocation().kind() == MemoryKind::Device => {
@@ -42,14 +40,14 @@ impl PyMemory {
         }
     }
 
-    /// An array over the memory has that default stream.
+    /// Registers the home stream of an array over the memory.
     pub(in crate::python) fn used_in(&self, stream: &Stream) {
         self.memory.add_home(stream);
     }
 }
 
 impl Drop for PyMemory {
-    /// Without the GIL: the driver may call a host function that needs it.
+    /// Drops without the GIL, because the driver may run a host function that needs it.
     fn drop(&mut self) {
         // SAFETY: taken once, here, where `self` ends.
         let mut memory = Some(unsafe { ManuallyDrop::take(&mut self.memory) });
@@ -63,19 +61,19 @@ impl Drop for PyMemory {
 
 #[pymethods]
 impl PyMemory {
-    /// The address, as the device sees it.
+    /// The address on the device.
     #[getter]
     fn ptr(&self) -> u64 {
         self.memory.bytes().start
     }
 
-    /// Bytes.
+    /// The size in bytes.
     #[getter]
     fn nbytes(&self) -> u64 {
         self.memory.bytes().end - self.memory.bytes().start
     }
 
-    /// 'device', 'pinned', 'mapped', 'managed' or 'stream-ordered'; 'foreign' if it is an extension's.
+    /// 'device', 'pinned', 'mapped', 'managed' or 'stream-ordered'; 'foreign' for memory of an extension module.
     #[getter]
     fn kind(&self) -> &'static str {
         let Held::Memory(memory) = &*self.memory else { return "foreign" };

@@ -1,4 +1,4 @@
-//! What the driver knows of an address (clause A1).
+//! Attributes of an address in the driver (clause A1).
 
 use super::runtime::driver;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use pyo3::prelude::*;
 
-/// What the driver knows of an address (clause A1); from `pointer_attributes`.
+/// The driver's attributes of an address (clause A1), returned by `pointer_attributes`.
 ///
 /// >>> a = cuarray.device_array(4)
 /// >>> cuarray.pointer_attributes(a.ptr).memory_type
@@ -16,17 +16,17 @@ use pyo3::prelude::*;
 pub struct PyPointerAttributes {
     /// The device's ordinal.
     device: Option<i32>,
-    /// The handle of the context that the memory was allocated in; stream-ordered and managed memory may have none.
+    /// The handle of the context of the allocation; stream-ordered and managed memory may have none.
     context: Option<usize>,
-    /// 'device' or 'host', where the memory is, or the driver's number of another type. Managed memory is the device's.
+    /// 'device' or 'host', or the driver's number of another type. Managed memory counts as device memory.
     memory_type: String,
-    /// The address by which kernels reach the memory.
+    /// The address for kernels.
     device_ptr: u64,
-    /// The address by which the host does, if it can.
+    /// The address for the host, if it reaches the memory.
     host_ptr: Option<u64>,
-    /// Whether the driver moves the memory to whoever uses it.
+    /// Whether the memory is managed: the driver moves it to the processor that uses it.
     is_managed: bool,
-    /// First and last address (exclusive) of the allocation, as the device sees it.
+    /// First and last address (exclusive) of the allocation on the device.
     range: Option<(u64, u64)>,
 }
 
@@ -48,9 +48,9 @@ impl PyPointerAttributes {
     }
 }
 
-/// What the driver knows of the address `ptr`; None if nothing: ordinary host memory, or no memory at all.
+/// The driver's attributes of the address `ptr`; None for ordinary host memory and unmapped addresses.
 ///
-/// Raises CudaError where there is no driver.
+/// Raises CudaError if there is no driver.
 ///
 /// >>> a = cuarray.device_array(4, "u1")
 /// >>> known = cuarray.pointer_attributes(a[1:].ptr)

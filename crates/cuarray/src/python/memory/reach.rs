@@ -1,13 +1,12 @@
 //! Whether devices reach the memory at an address, by which address, and on which device it is (clauses I6 and A1).
 //!
-//! The pointer of an interface is to be one that devices reach, and where it is an address of the host's (pinned memory, memory
-//! that was registered after it was allocated), the driver says by which address devices reach it. What no device reaches is
-//! refused before work is enqueued on it, with what it is: the driver's own answer would be "invalid value". It knows two
-//! kinds of such memory. One is not known to it at all: ordinary host memory, which some systems let devices reach all
-//! the same, and memory that is gone. The other it knows and has not mapped for devices.
+//! The pointer of an interface has to be one that devices reach. For a host address (pinned memory, or memory registered later) the driver
+//! gives the address for devices. Memory that no device reaches is refused before work is enqueued on it, with a description; the
+//! driver's own error would be "invalid value". There are two kinds of such memory. Ordinary host memory and freed memory are unknown to the
+//! driver. Other memory is known to it, and not mapped for devices.
 //!
-//! An address that is not known may also be one to be: memory that a graph allocates exists when the graph runs. While a stream
-//! captures, nothing is refused for that.
+//! An unknown address may also become valid: memory that a graph allocates exists when the graph runs. So nothing is refused while a
+//! stream captures.
 
 use super::runtime::{context_by, driver};
 use crate::{
@@ -17,36 +16,36 @@ use crate::{
 use cuarray_abi::{CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, CUresult};
 use std::borrow::Cow;
 
-/// An array's data pointer.
+/// The data pointer of an array.
 #[derive(Clone, Copy)]
 pub(in crate::python) struct Pointer<'a> {
     pub(in crate::python) address: u64,
-    /// Of a device's memory that the package itself has allocated and still holds, the context: then there is nothing to ask.
+    /// The context, for device memory that the package allocated and still holds. No query is needed then.
     pub(in crate::python) allocated_in: Option<&'a Context>,
 }
 
-/// What is known of the memory at an address.
+/// The known facts about the memory at an address.
 #[derive(Clone, Copy)]
 pub(in crate::python) struct Found<'a> {
     pointer: Pointer<'a>,
-    /// The device that it is on, or that its context is of.
+    /// The device of the memory, or of its context.
     device: Option<i32>,
-    /// `None` where the driver does not know it.
+    /// The driver's attributes; `None` if the driver does not know the memory.
     reached: Option<Reached>,
 }
 
-/// Memory as devices see it.
+/// Memory as a device sees it.
 #[derive(Clone, Copy)]
 pub(in crate::python) struct Reached {
-    /// Its address there.
+    /// The address on the device.
     pub(in crate::python) address: u64,
-    /// The device whose own memory it is; `None` for memory that all of them share.
+    /// The device that owns the memory; `None` for memory that all devices share.
     pub(in crate::python) device: Option<i32>,
 }
 
 impl<'a> Pointer<'a> {
     /// # Errors
-    /// [`Error::is_unsupported`]: the driver knows the memory, and devices do not reach it.
+    /// [`Error::is_unsupported`]: the driver knows the memory, and no device reaches it.
     pub(in crate::python) fn find(self) -> Result<Found<'a>> {
         let Pointer { address, allocated_in } = self;
         if let Some(context) = allocated_in {
@@ -65,7 +64,7 @@ impl<'a> Pointer<'a> {
 }
 
 impl Found<'_> {
-    /// A context of the device, as [`context_of`](super::runtime::context_of) has it.
+    /// A context of the device, as [`context_of`](super::runtime::context_of).
     pub(in crate::python) fn context(&self) -> Result<Cow<'_, Context>> {
         match self.pointer.allocated_in {
             Some(context) if context.is_current()? => Ok(Cow::Borrowed(context)),
@@ -73,10 +72,10 @@ impl Found<'_> {
         }
     }
 
-    /// What work in `context`, and in `stream` if it goes there, sees.
+    /// The memory as work in `context` sees it. `stream` tells whether a capture is in progress.
     ///
     /// # Errors
-    /// [`Error::is_unsupported`] where devices do not reach it.
+    /// [`Error::is_unsupported`]: no device reaches the memory.
     pub(in crate::python) fn reach(&self, context: &Context, stream: Option<&Stream>) -> Result<Reached> {
         if let Some(reached) = self.reached {
             return Ok(reached);
@@ -90,16 +89,16 @@ impl Found<'_> {
 }
 
 impl Reached {
-    /// The same memory, so many bytes further on.
+    /// The memory at an offset in bytes.
     pub(in crate::python) fn at(self, offset: isize) -> Reached {
         Reached { address: self.address.wrapping_add_signed(offset as i64), ..self }
     }
 }
 
-/// What work in `context`, and in `stream` if it goes there, sees at `address`.
+/// The memory at `address` as work in `context` sees it. `stream` tells whether a capture is in progress.
 ///
 /// # Errors
-/// [`Error::is_unsupported`] where devices do not reach it.
+/// [`Error::is_unsupported`]: no device reaches the memory.
 pub(in crate::python) fn reach(context: &Context, address: u64, stream: Option<&Stream>) -> Result<Reached> {
     Pointer { address, allocated_in: None }.find()?.reach(context, stream)
 }
@@ -108,16 +107,16 @@ fn is_capturing(status: CaptureStatus) -> bool {
     status != CaptureStatus::None
 }
 
-/// What the driver knows of an address; `None` if nothing.
+/// The driver's attributes of an address; `None` if it knows none.
 pub(in crate::python) fn known(address: u64) -> Result<Option<PointerAttributes>> {
     let driver = driver()?;
-    // Memory that a graph has yet to allocate makes some drivers fail instead of knowing nothing.
+    // For memory that a graph has yet to allocate, some drivers fail instead of reporting nothing.
     let ask = || match PointerAttributes::query(driver, address) {
         Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_INVALID_VALUE) => Ok(None),
         answer => answer,
     };
     match ask()? {
-        // Where devices reach host memory depends on the current context, and perhaps there was none.
+        // Whether devices reach host memory depends on the current context, and there may be none.
         Some(known) if known.memory_type == MemoryType::Host && known.device_ptr == 0 => {
             let context = driver.default_context()?;
             let _current = context.push()?;
@@ -127,11 +126,11 @@ pub(in crate::python) fn known(address: u64) -> Result<Option<PointerAttributes>
     }
 }
 
-/// The address by which devices reach what the driver knows at `address`, if they do.
+/// The address by which devices reach the memory at `address`, if they do.
 pub(in crate::python) fn of_device(known: &PointerAttributes, address: u64) -> Option<u64> {
     match (known.memory_type, known.device_ptr) {
         (MemoryType::Host, 0) => None,
-        // Said of the current context, which need not reach the memory of another device.
+        // The answer holds for the current context, which may not reach another device's memory.
         (_, 0) => Some(address),
         (_, device_ptr) => Some(device_ptr),
     }
@@ -142,12 +141,12 @@ fn own_device(known: &PointerAttributes) -> Option<i32> {
     known.device_ordinal.filter(|_| own)
 }
 
-/// Whether the device reaches all memory of the host, known to the driver or not.
+/// Whether the device reaches all host memory, registered or not.
 pub(in crate::python) fn reaches_host_memory(context: &Context) -> Result<bool> {
     Ok(context.device()?.attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)? == 1)
 }
 
-/// The refusal of memory that devices do not reach.
+/// The error for memory that devices do not reach.
 #[cold]
 pub(in crate::python) fn unreached(address: u64, known: Option<&PointerAttributes>) -> Error {
     let what = match known {
@@ -161,7 +160,7 @@ pub(in crate::python) fn unreached(address: u64, known: Option<&PointerAttribute
     ))
 }
 
-/// What the driver knows of some memory, in words.
+/// Describes memory in words, from the driver's attributes.
 pub(in crate::python) fn kind(known: &PointerAttributes) -> &'static str {
     match known.memory_type {
         _ if known.is_managed => "managed memory",
@@ -172,7 +171,7 @@ pub(in crate::python) fn kind(known: &PointerAttributes) -> &'static str {
     }
 }
 
-/// Whether the host reads at `address`; `false` where the system does not tell.
+/// Whether the host can read at `address`; `false` if the system does not tell.
 pub(in crate::python) fn is_host_memory(address: u64) -> bool {
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return false };
     maps.lines().any(|line| {

@@ -1,4 +1,4 @@
-//! Streams as Python sees them: our own, the default ones, and anybody else's.
+//! The Python class `Stream`: this library's own streams, the default streams, and foreign ones.
 
 use super::{event::PyEvent, runtime};
 use crate::python::{
@@ -25,8 +25,8 @@ use pyo3::{
 #[pyclass(frozen, weakref, name = "Stream", module = "cuarray")]
 pub struct PyStream {
     pub(in crate::python) stream: Stream,
-    /// Whatever keeps a foreign stream alive. It is held here and not by `stream`, so that the collector can see it: an object that
-    /// provides a stream, and has arrays on it, is a cycle.
+    /// The owner of a foreign stream. It is held here and not in `stream`, so that the garbage collector sees it: an object that
+    /// provides a stream and has arrays on it is a cycle.
     owner: Option<Py<PyAny>>,
 }
 
@@ -58,7 +58,7 @@ impl PyStream {
         py.detach(|| self.stream.is_done())
     }
 
-    /// Lets work that is enqueued from now on wait for `event`; the host does not. Driver call: cuStreamWaitEvent.
+    /// Makes work that is enqueued later wait for `event`; the host does not wait. Driver call: cuStreamWaitEvent.
     fn wait(&self, py: Python<'_>, event: &PyEvent) -> Result<()> {
         py.detach(|| self.stream.wait(&event.event))
     }
@@ -96,7 +96,7 @@ impl PyStream {
     }
 }
 
-/// What `Stream.auto_synchronize()` answers.
+/// The context manager of `Stream.auto_synchronize()`.
 ///
 /// >>> s = cuarray.stream()
 /// >>> with s.auto_synchronize():  # which waits at its end
@@ -118,11 +118,11 @@ impl PyAutoSynchronize {
     }
 }
 
-/// The stream that an argument means: one of ours, an object with `__cuda_stream__`, or a handle. The argument must stay
-/// for as long as the stream is used; [`kept`] sees to it itself.
+/// Reads an argument that is a stream of this library, an object with `__cuda_stream__`, or a handle. The argument must stay alive while
+/// the stream is used; [`kept`] ensures that.
 ///
 /// # Errors
-/// `TypeError` where it is none of these.
+/// `TypeError` for any other value; `ValueError` for a number that is no handle.
 pub(in crate::python) fn argument(value: &Bound<'_, PyAny>) -> Result<Stream> {
     match value.cast::<PyStream>() {
         Ok(stream) => Ok(stream.get().stream.clone()),
@@ -130,12 +130,12 @@ pub(in crate::python) fn argument(value: &Bound<'_, PyAny>) -> Result<Stream> {
     }
 }
 
-/// Whether it is a handle, which keeps nothing.
+/// Whether the value is a handle, which keeps nothing alive.
 fn is_number(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>()
 }
 
-/// The handle of somebody else's stream.
+/// The handle of a foreign stream.
 fn foreign_handle(value: &Bound<'_, PyAny>) -> Result<usize> {
     if is_number(value) {
         return handle(value);
@@ -171,8 +171,8 @@ fn foreign_handle(value: &Bound<'_, PyAny>) -> Result<usize> {
     )))
 }
 
-/// A stream as an argument: one of this package's, an object with `__cuda_stream__` (of cuda.core, say), or a handle as an int. The
-/// stream keeps the object (clause L4), so it may be kept itself.
+/// A stream argument of a Rust function: a `Stream` of this package, an object with `__cuda_stream__` (of cuda.core, say), or a handle as an int.
+/// The stream keeps the object alive (clause L4).
 impl<'py> FromPyObject<'_, 'py> for Stream {
     type Error = Error;
 
@@ -182,9 +182,9 @@ impl<'py> FromPyObject<'_, 'py> for Stream {
             Ok(stream) => stream.get().stream.handle(),
             Err(_) => foreign_handle(&object)?,
         };
-        let owner = (!is_number(&object)).then(|| Owner::python(object.to_owned().unbind()));
+        let owner = (!is_number(&object)).then(|| Owner::from_python(object.to_owned().unbind()));
         // SAFETY: the object is the caller's word for a live stream, and is kept.
-        Ok(unsafe { Stream::external(runtime::driver()?, handle, owner) })
+        Ok(unsafe { Stream::from_raw(runtime::driver()?, handle, owner) })
     }
 }
 
@@ -194,7 +194,7 @@ fn handle(value: &Bound<'_, PyAny>) -> Result<usize> {
     })
 }
 
-/// The same as an object that keeps the argument alive (clause L4). One of ours is itself.
+/// Reads a stream argument as an object that keeps the argument alive (clause L4).
 pub(in crate::python) fn kept<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyStream>> {
     if let Ok(stream) = value.cast::<PyStream>() {
         return Ok(stream.clone());
@@ -202,16 +202,16 @@ pub(in crate::python) fn kept<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'p
     Ok(Bound::new(value.py(), PyStream::new(argument(value)?, Some(value.clone().unbind())))?)
 }
 
-/// A stream that somebody else made, and keeps for as long as it is used.
+/// A foreign stream. Its owner keeps it alive while it is used.
 pub(in crate::python) fn external(handle: usize) -> Result<Stream> {
     // SAFETY: the handle is the caller's word for a live stream, as everywhere in the driver's interface.
-    Ok(unsafe { Stream::external(runtime::driver()?, handle, None) })
+    Ok(unsafe { Stream::from_raw(runtime::driver()?, handle, None) })
 }
 
-/// A new stream of the device with that ordinal; by default, in the current context (or the first device's). It waits for the
-/// legacy default stream and that for it.
+/// A new stream of the device with that ordinal; by default, in the current context (or the first device's). It is a blocking stream: it
+/// and the legacy default stream wait for each other.
 ///
-/// Raises ValueError where there is no such device.
+/// Raises ValueError if there is no such device.
 ///
 /// >>> s = cuarray.stream()
 /// >>> s.query()
@@ -228,13 +228,13 @@ pub(in crate::python) fn stream(
     })
 }
 
-/// The default stream: the legacy one.
+/// The default stream, which is the legacy one.
 #[pyfunction]
 pub(in crate::python) fn default_stream() -> Result<PyStream> {
     legacy_default_stream()
 }
 
-/// The legacy default stream, handle 1: it waits for every blocking stream of its context, and they for it.
+/// The legacy default stream, handle 1. It and every blocking stream of its context wait for each other.
 #[pyfunction]
 pub(in crate::python) fn legacy_default_stream() -> Result<PyStream> {
     Ok(PyStream::new(Stream::legacy_default(&runtime::driver()?.default_context()?), None))
@@ -246,8 +246,8 @@ pub(in crate::python) fn per_thread_default_stream() -> Result<PyStream> {
     Ok(PyStream::new(Stream::per_thread_default(&runtime::driver()?.default_context()?), None))
 }
 
-/// A stream that somebody else made and keeps alive (clause L5), by its handle, or any object with `__cuda_stream__`,
-/// which is then kept alive.
+/// A foreign stream by its handle, which the caller keeps alive (clause L5), or by an object with `__cuda_stream__`, which is kept
+/// alive.
 #[pyfunction]
 pub(in crate::python) fn external_stream<'py>(handle: &Bound<'py, PyAny>) -> Result<Bound<'py, PyStream>> {
     kept(handle)

@@ -1,11 +1,11 @@
-//! An imported tensor as an object: the owner of the arrays over it.
+//! The Python class of an imported tensor: the owner of the arrays over it.
 
 use super::array_owner::{LetGo, Place};
 use super::capsule::Managed;
 use crate::exchange::dlpack::abi::IS_COPIED;
 use pyo3::prelude::*;
 
-/// A DLPack tensor of another library; its deleter is called when the last array over it goes.
+/// A DLPack tensor of another library. Its deleter is called when the last array over it goes.
 #[pyclass(frozen, weakref, name = "DLPackTensor", module = "cuarray")]
 pub struct PyDLPackTensor(Place<Managed>);
 
@@ -21,7 +21,7 @@ impl PyDLPackTensor {
 
 #[pymethods]
 impl PyDLPackTensor {
-    /// Whether the producer said that it made a copy for us.
+    /// Whether the producer reported that the tensor is a copy.
     #[getter]
     fn is_copy(&self) -> bool {
         let flags = self.0.get().and_then(|tensor| tensor.tensor().ok()).map_or(0, |(_, flags)| flags);

@@ -122,7 +122,7 @@ fn described(array: &Bound<'_, PyAny>) -> Result<Interface> {
     }
     let axes = |first: *const isize| match usize::try_from(read.nd) {
         // SAFETY: `shape` and `strides` are of `nd` numbers each, which the array keeps; they may be null if it is 0.
-        Ok(rank @ 1..) => unsafe { slice::from_raw_parts(first, rank) },
+        Ok(ndim @ 1..) => unsafe { slice::from_raw_parts(first, ndim) },
         _ => &[],
     };
     let Element { typestr, descr } = element(array, read)?;

@@ -1,0 +1,142 @@
+//! [`GuardCore`]: what orders the work on an array, from the taking of a guard to its release.
+
+use crate::{
+    Error, RawView, Result,
+    array::aliasing::Registration,
+    driver::Stream,
+    sync::{self, Access},
+};
+use std::thread::{self, ThreadId};
+
+/// Where a guard lives: [`Anywhere`], or, of a Python argument, while the thread is attached to the interpreter, which is let go
+/// of around driver calls.
+///
+/// ```
+/// use cuarray::{Acquired, Ix1, Scope};
+///
+/// /// Takes guards of Python arguments and all others.
+/// fn bytes<S: Scope>(array: &Acquired<'_, f32, Ix1, S>) -> usize {
+///     4 * array.len()
+/// }
+/// ```
+pub trait Scope: sealed::Sealed + Copy {
+    /// Runs `work`, which calls the driver.
+    #[doc(hidden)]
+    fn outside<R: Send>(self, work: impl FnOnce() -> R + Send) -> R;
+
+    /// Says what a drop has met.
+    #[doc(hidden)]
+    fn report(self, stream: &Stream, met: Error);
+}
+
+/// In any thread.
+///
+/// ```
+/// use cuarray::{Acquired, Anywhere, Ix1};
+///
+/// /// Takes guards that may go to another thread.
+/// fn bytes(array: &Acquired<'_, f32, Ix1, Anywhere>) -> usize {
+///     4 * array.len()
+/// }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Anywhere;
+
+impl Scope for Anywhere {
+    fn outside<R: Send>(self, work: impl FnOnce() -> R + Send) -> R {
+        work()
+    }
+
+    fn report(self, stream: &Stream, met: Error) {
+        stream.driver().dropped(Err(met));
+    }
+}
+
+pub(crate) mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Anywhere {}
+}
+
+/// What both guards are: a core to a view in a stream, which ends when it is dropped.
+pub(crate) struct GuardCore<'v, S: Scope> {
+    pub(super) view: &'v RawView,
+    pub(super) stream: &'v Stream,
+    thread: Option<ThreadId>,
+    access: Access,
+    /// Nothing is to be ordered at the end: it is done, or the stream is the array's own.
+    ended: bool,
+    pub(super) scope: S,
+    // Dropped last: the elements are free for other guards once the edge back is put.
+    _elements: Registration,
+    _mask: Registration,
+}
+
+impl<'v, S: Scope> GuardCore<'v, S> {
+    #[inline]
+    pub(crate) fn begin(view: &'v RawView, stream: &'v Stream, access: Access, scope: S) -> Result<GuardCore<'v, S>> {
+        if access == Access::Write && view.interface().is_read_only() {
+            return Err(read_only());
+        }
+        let space = stream.driver().address_space();
+        let elements = Registration::new(space, view.interface(), access)?;
+        let mask = match view.interface().mask() {
+            Some(mask) => Registration::new(space, mask.interface(), Access::Read)?,
+            None => Registration::NONE,
+        };
+        let mut core =
+            GuardCore { view, stream, thread: None, access, ended: true, scope, _elements: elements, _mask: mask };
+        if !view.is_at_home(stream) {
+            core.thread = scope.outside(|| {
+                let (data, access, mask) = view.orderings(stream, access)?;
+                let mask = mask.map(|mask| (mask, Access::Read));
+                sync::begin(std::iter::once((data, access)).chain(mask), stream)
+            })?;
+            core.ended = false;
+        }
+        Ok(core)
+    }
+
+    /// Whether work in the guard's stream that this thread enqueues is what was ordered: the handle of the per-thread default stream means
+    /// another stream in every thread.
+    pub(crate) fn is_for_this_thread(&self) -> bool {
+        !self.stream.is_per_thread_default() || self.thread.is_none_or(|thread| thread == thread::current().id())
+    }
+
+    /// Runs `work`, which enqueues in the guard's stream.
+    pub(super) fn enqueue<R: Send>(&self, work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+        if !self.is_for_this_thread() {
+            return Err(of_another_thread());
+        }
+        self.scope.outside(work)
+    }
+
+    #[inline]
+    pub(super) fn end(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.ended, true) {
+            return Ok(());
+        }
+        let GuardCore { view, stream, thread, access, scope, .. } = *self;
+        scope.outside(|| sync::end(view.known_orderings(access), stream, thread))
+    }
+}
+
+#[cold]
+pub(crate) fn read_only() -> Error {
+    Error::unsupported("the array is read-only, and is to be written; a writable one is expected")
+}
+
+#[cold]
+fn of_another_thread() -> Error {
+    Error::unsupported(
+        "the array was acquired for the per-thread default stream in another thread, whose stream is another one; acquire it in \
+         the thread that enqueues the work",
+    )
+}
+
+impl<S: Scope> Drop for GuardCore<'_, S> {
+    fn drop(&mut self) {
+        if let Err(error) = self.end() {
+            self.scope.report(self.stream, error);
+        }
+    }
+}

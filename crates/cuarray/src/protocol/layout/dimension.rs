@@ -1,0 +1,219 @@
+//! Ranks as types: how many dimensions an array has, known to the compiler or left to run time.
+//!
+//! A function that multiplies matrices takes arrays of two dimensions and no others; said as a type, that is checked where the array
+//! comes in, and from there on `let [rows, columns] = x.shape();` cannot fail. The names are those of `ndarray`, and the types are
+//! our own, so that no version of another crate is part of this one's interface.
+
+use crate::{Dims, Layout, Strides};
+use std::fmt;
+
+/// A number of dimensions: [`Ix0`] to [`Ix6`], [`Ix`] of any number, or [`IxDyn`].
+///
+/// ```
+/// use cuarray::{Ix2, Layout, Dimension};
+///
+/// let layout = Layout::c_contiguous(&[3, 4], 4)?;
+/// let [rows, columns] = Ix2::shape(&layout);
+/// assert_eq!((Ix2::NDIM, rows, columns), (Some(2), 3, 4));
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+pub trait Dimension: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static {
+    /// The number of dimensions; `None` if any number is meant.
+    const NDIM: Option<usize>;
+
+    /// Lengths, one for each dimension: an array of them where their number is known.
+    type Shape: AsRef<[usize]> + Clone + fmt::Debug + PartialEq;
+
+    /// Steps, one for each dimension.
+    type Strides: AsRef<[isize]> + Clone + fmt::Debug + PartialEq;
+
+    /// The place of one element, an index for each dimension.
+    type Index: AsRef<[usize]> + ?Sized;
+
+    /// The shape of a layout of that ndim; of another one, as much of it as there is room for.
+    fn shape(layout: &Layout) -> Self::Shape;
+
+    /// `strides` as this ndim has them; of another number, as many as there is room for.
+    fn strides(strides: &[isize]) -> Self::Strides;
+}
+
+/// `N` dimensions.
+///
+/// ```
+/// use cuarray::{Acquired, Ix2};
+///
+/// /// How many bytes a row takes, where the type says that there are rows.
+/// fn row<T>(array: &Acquired<'_, T, Ix2>) -> isize {
+///     let [row, _column] = array.strides();
+///     row
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ix<const N: usize>;
+
+/// Any number of dimensions, known at run time.
+///
+/// ```
+/// use cuarray::{Acquired, IxDyn};
+///
+/// fn is_matrix<T>(array: &Acquired<'_, T, IxDyn>) -> bool {
+///     array.layout().ndim() == 2
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IxDyn;
+
+/// No dimensions: one element.
+///
+/// ```
+/// use cuarray::{Ix0, Layout, Dimension};
+///
+/// assert!(Ix0::shape(&Layout::c_contiguous(&[], 4)?).is_empty());
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+pub type Ix0 = Ix<0>;
+/// One dimension.
+///
+/// ```
+/// use cuarray::{Ix1, Layout, Dimension};
+///
+/// assert_eq!(Ix1::shape(&Layout::c_contiguous(&[6], 4)?), [6]);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+pub type Ix1 = Ix<1>;
+/// Two dimensions.
+///
+/// ```
+/// use cuarray::{Ix2, Layout, Dimension};
+///
+/// assert_eq!(Ix2::shape(&Layout::c_contiguous(&[6, 5], 4)?), [6, 5]);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+pub type Ix2 = Ix<2>;
+/// Three dimensions.
+///
+/// ```
+/// use cuarray::{Ix3, Layout, Dimension};
+///
+/// assert_eq!(Ix3::shape(&Layout::c_contiguous(&[6, 5, 4], 4)?), [6, 5, 4]);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+pub type Ix3 = Ix<3>;
+/// Four dimensions.
+///
+/// ```
+/// use cuarray::{Ix4, Layout, Dimension};
+///
+/// assert_eq!(Ix4::shape(&Layout::c_contiguous(&[6, 5, 4, 3], 4)?), [6, 5, 4, 3]);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+pub type Ix4 = Ix<4>;
+/// Five dimensions.
+///
+/// ```
+/// use cuarray::{Ix5, Layout, Dimension};
+///
+/// assert_eq!(Ix5::shape(&Layout::c_contiguous(&[6, 5, 4, 3, 2], 4)?), [6, 5, 4, 3, 2]);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+pub type Ix5 = Ix<5>;
+/// Six dimensions.
+///
+/// ```
+/// use cuarray::{Ix6, Layout, Dimension};
+///
+/// assert_eq!(Ix6::shape(&Layout::c_contiguous(&[6, 5, 4, 3, 2, 2], 4)?), [6, 5, 4, 3, 2, 2]);
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+pub type Ix6 = Ix<6>;
+
+impl<const N: usize> Dimension for Ix<N> {
+    const NDIM: Option<usize> = Some(N);
+    type Shape = [usize; N];
+    type Strides = [isize; N];
+    type Index = [usize; N];
+
+    fn shape(layout: &Layout) -> [usize; N] {
+        filled(layout.shape())
+    }
+
+    fn strides(strides: &[isize]) -> [isize; N] {
+        filled(strides)
+    }
+}
+
+fn filled<T: Copy + Default, const N: usize>(from: &[T]) -> [T; N] {
+    let mut to = [T::default(); N];
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+    to
+}
+
+impl Dimension for IxDyn {
+    const NDIM: Option<usize> = None;
+    type Shape = Dims;
+    type Strides = Strides;
+    type Index = [usize];
+
+    fn shape(layout: &Layout) -> Dims {
+        Dims::from_slice(layout.shape())
+    }
+
+    fn strides(strides: &[isize]) -> Strides {
+        Strides::from_slice(strides)
+    }
+}
+
+/// A shape whose number of dimensions is known to the compiler (an array, a number) or not (a slice, a vector).
+pub trait IntoShape {
+    /// The number of dimensions, as a type.
+    type Dim: Dimension;
+
+    /// The length of each dimension.
+    fn lengths(&self) -> &[usize];
+}
+
+impl<const N: usize> IntoShape for [usize; N] {
+    type Dim = Ix<N>;
+
+    fn lengths(&self) -> &[usize] {
+        self
+    }
+}
+
+impl<const N: usize> IntoShape for &[usize; N] {
+    type Dim = Ix<N>;
+
+    fn lengths(&self) -> &[usize] {
+        *self
+    }
+}
+
+impl IntoShape for usize {
+    type Dim = Ix1;
+
+    fn lengths(&self) -> &[usize] {
+        std::slice::from_ref(self)
+    }
+}
+
+impl IntoShape for &[usize] {
+    type Dim = IxDyn;
+
+    fn lengths(&self) -> &[usize] {
+        self
+    }
+}
+
+impl IntoShape for Vec<usize> {
+    type Dim = IxDyn;
+
+    fn lengths(&self) -> &[usize] {
+        self
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<const N: usize> Sealed for super::Ix<N> {}
+    impl Sealed for super::IxDyn {}
+}
