@@ -61,14 +61,14 @@ impl<'py> Source<'py> {
     #[inline]
     fn of(object: &Bound<'py, PyAny>, masks: Policy) -> Result<Source<'py>> {
         if let Ok(array) = object.cast_exact::<PyDeviceArray>() {
-            return Source::of_ours(array, masks);
+            return Source::from_own_array(array, masks);
         }
         if !config::reads_dictionaries() {
-            return Source::of_ours(&as_cuda_array::only_in_c(object)?, masks);
+            return Source::from_own_array(&as_cuda_array::only_in_c(object)?, masks);
         }
         let dict = match import::attribute(object) {
             Ok(dict) => dict,
-            Err(error) => return Source::of_ours(&as_cuda_array::without_dictionary(object, error)?, masks),
+            Err(error) => return Source::from_own_array(&as_cuda_array::without_dictionary(object, error)?, masks),
         };
         let mut reading = Reading::new(true).with_masks(masks);
         let interface = import::interface(&dict, &mut reading)?;
@@ -79,13 +79,13 @@ impl<'py> Source<'py> {
     }
 
     /// Reads a `DeviceArray` of this module, which holds more than its interface: its synchronization state and its mask.
-    fn of_ours(array: &Bound<'py, PyDeviceArray>, masks: Policy) -> Result<Source<'py>> {
+    fn from_own_array(array: &Bound<'py, PyDeviceArray>, masks: Policy) -> Result<Source<'py>> {
         let (py, object) = (array.py(), array.clone().into_any());
         let array = array.get();
         let kept = array.kept_until_done(py)?;
         let mask = match array.mask() {
             Some(_) if masks == Policy::Refuse => {
-                return Err(Error::unsupported("the array has a mask, and masked arrays are not taken here"));
+                return Err(Error::unsupported("the array has a mask, and masked arrays are not accepted here"));
             }
             Some(mask) => Some(mask.array(py)?.bind(py).clone().into_any()),
             None => None,

@@ -46,7 +46,7 @@ pub(in crate::python) fn set(
     let py = key.py();
     if array.mask().is_some() {
         return Err(Error::unsupported(
-            "cannot assign to a masked array, whose mask would go on to say what was valid before; assign to its `data`",
+            "cannot assign to a masked array, because its mask would stay unchanged; assign to its `data`",
         ));
     }
     let (target, _) = indexing::select(array, key)?;
@@ -172,9 +172,7 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
 
 #[cold]
 fn masked_value() -> Error {
-    Error::unsupported(
-        "cannot assign a masked array: which elements are valid would be lost; assign its `data`, or `filled()`",
-    )
+    Error::unsupported("cannot assign a masked array, because its mask would be lost; assign its `data`, or `filled()`")
 }
 
 /// The way in which the driver fills an array with one element.

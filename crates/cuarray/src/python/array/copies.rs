@@ -54,7 +54,7 @@ impl PyDeviceArray {
         }
         if self.mask().is_some() {
             return Err(Error::unsupported(
-                "cannot copy into a masked array, whose mask would go on to say what was valid before; copy into its `data`",
+                "cannot copy into a masked array, because its mask would stay unchanged; copy into its `data`",
             ));
         }
         let device = if host::is_plain(src) { None } else { import::array(src)? };
@@ -71,7 +71,7 @@ impl PyDeviceArray {
             ));
         }
         // An array has a type, which must be this array's; numbers and lists of numbers are converted to it.
-        let typed = host::is_plain(src) || says_its_type(src)?;
+        let typed = host::is_plain(src) || has_element_type(src)?;
         let dtype = if typed { None } else { Some(dtype::for_value(src, self.interface())?) };
         let mut source = HostArray::of(src, dtype.as_ref())?;
         self.require_type(&source.interface)?;
@@ -302,7 +302,7 @@ impl PyDeviceArray {
 }
 
 /// Whether a value is an array, or a buffer, whose elements have a type. Bytes are one value, as in NumPy.
-fn says_its_type(value: &Bound<'_, PyAny>) -> Result<bool> {
+fn has_element_type(value: &Bound<'_, PyAny>) -> Result<bool> {
     let py = value.py();
     Ok(value.hasattr(intern!(py, "__array_interface__"))?
         || value.hasattr(intern!(py, "__array__"))?

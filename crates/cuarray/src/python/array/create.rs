@@ -337,8 +337,8 @@ pub(in crate::python) fn allocate<'py>(
     Ok(Bound::new(py, PyDeviceArray::over(interface, Py::new(py, PyMemory::new(memory))?, stream))?)
 }
 
-/// The context for an array with this home stream on this device. If the stream is one of CUDA's default streams, of which every
-/// device has its own, also the default stream of that device.
+/// The context for an array with this home stream on this device. Every device has its own default streams, so for one of these also
+/// the default stream of that device.
 fn place(stream: Option<&Stream>, device: Option<i32>) -> Result<(Context, Option<Stream>)> {
     let of_stream = || Ok::<_, Error>(stream.map(Stream::context).transpose()?.flatten());
     let Some(ordinal) = device else {

@@ -89,7 +89,7 @@ fn no_index(value: &Bound<'_, PyAny>) -> Error {
         return needs_kernel(value);
     }
     PyIndexError::new_err(format!(
-        "a {} is no index; ints, slices, '...', None, tuples of them, and names of fields are",
+        "a {} is not an index; an int, a slice, '...', None, a tuple of these, or the name of a field is expected",
         type_name(value)
     ))
     .into()

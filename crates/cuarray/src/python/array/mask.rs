@@ -167,8 +167,8 @@ pub(in crate::python) fn valid<'py>(masked: &Bound<'py, PyAny>) -> Result<Bound<
         let (any, all) = (of(intern!(py, "any"))?, of(intern!(py, "all"))?);
         if !numpy.call_method1(intern!(py, "array_equal"), (&any, &all))?.is_truthy()? {
             return Err(Error::unsupported(
-                "the mask tells fields of one element apart, and the interface's mask is of whole elements; give the fields as arrays \
-                 of their own, or `filled()`",
+                "the mask has different values for the fields of an element, and the interface's mask is for whole elements; pass the \
+                 fields as separate arrays, or `filled()`",
             ));
         }
         invalid = all;
@@ -207,7 +207,7 @@ fn described<'py>(object: &Bound<'py, PyAny>, array: &mut Reading<'py>) -> Resul
         false => error,
     })?;
     if reading.mask.is_some() {
-        return Err(Error::entry("mask", "has a mask itself; an array of which all elements are valid is expected"));
+        return Err(Error::entry("mask", "has a mask itself; an array without a mask is expected"));
     }
     array.add_mask_deviations(reading);
     Ok(interface)
@@ -216,7 +216,7 @@ fn described<'py>(object: &Bound<'py, PyAny>, array: &mut Reading<'py>) -> Resul
 /// Checks that bits are packed without gaps, and that there is one for each element in C order, the lowest bit of a byte first.
 fn check_bits(mask: &Interface, array: &Layout) -> Result<()> {
     if !mask.layout().is_c_contiguous() {
-        return Err(Error::entry("mask", "bits that do not lie one behind the other cannot be read"));
+        return Err(Error::entry("mask", "the bits are not contiguous; contiguous bits are expected"));
     }
     let (bits, needed) = (mask.nbytes().saturating_mul(8), array.len());
     if bits < needed {

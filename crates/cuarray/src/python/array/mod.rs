@@ -141,7 +141,7 @@ impl PyDeviceArray {
 
     /// An array that is borrowed for work in `stream`. Work on it in other streams is ordered in this stream, so the end of the
     /// borrow has to wait for this stream alone.
-    pub(super) fn lent(
+    pub(super) fn borrowed_in(
         interface: Interface,
         owner: Option<Py<PyAny>>,
         stream: Py<PyStream>,

@@ -135,9 +135,7 @@ impl Work<'_> {
 
 fn host_bytes(len: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    bytes
-        .try_reserve_exact(len)
-        .map_err(|_| Error::argument(format!("no host memory for {len} bytes to pass through")))?;
+    bytes.try_reserve_exact(len).map_err(|_| Error::argument(format!("no host memory for a buffer of {len} bytes")))?;
     bytes.resize(len, 0);
     Ok(bytes)
 }

@@ -58,7 +58,7 @@ fn part(interface: &Interface, view: View) -> Result<Interface> {
 fn moved(interface: &Interface, typestr: TypeStr, view: View) -> Result<Interface> {
     if view.offset != 0 && shares_bytes(typestr) {
         return Err(Error::unsupported(format!(
-            "elements of type '{typestr}' share bytes, so a view can only begin at the first; taking others needs a kernel"
+            "elements of type '{typestr}' share bytes, so a view can only begin at the first element; another start needs a kernel"
         )));
     }
     let data = interface.data().wrapping_add_signed(view.offset as i64);
@@ -225,10 +225,14 @@ pub(in crate::python) fn view<'py>(
     let element = Element::of(py, Some(dtype))?;
     let (old, new) = (interface.typestr(), element.typestr);
     if old != new && (shares_bytes(old) || shares_bytes(new)) {
-        return Err(Error::argument(format!("cannot view '{old}' as '{new}': of these, elements share bytes")));
+        return Err(Error::argument(format!(
+            "cannot view '{old}' as '{new}', because elements smaller than a byte share bytes"
+        )));
     }
     if array.mask().is_some() && new.itemsize() != old.itemsize() {
-        return Err(Error::unsupported("a mask is of whole elements; a view of another item size has none"));
+        return Err(Error::unsupported(
+            "a mask is for whole elements, so a masked array has no view with another item size",
+        ));
     }
     let mut viewed = moved(interface, new, at_start(interface.layout().with_itemsize(new.itemsize())?))?;
     if let Some(descr) = element.descr {
@@ -291,7 +295,7 @@ pub(in crate::python) fn host_view<'py>(array: &PyDeviceArray, py: Python<'py>) 
     };
     if array.mask().is_some() {
         return Err(Error::unsupported(
-            "a masked array has no view on the host; copy_to_host() makes a masked one, and `data` has one",
+            "a masked array has no host view; copy_to_host() gives a numpy.ma.MaskedArray, and `data` has a host view",
         ));
     }
     let ordering = array.ordering()?;

@@ -28,7 +28,7 @@ pub(in crate::python) fn compared<'py>(other: &Bound<'py, PyAny>) -> PyResult<Bo
     if is_number || has_elements {
         return Err(PyTypeError::new_err(
             "comparing elements needs a kernel, and cuarray launches none: compare copy_to_host(), or use a library with kernels \
-             on the array; whether two names are one array, `is` tells",
+             on the array; `is` compares identity",
         ));
     }
     Ok(PyNotImplemented::get(other.py()).to_owned().into_any())
@@ -63,7 +63,7 @@ pub(in crate::python) fn truth(array: &PyDeviceArray, py: Python<'_>) -> Result<
 pub(in crate::python) fn number<'py>(array: &PyDeviceArray, kind: Bound<'py, PyType>) -> Result<Bound<'py, PyAny>> {
     let layout = array.interface().layout();
     if layout.ndim() != 0 {
-        let why = format!("an array of shape {} is no number; index one of its elements", Tuple(layout.shape()));
+        let why = format!("an array of shape {} is not a number; index one of its elements", Tuple(layout.shape()));
         return Err(PyTypeError::new_err(why).into());
     }
     Ok(kind.call1((scalar(array, kind.py())?,))?)
@@ -79,7 +79,7 @@ fn scalar<'py>(array: &PyDeviceArray, py: Python<'py>) -> Result<Bound<'py, PyAn
 #[cold]
 pub(in crate::python) fn not_pickled() -> PyErr {
     PyTypeError::new_err(
-        "a DeviceArray cannot be pickled, nor copied by the module `copy`: cuarray.to_device(a) is a copy, get_ipc_handle() is for \
-         other processes of this machine, and copy_to_host() for any",
+        "a DeviceArray cannot be pickled, or copied by the module `copy`: use cuarray.to_device(a) for a copy, get_ipc_handle() for \
+         other processes of this machine, and copy_to_host() for processes elsewhere",
     )
 }

@@ -291,7 +291,7 @@ impl PyDeviceArray {
         }
         if self.mask().is_some() {
             return Err(Error::unsupported(
-                "NumPy would take a masked array without its mask; copy_to_host() gives a numpy.ma.MaskedArray, and `filled()` an \
+                "NumPy would drop the mask of the array; copy_to_host() gives a numpy.ma.MaskedArray, and `filled()` an \
                  array without a mask",
             ));
         }

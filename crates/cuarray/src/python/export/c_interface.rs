@@ -63,7 +63,7 @@ unsafe extern "C" fn release_untaken(capsule: *mut ffi::PyObject) {
             && let Ok(array) =
                 CArray::from_raw(ffi::PyCapsule_GetPointer(capsule, UNTAKEN.as_ptr()).cast::<RawCArray>())
         {
-            kept::<KeptArray>(array).let_go(Python::assume_attached());
+            kept::<KeptArray>(array).release(Python::assume_attached());
         }
     }
 }

@@ -54,7 +54,7 @@ pub(in crate::python) fn capsule<'py>(
     }
     if array.get().interface().is_read_only() && !versioned && request.copy != Some(true) {
         return Err(Error::unsupported(
-            "the array is read-only, which DLPack can say from version 1.0 on; max_version=(1, 0) or more, or copy=True, is expected",
+            "the array is read-only, which DLPack before version 1.0 cannot express; max_version=(1, 0) or more, or copy=True, is expected",
         ));
     }
     let copied = if request.copy == Some(true) { Some(copy_of(array, request.stream, own)?) } else { None };
@@ -80,7 +80,7 @@ pub(in crate::python) fn refuse_mask(array: &PyDeviceArray) -> Result<()> {
     match array.mask() {
         None => Ok(()),
         Some(_) => {
-            Err(Error::unsupported("the array has a mask, which DLPack cannot say; pass its `data`, or `filled()`"))
+            Err(Error::unsupported("the array has a mask, which DLPack cannot express; pass its `data`, or `filled()`"))
         }
     }
 }
@@ -118,7 +118,7 @@ fn elsewhere<'py>(
     let py = array.py();
     if asked == HOST && request.copy == Some(false) {
         return Err(Error::unsupported(format!(
-            "dl_device is (1, 0) and copy is False, but an array on ({}, {}) gets to the host by a copy alone",
+            "dl_device is (1, 0) and copy is False, but an array on ({}, {}) reaches the host only by a copy",
             own.device_type, own.device_id
         )));
     }
@@ -172,7 +172,7 @@ pub(in crate::python) fn device(array: &PyDeviceArray) -> Result<DLDevice> {
     let Some(known) = array.place()? else {
         if !array.interface().layout().is_empty() {
             return Err(Error::unsupported(format!(
-                "the driver does not know the memory at {:#x}, so DLPack cannot be told which device it is on",
+                "the driver does not know the memory at {:#x}, so its device for DLPack is unknown",
                 array.interface().data()
             )));
         }
@@ -189,7 +189,7 @@ pub(in crate::python) fn device(array: &PyDeviceArray) -> Result<DLDevice> {
         MemorySpace::Device => {
             let ordinal = known.device.ok_or_else(|| {
                 Error::unsupported(format!(
-                    "the driver does not say which device the memory at {:#x} is on",
+                    "the driver does not report the device of the memory at {:#x}",
                     array.interface().data()
                 ))
             })?;

@@ -18,7 +18,7 @@ impl<T> Kept<T> {
     }
 
     /// Drops the reference in an attached thread that PyO3 has not counted. Attaching again would take longer than the drop.
-    pub(in crate::python) fn let_go(self, _: Python<'_>) {
+    pub(in crate::python) fn release(self, _: Python<'_>) {
         let object = ManuallyDrop::new(self);
         // SAFETY: this struct owns the reference, and gives it up here, once.
         unsafe { ffi::Py_DECREF(object.0.as_ptr()) };

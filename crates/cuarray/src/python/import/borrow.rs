@@ -232,7 +232,7 @@ impl PyBorrow {
         }
         let protocol = options.protocol();
         if protocol == Protocol::DLPack {
-            return Err(no_way_back("protocol is 'dlpack'"));
+            return Err(cannot_order_release("protocol is 'dlpack'"));
         }
         let is_c = protocol == Protocol::C || protocol == Protocol::Any && c_interface::is_offered(object);
         if is_c && let Some(Imported { array, event }) = c_interface::import(object, false, &mut options)? {
@@ -241,7 +241,7 @@ impl PyBorrow {
         let dict = match import::attribute(object) {
             Ok(dict) => dict,
             Err(_) if protocol == Protocol::Any && as_cuda_array::is_only_a_tensor(object)? => {
-                return Err(no_way_back(&format!("a {} offers DLPack alone", import::type_name(object))));
+                return Err(cannot_order_release(&format!("a {} offers DLPack alone", import::type_name(object))));
             }
             Err(error) => return Err(error),
         };
@@ -288,11 +288,11 @@ impl PyBorrow {
         let interface = array.interface().clone().with_version(Version::V3).with_stream(entry);
         let readonly = readonly || interface.is_read_only();
         let interface = interface.with_read_only(readonly);
-        Ok(PyDeviceArray::lent(interface, array.owner(py)?, self.stream.clone_ref(py), borrow_state.clone()))
+        Ok(PyDeviceArray::borrowed_in(interface, array.owner(py)?, self.stream.clone_ref(py), borrow_state.clone()))
     }
 }
 
-fn no_way_back(why: &str) -> Error {
+fn cannot_order_release(why: &str) -> Error {
     Error::unsupported(format!(
         "{why}, which has no way back: nothing could be ordered after the borrower's work; take the tensor with from_dlpack, \
          and order what its library does next"

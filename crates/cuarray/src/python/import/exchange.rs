@@ -201,7 +201,7 @@ impl Table {
         let managed = LetGo::new(Managed::Versioned(managed));
         let mut interface = managed.interface()?;
         if self.is_torchs {
-            import::refuse_unsaid(object, &interface)?;
+            import::refuse_gradient_or_mark(object, &interface)?;
         }
         let device = managed.tensor()?.0.device;
         let mut raw = std::ptr::null_mut();
@@ -255,7 +255,7 @@ unsafe fn answer(body: impl FnOnce(Python<'_>) -> Result<()>) -> c_int {
 /// # Safety
 /// Called with the GIL held, with an object that the caller holds.
 #[inline]
-unsafe fn at_hand<'a>(object: *mut c_void) -> Option<Borrowed<'a, 'a, PyDeviceArray>> {
+unsafe fn ready_array<'a>(object: *mut c_void) -> Option<Borrowed<'a, 'a, PyDeviceArray>> {
     // SAFETY: this function's contract.
     let object = unsafe { Borrowed::from_ptr(Python::assume_attached(), object.cast()) };
     let array = object.cast_exact::<PyDeviceArray>().ok()?;
@@ -267,7 +267,7 @@ unsafe fn at_hand<'a>(object: *mut c_void) -> Option<Borrowed<'a, 'a, PyDeviceAr
 unsafe extern "C" fn borrow(object: *mut c_void, out: *mut DLTensor) -> c_int {
     // SAFETY: the contract of this function.
     unsafe {
-        if let Some(tensor) = at_hand(object).and_then(|array| array.get().prepared_tensor()) {
+        if let Some(tensor) = ready_array(object).and_then(|array| array.get().prepared_tensor()) {
             *out = tensor;
             return 0;
         }
@@ -287,7 +287,7 @@ unsafe extern "C" fn borrow(object: *mut c_void, out: *mut DLTensor) -> c_int {
 unsafe extern "C" fn from_object(object: *mut c_void, out: *mut *mut DLManagedTensorVersioned) -> c_int {
     // SAFETY: the contract of this function.
     unsafe {
-        if let Some(array) = at_hand(object)
+        if let Some(array) = ready_array(object)
             && array.get().prepared_tensor().is_some()
             && let Ok(Managed::Versioned(tensor)) =
                 managed::versioned(&array, false).map(std::mem::ManuallyDrop::new).as_deref()

@@ -48,7 +48,7 @@ impl PyStream {
     fn synchronize(&self, py: Python<'_>) -> Result<()> {
         py.detach(|| {
             self.stream.synchronize()?;
-            runtime::reclaim_what_is_done();
+            runtime::reclaim_finished();
             Ok(())
         })
     }

@@ -60,8 +60,8 @@ impl Element {
     /// The element type of a `numpy.dtype`.
     ///
     /// # Errors
-    /// No interface can describe the type: a sub-array, fields that overlap or are out of order, a field without a name, a
-    /// title that is not text, or an unknown type of an extension of NumPy.
+    /// No interface can describe the type. It is a sub-array or an unknown type of an extension of NumPy, or it has overlapping or
+    /// unordered fields, a field without a name, or a title that is not text.
     pub(in crate::python) fn of_dtype(dtype: &Bound<'_, PyAny>) -> Result<Element> {
         match field_type(dtype, 0)? {
             (FieldType::TypeStr(typestr), shape) if shape.is_empty() => Ok(Element { typestr, descr: None }),
@@ -102,18 +102,18 @@ fn field_type(dtype: &Bound<'_, PyAny>, depth: usize) -> Result<(FieldType, Dims
         return Ok((named(&dtype)?.into(), shape));
     }
     let typestr: TypeStr = text.parse().map_err(|_| {
-        Error::argument(format!("{} is no type that a CUDA array can have: no type string says it", shown(&dtype)))
+        Error::argument(format!("{} is not a type of CUDA arrays: no type string describes it", shown(&dtype)))
     })?;
     Ok((typestr.into(), shape))
 }
 
 fn named(dtype: &Bound<'_, PyAny>) -> Result<TypeStr> {
     let py = dtype.py();
-    let refused = |why| Error::argument(format!("{} is no type that a CUDA array can have: {why}", shown(dtype)));
+    let refused = |why| Error::argument(format!("{} is not a type of CUDA arrays: {why}", shown(dtype)));
     let name: String = dtype.getattr(intern!(py, "name"))?.extract()?;
     let typestr = name.parse().map(TypeStr::named).map_err(|error: Error| refused(error.to_string()))?;
     if !dtype.getattr(intern!(py, "isnative"))?.extract::<bool>()? {
-        return Err(refused("its bytes are swapped, which void cannot say".to_owned()));
+        return Err(refused("its bytes are swapped, which void cannot express".to_owned()));
     }
     if dtype.getattr(intern!(py, "itemsize"))?.extract::<usize>()? != typestr.itemsize() {
         return Err(refused(format!("{name} has {} bytes", typestr.itemsize())));
@@ -178,7 +178,7 @@ pub(in crate::python) fn for_value<'py>(value: &Bound<'py, PyAny>, interface: &I
         && !value.hasattr(intern!(py, "__array_interface__"))?
         && ml_dtype(py, name.name())?.is_none()
     {
-        let how = "install ml_dtypes, which can, or give an array of such elements";
+        let how = "install ml_dtypes, or pass an array of such elements";
         return Err(Error::unsupported(format!("NumPy alone cannot convert numbers to '{name}'; {how}")));
     }
     of_interface(py, interface)

@@ -169,7 +169,7 @@ fn missing(py: Python<'_>, error: PyErr) -> PyErr {
     if !error.is_instance_of::<PyImportError>(py) {
         return error;
     }
-    let what = "this needs NumPy, which cannot be imported: install it (`pip install numpy`). Arrays on devices need none: \
+    let what = "this needs NumPy, which cannot be imported: install it (`pip install numpy`). Device arrays do not need it: \
                 `typestr` names the element type, and `dtype` takes type strings and names such as 'float32'";
     let explained = PyImportError::new_err(what);
     explained.set_cause(py, Some(error));
