@@ -145,7 +145,7 @@ class Coverage:
             "# Clauses and their tests",
             "",
             "Written by `pytest --spec-coverage`: edit the tests, not this page. Each row is a clause of the CUDA Array Interface,",
-            "a disagreement among real libraries, or an item of another library's test suite, with the tests of this project",
+            "a disagreement among real libraries, or an item of another library's test suite. The last column has the tests",
             "that check it. **no test** marks a gap.",
         ]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 
@@ -10,8 +12,7 @@ class Shell:
     """One bash process in a folder. A command reads nothing from standard input; standard error is part of its output."""
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
-        self._own = folder.parent / f".{folder.name}.shell"
-        self._own.mkdir()
+        self._own = Path(tempfile.mkdtemp(prefix="cuarray-documents-shell-"))
         self._bash = subprocess.Popen(
             ["bash", "--noprofile", "--norc"],
             cwd=folder,
@@ -45,3 +46,4 @@ class Shell:
         self._bash.wait()
         assert self._bash.stdout is not None
         self._bash.stdout.close()
+        shutil.rmtree(self._own)

@@ -1,22 +1,21 @@
-//! Findings that are known and belong to somebody else: a file that names them, so that the rest is heard.
+//! Suppressions: a file of known findings that are not to be reported.
 //!
-//! A line for each, in the manner of the sanitizers: what kind of finding, and what one of its sides looks like. A
-//! suppressed finding is counted, never silently gone, and a line that matched nothing is reported, so that a file does not
-//! outlive the bugs that it was written for. `docs/reference/reports.md` describes the format.
+//! As with the sanitizers, each line names a kind of finding and patterns for one of its sides. Suppressed findings are
+//! counted. A line that matches nothing is reported, so that a file does not outlive its bugs. `docs/reference/reports.md` describes the format.
 
 use crate::finding::{Finding, Kind, Side};
 use std::collections::BTreeMap;
 
-/// One line of a file.
+/// One line of a suppressions file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suppression {
-    /// The number of its line, counted from 1.
+    /// The number of the line, counted from 1.
     pub line: u32,
-    /// The line itself, without its comment.
+    /// The line without its comment.
     pub text: String,
     /// The kind of finding; `None` for all.
     kind: Option<Kind>,
-    /// What one side must look like; one pattern for each key at most.
+    /// The patterns that one side must match, at most one for each key.
     patterns: BTreeMap<Key, String>,
 }
 
@@ -33,10 +32,10 @@ impl Key {
         [(Key::Library, "library"), (Key::File, "file"), (Key::Function, "function"), (Key::Call, "call")];
 }
 
-/// Reads the lines of a suppressions file.
+/// Parses the lines of a suppressions file.
 ///
 /// # Errors
-/// A sentence that says which line is wrong and what is expected there.
+/// A sentence that names the wrong line and says what is expected there.
 pub fn parse(text: &str) -> Result<Vec<Suppression>, String> {
     let mut suppressions = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -48,7 +47,7 @@ pub fn parse(text: &str) -> Result<Vec<Suppression>, String> {
     Ok(suppressions)
 }
 
-/// The words of a line up to its comment; quotation marks keep blanks and `#` within a word.
+/// The words of a line up to its comment. Quotation marks keep blanks and `#` in a word.
 fn words(line: &str) -> Result<Vec<String>, String> {
     let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, false);
     for character in line.chars() {
@@ -102,7 +101,7 @@ fn read(line: u32, kind: &str, conditions: &[String]) -> Result<Suppression, Str
 }
 
 impl Suppression {
-    /// Whether a finding is of the kind, and one of its sides is as the patterns say, all of them.
+    /// Whether a finding has the kind, and one of its sides matches all patterns.
     pub fn matches(&self, finding: &Finding) -> bool {
         self.kind.is_none_or(|kind| kind == finding.kind) && finding.sides.iter().any(|side| self.matches_side(side))
     }
@@ -114,7 +113,10 @@ impl Suppression {
             Key::Library => site.library.as_deref().is_some_and(|library| glob(pattern, library)),
             Key::File => {
                 frames().any(|frame| glob(pattern, &frame.file))
-                    || site.native.as_ref().is_some_and(|native| glob(pattern, &native.object))
+                    || site.native.as_ref().is_some_and(|native| {
+                        let source = native.source.as_ref().map(|source| &source.file);
+                        [Some(&native.object), source].into_iter().flatten().any(|file| glob(pattern, file))
+                    })
             }
             Key::Function => {
                 frames().any(|frame| glob(pattern, &frame.function))
@@ -129,11 +131,11 @@ impl Suppression {
     }
 }
 
-/// Whether the whole text is as the pattern says: `*` is any run of characters, `?` is one.
+/// Whether the pattern matches the whole text: `*` is any run of characters, `?` is one.
 fn glob(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut at, mut in_text) = (0, 0);
-    // Where the last `*` stands, and up to where it has taken the text.
+    // The place of the last `*`, and the end of the text that it has matched.
     let mut star: Option<(usize, usize)> = None;
     while in_text < text.len() {
         match pattern.get(at) {
@@ -163,7 +165,7 @@ mod tests {
     use crate::report::sample;
 
     #[test]
-    fn a_pattern_is_of_the_whole_text() {
+    fn pattern_matches_the_whole_text() {
         for (pattern, text, expected) in [
             ("*", "", true),
             ("numba*", "numba-cuda", true),
@@ -180,12 +182,12 @@ mod tests {
         ] {
             assert_eq!(glob(pattern, text), expected, "{pattern} {text}");
         }
-        // Stars by the dozen take no longer than the product of both lengths.
+        // Many stars take no longer than the product of both lengths.
         assert!(!glob(&format!("{}b", "a*".repeat(50)), &"a".repeat(5000)));
     }
 
     #[test]
-    fn one_side_must_be_as_all_patterns_say() {
+    fn one_side_must_match_all_patterns() {
         let finding = &sample::report("/home/me/train.py").findings[0];
         for (line, expected) in [
             ("data-race library=numba-cuda", true),
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_blank_lines_are_passed_over() {
+    fn comments_and_blank_lines_are_ignored() {
         let text = "\n# what is known\n  \ndata-race library=a#b  # why\r\n\tleak file=\"with # and blank\"\n";
         let read: Vec<_> = parse(text).unwrap().into_iter().map(|each| (each.line, each.text)).collect();
         assert_eq!(read, [(4, "data-race library=a#b".to_owned()), (5, "leak file=with # and blank".to_owned())]);
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_line_is_named() {
+    fn message_names_the_malformed_line() {
         for (text, expected) in [
             ("data-race", "line 1: nothing says which findings"),
             ("\nrace library=x", "line 2: race is no kind of finding: expected *, data-race, kernel-race"),

@@ -5,23 +5,19 @@
 //! creates from the environment.
 
 use crate::config::{Config, Fault, HostOrder, Schedule};
-use crate::exit;
 use crate::fork;
 use crate::host_access::HostAccess;
+use crate::objects::mode::Mode;
 use crate::ordering_calls::OrderingCalls;
-use crate::schedule::chosen::Mode;
-use crate::site::add_lines;
 use crate::state::State;
 use crate::thread;
 use crate::trace::Trace;
 use cuarray_abi::*;
-use cuarray_races::finding::Report;
 use cuarray_races::site::Site;
 use cuarray_races::{Detector, HostThreads};
 use std::collections::BTreeMap;
-use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// A driver's state, locked.
 pub(crate) type Guard<'a> = MutexGuard<'a, State>;
@@ -56,25 +52,7 @@ pub(crate) struct Driver {
     pub ordering_calls: OrderingCalls,
 }
 
-/// The driver that a call uses. The process's driver is never dropped, so its calls need not share ownership.
-pub(crate) enum CurrentDriver {
-    Process(&'static Arc<Driver>),
-    Entered(Arc<Driver>),
-}
-
-impl Deref for CurrentDriver {
-    type Target = Arc<Driver>;
-
-    fn deref(&self) -> &Arc<Driver> {
-        match self {
-            CurrentDriver::Process(driver) => driver,
-            CurrentDriver::Entered(driver) => driver,
-        }
-    }
-}
-
 static NEXT: AtomicU64 = AtomicU64::new(1);
-static PROCESS_DRIVER: OnceLock<Arc<Driver>> = OnceLock::new();
 
 impl Driver {
     pub(crate) fn new(config: Result<Config, String>) -> Arc<Driver> {
@@ -115,26 +93,6 @@ impl Driver {
             explained: AtomicBool::new(false),
             ordering_calls: OrderingCalls::default(),
         })
-    }
-
-    /// The driver that the calling thread's calls use; `None` after the thread's end.
-    pub(crate) fn current() -> Option<CurrentDriver> {
-        let entered = thread::with(|thread| thread.entered.borrow().last().cloned())?;
-        let process = || CurrentDriver::Process(PROCESS_DRIVER.get_or_init(Driver::from_environment));
-        Some(entered.map_or_else(process, CurrentDriver::Entered))
-    }
-
-    /// Creates the process's driver from its environment.
-    fn from_environment() -> Arc<Driver> {
-        let driver = Driver::new(Config::from_env());
-        exit::print_seed(&driver);
-        exit::watch();
-        driver
-    }
-
-    /// The process's driver, if it exists.
-    pub(crate) fn of_process() -> Option<&'static Arc<Driver>> {
-        PROCESS_DRIVER.get()
     }
 
     pub(crate) fn lock(&self) -> Guard<'_> {
@@ -187,53 +145,13 @@ impl Driver {
         self.config.as_ref().is_ok_and(|config| config.findings)
     }
 
-    /// All findings, with live objects as leaks if `leaks`. Pending work whose accesses are not known yet runs first.
-    pub(crate) fn report(&self, leaks: bool) -> Report {
-        let state = self.known();
-        let leaks = leaks && self.config.as_ref().is_ok_and(|config| config.leaks != Some(false));
-        self.suppressed(state.detector.report(leaks))
-    }
-
-    /// Like `report`, at the end of the program, without running its code; `None` if another thread holds the lock.
-    pub(crate) fn last_report(&self, leaks: bool) -> Option<Report> {
-        let mut state = match self.state.try_lock() {
-            Ok(state) => state,
-            Err(TryLockError::Poisoned(state)) => state.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        state.take_host_accesses();
-        let state = if state.host_functions == 0 { self.resolved(state) } else { state };
-        Some(self.suppressed(state.detector.report(leaks)))
-    }
-
-    fn suppressed(&self, mut report: Report) -> Report {
-        report.recorded_by =
-            concat!("cuarray-sim ", env!("CARGO_PKG_VERSION"), ", the simulated CUDA driver").to_owned();
-        add_lines(&mut report);
-        if let Ok(config) = &self.config {
-            report.suppress(&config.suppressions);
+    /// The state, unless another thread has it.
+    pub(crate) fn try_lock(&self) -> Option<Guard<'_>> {
+        match self.state.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(state)) => Some(state.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
         }
-        report
-    }
-
-    /// Discards the findings so far.
-    pub(crate) fn clear_findings(&self) {
-        self.known().detector.clear();
-    }
-
-    /// Locks the driver, and runs the work whose accesses are not known yet.
-    fn known(&self) -> Guard<'_> {
-        let mut state = self.lock();
-        state.take_host_accesses();
-        self.resolved(state)
-    }
-
-    fn resolved<'a>(&'a self, state: Guard<'a>) -> Guard<'a> {
-        if state.detector.is_settled() {
-            return state;
-        }
-        let contexts: Vec<CUcontext> = state.contexts.keys().copied().collect();
-        self.exhaust(state, &contexts)
     }
 
     /// Whether freeing memory waits for the work on it, as far as findings are concerned.

@@ -28,44 +28,36 @@
 //! `memory` and `arena` know where bytes lie. `happens_before` feeds [`cuarray_races`], which computes the order of
 //! operations and writes the findings.
 
-mod allocator;
-mod arena;
 mod capture;
-mod code;
+mod choice;
 mod config;
-mod context;
-mod copy;
-mod device;
 mod driver;
-mod event;
-mod exit;
+mod explore;
 mod exports;
 mod fork;
 mod graph;
 mod handle;
 mod happens_before;
 mod host_access;
-mod host_pages;
-mod ipc;
-mod launch;
 mod memory;
+mod objects;
 mod ordering_calls;
-mod pool;
+mod process;
 mod schedule;
 mod site;
 mod state;
-mod statistics;
-mod stream;
 mod thread;
 mod trace;
+mod work;
 
+pub use choice::choices::{Choice, Choices};
 pub use config::{Config, Fault, HostOrder, Schedule};
 pub use cuarray_races::finding;
-pub use schedule::choices::{Choice, Choices};
-pub use schedule::explore::{Bounds, Exploration, Failure, explore};
+pub use explore::{Bounds, Exploration, Failure, explore};
 
 use cuarray_abi::{Api, CUresult};
 use driver::Driver;
+use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -188,7 +180,7 @@ impl Sim {
 
     /// Live objects, pending work, and counts of calls and refusals, as JSON (see `docs/reference/simulator.md`).
     pub fn statistics(&self) -> String {
-        statistics::json(&self.driver)
+        process::statistics::json(&self.driver)
     }
 }
 
@@ -205,7 +197,10 @@ impl Drop for Entered {
     fn drop(&mut self) {
         thread::with(|thread| {
             let mut entered = thread.entered.borrow_mut();
-            if let Some(index) = entered.iter().rposition(|driver| driver.number == self.number) {
+            let is_own = |driver: &Arc<dyn Any + Send + Sync>| {
+                driver.downcast_ref::<Driver>().is_some_and(|driver| driver.number == self.number)
+            };
+            if let Some(index) = entered.iter().rposition(is_own) {
                 entered.remove(index);
             }
         });

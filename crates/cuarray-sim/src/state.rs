@@ -2,20 +2,20 @@
 //!
 //! A call takes the lock once. Code that runs a host function releases it first.
 
-use crate::capture::Captures;
-use crate::code::{Code, Link};
-use crate::context::Context;
-use crate::device::Device;
-use crate::event::Event;
-use crate::graph::{Exec, Graph, Node, UserObject};
 use crate::handle::Table;
-use crate::happens_before::Running;
 use crate::host_access::HostAccess;
-use crate::memory::Memory;
-use crate::pool::Pool;
-use crate::schedule::HostFunction;
-use crate::schedule::chosen::Mode;
-use crate::stream::Stream;
+use crate::objects::allocation::Memory;
+use crate::objects::capturing::Captures;
+use crate::objects::code::{Code, Link};
+use crate::objects::context::Context;
+use crate::objects::device::Device;
+use crate::objects::event::Event;
+use crate::objects::graph::{Exec, Graph, Node, UserObject};
+use crate::objects::mode::Mode;
+use crate::objects::pool::Pool;
+use crate::objects::running::Running;
+use crate::objects::stream::Stream;
+use crate::objects::work::HostFunction;
 use cuarray_abi::*;
 use cuarray_races::{Detector, Operation};
 use std::collections::HashMap;

@@ -5,9 +5,9 @@
 //! any order. So a key of the system frees them after all destructors of the program; in the main thread they are never
 //! freed. For later calls [`with`] returns `None`, and the call returns `CUDA_ERROR_DEINITIALIZED`.
 
-use crate::driver::Driver;
 use cuarray_abi::{CUcontext, CUstreamCaptureMode};
 use cuarray_races::Caller;
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -20,8 +20,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub(crate) struct Thread {
     /// A number that is unique among the threads of this process.
     pub number: u64,
-    /// The drivers entered with [`crate::Sim::enter`], the innermost last.
-    pub entered: RefCell<Vec<Arc<Driver>>>,
+    /// The drivers entered with [`crate::Sim::enter`], the innermost last. A thread does not know what a driver is.
+    pub entered: RefCell<Vec<Arc<dyn Any + Send + Sync>>>,
     /// Whether a host function is running in this thread.
     pub in_host_function: Cell<bool>,
     /// The thread's mode for unsafe calls during captures (`cuThreadExchangeStreamCaptureMode`).

@@ -1,8 +1,7 @@
-//! How findings reach people: the formats in which a [`Report`](crate::finding::Report) is written.
+//! The formats of a [`Report`](crate::finding::Report): text, JSON, a trace for timeline viewers, and a page.
 //!
-//! Each file here is one format, and all are written from the same plain data. JSON is for programs, the trace for timeline
-//! viewers, the page for eyes. None of them computes anything about the program that was watched; what they share is how
-//! things are called (`words`) and the lines of the program that a reader wants to see (`source`).
+//! Each file here is one format, written from the same plain data. No format computes anything about the watched program.
+//! They share their wording (`words`) and the quoted lines of source (`source`).
 
 mod html;
 mod json;
@@ -19,7 +18,7 @@ use std::path::Path;
 
 pub use words::{call as call_name, kernel as kernel_name};
 
-/// The formats of files.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Text for people.
@@ -35,7 +34,7 @@ pub enum Format {
 impl Format {
     const ALL: [Format; 4] = [Format::Text, Format::Trace, Format::Json, Format::Html];
 
-    /// How the names of its files end.
+    /// The end of its file names.
     pub fn extension(self) -> &'static str {
         match self {
             Format::Text => ".txt",
@@ -45,7 +44,7 @@ impl Format {
         }
     }
 
-    /// The format that the name of a file asks for.
+    /// The format that a file name implies.
     pub fn of(path: &Path) -> Option<Format> {
         let name = path.file_name()?.to_string_lossy();
         // The longer extension comes before the one that it ends with.
@@ -54,7 +53,7 @@ impl Format {
 }
 
 impl Report {
-    /// Writes the report to a file, in the format that its name asks for: text where it asks for none.
+    /// Writes the report to a file, in the format that its name implies; text by default.
     pub fn write(&self, path: &Path) -> std::io::Result<()> {
         let content = match Format::of(path).unwrap_or(Format::Text) {
             Format::Text => self.text(false),
@@ -65,7 +64,7 @@ impl Report {
         std::fs::write(path, content)
     }
 
-    /// Moves the findings that are known to those that are counted only; what is left is numbered anew.
+    /// Removes suppressed findings, counts them, and renumbers the others.
     pub fn suppress(&mut self, suppressions: &[Suppression]) {
         let mut suppressed: Vec<Suppressed> =
             suppressions.iter().map(|each| Suppressed { line: each.line, text: each.text.clone(), count: 0 }).collect();
@@ -88,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_file_tells_the_format() {
+    fn file_name_implies_the_format() {
         let of = |name| Format::of(Path::new(name));
         assert_eq!(of("/a/b.html"), Some(Format::Html));
         assert_eq!(of("b.json"), Some(Format::Json));
@@ -99,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suppressed_finding_is_counted_and_the_rest_is_numbered_anew() {
+    fn suppressed_findings_are_counted_and_others_renumbered() {
         let mut report = sample::report("a.py");
         let mut leak = report.findings[0].clone();
         (leak.kind, leak.number, leak.count) = (crate::finding::Kind::Leak, 2, 5);

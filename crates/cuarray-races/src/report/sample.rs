@@ -1,5 +1,5 @@
-//! A report made by hand, for the tests of the formats: a copy in one stream and a fill in another, ordered by an event that
-//! was recorded before the copy; and a file whose name tries to be markup.
+//! A report for the tests of the formats: a copy in one stream and a read in another, with an event that was recorded too
+//! early; and a file name that contains markup.
 
 use crate::finding::{Access, AccessKind, Allocation, Finding, Kind, Lane, LaneKind, Operation, Range, Report, Side};
 use crate::site::{Frame, Site};

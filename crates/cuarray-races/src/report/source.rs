@@ -1,7 +1,6 @@
-//! The lines of the program that a report quotes.
+//! Lines of source that a report quotes.
 //!
-//! A file is read when the report is written, as it is then. What cannot be read, is no regular file, or is larger than any
-//! source is left out: a report is never worse off for a file that is gone.
+//! Files are read when the report is written. A report leaves out files that cannot be read, are not regular, or are too large.
 
 use std::collections::HashMap;
 use std::io::Read as _;
@@ -9,7 +8,7 @@ use std::io::Read as _;
 /// The largest file that is read, in bytes.
 const LARGEST: u64 = 4 << 20;
 
-/// The lines of files, each file read once.
+/// Files by name, each read once.
 #[derive(Default)]
 pub(crate) struct Sources {
     files: HashMap<String, Option<Vec<String>>>,
@@ -20,12 +19,12 @@ pub(crate) struct Sources {
 pub(crate) struct Excerpt {
     /// The number of the first of the lines, counted from 1.
     pub(crate) first: u32,
-    /// The lines, with what all of them are indented by taken away.
+    /// The lines without their common indentation.
     pub(crate) lines: Vec<String>,
 }
 
 impl Sources {
-    /// A line and up to `around` on either side; `None` where the file has no such line or cannot be read.
+    /// A line and up to `around` on either side; `None` if the file has no such line or cannot be read.
     pub(crate) fn excerpt(&mut self, file: &str, line: u32, around: u32) -> Option<Excerpt> {
         let lines = self.files.entry(file.to_owned()).or_insert_with(|| read(file)).as_ref()?;
         let index = usize::try_from(line).ok()?.checked_sub(1)?;
@@ -59,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_excerpt_is_cut_at_the_ends_of_the_file_and_loses_its_common_indent() {
+    fn excerpt_ends_with_the_file_and_loses_its_common_indentation() {
         let path = std::env::temp_dir().join(format!("cuarray-sim-excerpt-{}.py", std::process::id()));
         std::fs::write(&path, "if True:\n    a = 1\n\n    if a:\n        b = 2\n").unwrap();
         let (mut sources, file) = (Sources::default(), path.to_str().unwrap());
@@ -74,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_left_out() {
+    fn unreadable_and_special_files_are_left_out() {
         let mut sources = Sources::default();
         for file in ["<string>", "", "/", "/dev/zero", "/proc/self/mem", "/no/such/file.py", "a\0b"] {
             assert_eq!(sources.excerpt(file, 1, 2), None, "{file}");

@@ -1,7 +1,7 @@
 //! The report as text, for people; coloured for terminals.
 //!
-//! A paragraph for each finding, with the lines of the program quoted: what is wrong, both sides, the edge that is missing, the
-//! memory. Lines that begin further in say more about those above them.
+//! Each finding is a paragraph: the problem, both sides with their lines of source, the missing edge, the memory. An indented line
+//! gives details of the line above it.
 
 use super::source::Sources;
 use super::words::{self, Detail};
@@ -9,7 +9,7 @@ use crate::finding::{Finding, Report, Side};
 use crate::site::Site;
 use std::fmt::Write as _;
 
-/// The escape codes of a terminal, or nothing.
+/// The escape codes of a terminal, or empty texts.
 struct Colours {
     red: &'static str,
     bold: &'static str,
@@ -97,7 +97,7 @@ impl Report {
     }
 }
 
-/// Which thread of a kernel made an access, with the line of the kernel's source.
+/// The thread of a kernel that made an access, with the line of the kernel's source.
 fn in_kernel(text: &mut String, side: &Side, sources: &mut Sources, colours: &Colours) {
     let Some(place) = &side.place else { return };
     let atomic = if place.atomic { ", atomically" } else { "" };
@@ -109,7 +109,7 @@ fn in_kernel(text: &mut String, side: &Side, sources: &mut Sources, colours: &Co
     }
 }
 
-/// Where a call came from: the reader's line with its code, and the library that made the call.
+/// The site of a call: the user's line with its source, and the calling library.
 fn place(text: &mut String, site: &Site, sources: &mut Sources, colours: &Colours) {
     let Colours { bold, dim, off, .. } = colours;
     let frame = words::frame(site);
@@ -132,7 +132,7 @@ fn place(text: &mut String, site: &Site, sources: &mut Sources, colours: &Colour
     };
 }
 
-/// Text of the program that was watched, without what acts on a terminal.
+/// Text of the watched program, without characters that act on a terminal.
 fn printable(text: &str) -> String {
     text.replace(words::is_harmful, "\u{fffd}")
 }
@@ -142,7 +142,7 @@ mod tests {
     use crate::report::sample;
 
     #[test]
-    fn both_sides_are_named_with_their_lines() {
+    fn text_names_both_sides_with_their_lines() {
         let path = std::env::temp_dir().join(format!("cuarray-sim-text-{}.py", std::process::id()));
         std::fs::write(&path, "one\ntwo\nthree\n    four\nfive\nsix\n").unwrap();
         let file = path.to_str().unwrap();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_only_where_they_are_asked_for_and_names_bring_none() {
+    fn colours_appear_only_on_request() {
         let report = sample::report("a\u{1b}[31mb.py");
         assert!(report.text(true).contains("\u{1b}[1;31m[1] data-race:"));
         assert!(!report.text(false).contains('\u{1b}'));

@@ -1,4 +1,4 @@
-//! What reports call things: one wording for all formats that people read.
+//! The wording of reports, shared by all formats for people.
 
 use crate::finding::{AccessKind, Finding, Kind, Lane, Operation, Side, Variable};
 use crate::site::{Frame, Site};
@@ -17,7 +17,7 @@ pub(crate) fn bytes(count: u64) -> String {
     if count == 1 { "1 byte".into() } else { format!("{} bytes", number(count)) }
 }
 
-/// A number with its thousands apart.
+/// A number with commas between its thousands.
 pub(crate) fn number(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
@@ -30,7 +30,7 @@ pub(crate) fn number(value: u64) -> String {
     text
 }
 
-/// What somebody does: `stream 2 reads`.
+/// The verb of an access: `stream 2 reads`.
 pub(crate) fn does(access: AccessKind) -> &'static str {
     match access {
         AccessKind::Read => "reads",
@@ -42,7 +42,7 @@ pub(crate) fn does(access: AccessKind) -> &'static str {
     }
 }
 
-/// What a side of a finding does: `writes 4,096 bytes`, `destroys the stream`.
+/// The action of a side of a finding: `writes 4,096 bytes`, `destroys the stream`.
 pub(crate) fn action(side: &Side, finding: &Finding) -> String {
     match (side.bytes, &finding.object) {
         (Some(range), _) => format!("{} {}", does(side.access), bytes(range.length)),
@@ -54,7 +54,7 @@ pub(crate) fn action(side: &Side, finding: &Finding) -> String {
     }
 }
 
-/// More about an operation: the name of its kernel, which belongs beside its call, or a remark, which has a line to itself.
+/// More about an operation: the name of its kernel, printed beside the call, or a remark on a line of its own.
 pub(crate) enum Detail<'a> {
     /// Nothing.
     None,
@@ -64,7 +64,7 @@ pub(crate) enum Detail<'a> {
     Remark(&'a str),
 }
 
-/// What a variable of a kernel's module is called.
+/// The name of a variable of a kernel's module.
 pub(crate) fn variable(variable: &Variable) -> String {
     match &variable.name {
         Some(name) => format!("the {} variable {name}", variable.space),
@@ -72,7 +72,7 @@ pub(crate) fn variable(variable: &Variable) -> String {
     }
 }
 
-/// What kind of detail a text is.
+/// The kind of detail that a text is.
 pub(crate) fn detail(text: Option<&str>) -> Detail<'_> {
     match text {
         None => Detail::None,
@@ -81,7 +81,7 @@ pub(crate) fn detail(text: Option<&str>) -> Detail<'_> {
     }
 }
 
-/// The frame that a reader looks for first: his own, else the innermost.
+/// The frame that a reader looks for first: the user's own, else the innermost.
 pub(crate) fn frame(site: &Site) -> Option<&Frame> {
     site.user.as_ref().or(site.innermost.as_ref())
 }
@@ -95,7 +95,7 @@ pub(crate) fn line(site: &Site) -> Option<(&str, u32)> {
     }
 }
 
-/// A place in few characters: the file's name and the line.
+/// A short form of a place: the file's name and the line.
 pub(crate) fn place(site: &Site) -> String {
     match (frame(site), &site.native) {
         (Some(frame), _) => format!("{}:{}", base(&frame.file), frame.line),
@@ -112,7 +112,7 @@ fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The name of a kernel as its author wrote it, where it was made into a symbol: `_ZN3abc1kEi` is `abc::k`.
+/// The name of a kernel in its source, from a mangled symbol: `_ZN3abc1kEi` is `abc::k`.
 pub fn kernel(symbol: &str) -> String {
     let nested = symbol.strip_prefix("_ZN");
     let Some(mut rest) = nested.or_else(|| symbol.strip_prefix("_Z")) else { return symbol.to_owned() };
@@ -131,7 +131,7 @@ pub fn kernel(symbol: &str) -> String {
     if parts.is_empty() { symbol.to_owned() } else { parts.join("::") }
 }
 
-/// How a lane is called, without what kind of stream it is: `stream 2`.
+/// The name of a lane without its kind: `stream 2`.
 pub(crate) fn lane(lanes: &[Lane], number: u32) -> String {
     match lanes.iter().find(|lane| lane.number == number) {
         Some(lane) => lane.name.split(" (").next().unwrap_or(&lane.name).to_owned(),
@@ -139,7 +139,7 @@ pub(crate) fn lane(lanes: &[Lane], number: u32) -> String {
     }
 }
 
-/// What is wrong, in one sentence without its full stop.
+/// The problem, in one sentence without its full stop.
 pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
     let who = |side: Option<&Side>| side.map_or("the program".into(), |side| lane(lanes, side.lane));
     let access = |side: Option<&Side>| does(side.map_or(AccessKind::Use, |side| side.access));
@@ -187,17 +187,17 @@ pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
     }
 }
 
-/// Whether the finding says that an edge is absent between its two sides, so that a picture can show where it would be.
+/// Whether a finding of this kind lacks an edge between its two sides, which a picture can show.
 pub(crate) fn lacks_an_edge(kind: Kind) -> bool {
     matches!(kind, Kind::DataRace | Kind::UseBeforeAllocation | Kind::FreeBeforePendingWork)
 }
 
-/// Whether an operation is there for the order of others and touches no memory itself.
+/// Whether an operation only orders others and touches no memory.
 pub(crate) fn orders(operation: &Operation) -> bool {
     operation.accesses.is_empty() && (operation.orders || !operation.after.is_empty())
 }
 
-/// Whether a character is no sign but acts on what stands around it, or may not be in a text at all.
+/// Whether a character is a control or formatting character, or not allowed in a text.
 pub(crate) fn is_harmful(character: char) -> bool {
     matches!(character,
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_named_as_documented() {
+    fn suffixes_of_symbols_are_dropped() {
         for (symbol, name) in [
             ("cuMemcpyHtoDAsync_v2", "cuMemcpyHtoDAsync"),
             ("cuMemcpyHtoDAsync_v2_ptsz", "cuMemcpyHtoDAsync"),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_are_named_as_they_were_written() {
+    fn mangled_kernel_names_are_demangled() {
         for (symbol, name) in [
             ("_ZN8__main__5totalB2v1B106cw51E5ArrayIdLi1E", "__main__::total"),
             ("_Z4axpyIfEvT_PKS0_PS0_m", "axpy"),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_readable() {
+    fn thousands_are_separated() {
         assert_eq!(bytes(1), "1 byte");
         assert_eq!(bytes(999), "999 bytes");
         assert_eq!(bytes(4096), "4,096 bytes");

@@ -6,7 +6,7 @@
 use super::graph::{check_edge_data, list};
 use super::stream::stream;
 use super::*;
-use crate::capture::Capturing;
+use crate::objects::capturing::Capturing;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 

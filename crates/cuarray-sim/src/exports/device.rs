@@ -4,7 +4,7 @@
 //! [peer access](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PEER__ACCESS.html).
 
 use super::*;
-use crate::device;
+use crate::config::identity;
 use std::ffi::CStr;
 
 pub(super) unsafe fn cuDeviceGet(call: &Call<'_>, device: *mut CUdevice, ordinal: c_int) -> Answer {
@@ -37,13 +37,13 @@ unsafe fn put_text(buffer: *mut c_char, length: c_int, text: &str) -> Answer {
 pub(super) unsafe fn cuDeviceGetName(call: &Call<'_>, name: *mut c_char, len: c_int, dev: CUdevice) -> Answer {
     call.lock().device(dev)?;
     // SAFETY: the caller's buffer, by the driver's contract.
-    unsafe { put_text(name, len, device::NAME) }
+    unsafe { put_text(name, len, identity::NAME) }
 }
 
 pub(super) unsafe fn cuDeviceGetUuid(call: &Call<'_>, uuid: *mut CUuuid, dev: CUdevice) -> Answer {
     let physical = call.lock().device(dev)?.physical;
     // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(uuid, device::uuid(physical)) }
+    unsafe { put(uuid, identity::uuid(physical)) }
 }
 
 pub(super) unsafe fn cuDeviceGetUuid_v2(call: &Call<'_>, uuid: *mut CUuuid, dev: CUdevice) -> Answer {
@@ -66,7 +66,7 @@ pub(super) unsafe fn cuDeviceGetAttribute(
     present(pi)?;
     let physical = call.lock().device(dev)?.physical;
     let value = match &call.driver.config {
-        Ok(config) => device::attribute(config, physical, attrib),
+        Ok(config) => identity::attribute(config, physical, attrib),
         Err(_) => None,
     };
     // SAFETY: the caller's pointer, by the driver's contract.
@@ -91,7 +91,7 @@ pub(super) unsafe fn cuDeviceComputeCapability(
 
 /// The PCI address in the driver's format.
 fn pci_bus_id_text(physical: i32) -> String {
-    format!("0000:{:02X}:00.0", device::pci_bus(physical))
+    format!("0000:{:02X}:00.0", identity::pci_bus(physical))
 }
 
 pub(super) unsafe fn cuDeviceGetPCIBusId(

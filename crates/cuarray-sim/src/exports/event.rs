@@ -5,9 +5,9 @@
 use super::transfer::submit;
 use super::*;
 use crate::driver::Guard;
-use crate::event::Event;
-use crate::graph::Action;
-use crate::schedule::Work;
+use crate::objects::event::Event;
+use crate::objects::graph::Action;
+use crate::objects::work::Work;
 
 pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: c_uint) -> Answer {
     present(event)?;

@@ -6,7 +6,7 @@
 
 use super::execution::{self, PARAM_BUFFER_POINTER, PARAM_BUFFER_SIZE, PARAM_END, Shape};
 use super::*;
-use crate::code::NextLaunch;
+use crate::objects::code::NextLaunch;
 use std::ptr;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;

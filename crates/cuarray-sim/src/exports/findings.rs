@@ -5,12 +5,13 @@
 
 use super::statistics::write_text;
 use super::*;
+use crate::process::current;
 use std::ffi::CStr;
 
 /// Calls `f` with the calling thread's driver, if that driver works in this process.
 fn with_driver(f: impl FnOnce(&Driver) -> Answer) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
-        let driver = Driver::current().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        let driver = current::driver().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         if driver.initialized_elsewhere() {
             return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }

@@ -4,8 +4,8 @@
 //! full dependencies, so edge data must be zero.
 
 use super::*;
-use crate::graph::{Action, Graph, Owner, UserObject};
-use crate::schedule::HostFunction;
+use crate::objects::graph::{Action, Graph, Owner, UserObject};
+use crate::objects::work::HostFunction;
 use crate::state::State;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, OsStr};

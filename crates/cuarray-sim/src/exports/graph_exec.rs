@@ -6,9 +6,9 @@ use super::graph_node::{copy_action, fill_action, host_action, node_action};
 use super::stream::stream;
 use super::*;
 use crate::driver::Guard;
-use crate::graph::{Action, Owner};
-use crate::schedule::Work;
-use crate::schedule::chosen::Mode;
+use crate::objects::graph::{Action, Owner};
+use crate::objects::mode::Mode;
+use crate::objects::work::Work;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 

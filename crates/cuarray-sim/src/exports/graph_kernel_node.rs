@@ -7,8 +7,8 @@
 use super::execution::{Shape, prepare};
 use super::graph_node::{add_and_return, change, context_of};
 use super::*;
-use crate::graph::Action;
-use crate::launch::Launch;
+use crate::objects::graph::Action;
+use crate::objects::launch::Launch;
 use crate::state::State;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;

@@ -6,7 +6,7 @@
 
 use super::jit::{Options, compile, file, name, refused};
 use super::*;
-use crate::code::Link;
+use crate::objects::code::Link;
 use cuarray_ptx::Image;
 
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;

@@ -6,9 +6,9 @@
 
 use super::*;
 use crate::driver::Guard;
-use crate::host_pages::HostPages;
-use crate::ipc::{Exporter, Handle, Imported};
-use crate::memory::Kind;
+use crate::memory::host_pages::HostPages;
+use crate::memory::ipc::{Exporter, Handle, Imported};
+use crate::objects::allocation::Kind;
 
 pub(super) unsafe fn cuMemGetInfo_v2(call: &Call<'_>, free: *mut usize, total: *mut usize) -> Answer {
     present(total)?;
@@ -58,7 +58,7 @@ pub(super) unsafe fn cuMemAllocPitch_v2(
 ) -> Answer {
     present(dptr)?;
     present(p_pitch)?;
-    let pitch = width_in_bytes.checked_next_multiple_of(crate::allocator::ALIGNMENT as usize);
+    let pitch = width_in_bytes.checked_next_multiple_of(crate::memory::allocator::ALIGNMENT as usize);
     let size = pitch.and_then(|pitch| pitch.checked_mul(height));
     let (Some(pitch), Some(size), 4 | 8 | 16) = (pitch, size, element_size_bytes) else {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);

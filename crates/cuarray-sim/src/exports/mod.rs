@@ -35,8 +35,9 @@ mod stream;
 mod transfer;
 
 use crate::driver::{Answer, Call, Driver};
-use crate::exit;
 use crate::host_access;
+use crate::process::current;
+use crate::process::exit;
 use crate::site::{self, Entry, ReturnPlace};
 use crate::thread;
 use crate::trace::Word;
@@ -89,7 +90,7 @@ fn dispatch<const N: usize>(
     body: impl FnOnce(&Call<'_>) -> Answer,
 ) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
-        let Some(driver) = Driver::current().filter(|_| !exit::is_over()) else {
+        let Some(driver) = current::driver().filter(|_| !exit::is_over()) else {
             return refuse_after_shutdown(export.symbol, &arguments());
         };
         let Some((number, inside)) = thread::with(|thread| (thread.number, thread.in_host_function.get())) else {
@@ -157,7 +158,7 @@ fn dispatch<const N: usize>(
 /// Refuses a call that comes after the end of the driver or of its thread.
 fn refuse_after_shutdown(symbol: &str, arguments: &[(&'static str, u64)]) -> CUresult {
     let result = CUresult::CUDA_ERROR_DEINITIALIZED;
-    if let Some(trace) = Driver::of_process().and_then(|driver| driver.trace.as_ref()) {
+    if let Some(trace) = current::of_process().and_then(|driver| driver.trace.as_ref()) {
         // SAFETY: the call has no preconditions.
         let thread = thread::number_of(unsafe { libc::gettid() });
         trace.write(symbol, arguments, result, thread, Site::unknown(), Duration::ZERO);
@@ -251,7 +252,7 @@ macro_rules! refuse {
         #[unsafe(no_mangle)]
         pub(crate) extern "C" fn $symbol() -> CUresult {
             let refused = || {
-                if let Some(driver) = Driver::current() {
+                if let Some(driver) = current::driver() {
                     driver.count_refused(stringify!($symbol));
                 }
             };

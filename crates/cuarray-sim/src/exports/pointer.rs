@@ -5,8 +5,8 @@
 
 use super::transfer::submit;
 use super::*;
-use crate::memory::{Allocation, Kind};
-use crate::schedule::Work;
+use crate::objects::allocation::{Allocation, Kind};
+use crate::objects::work::Work;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 

@@ -7,9 +7,9 @@
 
 use super::transfer::submit;
 use super::*;
-use crate::memory::Kind;
-use crate::pool::Pool;
-use crate::schedule::Work;
+use crate::objects::allocation::Kind;
+use crate::objects::pool::Pool;
+use crate::objects::work::Work;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 

@@ -2,8 +2,9 @@
 
 use super::statistics::write_text;
 use super::*;
+use crate::choice::choices::Choices;
 use crate::config::Schedule;
-use crate::schedule::choices::Choices;
+use crate::process::current;
 use std::ffi::CStr;
 
 /// Reads a string that a tool passed.
@@ -37,7 +38,7 @@ pub(crate) unsafe extern "C" fn cuarraySimSetSchedule(schedule: *const c_char) -
         // SAFETY: by this function's contract.
         let text = unsafe { read(schedule)? };
         let schedule: Schedule = text.parse().map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        let driver = Driver::current().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        let driver = current::driver().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         if driver.initialized_elsewhere() {
             return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }
@@ -55,7 +56,7 @@ pub(crate) unsafe extern "C" fn cuarraySimSetSchedule(schedule: *const c_char) -
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuarraySimSchedule(buf: *mut c_char, cap: usize, len: *mut usize) -> CUresult {
     tool(|| {
-        let driver = Driver::current().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        let driver = current::driver().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         if driver.initialized_elsewhere() {
             return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }

@@ -1,6 +1,7 @@
 //! Extensions for tools that have loaded the shared library: the driver's statistics.
 
 use super::*;
+use crate::process::current;
 
 /// Writes the statistics of the calling thread's driver, JSON and a nul, to `buf`, which has room for `cap` bytes.
 /// `len` receives the length of the JSON in bytes. If it does not fit, writes only the length and returns
@@ -11,11 +12,11 @@ use super::*;
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuarraySimStatistics(buf: *mut c_char, cap: usize, len: *mut usize) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
-        let driver = Driver::current().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        let driver = current::driver().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         if driver.initialized_elsewhere() {
             return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }
-        let text = crate::statistics::json(&driver);
+        let text = crate::process::statistics::json(&driver);
         // SAFETY: by this function's contract.
         unsafe { write_text(&text, buf, cap, len) }
     });

@@ -7,10 +7,10 @@ use super::context::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use super::transfer::submit;
 use super::*;
 use crate::driver::Guard;
-use crate::graph::Action;
-use crate::memory::Kind as MemoryKind;
-use crate::schedule::{HostFunction, Point, Work};
-use crate::stream::{Kind, Stream};
+use crate::objects::allocation::Kind as MemoryKind;
+use crate::objects::graph::Action;
+use crate::objects::stream::{Kind, Stream};
+use crate::objects::work::{HostFunction, Point, Work};
 use cuarray_races::Clock;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;

@@ -1,6 +1,6 @@
 //! Graphs in the DOT language (`cuGraphDebugDotPrint`).
 
-use super::Action;
+use crate::objects::graph::Action;
 use crate::state::State;
 use cuarray_abi::*;
 use std::fmt::Write as _;

@@ -5,45 +5,18 @@
 //! nodes on *lanes*. The first lane is the stream of the launch. The others are private streams of the executable graph
 //! that only the edges order, so branches of a graph can race, as on a device.
 
-use super::layout::{Layout, Step};
-use super::{Action, INVALID_VALUE, Owner, References, fresh_id};
-use crate::copy::{Copy, Source};
-use crate::schedule::{Point, Work};
+use crate::objects::copy::{Copy, Source};
+use crate::objects::graph::Exec;
+use crate::objects::graph::{Action, INVALID_VALUE, Owner, fresh_id};
+use crate::objects::graph::{Layout, Step};
+use crate::objects::stream::{Kind, Stream};
+use crate::objects::work::{Point, Work};
 use crate::state::State;
-use crate::stream::{Kind, Stream};
 use crate::thread;
 use cuarray_abi::*;
 use cuarray_races::{Caller, Clock};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-
-/// One executable graph.
-pub(crate) struct Exec {
-    /// `cuGraphExecGetId`.
-    pub id: u32,
-    /// The graph that it was instantiated from, which may have been destroyed.
-    pub source: CUgraph,
-    /// Its own clone of the source.
-    pub graph: CUgraph,
-    pub flags: u64,
-    /// The disabled nodes of the clone.
-    pub disabled: HashSet<CUgraphNode>,
-    steps: Vec<Step>,
-    /// Its private streams: the second and further lanes.
-    lanes: Vec<CUstream>,
-    /// The number of lanes, including that of the launch.
-    width: usize,
-    /// The end of the last launch.
-    last: Option<Point>,
-    /// The clock of that point.
-    last_clock: Option<Clock>,
-    /// References that earlier launches may still need, and the end of the last launch that does.
-    retired: Vec<(Point, References)>,
-    /// The addresses of its allocation nodes.
-    allocations: Vec<u64>,
-    /// Whether `cuGraphExecDestroy` was called while a launch was pending.
-    pub destroyed: bool,
-}
 
 impl State {
     /// The executable graph of a handle that a program passed.

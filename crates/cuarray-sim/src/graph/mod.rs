@@ -1,82 +1,26 @@
 //! Graphs: work that is described first and launched later, any number of times.
 //!
 //! A [`Graph`] is a set of [`Node`]s with edges between them, and belongs to the program. An [executable
-//! graph](exec::Exec) runs a clone of its own, so that the program may change the original. A child graph node holds a
+//! graph](crate::objects::graph::Exec) runs a clone of its own, so that the program may change the original. A child graph node holds a
 //! clone too. Every graph has exactly one owner (the program, a node or an executable graph) and ends with it.
 //!
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
-mod action;
+mod checks;
 mod dot;
 mod exec;
-mod layout;
-mod memory;
-mod objects;
+mod reservations;
 mod update;
+mod user_objects;
 
-pub(crate) use action::{Action, CopyNode, FillNode, Given};
-pub(crate) use exec::Exec;
-pub(crate) use memory::GraphMemory;
-pub(crate) use objects::{References, UserObject};
-
+use crate::objects::graph::{Action, Graph, INVALID_VALUE, Node, Owner, References, fresh_id};
 use crate::state::State;
 use crate::thread;
 use cuarray_abi::*;
-use cuarray_races::Caller;
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The maximum depth of nested graphs, because functions that visit child graphs recurse.
 const DEEPEST: usize = 100;
-
-/// The code that the driver's manual gives for an invalid graph or node.
-const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
-
-/// The owner of a graph, whose end is the graph's end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Owner {
-    Program,
-    /// The node whose child graph it is.
-    Node(CUgraphNode),
-    /// The executable graph that runs it; the program never gets a handle of such a clone.
-    Exec,
-}
-
-/// One graph.
-pub(crate) struct Graph {
-    /// `cuGraphGetId`.
-    pub id: u32,
-    pub owner: Owner,
-    /// The nodes in the order in which they were added, which the edges may not allow as execution order.
-    pub nodes: Vec<CUgraphNode>,
-    /// The number of the last node added; numbers of removed nodes are not reused.
-    pub last_number: u32,
-    /// The capture that is filling it; until its end the graph can be neither destroyed nor instantiated.
-    pub capture: Option<u64>,
-    /// For a clone, the clone of each original node, including nodes of children.
-    pub clones: HashMap<CUgraphNode, CUgraphNode>,
-    /// The user objects that it keeps alive.
-    pub references: References,
-}
-
-/// One node of a graph.
-pub(crate) struct Node {
-    pub graph: CUgraph,
-    /// `cuGraphNodeGetLocalId`.
-    pub number: u32,
-    pub action: Action,
-    /// The nodes that precede it, each once, in the order in which the edges were added.
-    pub after: Vec<CUgraphNode>,
-    /// The call that added or captured it, while findings are on.
-    pub made: Option<Caller>,
-}
-
-static NEXT_ID: AtomicU32 = AtomicU32::new(1);
-
-/// A number that is unique among all graphs, executable or not, of this process.
-pub(crate) fn fresh_id() -> u32 {
-    NEXT_ID.fetch_add(1, Ordering::Relaxed)
-}
 
 impl State {
     /// The graph of a handle that a program passed.

@@ -4,8 +4,8 @@
 //! rows keep their shape. A whole-graph update also takes over the references. Pending launches keep their old
 //! parameters.
 
-use super::{Action, CopyNode, FillNode};
-use crate::copy::{End, Extent};
+use crate::objects::copy::{End, Extent};
+use crate::objects::graph::{Action, CopyNode, FillNode};
 use crate::state::State;
 use crate::thread;
 use cuarray_abi::*;
@@ -86,7 +86,7 @@ impl State {
     ) -> Result<(), CUresult> {
         let own = self.node_of_exec(exec, node)?;
         let old = &self.node(own)?.action;
-        self.may_become(old, &action).map_err(|_| super::INVALID_VALUE)?;
+        self.may_become(old, &action).map_err(|_| crate::objects::graph::INVALID_VALUE)?;
         if let Some(node) = self.graph_nodes.get_mut(&own) {
             action.keep_attributes(&node.action);
             (node.action, node.made) = (action, thread::caller());
@@ -105,9 +105,9 @@ impl State {
         child: CUgraph,
     ) -> Result<(), CUresult> {
         let own = self.node_of_exec(exec, node)?;
-        let Action::Child(old) = self.node(own)?.action else { return Err(super::INVALID_VALUE) };
+        let Action::Child(old) = self.node(own)?.action else { return Err(crate::objects::graph::INVALID_VALUE) };
         let mut changes = Vec::new();
-        self.pair(old, child, &mut changes).map_err(|_| super::INVALID_VALUE)?;
+        self.pair(old, child, &mut changes).map_err(|_| crate::objects::graph::INVALID_VALUE)?;
         self.apply(changes);
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! Edges, allocations and handles: the functions that the rest of the driver calls when something happens.
 
-use crate::copy::{Copy, Extent, Fill, Place, Source};
-use crate::memory;
-use crate::schedule::{Point, Work};
+use crate::objects::allocation;
+use crate::objects::copy::{Copy, Extent, Fill, Place, Source};
+use crate::objects::stream;
+use crate::objects::work::{Point, Work};
 use crate::state::State;
-use crate::stream;
 use crate::thread;
 use cuarray_abi::*;
 use cuarray_races::finding::{AccessKind, KernelPlace, Kind, LaneKind, Range};
@@ -183,7 +183,7 @@ impl State {
         let Some(allocation) = self.memory.starting_at(address) else { return };
         let block = Block::new(address, allocation.size, allocation.kind.name(), allocation.device as i32);
         // The host and other processes may write memory that is not on the device without a call.
-        let written = !matches!(allocation.kind, memory::Kind::Device);
+        let written = !matches!(allocation.kind, allocation::Kind::Device);
         self.detector.allocate(caller, block, written);
     }
 

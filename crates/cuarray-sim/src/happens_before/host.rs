@@ -1,6 +1,7 @@
 //! The host's own accesses to memory that devices use.
 
 use crate::host_access::{Fault, take_logged};
+use crate::objects::running::Running;
 use crate::state::State;
 use crate::thread;
 use cuarray_races::finding::AccessKind;
@@ -9,14 +10,6 @@ use std::sync::Arc;
 
 /// The maximum number of rows of a box whose host accesses are watched.
 const ROWS: u64 = 64;
-
-/// A running host function.
-pub(crate) struct Running {
-    /// The id of its thread in the operating system.
-    thread: i32,
-    /// The clock of its operation.
-    clock: Clock,
-}
 
 impl State {
     /// Watches bytes that a device operation uses, as far as the host can access them.

@@ -6,5 +6,3 @@
 
 mod edges;
 mod host;
-
-pub(crate) use host::Running;

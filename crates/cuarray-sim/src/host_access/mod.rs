@@ -13,7 +13,7 @@ mod page;
 
 pub(crate) use fault::{Fault, any_logged, take_logged};
 
-use crate::arena::page_size;
+use crate::memory::page_size;
 use cuarray_races::{Clock, Operation};
 use fault::Watch;
 use page::{Access, Closed};
@@ -273,7 +273,7 @@ fn may_be_written(start: u64, end: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host_pages::HostPages;
+    use crate::memory::host_pages::HostPages;
     use cuarray_races::finding::LaneKind;
     use cuarray_races::{Caller, Detector, Effect, HostThreads, Lane};
 

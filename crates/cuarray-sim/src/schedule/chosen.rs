@@ -17,74 +17,17 @@
 //! The order of a choice's options depends only on the program: needed streams first, then the stream that ran last,
 //! then older streams before younger. So the first option is that of the lazy schedule.
 
-use super::choices::{Choice, Choices};
-use super::random::Random;
-use super::scheduler::{Replay, Scheduler};
-use super::{Point, Step, Work};
+use super::Step;
+use crate::choice::choices::Choice;
 use crate::config::Schedule;
-use crate::copy::Source;
 use crate::driver::{Answer, Driver, Guard};
+use crate::objects::copy::Source;
+use crate::objects::mode::Mode;
+use crate::objects::work::{Point, Work};
 use crate::state::State;
 use cuarray_abi::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
-
-/// The schedule of a driver at run time.
-pub(crate) enum Mode {
-    Lazy,
-    Eager,
-    Chosen(Box<Chooser>),
-}
-
-/// The state of a chosen schedule.
-pub(crate) struct Chooser {
-    schedule: Schedule,
-    scheduler: Box<dyn Scheduler>,
-    made: Choices,
-    /// The reason why the schedule does not fit the program.
-    misfit: Option<String>,
-    /// The stream that ran last.
-    last: Option<CUstream>,
-    /// Pending operations that the program can observe without a call.
-    visible: BTreeSet<(CUstream, u64)>,
-    /// The number of such operations that have run.
-    seen: u64,
-    /// Whether a call enqueued, waited or queried since the program could last observe operations.
-    stirred: bool,
-    /// Whether the last query returned *not ready*, and nothing has run since.
-    polled: bool,
-}
-
-impl Mode {
-    pub(crate) fn of(schedule: &Schedule) -> Mode {
-        let scheduler: Box<dyn Scheduler> = match schedule {
-            Schedule::Lazy => return Mode::Lazy,
-            Schedule::Eager => return Mode::Eager,
-            Schedule::Random(seed) => Box::new(Random::new(*seed)),
-            Schedule::Replay(choices) => Box::new(Replay::new(choices.clone())),
-        };
-        Mode::Chosen(Box::new(Chooser {
-            schedule: schedule.clone(),
-            scheduler,
-            made: Choices::default(),
-            misfit: None,
-            last: None,
-            visible: BTreeSet::new(),
-            seen: 0,
-            stirred: false,
-            polled: false,
-        }))
-    }
-
-    fn chooser(&mut self) -> Option<&mut Chooser> {
-        if let Mode::Chosen(chooser) = self { Some(chooser) } else { None }
-    }
-
-    /// The choices that were made.
-    pub(crate) fn choices(&self) -> Choices {
-        if let Mode::Chosen(chooser) = self { chooser.made.clone() } else { Choices::default() }
-    }
-}
 
 impl State {
     /// Records an operation that was just enqueued.

@@ -5,8 +5,8 @@
 //! does so when the program has made no driver call for a while, or when a query has found one pending. A program
 //! that keeps calling the driver is served after a second at the latest.
 
-use super::Point;
 use crate::driver::{Driver, Guard};
+use crate::objects::work::Point;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 

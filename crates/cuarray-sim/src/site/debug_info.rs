@@ -91,8 +91,10 @@ impl DebugInfo {
     fn open(path: &Path) -> Option<DebugInfo> {
         let cache = ReadCache::new(File::open(path).ok()?);
         let first = object::File::parse(&cache).ok()?.segments().map(|segment| segment.address()).min()?;
-        // The loader maps whole pages.
-        let base = first - first % crate::arena::page_size();
+        // SAFETY: the call has no preconditions.
+        let page = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
+        // The dynamic linker maps whole pages.
+        let base = first - first % page;
         Some(DebugInfo { loader: Loader::new(path).ok()?, base })
     }
 

@@ -3,8 +3,8 @@
 //! Reading a frame only follows addresses: it calls no Python, allocates nothing and takes no lock. So it works without
 //! the interpreter's lock, and in a signal handler. A frame is valid while the thread stays in it.
 
+use super::layout::{C_STACK, Instruction, Layout};
 use super::line::line_at;
-use super::python::{C_STACK, Instruction, Layout};
 
 /// The maximum length (in characters or bytes) of texts and line tables that are read.
 pub(super) const LONGEST: u64 = 1 << 16;

@@ -7,6 +7,7 @@
 mod capture;
 mod debug_info;
 mod frame;
+mod layout;
 mod library;
 mod line;
 mod native;

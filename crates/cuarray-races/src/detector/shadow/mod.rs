@@ -1,14 +1,13 @@
-//! The last accesses to every byte of the driver's memory, and whether it was ever written.
+//! Shadow memory: the last accesses to every byte, and whether it was ever written.
 //!
-//! Memory is divided into segments whose bytes all have the same history: the last write, the reads since then that no later
-//! read is ordered after, and whether anything was written at all. An access splits the segments at its ends, is
-//! compared with what they hold, and takes its place there; neighbours that have become the same are one again. So there are as many
-//! segments as the program treats parts of its memory differently, whatever the number of operations, and finding one
-//! costs the logarithm of that.
+//! Memory is divided into segments. All bytes of a segment have one history: the last write, the reads since then that precede
+//! no later read, and whether anything was written at all. An access splits the segments at its ends, is compared with their
+//! records, and is recorded in them. Equal neighbours become one segment again. So the number of segments depends on how
+//! differently a program treats parts of its memory, not on the number of operations. A look-up costs the logarithm of it.
 //!
-//! A record that everything to come is ordered after can never be part of a finding, and is dropped when it is met. A box with very many
-//! rows would make very many segments; such boxes are kept whole, in a list of their own that is exact about
-//! conflicts and generous about what was written.
+//! A record that every later operation comes after can never be part of a finding. It is dropped when it is met. A box with
+//! very many rows would make very many segments. A separate list keeps such boxes whole; it is exact about conflicts, and
+//! counts every byte that the box spans as written.
 
 use super::clock::{Clock, Lane, LaneNumber, Retired};
 use super::operation::Operation;
@@ -20,10 +19,10 @@ use std::sync::Arc;
 
 /// Boxes with more rows than this are kept whole.
 const ROWS: u64 = 64;
-/// How many boxes are kept whole at a time; the oldest goes.
+/// How many boxes are kept whole at a time. The oldest is dropped first.
 const TALL: usize = 256;
 
-/// An access that is remembered.
+/// A recorded access.
 #[derive(Clone)]
 struct Record {
     lane: LaneNumber,
@@ -44,7 +43,7 @@ struct Segment {
     write: Option<Record>,
     reads: Vec<Record>,
     written: bool,
-    /// Whether an allocation starts here: it never becomes one with what lies in front of it.
+    /// Whether an allocation starts here. Segments of two allocations never unite.
     first: bool,
     /// Whether an allocation ends here.
     last: bool,
@@ -84,7 +83,7 @@ impl Segment {
             note(conflicts, write, start, self.end);
         }
         match self.reads.iter_mut().find(|read| read.lane == by.clock.lane) {
-            // Nobody knows the later of two operations of a lane and not the earlier.
+            // An operation after the later access of a lane is also after the earlier one.
             Some(own) => *own = by.record(AccessKind::Read),
             None => {
                 self.reads.retain(|read| !by.knows(read) && !by.settled(read));
@@ -111,15 +110,15 @@ struct Tall {
 
 /// Two accesses that nothing orders.
 pub(super) struct Conflict {
-    /// The one that was there first.
+    /// The earlier one.
     pub other: Arc<Operation>,
     pub access: AccessKind,
-    /// The bytes, from the first to behind the last.
+    /// The first address of the shared bytes, and the address behind the last.
     pub start: u64,
     pub end: u64,
 }
 
-/// Who looks: the access, what it knows, and what everybody knows.
+/// The context of a new access: its operation, its clock, and the lane that precedes every later operation.
 pub(super) struct Observer<'a> {
     pub operation: &'a Arc<Operation>,
     pub clock: &'a Clock,
@@ -133,7 +132,7 @@ impl Observer<'_> {
         self.clock.knows(record.lane, record.time, self.retired)
     }
 
-    /// Whether everything to come is ordered after it.
+    /// Whether every later operation comes after it.
     fn settled(&self, record: &Record) -> bool {
         self.floor.is_some_and(|floor| floor.knows(record.lane, record.time, self.retired))
     }
@@ -144,23 +143,23 @@ impl Observer<'_> {
     }
 }
 
-/// The history of all memory that the driver has given out.
+/// The history of all live memory.
 #[derive(Default)]
 pub(super) struct Shadow {
     segments: BTreeMap<u64, Segment>,
     tall: Vec<Tall>,
-    /// How many segments were left by the last sweep.
+    /// The number of segments after the last sweep.
     swept: usize,
 }
 
 impl Shadow {
-    /// Memory that was given out: nobody has touched it, but for the operation that allocated it, if it has a place in a stream.
+    /// Adds memory without accesses. An allocation in a stream counts as the first write.
     pub(super) fn create(&mut self, start: u64, end: u64, written: bool, by: Option<&Observer<'_>>) {
         let write = by.map(|observer| observer.record(AccessKind::Create));
         self.segments.insert(start, Segment { end, write, reads: Vec::new(), written, first: true, last: true });
     }
 
-    /// Memory that was taken back; answers the accesses that the release is not ordered after.
+    /// Removes freed memory. Returns the accesses that the free does not come after.
     pub(super) fn release(&mut self, start: u64, end: u64, by: &Observer<'_>) -> Vec<Conflict> {
         let mut conflicts = Vec::new();
         let keys: Vec<u64> = self.segments.range(start..end).map(|(key, _)| *key).collect();
@@ -222,12 +221,12 @@ impl Shadow {
         self.unite(start, end);
     }
 
-    /// The segment of `start..end`, if that is a whole allocation in one segment: the usual case, and the quick one.
+    /// The segment of `start..end`, if it is a whole allocation: the common and fast case.
     fn whole(&mut self, start: u64, end: u64) -> Option<&mut Segment> {
         self.segments.get_mut(&start).filter(|segment| segment.end == end && segment.first && segment.last)
     }
 
-    /// Makes segments begin and end where `start..end` does.
+    /// Splits segments at both ends of `start..end`.
     fn split(&mut self, start: u64, end: u64) {
         for at in [start, end] {
             let before = self.segments.range_mut(..at).next_back();
@@ -238,7 +237,7 @@ impl Shadow {
         }
     }
 
-    /// Joins the segments at both ends of `start..end`, and those inside, with their neighbours where they are the same.
+    /// Unites equal neighbours among the segments in and around `start..end`.
     fn unite(&mut self, start: u64, end: u64) {
         let left = self.segments.range(..start).next_back().map(|(key, _)| *key);
         let mut at = match left.or_else(|| self.segments.range(start..).next().map(|(key, _)| *key)) {
@@ -264,7 +263,7 @@ impl Shadow {
         }
     }
 
-    /// Compares an access with the boxes that are kept whole, and forgets those that no longer matter.
+    /// Compares an access with the boxes that are kept whole, and drops boxes that can no longer matter.
     fn meet_tall(&mut self, region: &Region, access: AccessKind, by: &Observer<'_>, conflicts: &mut Vec<Conflict>) {
         let (start, end) = (region.start(), region.end());
         self.tall.retain(|tall| {
@@ -281,7 +280,7 @@ impl Shadow {
             {
                 note(conflicts, &tall.record, start.max(tall.region.start()), end.min(tall.region.end()));
             }
-            // A row over all of it that comes after it stands for it from now on.
+            // A later row that covers the box replaces it.
             let covered = region.row_count() == 1 && start <= tall.region.start() && end >= tall.region.end();
             !(known && covered && access != AccessKind::Read)
         });
@@ -316,7 +315,7 @@ impl Shadow {
         }
     }
 
-    /// Whether an address lies in memory that is given out.
+    /// Whether an address lies in live memory.
     pub(super) fn holds(&self, address: u64) -> bool {
         self.segments.range(..=address).next_back().is_some_and(|(_, segment)| segment.end > address)
     }
@@ -328,11 +327,11 @@ impl Shadow {
         segments.map(|(key, segment)| (start.max(*key), end.min(segment.end))).collect()
     }
 
-    /// What of a box was read and never written, from the first byte to behind the last; of a box that is kept whole only where
-    /// nothing at all was written.
+    /// The unwritten bytes of a box: the first address and the address behind the last. A box that is kept whole counts only if
+    /// nothing of it was written.
     ///
-    /// A copy to the host of an array with strides often takes the bytes between the elements along, and nobody looks at
-    /// them: with `padding`, gaps between bytes that were written do not count if their lengths repeat.
+    /// A copy of a strided array to the host often includes the bytes between the elements, which are never used. With
+    /// `padding`, gaps between written bytes do not count if their lengths repeat.
     pub(super) fn unwritten_of(&self, region: &Region, padding: bool) -> Option<(u64, u64)> {
         if region.row_count() > ROWS {
             let (start, end) = (region.start(), region.end());
@@ -345,7 +344,7 @@ impl Shadow {
         parts.reduce(|(start, end), (first, behind)| (start.min(first), end.max(behind)))
     }
 
-    /// The parts of a box that nothing has written: distances from its first byte as a copy packs them, first and behind last.
+    /// The unwritten parts of a box as offsets in its packed bytes: the first and the one behind the last.
     pub(super) fn holes(&self, region: &Region) -> Vec<(u64, u64)> {
         if region.row_count() > ROWS {
             return Vec::new();
@@ -359,7 +358,7 @@ impl Shadow {
         holes
     }
 
-    /// Makes these parts of a box memory that nothing has written.
+    /// Marks these parts of a box as unwritten.
     pub(super) fn unwrite(&mut self, region: &Region, holes: &[(u64, u64)]) {
         if region.row_count() > ROWS || holes.is_empty() {
             return;
@@ -380,7 +379,7 @@ impl Shadow {
         }
     }
 
-    /// Forgets what everything to come is ordered after, once there are many segments.
+    /// Drops records that every later operation comes after, once there are many segments.
     pub(super) fn sweep(&mut self, by: &Observer<'_>) {
         if by.floor.is_none() || self.segments.len() < 2 * self.swept + 4096 {
             return;
@@ -399,7 +398,7 @@ impl Shadow {
     }
 }
 
-/// Whether the parts of `start..end` that nothing has written look like what lies between the elements of an array.
+/// Whether the unwritten parts of `start..end` look like gaps between the elements of an array.
 fn is_padding(start: u64, end: u64, parts: &[(u64, u64)]) -> bool {
     let inside = |(first, behind): &(u64, u64)| *first > start && *behind < end;
     let length = |(first, behind): &(u64, u64)| behind - first;
@@ -414,10 +413,10 @@ fn is_padding(start: u64, end: u64, parts: &[(u64, u64)]) -> bool {
     }
 }
 
-/// The bytes of the longest usual element: a complex number of two doubles.
+/// The size of the longest common element: a complex number of two doubles.
 const LONGEST_ELEMENT: u64 = 16;
 
-/// Adds a conflict to those found so far, or to the one with the same access.
+/// Adds a conflict, or extends the conflict with the same access.
 fn note(conflicts: &mut Vec<Conflict>, record: &Record, start: u64, end: u64) {
     let known = conflicts
         .iter_mut()

@@ -1,11 +1,11 @@
-//! Accesses of two streams to a thousand bytes: what conflicts, which segments there are, what was never written.
+//! Accesses of two streams to a thousand bytes: conflicts, segments and unwritten bytes.
 
 use super::*;
 use crate::detector::operation::Caller;
 use crate::detector::region::Extent;
 use std::sync::OnceLock;
 
-/// Two streams that know nothing of each other, and the memory `0..1000`.
+/// Two unordered streams, and the memory `0..1000`.
 struct Setting {
     shadow: Shadow,
     host: Lane,
@@ -22,7 +22,7 @@ impl Setting {
         Setting { shadow, host: Lane::new(0), streams, retired: Retired::default(), count: 0 }
     }
 
-    /// Accesses bytes in a stream; answers with which operations that conflicts.
+    /// Accesses bytes in a stream; returns the conflicting operations.
     fn access(&mut self, stream: usize, access: AccessKind, region: Region) -> Vec<u64> {
         self.count += 1;
         let lane = &mut self.streams[stream];
@@ -59,7 +59,7 @@ fn columns(start: u64, width: u64, rows: u64) -> Region {
 }
 
 #[test]
-fn accesses_conflict_if_one_writes_and_nothing_orders_them() {
+fn unordered_accesses_conflict_if_one_writes() {
     let mut memory = Setting::new();
     assert!(memory.write(0, 0, 100).is_empty());
     assert!(memory.write(0, 50, 100).is_empty());
@@ -72,7 +72,7 @@ fn accesses_conflict_if_one_writes_and_nothing_orders_them() {
 }
 
 #[test]
-fn parts_that_are_the_same_again_become_one() {
+fn segments_with_equal_history_unite() {
     let mut memory = Setting::new();
     for part in 0..100 {
         memory.write(0, part * 10, 10);
@@ -87,7 +87,7 @@ fn parts_that_are_the_same_again_become_one() {
 }
 
 #[test]
-fn neighbouring_allocations_stay_apart() {
+fn segments_of_neighbouring_allocations_do_not_unite() {
     let mut memory = Setting::new();
     memory.shadow.create(1000, 2000, false, None);
     memory.write(0, 0, 1000);
@@ -97,7 +97,7 @@ fn neighbouring_allocations_stay_apart() {
 }
 
 #[test]
-fn tall_boxes_are_exact_about_conflicts() {
+fn conflicts_of_tall_boxes_are_exact() {
     let mut memory = Setting::new();
     assert!(memory.access(0, AccessKind::Write, columns(0, 3, 100)).is_empty());
     assert_eq!(memory.shadow.len(), 1);
@@ -109,7 +109,7 @@ fn tall_boxes_are_exact_about_conflicts() {
 }
 
 #[test]
-fn what_was_never_written_moves_with_copies() {
+fn unwritten_bytes_stay_unwritten_in_a_copy() {
     let mut memory = Setting::new();
     memory.write(0, 0, 40);
     assert_eq!(memory.shadow.unwritten(0, 100), [(40, 100)]);
@@ -122,7 +122,7 @@ fn what_was_never_written_moves_with_copies() {
 }
 
 #[test]
-fn what_lies_between_elements_is_padding_to_a_copy() {
+fn gaps_between_elements_are_padding() {
     let mut memory = Setting::new();
     for element in 0..5 {
         memory.write(0, element * 40, 8);

@@ -1,5 +1,5 @@
-//! The whole history: a row for each operation, a rail for each lane, and the edges between them, as version control draws
-//! its branches. Long histories scroll as pages do.
+//! The whole history: a row for each operation, a rail for each lane, and the edges between them, in the manner of version
+//! control.
 
 use super::markup::{columns, escape, shorten};
 use crate::finding::{Operation, Report};
@@ -8,10 +8,10 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 const ROW: usize = 22;
-/// The room above the rows, for the names of the lanes.
+/// The height above the rows, for the names of the lanes.
 const TOP: usize = 30;
 const LEFT: usize = 20;
-/// The most columns of text in each part of a row.
+/// The maximum number of columns of text in each part of a row.
 const LONGEST: u32 = 52;
 const LONGEST_PLACE: u32 = 26;
 
@@ -50,7 +50,7 @@ pub(super) fn draw(report: &Report) -> String {
         for earlier in &each.after {
             let Some((from_y, from_lane)) = row.get(earlier) else { continue };
             let (Some(from), Some(to)) = (rail.get(from_lane), rail.get(lane)) else { continue };
-            // Leaves its row at once and comes down beside the target's rail, where no other lane's dots are.
+            // The edge runs down beside the target's rail, where no other lane has dots.
             let side = if from < to { to - 10 } else { to + 10 };
             let bend = (from_y + ROW / 2).min(*to_y);
             let _ = write!(svg, "<path class=\"edge\" d=\"M{from} {from_y}L{side} {bend}V{}L{to} {to_y}\"/>", to_y - 6);

@@ -1,11 +1,11 @@
-//! Text in a page, made harmless, and how wide it is.
+//! Escaping and width of text in a page.
 //!
-//! File names, function names and lines of source come from the program that was watched, and may hold anything: markup,
-//! control characters, or the characters that reverse the order of what is shown after them. None of it may act on the page.
+//! File names, function names and lines of source come from the watched program. They may contain markup, control characters
+//! or characters that reverse the text after them. None of it may act on the page.
 
 use crate::report::words;
 
-/// Text as it may stand in an element or in a quoted attribute.
+/// Text escaped for an element or a quoted attribute.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -22,14 +22,14 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
-/// How many columns of a fixed-width font a text takes.
+/// The width of a text in columns of a fixed-width font.
 pub(super) fn columns(text: &str) -> u32 {
-    // The scripts whose signs are two columns wide begin at U+1100; the punctuation and symbols after them are one.
+    // Scripts with characters of two columns begin at U+1100. Later punctuation and symbols have one column.
     let width = |character| if matches!(character, '\u{0}'..='\u{10ff}' | '\u{1e00}'..='\u{2e7f}') { 1 } else { 2 };
     text.chars().fold(0_u32, |sum, character| sum.saturating_add(width(character)))
 }
 
-/// A text of at most `most` columns: what is too long loses its middle.
+/// Shortens a text to `most` columns by cutting its middle.
 pub(super) fn shorten(text: &str, most: u32) -> String {
     if columns(text) <= most {
         return text.to_owned();
@@ -63,14 +63,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_acts_on_the_page() {
+    fn markup_and_control_characters_are_escaped() {
         assert_eq!(escape("<a href='x' b=\"y\">&"), "&lt;a href=&#39;x&#39; b=&quot;y&quot;&gt;&amp;");
         assert_eq!(escape("a\u{202e}b\u{0}c\nd\u{1b}[31m"), "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}[31m");
         assert_eq!(escape("Größe 数据"), "Größe 数据");
     }
 
     #[test]
-    fn a_long_text_loses_its_middle() {
+    fn long_text_loses_its_middle() {
         assert_eq!(shorten("short.py:1", 10), "short.py:1");
         assert_eq!(shorten("a_very_long_module_name.py:123", 16), "a_very_…e.py:123");
         for most in 2..40 {

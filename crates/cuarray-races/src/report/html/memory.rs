@@ -1,4 +1,4 @@
-//! The allocation of a finding as a bar, and beneath it the bytes that each side touched.
+//! The allocation of a finding as a bar, with the bytes of each side below it.
 
 use super::markup::escape;
 use crate::finding::{Allocation, Finding, Range};
@@ -10,7 +10,7 @@ const BAR: u64 = 620;
 const LEFT: u64 = 96;
 const ROW: u64 = 22;
 
-/// The bars as an `svg` element; empty where they would show nothing.
+/// The bars as an `svg` element; empty if they would show nothing.
 pub(super) fn draw(finding: &Finding, allocation: &Allocation) -> String {
     let whole = Range { address: allocation.address, length: allocation.size };
     let mut rows = vec![("allocation".to_owned(), "whole", whole)];
@@ -25,7 +25,7 @@ pub(super) fn draw(finding: &Finding, allocation: &Allocation) -> String {
     let end = |range: &Range| range.address.saturating_add(range.length);
     let from = rows.iter().map(|(_, _, range)| range.address).min().unwrap_or(0);
     let extent = rows.iter().map(|(_, _, range)| end(range)).max().unwrap_or(0).saturating_sub(from);
-    // Bars of a range far outside of the allocation would show neither.
+    // With a range far outside of the allocation, both bars would be too small to see.
     if rows.len() == 1 || extent == 0 || extent / 8 > whole.length {
         return String::new();
     }
@@ -38,7 +38,7 @@ pub(super) fn draw(finding: &Finding, allocation: &Allocation) -> String {
     for (index, (name, class, range)) in rows.iter().enumerate() {
         let y = ROW * index as u64;
         let x = LEFT + pixels(range.address - from);
-        // What is there is seen, however small.
+        // Even a small range stays visible.
         let length = pixels(range.length).max(3);
         let offset = i128::from(range.address) - i128::from(allocation.address);
         let until = offset + i128::from(range.length);

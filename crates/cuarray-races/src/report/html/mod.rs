@@ -1,8 +1,8 @@
 //! The report as one page: a picture of each finding, the lines of the program on both sides, and the whole history.
 //!
-//! A reader must see the bug in five seconds. So each finding opens with a picture of only what matters to it, then says
-//! which edge is missing, then quotes both sides; addresses and libraries come after. The page is one file without scripts,
-//! fonts or links to anywhere, so that it can be attached to a bug report, and it follows the reader's light or dark setting.
+//! A reader should see the bug in five seconds. So each finding begins with a picture of its few relevant operations, then
+//! names the missing edge, then quotes both sides. Addresses and libraries follow. The page is one file without scripts,
+//! fonts or links, so it can be attached to a bug report. It follows the reader's light or dark setting.
 
 mod history;
 mod markup;
@@ -19,7 +19,7 @@ use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("page.css");
 
-/// What the signs of the pictures mean.
+/// The legend of the pictures.
 const LEGEND: &str = concat!(
     "<div class=\"legend\">\n",
     "<span><svg width=\"34\" height=\"18\"><g class=\"wrong\"><rect x=\"1\" y=\"1\" width=\"32\" height=\"16\" rx=\"4\"/></g></svg>",
@@ -36,7 +36,7 @@ const LEGEND: &str = concat!(
 );
 
 impl Report {
-    /// The report as one self-contained page. Files that sites name are read for the lines that it quotes.
+    /// The report as one self-contained page. It quotes lines of the files that sites name.
     ///
     /// ```
     /// let empty = cuarray_races::finding::Report::default();
@@ -177,7 +177,7 @@ impl Report {
     }
 }
 
-/// Where a call came from: the reader's line, and the library's beneath it.
+/// The site of a call: the user's line, and the library's below it.
 fn origin(page: &mut String, site: &Site) {
     let mut lines = Vec::new();
     if let Some(frame) = words::frame(site) {
@@ -205,7 +205,7 @@ fn origin(page: &mut String, site: &Site) {
     }
 }
 
-/// A frame of a library, with where packages are installed left to the tip.
+/// A frame of a library. The folder of packages is shown only in the tooltip.
 fn within_packages(frame: &Frame) -> String {
     let shown = frame.to_string();
     let short = shown.rsplit_once("-packages/").map_or(shown.as_str(), |(_, short)| short);
@@ -250,7 +250,7 @@ fn memory_of(page: &mut String, finding: &Finding, allocation: &Allocation, sour
 }
 
 fn capitalized(sentence: &str) -> String {
-    // The name of a call stays as it is.
+    // Names of calls are not capitalized.
     if !sentence.split(' ').next().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_lowercase())) {
         return sentence.to_owned();
     }
@@ -267,7 +267,7 @@ mod tests {
     use crate::report::sample;
 
     #[test]
-    fn the_page_says_what_is_wrong_and_shows_both_lines() {
+    fn page_shows_the_problem_and_both_lines() {
         let path = std::env::temp_dir().join(format!("cuarray-sim-page-{}.py", std::process::id()));
         std::fs::write(&path, "one\ntwo\nthree\nfour = '<b>'\nfive\nsix\n").unwrap();
         let page = sample::report(path.to_str().unwrap()).html();
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_needs_nothing_from_elsewhere_and_nothing_in_it_acts() {
+    fn page_has_no_scripts_and_no_links() {
         let page = sample::report(sample::HOSTILE).html();
         let without_namespace = page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
         for unwanted in ["<script", "http:", "https:", "url(", "@import", "<img", "<link", "src=", "\u{202e}", "\u{7}"]
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn several_findings_are_listed() {
+    fn page_lists_several_findings() {
         let mut report = sample::report("a.py");
         let mut second = report.findings[0].clone();
         second.number = 2;
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_call_keeps_its_letters() {
+    fn names_of_calls_are_not_capitalized() {
         assert_eq!(capitalized("cuStreamSynchronize waits"), "cuStreamSynchronize waits");
         assert_eq!(capitalized("stream 1 reads"), "Stream 1 reads");
     }

@@ -1,15 +1,21 @@
-//! Which operations the picture of one finding shows.
+//! The choice of operations that the picture of one finding shows.
 //!
-//! A history has thousands of operations, and the eye takes in about seven. Shown are the two that the finding is about; the
-//! last edge from the lane of the first to that of the second, which is often the one that was made too early; the last edge to
-//! that lane from another, which is often the one that waits for the wrong stream; the first one after; then their neighbours in their own lanes, as long as there is room. What lies between is counted.
+//! A history has thousands of operations, and a reader takes in about seven. The picture always shows the two operations of the
+//! finding. Then it adds, as far as there is room:
+//!
+//! - the last edge from the lane of the first operation to the lane of the second, which was often made too early;
+//! - the last edge to the second lane from another lane, which often means a wait for the wrong stream;
+//! - the first edge after both;
+//! - neighbours of both in their own lanes.
+//!
+//! It counts the operations that are left out in between.
 
 use crate::finding::{Finding, Operation, Report, Side};
 
-/// The most operations in one picture.
+/// The maximum number of operations in one picture.
 const MOST: usize = 7;
 
-/// Which of the two sides an operation is.
+/// The role of an operation in the finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     First,
@@ -21,11 +27,11 @@ pub(super) enum Role {
 pub(super) struct Shown {
     pub(super) operation: Operation,
     pub(super) role: Role,
-    /// How many operations between this one and the one shown before it are left out.
+    /// The number of operations left out before this one.
     pub(super) left_out: u64,
 }
 
-/// The operations to show for a finding, in their order.
+/// The operations to show for a finding, in order.
 pub(super) fn of(report: &Report, finding: &Finding) -> Vec<Shown> {
     let mut chosen: Vec<Shown> = Vec::new();
     for (index, side) in finding.sides.iter().enumerate() {
@@ -56,7 +62,7 @@ pub(super) fn of(report: &Report, finding: &Finding) -> Vec<Shown> {
     chosen
 }
 
-/// The operation of a side, made from the side itself where the history has forgotten it.
+/// The operation of a side, rebuilt from the side if the history has forgotten it.
 fn operation_of(report: &Report, side: &Side) -> Operation {
     find(report, side.ordinal).cloned().unwrap_or_else(|| Operation {
         ordinal: side.ordinal,
@@ -75,7 +81,7 @@ fn find(report: &Report, ordinal: u64) -> Option<&Operation> {
     report.operations.get(index)
 }
 
-/// What else to show, each entry whole or not at all, the most important first.
+/// Further operations to show, the most important first. Each entry is shown whole or not at all.
 fn wishes<'a>(report: &'a Report, first: &Side, last: &Side) -> Vec<Vec<&'a Operation>> {
     let until = |ordinal: u64| report.operations.partition_point(|operation| operation.ordinal < ordinal);
     let (before_first, before_last, after_last) = (until(first.ordinal), until(last.ordinal), until(last.ordinal + 1));
@@ -87,7 +93,7 @@ fn wishes<'a>(report: &'a Report, first: &Side, last: &Side) -> Vec<Vec<&'a Oper
     let mut wishes = Vec::new();
     if first.lane != last.lane {
         wishes.extend(earlier.iter().rev().filter(|each| each.lane == last.lane).find_map(|to| edge(to, true)));
-        // What the second side waited for instead.
+        // The second side waited for this one instead.
         wishes.extend(earlier.iter().rev().filter(|each| each.lane == last.lane).find_map(|to| edge(to, false)));
         wishes.extend(later.iter().filter(|each| each.lane == last.lane).find_map(|to| edge(to, true)));
     }
@@ -110,15 +116,15 @@ mod tests {
     }
 
     #[test]
-    fn the_sides_the_edges_between_their_lanes_and_the_neighbours_are_shown() {
+    fn picture_shows_sides_edges_and_neighbours() {
         assert_eq!(ordinals(&sample::report("a.py")), [(3, 0), (4, 0), (5, 0), (6, 0)]);
     }
 
     #[test]
-    fn what_lies_between_is_counted() {
+    fn operations_left_out_are_counted() {
         let mut report = sample::report("a.py");
         for (index, operation) in report.operations.iter_mut().enumerate() {
-            // A hundred operations of other lanes behind each.
+            // Each is followed by a hundred operations of other lanes.
             operation.ordinal = 100 * (index as u64 + 1);
             operation.after.iter_mut().for_each(|ordinal| *ordinal *= 100);
         }
@@ -127,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_side_that_the_history_has_forgotten_is_shown_from_the_finding() {
+    fn forgotten_side_is_rebuilt_from_the_finding() {
         let mut report = sample::report("a.py");
         report.operations.clear();
         let shown = of(&report, &report.findings[0]);

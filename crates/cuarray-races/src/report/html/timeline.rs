@@ -1,9 +1,9 @@
-//! The picture of one finding: lanes from top to bottom, calls from left to right, edges as arrows, and in red the two
-//! operations that nothing orders, with the edge that is absent between them dashed.
+//! The picture of one finding: lanes from top to bottom, calls from left to right, edges as arrows. The two unordered
+//! operations are red, and the absent edge between them is dashed.
 //!
-//! Nothing may be drawn over a text, so the plan is a strict one. Each operation has a column for itself, so a column holds
-//! one box. Between the columns are gutters, where arrows run up and down; between the lanes are channels, where they run from
-//! left to right, each in a track of its own. Lengths are whole pixels, so a report is the same wherever it is written.
+//! Nothing may cover a text, so the plan is strict. Each operation has a column of its own. Arrows run up and down in gutters
+//! between the columns. They run from left to right in channels between the lanes, each in a track of its own. Lengths are
+//! whole pixels, so a report is the same on every machine.
 
 use super::markup::{columns, escape, shorten};
 use super::selection::{Role, Shown};
@@ -11,21 +11,21 @@ use crate::finding::{Finding, Lane, LaneKind};
 use crate::report::words::{self, Detail};
 use std::fmt::Write as _;
 
-/// Where the first line of the plan lies: above are the places in the order of calls.
+/// The height of the first line. The ordinals are above it.
 const AXIS: i32 = 26;
 const GUTTER: i32 = 36;
 const MARGIN: i32 = 20;
-/// The width of a page's content.
+/// The width of the page's content.
 const WIDTH: i32 = 1160;
 const MOST_SPARE: i32 = 60;
-/// The place of a cut, where operations are left out.
+/// The width of a cut, where operations are left out.
 const CUT: i32 = 46;
 const LINE: i32 = 15;
 const PADDING: i32 = 10;
-/// The distance of two arrows in a channel; the absent edge has more, for its words.
+/// The distance of two arrows in a channel. The absent edge has more, for its text.
 const TRACK: i32 = 9;
 const ABSENT_TRACK: i32 = 30;
-/// The most columns of text in a box.
+/// The maximum number of columns of text in a box.
 const LONGEST: u32 = 30;
 
 /// The width of a text in the fixed-width font of boxes, which is 11 pixels high.
@@ -64,7 +64,7 @@ struct Edge {
     from: usize,
     to: usize,
     absent: bool,
-    /// Where it runs in its channel.
+    /// Its track in the channel.
     y: i32,
 }
 
@@ -95,7 +95,7 @@ fn plan(shown: &[Shown], finding: &Finding, lanes: &[Lane]) -> Plan {
     let mut boxes: Vec<Tile> = shown.iter().map(|each| content(each, finding)).collect();
     let cut = |tile: &Tile| if tile.left_out > 0 { CUT } else { 0 };
     let taken: i32 = labels + MARGIN + boxes.iter().map(|tile| GUTTER + cut(tile) + tile.width).sum::<i32>();
-    // What room is left goes between the boxes, but not so much that the eye has to jump.
+    // Spare width goes between the boxes, up to a limit.
     let spare = (WIDTH - taken).max(0) / i32::try_from(boxes.len()).unwrap_or(i32::MAX).max(1);
     let mut x = labels;
     for (tile, each) in boxes.iter_mut().zip(shown) {
@@ -115,16 +115,16 @@ fn plan(shown: &[Shown], finding: &Finding, lanes: &[Lane]) -> Plan {
     Plan { width: (x + MARGIN).max(WIDTH), height: y - channel_space(0) + 1, boxes, bands, edges, labels }
 }
 
-/// The height of a channel with tracks that take so much.
+/// The height of a channel with tracks of this height.
 fn channel_space(tracks: i32) -> i32 {
     12 + tracks
 }
 
-/// Gives the arrows of the channel below a lane their tracks, and answers the channel's height.
+/// Assigns tracks to the arrows of the channel below a lane; returns the channel's height.
 fn channel(top: i32, lane: usize, boxes: &[Tile], edges: &mut [Edge]) -> i32 {
     let mut tracks = 0;
     let mut inside: Vec<&mut Edge> = edges.iter_mut().filter(|edge| channel_of(edge, boxes) == lane).collect();
-    // Arrows cross least where those that begin later run nearer to the lane that they come from.
+    // Arrows that begin later run nearer to their own lane, which avoids most crossings.
     inside.sort_by_key(|edge| if boxes[edge.from].lane == lane { -1 - edge.from as isize } else { edge.from as isize });
     for edge in inside {
         let room = if edge.absent { ABSENT_TRACK } else { TRACK };
@@ -134,7 +134,7 @@ fn channel(top: i32, lane: usize, boxes: &[Tile], edges: &mut [Edge]) -> i32 {
     channel_space(tracks)
 }
 
-/// The channel on the side of the source that faces the target: that below the lane of this index.
+/// The channel on the side of the source that faces the target, as the index of the lane above it.
 fn channel_of(edge: &Edge, boxes: &[Tile]) -> usize {
     let (from, to) = (boxes[edge.from].lane, boxes[edge.to].lane);
     if to > from { from } else { from.saturating_sub(1) }
@@ -181,7 +181,7 @@ fn content(shown: &Shown, finding: &Finding) -> Tile {
         orders: words::orders(operation),
         left_out: shown.left_out,
         x: 0,
-        // Red boxes are set in bold, which some fonts make wider.
+        // Red boxes have bold text, which is wider in some fonts.
         width: (widest + 2 * PADDING + if side.is_some() { 8 } else { 0 })
             .max(width(&format!("#{}", operation.ordinal))),
         height,
@@ -250,7 +250,7 @@ impl Plan {
         }
     }
 
-    /// Where operations are left out, the lanes are cut.
+    /// Cuts the lanes where operations are left out.
     fn cut(&self, svg: &mut String, after: &Tile) {
         let x = after.x - GUTTER - CUT + 8;
         let middle = x + CUT / 2 - 4;
@@ -326,7 +326,7 @@ impl Plan {
         let down = (end - source).signum();
         let (tip, corner) = (to.x - 2, 5);
         let start = match leave {
-            // Neighbours: straight into the gutter between them.
+            // An arrow between neighbours runs straight into their gutter.
             None => format!(
                 "M{} {source}H{}Q{gutter} {source} {gutter} {}",
                 from.x + from.width,
@@ -368,14 +368,14 @@ impl Plan {
     }
 }
 
-/// Where an arrow runs.
+/// The course of an arrow.
 struct Route {
     /// The heights at which it begins and ends.
     source: i32,
     target: i32,
-    /// Where it leaves its box for the channel; `None` where it goes straight into the gutter.
+    /// The place where it leaves its box for the channel; `None` if it goes straight into the gutter.
     leave: Option<i32>,
-    /// Where it runs up or down to its target.
+    /// The place where it runs up or down to its target.
     gutter: i32,
 }
 
@@ -385,7 +385,7 @@ mod tests {
     use crate::finding::Operation;
     use crate::report::sample;
 
-    /// Pictures of histories that no one would draw by hand: any lanes, any edges, long and short texts.
+    /// Pictures of random histories: any lanes, any edges, long and short texts.
     fn pictures() -> impl Iterator<Item = Plan> {
         let mut state = 1_u64;
         let mut random = move |below: u64| {
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn no_arrow_crosses_a_box_or_lies_on_another() {
+    fn arrows_cross_no_boxes_and_do_not_overlap() {
         let (mut arrows, mut absent) = (0, 0);
         for plan in pictures() {
             for (index, edge) in plan.edges.iter().enumerate() {
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_have_columns_of_their_own_and_fit_into_the_picture() {
+    fn boxes_have_their_own_columns_and_fit() {
         for plan in pictures() {
             for pair in plan.boxes.windows(2) {
                 assert!(pair[0].x + pair[0].width + GUTTER <= pair[1].x);

@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::{INVALID_HANDLE, INVALID_VALUE, MOST_SHARED, SHARED};
-use crate::code::{ResolvedKernel, Settings};
+use crate::objects::code::{ResolvedKernel, Settings};
 use crate::state::State;
 
 /// The value of an attribute of a function or kernel.

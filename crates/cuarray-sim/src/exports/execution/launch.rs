@@ -2,11 +2,11 @@
 
 use super::super::*;
 use super::{INVALID_HANDLE, INVALID_VALUE, MOST_SHARED, MULTIPROCESSORS, SHARED};
-use crate::code::ResolvedKernel;
 use crate::exports::transfer::submit;
-use crate::graph::Action;
-use crate::launch::Launch;
-use crate::schedule::Work;
+use crate::objects::code::ResolvedKernel;
+use crate::objects::graph::Action;
+use crate::objects::launch::Launch;
+use crate::objects::work::Work;
 use crate::state::State;
 use std::sync::{Arc, OnceLock};
 
@@ -138,7 +138,7 @@ pub(in crate::exports) unsafe fn prepare(
         dynamic_shared: shape.shared,
         parameters,
         cooperative: shape.cooperative,
-        settings: crate::launch::Settings {
+        settings: crate::objects::launch::Settings {
             budget: settings.launch_budget,
             cores: settings.cores,
             quiet: settings.quiet,

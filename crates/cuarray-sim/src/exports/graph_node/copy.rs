@@ -3,7 +3,7 @@
 use super::super::*;
 use super::{INVALID_VALUE, add_and_return, change, context_of};
 use crate::exports::transfer::transfer_of;
-use crate::graph::{Action, CopyNode, FillNode, Given};
+use crate::objects::graph::{Action, CopyNode, FillNode, Given};
 use crate::state::State;
 
 /// The action of a memcpy node with these parameters.

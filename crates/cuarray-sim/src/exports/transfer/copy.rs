@@ -2,10 +2,10 @@
 
 use super::super::*;
 use super::{INVALID_VALUE, SyncMode, captures, side, submit, sync_memops, wait};
-use crate::copy::{Copy, End, Extent, Place, Source, Transfer, stage};
-use crate::graph::{Action, CopyNode};
-use crate::memory::{Declared, Side};
-use crate::schedule::Work;
+use crate::objects::allocation::{Declared, Side};
+use crate::objects::copy::{Copy, End, Extent, Place, Source, Transfer, stage};
+use crate::objects::graph::{Action, CopyNode};
+use crate::objects::work::Work;
 use cuarray_races::finding::AccessKind;
 
 /// Checks a copy, enqueues it, and waits for it if the call must.

@@ -2,10 +2,10 @@
 
 use super::super::*;
 use super::{INVALID_VALUE, SyncMode, captures, side, submit, sync_memops, wait};
-use crate::copy::{End, Extent, Fill, Place};
-use crate::graph::{Action, FillNode};
-use crate::memory::{Declared, Side};
-use crate::schedule::Work;
+use crate::objects::allocation::{Declared, Side};
+use crate::objects::copy::{End, Extent, Fill, Place};
+use crate::objects::graph::{Action, FillNode};
+use crate::objects::work::Work;
 use cuarray_races::finding::AccessKind;
 
 /// Checks a fill, enqueues it, and waits for it if the call must.

@@ -11,11 +11,11 @@ mod fill;
 pub(super) use copy::*;
 pub(super) use fill::*;
 
-use crate::copy::{End, Extent};
 use crate::driver::{Call, Guard};
-use crate::memory::Side;
-use crate::schedule::chosen::Mode;
-use crate::schedule::{Point, Work};
+use crate::objects::allocation::Side;
+use crate::objects::copy::{End, Extent};
+use crate::objects::mode::Mode;
+use crate::objects::work::{Point, Work};
 use crate::state::State;
 use cuarray_abi::{CUcontext, CUresult, CUstream};
 use cuarray_races::finding::AccessKind;

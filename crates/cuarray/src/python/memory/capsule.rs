@@ -133,8 +133,8 @@ impl Managed {
 impl Drop for Managed {
     /// Calls the deleter. It may wait for a thread that needs the GIL, so the caller should release the GIL before.
     fn drop(&mut self) {
-        // SAFETY: the structure lives until its deleter is called, which is here, once; in every version the deleter is where it
-        // is in ours.
+        // SAFETY: the structure lives until its deleter is called, which is here, once; every version has the deleter at
+        // the same place.
         unsafe {
             match self {
                 Managed::Legacy(tensor) => {
@@ -185,7 +185,7 @@ fn taken(
 /// # Safety
 /// Called by Python with a capsule.
 unsafe extern "C" fn delete_untaken(capsule: *mut ffi::PyObject) {
-    // SAFETY: `capsule` is a capsule of ours, whose content is what its name says.
+    // SAFETY: `capsule` is a capsule of this library, whose name tells its content.
     unsafe {
         if ffi::PyCapsule_IsValid(capsule, VERSIONED.as_ptr()) != 0 {
             if let Some(tensor) = NonNull::new(ffi::PyCapsule_GetPointer(capsule, VERSIONED.as_ptr())) {

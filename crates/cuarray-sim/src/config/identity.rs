@@ -1,0 +1,130 @@
+//! The simulated devices: names, memory and attributes.
+//!
+//! The attributes are those of a server GPU of compute capability 9.0 without the unsupported features: virtual memory
+//! management, interprocess events, textures, stream memory operations, cooperative multi-device launches. A program
+//! that queries first can then use a supported alternative.
+
+use crate::config::Config;
+use cuarray_abi::*;
+
+/// The name that `cuDeviceGetName` returns.
+pub(crate) const NAME: &str = "cuarray simulated device";
+
+/// The PCI bus number of a physical device; its device number on the bus is 0.
+pub(crate) fn pci_bus(physical: i32) -> i32 {
+    0x3b + 0x10 * physical
+}
+
+/// The UUID of a physical device: recognisable, and equal in every run.
+pub(crate) fn uuid(physical: i32) -> CUuuid {
+    let mut bytes = *b"cuarray-sim\0GPU\0";
+    bytes[15] = physical as u8;
+    CUuuid { bytes }
+}
+
+/// The UUID as text: groups of 8, 4, 4, 4 and 12 digits.
+pub(crate) fn uuid_text(physical: i32) -> String {
+    let digits: Vec<String> = uuid(physical).bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    [0..4, 4..6, 6..8, 8..10, 10..16].map(|group| digits[group].concat()).join("-")
+}
+
+/// The value of a device attribute; `None` for an unknown attribute.
+pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attribute) -> Option<i32> {
+    let (major, minor) = config.compute_capability;
+    let value = match attribute {
+        1 => 1024,     // threads per block
+        2 | 3 => 1024, // block dimensions
+        4 => 64,
+        5 => i32::MAX, // grid dimensions
+        6 | 7 => 65535,
+        8 => 49152,             // shared memory per block
+        9 => 65536,             // constant memory
+        10 => 32,               // warp size
+        11 => i32::MAX,         // pitch
+        12 => 65536,            // registers per block
+        13 => 1_755_000,        // clock rate, kHz
+        14 => 512,              // texture alignment
+        15 => 1,                // overlap of copies and kernels
+        16 => 132,              // multiprocessors
+        17 | 18 => 0,           // kernel timeout, integrated
+        19 => 1,                // can map host memory
+        20 => 0,                // compute mode: default
+        21..=29 | 42..=49 => 0, // textures: none
+        30 => 512,              // surface alignment
+        31 | 32 => 1,           // concurrent kernels, ECC
+        33 => pci_bus(physical),
+        34 | 35 | 50 => 0, // PCI device, TCC, PCI domain
+        36 => 2_619_000,   // memory clock, kHz
+        37 => 5120,        // bus width, bits
+        38 => 50 << 20,    // L2 cache
+        39 => 2048,        // threads per multiprocessor
+        40 => 3,           // copy engines
+        CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING => 1,
+        51 => 32,          // texture pitch alignment
+        52..=74 | 77 => 0, // textures and surfaces: none
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => major as i32,
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => minor as i32,
+        78..=80 => 1,  // stream priorities, L1 caching
+        81 => 233_472, // shared memory per multiprocessor
+        82 => 65536,   // registers per multiprocessor
+        CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY => 1,
+        84 => 0, // multi-GPU board
+        85 => physical,
+        86 => 0, // native host atomics
+        87 => 2, // single to double performance
+        88 => 0, // pageable memory access
+        CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS => 1,
+        90 | 91 => 1, // preemption, host pointer of registered memory
+        92..=94 => 0, // stream memory operations, version 1
+        95 => 1,      // cooperative launch
+        96 => 0,
+        97 => 232_448, // shared memory per block, opt-in
+        98 => 0,
+        99 => 1,        // host registration
+        100..=105 => 0, // host page tables, virtual memory management, its handle types
+        106 => 32,      // blocks per multiprocessor
+        107 => 0,
+        108 => 0, // persisting L2
+        109 => 0,
+        110 => 0,
+        111 => 1024, // reserved shared memory
+        112 => 0,
+        113 => 1, // read-only registration
+        114 => 0,
+        CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED => 1,
+        116..=119 => 0,               // GPUDirect, pool handle types
+        120 => i32::from(major >= 9), // clusters
+        121..=125 => 0,               // stream memory operations, dma-buf, IPC events
+        126 => 1,                     // memory synchronization domains
+        127 | 128 => 0,
+        129 => 1,        // unified function pointers
+        130 => 0,        // NUMA configuration: none
+        131 | 134 => -1, // NUMA ids: none
+        132 | 133 | 135..=138 => 0,
+        139 | 140 => 0, // PCI ids of a vendor: none
+        141..=161 => 0,
+        _ => return None,
+    };
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_attribute_of_the_header_has_a_value() {
+        let config = Config::default();
+        for number in 1..=161 {
+            assert!(attribute(&config, 0, number).is_some(), "attribute {number}");
+        }
+        assert_eq!(attribute(&config, 0, 0), None);
+        assert_eq!(attribute(&config, 0, 5000), None);
+    }
+
+    #[test]
+    fn devices_have_distinct_attributes() {
+        assert_ne!(uuid(0), uuid(1));
+        assert_ne!(pci_bus(0), pci_bus(1));
+    }
+}

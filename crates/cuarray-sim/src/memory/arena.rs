@@ -1,0 +1,172 @@
+//! A device's memory: one range of addresses, mapped twice.
+//!
+//! The host may not access the device addresses, so a program that reads a device pointer faults at once, as on a
+//! machine with a GPU. Only the driver reaches the bytes, through a second mapping of the same anonymous file.
+//! `Config::host_readable` opens the first mapping too, for programs that pass device pointers to code for host memory,
+//! such as MPI libraries.
+
+use super::page_size;
+use crate::memory::allocator::FreeRanges;
+use crate::memory::ipc;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
+
+/// The factor by which the address range exceeds the memory. It delays the reuse of freed addresses, and keeps
+/// fragmentation from failing an allocation that fits the memory.
+const ADDRESSES_PER_BYTE: u64 = 4;
+/// The largest allocation that is overwritten with [`FRESH`].
+const FILLED_UP_TO: u64 = 1 << 20;
+/// The bytes of fresh memory: a NaN in every floating-point type, -1 in every signed integer.
+const FRESH: u8 = 0xff;
+
+/// The memory of one device.
+pub(crate) struct Arena {
+    base: u64,
+    length: u64,
+    /// The address at which the driver reaches the byte at `base`.
+    shadow: u64,
+    file: File,
+    page: u64,
+    free: FreeRanges,
+    /// The offsets of allocations that other processes may open.
+    exported: HashSet<u64>,
+    /// Offset and size of memory freed while another process has it open.
+    held: Vec<(u64, u64)>,
+    /// The memory that the device claims to have, and how much of it is allocated.
+    pub capacity: u64,
+    pub used: u64,
+}
+
+impl Arena {
+    pub(crate) fn new(capacity: u64, host_readable: bool) -> io::Result<Arena> {
+        let length = capacity.saturating_mul(ADDRESSES_PER_BYTE).next_multiple_of(1 << 21);
+        let size = usize::try_from(length).map_err(io::Error::other)?;
+        // SAFETY: the name is a nul-terminated literal.
+        let file = unsafe { libc::memfd_create(ipc::FILE_NAME.as_ptr(), libc::MFD_CLOEXEC) };
+        if file < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the file was just created and has no other owner.
+        let file = unsafe { File::from_raw_fd(file) };
+        file.set_len(
+            ipc::file_length(length).ok_or_else(|| io::Error::other("the memory exceeds the address space"))?,
+        )?;
+        // From here on, dropping the arena cleans up.
+        let mut arena = Arena {
+            base: 0,
+            length,
+            shadow: 0,
+            file,
+            page: page_size(),
+            free: FreeRanges::new(length),
+            exported: HashSet::new(),
+            held: Vec::new(),
+            capacity,
+            used: 0,
+        };
+        let file = arena.file.as_raw_fd();
+        let open = libc::PROT_READ | libc::PROT_WRITE;
+        let map = |protection| {
+            let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
+            // SAFETY: a new mapping at an address that the system chooses replaces nothing.
+            let address = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, flags, file, 0) };
+            if address == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(address as u64) }
+        };
+        arena.shadow = map(open)?;
+        arena.base = map(if host_readable { open } else { libc::PROT_NONE })?;
+        Ok(arena)
+    }
+
+    /// Whether `address` lies in the device's range, allocated or not.
+    pub(crate) fn holds(&self, address: u64) -> bool {
+        address.wrapping_sub(self.base) < self.length
+    }
+
+    /// The address at which the driver reaches the byte at a device address of this arena.
+    pub(crate) fn shadow_of(&self, address: u64) -> u64 {
+        self.shadow + (address - self.base)
+    }
+
+    /// Allocates memory; returns its address and its real size, or `None` if the device has too little.
+    pub(crate) fn take(&mut self, size: u64) -> Option<(u64, u64)> {
+        if self.used.checked_add(size.checked_next_multiple_of(crate::memory::allocator::ALIGNMENT)?)? > self.capacity {
+            return None;
+        }
+        for (offset, size) in std::mem::take(&mut self.held) {
+            self.free_unless_open(offset, size);
+        }
+        let (offset, size) = self.free.take(size)?;
+        self.used += size;
+        Some((self.base + offset, size))
+    }
+
+    /// Overwrites newly allocated memory, if it is small, so that it does not read as zero.
+    pub(crate) fn soil(&self, address: u64, size: u64) {
+        if size <= FILLED_UP_TO {
+            // SAFETY: `take` returned this range, so it lies in the mapping at `shadow`, which is writable.
+            unsafe { std::ptr::write_bytes(self.shadow_of(address) as *mut u8, FRESH, size as usize) };
+        }
+    }
+
+    /// Frees memory of [`Arena::take`], given its real size. Memory that another process has open is reused only after
+    /// that process closes it.
+    pub(crate) fn give_back(&mut self, address: u64, size: u64) {
+        self.used -= size;
+        let offset = address - self.base;
+        if self.exported.remove(&offset) && ipc::withdraw(&self.file, self.length, offset, size) {
+            self.held.push((offset, size));
+        } else {
+            self.free(offset, size);
+        }
+    }
+
+    /// Exports the allocation `id` at `address` to other processes; returns its offset in the file.
+    pub(crate) fn export(&mut self, address: u64, id: u64, size: u64) -> io::Result<u64> {
+        let offset = address - self.base;
+        ipc::export(&self.file, self.length, offset, id, size)?;
+        self.exported.insert(offset);
+        Ok(offset)
+    }
+
+    /// This process's descriptor of the file.
+    pub(crate) fn file(&self) -> i32 {
+        self.file.as_raw_fd()
+    }
+
+    fn free_unless_open(&mut self, offset: u64, size: u64) {
+        if ipc::is_open(&self.file, offset, size) {
+            self.held.push((offset, size));
+        } else {
+            self.free(offset, size);
+        }
+    }
+
+    /// Frees a range of addresses and returns its pages to the system.
+    fn free(&mut self, offset: u64, size: u64) {
+        let (start, end) = self.free.give_back(offset, size);
+        // Only pages that this range touched and that are completely free.
+        let first = (offset - offset % self.page).max(start.next_multiple_of(self.page));
+        let last = (offset + size).next_multiple_of(self.page).min(end - end % self.page);
+        if first < last {
+            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+            // SAFETY: the arena owns the file, and no allocation lies in the hole. If the system cannot punch holes,
+            // the pages only stay allocated.
+            unsafe {
+                libc::fallocate(self.file.as_raw_fd(), mode, first as libc::off_t, (last - first) as libc::off_t)
+            };
+        }
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        for address in [self.base, self.shadow] {
+            if address != 0 {
+                // SAFETY: the arena owns the mapping, which has this length; the driver that could use it is gone.
+                unsafe { libc::munmap(address as *mut libc::c_void, self.length as usize) };
+            }
+        }
+    }
+}

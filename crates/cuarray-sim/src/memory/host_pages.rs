@@ -1,0 +1,112 @@
+//! The pages of pinned and managed memory.
+//!
+//! The program and the driver map them at different addresses, so that the driver can access them regardless of the
+//! program's protection (see [`crate::host_access`]).
+
+use crate::memory::page_size;
+use std::io;
+
+/// Whole pages, mapped twice.
+pub(crate) struct HostPages {
+    address: u64,
+    /// The address at which the driver reaches the byte at `address`; equal to it if nothing is ever guarded.
+    shadow: u64,
+    length: usize,
+}
+
+impl HostPages {
+    /// Allocates zeroed, readable and writable pages for `size` bytes; `None` if the system has too little memory. Only
+    /// `twofold` pages can be guarded.
+    pub(crate) fn new(size: u64, twofold: bool) -> Option<HostPages> {
+        let length = usize::try_from(size.checked_next_multiple_of(page_size())?).ok()?;
+        if twofold && let Ok(pages) = HostPages::twofold(length) {
+            return Some(pages);
+        }
+        let address = map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1).ok()?;
+        Some(HostPages { address, shadow: address, length })
+    }
+
+    /// Maps the same pages at two addresses.
+    fn twofold(length: usize) -> io::Result<HostPages> {
+        // SAFETY: the name is a nul-terminated literal.
+        let file = unsafe { libc::memfd_create(c"cuarray-sim host".as_ptr(), libc::MFD_CLOEXEC) };
+        if file < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let mapped = || {
+            // SAFETY: this function owns the file descriptor.
+            if unsafe { libc::ftruncate(file, length as libc::off_t) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            let shadow = map(length, libc::MAP_SHARED, file)?;
+            match map(length, libc::MAP_SHARED, file) {
+                Ok(address) => Ok(HostPages { address, shadow, length }),
+                Err(error) => {
+                    unmap(shadow, length);
+                    Err(error)
+                }
+            }
+        };
+        let pages = mapped();
+        // SAFETY: this function owns the file descriptor; the mappings keep the contents.
+        unsafe { libc::close(file) };
+        pages
+    }
+
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// The addresses that can be guarded, from first to end; `None` without a second mapping.
+    pub(crate) fn guardable(&self) -> Option<(u64, u64)> {
+        (self.shadow != self.address).then(|| (self.address, self.address + self.length as u64))
+    }
+
+    /// The address at which the driver reaches a byte of the pages.
+    pub(crate) fn shadow_of(&self, address: u64) -> u64 {
+        self.shadow + (address - self.address)
+    }
+}
+
+impl Drop for HostPages {
+    fn drop(&mut self) {
+        // Freeing synchronizes first, so no pending work uses the pages.
+        unmap(self.address, self.length);
+        if self.shadow != self.address {
+            unmap(self.shadow, self.length);
+        }
+    }
+}
+
+/// Maps readable and writable pages.
+fn map(length: usize, flags: libc::c_int, file: libc::c_int) -> io::Result<u64> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping at an address that the system chooses replaces nothing.
+    let address = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, file, 0) };
+    if address == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(address as u64) }
+}
+
+/// Unmaps pages of [`map`].
+fn unmap(address: u64, length: usize) {
+    // SAFETY: the caller owns the mapping, which has this length, and nothing uses it any more.
+    unsafe { libc::munmap(address as *mut libc::c_void, length) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_addresses_show_the_same_bytes() {
+        for twofold in [false, true] {
+            let pages = HostPages::new(5000, twofold).unwrap();
+            let (address, shadow) = (pages.address() + 4999, pages.shadow_of(pages.address() + 4999));
+            // SAFETY: both lie in the pages.
+            unsafe {
+                (shadow as *mut u8).write_volatile(7);
+                assert_eq!((address as *const u8).read_volatile(), 7);
+            }
+            assert_eq!(pages.guardable().is_some(), twofold);
+        }
+    }
+}

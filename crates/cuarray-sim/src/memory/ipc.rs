@@ -1,0 +1,330 @@
+//! Device memory shared between processes: the contents of a handle, and the mapping of another process's memory.
+//!
+//! A device's memory is an anonymous file ([`arena`](crate::memory::arena)), and a process can open such files of other
+//! processes of its user under `/proc`. So a handle names a process, a file and an allocation, and an importer maps
+//! those pages. It verifies everything: the process must be the one that started at that time, and the file must be a
+//! device's. A table behind the memory lists the exported allocations ([`Entry`]). A handle of a freed allocation finds
+//! another number there, or none, and is refused; it never opens other bytes.
+//!
+//! The manual leaves open what happens if the exporter frees memory that another process has open. Here its entry is
+//! removed at once, so that new uses are refused. Its pages stay untouched until the last importer closes it, so that
+//! work enqueued earlier reads the old bytes. An importer holds a lock on those bytes of the file, which the system
+//! drops with the process.
+//!
+//! The work of different processes is unordered; each process runs its own work when it forces it.
+
+use crate::memory::allocator::ALIGNMENT;
+use cuarray_abi::{CUipcMemHandle, CUresult};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::sync::OnceLock;
+
+/// The name of a device's file, which the system shows in `/proc`.
+pub(crate) const FILE_NAME: &std::ffi::CStr = c"cuarray simulated device";
+/// The number of parts of a file, of [`PARTS`], that are memory; the rest is the table of exports.
+const MEMORY_PARTS: u64 = ALIGNMENT / Entry::SIZE;
+const PARTS: u64 = MEMORY_PARTS + 1;
+const MAGIC: [u8; 8] = *b"cuarrsim";
+
+/// The length of the file of a device with `memory` bytes of addresses.
+pub(crate) fn file_length(memory: u64) -> Option<u64> {
+    (memory / MEMORY_PARTS).checked_mul(PARTS)
+}
+
+/// The table entry of an exported allocation, at a position that follows from its offset.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Entry {
+    /// The allocation's number, unique in its process; 0 for an empty entry.
+    id: u64,
+    size: u64,
+}
+
+impl Entry {
+    const SIZE: u64 = 16;
+    const NONE: Entry = Entry { id: 0, size: 0 };
+
+    fn place(memory: u64, offset: u64) -> u64 {
+        memory + offset / ALIGNMENT * Entry::SIZE
+    }
+
+    fn read(file: &File, memory: u64, offset: u64) -> io::Result<Entry> {
+        let mut words = [[0; 8]; 2];
+        file.read_exact_at(words.as_flattened_mut(), Entry::place(memory, offset))?;
+        let [id, size] = words.map(u64::from_ne_bytes);
+        Ok(Entry { id, size })
+    }
+
+    fn write(self, file: &File, memory: u64, offset: u64) -> io::Result<()> {
+        let words = [self.id, self.size].map(u64::to_ne_bytes);
+        file.write_all_at(words.as_flattened(), Entry::place(memory, offset))
+    }
+}
+
+/// Exports the allocation `id` at `offset` of a device's file, whose first `memory` bytes are memory.
+pub(crate) fn export(file: &File, memory: u64, offset: u64, id: u64, size: u64) -> io::Result<()> {
+    Entry { id, size }.write(file, memory, offset)
+}
+
+/// Ends the export of an allocation; returns whether another process has the memory open, which [`is_open`] tells
+/// later.
+pub(crate) fn withdraw(file: &File, memory: u64, offset: u64, size: u64) -> bool {
+    // An entry that cannot be removed counts as open forever: the memory is not reused.
+    Entry::NONE.write(file, memory, offset).is_err() || is_open(file, offset, size)
+}
+
+/// Whether another process has these bytes of a device's file open.
+pub(crate) fn is_open(file: &File, offset: u64, size: u64) -> bool {
+    let mut lock = lock(libc::F_WRLCK, offset, size);
+    // SAFETY: the command reads the description of a lock and overwrites it.
+    let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &mut lock) };
+    asked != 0 || libc::c_int::from(lock.l_type) != libc::F_UNLCK
+}
+
+fn lock(kind: libc::c_int, offset: u64, size: u64) -> libc::flock {
+    // SAFETY: all fields are numbers, for which zero is valid; the process id must be 0.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = kind as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    lock.l_start = offset as libc::off_t;
+    lock.l_len = size as libc::off_t;
+    lock
+}
+
+/// The contents of a [`CUipcMemHandle`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Handle {
+    pub exporter: Exporter,
+    /// The device's number in the machine.
+    pub device: i32,
+    /// The offset of the allocation in the file.
+    pub offset: u64,
+    /// The allocation's number in the exporting process.
+    pub id: u64,
+}
+
+/// A device's file in a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exporter {
+    process: u32,
+    /// The start time of the process, which distinguishes it from a later one with the same id.
+    started: u64,
+    /// The file descriptor in that process.
+    file: i32,
+}
+
+impl Exporter {
+    /// A file of this process.
+    pub(crate) fn here(file: i32) -> Result<Exporter, CUresult> {
+        let process = std::process::id();
+        let started = started(process).ok_or(CUresult::CUDA_ERROR_NOT_SUPPORTED)?;
+        Ok(Exporter { process, started, file })
+    }
+}
+
+impl Handle {
+    pub(crate) fn to_bytes(self) -> CUipcMemHandle {
+        let Exporter { process, started, file } = self.exporter;
+        let (process, file, device) = (u64::from(process), file as u64, self.device as u64);
+        let words = [u64::from_ne_bytes(MAGIC), process, started, file, device, self.offset, self.id];
+        let mut bytes = [0; 64];
+        for (place, word) in bytes.chunks_exact_mut(8).zip(words.into_iter().chain([sum(words)])) {
+            place.copy_from_slice(&word.to_ne_bytes());
+        }
+        CUipcMemHandle { reserved: bytes.map(|byte: u8| byte as libc::c_char) }
+    }
+
+    /// Decodes a handle; `None` if no simulated driver made it.
+    pub(crate) fn from_bytes(handle: &CUipcMemHandle) -> Option<Handle> {
+        let bytes = handle.reserved.map(|byte| byte as u8);
+        let mut words = [0; 8];
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+            *word = u64::from_ne_bytes(*bytes);
+        }
+        let [magic, process, started, file, device, offset, id, checked] = words;
+        if magic != u64::from_ne_bytes(MAGIC) || checked != sum([magic, process, started, file, device, offset, id]) {
+            return None;
+        }
+        let (process, file) = (u32::try_from(process).ok()?, i32::try_from(file).ok()?);
+        Some(Handle { exporter: Exporter { process, started, file }, device: i32::try_from(device).ok()?, offset, id })
+    }
+}
+
+/// A checksum that detects changed bytes of a handle.
+fn sum(words: [u64; 7]) -> u64 {
+    // The multiplier of FxHash.
+    words.into_iter().fold(0, |sum, word| (sum.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95))
+}
+
+/// The start time of a process in the system's ticks; `None` if there is no such process.
+fn started(process: u32) -> Option<u64> {
+    static OWN: OnceLock<Option<(u32, u64)>> = OnceLock::new();
+    let read = || {
+        let line = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // The second field is a name in parentheses, which may contain anything; the start time is field 22.
+        line.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
+    };
+    if process != std::process::id() {
+        return read();
+    }
+    // A child of `fork` has another id, and reads again.
+    match OWN.get_or_init(|| Some((process, read()?))) {
+        Some((own, started)) if *own == process => Some(*started),
+        _ => read(),
+    }
+}
+
+/// Memory of another process, open in this one.
+pub(crate) struct Imported {
+    pub handle: Handle,
+    /// The number of opens minus closes.
+    pub opened: u64,
+    /// The device address of the allocation, and the address at which the driver reaches it.
+    address: u64,
+    shadow: u64,
+    pub size: u64,
+    /// The two mappings, of whole pages; 0 before they are made.
+    mappings: [u64; 2],
+    mapped: usize,
+    file: File,
+    memory: u64,
+}
+
+impl Imported {
+    /// Opens a handle.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_HANDLE` if the allocation or its process is gone; `CUDA_ERROR_MAP_FAILED` if this process
+    /// may not open the other's files, or lacks address space.
+    pub(crate) fn open(handle: Handle, host_readable: bool) -> Result<Imported, CUresult> {
+        const GONE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
+        const FAILED: CUresult = CUresult::CUDA_ERROR_MAP_FAILED;
+        let Exporter { process, started: expected, file } = handle.exporter;
+        let alive = || started(process) == Some(expected);
+        if !alive() {
+            return Err(GONE);
+        }
+        let path = format!("/proc/{process}/fd/{file}");
+        let name = std::fs::read_link(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => FAILED,
+            _ => GONE,
+        })?;
+        let expected = format!("/memfd:{}", FILE_NAME.to_string_lossy());
+        if !name.as_os_str().to_string_lossy().starts_with(&expected) {
+            return Err(GONE);
+        }
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).custom_flags(libc::O_CLOEXEC);
+        let file = options.open(&path).map_err(|_| FAILED)?;
+        let length = file.metadata().map_err(|_| FAILED)?.len();
+        let memory = length / PARTS * MEMORY_PARTS;
+        if file_length(memory) != Some(length) || handle.offset >= memory || !handle.offset.is_multiple_of(ALIGNMENT) {
+            return Err(GONE);
+        }
+        let entry = Entry::read(&file, memory, handle.offset).map_err(|_| FAILED)?;
+        let end = handle.offset.checked_add(entry.size).filter(|end| *end <= memory);
+        let Some(end) = end.filter(|_| entry.id != 0 && entry.id == handle.id) else { return Err(GONE) };
+        // Lock first and check again, so that either this process or a concurrent free sees the other.
+        let lock = lock(libc::F_RDLCK, handle.offset, entry.size);
+        // SAFETY: the command reads the description of a lock.
+        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &lock) } != 0 {
+            return Err(FAILED);
+        }
+        let page = crate::memory::page_size();
+        let first = handle.offset - handle.offset % page;
+        let mapped = usize::try_from(end.next_multiple_of(page) - first).map_err(|_| FAILED)?;
+        // From here on, dropping it cleans up.
+        let mut imported = Imported {
+            handle,
+            opened: 1,
+            address: 0,
+            shadow: 0,
+            size: entry.size,
+            mappings: [0; 2],
+            mapped,
+            file,
+            memory,
+        };
+        if !alive() || !imported.is_live() {
+            return Err(GONE);
+        }
+        let open = libc::PROT_READ | libc::PROT_WRITE;
+        for (index, protection) in [open, if host_readable { open } else { libc::PROT_NONE }].into_iter().enumerate() {
+            // SAFETY: a new mapping at an address that the system chooses replaces nothing; the pages lie in the file.
+            let address = unsafe {
+                let file = imported.file.as_raw_fd();
+                libc::mmap(std::ptr::null_mut(), mapped, protection, libc::MAP_SHARED, file, first as libc::off_t)
+            };
+            if address == libc::MAP_FAILED {
+                return Err(FAILED);
+            }
+            imported.mappings[index] = address as u64;
+        }
+        let within = handle.offset - first;
+        imported.shadow = imported.mappings[0] + within;
+        imported.address = imported.mappings[1] + within;
+        Ok(imported)
+    }
+
+    /// The device address of its first byte.
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// The address at which the driver reaches the byte at a device address within it.
+    pub(crate) fn shadow_of(&self, address: u64) -> u64 {
+        self.shadow + (address - self.address)
+    }
+
+    /// Whether the exporter has not freed it.
+    pub(crate) fn is_live(&self) -> bool {
+        let expected = Entry { id: self.handle.id, size: self.size };
+        Entry::read(&self.file, self.memory, self.handle.offset).is_ok_and(|entry| entry == expected)
+    }
+}
+
+impl Drop for Imported {
+    fn drop(&mut self) {
+        for address in self.mappings {
+            if address != 0 {
+                // SAFETY: this value owns the mapping, which has this length; the work that uses it has run before the
+                // close.
+                unsafe { libc::munmap(address as *mut libc::c_void, self.mapped) };
+            }
+        }
+        // Closing the file, which has no other descriptor, drops its lock.
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn handle() -> Handle {
+        let exporter = Exporter { process: 7, started: 1 << 40, file: 9 };
+        Handle { exporter, device: 1, offset: 1 << 33, id: u64::MAX }
+    }
+
+    #[test]
+    fn handle_round_trips_through_bytes() {
+        assert_eq!(Handle::from_bytes(&handle().to_bytes()), Some(handle()));
+    }
+
+    #[test]
+    fn changed_bytes_are_not_a_handle() {
+        assert_eq!(Handle::from_bytes(&CUipcMemHandle { reserved: [0; 64] }), None);
+        for index in 0..64 {
+            let mut bytes = handle().to_bytes();
+            bytes.reserved[index] ^= 1;
+            assert_eq!(Handle::from_bytes(&bytes), None, "byte {index}");
+        }
+    }
+
+    #[test]
+    fn start_time_is_known_for_this_process_only() {
+        assert_eq!(started(std::process::id()), started(std::process::id()));
+        assert!(started(std::process::id()).is_some());
+        assert_eq!(started(u32::MAX), None);
+    }
+}

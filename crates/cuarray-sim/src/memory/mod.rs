@@ -1,0 +1,14 @@
+//! Memory of the host that stands for memory of devices: address ranges, free ranges in them, pages with two addresses, and files that
+//! other processes open. Nothing here knows what a driver is.
+
+pub(crate) mod allocator;
+pub(crate) mod arena;
+pub(crate) mod host_pages;
+pub(crate) mod ipc;
+
+/// The size of a memory page.
+pub(crate) fn page_size() -> u64 {
+    // SAFETY: sysconf has no preconditions.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(size).ok().filter(|size| size.is_power_of_two()).unwrap_or(4096)
+}

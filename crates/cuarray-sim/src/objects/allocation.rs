@@ -1,0 +1,154 @@
+//! All memory that the driver knows, of every kind, in one table by address.
+//!
+//! Unified addressing gives the host and all devices one address space, so an address alone identifies its allocation.
+//! `cuPointerGetAttribute` reads the table, and every access is checked against it.
+
+use crate::memory::host_pages::HostPages;
+use crate::memory::ipc::Imported;
+use cuarray_abi::*;
+use std::collections::BTreeMap;
+
+/// The kind of an allocation.
+pub(crate) enum Kind {
+    /// `cuMemAlloc`, `cuMemAllocPitch`.
+    Device,
+    /// Memory of a pool: `cuMemAllocAsync`, `cuMemAllocFromPoolAsync`.
+    Pool(CUmemoryPool),
+    /// Memory of an allocation node: reserved, and live after a launch. `freed_by` is the graph with a free node for
+    /// it; `users` counts graphs, executable graphs and launches that need the address.
+    Graph { graph: CUgraph, freed_by: Option<CUgraph>, users: usize },
+    /// Page-locked host memory of the driver: `cuMemHostAlloc`, `cuMemAllocHost`.
+    Pinned { flags: u32, pages: HostPages },
+    /// Page-locked host memory of the program: `cuMemHostRegister`.
+    Registered { flags: u32 },
+    /// `cuMemAllocManaged`.
+    Managed { pages: HostPages },
+    /// The variables of a loaded module, or the heap of a context's kernels, which the program neither frees nor sees.
+    /// Kernels only read constants.
+    Code { constant: bool },
+    /// `cuIpcOpenMemHandle`: device memory of another process.
+    Imported(Box<Imported>),
+}
+
+impl Kind {
+    /// The name in statistics.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Kind::Device => "device",
+            Kind::Pool(_) => "pool",
+            Kind::Graph { .. } => "graph",
+            Kind::Pinned { .. } => "pinned",
+            Kind::Registered { .. } => "registered",
+            Kind::Managed { .. } => "managed",
+            Kind::Code { .. } => "module",
+            Kind::Imported(_) => "imported",
+        }
+    }
+
+    /// Whether the bytes lie in a device's memory.
+    pub(crate) fn on_device(&self) -> bool {
+        matches!(self, Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code { .. } | Kind::Imported(_))
+    }
+}
+
+/// One allocation.
+pub(crate) struct Allocation {
+    pub address: u64,
+    /// The requested size in bytes.
+    pub size: u64,
+    /// The size taken from the arena.
+    pub taken: u64,
+    pub kind: Kind,
+    /// The context in which it was made; pool memory belongs to none.
+    pub context: CUcontext,
+    pub device: usize,
+    /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`: unique in the process.
+    pub id: u64,
+    /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`.
+    pub sync_memops: bool,
+    /// Whether new work may not use it: its stream-ordered release is enqueued, or no launch has made it live.
+    pub freed: bool,
+    /// `cuMemAdvise`: read-mostly, preferred location, accessed-by.
+    pub advice: Advice,
+}
+
+/// The advice of `cuMemAdvise` and `cuMemPrefetchAsync` on managed memory.
+#[derive(Default)]
+pub(crate) struct Advice {
+    pub read_mostly: bool,
+    pub preferred: Option<CUdevice>,
+    pub accessed_by: Vec<CUdevice>,
+    pub prefetched: Option<CUdevice>,
+}
+
+/// The side of a copy, which determines how the call waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    Device,
+    Managed,
+    /// Page-locked memory, which the device accesses when the work runs.
+    Pinned,
+    /// The program's own memory, which the driver may access only during the call.
+    Pageable,
+}
+
+/// The caller's declaration of an address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Declared {
+    Host,
+    Device,
+    Unified,
+}
+
+/// All allocations of a driver.
+#[derive(Default)]
+pub(crate) struct Memory {
+    pub by_address: BTreeMap<u64, Allocation>,
+}
+
+impl Memory {
+    /// The live allocation that holds `address`.
+    pub(crate) fn find(&self, address: u64) -> Option<&Allocation> {
+        let (_, allocation) = self.by_address.range(..=address).next_back()?;
+        (address - allocation.address < allocation.size && !allocation.freed).then_some(allocation)
+    }
+
+    pub(crate) fn find_mut(&mut self, address: u64) -> Option<&mut Allocation> {
+        let (_, allocation) = self.by_address.range_mut(..=address).next_back()?;
+        (address - allocation.address < allocation.size && !allocation.freed).then_some(allocation)
+    }
+
+    /// The allocation that holds `address`, even if its release is already enqueued.
+    pub(crate) fn holding(&self, address: u64) -> Option<&Allocation> {
+        let (_, allocation) = self.by_address.range(..=address).next_back()?;
+        (address - allocation.address < allocation.size).then_some(allocation)
+    }
+
+    /// The allocation that starts at `address`, even if its release is already enqueued.
+    pub(crate) fn get_mut(&mut self, address: u64) -> Option<&mut Allocation> {
+        self.by_address.get_mut(&address)
+    }
+
+    /// The allocation that starts at `address`, even if its release is already enqueued.
+    pub(crate) fn starting_at(&self, address: u64) -> Option<&Allocation> {
+        self.by_address.get(&address)
+    }
+
+    pub(crate) fn insert(&mut self, allocation: Allocation) {
+        self.by_address.insert(allocation.address, allocation);
+    }
+
+    pub(crate) fn remove(&mut self, address: u64) -> Option<Allocation> {
+        self.by_address.remove(&address)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Allocation> {
+        self.by_address.values()
+    }
+
+    /// Whether any allocation has a byte in `address..address + size`.
+    pub(crate) fn overlaps(&self, address: u64, size: u64) -> bool {
+        let last = self.by_address.range(..address.saturating_add(size)).next_back();
+        last.is_some_and(|(start, allocation)| start + allocation.size > address)
+    }
+}

@@ -1,0 +1,178 @@
+//! Loaded code: modules, libraries, and their functions.
+//!
+//! A library is a program without a context; a module is a program whose variables lie in the memory of a context. A
+//! library becomes one module in each context that uses it. Functions belong to modules and kernels to libraries;
+//! either handle can be launched, as the driver's manual allows.
+
+use crate::objects::launch::{Heap, Log};
+use cuarray_abi::*;
+use cuarray_ptx::{Program, Space};
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// All loaded code.
+#[derive(Default)]
+pub(crate) struct Code {
+    pub modules: HashMap<CUmodule, Module>,
+    pub libraries: HashMap<CUlibrary, Library>,
+    pub functions: HashMap<CUfunction, Function>,
+    pub kernels: HashMap<CUkernel, Kernel>,
+    /// The heap from which a context's kernels allocate with `malloc`.
+    pub heaps: HashMap<CUcontext, Arc<Heap>>,
+    /// The number of instructions that kernels have executed, counted per thread.
+    pub executed_instructions: u64,
+    /// Whether a kernel has failed in some context; shared with the driver, which reads it without its lock.
+    pub failed: Arc<AtomicBool>,
+}
+
+/// A program in a context.
+pub(crate) struct Module {
+    pub context: CUcontext,
+    pub program: Arc<Program>,
+    /// The program's constants with the addresses of this module's variables.
+    pub constants: Arc<Vec<u64>>,
+    /// The address of each variable; 0 for variables in shared memory.
+    pub addresses: Vec<u64>,
+    /// The allocations that they lie in.
+    pub memory: Vec<u64>,
+    pub functions: HashMap<u32, CUfunction>,
+    /// The library whose module this is.
+    pub library: Option<CUlibrary>,
+}
+
+/// A function of a module.
+pub(crate) struct Function {
+    pub module: CUmodule,
+    pub number: u32,
+    pub name: CString,
+    pub settings: Settings,
+    pub next: NextLaunch,
+}
+
+/// The state that the launch calls before `cuLaunchKernel` set on a function.
+#[derive(Clone, Default)]
+pub(crate) struct NextLaunch {
+    pub threads: [u32; 3],
+    pub shared: u32,
+    /// The bytes of the arguments, at the offsets of the kernel's parameters.
+    pub arguments: Vec<u8>,
+}
+
+/// The settings that `cuFuncSetAttribute` and `cuFuncSetCacheConfig` change.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Settings {
+    /// The maximum dynamic shared memory of a launch in bytes; `None` for the rest of 48 KiB.
+    pub max_dynamic_shared: Option<u32>,
+    pub carveout: i32,
+    pub cache_config: u32,
+}
+
+/// A program outside of contexts.
+pub(crate) struct Library {
+    pub program: Arc<Program>,
+    pub modules: HashMap<CUcontext, CUmodule>,
+    pub kernels: HashMap<u32, CUkernel>,
+}
+
+/// A kernel of a library.
+pub(crate) struct Kernel {
+    pub library: CUlibrary,
+    pub number: u32,
+    pub name: CString,
+    pub settings: Settings,
+}
+
+/// A link in progress.
+pub(crate) struct Link {
+    pub context: CUcontext,
+    /// The PTX inputs, with their names.
+    pub inputs: Vec<(String, String)>,
+    /// The resulting image.
+    pub image: Vec<u8>,
+    pub log: Log,
+    /// `CU_JIT_MAX_REGISTERS`; 0 for none.
+    pub max_registers: u32,
+}
+
+/// The kernel behind a handle of a function or kernel.
+#[derive(Clone)]
+pub(crate) struct ResolvedKernel {
+    pub program: Arc<Program>,
+    pub number: u32,
+    pub settings: Settings,
+}
+
+impl Code {
+    /// Removes all code of a context that ends.
+    pub(crate) fn close_context(&mut self, context: CUcontext) {
+        self.modules.retain(|_, module| module.context != context);
+        let modules = &self.modules;
+        self.functions.retain(|_, function| modules.contains_key(&function.module));
+        for library in self.libraries.values_mut() {
+            library.modules.remove(&context);
+        }
+        self.heaps.remove(&context);
+    }
+
+    /// The variable of a module at an address, and the offset from its start.
+    pub(crate) fn global_at(&self, address: u64) -> Option<(String, u64)> {
+        let variables = |module: &'_ Module| {
+            let places = module.program.variables().iter().zip(&module.addresses);
+            let mut held = places.filter(|(variable, start)| {
+                variable.space == Space::Global && (**start..*start + variable.size).contains(&address)
+            });
+            held.next().map(|(variable, start)| (variable.name.clone(), address - start))
+        };
+        self.modules.values().find_map(variables)
+    }
+
+    /// Resolves the handle of a function or kernel, without a context.
+    pub(crate) fn resolve(&self, handle: CUfunction) -> Result<ResolvedKernel, CUresult> {
+        if let Some(function) = self.functions.get(&handle) {
+            let module = self.modules.get(&function.module).ok_or(INVALID_HANDLE)?;
+            return Ok(ResolvedKernel {
+                program: module.program.clone(),
+                number: function.number,
+                settings: function.settings,
+            });
+        }
+        self.resolve_kernel(CUkernel(handle.0))
+    }
+
+    pub(crate) fn resolve_kernel(&self, handle: CUkernel) -> Result<ResolvedKernel, CUresult> {
+        let kernel = self.kernels.get(&handle).ok_or(INVALID_HANDLE)?;
+        let library = self.libraries.get(&kernel.library).ok_or(INVALID_HANDLE)?;
+        Ok(ResolvedKernel { program: library.program.clone(), number: kernel.number, settings: kernel.settings })
+    }
+
+    /// The handle of a library's kernel; repeated calls return the same handle.
+    pub(crate) fn kernel(&mut self, handle: CUlibrary, name: &str) -> Result<CUkernel, CUresult> {
+        let library = self.libraries.get_mut(&handle).ok_or(INVALID_HANDLE)?;
+        let number = *library.program.kernels().get(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+        let name = CString::new(name).map_err(|_| CUresult::CUDA_ERROR_NOT_FOUND)?;
+        let kernels = &mut self.kernels;
+        Ok(*library.kernels.entry(number).or_insert_with(|| {
+            let kernel = CUkernel(crate::handle::fresh());
+            kernels.insert(kernel, Kernel { library: handle, number, name, settings: Settings::default() });
+            kernel
+        }))
+    }
+
+    /// The handle of a module's function; repeated calls return the same handle.
+    pub(crate) fn function(&mut self, handle: CUmodule, name: &str) -> Result<CUfunction, CUresult> {
+        let module = self.modules.get_mut(&handle).ok_or(INVALID_HANDLE)?;
+        let number = *module.program.kernels().get(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+        let name = CString::new(name).map_err(|_| CUresult::CUDA_ERROR_NOT_FOUND)?;
+        let functions = &mut self.functions;
+        Ok(*module.functions.entry(number).or_insert_with(|| {
+            let function = CUfunction(crate::handle::fresh());
+            let (settings, next) = (Settings::default(), NextLaunch::default());
+            functions.insert(function, Function { module: handle, number, name, settings, next });
+            function
+        }))
+    }
+}
+
+pub(crate) const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;

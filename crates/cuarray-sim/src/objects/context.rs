@@ -1,0 +1,46 @@
+//! Contexts, which own streams, events and allocations.
+//!
+//! A device's primary context is one object with one handle. It becomes active when it is first retained, ends with the
+//! last release, and can become active again. Contexts of `cuCtxCreate` live once. Everything created in a context ends
+//! with it.
+
+use cuarray_abi::*;
+use cuarray_races::Lane;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::AtomicU64;
+
+/// One context.
+pub(crate) struct Context {
+    pub device: usize,
+    pub primary: bool,
+    /// Whether it is active; a primary context exists while not retained, but is not active.
+    pub active: bool,
+    pub flags: u32,
+    /// `cuCtxGetId`: unique in the process.
+    pub id: u64,
+    /// The legacy default stream.
+    pub legacy: CUstream,
+    /// The default streams of host threads, by their number.
+    pub per_thread: HashMap<u64, CUstream>,
+    /// All its streams, including destroyed ones that are not drained yet.
+    pub streams: BTreeSet<CUstream>,
+    /// Blocking streams with work that the legacy default stream is not yet ordered after.
+    pub unordered: BTreeSet<CUstream>,
+    /// The clocks of streams that are gone: of all, and of blocking ones. A wait for the context joins the first; the
+    /// legacy default stream's next operation joins the second.
+    pub ended: Option<Lane>,
+    pub ended_blocking: Option<Lane>,
+    pub peers: BTreeSet<CUcontext>,
+    pub limits: [usize; 7],
+    pub cache_config: u32,
+    pub shared_memory_config: u32,
+    /// The count of `cuCtxAttach` minus `cuCtxDetach`.
+    pub attached: usize,
+    /// The error of a failed kernel, which every call in the context returns.
+    pub failed: Option<CUresult>,
+}
+
+pub(crate) static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+/// The limits of a new context: stack, printf buffer, heap, depth, pending launches, L2 granularity, persisting L2.
+pub(crate) const LIMITS: [usize; 7] = [1024, 1 << 20, 8 << 20, 2, 2048, 64, 0];

@@ -1,0 +1,156 @@
+//! The actions of graph nodes, and their parameters.
+
+use super::INVALID_VALUE;
+use crate::objects::allocation::Declared;
+use crate::objects::copy::{End, Extent, Fill, Place, Transfer};
+use crate::objects::launch::Launch;
+use crate::objects::work::HostFunction;
+use cuarray_abi::*;
+use std::sync::Arc;
+
+/// Parameters as the program gave them.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<T>(pub T);
+
+// SAFETY: its pointers belong to the program; they are returned as numbers and never followed here.
+unsafe impl<T> Send for Given<T> {}
+
+/// The action of a node.
+#[derive(Clone)]
+pub(crate) enum Action {
+    Empty,
+    Copy(Box<CopyNode>),
+    Fill(FillNode),
+    Host(HostFunction),
+    Child(CUgraph),
+    Wait(CUevent),
+    Record(CUevent),
+    Allocate(Box<Given<CUDA_MEM_ALLOC_NODE_PARAMS>>),
+    Free(CUdeviceptr),
+    Launch(Arc<Launch>),
+}
+
+/// A memcpy node: its parameters, and the copy that they describe.
+#[derive(Clone)]
+pub(crate) struct CopyNode {
+    pub params: Given<CUDA_MEMCPY3D>,
+    pub transfer: Transfer,
+    pub context: CUcontext,
+}
+
+/// A memset node.
+#[derive(Clone)]
+pub(crate) struct FillNode {
+    pub params: CUDA_MEMSET_NODE_PARAMS,
+    pub context: CUcontext,
+}
+
+impl Action {
+    /// `cuGraphNodeGetType`.
+    pub(crate) fn kind(&self) -> CUgraphNodeType {
+        match self {
+            Action::Empty => CU_GRAPH_NODE_TYPE_EMPTY,
+            Action::Copy(_) => CU_GRAPH_NODE_TYPE_MEMCPY,
+            Action::Fill(_) => CU_GRAPH_NODE_TYPE_MEMSET,
+            Action::Host(_) => CU_GRAPH_NODE_TYPE_HOST,
+            Action::Child(_) => CU_GRAPH_NODE_TYPE_GRAPH,
+            Action::Wait(_) => CU_GRAPH_NODE_TYPE_WAIT_EVENT,
+            Action::Record(_) => CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+            Action::Allocate(_) => CU_GRAPH_NODE_TYPE_MEM_ALLOC,
+            Action::Free(_) => CU_GRAPH_NODE_TYPE_MEM_FREE,
+            Action::Launch(_) => CU_GRAPH_NODE_TYPE_KERNEL,
+        }
+    }
+}
+
+impl Action {
+    /// Keeps what a node's parameters do not contain, and a change therefore preserves: whether its launch is
+    /// cooperative.
+    pub(crate) fn keep_attributes(&mut self, old: &Action) {
+        if let (Action::Launch(new), Action::Launch(old)) = (self, old)
+            && let Some(new) = Arc::get_mut(new)
+        {
+            new.cooperative = old.cooperative;
+        }
+    }
+}
+
+impl CopyNode {
+    /// The node of a captured copy.
+    pub(crate) fn captured(transfer: Transfer, context: CUcontext) -> CopyNode {
+        CopyNode { params: Given(described(&transfer)), transfer, context }
+    }
+}
+
+impl FillNode {
+    /// The node of a captured fill.
+    pub(crate) fn captured(fill: &Fill, context: CUcontext) -> FillNode {
+        let size = u64::from(fill.value_size);
+        let params = CUDA_MEMSET_NODE_PARAMS {
+            dst: fill.target.address,
+            pitch: fill.target.pitch as usize,
+            value: fill.value,
+            elementSize: size as u32,
+            width: (fill.extent.width / size) as usize,
+            height: fill.extent.height as usize,
+        };
+        FillNode { params, context }
+    }
+
+    /// The fill that the parameters describe.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` for an empty fill, an invalid element size, overlapping rows and misaligned rows.
+    pub(crate) fn fill(&self) -> Result<Fill, CUresult> {
+        let CUDA_MEMSET_NODE_PARAMS { dst, pitch, value, elementSize, width, height } = self.params;
+        let size = u64::from(elementSize);
+        let bytes = (width as u64).checked_mul(size).filter(|bytes| *bytes > 0 && matches!(size, 1 | 2 | 4));
+        let extent = Extent { width: bytes.ok_or(INVALID_VALUE)?, height: height as u64, depth: 1 };
+        let target = Place { address: dst, pitch: pitch as u64, slice: 0 };
+        let rows = height <= 1 || (target.pitch >= extent.width && target.pitch.is_multiple_of(size));
+        if height == 0 || !rows || !dst.is_multiple_of(size) {
+            return Err(INVALID_VALUE);
+        }
+        Ok(Fill { target, value, value_size: elementSize as u8, extent })
+    }
+}
+
+/// A descriptor for a copy that was made without one.
+fn described(transfer: &Transfer) -> CUDA_MEMCPY3D {
+    let kind = |end: &End| match end.declared {
+        Declared::Host => CU_MEMORYTYPE_HOST,
+        Declared::Device => CU_MEMORYTYPE_DEVICE,
+        Declared::Unified => CU_MEMORYTYPE_UNIFIED,
+    };
+    let host = |end: &End| if end.declared == Declared::Host { end.place.address } else { 0 };
+    let device = |end: &End| if end.declared == Declared::Host { 0 } else { end.place.address };
+    let height = |end: &End| end.place.slice.checked_div(end.place.pitch).unwrap_or(0) as usize;
+    let Transfer { source, target, extent } = transfer;
+    CUDA_MEMCPY3D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcZ: 0,
+        srcLOD: 0,
+        srcMemoryType: kind(source),
+        srcHost: host(source) as *const _,
+        srcDevice: device(source),
+        srcArray: CUarray::NULL,
+        reserved0: std::ptr::null_mut(),
+        srcPitch: source.place.pitch as usize,
+        srcHeight: height(source),
+        dstXInBytes: 0,
+        dstY: 0,
+        dstZ: 0,
+        dstLOD: 0,
+        dstMemoryType: kind(target),
+        dstHost: host(target) as *mut _,
+        dstDevice: device(target),
+        dstArray: CUarray::NULL,
+        reserved1: std::ptr::null_mut(),
+        dstPitch: target.place.pitch as usize,
+        dstHeight: height(target),
+        WidthInBytes: extent.width as usize,
+        Height: extent.height as usize,
+        Depth: extent.depth as usize,
+    }
+}

@@ -1,0 +1,67 @@
+//! Graphs: their nodes and edges.
+
+mod action;
+mod exec;
+mod layout;
+mod reservation;
+mod user_object;
+
+pub(crate) use action::{Action, CopyNode, FillNode, Given};
+pub(crate) use exec::Exec;
+pub(crate) use layout::{Layout, Step};
+pub(crate) use reservation::GraphMemory;
+pub(crate) use user_object::{References, UserObject};
+
+use cuarray_abi::*;
+use cuarray_races::Caller;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The code that the driver's manual gives for an invalid graph or node.
+pub(crate) const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+/// The owner of a graph, whose end is the graph's end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Owner {
+    Program,
+    /// The node whose child graph it is.
+    Node(CUgraphNode),
+    /// The executable graph that runs it; the program never gets a handle of such a clone.
+    Exec,
+}
+
+/// One graph.
+pub(crate) struct Graph {
+    /// `cuGraphGetId`.
+    pub id: u32,
+    pub owner: Owner,
+    /// The nodes in the order in which they were added, which the edges may not allow as execution order.
+    pub nodes: Vec<CUgraphNode>,
+    /// The number of the last node added; numbers of removed nodes are not reused.
+    pub last_number: u32,
+    /// The capture that is filling it; until its end the graph can be neither destroyed nor instantiated.
+    pub capture: Option<u64>,
+    /// For a clone, the clone of each original node, including nodes of children.
+    pub clones: HashMap<CUgraphNode, CUgraphNode>,
+    /// The user objects that it keeps alive.
+    pub references: References,
+}
+
+/// One node of a graph.
+pub(crate) struct Node {
+    pub graph: CUgraph,
+    /// `cuGraphNodeGetLocalId`.
+    pub number: u32,
+    pub action: Action,
+    /// The nodes that precede it, each once, in the order in which the edges were added.
+    pub after: Vec<CUgraphNode>,
+    /// The call that added or captured it, while findings are on.
+    pub made: Option<Caller>,
+}
+
+static NEXT_ID: AtomicU32 = AtomicU32::new(1);
+
+/// A number that is unique among all graphs, executable or not, of this process.
+pub(crate) fn fresh_id() -> u32 {
+    NEXT_ID.fetch_add(1, Ordering::Relaxed)
+}

@@ -1,0 +1,94 @@
+//! Streams: queues of work, each in order.
+//!
+//! A stream counts its operations. Operation *n* is a [`Point`] that others can wait for; it has happened when the
+//! stream has executed *n* operations. Stream handles are never reused and a stream is only removed when drained, so a
+//! point stays meaningful afterwards: it has happened.
+
+use crate::objects::capturing::Capturing;
+use crate::objects::work::{Operation, Point};
+use cuarray_abi::*;
+use cuarray_races::Lane;
+use std::collections::VecDeque;
+
+/// The kind of a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// The context's legacy default stream: a barrier for all blocking streams of the context.
+    Legacy,
+    /// The per-thread default stream of a host thread.
+    PerThread,
+    /// A stream that the program created.
+    Created,
+    /// A private stream of an executable graph, for branches beside the stream of the launch.
+    Lane,
+}
+
+/// One stream.
+pub(crate) struct Stream {
+    pub context: CUcontext,
+    pub kind: Kind,
+    pub flags: u32,
+    pub priority: i32,
+    /// `cuStreamGetId`.
+    pub id: u64,
+    pub queue: VecDeque<Operation>,
+    /// The number of operations ever enqueued, and the number executed.
+    pub enqueued: u64,
+    pub executed: u64,
+    /// Whether a thread is executing the operation that left the queue last, without the lock.
+    pub running: bool,
+    /// The last operation of the legacy default stream that this stream's work is ordered after.
+    pub legacy_seen: u64,
+    /// Whether it is in its context's list of unordered streams.
+    pub unordered: bool,
+    /// Whether `cuStreamDestroy` was called; the stream is then removed when drained.
+    pub destroyed: bool,
+    /// The number of the last host function enqueued.
+    pub last_host_function: u64,
+    /// Its part in a capture; its work is then captured instead of executed.
+    pub capturing: Option<Capturing>,
+    /// The clock of its work, created when first needed.
+    pub lane: Option<Lane>,
+}
+
+impl Stream {
+    pub(crate) fn new(context: CUcontext, kind: Kind, flags: u32, priority: i32) -> Stream {
+        Stream {
+            context,
+            kind,
+            flags,
+            priority,
+            id: crate::handle::fresh() as u64,
+            queue: VecDeque::new(),
+            enqueued: 0,
+            executed: 0,
+            running: false,
+            legacy_seen: 0,
+            unordered: false,
+            destroyed: false,
+            last_host_function: 0,
+            capturing: None,
+            lane: None,
+        }
+    }
+
+    /// Whether it and the legacy default stream wait for each other.
+    pub(crate) fn blocking(&self) -> bool {
+        self.kind != Kind::Legacy && self.flags & CU_STREAM_NON_BLOCKING == 0
+    }
+
+    /// The number of operations that have not been executed.
+    pub(crate) fn pending(&self) -> u64 {
+        self.enqueued - self.executed
+    }
+
+    /// The point of its last operation; `handle` is its own handle.
+    pub(crate) fn last(&self, handle: CUstream) -> Point {
+        Point { stream: handle, operation: self.enqueued }
+    }
+
+    /// The point of its next operation; `handle` is its own handle.
+    pub(crate) fn next(&self, handle: CUstream) -> Point {
+        Point { stream: handle, operation: self.enqueued + 1 }
+    }
+}

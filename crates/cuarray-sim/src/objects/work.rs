@@ -1,0 +1,72 @@
+//! Work in streams: what is enqueued, and the points that other work waits for.
+
+use crate::objects::copy::{Copy, Fill};
+use crate::objects::launch::Launch;
+use cuarray_abi::*;
+use cuarray_races::Ticket;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// Operation number `operation` of a stream, counted from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Point {
+    pub stream: CUstream,
+    pub operation: u64,
+}
+
+/// The work of an operation.
+pub(crate) enum Work {
+    /// No work besides waiting for its dependencies.
+    Wait,
+    Copy(Box<Copy>),
+    Fill(Box<Fill>),
+    Record(CUevent),
+    /// A stream-ordered allocation; before it the memory is not the program's.
+    Allocate {
+        address: u64,
+        size: u64,
+    },
+    /// A stream-ordered release.
+    Release {
+        address: u64,
+    },
+    HostFunction(HostFunction),
+    /// A kernel.
+    Launch(Arc<Launch>),
+    /// The end of an executable graph that was destroyed while a launch was pending.
+    EndExec(CUgraphExec),
+}
+
+impl Work {
+    /// Whether other work and the program can observe nothing of it but its completion.
+    pub(crate) fn is_silent(&self) -> bool {
+        matches!(self, Work::Wait | Work::Record(_) | Work::EndExec(_))
+    }
+
+    /// Whether it runs code of the program, so that its accesses are known only at run time.
+    pub(crate) fn runs_the_programs_code(&self) -> bool {
+        matches!(self, Work::HostFunction(_) | Work::Launch(_))
+    }
+}
+
+/// A function of the program that runs in stream order.
+#[derive(Clone, Copy)]
+pub(crate) enum HostFunction {
+    /// `cuLaunchHostFunc`.
+    Launched { function: unsafe extern "C" fn(*mut c_void), data: *mut c_void },
+    /// `cuStreamAddCallback`, with the stream handle that the program passed.
+    Callback { function: unsafe extern "C" fn(CUstream, CUresult, *mut c_void), stream: CUstream, data: *mut c_void },
+}
+
+// SAFETY: the driver never follows the pointer. By enqueuing the function the program allows calling it with the
+// pointer in any thread.
+unsafe impl Send for HostFunction {}
+
+/// An operation of a stream.
+pub(crate) struct Operation {
+    pub work: Work,
+    /// Points that must happen before it, besides the earlier operations of its stream.
+    pub after: Vec<Point>,
+    /// Its clock, for the program's code that runs in it.
+    pub ticket: Option<Box<Ticket>>,
+}

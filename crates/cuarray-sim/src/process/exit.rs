@@ -1,0 +1,138 @@
+//! The report at process exit.
+//!
+//! A program rarely declares that it is done with CUDA, so a function that the C library calls at exit makes the
+//! report. It runs at the very end, after Python has finalized and destructors have run. Objects alive then are leaks,
+//! and objects that were released late are not. A process that is killed, or leaves by `_exit`, makes no report.
+//!
+//! Findings are printed on standard error, written to the file of `CUARRAY_SIM_REPORT`, and turned into the exit status
+//! `CUARRAY_SIM_EXIT_STATUS` if the program would exit with 0.
+//!
+//! Afterwards the driver is shut down. Later calls, from earlier exit handlers or from running threads, return
+//! `CUDA_ERROR_DEINITIALIZED`, as on real drivers.
+
+use crate::config::Schedule;
+use crate::driver::Driver;
+use crate::process::current;
+use cuarray_races::finding::Report;
+use cuarray_races::report::Format;
+use std::ffi::{c_int, c_void};
+use std::io::{IsTerminal as _, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// The process that created the driver; children of `fork` inherit its handlers and its settings.
+static MADE_IN: AtomicU32 = AtomicU32::new(0);
+static OVER: AtomicBool = AtomicBool::new(false);
+
+unsafe extern "C" {
+    /// Like `atexit`, for a function that receives the exit status; from the GNU C library.
+    fn on_exit(function: extern "C" fn(status: c_int, argument: *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+/// Registers the exit handler.
+pub(crate) fn watch() {
+    MADE_IN.store(std::process::id(), Ordering::Release);
+    // SAFETY: the handler is a function of this library, which stays loaded while the process lives (a Rust library
+    // with thread-locals is never unloaded), and it does not unwind.
+    unsafe { on_exit(at_exit, std::ptr::null_mut()) };
+}
+
+/// Whether the driver is shut down, because the process is exiting.
+pub(crate) fn is_over() -> bool {
+    OVER.load(Ordering::Relaxed)
+}
+
+extern "C" fn at_exit(status: c_int, _: *mut c_void) {
+    let guarded = AssertUnwindSafe(|| {
+        let driver = current::of_process()?;
+        // A child of `fork` runs its parent's handlers, but has no schedule.
+        if driver.ready().is_ok() {
+            report_schedule(driver);
+        }
+        report_findings(driver)
+    });
+    // A panic cannot be reported at the end of the process.
+    let new = catch_unwind(guarded).unwrap_or(None);
+    OVER.store(true, Ordering::Relaxed);
+    // The system keeps the lowest eight bits.
+    if let Some(new) = new.filter(|_| status & 0xff == 0) {
+        // SAFETY: the C library allows `exit` in a handler: it continues with the remaining handlers, flushes its
+        // streams, and uses the new status.
+        unsafe { libc::exit(c_int::from(new)) }
+    }
+}
+
+/// Prints the seed at the start, because a crash leaves no report at exit.
+pub(crate) fn print_seed(driver: &Driver) {
+    let schedule = driver.schedule();
+    if matches!(schedule, Schedule::Random(_)) && !driver.settings().quiet {
+        eprintln!("cuarray-sim: CUARRAY_SIM_SCHEDULE={schedule}");
+    }
+}
+
+/// Writes the schedule that ran, and prints how to repeat it.
+fn report_schedule(driver: &Driver) {
+    let settings = driver.settings();
+    let schedule = driver.schedule();
+    if let Some(path) = &settings.schedule_file
+        && let Err(error) = std::fs::write(path, format!("{}\n", driver.schedule_ran()))
+    {
+        eprintln!("cuarray-sim: {}: {error}", path.display());
+    }
+    if let Some(misfit) = driver.misfit() {
+        eprintln!("cuarray-sim: {misfit}");
+    } else if matches!(schedule, Schedule::Random(_)) && !settings.quiet {
+        eprintln!("cuarray-sim: CUARRAY_SIM_SCHEDULE={schedule} runs the program under the same schedule again");
+    }
+}
+
+/// Reports the findings; returns the exit status for a program that would exit with 0.
+fn report_findings(driver: &Driver) -> Option<u8> {
+    let config = driver.config.as_ref().ok().filter(|config| config.findings)?;
+    let is_child = MADE_IN.load(Ordering::Acquire) != std::process::id();
+    let report = match driver.ready() {
+        Ok(()) => driver.last_report(config.leaks.unwrap_or_else(|| config.report.is_some() || !is_python()))?,
+        Err(_) if is_child => return None,
+        // A program that never initialized the driver gets an empty report.
+        Err(_) => Report::default(),
+    };
+    let found = !report.findings.is_empty();
+    if let Some(named) = &config.report {
+        let path = path_of_this_process(named, is_child);
+        // One of several processes writes a report only if it has findings.
+        if (found || path == *named)
+            && let Err(error) = report.write(&path)
+        {
+            eprintln!("cuarray-sim: CUARRAY_SIM_REPORT={}: {error}", path.display());
+        }
+    }
+    if found && !config.quiet {
+        let mut out = std::io::stderr();
+        let text = report.text(out.is_terminal());
+        // A failure to write to standard error cannot be reported.
+        let _ = out.write_all(text.as_bytes());
+    }
+    config.exit_status.filter(|_| found)
+}
+
+/// The path with the process id for `%p`; a child inserts the id before the extension, to keep its parent's file.
+fn path_of_this_process(path: &Path, is_child: bool) -> PathBuf {
+    let (number, text) = (std::process::id().to_string(), path.to_string_lossy());
+    if text.contains("%p") {
+        return PathBuf::from(text.replace("%p", &number));
+    }
+    match Format::of(path).filter(|_| is_child) {
+        Some(format) => {
+            let stem = text.len() - format.extension().len();
+            PathBuf::from(format!("{}.{number}{}", &text[..stem], format.extension()))
+        }
+        None => path.to_owned(),
+    }
+}
+
+/// Whether the process contains a Python interpreter: few Python programs free everything before exit.
+fn is_python() -> bool {
+    // SAFETY: looks up a name among the loaded libraries.
+    !unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"Py_IsInitialized".as_ptr()) }.is_null()
+}

@@ -1,0 +1,333 @@
+//! Launches: kernels in streams, which run when the schedule says.
+//!
+//! A launch is enqueued with everything that it needs, except the reachable memory, which is collected when it runs. A
+//! failing kernel leaves its context failed, as on a GPU: every later call returns that error until the context ends.
+
+use crate::objects::allocation::Kind;
+use crate::objects::launch::{Heap, Launch};
+use crate::state::State;
+use cuarray_abi::*;
+use cuarray_ptx::{Access, AccessKind as TouchKind, Fault, FaultKind, Program, Race, Region, Service, TouchedRange};
+use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, SourceLine, Variable};
+use cuarray_races::report::kernel_name;
+use cuarray_races::{KernelRace, Ticket, Touch, Touched};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The driver's services for the kernels of a launch.
+struct Services {
+    heap: Option<Arc<Heap>>,
+    assertions: Mutex<Vec<String>>,
+}
+
+impl Service for Services {
+    fn allocate(&self, size: u64) -> u64 {
+        let Some(heap) = self.heap.as_ref().filter(|_| size > 0) else { return 0 };
+        let mut inner = heap.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((offset, real)) = inner.0.take(size) else { return 0 };
+        inner.1.insert(offset, real);
+        heap.base + offset
+    }
+
+    fn free(&self, address: u64) {
+        let Some(heap) = self.heap.as_ref() else { return };
+        let mut inner = heap.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let offset = address.wrapping_sub(heap.base);
+        if let Some(real) = inner.1.remove(&offset) {
+            inner.0.give_back(offset, real);
+        }
+    }
+
+    fn assertion(&self, text: &str) {
+        self.assertions.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
+    }
+}
+
+/// The index of the heap's limit in `cuCtxSetLimit`.
+const HEAP_LIMIT: usize = CU_LIMIT_MALLOC_HEAP_SIZE as usize;
+
+impl State {
+    /// Executes a launch; returns its accesses to the program's memory, if findings need them.
+    pub(crate) fn execute_launch(&mut self, launch: &Launch, ticket: Option<&Ticket>) -> Vec<Touched> {
+        let heap = if launch.program.allocates() { self.heap(launch.context) } else { None };
+        let regions = self.regions();
+        let services = Services { heap, assertions: Mutex::default() };
+        let kernel = cuarray_ptx::Launch {
+            program: &launch.program,
+            kernel: launch.kernel,
+            constants: &launch.constants,
+            grid: launch.grid,
+            threads: launch.threads,
+            dynamic_shared: launch.dynamic_shared,
+            parameters: &launch.parameters,
+            regions: &regions,
+            record: ticket.is_some(),
+            races: launch.settings.races && ticket.is_some(),
+            budget: launch.settings.budget,
+            cooperative: launch.cooperative,
+            workers: workers(launch.settings.cores),
+            service: &services,
+        };
+        // SAFETY: the regions are the live allocations in order of address, mapped while the state is locked. The
+        // constants belong to the launch's module.
+        let outcome = unsafe { cuarray_ptx::execute(&kernel) };
+        print(&outcome.printed);
+        for text in services.assertions.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            eprintln!("{text}");
+        }
+        self.code.executed_instructions += outcome.instructions;
+        if let Some(fault) = &outcome.fault {
+            self.fail_launch(launch, ticket, fault);
+        }
+        if let Some(ticket) = ticket {
+            let races = outcome.races.iter().map(|race| self.kernel_race(launch, race)).collect();
+            self.detector.threads_raced(ticket, races);
+        }
+        let mut touched = Vec::new();
+        for range in without_overwritten(&outcome.touched) {
+            match self.memory.holding(range.start) {
+                // Accesses to a module's own memory are not checked.
+                Some(allocation) if matches!(allocation.kind, Kind::Code { .. }) => {}
+                Some(allocation) => {
+                    let end = allocation.address + allocation.size;
+                    touched.push(noted(TouchedRange { end: range.end.min(end), ..range }));
+                    if range.end > end && range.kind != TouchKind::Update {
+                        touched.push(noted(TouchedRange { start: end, ..range }));
+                    }
+                }
+                None if range.kind == TouchKind::Update => {}
+                None => touched.push(noted(range)),
+            }
+        }
+        touched
+    }
+
+    /// Marks the context of a failed kernel as failed, and reports the failure.
+    fn fail_launch(&mut self, launch: &Launch, ticket: Option<&Ticket>, fault: &Fault) {
+        let (what, place) = described(launch, fault);
+        let window = cuarray_ptx::in_window(fault.address);
+        let illegal = fault.kind == FaultKind::IllegalAddress && fault.address >> 56 == 0;
+        let more = illegal.then(|| self.nearest_to(fault.address)).flatten().unwrap_or_default();
+        if !launch.settings.quiet {
+            eprintln!("cuarray-sim: kernel {}: {what}; {place}{more}", kernel_name(launch.name()));
+        }
+        if let Some(context) = self.contexts.get_mut(&launch.context) {
+            context.failed = Some(code(fault.kind));
+            self.code.failed.store(true, Ordering::Relaxed);
+        }
+        let access = matches!(fault.kind, FaultKind::IllegalAddress | FaultKind::Misaligned | FaultKind::ReadOnly);
+        if let Some(ticket) = ticket.filter(|_| access && (window.is_some() || fault.address >> 56 == 0)) {
+            let access = if fault.write { AccessKind::Write } else { AccessKind::Read };
+            let bytes = Range { address: fault.address, length: fault.size.into() };
+            let wrong = match fault.kind {
+                FaultKind::Misaligned => {
+                    Some((finding::Kind::MisalignedAccess, format!("use an address that {} divides", fault.size)))
+                }
+                FaultKind::ReadOnly => {
+                    let missing = "do not write constant memory in a kernel: only the host sets it";
+                    Some((finding::Kind::OutOfBounds, missing.to_owned()))
+                }
+                // Addresses in these windows are not the driver's memory, and are valid only in the kernel.
+                _ => window.map(|_| (finding::Kind::OutOfBounds, format!("keep within it: {what}"))),
+            };
+            self.launch_failed(ticket, (access, bytes), wrong, place, &more);
+        }
+    }
+
+    /// A description of the program's allocation nearest to an address.
+    fn nearest_to(&self, address: u64) -> Option<String> {
+        let own = self.memory.iter().filter(|allocation| !matches!(allocation.kind, Kind::Code { .. }));
+        let distance = |start: u64, size: u64| {
+            if address < start { start - address } else { address.saturating_sub(start + size) }
+        };
+        let nearest = own.min_by_key(|allocation| distance(allocation.address, allocation.size))?;
+        let (start, size) = (nearest.address, nearest.size);
+        let (away, side) = (distance(start, size), if address < start { "before" } else { "behind" });
+        Some(format!("; the nearest allocation is {size} bytes at {start:#x}, {away} bytes {side} it"))
+    }
+
+    /// Converts a race between threads of a launch to a finding's form.
+    fn kernel_race(&self, launch: &Launch, race: &Race) -> KernelRace {
+        let [one, other] = &race.accesses;
+        let address = if race.shared { cuarray_ptx::SHARED_WINDOW + race.address } else { race.address };
+        let variable = if race.shared {
+            let number = launch.program.shared_variable_at(race.address);
+            let variable = number.map(|number| &launch.program.variables()[number]);
+            let start = variable.map_or(launch.program.static_shared(), |variable| variable.offset);
+            let offset = race.address.saturating_sub(start);
+            Some(Variable { name: variable.map(|variable| variable.name.clone()), space: "shared", offset })
+        } else {
+            self.code.global_at(address).map(|(name, offset)| Variable { name: Some(name), space: "global", offset })
+        };
+        let side = |access: &Access| {
+            let kind = if access.writes { AccessKind::Write } else { AccessKind::Read };
+            let block = index_in(launch.grid, access.block);
+            let thread = index_in(launch.threads, access.thread.into());
+            (kind, place(&launch.program, access.pc, block, thread, access.atomic))
+        };
+        let missing = if one.block != other.block {
+            "let each block have memory of its own, use atomic operations, or let the grid synchronize in a cooperative launch"
+        } else if one.atomic != other.atomic {
+            "make both atomic, or put a barrier (__syncthreads, cuda.syncthreads) between the two"
+        } else if one.thread / 32 == other.thread / 32 {
+            "put __syncwarp (cuda.syncwarp) between the two: without it the threads of a warp are unordered"
+        } else {
+            "put a barrier (__syncthreads, cuda.syncthreads) between the two, which all threads of the block reach"
+        };
+        let bytes = Range { address, length: race.size.into() };
+        KernelRace { bytes, variable, sides: [side(one), side(other)], missing: missing.to_owned() }
+    }
+
+    /// All memory that a kernel can reach, in ascending order.
+    fn regions(&self) -> Vec<Region> {
+        let live = self.memory.iter().filter(|allocation| match &allocation.kind {
+            Kind::Imported(imported) => imported.is_live(),
+            _ => allocation.size > 0,
+        });
+        live.map(|allocation| Region {
+            start: allocation.address,
+            // As on a GPU, the rest of an allocation's last piece of memory is accessible; using it is a finding.
+            end: allocation.address + allocation.size.max(allocation.taken),
+            host: match &allocation.kind {
+                Kind::Imported(imported) => imported.shadow_of(allocation.address),
+                _ => self.host_address(allocation.address),
+            },
+            writable: !matches!(allocation.kind, Kind::Code { constant: true }),
+        })
+        .collect()
+    }
+
+    /// The heap of a context's kernels; `None` if it cannot be allocated.
+    fn heap(&mut self, context: CUcontext) -> Option<Arc<Heap>> {
+        if let Some(heap) = self.code.heaps.get(&context) {
+            return Some(heap.clone());
+        }
+        let size = self.contexts.get(&context)?.limits[HEAP_LIMIT] as u64;
+        let base = self.take_for_code(context, size, false).ok()?;
+        let heap = Arc::new(Heap::new(base, size));
+        self.code.heaps.insert(context, heap.clone());
+        Some(heap)
+    }
+}
+
+/// Converts a range that a kernel accessed.
+fn noted(range: TouchedRange) -> Touched {
+    let touch = match range.kind {
+        TouchKind::Read => Touch::Read,
+        TouchKind::Write => Touch::Write,
+        TouchKind::Update => Touch::Update,
+    };
+    Touched { start: range.start, end: range.end, touch }
+}
+
+/// Removes written bytes from the reads, because a later access conflicts with the write anyway; keeps writes and
+/// updates.
+fn without_overwritten(touched: &[TouchedRange]) -> Vec<TouchedRange> {
+    let of = |kind| touched.iter().copied().filter(move |range| range.kind == kind);
+    let (reads, writes): (Vec<TouchedRange>, Vec<TouchedRange>) =
+        (of(TouchKind::Read).collect(), of(TouchKind::Write).collect());
+    let mut kept = Vec::new();
+    let mut next = 0;
+    for read in reads {
+        let mut start = read.start;
+        while next < writes.len() && writes[next].end <= start {
+            next += 1;
+        }
+        for write in writes[next..].iter().take_while(|write| write.start < read.end) {
+            if start < write.start {
+                kept.push(TouchedRange { start, end: write.start, ..read });
+            }
+            start = start.max(write.end);
+        }
+        if start < read.end {
+            kept.push(TouchedRange { start, ..read });
+        }
+    }
+    kept.extend(writes);
+    kept.extend(of(TouchKind::Update));
+    kept
+}
+
+/// The number of threads that execute blocks.
+fn workers(cores: usize) -> usize {
+    match cores {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        cores => cores,
+    }
+}
+
+/// Writes the output of kernels to standard output.
+fn print(mut text: &[u8]) {
+    while !text.is_empty() {
+        // SAFETY: the pointer and length are those of a slice.
+        let written = unsafe { libc::write(libc::STDOUT_FILENO, text.as_ptr().cast(), text.len()) };
+        match usize::try_from(written) {
+            Ok(written) if written > 0 => text = &text[written..],
+            _ => return,
+        }
+    }
+}
+
+/// The driver error for a kernel's failure.
+fn code(kind: FaultKind) -> CUresult {
+    match kind {
+        FaultKind::IllegalAddress | FaultKind::ReadOnly => CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
+        FaultKind::Misaligned => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
+        FaultKind::Trap => CUresult::CUDA_ERROR_LAUNCH_FAILED,
+        FaultKind::Assert => CUresult::CUDA_ERROR_ASSERT,
+        FaultKind::Stack => CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
+        FaultKind::InvalidProgramCounter => CUresult::CUDA_ERROR_INVALID_PC,
+        FaultKind::Deadlock | FaultKind::Budget => CUresult::CUDA_ERROR_LAUNCH_TIMEOUT,
+        FaultKind::IllegalInstruction => CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION,
+    }
+}
+
+/// The index of a block or thread with a number.
+fn index_in([x, y, _]: [u32; 3], number: u64) -> [u32; 3] {
+    let (x, y) = (u64::from(x.max(1)), u64::from(y.max(1)));
+    [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32]
+}
+
+/// The location of an instruction in a kernel, with its block and thread.
+fn place(program: &Program, pc: Option<u32>, block: [u32; 3], thread: [u32; 3], atomic: bool) -> KernelPlace {
+    let location = pc.and_then(|pc| program.location(pc));
+    let source = location.filter(|location| location.source_line > 0).and_then(|location| {
+        let file = program.file(location.file)?.to_owned();
+        Some(SourceLine { file, line: location.source_line })
+    });
+    KernelPlace { block, thread, atomic, source, ptx_line: location.map(|location| location.line) }
+}
+
+/// A failure in words, and its location.
+fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
+    let (access, size) = (if fault.write { "write" } else { "read" }, fault.size);
+    let access = match cuarray_ptx::in_window(fault.address) {
+        Some((space, offset)) => format!("{access} of {size} bytes at byte {offset} of {space} memory"),
+        None => format!("{access} of {size} bytes at {:#x}", fault.address),
+    };
+    let what = match fault.kind {
+        FaultKind::IllegalAddress => match cuarray_ptx::in_window(fault.address) {
+            Some(("shared", _)) => {
+                let bytes = launch.program.static_shared() + u64::from(launch.dynamic_shared);
+                format!("{access}, beyond the {bytes} bytes of the block")
+            }
+            Some(_) => format!("{access}, beyond its end"),
+            None => format!("{access}, where nothing is allocated"),
+        },
+        FaultKind::Misaligned => format!("{access}, which is not aligned to its size"),
+        FaultKind::ReadOnly => format!("{access}, in constant memory"),
+        FaultKind::Trap => "trap".to_owned(),
+        FaultKind::Assert => "an assertion failed".to_owned(),
+        FaultKind::Stack => "the calls of a thread overflowed its stack".to_owned(),
+        FaultKind::InvalidProgramCounter => {
+            format!("a jump or call to {:#x}, which is not the address of such code", fault.address)
+        }
+        FaultKind::Deadlock => "its threads wait for each other forever".to_owned(),
+        FaultKind::Budget => {
+            format!("it did not end within {} instructions (CUARRAY_SIM_LAUNCH_BUDGET)", launch.settings.budget)
+        }
+        FaultKind::IllegalInstruction => "an instruction that cannot be executed".to_owned(),
+    };
+    let place = place(&launch.program, Some(fault.pc), fault.block, fault.thread, false);
+    (what, place)
+}
