@@ -392,7 +392,6 @@ $(WHEEL): $(SOURCES) | $(TOOLS)
 $(EXTENSIONS): $(SOURCES) $(call sources,$(wildcard examples/*) tests/extensions) $(ENVIRONMENT)
 	$(call say,extension modules)
 	cargo build --release --manifest-path examples/Cargo.toml --target-dir target/examples $(foreach crate,$(EXTENSION_CRATES),-p $(crate))
-	$(BIN)/python tests/extensions/another_version.py build/another_version target/examples
 	@mkdir -p build/extensions
 	@for library in target/examples/release/lib*.so; do \
 	    name=$${library##*/lib}; cp $$library build/extensions/$${name%.so}.abi3.so; \
