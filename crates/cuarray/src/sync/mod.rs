@@ -46,9 +46,12 @@ mod memory;
 mod pending;
 mod release;
 
+#[doc(hidden)]
 pub use guard::SyncGuard;
 pub(crate) use guard::{begin, end};
+#[doc(hidden)]
 pub use memory::Memory;
+#[doc(hidden)]
 pub use pending::Pending;
 pub(crate) use release::{Deferred, Resource};
 
@@ -137,6 +140,7 @@ pub(crate) fn may_wait_in_no_stream(context: &crate::driver::Context) -> Result<
 /// assert_eq!(data.export(Access::Read)?, Some(home)); // the stream to name to a consumer
 /// # Ok::<(), cuarray::Error>(())
 /// ```
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct SyncState {
     home: Option<Stream>,

@@ -2,14 +2,12 @@
 //! say how many events it keeps, and read other libraries' objects by the protocol that the user has chosen.
 //!
 //! Users say it once, `cuarray.reclaim()`, and mean all of them. So each module puts its functions into a list in the interpreter's own
-//! dictionary, as Python functions, which all versions can call: `(reclaim(wait), idle_events(), set_protocol(name))`, a tuple for each
-//! module. A later version may have more functions behind these.
+//! dictionary, as Python functions: `(reclaim(wait), idle_events(), set_protocol(name))`, a tuple for each module.
 
 pub(crate) mod rust_api;
 
 use crate::python::{config, memory::runtime};
 use pyo3::{
-    exceptions::PyIndexError,
     prelude::*,
     sync::PyOnceLock,
     types::{PyList, PyTuple},
@@ -65,13 +63,5 @@ pub(in crate::python) fn idle_events_of_others(py: Python<'_>) -> PyResult<usize
 
 /// Tells the other modules by which protocol they are to read objects.
 pub(in crate::python) fn set_protocol_of_others(py: Python<'_>, name: &str) -> PyResult<()> {
-    for functions in others(py)? {
-        match functions.get_item(2) {
-            Ok(set_protocol) => drop(set_protocol.call1((name,))?),
-            // Of a version that knows but one.
-            Err(error) if error.is_instance_of::<PyIndexError>(py) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
+    others(py)?.iter().try_for_each(|functions| functions.get_item(2)?.call1((name,)).map(drop))
 }
