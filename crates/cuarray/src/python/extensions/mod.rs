@@ -1,15 +1,13 @@
-//! The list of all modules in a process that contain this crate, of any version. Each module releases its own deferred memory,
+//! The list of all modules in a process that contain this crate. Each module releases its own deferred memory,
 //! counts its own idle events, and reads other libraries' objects by the user's protocol.
 //!
-//! Users call `cuarray.reclaim()` once for all modules. So each module adds a tuple of functions to a list in the interpreter's
-//! dictionary: `(reclaim(wait), idle_events(), set_protocol(name))`. They are Python functions, which all versions can call. A
-//! later version may append more functions to its tuple.
+//! Users call `cuarray.reclaim()` once for all modules. So each module adds a tuple of Python functions to a list in the
+//! interpreter's own dictionary: `(reclaim(wait), idle_events(), set_protocol(name))`.
 
 pub(crate) mod rust_api;
 
 use crate::python::{config, memory::runtime};
 use pyo3::{
-    exceptions::PyIndexError,
     prelude::*,
     sync::PyOnceLock,
     types::{PyList, PyTuple},
@@ -65,13 +63,5 @@ pub(in crate::python) fn idle_events_of_others(py: Python<'_>) -> PyResult<usize
 
 /// Sets the protocol of imports in the other modules.
 pub(in crate::python) fn set_protocol_of_others(py: Python<'_>, name: &str) -> PyResult<()> {
-    for functions in others(py)? {
-        match functions.get_item(2) {
-            Ok(set_protocol) => drop(set_protocol.call1((name,))?),
-            // A module of a version without this function reads objects by one protocol only.
-            Err(error) if error.is_instance_of::<PyIndexError>(py) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
+    others(py)?.iter().try_for_each(|functions| functions.get_item(2)?.call1((name,)).map(drop))
 }

@@ -264,7 +264,7 @@ impl PyBorrow {
         let mut ordering = kept(array.ordering()?);
         if let Some(event) = event {
             let context = context_of(array.interface().data())?;
-            // SAFETY: the handle is the caller's word for a live event, as everywhere in the driver's interface.
+            // SAFETY: the caller promises that the handle is a live event, as in the driver's interface.
             ordering = ordering.with_event(Arc::new(unsafe { Event::from_raw(&context, event.0) }));
         }
         let mut data: SmallVec<[(SyncState, Access); 2]> = SmallVec::new();
@@ -294,8 +294,8 @@ impl PyBorrow {
 
 fn cannot_order_release(why: &str) -> Error {
     Error::unsupported(format!(
-        "{why}, which has no way back: nothing could be ordered after the borrower's work; take the tensor with from_dlpack, \
-         and order what its library does next"
+        "{why}, so the producer's later work cannot be ordered after the borrower's; import the tensor with from_dlpack, \
+         and order the producer's later work"
     ))
 }
 

@@ -28,7 +28,7 @@ use crate::{
         },
         import,
         memory::{
-            array_owner::LetGo,
+            array_owner::DropDetached,
             runtime::context_on,
             stream::{self, PyStream},
         },
@@ -278,7 +278,7 @@ fn copy_from_host<'py>(
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = obj.py();
     // Host memory has no streams.
-    let tensor = LetGo::new(Managed::take(&ask(obj, &Ready::Default, None)?)?);
+    let tensor = DropDetached::new(Managed::take(&ask(obj, &Ready::Default, None)?)?);
     let interface = tensor.host_interface()?;
     import::refuse_lazy_tensor(obj, &interface)?;
     let owner = Bound::new(py, PyDLPackTensor::empty())?;
@@ -327,7 +327,7 @@ fn checked<'py>(
 
 /// Makes the array over the tensor in a capsule.
 fn adopt<'py>(py: Python<'py>, capsule: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
-    let tensor = LetGo::new(Managed::take(capsule)?);
+    let tensor = DropDetached::new(Managed::take(capsule)?);
     let mut interface = tensor.interface()?;
     let (entry, stream) = match ready {
         Ready::Never => (StreamEntry::None, None),
