@@ -30,6 +30,7 @@ pub struct EventPool<'a> {
 
 impl Context {
     /// The context's pool of events, shared by all who hold the context.
+    #[doc(hidden)]
     pub fn event_pool(&self) -> EventPool<'_> {
         EventPool { context: self }
     }

@@ -134,6 +134,7 @@ impl PointerAttributes {
     }
 
     /// Whether the host may read and write the memory at [`host_ptr`](Self::host_ptr).
+    #[doc(hidden)]
     pub fn is_host_accessible(&self) -> bool {
         self.host_ptr.is_some()
     }

@@ -83,11 +83,13 @@ macro_rules! guard {
             }
 
             /// The bytes that the elements take.
+            #[doc(hidden)]
             pub fn byte_range(&self) -> Range<DevicePtr> {
                 self.interface().byte_range()
             }
 
             /// What the array says of itself.
+            #[doc(hidden)]
             pub fn interface(&self) -> &'v Interface {
                 self.core.view.interface()
             }
@@ -130,6 +132,7 @@ macro_rules! guard {
             /// # Errors
             /// [`Error::is_out_of_bounds`]: there is no such element; [`Error::is_unsupported`]: another number of indices than of
             /// dimensions, which only [`IxDyn`] admits.
+            #[doc(hidden)]
             pub fn device_ptr_at(&self, index: &D::Index) -> Result<DevicePtr> {
                 Ok(self.as_device_ptr().wrapping_add_signed(self.byte_offset(index)? as i64))
             }
@@ -138,6 +141,7 @@ macro_rules! guard {
             ///
             /// # Errors
             /// As [`device_ptr_at`](Self::device_ptr_at).
+            #[doc(hidden)]
             pub fn byte_offset(&self, index: &D::Index) -> Result<isize> {
                 byte_offset(self.layout(), index.as_ref())
             }
