@@ -227,8 +227,8 @@ FOREIGN := (^|[^a-z_])(smallvec|libloading|libc|loom|proptest)::
 api: ## list the public items of the crate cuarray; needs cargo-public-api and a nightly toolchain
 	$(call need,cargo-public-api,0.52.0)
 	$(call say,public items)
-	cargo public-api -p cuarray --features half -sss | tee target/public-api.txt
-	@if grep -E '$(FOREIGN)' target/public-api.txt; then echo 'the items above name types of private dependencies' >&2; exit 1; fi
+	cargo public-api -p cuarray --features half -sss | tee crates/cuarray/public-api.txt
+	@if grep -E '$(FOREIGN)' crates/cuarray/public-api.txt; then echo 'the items above name types of private dependencies' >&2; exit 1; fi
 
 # Search is the only feature of mdBook that the book needs. A debug build takes half the time of a release build.
 MDBOOK_VERSION := 0.5.4
@@ -392,7 +392,6 @@ $(WHEEL): $(SOURCES) | $(TOOLS)
 $(EXTENSIONS): $(SOURCES) $(call sources,$(wildcard examples/*) tests/extensions) $(ENVIRONMENT)
 	$(call say,extension modules)
 	cargo build --release --manifest-path examples/Cargo.toml --target-dir target/examples $(foreach crate,$(EXTENSION_CRATES),-p $(crate))
-	$(BIN)/python tests/extensions/another_version.py build/another_version target/examples
 	@mkdir -p build/extensions
 	@for library in target/examples/release/lib*.so; do \
 	    name=$${library##*/lib}; cp $$library build/extensions/$${name%.so}.abi3.so; \

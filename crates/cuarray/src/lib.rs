@@ -128,7 +128,7 @@
 mod array;
 mod copy;
 pub mod driver;
-pub mod error;
+mod error;
 mod exchange;
 pub mod kernel;
 mod owner;
@@ -137,16 +137,21 @@ mod protocol;
 pub mod python;
 pub mod sync;
 
+#[doc(hidden)]
+pub use array::guard::{Anywhere, Scope, Untyped};
 pub use array::{
     device_array::DeviceArray,
-    guard::{Acquired, AcquiredMut, Anywhere, Scope, Untyped},
+    guard::{Acquired, AcquiredMut},
     raw::RawDeviceArray,
     view::{RawView, TypedView},
 };
+#[doc(hidden)]
 pub use copy::strided_copy;
-pub use driver::{Context, Device, Driver, Event, Stream};
+pub use driver::{context::Context, device::Device, event::Event, loaded::Driver, stream::Stream};
 pub use error::{Error, Result};
-pub use exchange::c_interface::{self, CArray};
+#[doc(hidden)]
+pub use exchange::c_interface;
+pub use exchange::c_interface::CArray;
 pub use owner::Owner;
 pub use protocol::{
     descr::{Descr, Field, FieldType},
@@ -154,7 +159,7 @@ pub use protocol::{
     interface::{DevicePtr, Interface, mask::Mask},
     layout::{
         Layout, MAX_NDIM,
-        axes::{Axes, Dims, Strides},
+        axes::{Dims, Strides},
         contiguity::{AnyLayout, CContiguous, FContiguous, LayoutPolicy},
         dimension::{Dimension, IntoShape, Ix, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn},
         index::{Index, Slice},
@@ -166,6 +171,9 @@ pub use protocol::{
     typestr::{ByteOrder, Kind, NamedType, TimeUnit, TypeStr},
     version::Version,
 };
+
+#[doc(hidden)]
+pub use protocol::layout::axes::Axes;
 
 /// The expansions of [`element!`] and [`s!`] use this.
 #[doc(hidden)]

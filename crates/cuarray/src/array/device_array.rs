@@ -191,6 +191,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     }
 
     /// Shape, strides, element type, address and home stream, as other libraries read them.
+    #[doc(hidden)]
     pub fn interface(&self) -> &Interface {
         self.raw.interface()
     }

@@ -86,6 +86,7 @@ impl Driver {
 
     /// How many events lie in the [pools](super::EventPool) of all contexts that somebody holds: those that are made once and
     /// kept, and so are no leak.
+    #[doc(hidden)]
     pub fn idle_events(&self) -> usize {
         lock(&self.0.contexts).iter().filter_map(Weak::upgrade).map(|state| state.idle_events.len()).sum()
     }
@@ -135,11 +136,13 @@ impl Context {
     }
 
     /// The driver's handle.
+    #[doc(hidden)]
     pub fn raw(&self) -> CUcontext {
         self.state.raw
     }
 
     /// The driver that the context belongs to.
+    #[doc(hidden)]
     pub fn driver(&self) -> &Driver {
         &self.driver
     }
@@ -190,6 +193,7 @@ impl Context {
     /// The free and the total memory of the context's device, in bytes.
     ///
     /// Driver API: [`cuMemGetInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+    #[doc(hidden)]
     pub fn memory_info(&self) -> Result<(usize, usize)> {
         let _current = self.push()?;
         let (mut free, mut total) = (0, 0);

@@ -15,6 +15,7 @@ impl Driver {
     /// How many devices the process sees (`CUDA_VISIBLE_DEVICES` counts).
     ///
     /// Driver API: [`cuDeviceGetCount`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
+    #[doc(hidden)]
     pub fn device_count(&self) -> Result<usize> {
         let mut count = 0;
         // SAFETY: the driver writes one int, which outlives the call.
@@ -74,6 +75,7 @@ impl Device {
     }
 
     /// The driver that the device is seen through.
+    #[doc(hidden)]
     pub fn driver(&self) -> &Driver {
         &self.driver
     }
@@ -98,6 +100,7 @@ impl Device {
     /// The device's memory in bytes.
     ///
     /// Driver API: [`cuDeviceTotalMem`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
+    #[doc(hidden)]
     pub fn total_memory(&self) -> Result<usize> {
         let mut bytes = 0;
         // SAFETY: the driver writes one size, which outlives the call.
@@ -119,6 +122,7 @@ impl Device {
     /// `CUDA_ERROR_INVALID_VALUE` if the driver does not know the attribute.
     ///
     /// Driver API: [`cuDeviceGetAttribute`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
+    #[doc(hidden)]
     pub fn attribute(&self, attribute: CUdevice_attribute) -> Result<i32> {
         let mut value = 0;
         // SAFETY: the driver writes one int, which outlives the call; an unknown attribute is refused.
@@ -129,6 +133,7 @@ impl Device {
     /// The device's 16-byte identifier, the same in every process.
     ///
     /// Driver API: [`cuDeviceGetUuid`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
+    #[doc(hidden)]
     pub fn uuid(&self) -> Result<[u8; 16]> {
         let mut uuid = CUuuid { bytes: [0; 16] };
         // SAFETY: the driver writes 16 bytes, which outlive the call.

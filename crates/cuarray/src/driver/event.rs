@@ -126,6 +126,7 @@ impl Event {
     }
 
     /// The event's context.
+    #[doc(hidden)]
     pub fn context(&self) -> &Context {
         &self.context
     }

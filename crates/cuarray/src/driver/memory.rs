@@ -141,6 +141,7 @@ impl Allocation {
     /// is good at once and whose freeing waits for all work.
     ///
     /// Driver API: [`cuMemAllocAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html).
+    #[doc(hidden)]
     pub fn stream_ordered(stream: &Stream, len: usize) -> Result<Allocation> {
         let context = match stream.context()? {
             Some(context) => context,
@@ -201,21 +202,25 @@ impl Allocation {
     }
 
     /// Whether there are no bytes, and so no address.
+    #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Which kind of memory it is.
+    #[doc(hidden)]
     pub fn kind(&self) -> MemoryKind {
         self.kind
     }
 
     /// The context that it was allocated in.
+    #[doc(hidden)]
     pub fn context(&self) -> &Context {
         &self.context
     }
 
     /// Of a stream-ordered allocation, the stream whose order it is freed in.
+    #[doc(hidden)]
     pub fn stream(&self) -> Option<&Stream> {
         self.stream.as_ref()
     }

@@ -36,12 +36,12 @@
 //! Driver API: [the manual](https://docs.nvidia.com/cuda/cuda-driver-api/index.html).
 
 mod capture;
-mod context;
+pub(crate) mod context;
 pub mod copy;
 mod current;
 mod deferred;
-mod device;
-mod event;
+pub(crate) mod device;
+pub(crate) mod event;
 mod event_pool;
 pub mod fill;
 mod idle_events;
@@ -49,37 +49,37 @@ mod ipc;
 #[cfg(feature = "python")]
 mod legacy;
 mod load;
+pub(crate) mod loaded;
 mod memory;
 mod pointer;
 pub(crate) mod process_end;
 mod relaxed;
 mod shared_pool;
-mod stream;
+pub(crate) mod stream;
 
+#[doc(hidden)]
 pub use capture::CaptureStatus;
-pub use context::Context;
+pub(crate) use context::Context;
 pub use cuarray_abi::{Api, CUcontext, CUdevice_attribute, CUresult, CUuuid};
+#[doc(hidden)]
 pub use current::Current;
-pub use device::Device;
-pub use event::Event;
+pub(crate) use device::Device;
+pub(crate) use event::Event;
+#[doc(hidden)]
 pub use event_pool::{EventPool, PooledEvent};
+#[doc(hidden)]
 pub use ipc::{IpcMemHandle, IpcMemory};
 pub use memory::{Allocation, MemoryKind};
 pub use pointer::{MemoryType, PointerAttributes};
 pub(crate) use shared_pool::SharedPools;
-pub use stream::Stream;
+pub(crate) use stream::Stream;
+
+pub(crate) use loaded::Driver;
+use loaded::Table;
 
 use crate::{Error, Result};
-use context::ContextState;
 pub(crate) use deferred::DeferredRelease;
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
-    },
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Calls an entry point of a table: `call!(driver, cuMemAlloc_v2(&mut address, len))`.
 ///
@@ -137,136 +137,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// What [`idle_events`] is locked with.
 mod sync {
     pub(super) use std::sync::{Mutex, PoisonError};
-}
-
-/// A loaded driver. A clone is the same driver; it stays loaded until the process ends.
-///
-/// ```no_run
-/// use cuarray::Driver;
-///
-/// let driver = Driver::load()?;
-/// for device in driver.devices()? {
-///     println!("{} {}", device.ordinal(), device.name()?);
-/// }
-/// # Ok::<(), cuarray::Error>(())
-/// ```
-#[derive(Clone)]
-pub struct Driver(Arc<Inner>);
-
-struct Inner {
-    table: Arc<Table>,
-    /// The contexts that somebody holds, so that all holders of one share its event pool and its retain count.
-    contexts: Mutex<Vec<Weak<ContextState>>>,
-    /// Device 0's primary context, once it has been the default.
-    default: Mutex<Option<Arc<ContextState>>>,
-    deferred: Mutex<Vec<Box<dyn DeferredRelease>>>,
-    /// Whether releases may be deferred.
-    reclaimable: AtomicBool,
-}
-
-/// What a context's state needs of the driver; apart from [`Inner`], which keeps such states, so that neither keeps the
-/// other for ever.
-struct Table {
-    api: Api,
-    path: Option<PathBuf>,
-    drop_error: Mutex<Option<Error>>,
-    /// Somebody else's pools of events, where they are used.
-    pools: OnceLock<SharedPools>,
-    /// See [`Driver::address_space`].
-    address_space: usize,
-}
-
-impl Table {
-    fn api(&self) -> &Api {
-        &self.api
-    }
-
-    /// Takes what a destructor's call answered; see the [module](self).
-    fn dropped(&self, result: Result<()>) {
-        let Err(error) = result else { return };
-        let gone = matches!(
-            error.driver_code(),
-            Some(
-                CUresult::CUDA_ERROR_DEINITIALIZED
-                    | CUresult::CUDA_ERROR_NOT_INITIALIZED
-                    | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
-                    | CUresult::CUDA_ERROR_INVALID_CONTEXT
-            )
-        );
-        if !gone {
-            lock(&self.drop_error).get_or_insert(error);
-        }
-    }
-}
-
-impl Driver {
-    fn new(api: Api, path: Option<PathBuf>) -> Driver {
-        static MADE_FROM_TABLES: AtomicUsize = AtomicUsize::new(0);
-        let address_space = if path.is_some() { 0 } else { 1 + MADE_FROM_TABLES.fetch_add(1, Relaxed) };
-        let (drop_error, pools) = (Mutex::new(None), OnceLock::new());
-        let table = Arc::new(Table { api, path, drop_error, pools, address_space });
-        Driver(Arc::new(Inner {
-            table,
-            contexts: Mutex::default(),
-            default: Mutex::default(),
-            deferred: Mutex::default(),
-            reclaimable: AtomicBool::new(false),
-        }))
-    }
-
-    /// The table of entry points, for calls that this crate does not wrap.
-    pub fn api(&self) -> &Api {
-        &self.0.table.api
-    }
-
-    /// The file that the driver was loaded from; `None` for one made [from a table](Driver::from_api).
-    pub fn path(&self) -> Option<&Path> {
-        self.0.table.path.as_deref()
-    }
-
-    /// The newest CUDA version that the driver supports, 1000 × major + 10 × minor: 13000 is 13.0.
-    ///
-    /// Driver API: [`cuDriverGetVersion`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VERSION.html).
-    pub fn version(&self) -> Result<i32> {
-        let mut version = 0;
-        // SAFETY: the driver writes one int, which outlives the call.
-        unsafe { call!(self, cuDriverGetVersion(&mut version)) }?;
-        Ok(version)
-    }
-
-    /// The first error that a drop met and could not return, if there was one; it is then forgotten.
-    pub fn take_drop_error(&self) -> Option<Error> {
-        lock(&self.0.table.drop_error).take()
-    }
-
-    /// Takes what a destructor's call answered; see the [module](self).
-    pub(crate) fn dropped(&self, result: Result<()>) {
-        self.0.table.dropped(result);
-    }
-
-    /// Within one address space, equal addresses mean the same memory. The drivers that were loaded from a file share one.
-    #[inline]
-    pub(crate) fn address_space(&self) -> usize {
-        self.0.table.address_space
-    }
-
-    fn table(&self) -> &Arc<Table> {
-        &self.0.table
-    }
-}
-
-impl PartialEq for Driver {
-    fn eq(&self, other: &Driver) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for Driver {}
-
-impl fmt::Debug for Driver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Driver").field("path", &self.path()).finish_non_exhaustive()
-    }
 }
 
 const _: () = {

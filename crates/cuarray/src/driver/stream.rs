@@ -31,7 +31,7 @@ use std::{
 /// A stream. A clone is the same stream.
 ///
 /// ```
-/// # use cuarray::{Driver, driver::{Event, Stream}};
+/// # use cuarray::{Driver, Event, Stream};
 /// # cuarray::__simulated!(driver);
 /// let context = driver.device(0)?.primary_context()?;
 /// let (first, second) = (Stream::new(&context)?, Stream::new(&context)?);
@@ -120,11 +120,13 @@ impl Stream {
     }
 
     /// The driver that the stream belongs to.
+    #[doc(hidden)]
     pub fn driver(&self) -> &Driver {
         &self.0.driver
     }
 
     /// Whether the stream was made here and is destroyed with its last clone.
+    #[doc(hidden)]
     pub fn is_owned(&self) -> bool {
         matches!(self.0.keep, Keep::Owned)
     }
@@ -161,6 +163,7 @@ impl Stream {
     /// capturing.
     ///
     /// Driver API: [`cuStreamIsCapturing`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
+    #[doc(hidden)]
     pub fn capture_status(&self) -> Result<CaptureStatus> {
         // SAFETY: the stream is alive by this type's invariant.
         self.in_context(|| unsafe { capture::status(self.driver(), self.raw()) })
@@ -173,6 +176,7 @@ impl Stream {
     /// As [`Stream::capture_status`].
     ///
     /// Driver API: [`cuStreamGetCaptureInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
+    #[doc(hidden)]
     pub fn capture_id(&self) -> Result<Option<u64>> {
         // SAFETY: the stream is alive by this type's invariant.
         self.in_context(|| unsafe { capture::id(self.driver(), self.raw()) })
@@ -182,6 +186,7 @@ impl Stream {
     /// destroyed. Of a per-thread default stream, it is the calling thread's. `None` if the driver has none (before CUDA 12.0).
     ///
     /// Driver API: [`cuStreamGetId`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
+    #[doc(hidden)]
     pub fn id(&self) -> Result<Option<u64>> {
         if self.driver().api().cuStreamGetId.is_none() {
             return Ok(None);
@@ -195,6 +200,7 @@ impl Stream {
     /// Whether the stream waits for the legacy default stream of its context, and that for it.
     ///
     /// Driver API: [`cuStreamGetFlags`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
+    #[doc(hidden)]
     pub fn is_blocking(&self) -> Result<bool> {
         match self.raw() {
             CU_STREAM_LEGACY => return Ok(false),
@@ -260,6 +266,7 @@ impl Stream {
     ///
     /// # Errors
     /// Whatever the driver answers.
+    #[doc(hidden)]
     pub fn work_context(&self) -> Result<Context> {
         match self.context()? {
             Some(context) => Ok(context),

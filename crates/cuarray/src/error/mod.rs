@@ -27,7 +27,7 @@ use std::{borrow::Cow, fmt};
 /// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong; see the [module](self).
+/// The error of every fallible function of this crate. Predicates tell its kind; the message names key, value and remedy.
 ///
 /// ```
 /// use cuarray::{Driver, Error, Layout};
@@ -79,11 +79,13 @@ pub(crate) enum ErrorKind {
 
 impl Error {
     /// What was given is not an array: it has no interface, or its interface is not a dictionary.
+    #[doc(hidden)]
     pub fn not_an_array(what: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::NotAnArray(what.into())))
     }
 
     /// The entry `key` of an interface is wrong; `why` says with which value and what is expected.
+    #[doc(hidden)]
     pub fn entry(key: impl Into<Cow<'static, str>>, why: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::Entry { key: key.into(), why: why.into() }))
     }
@@ -107,6 +109,7 @@ impl Error {
     }
 
     /// An index selects nothing of the array that it was given to.
+    #[doc(hidden)]
     pub fn out_of_bounds(what: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::OutOfBounds(what.into())))
     }
@@ -221,6 +224,7 @@ impl Error {
     }
 
     /// The driver call that was refused or is missing.
+    #[doc(hidden)]
     pub fn driver_call(&self) -> Option<&'static str> {
         match *self.0 {
             ErrorKind::Driver { call, .. } => Some(call),

@@ -80,11 +80,13 @@ impl Function {
     }
 
     /// The name.
+    #[doc(hidden)]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The module that it is of.
+    #[doc(hidden)]
     pub fn module(&self) -> &Module {
         &self.module
     }
@@ -92,6 +94,7 @@ impl Function {
     /// The bytes of each parameter; `None` if the driver cannot tell (before CUDA 12.4).
     ///
     /// Driver API: [`cuFuncGetParamInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
+    #[doc(hidden)]
     pub fn parameters(&self) -> Option<&[usize]> {
         self.parameters.as_deref()
     }
@@ -99,11 +102,13 @@ impl Function {
     /// How many threads a block may have; fewer than the device has where the kernel needs many registers.
     ///
     /// Driver API: [`cuFuncGetAttribute`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
+    #[doc(hidden)]
     pub fn max_threads_per_block(&self) -> u32 {
         self.max_threads_per_block
     }
 
     /// How many bytes of dynamic shared memory a launch may ask for.
+    #[doc(hidden)]
     pub fn max_dynamic_shared(&self) -> u32 {
         self.max_dynamic_shared
     }
@@ -114,6 +119,7 @@ impl Function {
     /// `CUDA_ERROR_INVALID_VALUE`, where the device has not as much.
     ///
     /// Driver API: [`cuFuncSetAttribute`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
+    #[doc(hidden)]
     pub fn set_max_dynamic_shared(&mut self, bytes: u32) -> Result<()> {
         let value = c_int::try_from(bytes).unwrap_or(c_int::MAX);
         let _current = self.module.context().push()?;

@@ -137,6 +137,7 @@ impl Module {
     ///
     /// Driver API: [`cuModuleEnumerateFunctions`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html),
     /// [`cuFuncGetName`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
+    #[doc(hidden)]
     pub fn function_names(&self) -> Result<Vec<String>> {
         let (driver, raw) = (self.context().driver(), self.0.resource().raw);
         let _current = self.context().push()?;
@@ -158,6 +159,7 @@ impl Module {
     }
 
     /// The context that the module is loaded into.
+    #[doc(hidden)]
     pub fn context(&self) -> &Context {
         &self.0.resource().context
     }

@@ -73,11 +73,13 @@ impl Field {
     ///
     /// # Panics
     /// As [`TypeStr::void`].
+    #[doc(hidden)]
     pub fn padding(bytes: u32) -> Field {
         Field::new("", TypeStr::void(bytes))
     }
 
     /// Whether this is a gap: void and without a name.
+    #[doc(hidden)]
     pub fn is_padding(&self) -> bool {
         self.name.is_empty()
             && self.title.is_none()
@@ -88,6 +90,7 @@ impl Field {
     ///
     /// # Errors
     /// Key `descr`: a sub-array of too many dimensions or bytes.
+    #[doc(hidden)]
     pub fn itemsize(&self) -> Result<usize> {
         if self.shape.len() > MAX_NDIM {
             let why =
@@ -221,6 +224,7 @@ impl Descr {
     ///
     /// # Errors
     /// Key `descr`: a field begins before the one ahead of it ends, or ends behind the item; and as in [`Descr::new`].
+    #[doc(hidden)]
     pub fn from_offsets(itemsize: usize, fields: impl IntoIterator<Item = (usize, Field)>) -> Result<Descr> {
         let mut listed: Vec<Field> = Vec::new();
         let mut end = 0;
@@ -255,22 +259,26 @@ impl Descr {
     }
 
     /// Where each field begins, in bytes from the start of the item.
+    #[doc(hidden)]
     pub fn offsets(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         (0..self.0.ends.len()).map(|index| if index == 0 { 0 } else { self.0.ends[index - 1] as usize })
     }
 
     /// The bytes of the whole item.
+    #[doc(hidden)]
     pub fn itemsize(&self) -> usize {
         self.0.ends.last().copied().unwrap_or(0) as usize
     }
 
     /// The levels of structures: 1 where no field is a structure.
+    #[doc(hidden)]
     pub fn depth(&self) -> usize {
         self.0.depth
     }
 
     /// The type of the only field, if it has neither name nor sub-array: `[('', '<f4')]` is what some producers write for
     /// plain arrays, and says no more than the type string.
+    #[doc(hidden)]
     pub fn as_plain(&self) -> Option<TypeStr> {
         match self.fields() {
             [Field { name, title: None, ty: FieldType::TypeStr(typestr), shape }]

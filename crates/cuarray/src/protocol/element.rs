@@ -34,6 +34,7 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
     const TYPESTR: TypeStr;
 
     /// The fields, for types of which the type string does not say everything (clause I9).
+    #[doc(hidden)]
     fn descr() -> Option<Descr> {
         None
     }

@@ -18,8 +18,8 @@ mod typed_views {
     };
     #[pymodule_export]
     use super::views::{
-        Keeper, acquire_and_release, any_ndim, c_contiguous, either, element, element_offsets, element_strides,
-        extract_only, f_contiguous, fill, fill_unordered, masked, masked_any, matrix, optional, panics, particles,
-        scalar, scale, six, vector, writable,
+        Keeper, acquire_and_release, any_ndim, both_written, c_contiguous, either, element, element_offsets,
+        element_strides, extract_only, f_contiguous, fill, fill_unordered, masked, masked_any, matrix, optional,
+        panics, particles, read_and_written, scalar, scale, six, vector, writable,
     };
 }

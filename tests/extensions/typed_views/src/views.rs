@@ -192,6 +192,29 @@ pub fn panics(mut x: DeviceViewMut1<'_, u8>, byte: u8, stream: Stream) -> PyResu
     panic!("in the middle of it");
 }
 
+/// Acquires two arguments for writing, at once in two streams.
+#[pyfunction]
+pub fn both_written(
+    mut x: DeviceViewMutDyn<'_, f32>,
+    mut y: DeviceViewMutDyn<'_, f32>,
+    first: Stream,
+    second: Stream,
+) -> PyResult<()> {
+    let x = x.acquire_mut(&first)?;
+    let y = y.acquire_mut(&second)?;
+    x.release()?;
+    Ok(y.release()?)
+}
+
+/// Acquires one argument for reading and one for writing, at once.
+#[pyfunction]
+pub fn read_and_written(x: DeviceViewDyn<'_, f32>, mut y: DeviceViewMutDyn<'_, f32>, stream: Stream) -> PyResult<()> {
+    let x = x.acquire(&stream)?;
+    let y = y.acquire_mut(&stream)?;
+    x.release()?;
+    Ok(y.release()?)
+}
+
 /// Extracts a view, without any work on it.
 #[pyfunction]
 pub fn extract_only(x: DeviceView1<'_, f32>) {

@@ -112,6 +112,7 @@ impl RawView {
     ///
     /// # Errors
     /// A wrong argument, where the array is not within the memory, or has a mask, which would not be.
+    #[doc(hidden)]
     pub fn from_memory(memory: &Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<RawView> {
         let (allocation, bytes) = (memory.allocation(), interface.byte_range());
         let end = allocation.device_ptr().saturating_add(allocation.len() as u64);
@@ -238,6 +239,7 @@ impl RawView {
     }
 
     /// What keeps the memory alive, where that is this view's to do.
+    #[doc(hidden)]
     pub fn owner(&self) -> Option<&Owner> {
         self.owner.as_ref()
     }

@@ -29,6 +29,7 @@
 
 mod boxes;
 
+#[doc(hidden)]
 pub use boxes::{Copy3d, CopyAddress, CopySide, copy_3d, copy_3d_peer};
 
 use super::{Context, Stream, call};
@@ -126,6 +127,7 @@ pub unsafe fn copy_device_to_device(
 ///
 /// Driver API: [`cuMemcpyPeer`,
 /// `cuMemcpyPeerAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+#[doc(hidden)]
 pub unsafe fn copy_peer(
     (dst_context, dst): (&Context, u64),
     (src_context, src): (&Context, u64),

@@ -122,6 +122,7 @@ impl Interface {
 
     /// Of the given version. Entries that the version does not have are dropped: the stream below 3 (clause V2), and the
     /// mask in 0 (clause V0).
+    #[doc(hidden)]
     #[must_use]
     pub fn with_version(mut self, version: Version) -> Interface {
         self.set_version(version);
@@ -200,6 +201,7 @@ impl Interface {
     /// # Errors
     /// [`Error::is_unsupported`]: the interface says something else, or items of another size, or that the bytes are swapped.
     /// Keys `typestr` and `descr` as in [`Interface::new`] and [`Interface::with_descr`].
+    #[doc(hidden)]
     pub fn with_type(self, typestr: TypeStr, descr: Option<Descr>) -> Result<Interface> {
         let refused = |why: &str| {
             let said = descr.as_ref().map_or_else(|| format!("'{}'", typestr.label()), Descr::to_string);
@@ -230,6 +232,7 @@ impl Interface {
 
     /// Whether the elements of the two are of one type, so that a copy of bytes is a copy of values: equal type strings,
     /// names and fields; or bytes of the same number of which one side does not say what they are, and the other does.
+    #[doc(hidden)]
     pub fn has_type_of(&self, other: &Interface) -> bool {
         let (kind, itemsize) = (self.typestr.kind(), self.typestr.itemsize());
         self.typestr == other.typestr && self.descr == other.descr
@@ -255,6 +258,7 @@ impl Interface {
     ///
     /// # Errors
     /// Key `mask`: it was made for another shape, to which it broadcasts but not to this one.
+    #[doc(hidden)]
     pub fn with_mask(mut self, mask: Mask) -> Result<Interface> {
         mask.check_broadcast(&self.layout)?;
         if self.version >= Version::V1 {
@@ -264,6 +268,7 @@ impl Interface {
     }
 
     /// The version (clause I7).
+    #[doc(hidden)]
     pub fn version(&self) -> Version {
         self.version
     }
@@ -294,6 +299,7 @@ impl Interface {
     }
 
     /// The data pointer as it is exported: 0 for an array that takes no bytes (clause I5).
+    #[doc(hidden)]
     pub fn export_data(&self) -> DevicePtr {
         if self.byte_extent().is_empty() { 0 } else { self.data }
     }
@@ -309,6 +315,7 @@ impl Interface {
     }
 
     /// The mask (clause I10); `None` means that all elements are valid.
+    #[doc(hidden)]
     pub fn mask(&self) -> Option<&Mask> {
         self.mask.as_ref()
     }
@@ -319,6 +326,7 @@ impl Interface {
     }
 
     /// The bytes that the elements take if they lie without gaps; of packed bits, the bytes that hold them all.
+    #[doc(hidden)]
     pub fn nbytes(&self) -> usize {
         match self.typestr.bits() {
             Some(bits) if is_packed(self.typestr) => packed_bytes(bits, &self.layout),

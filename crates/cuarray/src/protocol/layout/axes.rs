@@ -43,8 +43,10 @@ pub type Strides = Axes<isize>;
 /// assert_eq!(shape.iter().product::<usize>(), 60);
 /// ```
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
+#[doc(hidden)]
 pub struct Axes<T>(SmallVec<[T; INLINE]>);
 
+#[doc(hidden)]
 impl<T> Axes<T> {
     /// No axes.
     #[inline]
@@ -78,6 +80,7 @@ impl<T> Axes<T> {
     }
 }
 
+#[doc(hidden)]
 impl<T: Copy> Axes<T> {
     /// These numbers.
     #[inline]

@@ -23,6 +23,7 @@ pub trait LayoutPolicy: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'stat
     const NAME: &'static str;
 
     /// Whether such a layout is taken.
+    #[doc(hidden)]
     fn allows(layout: &Layout) -> bool;
 }
 
@@ -66,6 +67,7 @@ pub struct FContiguous;
 impl LayoutPolicy for AnyLayout {
     const NAME: &'static str = "";
 
+    #[doc(hidden)]
     fn allows(_: &Layout) -> bool {
         true
     }
@@ -74,6 +76,7 @@ impl LayoutPolicy for AnyLayout {
 impl LayoutPolicy for CContiguous {
     const NAME: &'static str = "C-contiguous";
 
+    #[doc(hidden)]
     fn allows(layout: &Layout) -> bool {
         layout.is_c_contiguous()
     }
@@ -82,6 +85,7 @@ impl LayoutPolicy for CContiguous {
 impl LayoutPolicy for FContiguous {
     const NAME: &'static str = "Fortran-contiguous";
 
+    #[doc(hidden)]
     fn allows(layout: &Layout) -> bool {
         layout.is_f_contiguous()
     }

@@ -31,9 +31,11 @@ pub trait Dimension: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static 
     type Index: AsRef<[usize]> + ?Sized;
 
     /// The shape of a layout of that ndim; of another one, as much of it as there is room for.
+    #[doc(hidden)]
     fn shape(layout: &Layout) -> Self::Shape;
 
     /// `strides` as this ndim has them; of another number, as many as there is room for.
+    #[doc(hidden)]
     fn strides(strides: &[isize]) -> Self::Strides;
 }
 
@@ -133,10 +135,12 @@ impl<const N: usize> Dimension for Ix<N> {
     type Strides = [isize; N];
     type Index = [usize; N];
 
+    #[doc(hidden)]
     fn shape(layout: &Layout) -> [usize; N] {
         filled(layout.shape())
     }
 
+    #[doc(hidden)]
     fn strides(strides: &[isize]) -> [isize; N] {
         filled(strides)
     }
@@ -154,10 +158,12 @@ impl Dimension for IxDyn {
     type Strides = Strides;
     type Index = [usize];
 
+    #[doc(hidden)]
     fn shape(layout: &Layout) -> Dims {
         Dims::from_slice(layout.shape())
     }
 
+    #[doc(hidden)]
     fn strides(strides: &[isize]) -> Strides {
         Strides::from_slice(strides)
     }
@@ -169,12 +175,14 @@ pub trait IntoShape {
     type Dim: Dimension;
 
     /// The length of each dimension.
+    #[doc(hidden)]
     fn lengths(&self) -> &[usize];
 }
 
 impl<const N: usize> IntoShape for [usize; N] {
     type Dim = Ix<N>;
 
+    #[doc(hidden)]
     fn lengths(&self) -> &[usize] {
         self
     }
@@ -183,6 +191,7 @@ impl<const N: usize> IntoShape for [usize; N] {
 impl<const N: usize> IntoShape for &[usize; N] {
     type Dim = Ix<N>;
 
+    #[doc(hidden)]
     fn lengths(&self) -> &[usize] {
         *self
     }
@@ -191,6 +200,7 @@ impl<const N: usize> IntoShape for &[usize; N] {
 impl IntoShape for usize {
     type Dim = Ix1;
 
+    #[doc(hidden)]
     fn lengths(&self) -> &[usize] {
         std::slice::from_ref(self)
     }
@@ -199,6 +209,7 @@ impl IntoShape for usize {
 impl IntoShape for &[usize] {
     type Dim = IxDyn;
 
+    #[doc(hidden)]
     fn lengths(&self) -> &[usize] {
         self
     }
@@ -207,6 +218,7 @@ impl IntoShape for &[usize] {
 impl IntoShape for Vec<usize> {
     type Dim = IxDyn;
 
+    #[doc(hidden)]
     fn lengths(&self) -> &[usize] {
         self
     }

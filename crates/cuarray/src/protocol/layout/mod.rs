@@ -92,6 +92,7 @@ impl Layout {
     /// # Errors
     /// As [`Layout::strided`].
     #[inline(always)] // An import writes the parts where they are to stay, and moves them no more.
+    #[doc(hidden)]
     pub fn from_parts(shape: Dims, strides: Option<Strides>, itemsize: usize) -> Result<Layout> {
         let checked_itemsize = check_shape(&shape, itemsize)?;
         let strides = match strides {
@@ -184,6 +185,7 @@ impl Layout {
 
     /// The bytes that the elements take, relative to the data pointer: from the lowest of their first bytes to behind the
     /// highest of their last. It starts below zero where strides are negative; without elements it is `0..0`.
+    #[doc(hidden)]
     pub fn byte_extent(&self) -> Range<isize> {
         if self.itemsize == 0 {
             return 0..0;

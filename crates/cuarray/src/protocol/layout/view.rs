@@ -56,6 +56,7 @@ impl Layout {
     ///
     /// # Errors
     /// An invalid argument: an axis that the array has not, that is named twice, or whose length is not 1.
+    #[doc(hidden)]
     pub fn squeeze(&self, axes: Option<&[isize]>) -> Result<Layout> {
         let drop: Dims = match axes {
             None => (0..self.ndim()).filter(|&axis| self.shape()[axis] == 1).collect(),
@@ -121,6 +122,7 @@ impl Layout {
     /// # Errors
     /// An invalid argument, where the size changes: there is no last axis, its elements do not lie one behind the other,
     /// or its bytes are no whole number of the new elements.
+    #[doc(hidden)]
     pub fn with_itemsize(&self, itemsize: usize) -> Result<Layout> {
         let old = self.itemsize();
         if itemsize == old {
@@ -164,6 +166,7 @@ impl Layout {
     ///
     /// # Errors
     /// An invalid argument: a section of 0, or an array without axes.
+    #[doc(hidden)]
     pub fn split(&self, section: usize) -> Result<Vec<View>> {
         let (Some(&length), Some(&stride)) = (self.shape().first(), self.strides().first()) else {
             return Err(Error::argument("an array without axes cannot be split"));
@@ -182,6 +185,7 @@ impl Layout {
 
     /// A layout without gaps whose axes lie in the order in which these do, the slowest first; what NumPy makes with
     /// `empty_like`. A broadcast axis becomes a real one, a reversed one is turned round.
+    #[doc(hidden)]
     pub fn packed(&self) -> Result<Layout> {
         if self.is_c_contiguous() || self.ndim() <= 1 {
             return Layout::c_contiguous(self.shape(), self.itemsize());
@@ -223,6 +227,7 @@ impl Layout {
 
     /// Whether two elements may share a byte. Exact for what slicing, transposing and broadcasting make of a dense array; for
     /// stranger strides it may say yes where the elements only interleave.
+    #[doc(hidden)]
     pub fn may_overlap_itself(&self) -> bool {
         if self.is_empty() {
             return false;

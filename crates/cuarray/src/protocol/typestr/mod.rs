@@ -173,6 +173,7 @@ impl TypeStr {
     /// # Errors
     /// Key `typestr`: neither a type string nor one of these. The codes `l`, `L` and `g` are refused where their size
     /// depends on who is asked: behind a byte order `l` has 4 bytes in the buffer protocol and 8 in NumPy.
+    #[doc(hidden)]
     pub fn from_lenient(text: &str) -> Result<(TypeStr, Option<String>)> {
         let fault = match parse::strict(text.as_bytes()) {
             Ok(typestr) => return Ok((typestr, None)),

@@ -1,0 +1,144 @@
+//! [`Driver`]: a loaded driver, and what belongs to the whole of it.
+
+use super::{DeferredRelease, SharedPools, call, context::ContextState, lock};
+use crate::{Error, Result};
+use cuarray_abi::{Api, CUresult};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, OnceLock, Weak,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
+};
+
+/// A loaded driver. A clone is the same driver; it stays loaded until the process ends.
+///
+/// ```no_run
+/// use cuarray::Driver;
+///
+/// let driver = Driver::load()?;
+/// for device in driver.devices()? {
+///     println!("{} {}", device.ordinal(), device.name()?);
+/// }
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Driver(pub(super) Arc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) table: Arc<Table>,
+    /// The contexts that somebody holds, so that all holders of one share its event pool and its retain count.
+    pub(super) contexts: Mutex<Vec<Weak<ContextState>>>,
+    /// Device 0's primary context, once it has been the default.
+    pub(super) default: Mutex<Option<Arc<ContextState>>>,
+    pub(super) deferred: Mutex<Vec<Box<dyn DeferredRelease>>>,
+    /// Whether releases may be deferred.
+    pub(super) reclaimable: AtomicBool,
+}
+
+/// What a context's state needs of the driver; apart from [`Inner`], which keeps such states, so that neither keeps the
+/// other for ever.
+pub(super) struct Table {
+    pub(super) api: Api,
+    pub(super) path: Option<PathBuf>,
+    pub(super) drop_error: Mutex<Option<Error>>,
+    /// Somebody else's pools of events, where they are used.
+    pub(super) pools: OnceLock<SharedPools>,
+    /// See [`Driver::address_space`].
+    pub(super) address_space: usize,
+}
+
+impl Table {
+    pub(super) fn api(&self) -> &Api {
+        &self.api
+    }
+
+    /// Takes what a destructor's call answered; see the [module](self).
+    pub(super) fn dropped(&self, result: Result<()>) {
+        let Err(error) = result else { return };
+        let gone = matches!(
+            error.driver_code(),
+            Some(
+                CUresult::CUDA_ERROR_DEINITIALIZED
+                    | CUresult::CUDA_ERROR_NOT_INITIALIZED
+                    | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
+                    | CUresult::CUDA_ERROR_INVALID_CONTEXT
+            )
+        );
+        if !gone {
+            lock(&self.drop_error).get_or_insert(error);
+        }
+    }
+}
+
+impl Driver {
+    pub(super) fn new(api: Api, path: Option<PathBuf>) -> Driver {
+        static MADE_FROM_TABLES: AtomicUsize = AtomicUsize::new(0);
+        let address_space = if path.is_some() { 0 } else { 1 + MADE_FROM_TABLES.fetch_add(1, Relaxed) };
+        let (drop_error, pools) = (Mutex::new(None), OnceLock::new());
+        let table = Arc::new(Table { api, path, drop_error, pools, address_space });
+        Driver(Arc::new(Inner {
+            table,
+            contexts: Mutex::default(),
+            default: Mutex::default(),
+            deferred: Mutex::default(),
+            reclaimable: AtomicBool::new(false),
+        }))
+    }
+
+    /// The table of entry points, for calls that this crate does not wrap.
+    pub fn api(&self) -> &Api {
+        &self.0.table.api
+    }
+
+    /// The file that the driver was loaded from; `None` for one made [from a table](Driver::from_api).
+    #[doc(hidden)]
+    pub fn path(&self) -> Option<&Path> {
+        self.0.table.path.as_deref()
+    }
+
+    /// The newest CUDA version that the driver supports, 1000 × major + 10 × minor: 13000 is 13.0.
+    ///
+    /// Driver API: [`cuDriverGetVersion`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VERSION.html).
+    pub fn version(&self) -> Result<i32> {
+        let mut version = 0;
+        // SAFETY: the driver writes one int, which outlives the call.
+        unsafe { call!(self, cuDriverGetVersion(&mut version)) }?;
+        Ok(version)
+    }
+
+    /// The first error that a drop met and could not return, if there was one; it is then forgotten.
+    pub fn take_drop_error(&self) -> Option<Error> {
+        lock(&self.0.table.drop_error).take()
+    }
+
+    /// Takes what a destructor's call answered; see the [module](self).
+    pub(crate) fn dropped(&self, result: Result<()>) {
+        self.0.table.dropped(result);
+    }
+
+    /// Within one address space, equal addresses mean the same memory. The drivers that were loaded from a file share one.
+    #[inline]
+    pub(crate) fn address_space(&self) -> usize {
+        self.0.table.address_space
+    }
+
+    pub(super) fn table(&self) -> &Arc<Table> {
+        &self.0.table
+    }
+}
+
+impl PartialEq for Driver {
+    fn eq(&self, other: &Driver) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Driver {}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver").field("path", &self.path()).finish_non_exhaustive()
+    }
+}
