@@ -52,7 +52,7 @@ pub enum MemoryType {
 /// assert!(!known.is_host_accessible());
 ///
 /// let on_the_stack = [0u8; 4];
-/// assert_eq!(PointerAttributes::query(driver, on_the_stack.as_ptr().addr() as u64)?, None);
+/// assert_eq!(PointerAttributes::query(&driver, on_the_stack.as_ptr().addr() as u64)?, None);
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

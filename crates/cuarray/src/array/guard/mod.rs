@@ -1,25 +1,20 @@
 //! [`Acquired`] and [`AcquiredMut`]: access to an array's address while work on it is ordered.
 //!
-//! A guard is acquired for a stream. Work enqueued there during the guard's life is ordered after the producer's work (the edge
-//! before). After the release, the producer's later work is ordered after it (the edge back). A guard does no more: it never waits on the
-//! host, and does not know the enqueued work. So it follows the rules of the borrow checker. A guard borrows the view and the stream, a
-//! guard for writing borrows the view exclusively, and only a guard has the address.
+//! A guard belongs to a stream. Work enqueued there during its life is ordered after the producer's work, by an edge when the guard is
+//! acquired. The producer's later work is ordered after it, by an edge back when the guard is released. The host waits for neither.
 //!
-//! Edges use pooled events, and a guard is a plain value: acquiring and releasing one allocates nothing. In the array's home stream it
-//! makes no driver call.
+//! Edges use pooled events, so acquiring and releasing allocates nothing. In the array's home stream a guard makes no driver call.
 //!
-//! # Errors at the release
+//! # Errors
 //!
-//! If the edge back fails, for example because the driver cannot record an event, the host waits for the guard's stream. So the
-//! producer's later work is ordered all the same, and [`release`](Acquired::release) returns the error. A drop, also by a panic, cannot
-//! return it: [`Driver::take_drop_error`](crate::Driver::take_drop_error) returns the first such error. For a guard of a Python argument,
-//! Python's `sys.unraisablehook` is called with it. Nothing panics.
+//! If the edge back fails, for example because the driver cannot record an event, the host waits for the guard's stream instead.
+//! [`release`](Acquired::release) returns the error. The first error of a guard that is only dropped is in
+//! [`Driver::take_drop_error`](crate::Driver::take_drop_error); for a Python argument, `sys.unraisablehook` gets it. Nothing panics.
 //!
-//! A guard may move to another thread. If its stream is the per-thread default stream, the handle there means another stream, in which
-//! nothing was ordered. So copies and launches with the guard are errors in that thread. A release there is possible, and the host
-//! waits for it.
+//! # Threads
 //!
-//! A leaked guard ([`std::mem::forget`]) puts no edge back: the producer's later work is not ordered after the guard's work.
+//! A guard may move to another thread. The per-thread default stream is another stream there, so copies and launches with such a guard are
+//! errors. Its release is possible, and waits on the host.
 
 mod core;
 
@@ -59,14 +54,37 @@ pub enum Untyped {}
 macro_rules! guard {
     ($(#[$doc:meta])* $name:ident, $method:literal) => {
         $(#[$doc])*
-        /// The guard is released when dropped, also by a panic; [`release`](Self::release) releases it and returns errors. It borrows the
-        /// view and the stream:
+        ///
+        /// The guard is released when dropped, also by a panic; [`release`](Self::release) returns the error as well.
+        ///
+        /// # Aliasing
+        ///
+        /// If the elements of two live guards share memory, both guards are for reading; otherwise the second acquisition fails with
+        /// [`Error::is_already_acquired`](crate::Error::is_already_acquired). This is checked at run time, for all guards of the process that were
+        /// acquired through this build of the crate and one driver: in any thread, of clones, of views, and of objects of different libraries
+        /// over one memory. Elements decide, not extents, so `x[::2]` and `x[1::2]` may both be written. Arrays without elements never
+        /// conflict. Views whose comparison would take long count as overlapping.
+        ///
+        /// Not promised: other extension modules have a registry of their own, and Python code and other libraries are not bound by it.
+        /// Unordered addresses (`acquire_unordered`) are not registered. A Python argument is not registered by its extraction, only while a
+        /// guard is live: `f(x, x)` is an error where `f` acquires both at once and writes one.
+        ///
+        /// A leaked guard ([`std::mem::forget`]) stays registered, and puts no edge back.
+        ///
+        /// # Lifetimes
+        ///
+        /// The guard borrows the view and the stream:
+        ///
+        /// ```compile_fail,E0597
+        /// # use cuarray::{RawView, Stream};
+        /// # fn work(context: &cuarray::Context, mut view: RawView) -> cuarray::Result<()> {
         #[doc = concat!("let _array: cuarray::", stringify!($name), ";")]
         /// {
         ///     let stream = Stream::new(context)?;
         #[doc = concat!("    _array = view.", $method, "(&stream)?;")]
         /// }
         /// # Ok(()) }
+        /// ```
         #[must_use = "a guard that is dropped at once orders nothing"]
         pub struct $name<'v, T = Untyped, D: Dimension = IxDyn, S: Scope = Anywhere> {
             core: GuardCore<'v, S>,
