@@ -9,11 +9,11 @@ use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
 
-/// What is wrong.
+/// The kind of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Two accesses to the same bytes, at least one of them a write, that nothing orders.
+    /// Two unordered accesses to the same bytes, at least one of them a write.
     DataRace,
     /// A data race between two threads of one kernel launch.
     KernelRace,
@@ -23,7 +23,7 @@ pub enum Kind {
     UseBeforeAllocation,
     /// A release that is not ordered after an access.
     FreeBeforePendingWork,
-    /// A read of bytes that nothing has written.
+    /// A read of bytes that were never written.
     UninitializedRead,
     /// An access that leaves its allocation, or lies in none.
     OutOfBounds,
@@ -146,7 +146,7 @@ pub struct Allocation {
     pub call: &'static str,
     /// Where that call came from.
     pub site: Arc<Site>,
-    /// That call's place in the history.
+    /// The place of that call in the history.
     pub ordinal: u64,
 }
 
@@ -221,12 +221,12 @@ pub struct Side {
     pub ordinal: u64,
 }
 
-/// One thing that is wrong with the program.
+/// One problem of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The number in the report, counted from 1 in the order of discovery.
     pub number: u64,
-    /// What is wrong.
+    /// The kind of problem.
     pub kind: Kind,
     /// How often it was found between the same two sites.
     pub count: u64,
@@ -262,7 +262,7 @@ pub struct Operation {
     /// The ordinals of the operations of other lanes that this call puts in front of it. Such edges run from an event's
     /// record to a wait, from a stream to a synchronization, and between the legacy default stream and blocking streams.
     pub after: Vec<u64>,
-    /// What it touched.
+    /// The bytes it touched.
     pub accesses: Vec<Access>,
     /// Whether the function exists to order other work: it records, waits or asks.
     #[serde(skip)]

@@ -1,8 +1,8 @@
 //! The detector: events in, findings out.
 //!
-//! Each call that enqueues work gives the work a [`Clock`]: what the calling thread had done and waited for, what precedes the
-//! work in its lane, and what the lane has [learned](Detector::learn). Nothing of this depends on when the work runs. Then
-//! the accesses are compared with the last accesses to the same bytes ([`shadow`]), in the order of the calls ([`queue`]). Two
+//! Each call that enqueues work gives the work a [`Clock`]: the earlier operations of the calling thread, those it
+//! has waited for, those before the work in its lane, and those the lane has [learned](Detector::learn). The clock does not depend on
+//! when the work runs. Then the accesses are compared with the last accesses to the same bytes ([`shadow`]), in the order of the calls ([`queue`]). Two
 //! conflicting accesses are a finding if neither comes after the other, whether or not this run went wrong.
 
 mod advice;
@@ -45,7 +45,7 @@ pub enum HostThreads {
     Apart,
 }
 
-/// What reports say of a lane.
+/// The data of a lane for reports.
 struct LaneInfo {
     kind: LaneKind,
     handle: u64,
@@ -54,7 +54,7 @@ struct LaneInfo {
     label: u32,
 }
 
-/// Two accesses by threads of one kernel launch that nothing orders.
+/// A data race: two unordered accesses by threads of one kernel launch.
 #[derive(Clone, Debug)]
 pub struct KernelRace {
     /// The bytes that both touch.
@@ -63,11 +63,11 @@ pub struct KernelRace {
     pub variable: Option<Variable>,
     /// Both accesses, the earlier first.
     pub sides: [(AccessKind, KernelPlace); 2],
-    /// What would have ordered them, as a sentence without its full stop.
+    /// The missing synchronization, as a sentence without its full stop.
     pub missing: String,
 }
 
-/// Computes what comes before what, and what is wrong with the program.
+/// Computes the happens-before order of a program's operations, and its findings.
 ///
 /// The [crate's documentation](crate) shows how it is fed.
 pub struct Detector {
@@ -94,7 +94,7 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// A detector that has seen nothing.
+    /// A detector without events.
     pub fn new(threads: HostThreads) -> Detector {
         Detector {
             on: true,
@@ -413,7 +413,7 @@ impl Detector {
         self.queue.push(entry);
     }
 
-    /// What the history shows of many accesses: the bytes from the first to the last in each allocation.
+    /// The accesses as the history shows them: the bytes from the first to the last in each allocation.
     fn hulls(&self, touches: &[(Region, AccessKind)]) -> Box<[Access]> {
         let mut hulls: BTreeMap<(u64, bool), (AccessKind, u64, u64)> = BTreeMap::new();
         for (region, kind) in touches {
