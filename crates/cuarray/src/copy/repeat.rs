@@ -106,7 +106,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_place_gets_its_element((dst, src) in pairs()) {
+        fn doubling_copies_every_element_to_its_place((dst, src) in pairs()) {
             let expected: HashMap<_, _> = offsets(&dst).into_iter().zip(offsets(&src)).collect();
             let Some(steps) = Repetition::new(&dst, &src).unwrap() else {
                 prop_assert!(src.shape().iter().zip(src.strides()).all(|(&length, &stride)| stride != 0 || length < 2));

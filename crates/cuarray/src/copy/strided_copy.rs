@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_are_those_that_the_other_axis_can_be_counted_in() {
+    fn rows_are_the_axis_that_divides_the_other_step() {
         // Every third element of every second row: 12 bytes between columns are no whole number of rows of 264 bytes.
         let plan = plan(&[20, 11], &[264, 12], &[264, 12], 4).unwrap().unwrap();
         assert_eq!((plan.boxes(), plan.width, plan.rows, plan.slices), (1, 4, 11, 20));
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn both_reversed_is_still_one_run() {
+    fn two_reversed_arrays_are_one_run() {
         let plan = plan(&[8], &[-4], &[-4], 4).unwrap().unwrap();
         assert!(plan.is_runs());
         assert_eq!((plan.dst_start, plan.src_start, plan.width), (-28, -28, 32));
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_must_agree() {
+    fn different_shapes_are_refused() {
         let (dst, src) = (Layout::c_contiguous(&[3], 4).unwrap(), Layout::c_contiguous(&[4], 4).unwrap());
         assert!(CopyPlan::new(&dst, &src).unwrap_err().to_string().contains("(4,)"));
     }
@@ -384,7 +384,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_plan_copies_exactly_the_elements((shape, dst, src, itemsize) in axes()) {
+        fn plan_copies_every_element_once((shape, dst, src, itemsize) in axes()) {
             let plan = plan(&shape, &dst, &src, itemsize).unwrap().unwrap();
             prop_assert_eq!(copied(&plan), expected(&shape, &dst, &src, itemsize));
         }

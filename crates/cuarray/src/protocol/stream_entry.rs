@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_integer_has_one_reading() {
+    fn stream_integers_read_as_entries_and_back() {
         assert_eq!(StreamEntry::try_from(1).unwrap(), StreamEntry::LegacyDefault);
         assert_eq!(StreamEntry::try_from(2).unwrap(), StreamEntry::PerThreadDefault);
         for handle in [3, 0x7f12_3456_7890, usize::MAX] {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_negative_and_huge_are_refused_by_name() {
+    fn zero_negative_and_huge_streams_are_refused_with_key_and_value() {
         for (raw, expected) in [
             (0, "0 is disallowed (clause I11)"),
             (-1, "-1 is no stream"),

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_common_reads_as_the_grammar_has_it() {
+    fn common_type_strings_read_as_in_the_grammar() {
         let mut met = 0;
         for text in 0..1u32 << 24 {
             let text = &text.to_le_bytes()[..3];
