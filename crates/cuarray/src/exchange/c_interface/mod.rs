@@ -139,7 +139,7 @@ impl CArray {
     }
 
     pub(crate) fn read(&self) -> Result<Read> {
-        // SAFETY: the structure lives until it is released, and `from_raw` promises the same of its pointers.
+        // SAFETY: the structure lives until it is released, and so do the targets of its pointers (see `from_raw`).
         unsafe { read::read(self.0.as_ptr()) }
     }
 

@@ -206,7 +206,7 @@ fn described<'py>(object: &Bound<'py, PyAny>, array: &mut Reading<'py>) -> Resul
         false => error,
     })?;
     if reading.mask.is_some() {
-        return Err(Error::entry("mask", "has a mask itself; an array of which all elements are valid is expected"));
+        return Err(Error::entry("mask", "has a mask itself; an array whose elements are all valid is expected"));
     }
     array.add_mask_deviations(reading);
     Ok(interface)
