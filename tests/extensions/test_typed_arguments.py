@@ -135,7 +135,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "mask": (
         lambda: typed_views.vector(shaped(2, mask=Producer(describe(typestr="|b1")))),
         BufferError,
-        "the array has a mask, and masked arrays are not taken here",
+        "the array has a mask, and masked arrays are not accepted here",
     ),
 }
 

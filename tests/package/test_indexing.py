@@ -108,7 +108,7 @@ def test_device_array_as_index_is_refused() -> None:
         ((..., 0, 0, 0), "too many indices"),
         ((..., ...), "single ellipsis"),
         (2**70, "index-sized"),
-        (1.0, "a float is no index"),
+        (1.0, "a float is not an index"),
         ("x", "no field"),
         (object(), "no index"),
         (np.float32(1), "no index"),

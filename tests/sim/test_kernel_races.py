@@ -174,7 +174,7 @@ import cuarray_sim
 (finding,) = cuarray_sim.findings()["findings"]
 (side,) = finding["sides"]
 place = side["place"]
-assert finding["kind"] == "out-of-bounds" and side["deed"] == "write" and side["bytes"]["length"] == 4
+assert finding["kind"] == "out-of-bounds" and side["access"] == "write" and side["bytes"]["length"] == 4
 assert "fill" in side["detail"] and place["block"] == [0, 0, 0] and place["thread"] == [0, 0, 0]
 assert place["source"]["line"] == 9 and os.path.basename(place["source"]["file"]) == "program.py"
 assert "the nearest allocation is 256 bytes at" in finding["missing"]

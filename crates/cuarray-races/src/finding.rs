@@ -217,7 +217,6 @@ pub struct Side {
     /// More about it: the name of a kernel.
     pub detail: Option<String>,
     /// How it treated the memory or the handle.
-    #[serde(rename = "deed")]
     pub access: AccessKind,
     /// The number of its lane in [`Report::lanes`].
     pub lane: u32,
@@ -283,7 +282,7 @@ pub struct Operation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Access {
     /// How the bytes were touched.
-    #[serde(rename = "deed")]
+    #[serde(rename = "access")]
     pub kind: AccessKind,
     /// The bytes from the first to the last. A box of rows has gaps in between.
     #[serde(flatten)]

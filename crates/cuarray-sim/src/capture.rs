@@ -16,7 +16,6 @@
 //! Driver API: [`cuStreamBeginCapture`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html) and the
 //! calls beside it; the rules are those of the programming guide's section on prohibited and unhandled operations.
 
-use crate::driver::Answer;
 use crate::objects::capturing::{Capture, Captured, Capturing};
 use crate::objects::graph::{Action, Owner};
 use crate::objects::stream::Kind;
@@ -86,7 +85,7 @@ impl State {
         legacy.is_some_and(|stream| !self.blocking_captures(stream.context).is_empty())
     }
 
-    fn refuse_legacy(&mut self, stream: CUstream) -> Answer {
+    fn refuse_legacy(&mut self, stream: CUstream) -> Result<(), CUresult> {
         let Some(Kind::Legacy) = self.streams.get(&stream).map(|stream| stream.kind) else { return Ok(()) };
         let context = self.streams.get(&stream).map(|stream| stream.context).unwrap_or_default();
         let captures = self.blocking_captures(context);
@@ -94,7 +93,7 @@ impl State {
     }
 
     /// Invalidates captures and returns the error, if there are any.
-    pub(crate) fn refuse(&mut self, captures: &[u64], code: CUresult) -> Answer {
+    pub(crate) fn refuse(&mut self, captures: &[u64], code: CUresult) -> Result<(), CUresult> {
         for id in captures {
             if let Some(capture) = self.captures.get_mut(id) {
                 capture.invalidated = true;
@@ -109,7 +108,7 @@ impl State {
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for a capturing stream; `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for the
     /// legacy default stream while a blocking stream captures. Both invalidate the capture.
-    pub(crate) fn forbid_in_capture(&mut self, stream: CUstream) -> Answer {
+    pub(crate) fn forbid_in_capture(&mut self, stream: CUstream) -> Result<(), CUresult> {
         if self.captures.is_empty() {
             return Ok(());
         }
@@ -122,7 +121,7 @@ impl State {
     ///
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if a stream of the context captures; its capture is invalidated.
-    pub(crate) fn forbid_beside_capture(&mut self, context: CUcontext) -> Answer {
+    pub(crate) fn forbid_beside_capture(&mut self, context: CUcontext) -> Result<(), CUresult> {
         let within = |stream: &CUstream| self.streams.get(stream).is_some_and(|stream| stream.context == context);
         let captures = self.captures.iter().filter(|(_, capture)| capture.streams.iter().any(within));
         let captures: Vec<u64> = captures.map(|(id, _)| *id).collect();
@@ -134,7 +133,7 @@ impl State {
     /// # Errors
     /// `CUDA_ERROR_CAPTURED_EVENT` for an event that was last recorded in a capture; a capture in progress is
     /// invalidated.
-    pub(crate) fn forbid_captured(&mut self, event: CUevent) -> Answer {
+    pub(crate) fn forbid_captured(&mut self, event: CUevent) -> Result<(), CUresult> {
         let Some(captured) = self.event(event)?.captured.as_ref().map(|captured| captured.id) else { return Ok(()) };
         self.refuse(&[captured], CUresult::CUDA_ERROR_CAPTURED_EVENT)
     }
@@ -144,7 +143,7 @@ impl State {
     ///
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`; the captures that forbid the call are invalidated.
-    pub(crate) fn forbid_unsafe(&mut self, thread: u64, mode: CUstreamCaptureMode) -> Answer {
+    pub(crate) fn forbid_unsafe(&mut self, thread: u64, mode: CUstreamCaptureMode) -> Result<(), CUresult> {
         if mode == CU_STREAM_CAPTURE_MODE_RELAXED {
             return Ok(());
         }
@@ -168,7 +167,7 @@ impl State {
         thread: u64,
         mode: CUstreamCaptureMode,
         into: Option<(CUgraph, Vec<CUgraphNode>)>,
-    ) -> Answer {
+    ) -> Result<(), CUresult> {
         if mode > CU_STREAM_CAPTURE_MODE_RELAXED {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }

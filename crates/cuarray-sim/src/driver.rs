@@ -21,8 +21,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// A driver's state, locked.
 pub(crate) type Guard<'a> = MutexGuard<'a, State>;
-/// The result of an entry point's implementation.
-pub(crate) type Answer = Result<(), CUresult>;
 
 /// One driver.
 pub(crate) struct Driver {
@@ -100,7 +98,7 @@ impl Driver {
     }
 
     /// `cuInit`.
-    pub(crate) fn initialize(&self) -> Answer {
+    pub(crate) fn initialize(&self) -> Result<(), CUresult> {
         let config = self.config.as_ref().map_err(|wrong| {
             eprintln!("cuarray-sim: {wrong}");
             CUresult::CUDA_ERROR_INVALID_VALUE
@@ -130,7 +128,7 @@ impl Driver {
     }
 
     /// Whether this process may make calls.
-    pub(crate) fn ready(&self) -> Answer {
+    pub(crate) fn ready(&self) -> Result<(), CUresult> {
         let own = self.initialized.load(Ordering::Acquire);
         if own == fork::generation() { Ok(()) } else { Err(CUresult::CUDA_ERROR_NOT_INITIALIZED) }
     }
@@ -216,7 +214,7 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// The error of the failed kernel.
-    pub(crate) fn healthy(&self) -> Answer {
+    pub(crate) fn healthy(&self) -> Result<(), CUresult> {
         if !self.driver.kernel_failed.load(Ordering::Relaxed) {
             return Ok(());
         }

@@ -107,16 +107,16 @@ fn edges_that_the_driver_guarantees_take_no_calls() {
 }
 
 #[test]
-fn lease_orders_in_both_directions() {
+fn guard_orders_in_both_directions() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [home, consumer] = streams(&data.context);
     data.fill(2, Some(&home));
     let counts = Counts::of(&fixture);
-    let lease = SyncGuard::begin([(data.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
+    let guard = SyncGuard::begin([(data.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
     assert_eq!(counts.since(&fixture), (1, 1, 0));
     data.fill(3, Some(&consumer));
-    lease.end().unwrap();
+    guard.end().unwrap();
     assert_eq!(counts.since(&fixture), (2, 2, 0));
     assert_eq!(data.read(&home), 3);
 }
@@ -126,9 +126,9 @@ fn dropped_lease_still_orders_and_home_stream_lease_makes_no_calls() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [home, consumer] = streams(&data.context);
-    let lease = SyncGuard::begin([(data.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
+    let guard = SyncGuard::begin([(data.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
     data.fill(4, Some(&consumer));
-    drop(lease);
+    drop(guard);
     assert_eq!(data.read(&home), 4);
     let counts = Counts::of(&fixture);
     SyncGuard::begin([(data.ordering(Some(&home)), Access::Write)], &home).unwrap().end().unwrap();
@@ -159,12 +159,12 @@ fn readers_do_not_wait_for_readers() {
     let [first, second, third] = streams(&data.context);
     let acquire = |stream: &Stream, access| {
         let counts = Counts::of(&fixture);
-        let lease = SyncGuard::begin([(data.ordering(None), access)], stream).unwrap();
+        let guard = SyncGuard::begin([(data.ordering(None), access)], stream).unwrap();
         match access {
             Access::Write => data.fill(9, Some(stream)),
             Access::Read => data.fill(1, Some(&first)), // pending work, so that its event is not done
         }
-        lease.end().unwrap();
+        guard.end().unwrap();
         counts.since(&fixture)
     };
     data.fill(1, Some(&first));
@@ -213,9 +213,9 @@ fn export_without_a_home_stream_joins_pending_work_once() {
     assert_eq!(ordering.export(Access::Write).unwrap(), None);
     // A consumer continues in the exported stream; our next work is ordered after that.
     data.fill(6, Some(&exported));
-    let lease = SyncGuard::begin([(ordering, Access::Read)], &seven).unwrap();
+    let guard = SyncGuard::begin([(ordering, Access::Read)], &seven).unwrap();
     assert_eq!(data.read(&seven), 6);
-    lease.end().unwrap();
+    guard.end().unwrap();
 }
 
 #[test]
@@ -255,12 +255,12 @@ fn transitively_ordered_work_is_not_waited_for_again() {
     let [producer, reader, writer, last, home] = streams(&data.context);
     let waits = |ordering: &SyncState, stream: &Stream, access: Access, value: Option<u8>| {
         let counts = Counts::of(&fixture);
-        let lease = SyncGuard::begin([(ordering.clone(), access)], stream).unwrap();
+        let guard = SyncGuard::begin([(ordering.clone(), access)], stream).unwrap();
         let waits = counts.since(&fixture).1;
         if let Some(value) = value {
             data.fill(value, Some(stream));
         }
-        lease.end().unwrap();
+        guard.end().unwrap();
         waits
     };
     let ordering = data.ordering(None);
@@ -290,10 +290,10 @@ fn dropped_data_records_no_pending_work() {
     // threads.
     for (home, kept, forgotten) in [(None, (1, 0, 0), (0, 0, 0)), (Some(&per_thread), (2, 1, 0), (1, 1, 0))] {
         for (ordering, made) in [(data.ordering(home), kept), (data.ordering(home).forgotten(), forgotten)] {
-            let lease = SyncGuard::begin([(ordering, Access::Write)], &consumer).unwrap();
+            let guard = SyncGuard::begin([(ordering, Access::Write)], &consumer).unwrap();
             data.fill(1, Some(&consumer));
             let counts = Counts::of(&fixture);
-            lease.end().unwrap();
+            guard.end().unwrap();
             assert_eq!(counts.since(&fixture), made, "{home:?}");
             data.memory.pending().synchronize(Access::Write).unwrap();
         }
@@ -321,9 +321,9 @@ fn per_thread_streams_of_two_threads_are_different_streams() {
     let data = Data::new(&fixture);
     let per_thread = Stream::per_thread_default(&data.context);
     let work = |value: u8| {
-        let lease = SyncGuard::begin([(data.ordering(Some(&per_thread)), Access::Write)], &per_thread).unwrap();
+        let guard = SyncGuard::begin([(data.ordering(Some(&per_thread)), Access::Write)], &per_thread).unwrap();
         data.fill(value, Some(&per_thread));
-        lease.end().unwrap();
+        guard.end().unwrap();
     };
     std::thread::scope(|scope| {
         let there = scope.spawn(|| {
@@ -338,16 +338,16 @@ fn per_thread_streams_of_two_threads_are_different_streams() {
 }
 
 #[test]
-fn lease_in_a_per_thread_stream_that_ends_in_another_thread_waits() {
+fn guard_in_a_per_thread_stream_that_ends_in_another_thread_waits() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let (per_thread, [home]) = (Stream::per_thread_default(&data.context), streams(&data.context));
-    let lease = SyncGuard::begin([(data.ordering(Some(&home)), Access::Write)], &per_thread).unwrap();
+    let guard = SyncGuard::begin([(data.ordering(Some(&home)), Access::Write)], &per_thread).unwrap();
     data.fill(6, Some(&per_thread));
     let sim = fixture.sim.clone();
     std::thread::spawn(move || {
         let _entered = sim.enter();
-        lease.end().unwrap();
+        guard.end().unwrap();
     })
     .join()
     .unwrap();
@@ -360,15 +360,15 @@ fn failed_ordering_of_one_array_does_not_affect_the_others() {
     let (one, two) = (Data::new(&fixture), Data::new(&fixture));
     let [home, other, consumer] = streams(&one.context);
     let data = [(one.ordering(Some(&home)), Access::Write), (two.ordering(Some(&other)), Access::Write)];
-    let lease = SyncGuard::begin(data, &consumer).unwrap();
+    let guard = SyncGuard::begin(data, &consumer).unwrap();
     two.fill(5, Some(&consumer));
     fixture.sim.fail_next("cuStreamWaitEvent", CUresult::CUDA_ERROR_LAUNCH_FAILED).unwrap();
-    assert_eq!(lease.end().unwrap_err().driver_call(), Some("cuStreamWaitEvent"));
+    assert_eq!(guard.end().unwrap_err().driver_call(), Some("cuStreamWaitEvent"));
     assert_eq!(two.read(&other), 5);
     // A drop cannot return the error, so the driver keeps it.
-    let lease = SyncGuard::begin([(one.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
+    let guard = SyncGuard::begin([(one.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
     fixture.sim.fail_next("cuEventRecord", CUresult::CUDA_ERROR_LAUNCH_FAILED).unwrap();
-    drop(lease);
+    drop(guard);
     assert_eq!(fixture.driver.take_drop_error().unwrap().driver_call(), Some("cuEventRecord"));
 }
 

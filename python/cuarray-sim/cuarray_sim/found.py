@@ -106,7 +106,7 @@ class Side(TypedDict):
 
     call: str
     detail: str | None
-    deed: str
+    access: str
     lane: int
     bytes: Range | None
     site: Site

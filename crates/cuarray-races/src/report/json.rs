@@ -67,9 +67,9 @@ mod tests {
             r#"{"version":1,"findings":[{"number":1,"kind":"data-race","count":2,"bytes":{"address":16,"length":4},"offset":null,"allocation":null,"variable":null,"object":null,"sides":["#,
             r#""site":{"user":{"file":"a.py","line":3,"function":"f"},"innermost":null,"native":null,"library":null}"#,
         );
-        let side = |deed, ordinal| {
+        let side = |access, ordinal| {
             format!(
-                r#"{{"call":"cuMemsetD8Async","detail":null,"deed":"{deed}","lane":1,"bytes":{{"address":16,"length":4}},{site},"place":null,"ordinal":{ordinal}}}"#
+                r#"{{"call":"cuMemsetD8Async","detail":null,"access":"{access}","lane":1,"bytes":{{"address":16,"length":4}},{site},"place":null,"ordinal":{ordinal}}}"#
             )
         };
         let (first, second) = (side("write", 1), side("read", 2));

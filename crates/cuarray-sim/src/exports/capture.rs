@@ -11,12 +11,16 @@ use crate::objects::capturing::Capturing;
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// Captures in the global mode, the strictest of those that CUDA 10.1 introduced.
-pub(super) unsafe fn cuStreamBeginCapture(call: &Call<'_>, stream: CUstream) -> Answer {
+pub(super) unsafe fn cuStreamBeginCapture(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { cuStreamBeginCapture_v2(call, stream, CU_STREAM_CAPTURE_MODE_GLOBAL) }
 }
 
-pub(super) unsafe fn cuStreamBeginCapture_v2(call: &Call<'_>, stream: CUstream, mode: CUstreamCaptureMode) -> Answer {
+pub(super) unsafe fn cuStreamBeginCapture_v2(
+    call: &Call<'_>,
+    stream: CUstream,
+    mode: CUstreamCaptureMode,
+) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     state.begin_capture(handle, call.thread, mode, None)
 }
@@ -29,7 +33,7 @@ pub(super) unsafe fn cuStreamBeginCaptureToGraph(
     dependency_data: *const CUgraphEdgeData,
     num_dependencies: usize,
     mode: CUstreamCaptureMode,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: arrays of that many entries, by the driver's contract.
     let after = unsafe {
         check_edge_data(dependency_data, num_dependencies)?;
@@ -40,7 +44,11 @@ pub(super) unsafe fn cuStreamBeginCaptureToGraph(
 }
 
 /// Ends a failed capture too, without a graph.
-pub(super) unsafe fn cuStreamEndCapture(call: &Call<'_>, stream: CUstream, p_graph: *mut CUgraph) -> Answer {
+pub(super) unsafe fn cuStreamEndCapture(
+    call: &Call<'_>,
+    stream: CUstream,
+    p_graph: *mut CUgraph,
+) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     if state.capture_of(handle).is_some() {
         present(p_graph)?;
@@ -90,7 +98,7 @@ pub(super) unsafe fn cuStreamIsCapturing(
     call: &Call<'_>,
     stream: CUstream,
     capture_status: *mut CUstreamCaptureStatus,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(capture_status)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(capture_status, info(call, stream)?.status) }
@@ -101,7 +109,7 @@ pub(super) unsafe fn cuStreamGetCaptureInfo(
     stream: CUstream,
     capture_status_out: *mut CUstreamCaptureStatus,
     id_out: *mut u64,
-) -> Answer {
+) -> Result<(), CUresult> {
     let none: *mut c_void = std::ptr::null_mut();
     // SAFETY: both functions have the same contract; null outputs are not written.
     unsafe {
@@ -117,7 +125,7 @@ pub(super) unsafe fn cuStreamGetCaptureInfo_v2(
     graph_out: *mut CUgraph,
     dependencies_out: *mut *const CUgraphNode,
     num_dependencies_out: *mut usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     let (none, nodes) = (std::ptr::null_mut(), dependencies_out);
     // SAFETY: both functions have the same contract; null outputs are not written.
     unsafe {
@@ -144,7 +152,7 @@ pub(super) unsafe fn cuStreamGetCaptureInfo_v3(
     dependencies_out: *mut *const CUgraphNode,
     edge_data_out: *mut *const CUgraphEdgeData,
     num_dependencies_out: *mut usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(capture_status_out)?;
     if !edge_data_out.is_null() && dependencies_out.is_null() {
         return Err(INVALID_VALUE);
@@ -179,7 +187,7 @@ pub(super) unsafe fn cuStreamUpdateCaptureDependencies(
     dependencies: *mut CUgraphNode,
     num_dependencies: usize,
     flags: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     let data = std::ptr::null();
     // SAFETY: both functions have the same contract.
     unsafe { cuStreamUpdateCaptureDependencies_v2(call, stream, dependencies, data, num_dependencies, flags) }
@@ -193,7 +201,7 @@ pub(super) unsafe fn cuStreamUpdateCaptureDependencies_v2(
     dependency_data: *const CUgraphEdgeData,
     num_dependencies: usize,
     flags: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     if flags & !CU_STREAM_SET_CAPTURE_DEPENDENCIES != 0 {
         return Err(INVALID_VALUE);
     }
@@ -220,7 +228,10 @@ pub(super) unsafe fn cuStreamUpdateCaptureDependencies_v2(
     Ok(())
 }
 
-pub(super) unsafe fn cuThreadExchangeStreamCaptureMode(_: &Call<'_>, mode: *mut CUstreamCaptureMode) -> Answer {
+pub(super) unsafe fn cuThreadExchangeStreamCaptureMode(
+    _: &Call<'_>,
+    mode: *mut CUstreamCaptureMode,
+) -> Result<(), CUresult> {
     present(mode)?;
     // SAFETY: the caller's pointer, by the driver's contract; it may be unaligned.
     let wanted = unsafe { mode.read_unaligned() };

@@ -22,7 +22,12 @@ fn given_or_current<'a>(call: &Call<'a>, ctx: CUcontext) -> Result<(crate::drive
     Ok((state, ctx))
 }
 
-pub(super) unsafe fn cuCtxCreate_v2(call: &Call<'_>, pctx: *mut CUcontext, flags: c_uint, dev: CUdevice) -> Answer {
+pub(super) unsafe fn cuCtxCreate_v2(
+    call: &Call<'_>,
+    pctx: *mut CUcontext,
+    flags: c_uint,
+    dev: CUdevice,
+) -> Result<(), CUresult> {
     present(pctx)?;
     check_flags(flags)?;
     let mut state = call.lock();
@@ -42,7 +47,7 @@ pub(super) unsafe fn cuCtxCreate_v3(
     num_params: c_int,
     flags: c_uint,
     dev: CUdevice,
-) -> Answer {
+) -> Result<(), CUresult> {
     match num_params {
         // SAFETY: both functions have the same contract.
         0 => unsafe { cuCtxCreate_v2(call, pctx, flags, dev) },
@@ -56,7 +61,7 @@ pub(super) unsafe fn cuCtxCreate_v4(
     ctx_create_params: *mut CUctxCreateParams,
     flags: c_uint,
     dev: CUdevice,
-) -> Answer {
+) -> Result<(), CUresult> {
     if !ctx_create_params.is_null() {
         return unsupported();
     }
@@ -64,7 +69,7 @@ pub(super) unsafe fn cuCtxCreate_v4(
     unsafe { cuCtxCreate_v2(call, pctx, flags, dev) }
 }
 
-pub(super) unsafe fn cuCtxDestroy_v2(call: &Call<'_>, ctx: CUcontext) -> Answer {
+pub(super) unsafe fn cuCtxDestroy_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
     let state = call.lock();
     if state.context(ctx)?.primary {
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
@@ -73,12 +78,12 @@ pub(super) unsafe fn cuCtxDestroy_v2(call: &Call<'_>, ctx: CUcontext) -> Answer 
     stack(call, |stack| stack.pop_if(|top| *top == ctx)).map(|_| ())
 }
 
-pub(super) unsafe fn cuCtxPushCurrent_v2(call: &Call<'_>, ctx: CUcontext) -> Answer {
+pub(super) unsafe fn cuCtxPushCurrent_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
     call.lock().context(ctx)?;
     stack(call, |stack| stack.push(ctx))
 }
 
-pub(super) unsafe fn cuCtxPopCurrent_v2(call: &Call<'_>, pctx: *mut CUcontext) -> Answer {
+pub(super) unsafe fn cuCtxPopCurrent_v2(call: &Call<'_>, pctx: *mut CUcontext) -> Result<(), CUresult> {
     let top = stack(call, |stack| stack.pop())?.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
     if !pctx.is_null() {
         // SAFETY: the caller's pointer, by the driver's contract.
@@ -88,7 +93,7 @@ pub(super) unsafe fn cuCtxPopCurrent_v2(call: &Call<'_>, pctx: *mut CUcontext) -
 }
 
 /// Replaces the top of the stack; null pops it.
-pub(super) unsafe fn cuCtxSetCurrent(call: &Call<'_>, ctx: CUcontext) -> Answer {
+pub(super) unsafe fn cuCtxSetCurrent(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
     if !ctx.is_null() {
         call.lock().context(ctx)?;
     }
@@ -100,17 +105,17 @@ pub(super) unsafe fn cuCtxSetCurrent(call: &Call<'_>, ctx: CUcontext) -> Answer 
     })
 }
 
-pub(super) unsafe fn cuCtxGetCurrent(call: &Call<'_>, pctx: *mut CUcontext) -> Answer {
+pub(super) unsafe fn cuCtxGetCurrent(call: &Call<'_>, pctx: *mut CUcontext) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pctx, call.top_context().unwrap_or(CUcontext::NULL)) }
 }
 
-pub(super) unsafe fn cuCtxGetDevice(call: &Call<'_>, device: *mut CUdevice) -> Answer {
+pub(super) unsafe fn cuCtxGetDevice(call: &Call<'_>, device: *mut CUdevice) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract; null means the current context.
     unsafe { cuCtxGetDevice_v2(call, device, CUcontext::NULL) }
 }
 
-pub(super) unsafe fn cuCtxGetDevice_v2(call: &Call<'_>, device: *mut CUdevice, ctx: CUcontext) -> Answer {
+pub(super) unsafe fn cuCtxGetDevice_v2(call: &Call<'_>, device: *mut CUdevice, ctx: CUcontext) -> Result<(), CUresult> {
     present(device)?;
     let (state, handle) = given_or_current(call, ctx)?;
     let ordinal = state.context(handle)?.device as CUdevice;
@@ -118,33 +123,33 @@ pub(super) unsafe fn cuCtxGetDevice_v2(call: &Call<'_>, device: *mut CUdevice, c
     unsafe { put(device, ordinal) }
 }
 
-pub(super) unsafe fn cuCtxGetFlags(call: &Call<'_>, flags: *mut c_uint) -> Answer {
+pub(super) unsafe fn cuCtxGetFlags(call: &Call<'_>, flags: *mut c_uint) -> Result<(), CUresult> {
     present(flags)?;
     let (state, handle) = call.current()?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(flags, state.context(handle)?.flags) }
 }
 
-pub(super) unsafe fn cuCtxSetFlags(call: &Call<'_>, flags: c_uint) -> Answer {
+pub(super) unsafe fn cuCtxSetFlags(call: &Call<'_>, flags: c_uint) -> Result<(), CUresult> {
     check_flags(flags)?;
     let (mut state, handle) = call.current()?;
     state.context_mut(handle)?.flags = flags;
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxGetId(call: &Call<'_>, ctx: CUcontext, ctx_id: *mut u64) -> Answer {
+pub(super) unsafe fn cuCtxGetId(call: &Call<'_>, ctx: CUcontext, ctx_id: *mut u64) -> Result<(), CUresult> {
     present(ctx_id)?;
     let (state, handle) = given_or_current(call, ctx)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(ctx_id, state.context(handle)?.id) }
 }
 
-pub(super) unsafe fn cuCtxSynchronize(call: &Call<'_>) -> Answer {
+pub(super) unsafe fn cuCtxSynchronize(call: &Call<'_>) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract; null means the current context.
     unsafe { cuCtxSynchronize_v2(call, CUcontext::NULL) }
 }
 
-pub(super) unsafe fn cuCtxSynchronize_v2(call: &Call<'_>, ctx: CUcontext) -> Answer {
+pub(super) unsafe fn cuCtxSynchronize_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
     let (mut state, handle) = given_or_current(call, ctx)?;
     state.forbid_beside_capture(handle)?;
     let clocks = state.clocks_of_context(handle);
@@ -153,14 +158,14 @@ pub(super) unsafe fn cuCtxSynchronize_v2(call: &Call<'_>, ctx: CUcontext) -> Ans
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxSetLimit(call: &Call<'_>, limit: CUlimit, value: usize) -> Answer {
+pub(super) unsafe fn cuCtxSetLimit(call: &Call<'_>, limit: CUlimit, value: usize) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
     let place = state.context_mut(handle)?.limits.get_mut(limit as usize);
     *place.ok_or(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT)? = value;
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxGetLimit(call: &Call<'_>, pvalue: *mut usize, limit: CUlimit) -> Answer {
+pub(super) unsafe fn cuCtxGetLimit(call: &Call<'_>, pvalue: *mut usize, limit: CUlimit) -> Result<(), CUresult> {
     present(pvalue)?;
     let (state, handle) = call.current()?;
     let value = state.context(handle)?.limits.get(limit as usize).copied();
@@ -168,14 +173,14 @@ pub(super) unsafe fn cuCtxGetLimit(call: &Call<'_>, pvalue: *mut usize, limit: C
     unsafe { put(pvalue, value.ok_or(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT)?) }
 }
 
-pub(super) unsafe fn cuCtxGetCacheConfig(call: &Call<'_>, pconfig: *mut CUfunc_cache) -> Answer {
+pub(super) unsafe fn cuCtxGetCacheConfig(call: &Call<'_>, pconfig: *mut CUfunc_cache) -> Result<(), CUresult> {
     present(pconfig)?;
     let (state, handle) = call.current()?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pconfig, state.context(handle)?.cache_config) }
 }
 
-pub(super) unsafe fn cuCtxSetCacheConfig(call: &Call<'_>, config: CUfunc_cache) -> Answer {
+pub(super) unsafe fn cuCtxSetCacheConfig(call: &Call<'_>, config: CUfunc_cache) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
     if config > 3 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -184,14 +189,14 @@ pub(super) unsafe fn cuCtxSetCacheConfig(call: &Call<'_>, config: CUfunc_cache) 
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxGetSharedMemConfig(call: &Call<'_>, p_config: *mut CUsharedconfig) -> Answer {
+pub(super) unsafe fn cuCtxGetSharedMemConfig(call: &Call<'_>, p_config: *mut CUsharedconfig) -> Result<(), CUresult> {
     present(p_config)?;
     let (state, handle) = call.current()?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(p_config, state.context(handle)?.shared_memory_config) }
 }
 
-pub(super) unsafe fn cuCtxSetSharedMemConfig(call: &Call<'_>, config: CUsharedconfig) -> Answer {
+pub(super) unsafe fn cuCtxSetSharedMemConfig(call: &Call<'_>, config: CUsharedconfig) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
     if config > 2 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -200,7 +205,7 @@ pub(super) unsafe fn cuCtxSetSharedMemConfig(call: &Call<'_>, config: CUsharedco
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxGetApiVersion(call: &Call<'_>, ctx: CUcontext, version: *mut c_uint) -> Answer {
+pub(super) unsafe fn cuCtxGetApiVersion(call: &Call<'_>, ctx: CUcontext, version: *mut c_uint) -> Result<(), CUresult> {
     present(version)?;
     drop(given_or_current(call, ctx)?);
     // SAFETY: the caller's pointer, by the driver's contract.
@@ -211,7 +216,7 @@ pub(super) unsafe fn cuCtxGetStreamPriorityRange(
     call: &Call<'_>,
     least_priority: *mut c_int,
     greatest_priority: *mut c_int,
-) -> Answer {
+) -> Result<(), CUresult> {
     drop(call.current()?);
     for (place, value) in [(least_priority, LEAST_PRIORITY), (greatest_priority, GREATEST_PRIORITY)] {
         if !place.is_null() {
@@ -226,12 +231,12 @@ pub(super) unsafe fn cuCtxGetStreamPriorityRange(
 pub(super) const LEAST_PRIORITY: c_int = 0;
 pub(super) const GREATEST_PRIORITY: c_int = -5;
 
-pub(super) unsafe fn cuCtxResetPersistingL2Cache(call: &Call<'_>) -> Answer {
+pub(super) unsafe fn cuCtxResetPersistingL2Cache(call: &Call<'_>) -> Result<(), CUresult> {
     drop(call.current()?);
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxAttach(call: &Call<'_>, pctx: *mut CUcontext, flags: c_uint) -> Answer {
+pub(super) unsafe fn cuCtxAttach(call: &Call<'_>, pctx: *mut CUcontext, flags: c_uint) -> Result<(), CUresult> {
     present(pctx)?;
     if flags != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -242,7 +247,7 @@ pub(super) unsafe fn cuCtxAttach(call: &Call<'_>, pctx: *mut CUcontext, flags: c
     unsafe { put(pctx, handle) }
 }
 
-pub(super) unsafe fn cuCtxDetach(call: &Call<'_>, ctx: CUcontext) -> Answer {
+pub(super) unsafe fn cuCtxDetach(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
     if call.top_context() != Some(ctx) {
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
     }
@@ -256,7 +261,11 @@ pub(super) unsafe fn cuCtxDetach(call: &Call<'_>, ctx: CUcontext) -> Answer {
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxEnablePeerAccess(call: &Call<'_>, peer_context: CUcontext, flags: c_uint) -> Answer {
+pub(super) unsafe fn cuCtxEnablePeerAccess(
+    call: &Call<'_>,
+    peer_context: CUcontext,
+    flags: c_uint,
+) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
     let peer = state.context(peer_context)?.device;
     if flags != 0 {
@@ -273,7 +282,7 @@ pub(super) unsafe fn cuCtxEnablePeerAccess(call: &Call<'_>, peer_context: CUcont
     new.then_some(()).ok_or(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
 }
 
-pub(super) unsafe fn cuCtxDisablePeerAccess(call: &Call<'_>, peer_context: CUcontext) -> Answer {
+pub(super) unsafe fn cuCtxDisablePeerAccess(call: &Call<'_>, peer_context: CUcontext) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
     state.context(peer_context)?;
     let known = state.context_mut(handle)?.peers.remove(&peer_context);

@@ -7,21 +7,21 @@ use super::*;
 use crate::config::identity;
 use std::ffi::CStr;
 
-pub(super) unsafe fn cuDeviceGet(call: &Call<'_>, device: *mut CUdevice, ordinal: c_int) -> Answer {
+pub(super) unsafe fn cuDeviceGet(call: &Call<'_>, device: *mut CUdevice, ordinal: c_int) -> Result<(), CUresult> {
     present(device)?;
     let ordinal = call.lock().device(ordinal)?.ordinal;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(device, ordinal) }
 }
 
-pub(super) unsafe fn cuDeviceGetCount(call: &Call<'_>, count: *mut c_int) -> Answer {
+pub(super) unsafe fn cuDeviceGetCount(call: &Call<'_>, count: *mut c_int) -> Result<(), CUresult> {
     let devices = call.lock().devices.len() as c_int;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(count, devices) }
 }
 
 /// Writes a string and its nul into a buffer of `length` bytes, truncated to fit.
-unsafe fn put_text(buffer: *mut c_char, length: c_int, text: &str) -> Answer {
+unsafe fn put_text(buffer: *mut c_char, length: c_int, text: &str) -> Result<(), CUresult> {
     present(buffer)?;
     let room = usize::try_from(length).ok().and_then(|length| length.checked_sub(1));
     let room = room.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
@@ -34,24 +34,29 @@ unsafe fn put_text(buffer: *mut c_char, length: c_int, text: &str) -> Answer {
     Ok(())
 }
 
-pub(super) unsafe fn cuDeviceGetName(call: &Call<'_>, name: *mut c_char, len: c_int, dev: CUdevice) -> Answer {
+pub(super) unsafe fn cuDeviceGetName(
+    call: &Call<'_>,
+    name: *mut c_char,
+    len: c_int,
+    dev: CUdevice,
+) -> Result<(), CUresult> {
     call.lock().device(dev)?;
     // SAFETY: the caller's buffer, by the driver's contract.
     unsafe { put_text(name, len, identity::NAME) }
 }
 
-pub(super) unsafe fn cuDeviceGetUuid(call: &Call<'_>, uuid: *mut CUuuid, dev: CUdevice) -> Answer {
+pub(super) unsafe fn cuDeviceGetUuid(call: &Call<'_>, uuid: *mut CUuuid, dev: CUdevice) -> Result<(), CUresult> {
     let physical = call.lock().device(dev)?.physical;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(uuid, identity::uuid(physical)) }
 }
 
-pub(super) unsafe fn cuDeviceGetUuid_v2(call: &Call<'_>, uuid: *mut CUuuid, dev: CUdevice) -> Answer {
+pub(super) unsafe fn cuDeviceGetUuid_v2(call: &Call<'_>, uuid: *mut CUuuid, dev: CUdevice) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract; there are no partitioned devices.
     unsafe { cuDeviceGetUuid(call, uuid, dev) }
 }
 
-pub(super) unsafe fn cuDeviceTotalMem_v2(call: &Call<'_>, bytes: *mut usize, dev: CUdevice) -> Answer {
+pub(super) unsafe fn cuDeviceTotalMem_v2(call: &Call<'_>, bytes: *mut usize, dev: CUdevice) -> Result<(), CUresult> {
     let capacity = call.lock().device(dev)?.arena.capacity;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(bytes, capacity as usize) }
@@ -62,7 +67,7 @@ pub(super) unsafe fn cuDeviceGetAttribute(
     pi: *mut c_int,
     attrib: CUdevice_attribute,
     dev: CUdevice,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(pi)?;
     let physical = call.lock().device(dev)?.physical;
     let value = match &call.driver.config {
@@ -78,7 +83,7 @@ pub(super) unsafe fn cuDeviceComputeCapability(
     major: *mut c_int,
     minor: *mut c_int,
     dev: CUdevice,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(minor)?;
     call.lock().device(dev)?;
     let capability = call.driver.settings().compute_capability;
@@ -99,13 +104,17 @@ pub(super) unsafe fn cuDeviceGetPCIBusId(
     pci_bus_id: *mut c_char,
     len: c_int,
     dev: CUdevice,
-) -> Answer {
+) -> Result<(), CUresult> {
     let physical = call.lock().device(dev)?.physical;
     // SAFETY: the caller's buffer, by the driver's contract.
     unsafe { put_text(pci_bus_id, len, &pci_bus_id_text(physical)) }
 }
 
-pub(super) unsafe fn cuDeviceGetByPCIBusId(call: &Call<'_>, dev: *mut CUdevice, pci_bus_id: *const c_char) -> Answer {
+pub(super) unsafe fn cuDeviceGetByPCIBusId(
+    call: &Call<'_>,
+    dev: *mut CUdevice,
+    pci_bus_id: *const c_char,
+) -> Result<(), CUresult> {
     present(dev)?;
     present(pci_bus_id)?;
     // SAFETY: a nul-terminated string, by the driver's contract.
@@ -120,19 +129,27 @@ pub(super) unsafe fn cuDeviceGetByPCIBusId(call: &Call<'_>, dev: *mut CUdevice, 
     unsafe { put(dev, found.ok_or(CUresult::CUDA_ERROR_INVALID_DEVICE)?.ordinal) }
 }
 
-pub(super) unsafe fn cuDeviceGetDefaultMemPool(call: &Call<'_>, pool_out: *mut CUmemoryPool, dev: CUdevice) -> Answer {
+pub(super) unsafe fn cuDeviceGetDefaultMemPool(
+    call: &Call<'_>,
+    pool_out: *mut CUmemoryPool,
+    dev: CUdevice,
+) -> Result<(), CUresult> {
     let pool = call.lock().device(dev)?.default_pool;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pool_out, pool) }
 }
 
-pub(super) unsafe fn cuDeviceGetMemPool(call: &Call<'_>, pool: *mut CUmemoryPool, dev: CUdevice) -> Answer {
+pub(super) unsafe fn cuDeviceGetMemPool(
+    call: &Call<'_>,
+    pool: *mut CUmemoryPool,
+    dev: CUdevice,
+) -> Result<(), CUresult> {
     let current = call.lock().device(dev)?.current_pool;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pool, current) }
 }
 
-pub(super) unsafe fn cuDeviceSetMemPool(call: &Call<'_>, dev: CUdevice, pool: CUmemoryPool) -> Answer {
+pub(super) unsafe fn cuDeviceSetMemPool(call: &Call<'_>, dev: CUdevice, pool: CUmemoryPool) -> Result<(), CUresult> {
     let mut state = call.lock();
     let owner = state.pool(pool)?.device as CUdevice;
     let device = state.device_mut(dev)?;
@@ -148,7 +165,7 @@ pub(super) unsafe fn cuDeviceCanAccessPeer(
     can_access_peer: *mut c_int,
     dev: CUdevice,
     peer_dev: CUdevice,
-) -> Answer {
+) -> Result<(), CUresult> {
     let state = call.lock();
     state.device(dev)?;
     state.device(peer_dev)?;
@@ -162,7 +179,7 @@ pub(super) unsafe fn cuDeviceGetP2PAttribute(
     attrib: CUdevice_P2PAttribute,
     src_device: CUdevice,
     dst_device: CUdevice,
-) -> Answer {
+) -> Result<(), CUresult> {
     let state = call.lock();
     state.device(src_device)?;
     state.device(dst_device)?;

@@ -9,7 +9,7 @@ use crate::objects::event::Event;
 use crate::objects::graph::Action;
 use crate::objects::work::Work;
 
-pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: c_uint) -> Answer {
+pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: c_uint) -> Result<(), CUresult> {
     present(event)?;
     let known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     let between_processes = flags & CU_EVENT_INTERPROCESS != 0;
@@ -28,7 +28,7 @@ pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: 
 }
 
 /// Makes the event mean this point of the stream, or of its capture. Stream and event must be of one context.
-pub(super) unsafe fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUstream) -> Answer {
+pub(super) unsafe fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = super::stream::stream(call, stream)?;
     let context = state.streams.get(&handle).map(|stream| stream.context);
     if Some(state.event(event)?.context) != context {
@@ -56,7 +56,7 @@ pub(super) unsafe fn cuEventRecordWithFlags(
     event: CUevent,
     stream: CUstream,
     flags: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     if flags == CU_EVENT_RECORD_EXTERNAL {
         let (mut state, handle) = super::stream::stream(call, stream)?;
         state.event(event)?;
@@ -83,7 +83,7 @@ fn with_event<'a>(call: &Call<'a>, event: CUevent) -> Result<Guard<'a>, CUresult
     }
 }
 
-pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Answer {
+pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
     state.forbid_captured(event)?;
     let event = state.event(event)?;
@@ -91,7 +91,7 @@ pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Answer {
     super::stream::query(call, state, recorded.into_iter().collect(), clock.into_iter().collect())
 }
 
-pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Answer {
+pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
     state.forbid_captured(event)?;
     let (recorded, clock) = (state.event(event)?.recorded, state.event(event)?.clock.clone());
@@ -105,7 +105,7 @@ pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Answ
 }
 
 /// Destroys the event; pending waits keep the point that it meant.
-pub(super) unsafe fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Answer {
+pub(super) unsafe fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
     state.events.remove(&event).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
     state.destroyed("event", event.0 as u64);
@@ -119,7 +119,7 @@ pub(super) unsafe fn cuEventElapsedTime(
     p_milliseconds: *mut f32,
     h_start: CUevent,
     h_end: CUevent,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(p_milliseconds)?;
     let (mut state, _) = call.current()?;
     let (mut points, mut clocks) = (Vec::new(), Vec::new());
@@ -149,7 +149,7 @@ pub(super) unsafe fn cuEventElapsedTime_v2(
     p_milliseconds: *mut f32,
     h_start: CUevent,
     h_end: CUevent,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { cuEventElapsedTime(call, p_milliseconds, h_start, h_end) }
 }

@@ -14,14 +14,18 @@ const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 /// The maximum size of a kernel's parameters in bytes.
 const MOST: usize = 4096;
 
-fn change(call: &Call<'_>, handle: CUfunction, change: impl FnOnce(&mut NextLaunch) -> Answer) -> Answer {
+fn change(
+    call: &Call<'_>,
+    handle: CUfunction,
+    change: impl FnOnce(&mut NextLaunch) -> Result<(), CUresult>,
+) -> Result<(), CUresult> {
     let mut state = call.lock();
     let function = state.code.functions.get_mut(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
     change(&mut function.next)
 }
 
 /// Stores bytes among a function's arguments.
-fn set(call: &Call<'_>, handle: CUfunction, offset: c_int, bytes: &[u8]) -> Answer {
+fn set(call: &Call<'_>, handle: CUfunction, offset: c_int, bytes: &[u8]) -> Result<(), CUresult> {
     let start = usize::try_from(offset).map_err(|_| INVALID_VALUE)?;
     let end = start.checked_add(bytes.len()).filter(|end| *end <= MOST).ok_or(INVALID_VALUE)?;
     change(call, handle, |next| {
@@ -33,7 +37,13 @@ fn set(call: &Call<'_>, handle: CUfunction, offset: c_int, bytes: &[u8]) -> Answ
     })
 }
 
-pub(super) unsafe fn cuFuncSetBlockShape(call: &Call<'_>, hfunc: CUfunction, x: c_int, y: c_int, z: c_int) -> Answer {
+pub(super) unsafe fn cuFuncSetBlockShape(
+    call: &Call<'_>,
+    hfunc: CUfunction,
+    x: c_int,
+    y: c_int,
+    z: c_int,
+) -> Result<(), CUresult> {
     let most = call.lock().code.resolve(hfunc)?.max_threads();
     let threads = [x, y, z].map(|extent| u32::try_from(extent).unwrap_or(0));
     let product = threads.iter().try_fold(1_u32, |product, extent| product.checked_mul(*extent));
@@ -46,14 +56,14 @@ pub(super) unsafe fn cuFuncSetBlockShape(call: &Call<'_>, hfunc: CUfunction, x: 
     })
 }
 
-pub(super) unsafe fn cuFuncSetSharedSize(call: &Call<'_>, hfunc: CUfunction, bytes: c_uint) -> Answer {
+pub(super) unsafe fn cuFuncSetSharedSize(call: &Call<'_>, hfunc: CUfunction, bytes: c_uint) -> Result<(), CUresult> {
     change(call, hfunc, |next| {
         next.shared = bytes;
         Ok(())
     })
 }
 
-pub(super) unsafe fn cuParamSetSize(call: &Call<'_>, hfunc: CUfunction, numbytes: c_uint) -> Answer {
+pub(super) unsafe fn cuParamSetSize(call: &Call<'_>, hfunc: CUfunction, numbytes: c_uint) -> Result<(), CUresult> {
     if numbytes as usize > MOST {
         return Err(INVALID_VALUE);
     }
@@ -63,11 +73,21 @@ pub(super) unsafe fn cuParamSetSize(call: &Call<'_>, hfunc: CUfunction, numbytes
     })
 }
 
-pub(super) unsafe fn cuParamSeti(call: &Call<'_>, hfunc: CUfunction, offset: c_int, value: c_uint) -> Answer {
+pub(super) unsafe fn cuParamSeti(
+    call: &Call<'_>,
+    hfunc: CUfunction,
+    offset: c_int,
+    value: c_uint,
+) -> Result<(), CUresult> {
     set(call, hfunc, offset, &value.to_ne_bytes())
 }
 
-pub(super) unsafe fn cuParamSetf(call: &Call<'_>, hfunc: CUfunction, offset: c_int, value: f32) -> Answer {
+pub(super) unsafe fn cuParamSetf(
+    call: &Call<'_>,
+    hfunc: CUfunction,
+    offset: c_int,
+    value: f32,
+) -> Result<(), CUresult> {
     set(call, hfunc, offset, &value.to_ne_bytes())
 }
 
@@ -77,7 +97,7 @@ pub(super) unsafe fn cuParamSetv(
     offset: c_int,
     ptr: *mut c_void,
     numbytes: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(ptr)?;
     if numbytes as usize > MOST {
         return Err(INVALID_VALUE);
@@ -88,12 +108,17 @@ pub(super) unsafe fn cuParamSetv(
     set(call, hfunc, offset, &bytes)
 }
 
-pub(super) unsafe fn cuLaunch(call: &Call<'_>, f: CUfunction) -> Answer {
+pub(super) unsafe fn cuLaunch(call: &Call<'_>, f: CUfunction) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { cuLaunchGridAsync(call, f, 1, 1, CUstream::NULL) }
 }
 
-pub(super) unsafe fn cuLaunchGrid(call: &Call<'_>, f: CUfunction, grid_width: c_int, grid_height: c_int) -> Answer {
+pub(super) unsafe fn cuLaunchGrid(
+    call: &Call<'_>,
+    f: CUfunction,
+    grid_width: c_int,
+    grid_height: c_int,
+) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { cuLaunchGridAsync(call, f, grid_width, grid_height, CUstream::NULL) }
 }
@@ -104,7 +129,7 @@ pub(super) unsafe fn cuLaunchGridAsync(
     grid_width: c_int,
     grid_height: c_int,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     let next = call.lock().code.functions.get(&f).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.next.clone();
     let [width, height] = [grid_width, grid_height].map(|extent| u32::try_from(extent).unwrap_or(0));
     let shape = Shape { grid: [width, height, 1], threads: next.threads, shared: next.shared, cooperative: false };

@@ -9,7 +9,7 @@ use crate::process::current;
 use std::ffi::CStr;
 
 /// Calls `f` with the calling thread's driver, if that driver works in this process.
-fn with_driver(f: impl FnOnce(&Driver) -> Answer) -> CUresult {
+fn with_driver(f: impl FnOnce(&Driver) -> Result<(), CUresult>) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
         let driver = current::driver().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         if driver.initialized_elsewhere() {

@@ -30,7 +30,7 @@ pub(super) unsafe fn list<T: Copy>(entries: *const T, count: usize) -> Result<Ve
 ///
 /// # Safety
 /// `data` is null or points to `count` entries.
-pub(super) unsafe fn check_edge_data(data: *const CUgraphEdgeData, count: usize) -> Answer {
+pub(super) unsafe fn check_edge_data(data: *const CUgraphEdgeData, count: usize) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     let data = if data.is_null() { Vec::new() } else { unsafe { list(data, count)? } };
     if data.iter().all(|edge| *edge == CUgraphEdgeData::default()) { Ok(()) } else { unsupported() }
@@ -41,7 +41,7 @@ pub(super) unsafe fn check_edge_data(data: *const CUgraphEdgeData, count: usize)
 ///
 /// # Safety
 /// `count` is null or readable and writable; `array` is null or has room for `*count` entries.
-unsafe fn write_list<T: Copy>(entries: &[T], nothing: T, array: *mut T, count: *mut usize) -> Answer {
+unsafe fn write_list<T: Copy>(entries: &[T], nothing: T, array: *mut T, count: *mut usize) -> Result<(), CUresult> {
     present(count)?;
     // SAFETY: by this function's contract.
     unsafe {
@@ -56,7 +56,7 @@ unsafe fn write_list<T: Copy>(entries: &[T], nothing: T, array: *mut T, count: *
     }
 }
 
-pub(super) unsafe fn cuGraphCreate(call: &Call<'_>, p_graph: *mut CUgraph, flags: c_uint) -> Answer {
+pub(super) unsafe fn cuGraphCreate(call: &Call<'_>, p_graph: *mut CUgraph, flags: c_uint) -> Result<(), CUresult> {
     present(p_graph)?;
     if flags != 0 {
         return Err(INVALID_VALUE);
@@ -67,11 +67,11 @@ pub(super) unsafe fn cuGraphCreate(call: &Call<'_>, p_graph: *mut CUgraph, flags
 }
 
 /// Checks that the program may change a graph: it is neither a child graph nor the target of a capture.
-fn check_owned(graph: &Graph) -> Answer {
+fn check_owned(graph: &Graph) -> Result<(), CUresult> {
     if graph.owner == Owner::Program && graph.capture.is_none() { Ok(()) } else { Err(INVALID_VALUE) }
 }
 
-pub(super) unsafe fn cuGraphDestroy(call: &Call<'_>, graph: CUgraph) -> Answer {
+pub(super) unsafe fn cuGraphDestroy(call: &Call<'_>, graph: CUgraph) -> Result<(), CUresult> {
     let mut state = call.lock();
     check_owned(state.graph(graph)?)?;
     state.remove_graph(graph);
@@ -79,7 +79,7 @@ pub(super) unsafe fn cuGraphDestroy(call: &Call<'_>, graph: CUgraph) -> Answer {
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphClone(call: &Call<'_>, p_clone: *mut CUgraph, original: CUgraph) -> Answer {
+pub(super) unsafe fn cuGraphClone(call: &Call<'_>, p_clone: *mut CUgraph, original: CUgraph) -> Result<(), CUresult> {
     present(p_clone)?;
     let mut state = call.lock();
     state.graph(original)?;
@@ -96,7 +96,7 @@ pub(super) unsafe fn cuGraphNodeFindInClone(
     p_node: *mut CUgraphNode,
     original: CUgraphNode,
     clone: CUgraph,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(p_node)?;
     let state = call.lock();
     let found = state.graph(clone)?.clones.get(&original).filter(|node| state.graph_nodes.contains_key(node));
@@ -104,7 +104,7 @@ pub(super) unsafe fn cuGraphNodeFindInClone(
     unsafe { put(p_node, *found.ok_or(INVALID_VALUE)?) }
 }
 
-pub(super) unsafe fn cuGraphGetId(call: &Call<'_>, graph: CUgraph, graph_id: *mut c_uint) -> Answer {
+pub(super) unsafe fn cuGraphGetId(call: &Call<'_>, graph: CUgraph, graph_id: *mut c_uint) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(graph_id, call.lock().graph(graph)?.id) }
 }
@@ -114,7 +114,7 @@ pub(super) unsafe fn cuGraphGetNodes(
     graph: CUgraph,
     nodes: *mut CUgraphNode,
     num_nodes: *mut usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     let found = call.lock().graph(graph)?.nodes.clone();
     // SAFETY: the caller's array, by the driver's contract.
     unsafe { write_list(&found, CUgraphNode::NULL, nodes, num_nodes) }
@@ -125,7 +125,7 @@ pub(super) unsafe fn cuGraphGetRootNodes(
     graph: CUgraph,
     nodes: *mut CUgraphNode,
     num_nodes: *mut usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     let state = call.lock();
     let is_root = |node: &CUgraphNode| state.graph_nodes.get(node).is_some_and(|node| node.after.is_empty());
     let roots: Vec<CUgraphNode> = state.graph(graph)?.nodes.iter().copied().filter(is_root).collect();
@@ -139,7 +139,7 @@ pub(super) unsafe fn cuGraphGetEdges(
     from: *mut CUgraphNode,
     to: *mut CUgraphNode,
     num_edges: *mut usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract; null edge data is not written.
     unsafe { cuGraphGetEdges_v2(call, graph, from, to, std::ptr::null_mut(), num_edges) }
 }
@@ -151,7 +151,7 @@ pub(super) unsafe fn cuGraphGetEdges_v2(
     to: *mut CUgraphNode,
     edge_data: *mut CUgraphEdgeData,
     num_edges: *mut usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     if from.is_null() != to.is_null() || (from.is_null() && !edge_data.is_null()) {
         return Err(INVALID_VALUE);
     }
@@ -194,7 +194,7 @@ pub(super) unsafe fn cuGraphAddDependencies(
     from: *const CUgraphNode,
     to: *const CUgraphNode,
     num_dependencies: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { cuGraphAddDependencies_v2(call, graph, from, to, std::ptr::null(), num_dependencies) }
 }
@@ -207,7 +207,7 @@ pub(super) unsafe fn cuGraphAddDependencies_v2(
     to: *const CUgraphNode,
     edge_data: *const CUgraphEdgeData,
     num_dependencies: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     let mut state = call.lock();
     // SAFETY: arrays of that many entries, by the driver's contract.
     let pairs = unsafe {
@@ -233,7 +233,7 @@ pub(super) unsafe fn cuGraphRemoveDependencies(
     from: *const CUgraphNode,
     to: *const CUgraphNode,
     num_dependencies: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { cuGraphRemoveDependencies_v2(call, graph, from, to, std::ptr::null(), num_dependencies) }
 }
@@ -245,7 +245,7 @@ pub(super) unsafe fn cuGraphRemoveDependencies_v2(
     to: *const CUgraphNode,
     edge_data: *const CUgraphEdgeData,
     num_dependencies: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     let mut state = call.lock();
     // SAFETY: arrays of that many entries, by the driver's contract.
     let pairs = unsafe {
@@ -268,7 +268,7 @@ pub(super) unsafe fn cuGraphRemoveDependencies_v2(
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphDestroyNode(call: &Call<'_>, node: CUgraphNode) -> Answer {
+pub(super) unsafe fn cuGraphDestroyNode(call: &Call<'_>, node: CUgraphNode) -> Result<(), CUresult> {
     let mut state = call.lock();
     let graph = state.node(node)?.graph;
     if state.graph(graph)?.capture.is_some() {
@@ -282,7 +282,11 @@ pub(super) unsafe fn cuGraphDestroyNode(call: &Call<'_>, node: CUgraphNode) -> A
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphNodeGetType(call: &Call<'_>, node: CUgraphNode, kind: *mut CUgraphNodeType) -> Answer {
+pub(super) unsafe fn cuGraphNodeGetType(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    kind: *mut CUgraphNodeType,
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(kind, call.lock().node(node)?.action.kind()) }
 }
@@ -291,12 +295,16 @@ pub(super) unsafe fn cuGraphNodeGetContainingGraph(
     call: &Call<'_>,
     node: CUgraphNode,
     p_graph: *mut CUgraph,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(p_graph, call.lock().node(node)?.graph) }
 }
 
-pub(super) unsafe fn cuGraphNodeGetLocalId(call: &Call<'_>, node: CUgraphNode, node_id: *mut c_uint) -> Answer {
+pub(super) unsafe fn cuGraphNodeGetLocalId(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_id: *mut c_uint,
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(node_id, call.lock().node(node)?.number) }
 }
@@ -310,7 +318,7 @@ unsafe fn write_nodes(
     nodes: *mut CUgraphNode,
     edge_data: *mut CUgraphEdgeData,
     count: *mut usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(count)?;
     if nodes.is_null() && !edge_data.is_null() {
         return Err(INVALID_VALUE);
@@ -330,7 +338,7 @@ pub(super) unsafe fn cuGraphNodeGetDependencies(
     node: CUgraphNode,
     dependencies: *mut CUgraphNode,
     num_dependencies: *mut usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract; null edge data is not written.
     unsafe { cuGraphNodeGetDependencies_v2(call, node, dependencies, std::ptr::null_mut(), num_dependencies) }
 }
@@ -341,7 +349,7 @@ pub(super) unsafe fn cuGraphNodeGetDependencies_v2(
     dependencies: *mut CUgraphNode,
     edge_data: *mut CUgraphEdgeData,
     num_dependencies: *mut usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     let found = call.lock().node(node)?.after.clone();
     // SAFETY: the caller's arrays, by the driver's contract.
     unsafe { write_nodes(&found, dependencies, edge_data, num_dependencies) }
@@ -352,7 +360,7 @@ pub(super) unsafe fn cuGraphNodeGetDependentNodes(
     node: CUgraphNode,
     dependents: *mut CUgraphNode,
     num_dependents: *mut usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract; null edge data is not written.
     unsafe { cuGraphNodeGetDependentNodes_v2(call, node, dependents, std::ptr::null_mut(), num_dependents) }
 }
@@ -363,7 +371,7 @@ pub(super) unsafe fn cuGraphNodeGetDependentNodes_v2(
     dependents: *mut CUgraphNode,
     edge_data: *mut CUgraphEdgeData,
     num_dependents: *mut usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     let state = call.lock();
     let graph = state.graph(state.node(node)?.graph)?;
     let comes_after = |(from, to): (CUgraphNode, CUgraphNode)| (from == node).then_some(to);
@@ -378,7 +386,7 @@ pub(super) unsafe fn cuGraphDebugDotPrint(
     graph: CUgraph,
     path: *const c_char,
     flags: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(path)?;
     let handles = flags & (CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE | CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES) != 0;
     let state = call.lock();
@@ -397,7 +405,7 @@ pub(super) unsafe fn cuUserObjectCreate(
     destroy: CUhostFn,
     initial_refcount: c_uint,
     flags: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(object_out)?;
     let (Some(function), CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) = (destroy, flags) else { return Err(INVALID_VALUE) };
     check_count(initial_refcount)?;
@@ -408,17 +416,17 @@ pub(super) unsafe fn cuUserObjectCreate(
     unsafe { put(object_out, object) }
 }
 
-fn check_count(count: c_uint) -> Answer {
+fn check_count(count: c_uint) -> Result<(), CUresult> {
     if (1..=c_int::MAX as c_uint).contains(&count) { Ok(()) } else { Err(INVALID_VALUE) }
 }
 
-pub(super) unsafe fn cuUserObjectRetain(call: &Call<'_>, object: CUuserObject, count: c_uint) -> Answer {
+pub(super) unsafe fn cuUserObjectRetain(call: &Call<'_>, object: CUuserObject, count: c_uint) -> Result<(), CUresult> {
     check_count(count)?;
     call.lock().user_objects.get_mut(&object).ok_or(INVALID_VALUE)?.references += u64::from(count);
     Ok(())
 }
 
-pub(super) unsafe fn cuUserObjectRelease(call: &Call<'_>, object: CUuserObject, count: c_uint) -> Answer {
+pub(super) unsafe fn cuUserObjectRelease(call: &Call<'_>, object: CUuserObject, count: c_uint) -> Result<(), CUresult> {
     check_count(count)?;
     let mut state = call.lock();
     if state.user_objects.get(&object).ok_or(INVALID_VALUE)?.references < u64::from(count) {
@@ -436,7 +444,7 @@ pub(super) unsafe fn cuGraphRetainUserObject(
     object: CUuserObject,
     count: c_uint,
     flags: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     check_count(count)?;
     if flags & !CU_GRAPH_USER_OBJECT_MOVE != 0 {
         return Err(INVALID_VALUE);
@@ -456,7 +464,7 @@ pub(super) unsafe fn cuGraphReleaseUserObject(
     graph: CUgraph,
     object: CUuserObject,
     count: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     check_count(count)?;
     let mut state = call.lock();
     let held = state.graph_mut(graph)?.references.get_mut(&object).filter(|held| **held >= u64::from(count));

@@ -19,7 +19,7 @@ pub(super) unsafe fn cuGraphInstantiate(
     p_error_node: *mut CUgraphNode,
     log_buffer: *mut c_char,
     buffer_size: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { cuGraphInstantiate_v2(call, p_exec, graph, p_error_node, log_buffer, buffer_size) }
 }
@@ -32,7 +32,7 @@ pub(super) unsafe fn cuGraphInstantiate_v2(
     p_error_node: *mut CUgraphNode,
     log_buffer: *mut c_char,
     buffer_size: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(p_exec)?;
     let made = call.lock().instantiate(graph, 0);
     let (node, text) = match &made {
@@ -59,7 +59,7 @@ pub(super) unsafe fn cuGraphInstantiateWithFlags(
     p_exec: *mut CUgraphExec,
     graph: CUgraph,
     flags: u64,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(p_exec)?;
     // Uploading needs a stream.
     if flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD != 0 {
@@ -75,7 +75,7 @@ pub(super) unsafe fn cuGraphInstantiateWithParams(
     p_exec: *mut CUgraphExec,
     graph: CUgraph,
     instantiate_params: *mut CUDA_GRAPH_INSTANTIATE_PARAMS,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(p_exec)?;
     present(instantiate_params)?;
     // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
@@ -97,18 +97,22 @@ pub(super) unsafe fn cuGraphInstantiateWithParams(
     unsafe { put(p_exec, exec) }
 }
 
-pub(super) unsafe fn cuGraphExecGetFlags(call: &Call<'_>, exec: CUgraphExec, flags: *mut u64) -> Answer {
+pub(super) unsafe fn cuGraphExecGetFlags(call: &Call<'_>, exec: CUgraphExec, flags: *mut u64) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(flags, call.lock().exec(exec)?.flags) }
 }
 
-pub(super) unsafe fn cuGraphExecGetId(call: &Call<'_>, exec: CUgraphExec, graph_id: *mut c_uint) -> Answer {
+pub(super) unsafe fn cuGraphExecGetId(
+    call: &Call<'_>,
+    exec: CUgraphExec,
+    graph_id: *mut c_uint,
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(graph_id, call.lock().exec(exec)?.id) }
 }
 
 /// Keeps its place in the stream, and uploads nothing: graphs have one location here.
-pub(super) unsafe fn cuGraphUpload(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Answer {
+pub(super) unsafe fn cuGraphUpload(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     state.exec(exec)?;
     state.forbid_in_capture(handle)?;
@@ -117,7 +121,7 @@ pub(super) unsafe fn cuGraphUpload(call: &Call<'_>, exec: CUgraphExec, stream: C
 }
 
 /// Launches a graph; in a capturing stream, adds it as a child graph node.
-pub(super) unsafe fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Answer {
+pub(super) unsafe fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     let graph = state.exec(exec)?.graph;
     if state.captures(handle)? {
@@ -137,7 +141,7 @@ pub(super) unsafe fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: C
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphExecDestroy(call: &Call<'_>, exec: CUgraphExec) -> Answer {
+pub(super) unsafe fn cuGraphExecDestroy(call: &Call<'_>, exec: CUgraphExec) -> Result<(), CUresult> {
     let mut state = call.lock();
     state.destroy_exec(exec)?;
     drop(call.driver.bury(state));
@@ -150,7 +154,7 @@ pub(super) unsafe fn cuGraphExecUpdate(
     graph: CUgraph,
     error_node_out: *mut CUgraphNode,
     update_result_out: *mut CUgraphExecUpdateResult,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(error_node_out)?;
     present(update_result_out)?;
     let mut info = CUgraphExecUpdateResultInfo::default();
@@ -168,7 +172,7 @@ pub(super) unsafe fn cuGraphExecUpdate_v2(
     exec: CUgraphExec,
     graph: CUgraph,
     result_info: *mut CUgraphExecUpdateResultInfo,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(result_info)?;
     let mut state = call.lock();
     state.exec(exec)?;
@@ -188,7 +192,7 @@ pub(super) unsafe fn cuGraphExecUpdate_v2(
 }
 
 /// Changes a node if the action is of its kind.
-fn update(mut state: Guard<'_>, exec: CUgraphExec, node: CUgraphNode, action: Action) -> Answer {
+fn update(mut state: Guard<'_>, exec: CUgraphExec, node: CUgraphNode, action: Action) -> Result<(), CUresult> {
     state.update_node(exec, node, action)
 }
 
@@ -197,7 +201,7 @@ pub(super) unsafe fn cuGraphExecNodeSetParams(
     exec: CUgraphExec,
     node: CUgraphNode,
     node_params: *mut CUgraphNodeParams,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(node_params)?;
     let mut state = call.lock();
     // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
@@ -220,7 +224,7 @@ pub(super) unsafe fn cuGraphExecMemcpyNodeSetParams(
     node: CUgraphNode,
     copy_params: *const CUDA_MEMCPY3D,
     ctx: CUcontext,
-) -> Answer {
+) -> Result<(), CUresult> {
     let state = call.lock();
     // SAFETY: the caller's parameters, by the driver's contract.
     let action = unsafe { copy_action(&state, call, copy_params, ctx)? };
@@ -233,7 +237,7 @@ pub(super) unsafe fn cuGraphExecMemsetNodeSetParams(
     node: CUgraphNode,
     memset_params: *const CUDA_MEMSET_NODE_PARAMS,
     ctx: CUcontext,
-) -> Answer {
+) -> Result<(), CUresult> {
     let state = call.lock();
     // SAFETY: the caller's parameters, by the driver's contract.
     let action = unsafe { fill_action(&state, call, memset_params, ctx)? };
@@ -245,7 +249,7 @@ pub(super) unsafe fn cuGraphExecHostNodeSetParams(
     exec: CUgraphExec,
     node: CUgraphNode,
     node_params: *const CUDA_HOST_NODE_PARAMS,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's parameters, by the driver's contract.
     let action = unsafe { host_action(node_params)? };
     update(call.lock(), exec, node, action)
@@ -256,7 +260,7 @@ pub(super) unsafe fn cuGraphExecChildGraphNodeSetParams(
     exec: CUgraphExec,
     node: CUgraphNode,
     child_graph: CUgraph,
-) -> Answer {
+) -> Result<(), CUresult> {
     let mut state = call.lock();
     state.graph(child_graph)?;
     state.update_child(exec, node, child_graph)
@@ -267,7 +271,7 @@ pub(super) unsafe fn cuGraphExecEventRecordNodeSetEvent(
     exec: CUgraphExec,
     node: CUgraphNode,
     event: CUevent,
-) -> Answer {
+) -> Result<(), CUresult> {
     let state = call.lock();
     state.event(event)?;
     update(state, exec, node, Action::Record(event))
@@ -278,7 +282,7 @@ pub(super) unsafe fn cuGraphExecEventWaitNodeSetEvent(
     exec: CUgraphExec,
     node: CUgraphNode,
     event: CUevent,
-) -> Answer {
+) -> Result<(), CUresult> {
     let state = call.lock();
     state.event(event)?;
     update(state, exec, node, Action::Wait(event))
@@ -298,7 +302,7 @@ pub(super) unsafe fn cuGraphNodeSetEnabled(
     exec: CUgraphExec,
     node: CUgraphNode,
     is_enabled: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     let mut state = call.lock();
     let own = switchable(&state, exec, node)?;
     let exec = state.exec_mut(exec)?;
@@ -314,7 +318,7 @@ pub(super) unsafe fn cuGraphNodeGetEnabled(
     exec: CUgraphExec,
     node: CUgraphNode,
     is_enabled: *mut c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     let state = call.lock();
     let own = switchable(&state, exec, node)?;
     // SAFETY: the caller's pointer, by the driver's contract.

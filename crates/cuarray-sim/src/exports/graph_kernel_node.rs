@@ -82,7 +82,7 @@ pub(super) unsafe fn cuGraphAddKernelNode(
     dependencies: *const CUgraphNode,
     num_dependencies: usize,
     node_params: *const CUDA_KERNEL_NODE_PARAMS_v1,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe {
         cuGraphAddKernelNode_v2(call, p_node, graph, dependencies, num_dependencies, &from_version_10(node_params)?)
@@ -96,7 +96,7 @@ pub(super) unsafe fn cuGraphAddKernelNode_v2(
     dependencies: *const CUgraphNode,
     num_dependencies: usize,
     node_params: *const CUDA_KERNEL_NODE_PARAMS,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(node_params)?;
     // SAFETY: the caller's pointers, by the driver's contract; they may be unaligned.
     unsafe {
@@ -109,7 +109,7 @@ pub(super) unsafe fn cuGraphKernelNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: *mut CUDA_KERNEL_NODE_PARAMS_v1,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(node_params, params_of(&call.lock(), node)?.v1) }
 }
@@ -118,7 +118,7 @@ pub(super) unsafe fn cuGraphKernelNodeGetParams_v2(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: *mut CUDA_KERNEL_NODE_PARAMS,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(node_params, params_of(&call.lock(), node)?) }
 }
@@ -127,7 +127,7 @@ pub(super) unsafe fn cuGraphKernelNodeSetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: *const CUDA_KERNEL_NODE_PARAMS_v1,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { cuGraphKernelNodeSetParams_v2(call, node, &from_version_10(node_params)?) }
 }
@@ -136,7 +136,7 @@ pub(super) unsafe fn cuGraphKernelNodeSetParams_v2(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: *const CUDA_KERNEL_NODE_PARAMS,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(node_params)?;
     let mut state = call.lock();
     // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
@@ -149,7 +149,7 @@ pub(super) unsafe fn cuGraphExecKernelNodeSetParams(
     exec: CUgraphExec,
     node: CUgraphNode,
     node_params: *const CUDA_KERNEL_NODE_PARAMS_v1,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { cuGraphExecKernelNodeSetParams_v2(call, exec, node, &from_version_10(node_params)?) }
 }
@@ -159,7 +159,7 @@ pub(super) unsafe fn cuGraphExecKernelNodeSetParams_v2(
     exec: CUgraphExec,
     node: CUgraphNode,
     node_params: *const CUDA_KERNEL_NODE_PARAMS,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(node_params)?;
     let mut state = call.lock();
     // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.

@@ -17,7 +17,7 @@ pub(super) unsafe fn cuGraphAddMemAllocNode(
     dependencies: *const CUgraphNode,
     num_dependencies: usize,
     node_params: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(node_params)?;
     // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
     let params = unsafe { node_params.read_unaligned() };
@@ -36,7 +36,7 @@ pub(super) unsafe fn cuGraphMemAllocNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     params_out: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
-) -> Answer {
+) -> Result<(), CUresult> {
     match &call.lock().node(node)?.action {
         // SAFETY: the caller's pointer, by the driver's contract.
         Action::Allocate(params) => unsafe { put(params_out, params.0) },
@@ -51,7 +51,7 @@ pub(super) unsafe fn cuGraphAddMemFreeNode(
     dependencies: *const CUgraphNode,
     num_dependencies: usize,
     dptr: CUdeviceptr,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe { add_and_return(call, p_node, graph, (dependencies, num_dependencies), |_| Ok(Action::Free(dptr))) }
 }
@@ -60,7 +60,7 @@ pub(super) unsafe fn cuGraphMemFreeNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     dptr_out: *mut CUdeviceptr,
-) -> Answer {
+) -> Result<(), CUresult> {
     match call.lock().node(node)?.action {
         // SAFETY: the caller's pointer, by the driver's contract.
         Action::Free(address) => unsafe { put(dptr_out, address) },
@@ -69,7 +69,7 @@ pub(super) unsafe fn cuGraphMemFreeNodeGetParams(
 }
 
 /// Releases reserved memory that is not in use.
-pub(super) unsafe fn cuDeviceGraphMemTrim(call: &Call<'_>, device: CUdevice) -> Answer {
+pub(super) unsafe fn cuDeviceGraphMemTrim(call: &Call<'_>, device: CUdevice) -> Result<(), CUresult> {
     let mut state = call.lock();
     state.device_mut(device)?.graph_memory.trim();
     Ok(())
@@ -80,7 +80,7 @@ pub(super) unsafe fn cuDeviceGetGraphMemAttribute(
     device: CUdevice,
     attr: CUgraphMem_attribute,
     value: *mut c_void,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(value)?;
     let memory = call.lock().device(device)?.graph_memory;
     let result = match attr {
@@ -100,7 +100,7 @@ pub(super) unsafe fn cuDeviceSetGraphMemAttribute(
     device: CUdevice,
     attr: CUgraphMem_attribute,
     value: *mut c_void,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(value)?;
     // SAFETY: the caller's pointer to 64 bits, by the driver's contract; it may be unaligned.
     let wanted = unsafe { value.cast::<u64>().read_unaligned() };

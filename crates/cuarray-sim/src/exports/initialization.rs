@@ -7,14 +7,14 @@
 use super::*;
 use std::ffi::CStr;
 
-pub(super) unsafe fn cuInit(call: &Call<'_>, flags: c_uint) -> Answer {
+pub(super) unsafe fn cuInit(call: &Call<'_>, flags: c_uint) -> Result<(), CUresult> {
     if flags != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     call.driver.initialize()
 }
 
-pub(super) unsafe fn cuDriverGetVersion(call: &Call<'_>, driver_version: *mut c_int) -> Answer {
+pub(super) unsafe fn cuDriverGetVersion(call: &Call<'_>, driver_version: *mut c_int) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(driver_version, call.driver.settings().driver_version) }
 }
@@ -25,7 +25,7 @@ pub(super) unsafe fn cuGetProcAddress(
     pfn: *mut *mut c_void,
     driver_version: c_int,
     flags: u64,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointers, by the driver's contract; a null status is not written.
     unsafe { cuGetProcAddress_v2(call, symbol, pfn, driver_version, flags, std::ptr::null_mut()) }
 }
@@ -37,7 +37,7 @@ pub(super) unsafe fn cuGetProcAddress_v2(
     driver_version: c_int,
     flags: u64,
     symbol_found: *mut CUdriverProcAddressQueryResult,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(symbol)?;
     present(pfn)?;
     let known = CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
@@ -71,13 +71,17 @@ pub(super) unsafe fn cuGetProcAddress_v2(
     Ok(())
 }
 
-pub(super) unsafe fn cuGetErrorName(_: &Call<'_>, error: CUresult, p_str: *mut *const c_char) -> Answer {
+pub(super) unsafe fn cuGetErrorName(_: &Call<'_>, error: CUresult, p_str: *mut *const c_char) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(p_str, error.c_name().map_or(std::ptr::null(), CStr::as_ptr))? };
     error.c_name().map(|_| ()).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
-pub(super) unsafe fn cuGetErrorString(_: &Call<'_>, error: CUresult, p_str: *mut *const c_char) -> Answer {
+pub(super) unsafe fn cuGetErrorString(
+    _: &Call<'_>,
+    error: CUresult,
+    p_str: *mut *const c_char,
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(p_str, error.c_description().map_or(std::ptr::null(), CStr::as_ptr))? };
     error.c_description().map(|_| ()).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
@@ -88,7 +92,7 @@ pub(super) unsafe fn cuGetExportTable(
     _: &Call<'_>,
     pp_export_table: *mut *const c_void,
     p_export_table_id: *const CUuuid,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(p_export_table_id)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pp_export_table, std::ptr::null())? };

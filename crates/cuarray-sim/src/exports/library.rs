@@ -19,7 +19,7 @@ pub(super) unsafe fn cuLibraryLoadData(
     _library_options: *mut CUlibraryOption,
     _library_option_values: *mut *mut c_void,
     _num_library_options: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(library)?;
     // SAFETY: the caller's image and arrays, by the driver's contract.
     unsafe {
@@ -39,7 +39,7 @@ pub(super) unsafe fn cuLibraryLoadFromFile(
     _library_options: *mut CUlibraryOption,
     _library_option_values: *mut *mut c_void,
     _num_library_options: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(library)?;
     // SAFETY: the caller's string and arrays, by the driver's contract.
     unsafe {
@@ -50,7 +50,7 @@ pub(super) unsafe fn cuLibraryLoadFromFile(
 }
 
 /// Runs pending work first, which may include the library's kernels.
-pub(super) unsafe fn cuLibraryUnload(call: &Call<'_>, library: CUlibrary) -> Answer {
+pub(super) unsafe fn cuLibraryUnload(call: &Call<'_>, library: CUlibrary) -> Result<(), CUresult> {
     let mut state = call.lock();
     let known = state.code.libraries.get(&library).ok_or(INVALID_HANDLE)?;
     let contexts: Vec<CUcontext> = known.modules.keys().copied().collect();
@@ -65,7 +65,7 @@ pub(super) unsafe fn cuLibraryGetKernel(
     p_kernel: *mut CUkernel,
     library: CUlibrary,
     name: *const c_char,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(p_kernel)?;
     // SAFETY: the caller's string and pointer, by the driver's contract.
     unsafe {
@@ -74,7 +74,11 @@ pub(super) unsafe fn cuLibraryGetKernel(
     }
 }
 
-pub(super) unsafe fn cuLibraryGetKernelCount(call: &Call<'_>, count: *mut c_uint, lib: CUlibrary) -> Answer {
+pub(super) unsafe fn cuLibraryGetKernelCount(
+    call: &Call<'_>,
+    count: *mut c_uint,
+    lib: CUlibrary,
+) -> Result<(), CUresult> {
     let count_of = call.lock().code.libraries.get(&lib).ok_or(INVALID_HANDLE)?.program.kernels().len();
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(count, count_of as c_uint) }
@@ -85,7 +89,7 @@ pub(super) unsafe fn cuLibraryEnumerateKernels(
     kernels: *mut CUkernel,
     num_kernels: c_uint,
     lib: CUlibrary,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(kernels)?;
     let mut state = call.lock();
     let names = self::kernels(&state.code.libraries.get(&lib).ok_or(INVALID_HANDLE)?.program);
@@ -97,7 +101,11 @@ pub(super) unsafe fn cuLibraryEnumerateKernels(
     Ok(())
 }
 
-pub(super) unsafe fn cuLibraryGetModule(call: &Call<'_>, p_mod: *mut CUmodule, library: CUlibrary) -> Answer {
+pub(super) unsafe fn cuLibraryGetModule(
+    call: &Call<'_>,
+    p_mod: *mut CUmodule,
+    library: CUlibrary,
+) -> Result<(), CUresult> {
     present(p_mod)?;
     let (mut state, context) = call.current()?;
     let module = state.module_of(library, context)?;
@@ -111,7 +119,7 @@ pub(super) unsafe fn cuLibraryGetGlobal(
     bytes: *mut usize,
     library: CUlibrary,
     name: *const c_char,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's string, by the driver's contract.
     let name = unsafe { self::name(name)? };
     let (mut state, context) = call.current()?;
@@ -121,7 +129,11 @@ pub(super) unsafe fn cuLibraryGetGlobal(
     unsafe { put_both(dptr, bytes, address, size) }
 }
 
-pub(super) unsafe fn cuKernelGetFunction(call: &Call<'_>, p_func: *mut CUfunction, kernel: CUkernel) -> Answer {
+pub(super) unsafe fn cuKernelGetFunction(
+    call: &Call<'_>,
+    p_func: *mut CUfunction,
+    kernel: CUkernel,
+) -> Result<(), CUresult> {
     present(p_func)?;
     let (mut state, context) = call.current()?;
     let function = state.function_of(kernel, context)?;
@@ -129,13 +141,21 @@ pub(super) unsafe fn cuKernelGetFunction(call: &Call<'_>, p_func: *mut CUfunctio
     unsafe { put(p_func, function) }
 }
 
-pub(super) unsafe fn cuKernelGetLibrary(call: &Call<'_>, p_lib: *mut CUlibrary, kernel: CUkernel) -> Answer {
+pub(super) unsafe fn cuKernelGetLibrary(
+    call: &Call<'_>,
+    p_lib: *mut CUlibrary,
+    kernel: CUkernel,
+) -> Result<(), CUresult> {
     let library = call.lock().code.kernels.get(&kernel).ok_or(INVALID_HANDLE)?.library;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(p_lib, library) }
 }
 
-pub(super) unsafe fn cuKernelGetName(call: &Call<'_>, name: *mut *const c_char, hfunc: CUkernel) -> Answer {
+pub(super) unsafe fn cuKernelGetName(
+    call: &Call<'_>,
+    name: *mut *const c_char,
+    hfunc: CUkernel,
+) -> Result<(), CUresult> {
     let text = call.lock().code.kernels.get(&hfunc).ok_or(INVALID_HANDLE)?.name.as_ptr();
     // SAFETY: the caller's pointer, by the driver's contract. The name lives as long as the library.
     unsafe { put(name, text) }
@@ -147,12 +167,16 @@ pub(super) unsafe fn cuKernelGetParamInfo(
     param_index: usize,
     param_offset: *mut usize,
     param_size: *mut usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the same contract; a kernel's handle is good for a function's.
     unsafe { super::execution::cuFuncGetParamInfo(call, CUfunction(kernel.0), param_index, param_offset, param_size) }
 }
 
-pub(super) unsafe fn cuKernelGetParamCount(call: &Call<'_>, kernel: CUkernel, param_count: *mut usize) -> Answer {
+pub(super) unsafe fn cuKernelGetParamCount(
+    call: &Call<'_>,
+    kernel: CUkernel,
+    param_count: *mut usize,
+) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { super::execution::cuFuncGetParamCount(call, CUfunction(kernel.0), param_count) }
 }
@@ -163,7 +187,7 @@ pub(super) unsafe fn cuKernelGetAttribute(
     attrib: CUfunction_attribute,
     kernel: CUkernel,
     dev: CUdevice,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(pi)?;
     let state = call.lock();
     state.device(dev)?;
@@ -178,7 +202,7 @@ pub(super) unsafe fn cuKernelSetAttribute(
     val: c_int,
     kernel: CUkernel,
     dev: CUdevice,
-) -> Answer {
+) -> Result<(), CUresult> {
     let mut state = call.lock();
     state.device(dev)?;
     let resolved = state.code.resolve_kernel(kernel)?;
@@ -192,7 +216,7 @@ pub(super) unsafe fn cuKernelSetCacheConfig(
     kernel: CUkernel,
     config: CUfunc_cache,
     dev: CUdevice,
-) -> Answer {
+) -> Result<(), CUresult> {
     let mut state = call.lock();
     state.device(dev)?;
     state.code.kernels.get_mut(&kernel).ok_or(INVALID_HANDLE)?.settings.cache_config = config;

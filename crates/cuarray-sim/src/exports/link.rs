@@ -17,7 +17,7 @@ pub(super) unsafe fn cuLinkCreate_v2(
     options: *mut CUjit_option,
     option_values: *mut *mut c_void,
     state_out: *mut CUlinkState,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(state_out)?;
     // SAFETY: the caller's arrays, by the driver's contract; they stay valid until the link is destroyed.
     let options = unsafe { Options::read(num_options, options, option_values)? };
@@ -31,7 +31,7 @@ pub(super) unsafe fn cuLinkCreate_v2(
 }
 
 /// Adds an input.
-unsafe fn add(call: &Call<'_>, link: CUlinkState, bytes: &[u8], name: String) -> Answer {
+unsafe fn add(call: &Call<'_>, link: CUlinkState, bytes: &[u8], name: String) -> Result<(), CUresult> {
     let log = call.lock().links.get(&link).ok_or(INVALID_HANDLE)?.log;
     // SAFETY: the log's buffers stay until the link is destroyed, by the driver's contract.
     let image = Image::read(bytes).map_err(|error| unsafe { refused(call, &log, error) })?;
@@ -51,7 +51,7 @@ pub(super) unsafe fn cuLinkAddData_v2(
     _num_options: c_uint,
     _options: *mut CUjit_option,
     _option_values: *mut *mut c_void,
-) -> Answer {
+) -> Result<(), CUresult> {
     if !call.lock().links.contains_key(&state) {
         return Err(INVALID_HANDLE);
     }
@@ -72,7 +72,7 @@ pub(super) unsafe fn cuLinkAddFile_v2(
     _num_options: c_uint,
     _options: *mut CUjit_option,
     _option_values: *mut *mut c_void,
-) -> Answer {
+) -> Result<(), CUresult> {
     if !call.lock().links.contains_key(&state) {
         return Err(INVALID_HANDLE);
     }
@@ -86,7 +86,7 @@ pub(super) unsafe fn cuLinkComplete(
     state: CUlinkState,
     cubin_out: *mut *mut c_void,
     size_out: *mut usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(cubin_out)?;
     let (image, log) = {
         let state_of = call.lock();
@@ -111,6 +111,6 @@ pub(super) unsafe fn cuLinkComplete(
     Ok(())
 }
 
-pub(super) unsafe fn cuLinkDestroy(call: &Call<'_>, state: CUlinkState) -> Answer {
+pub(super) unsafe fn cuLinkDestroy(call: &Call<'_>, state: CUlinkState) -> Result<(), CUresult> {
     call.lock().links.remove(&state).map(|_| ()).ok_or(INVALID_HANDLE)
 }

@@ -10,7 +10,7 @@ use crate::memory::host_pages::HostPages;
 use crate::memory::ipc::{Exporter, Handle, Imported};
 use crate::objects::allocation::Kind;
 
-pub(super) unsafe fn cuMemGetInfo_v2(call: &Call<'_>, free: *mut usize, total: *mut usize) -> Answer {
+pub(super) unsafe fn cuMemGetInfo_v2(call: &Call<'_>, free: *mut usize, total: *mut usize) -> Result<(), CUresult> {
     present(total)?;
     let (state, handle) = call.current()?;
     let device = state.context(handle)?.device;
@@ -42,7 +42,7 @@ fn allocate(call: &Call<'_>, size: u64) -> Result<u64, CUresult> {
     Ok(address)
 }
 
-pub(super) unsafe fn cuMemAlloc_v2(call: &Call<'_>, dptr: *mut CUdeviceptr, bytesize: usize) -> Answer {
+pub(super) unsafe fn cuMemAlloc_v2(call: &Call<'_>, dptr: *mut CUdeviceptr, bytesize: usize) -> Result<(), CUresult> {
     present(dptr)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(dptr, allocate(call, bytesize as u64)?) }
@@ -55,7 +55,7 @@ pub(super) unsafe fn cuMemAllocPitch_v2(
     width_in_bytes: usize,
     height: usize,
     element_size_bytes: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(dptr)?;
     present(p_pitch)?;
     let pitch = width_in_bytes.checked_next_multiple_of(crate::memory::allocator::ALIGNMENT as usize);
@@ -97,12 +97,12 @@ fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext)
 }
 
 /// Refuses to release an address that is no allocation; reports a double free if it was one.
-pub(super) fn refused_release(mut state: Guard<'_>, address: u64) -> Answer {
+pub(super) fn refused_release(mut state: Guard<'_>, address: u64) -> Result<(), CUresult> {
     state.released_again(address);
     Err(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
-pub(super) unsafe fn cuMemFree_v2(call: &Call<'_>, dptr: CUdeviceptr) -> Answer {
+pub(super) unsafe fn cuMemFree_v2(call: &Call<'_>, dptr: CUdeviceptr) -> Result<(), CUresult> {
     let (state, current) = call.current()?;
     if dptr == 0 {
         return Ok(());
@@ -122,7 +122,7 @@ pub(super) unsafe fn cuMemGetAddressRange_v2(
     pbase: *mut CUdeviceptr,
     psize: *mut usize,
     dptr: CUdeviceptr,
-) -> Answer {
+) -> Result<(), CUresult> {
     let state = call.lock();
     let allocation = state.memory.find(dptr).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
     // SAFETY: the caller's pointers, by the driver's contract; either may be null.
@@ -137,12 +137,17 @@ pub(super) unsafe fn cuMemGetAddressRange_v2(
     Ok(())
 }
 
-pub(super) unsafe fn cuMemAllocHost_v2(call: &Call<'_>, pp: *mut *mut c_void, bytesize: usize) -> Answer {
+pub(super) unsafe fn cuMemAllocHost_v2(call: &Call<'_>, pp: *mut *mut c_void, bytesize: usize) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { cuMemHostAlloc(call, pp, bytesize, 0) }
 }
 
-pub(super) unsafe fn cuMemHostAlloc(call: &Call<'_>, pp: *mut *mut c_void, bytesize: usize, flags: c_uint) -> Answer {
+pub(super) unsafe fn cuMemHostAlloc(
+    call: &Call<'_>,
+    pp: *mut *mut c_void,
+    bytesize: usize,
+    flags: c_uint,
+) -> Result<(), CUresult> {
     present(pp)?;
     let known = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
     if bytesize == 0 || flags & !known != 0 {
@@ -159,7 +164,7 @@ pub(super) unsafe fn cuMemHostAlloc(call: &Call<'_>, pp: *mut *mut c_void, bytes
     unsafe { put(pp, address as *mut c_void) }
 }
 
-pub(super) unsafe fn cuMemFreeHost(call: &Call<'_>, p: *mut c_void) -> Answer {
+pub(super) unsafe fn cuMemFreeHost(call: &Call<'_>, p: *mut c_void) -> Result<(), CUresult> {
     let (state, current) = call.current()?;
     if p.is_null() {
         return Ok(());
@@ -176,7 +181,7 @@ pub(super) unsafe fn cuMemHostGetDevicePointer_v2(
     pdptr: *mut CUdeviceptr,
     p: *mut c_void,
     flags: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(pdptr)?;
     let (state, _) = call.current()?;
     let found = state.memory.find(p as u64).map(|allocation| &allocation.kind);
@@ -188,7 +193,7 @@ pub(super) unsafe fn cuMemHostGetDevicePointer_v2(
 }
 
 /// Reports all pinned memory as mapped, because of unified addressing.
-pub(super) unsafe fn cuMemHostGetFlags(call: &Call<'_>, p_flags: *mut c_uint, p: *mut c_void) -> Answer {
+pub(super) unsafe fn cuMemHostGetFlags(call: &Call<'_>, p_flags: *mut c_uint, p: *mut c_void) -> Result<(), CUresult> {
     present(p_flags)?;
     let (state, _) = call.current()?;
     let flags = match state.memory.find(p as u64).map(|allocation| &allocation.kind) {
@@ -204,7 +209,7 @@ pub(super) unsafe fn cuMemAllocManaged(
     dptr: *mut CUdeviceptr,
     bytesize: usize,
     flags: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(dptr)?;
     if bytesize == 0 || !matches!(flags, CU_MEM_ATTACH_GLOBAL | CU_MEM_ATTACH_HOST) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -220,7 +225,12 @@ pub(super) unsafe fn cuMemAllocManaged(
     unsafe { put(dptr, address) }
 }
 
-pub(super) unsafe fn cuMemHostRegister_v2(call: &Call<'_>, p: *mut c_void, bytesize: usize, flags: c_uint) -> Answer {
+pub(super) unsafe fn cuMemHostRegister_v2(
+    call: &Call<'_>,
+    p: *mut c_void,
+    bytesize: usize,
+    flags: c_uint,
+) -> Result<(), CUresult> {
     let known = CU_MEMHOSTREGISTER_PORTABLE
         | CU_MEMHOSTREGISTER_DEVICEMAP
         | CU_MEMHOSTREGISTER_IOMEMORY
@@ -242,7 +252,7 @@ pub(super) unsafe fn cuMemHostRegister_v2(call: &Call<'_>, p: *mut c_void, bytes
     Ok(())
 }
 
-pub(super) unsafe fn cuMemHostUnregister(call: &Call<'_>, p: *mut c_void) -> Answer {
+pub(super) unsafe fn cuMemHostUnregister(call: &Call<'_>, p: *mut c_void) -> Result<(), CUresult> {
     let (state, current) = call.current()?;
     if p.is_null() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -255,7 +265,11 @@ pub(super) unsafe fn cuMemHostUnregister(call: &Call<'_>, p: *mut c_void) -> Ans
 }
 
 /// Returns the handle of the whole allocation, for any of its addresses.
-pub(super) unsafe fn cuIpcGetMemHandle(call: &Call<'_>, p_handle: *mut CUipcMemHandle, dptr: CUdeviceptr) -> Answer {
+pub(super) unsafe fn cuIpcGetMemHandle(
+    call: &Call<'_>,
+    p_handle: *mut CUipcMemHandle,
+    dptr: CUdeviceptr,
+) -> Result<(), CUresult> {
     present(p_handle)?;
     let (mut state, _) = call.current()?;
     let allocation = state.memory.find(dptr).filter(|allocation| matches!(allocation.kind, Kind::Device));
@@ -276,7 +290,7 @@ pub(super) unsafe fn cuIpcOpenMemHandle_v2(
     pdptr: *mut CUdeviceptr,
     handle: CUipcMemHandle,
     flags: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(pdptr)?;
     if flags != LAZY_ENABLE_PEER_ACCESS {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -320,7 +334,7 @@ pub(super) unsafe fn cuIpcOpenMemHandle_v2(
 }
 
 /// Closes imported memory; like a free, the last close first runs the work that may still use it.
-pub(super) unsafe fn cuIpcCloseMemHandle(call: &Call<'_>, dptr: CUdeviceptr) -> Answer {
+pub(super) unsafe fn cuIpcCloseMemHandle(call: &Call<'_>, dptr: CUdeviceptr) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
     let allocation = state.memory.find_mut(dptr).filter(|allocation| allocation.address == dptr);
     match allocation.map(|allocation| &mut allocation.kind) {
@@ -331,12 +345,20 @@ pub(super) unsafe fn cuIpcCloseMemHandle(call: &Call<'_>, dptr: CUdeviceptr) -> 
     Ok(())
 }
 
-pub(super) unsafe fn cuIpcGetEventHandle(_: &Call<'_>, p_handle: *mut CUipcEventHandle, _event: CUevent) -> Answer {
+pub(super) unsafe fn cuIpcGetEventHandle(
+    _: &Call<'_>,
+    p_handle: *mut CUipcEventHandle,
+    _event: CUevent,
+) -> Result<(), CUresult> {
     present(p_handle)?;
     unsupported()
 }
 
-pub(super) unsafe fn cuIpcOpenEventHandle(_: &Call<'_>, event: *mut CUevent, _handle: CUipcEventHandle) -> Answer {
+pub(super) unsafe fn cuIpcOpenEventHandle(
+    _: &Call<'_>,
+    event: *mut CUevent,
+    _handle: CUipcEventHandle,
+) -> Result<(), CUresult> {
     present(event)?;
     unsupported()
 }

@@ -34,7 +34,7 @@ mod statistics;
 mod stream;
 mod transfer;
 
-use crate::driver::{Answer, Call, Driver};
+use crate::driver::{Call, Driver};
 use crate::host_access;
 use crate::process::current;
 use crate::process::exit;
@@ -52,7 +52,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Checks that an output pointer is not null.
-fn present<T>(pointer: *const T) -> Answer {
+fn present<T>(pointer: *const T) -> Result<(), CUresult> {
     if pointer.is_null() { Err(CUresult::CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
 }
 
@@ -60,7 +60,7 @@ fn present<T>(pointer: *const T) -> Answer {
 ///
 /// # Safety
 /// `pointer` is null or writable.
-unsafe fn put<T>(pointer: *mut T, value: T) -> Answer {
+unsafe fn put<T>(pointer: *mut T, value: T) -> Result<(), CUresult> {
     present(pointer)?;
     // SAFETY: by this function's contract; the pointer may be unaligned.
     unsafe { pointer.write_unaligned(value) };
@@ -68,7 +68,7 @@ unsafe fn put<T>(pointer: *mut T, value: T) -> Answer {
 }
 
 /// The result of a call that this driver does not support.
-fn unsupported() -> Answer {
+fn unsupported() -> Result<(), CUresult> {
     Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
 }
 
@@ -87,7 +87,7 @@ fn dispatch<const N: usize>(
     export: Export,
     entry: Entry<'_>,
     arguments: impl Fn() -> [(&'static str, u64); N],
-    body: impl FnOnce(&Call<'_>) -> Answer,
+    body: impl FnOnce(&Call<'_>) -> Result<(), CUresult>,
 ) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
         let Some(driver) = current::driver().filter(|_| !exit::is_over()) else {

@@ -11,21 +11,29 @@ use std::sync::Arc;
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
 
 /// Loads a program into the current context.
-unsafe fn load(call: &Call<'_>, module: *mut CUmodule, program: Arc<Program>) -> Answer {
+unsafe fn load(call: &Call<'_>, module: *mut CUmodule, program: Arc<Program>) -> Result<(), CUresult> {
     let (mut state, context) = call.current()?;
     let handle = state.load_module(context, program, None)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(module, handle) }
 }
 
-pub(super) unsafe fn cuModuleLoad(call: &Call<'_>, module: *mut CUmodule, fname: *const c_char) -> Answer {
+pub(super) unsafe fn cuModuleLoad(
+    call: &Call<'_>,
+    module: *mut CUmodule,
+    fname: *const c_char,
+) -> Result<(), CUresult> {
     present(module)?;
     drop(call.current()?);
     // SAFETY: the caller's string, by the driver's contract.
     unsafe { load(call, module, program_in(call, fname, &Options::default())?) }
 }
 
-pub(super) unsafe fn cuModuleLoadData(call: &Call<'_>, module: *mut CUmodule, image: *const c_void) -> Answer {
+pub(super) unsafe fn cuModuleLoadData(
+    call: &Call<'_>,
+    module: *mut CUmodule,
+    image: *const c_void,
+) -> Result<(), CUresult> {
     present(module)?;
     drop(call.current()?);
     // SAFETY: the caller's image, by the driver's contract.
@@ -39,7 +47,7 @@ pub(super) unsafe fn cuModuleLoadDataEx(
     num_options: c_uint,
     options: *mut CUjit_option,
     option_values: *mut *mut c_void,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(module)?;
     drop(call.current()?);
     // SAFETY: the caller's image and arrays, by the driver's contract.
@@ -49,13 +57,17 @@ pub(super) unsafe fn cuModuleLoadDataEx(
     }
 }
 
-pub(super) unsafe fn cuModuleLoadFatBinary(call: &Call<'_>, module: *mut CUmodule, fat_cubin: *const c_void) -> Answer {
+pub(super) unsafe fn cuModuleLoadFatBinary(
+    call: &Call<'_>,
+    module: *mut CUmodule,
+    fat_cubin: *const c_void,
+) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { cuModuleLoadData(call, module, fat_cubin) }
 }
 
 /// Runs the pending work of the module's context first, which may include the module's kernels.
-pub(super) unsafe fn cuModuleUnload(call: &Call<'_>, hmod: CUmodule) -> Answer {
+pub(super) unsafe fn cuModuleUnload(call: &Call<'_>, hmod: CUmodule) -> Result<(), CUresult> {
     let (state, _) = call.current()?;
     let module = state.code.modules.get(&hmod).filter(|module| module.library.is_none()).ok_or(INVALID_HANDLE)?;
     let context = module.context;
@@ -68,7 +80,7 @@ pub(super) unsafe fn cuModuleGetFunction(
     hfunc: *mut CUfunction,
     hmod: CUmodule,
     name: *const c_char,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(hfunc)?;
     // SAFETY: the caller's string and pointer, by the driver's contract.
     unsafe {
@@ -78,7 +90,11 @@ pub(super) unsafe fn cuModuleGetFunction(
     }
 }
 
-pub(super) unsafe fn cuModuleGetFunctionCount(call: &Call<'_>, count: *mut c_uint, module: CUmodule) -> Answer {
+pub(super) unsafe fn cuModuleGetFunctionCount(
+    call: &Call<'_>,
+    count: *mut c_uint,
+    module: CUmodule,
+) -> Result<(), CUresult> {
     let count_of = call.lock().code.modules.get(&module).ok_or(INVALID_HANDLE)?.program.kernels().len();
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(count, count_of as c_uint) }
@@ -89,7 +105,7 @@ pub(super) unsafe fn cuModuleEnumerateFunctions(
     functions: *mut CUfunction,
     num_functions: c_uint,
     module: CUmodule,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(functions)?;
     let mut state = call.lock();
     let names = kernels(&state.code.modules.get(&module).ok_or(INVALID_HANDLE)?.program);
@@ -114,7 +130,7 @@ pub(super) unsafe fn cuModuleGetGlobal_v2(
     bytes: *mut usize,
     hmod: CUmodule,
     name: *const c_char,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's string, by the driver's contract.
     let name = unsafe { self::name(name)? };
     let (address, size) = call.lock().global(hmod, &name)?;
@@ -126,7 +142,12 @@ pub(super) unsafe fn cuModuleGetGlobal_v2(
 ///
 /// # Safety
 /// The pointers are null or writable.
-pub(super) unsafe fn put_both(dptr: *mut CUdeviceptr, bytes: *mut usize, address: u64, size: u64) -> Answer {
+pub(super) unsafe fn put_both(
+    dptr: *mut CUdeviceptr,
+    bytes: *mut usize,
+    address: u64,
+    size: u64,
+) -> Result<(), CUresult> {
     // SAFETY: this function's contract.
     unsafe {
         if !dptr.is_null() {
@@ -139,7 +160,7 @@ pub(super) unsafe fn put_both(dptr: *mut CUdeviceptr, bytes: *mut usize, address
     Ok(())
 }
 
-pub(super) unsafe fn cuModuleGetLoadingMode(_: &Call<'_>, mode: *mut CUmoduleLoadingMode) -> Answer {
+pub(super) unsafe fn cuModuleGetLoadingMode(_: &Call<'_>, mode: *mut CUmoduleLoadingMode) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(mode, CU_MODULE_EAGER_LOADING) }
 }

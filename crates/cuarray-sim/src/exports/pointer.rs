@@ -39,7 +39,7 @@ impl Value {
     ///
     /// # Safety
     /// `data` is null or has room for the attribute's type.
-    unsafe fn put(self, data: *mut c_void) -> Answer {
+    unsafe fn put(self, data: *mut c_void) -> Result<(), CUresult> {
         // SAFETY: by this function's contract.
         unsafe {
             match self {
@@ -94,7 +94,7 @@ pub(super) unsafe fn cuPointerGetAttribute(
     data: *mut c_void,
     attribute: CUpointer_attribute,
     ptr: CUdeviceptr,
-) -> Answer {
+) -> Result<(), CUresult> {
     let state = call.lock();
     let allocation = state.memory.find(ptr).ok_or(INVALID_VALUE)?;
     let value = self::attribute(allocation, attribute, ptr)?;
@@ -108,7 +108,7 @@ pub(super) unsafe fn cuPointerGetAttributes(
     attributes: *mut CUpointer_attribute,
     data: *mut *mut c_void,
     ptr: CUdeviceptr,
-) -> Answer {
+) -> Result<(), CUresult> {
     if num_attributes == 0 {
         return Err(INVALID_VALUE);
     }
@@ -132,7 +132,7 @@ pub(super) unsafe fn cuPointerSetAttribute(
     value: *const c_void,
     attribute: CUpointer_attribute,
     ptr: CUdeviceptr,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(value)?;
     if attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
         return Err(INVALID_VALUE);
@@ -160,7 +160,7 @@ pub(super) unsafe fn cuMemRangeGetAttribute(
     attribute: CUmem_range_attribute,
     dev_ptr: CUdeviceptr,
     count: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(data)?;
     let mut state = call.lock();
     let advice = &managed(&mut state, dev_ptr, count)?.advice;
@@ -191,7 +191,7 @@ pub(super) unsafe fn cuMemAdvise(
     count: usize,
     advice: CUmem_advise,
     device: CUdevice,
-) -> Answer {
+) -> Result<(), CUresult> {
     let mut state = call.lock();
     let about_device = matches!(
         advice,
@@ -231,7 +231,7 @@ pub(super) unsafe fn cuMemAdvise_v2(
     count: usize,
     advice: CUmem_advise,
     location: CUmemLocation,
-) -> Answer {
+) -> Result<(), CUresult> {
     let needs = !matches!(
         advice,
         CU_MEM_ADVISE_SET_READ_MOSTLY | CU_MEM_ADVISE_UNSET_READ_MOSTLY | CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION
@@ -248,7 +248,7 @@ pub(super) unsafe fn cuMemPrefetchAsync(
     count: usize,
     dst_device: CUdevice,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
     let stream = state.stream_of(call, current, stream)?;
     state.forbid_in_capture(stream)?;
@@ -267,7 +267,7 @@ pub(super) unsafe fn cuMemPrefetchAsync_v2(
     location: CUmemLocation,
     flags: c_uint,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     if flags != 0 {
         return Err(INVALID_VALUE);
     }

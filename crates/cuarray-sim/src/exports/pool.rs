@@ -42,7 +42,7 @@ pub(super) unsafe fn cuMemAllocAsync(
     dptr: *mut CUdeviceptr,
     bytesize: usize,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(dptr)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(dptr, allocate(call, bytesize as u64, None, stream)?) }
@@ -54,14 +54,14 @@ pub(super) unsafe fn cuMemAllocFromPoolAsync(
     bytesize: usize,
     pool: CUmemoryPool,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(dptr)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(dptr, allocate(call, bytesize as u64, Some(pool), stream)?) }
 }
 
 /// Enqueues the release; from now on new work must not use the memory.
-pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: CUstream) -> Answer {
+pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
     let stream = state.stream_of(call, current, stream)?;
     let captured = state.captures(stream)?;
@@ -85,7 +85,7 @@ pub(super) unsafe fn cuMemPoolCreate(
     call: &Call<'_>,
     pool: *mut CUmemoryPool,
     pool_props: *const CUmemPoolProps,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(pool)?;
     present(pool_props)?;
     // SAFETY: the caller's properties, by the driver's contract; they may be unaligned.
@@ -108,7 +108,7 @@ pub(super) unsafe fn cuMemPoolCreate(
 }
 
 /// Destroys the pool with its last allocation; the device returns to its default pool at once.
-pub(super) unsafe fn cuMemPoolDestroy(call: &Call<'_>, pool: CUmemoryPool) -> Answer {
+pub(super) unsafe fn cuMemPoolDestroy(call: &Call<'_>, pool: CUmemoryPool) -> Result<(), CUresult> {
     let mut state = call.lock();
     let destroyed = state.pool(pool)?;
     if destroyed.is_default {
@@ -126,7 +126,11 @@ pub(super) unsafe fn cuMemPoolDestroy(call: &Call<'_>, pool: CUmemoryPool) -> An
     Ok(())
 }
 
-pub(super) unsafe fn cuMemPoolTrimTo(call: &Call<'_>, pool: CUmemoryPool, min_bytes_to_keep: usize) -> Answer {
+pub(super) unsafe fn cuMemPoolTrimTo(
+    call: &Call<'_>,
+    pool: CUmemoryPool,
+    min_bytes_to_keep: usize,
+) -> Result<(), CUresult> {
     call.lock().pool(pool)?.release_down_to(min_bytes_to_keep as u64);
     Ok(())
 }
@@ -136,7 +140,7 @@ pub(super) unsafe fn cuMemPoolSetAttribute(
     pool: CUmemoryPool,
     attr: CUmemPool_attribute,
     value: *mut c_void,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(value)?;
     let mut state = call.lock();
     let pool = state.pool(pool)?;
@@ -161,7 +165,7 @@ pub(super) unsafe fn cuMemPoolGetAttribute(
     pool: CUmemoryPool,
     attr: CUmemPool_attribute,
     value: *mut c_void,
-) -> Answer {
+) -> Result<(), CUresult> {
     let mut state = call.lock();
     let pool = state.pool(pool)?;
     let bytes = match attr {
@@ -185,7 +189,7 @@ pub(super) unsafe fn cuMemPoolSetAccess(
     pool: CUmemoryPool,
     map: *const CUmemAccessDesc,
     count: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     if count > 0 {
         present(map)?;
     }
@@ -219,7 +223,7 @@ pub(super) unsafe fn cuMemPoolGetAccess(
     flags: *mut CUmemAccess_flags,
     mem_pool: CUmemoryPool,
     location: *mut CUmemLocation,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(flags)?;
     present(location)?;
     // SAFETY: the caller's location, by the driver's contract.

@@ -5,7 +5,11 @@
 
 use super::*;
 
-pub(super) unsafe fn cuDevicePrimaryCtxRetain(call: &Call<'_>, pctx: *mut CUcontext, dev: CUdevice) -> Answer {
+pub(super) unsafe fn cuDevicePrimaryCtxRetain(
+    call: &Call<'_>,
+    pctx: *mut CUcontext,
+    dev: CUdevice,
+) -> Result<(), CUresult> {
     present(pctx)?;
     let mut state = call.lock();
     let device = state.device_mut(dev)?;
@@ -18,7 +22,7 @@ pub(super) unsafe fn cuDevicePrimaryCtxRetain(call: &Call<'_>, pctx: *mut CUcont
     unsafe { put(pctx, handle) }
 }
 
-pub(super) unsafe fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, dev: CUdevice) -> Answer {
+pub(super) unsafe fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, dev: CUdevice) -> Result<(), CUresult> {
     let mut state = call.lock();
     let device = state.device_mut(dev)?;
     let left = device.primary_retained.checked_sub(1).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
@@ -32,7 +36,7 @@ pub(super) unsafe fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, dev: CUdevice
 }
 
 /// Checks that a context's flags are known and its scheduling flags do not contradict each other.
-pub(super) fn check_flags(flags: c_uint) -> Answer {
+pub(super) fn check_flags(flags: c_uint) -> Result<(), CUresult> {
     let scheduling = flags & 0x7;
     if flags & !CU_CTX_FLAGS_MASK != 0 || !matches!(scheduling, 0 | 1 | 2 | 4) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -40,7 +44,11 @@ pub(super) fn check_flags(flags: c_uint) -> Answer {
     Ok(())
 }
 
-pub(super) unsafe fn cuDevicePrimaryCtxSetFlags_v2(call: &Call<'_>, dev: CUdevice, flags: c_uint) -> Answer {
+pub(super) unsafe fn cuDevicePrimaryCtxSetFlags_v2(
+    call: &Call<'_>,
+    dev: CUdevice,
+    flags: c_uint,
+) -> Result<(), CUresult> {
     let mut state = call.lock();
     let device = state.device_mut(dev)?;
     check_flags(flags)?;
@@ -57,7 +65,7 @@ pub(super) unsafe fn cuDevicePrimaryCtxGetState(
     dev: CUdevice,
     flags: *mut c_uint,
     active: *mut c_int,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(active)?;
     let state = call.lock();
     let device = state.device(dev)?;
@@ -69,7 +77,7 @@ pub(super) unsafe fn cuDevicePrimaryCtxGetState(
 }
 
 /// Destroys everything in the context; each retain still needs its release.
-pub(super) unsafe fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, dev: CUdevice) -> Answer {
+pub(super) unsafe fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, dev: CUdevice) -> Result<(), CUresult> {
     let mut state = call.lock();
     let device = state.device_mut(dev)?;
     device.primary_flags = 0;

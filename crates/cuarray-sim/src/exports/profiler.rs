@@ -4,12 +4,12 @@
 
 use super::*;
 
-pub(super) unsafe fn cuProfilerStart(call: &Call<'_>) -> Answer {
+pub(super) unsafe fn cuProfilerStart(call: &Call<'_>) -> Result<(), CUresult> {
     drop(call.current()?);
     Ok(())
 }
 
-pub(super) unsafe fn cuProfilerStop(call: &Call<'_>) -> Answer {
+pub(super) unsafe fn cuProfilerStop(call: &Call<'_>) -> Result<(), CUresult> {
     drop(call.current()?);
     Ok(())
 }

@@ -19,7 +19,7 @@ unsafe fn read<'a>(text: *const c_char) -> Result<&'a str, CUresult> {
 }
 
 /// Keeps panics of these functions from crossing into C, and converts results to codes.
-fn tool(body: impl FnOnce() -> Answer) -> CUresult {
+fn tool(body: impl FnOnce() -> Result<(), CUresult>) -> CUresult {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => CUresult::CUDA_SUCCESS,
         Ok(Err(code)) => code,

@@ -31,7 +31,7 @@ pub(crate) unsafe extern "C" fn cuarraySimStatistics(buf: *mut c_char, cap: usiz
 ///
 /// # Safety
 /// `buf` is null or has room for `cap` bytes; `len` is null or writable.
-pub(super) unsafe fn write_text(text: &str, buf: *mut c_char, cap: usize, len: *mut usize) -> Answer {
+pub(super) unsafe fn write_text(text: &str, buf: *mut c_char, cap: usize, len: *mut usize) -> Result<(), CUresult> {
     // SAFETY: by this function's contract.
     unsafe { put(len, text.len())? };
     if buf.is_null() {

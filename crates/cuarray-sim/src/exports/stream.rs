@@ -22,7 +22,7 @@ pub(super) fn stream<'a>(call: &Call<'a>, handle: CUstream) -> Result<(Guard<'a>
     Ok((state, stream))
 }
 
-pub(super) unsafe fn cuStreamCreate(call: &Call<'_>, stream: *mut CUstream, flags: c_uint) -> Answer {
+pub(super) unsafe fn cuStreamCreate(call: &Call<'_>, stream: *mut CUstream, flags: c_uint) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { cuStreamCreateWithPriority(call, stream, flags, LEAST_PRIORITY) }
 }
@@ -32,7 +32,7 @@ pub(super) unsafe fn cuStreamCreateWithPriority(
     stream: *mut CUstream,
     flags: c_uint,
     priority: c_int,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(stream)?;
     if flags & !CU_STREAM_NON_BLOCKING != 0 {
         return Err(INVALID_VALUE);
@@ -48,7 +48,7 @@ pub(super) unsafe fn cuStreamCreateWithPriority(
 }
 
 /// Returns at once; pending work still runs when other work depends on it or the context is synchronized.
-pub(super) unsafe fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> Answer {
+pub(super) unsafe fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
     if stream.is_null() || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
@@ -62,7 +62,7 @@ pub(super) unsafe fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> An
     Ok(())
 }
 
-pub(super) unsafe fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> Answer {
+pub(super) unsafe fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     state.forbid_in_capture(handle)?;
     let device = state.streams.get(&handle).and_then(|stream| state.contexts.get(&stream.context));
@@ -77,7 +77,7 @@ pub(super) unsafe fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> A
 }
 
 /// Queries a stream. Each query that returns *not ready* runs one operation, so that polling ends.
-pub(super) unsafe fn cuStreamQuery(call: &Call<'_>, stream: CUstream) -> Answer {
+pub(super) unsafe fn cuStreamQuery(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     state.forbid_in_capture(handle)?;
     let tail = state.stream_tail(handle);
@@ -86,7 +86,12 @@ pub(super) unsafe fn cuStreamQuery(call: &Call<'_>, stream: CUstream) -> Answer 
 }
 
 /// Checks whether these points have happened; if so, the calling thread joins their clocks.
-pub(super) fn query<'a>(call: &Call<'a>, state: Guard<'a>, mut points: Vec<Point>, clocks: Vec<Clock>) -> Answer {
+pub(super) fn query<'a>(
+    call: &Call<'a>,
+    state: Guard<'a>,
+    mut points: Vec<Point>,
+    clocks: Vec<Clock>,
+) -> Result<(), CUresult> {
     points.retain(|point| !state.happened(*point));
     let (mut state, nudge) = call.driver.query(state, &points);
     if points.iter().all(|point| state.happened(*point)) {
@@ -99,7 +104,12 @@ pub(super) fn query<'a>(call: &Call<'a>, state: Guard<'a>, mut points: Vec<Point
     Err(CUresult::CUDA_ERROR_NOT_READY)
 }
 
-pub(super) unsafe fn cuStreamWaitEvent(call: &Call<'_>, stream: CUstream, event: CUevent, flags: c_uint) -> Answer {
+pub(super) unsafe fn cuStreamWaitEvent(
+    call: &Call<'_>,
+    stream: CUstream,
+    event: CUevent,
+    flags: c_uint,
+) -> Result<(), CUresult> {
     if flags & !CU_EVENT_WAIT_EXTERNAL != 0 {
         return Err(INVALID_VALUE);
     }
@@ -124,7 +134,7 @@ pub(super) unsafe fn cuStreamWaitEvent(call: &Call<'_>, stream: CUstream, event:
 }
 
 /// Enqueues a host function, and makes sure that it runs without further calls of the program.
-fn enqueue_host_function(call: &Call<'_>, stream: CUstream, function: HostFunction) -> Answer {
+fn enqueue_host_function(call: &Call<'_>, stream: CUstream, function: HostFunction) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     if state.capture(handle, || Action::Host(function))? {
         return Ok(());
@@ -142,7 +152,7 @@ pub(super) unsafe fn cuStreamAddCallback(
     callback: CUstreamCallback,
     user_data: *mut c_void,
     flags: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     let (Some(function), 0) = (callback, flags) else { return Err(INVALID_VALUE) };
     let (mut state, handle) = self::stream(call, stream)?;
     state.forbid_in_capture(handle)?;
@@ -155,7 +165,7 @@ pub(super) unsafe fn cuLaunchHostFunc(
     stream: CUstream,
     function: CUhostFn,
     user_data: *mut c_void,
-) -> Answer {
+) -> Result<(), CUresult> {
     let function = function.ok_or(INVALID_VALUE)?;
     enqueue_host_function(call, stream, HostFunction::Launched { function, data: user_data })
 }
@@ -167,7 +177,7 @@ pub(super) unsafe fn cuLaunchHostFunc_v2(
     function: CUhostFn,
     user_data: *mut c_void,
     sync_mode: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     if sync_mode > 1 {
         return Err(INVALID_VALUE);
     }
@@ -179,7 +189,12 @@ pub(super) unsafe fn cuLaunchHostFunc_v2(
 ///
 /// # Safety
 /// `place` is null or writable.
-unsafe fn write_property<T>(call: &Call<'_>, stream: CUstream, place: *mut T, of: impl FnOnce(&Stream) -> T) -> Answer {
+unsafe fn write_property<T>(
+    call: &Call<'_>,
+    stream: CUstream,
+    place: *mut T,
+    of: impl FnOnce(&Stream) -> T,
+) -> Result<(), CUresult> {
     present(place)?;
     let (state, handle) = self::stream(call, stream)?;
     let stream = state.streams.get(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
@@ -187,22 +202,26 @@ unsafe fn write_property<T>(call: &Call<'_>, stream: CUstream, place: *mut T, of
     unsafe { put(place, of(stream)) }
 }
 
-pub(super) unsafe fn cuStreamGetPriority(call: &Call<'_>, stream: CUstream, priority: *mut c_int) -> Answer {
+pub(super) unsafe fn cuStreamGetPriority(
+    call: &Call<'_>,
+    stream: CUstream,
+    priority: *mut c_int,
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { write_property(call, stream, priority, |stream| stream.priority) }
 }
 
-pub(super) unsafe fn cuStreamGetFlags(call: &Call<'_>, stream: CUstream, flags: *mut c_uint) -> Answer {
+pub(super) unsafe fn cuStreamGetFlags(call: &Call<'_>, stream: CUstream, flags: *mut c_uint) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { write_property(call, stream, flags, |stream| stream.flags) }
 }
 
-pub(super) unsafe fn cuStreamGetId(call: &Call<'_>, stream: CUstream, stream_id: *mut u64) -> Answer {
+pub(super) unsafe fn cuStreamGetId(call: &Call<'_>, stream: CUstream, stream_id: *mut u64) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { write_property(call, stream, stream_id, |stream| stream.id) }
 }
 
-pub(super) unsafe fn cuStreamGetCtx(call: &Call<'_>, stream: CUstream, pctx: *mut CUcontext) -> Answer {
+pub(super) unsafe fn cuStreamGetCtx(call: &Call<'_>, stream: CUstream, pctx: *mut CUcontext) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { write_property(call, stream, pctx, |stream| stream.context) }
 }
@@ -213,7 +232,7 @@ pub(super) unsafe fn cuStreamGetCtx_v2(
     stream: CUstream,
     pctx: *mut CUcontext,
     p_green_ctx: *mut CUgreenCtx,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
         write_property(call, stream, pctx, |stream| stream.context)?;
@@ -221,7 +240,11 @@ pub(super) unsafe fn cuStreamGetCtx_v2(
     }
 }
 
-pub(super) unsafe fn cuStreamGetDevice(call: &Call<'_>, stream: CUstream, device: *mut CUdevice) -> Answer {
+pub(super) unsafe fn cuStreamGetDevice(
+    call: &Call<'_>,
+    stream: CUstream,
+    device: *mut CUdevice,
+) -> Result<(), CUresult> {
     present(device)?;
     let (state, handle) = self::stream(call, stream)?;
     let context = state.streams.get(&handle).map(|stream| stream.context).unwrap_or_default();
@@ -237,7 +260,7 @@ pub(super) unsafe fn cuStreamAttachMemAsync(
     dptr: CUdeviceptr,
     length: usize,
     flags: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     state.forbid_in_capture(handle)?;
     if !matches!(flags, CU_MEM_ATTACH_GLOBAL | CU_MEM_ATTACH_HOST | CU_MEM_ATTACH_SINGLE) {

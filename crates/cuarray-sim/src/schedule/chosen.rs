@@ -20,7 +20,7 @@
 use super::Step;
 use crate::choice::choices::Choice;
 use crate::config::Schedule;
-use crate::driver::{Answer, Driver, Guard};
+use crate::driver::{Driver, Guard};
 use crate::objects::copy::Source;
 use crate::objects::mode::Mode;
 use crate::objects::work::{Point, Work};
@@ -175,7 +175,7 @@ impl Driver {
     ///
     /// # Errors
     /// `CUDA_ERROR_ILLEGAL_STATE` if not; the results of later work are then meaningless.
-    pub(crate) fn fits(&self) -> Answer {
+    pub(crate) fn fits(&self) -> Result<(), CUresult> {
         if !self.chooses.load(Ordering::Relaxed) {
             return Ok(());
         }
@@ -189,7 +189,7 @@ impl Driver {
     ///
     /// # Errors
     /// As [`Driver::fits`].
-    pub(crate) fn between_calls(&self) -> Answer {
+    pub(crate) fn between_calls(&self) -> Result<(), CUresult> {
         if !self.chooses.load(Ordering::Relaxed) {
             return Ok(());
         }

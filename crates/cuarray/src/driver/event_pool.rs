@@ -12,7 +12,7 @@ use std::{fmt, ops::Deref};
 /// A context's pool of events without timing; from [`Context::event_pool`].
 ///
 /// ```
-/// # use cuarray::{Driver, driver::Stream};
+/// # use cuarray::{Driver, Stream};
 /// # cuarray::__simulated!(driver);
 /// let context = driver.device(0)?.primary_context()?;
 /// let (producer, consumer) = (Stream::new(&context)?, Stream::new(&context)?);

@@ -53,7 +53,7 @@ pub enum MemoryType {
 /// assert!(!known.is_host_accessible());
 ///
 /// let ours = [0u8; 4];
-/// assert_eq!(PointerAttributes::query(driver, ours.as_ptr().addr() as u64)?, None);
+/// assert_eq!(PointerAttributes::query(&driver, ours.as_ptr().addr() as u64)?, None);
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

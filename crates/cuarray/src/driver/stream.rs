@@ -31,7 +31,7 @@ use std::{
 /// A stream. A clone is the same stream.
 ///
 /// ```
-/// # use cuarray::{Driver, driver::{Event, Stream}};
+/// # use cuarray::{Driver, Event, Stream};
 /// # cuarray::__simulated!(driver);
 /// let context = driver.device(0)?.primary_context()?;
 /// let (first, second) = (Stream::new(&context)?, Stream::new(&context)?);

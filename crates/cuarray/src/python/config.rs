@@ -1,4 +1,4 @@
-//! What a user may switch off or change, and where from (clauses S5, P4, N3).
+//! Settings of the package, and the environment variables that set them (clauses S5, P4, N3).
 //!
 //! | environment | `cuarray.config` | meaning |
 //! |---|---|---|
@@ -6,10 +6,10 @@
 //! | `CUARRAY_EXPORT_STREAM=0` | `export_stream = False` | as a producer, always export `stream: None` |
 //! | `CUARRAY_EXPORT_EVENT=1` | `export_event = True` | as a producer, export an event beside the stream (an extension, clause X2) |
 //! | `CUARRAY_EXPORT_VERSION=2` | `export_version = 2` | export version 2, which has no `stream` |
-//! | `CUARRAY_PROTOCOL=dict` | `protocol = "dict"` | as a consumer, read `__cuda_array_interface__` alone; likewise `c` and `dlpack` |
+//! | `CUARRAY_PROTOCOL=dict` | `protocol = "dict"` | as a consumer, read `__cuda_array_interface__` alone; `c` and `dlpack` name the other protocols |
 //!
-//! The environment is read once, on import; the attributes may change at any time. They are the package's, which makes and exports all
-//! arrays; the protocol is also that of the typed arguments of extension modules, which are told of it.
+//! The environment is read once, on import; the attributes may change at any time. They are settings of the package, which makes and
+//! exports all arrays. The protocol also applies to the typed arguments of extension modules, which receive each change.
 
 use super::{
     extensions::{self, rust_api},
@@ -24,20 +24,20 @@ static SYNC: AtomicBool = AtomicBool::new(true);
 static EXPORT_STREAM: AtomicBool = AtomicBool::new(true);
 static EXPORT_EVENT: AtomicBool = AtomicBool::new(false);
 static EXPORT_VERSION: AtomicU8 = AtomicU8::new(3);
-/// An index into [`Protocol::ALL`]; another number until somebody wants to know.
+/// An index into [`Protocol::ALL`]; any other number until its first use.
 static PROTOCOL: AtomicU8 = AtomicU8::new(u8::MAX);
 
-/// Whether a consumer heeds `stream`.
+/// Whether a consumer honours `stream`.
 pub(in crate::python) fn sync() -> bool {
     SYNC.load(Relaxed)
 }
 
-/// Whether a producer says its stream.
+/// Whether a producer exports its stream.
 pub(in crate::python) fn export_stream() -> bool {
     EXPORT_STREAM.load(Relaxed)
 }
 
-/// Whether an export has a stream to name: in version 3, unless that is switched off.
+/// Whether an export names a stream: in version 3, unless the user has switched it off.
 pub(in crate::python) fn names_streams() -> bool {
     export_stream() && export_version() >= 3
 }
@@ -58,22 +58,22 @@ pub(in crate::python) fn protocol() -> Protocol {
     Protocol::ALL.get(usize::from(PROTOCOL.load(Relaxed))).copied().unwrap_or_else(protocol_at_first)
 }
 
-/// In an extension module: as the package has it, or the environment where there is none. The package has asked the environment when it
-/// was imported.
+/// Reads the protocol in an extension module: the package's, or the environment's without the package. The package itself has read
+/// the environment on import.
 #[cold]
 fn protocol_at_first() -> Protocol {
     let of_package = Python::attach(|py| rust_api::protocol_of_package(py).ok());
     let of_environment = || std::env::var(VARIABLE).ok();
     let named = of_package.or_else(of_environment).and_then(|name| Protocol::named(&name).ok());
-    // Unless it was told meanwhile.
+    // Keeps a protocol that was set meanwhile.
     let _ = PROTOCOL.compare_exchange(u8::MAX, named.unwrap_or(Protocol::Any) as u8, Relaxed, Relaxed);
     protocol()
 }
 
-/// What the environment calls it.
+/// The environment variable of the protocol.
 const VARIABLE: &str = "CUARRAY_PROTOCOL";
 
-/// How this module is told by another: an entry of the list of [`extensions`].
+/// Sets the protocol of this module; other modules call it through the list of [`extensions`].
 #[pyfunction]
 pub(in crate::python) fn set_protocol_own(name: &str) -> Result<()> {
     set_protocol(Protocol::named(name)?);
@@ -98,9 +98,9 @@ fn set_protocol(protocol: Protocol) {
 pub struct PyConfig;
 
 impl PyConfig {
-    /// Takes over what the environment says.
+    /// Applies the environment variables.
     pub(in crate::python) fn from_environment() -> Result<PyConfig> {
-        // What is no text is no setting either, and is shown as near to it as can be.
+        // A value that is not Unicode is no setting either; the error shows it approximately.
         let variable =
             |name: &str| std::env::var_os(name).map_or_else(String::new, |value| value.to_string_lossy().into_owned());
         let switch = |name: &str, default: bool| match &*variable(name) {
@@ -158,9 +158,9 @@ impl PyConfig {
         EXPORT_STREAM.store(value, Relaxed);
     }
 
-    /// Whether an export that names a stream has an entry `event` too (clause X2): an event behind all work on the data that was
-    /// pending when the interface was read, in that stream. A consumer that knows the entry waits for the event in place of the
-    /// stream. It is an extension, which the interface's text only announces; so it is off.
+    /// Whether an export that names a stream also has an entry `event` (clause X2): an event in that stream, behind all work on the
+    /// data that was pending when the interface was read. A consumer that supports the entry waits for the event instead of the
+    /// stream. It is off by default, because the interface's text only announces it.
     #[getter]
     fn get_export_event(&self) -> bool {
         export_event()
@@ -171,7 +171,7 @@ impl PyConfig {
         EXPORT_EVENT.store(value, Relaxed);
     }
 
-    /// The version of the interface that is exported, 2 or 3.
+    /// The version of the exported interface, 2 or 3.
     #[getter]
     fn get_export_version(&self) -> u8 {
         export_version()
@@ -190,8 +190,8 @@ impl PyConfig {
         Ok(())
     }
 
-    /// By which protocol an import reads an object: 'any' (the C structure where the type offers it, else the dictionary, else
-    /// DLPack), or 'dict', 'c' or 'dlpack' for that alone. Extension modules heed it too.
+    /// The protocol of imports: 'any' (the C structure if the type offers it, else the dictionary, else DLPack), or only 'dict',
+    /// 'c' or 'dlpack'. It applies to extension modules too.
     #[getter]
     fn get_protocol(&self) -> &'static str {
         protocol().name()

@@ -1,10 +1,9 @@
 //! The Python side: the classes and functions of the package `cuarray`, as a module that an extension registers.
 //!
-//! The package itself is this and nothing more: [`register`] puts the names into its extension module, and a few lines of
-//! Python give them their place. Three rules hold throughout. What can block runs without the GIL. What is shared is frozen:
-//! no class here has a field that changes (but one that is closed, behind a lock: memory of another process, in [`ipc`](import::ipc)), so the
-//! package is as right without the GIL as with it. And nothing needs a driver before it touches a device: reading, checking and
-//! printing interfaces works on any machine.
+//! [`register`] adds all names to the package's extension module; a few lines of Python export them. Three rules hold
+//! throughout. Code that can block runs without the GIL. Shared objects are frozen, so the package is correct without the GIL
+//! too; only memory of another process ([`ipc`](import::ipc)) has a field that changes, behind a lock. No driver is needed
+//! before a call touches a device: interfaces are read, checked and printed on any machine.
 
 pub mod arguments;
 pub mod array;
@@ -32,7 +31,7 @@ use pyo3::prelude::*;
 /// ```
 /// use pyo3::prelude::*;
 ///
-/// /// The package's own extension module; others need none of this.
+/// /// The package's own extension module; other modules do not need this.
 /// #[pymodule]
 /// fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     cuarray::python::register(module)

@@ -1,15 +1,15 @@
-//! [`SyncGuard`]: work in one stream on the data of several arrays, from the edges before it to the edges after it.
+//! [`SyncGuard`]: ordered work in one stream on the data of several arrays, with edges before and after it.
 
 use super::{Access, SyncState, lane, mark::Mark};
 use crate::{Result, driver::Stream};
 use smallvec::SmallVec;
 use std::thread::{self, ThreadId};
 
-/// The right to work on data in a stream: what is enqueued there while this lives comes after what was there before, and
-/// before what comes next.
+/// The right to work on data in a stream. Work enqueued in the stream during the guard's life is ordered after earlier work on
+/// the data, and before later work.
 ///
-/// It ends when it is dropped; [`SyncGuard::end`] does the same and says what went wrong. The host never waits, but for one case:
-/// a guard that involves a per-thread default stream and ends in another thread, where that stream cannot be named.
+/// The guard ends when it is dropped; [`SyncGuard::end`] ends it too and returns errors. The host does not wait, with one
+/// exception: a guard that involves a per-thread default stream ends in another thread, where that stream cannot be named.
 ///
 /// ```
 /// # use cuarray::{Driver, Stream, sync::{Access, SyncGuard, SyncState, Pending}};
@@ -18,9 +18,9 @@ use std::thread::{self, ThreadId};
 /// let context = driver.default_context()?;
 /// let (producer, consumer) = (Stream::new(&context)?, Stream::new(&context)?);
 /// let data = SyncState::new(Some(producer.clone()), Arc::new(Pending::default()));
-/// let guard = SyncGuard::begin([(data, Access::Read)], &consumer)?; // the consumer waits for the producer
+/// let guard = SyncGuard::begin([(data, Access::Read)], &consumer)?; // `consumer` waits for `producer`
 /// // ... enqueue kernels in `consumer` ...
-/// guard.end()?; // the producer waits for the consumer
+/// guard.end()?; // `producer` waits for `consumer`
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Debug)]
@@ -28,37 +28,37 @@ use std::thread::{self, ThreadId};
 pub struct SyncGuard {
     data: SmallVec<[(SyncState, Access); 2]>,
     stream: Stream,
-    /// Where a per-thread default stream is involved: the thread that means it.
+    /// The thread whose per-thread default stream is involved, if one is.
     thread: Option<ThreadId>,
     ended: bool,
 }
 
 impl SyncGuard {
-    /// Lets what is enqueued in `stream` from now on wait for what it has to, of the data of several arrays.
+    /// Orders later work in `stream` after the earlier work on all of `data`.
     ///
     /// # Errors
-    /// [`Error::is_unsupported`](crate::Error::is_unsupported) where a stream captures and another does not take part: the
-    /// capture is not harmed. Whatever the driver refuses.
+    /// [`Error::is_unsupported`](crate::Error::is_unsupported): one stream captures and another does not take part. The capture
+    /// stays intact. Errors of the driver.
     pub fn begin(data: impl IntoIterator<Item = (SyncState, Access)>, stream: &Stream) -> Result<SyncGuard> {
         let data: SmallVec<[(SyncState, Access); 2]> = data.into_iter().collect();
         let thread = begin(each(&data), stream)?;
         Ok(SyncGuard { data, stream: stream.clone(), thread, ended: false })
     }
 
-    /// The stream that the work goes to.
+    /// The stream of the ordered work.
     pub fn stream(&self) -> &Stream {
         &self.stream
     }
 
-    /// Lets what comes next on the data wait for what is in the stream now.
+    /// Orders later work on the data after the work now in the stream.
     ///
     /// # Errors
-    /// As [`SyncGuard::begin`]. What can be ordered is ordered also where something else cannot; for that, the host has waited.
+    /// As [`SyncGuard::begin`]. After an error the other edges are in place, and the host has waited for the stream.
     pub fn end(mut self) -> Result<()> {
         self.finish()
     }
 
-    /// Waits on the host until the work is done, after which nothing has to wait for it: the other way that clause S3 gives.
+    /// Waits on the host until the work is done, so that no edge is needed: the alternative that clause S3 allows.
     pub fn wait(mut self) -> Result<()> {
         self.ended = true;
         super::synchronize(&self.stream)
@@ -76,8 +76,8 @@ fn each(data: &[(SyncState, Access)]) -> impl Iterator<Item = (&SyncState, Acces
     data.iter().map(|(data, access)| (data, *access))
 }
 
-/// The first half of a [`SyncGuard`], for whoever holds the data: what is enqueued in `stream` from now on waits for what it has to. The
-/// answer is for [`end`].
+/// Orders later work in `stream` after the earlier work on the data: the first half of a [`SyncGuard`], for callers that
+/// hold the data themselves. Pass the result to [`end`].
 pub(crate) fn begin<'a>(
     data: impl Iterator<Item = (&'a SyncState, Access)> + Clone,
     stream: &Stream,
@@ -95,8 +95,8 @@ pub(crate) fn begin<'a>(
     Ok(involved.then(|| thread::current().id()))
 }
 
-/// The second half: what comes next on the data waits for what is in `stream` now. Where that cannot be said to the driver, the host
-/// waits for the stream, so that it is true all the same; the error is the answer.
+/// Orders later work on the data after the work now in `stream`: the second half of a [`SyncGuard`]. If an edge fails, the host
+/// waits for the stream, so the order holds all the same, and the error is returned.
 pub(crate) fn end<'a>(
     data: impl Iterator<Item = (&'a SyncState, Access)> + Clone,
     stream: &Stream,
@@ -104,7 +104,7 @@ pub(crate) fn end<'a>(
 ) -> Result<()> {
     let _remembered = stream.driver().remember_current();
     if thread.is_some_and(|thread| thread != thread::current().id()) {
-        // Clause S3's other way: nobody gets on before our work is done.
+        // Clause S3 allows a host wait in place of the edge, which cannot be made from this thread.
         return match stream.is_per_thread_default() {
             true => stream.work_context()?.synchronize(),
             false => super::synchronize(stream),
@@ -118,16 +118,16 @@ pub(crate) fn end<'a>(
         }
     }
     if ended.is_err() {
-        // What this answers is no news: it says the same, or that the stream captures and its work does not run.
+        // A failure here repeats `ended`, or says that the stream captures, in which case none of its work runs.
         let _ = super::synchronize(stream);
     }
     ended
 }
 
-/// Whether an edge to the home of the one is an edge to the home of the other.
+/// Whether an edge to the home stream of `one` is an edge to that of `other`.
 fn has_same_home(one: &SyncState, other: &SyncState) -> bool {
     match (&one.home, &other.home) {
-        // Of a per-thread default stream each piece of data remembers in which thread it was meant.
+        // For a per-thread default stream, each piece of data has to record the thread.
         (Some(first), Some(second))
             if one.event.is_none() && other.event.is_none() && !first.is_per_thread_default() =>
         {

@@ -1,4 +1,4 @@
-//! [`Lane`]: which stream some work was in, known also when the stream is gone.
+//! [`Lane`]: a stream's identity, which stays valid after the stream is destroyed.
 
 use crate::{
     Result,
@@ -6,14 +6,14 @@ use crate::{
 };
 use std::thread::{self, ThreadId};
 
-/// A stream's identity. A handle is none: it may come again when its stream is destroyed, the default streams' mean another
-/// stream in each context, and that of the per-thread default stream one in each thread as well.
+/// A stream's identity. Handles do not identify streams: the driver reuses them, and those of the default streams mean another
+/// stream in each context, or in each thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Lane {
     Legacy(CUcontext),
     PerThread(CUcontext, ThreadId),
     Numbered(u64),
-    /// The driver numbers no streams, so this may be any.
+    /// Any stream: the driver has no stream ids.
     Unknown,
 }
 
@@ -26,7 +26,7 @@ impl Lane {
         })
     }
 
-    /// Whether both are certainly the same stream.
+    /// Whether both are certainly one stream.
     pub(super) fn is(&self, other: &Lane) -> bool {
         match (self, other) {
             (Lane::Legacy(one), Lane::Legacy(two)) => one == two,
@@ -37,7 +37,7 @@ impl Lane {
     }
 }
 
-/// Whether two streams, both alive, are one.
+/// Whether two live streams are the same.
 pub(super) fn is_same(first: &Stream, second: &Stream) -> Result<bool> {
     if first.handle() != second.handle() {
         return Ok(false);
@@ -45,9 +45,9 @@ pub(super) fn is_same(first: &Stream, second: &Stream) -> Result<bool> {
     Ok(first.handle() > 2 || first.work_context()? == second.work_context()?)
 }
 
-/// Whether the driver itself lets work in `then` wait for what is in `first`: it does between the legacy default stream and
-/// every blocking stream of its context. (It does so the other way round as well, but only when the legacy default stream is
-/// given work; a consumer that does nothing but synchronize with it is not covered by the manual's words.)
+/// Whether the driver itself orders work in `then` after work in `first`. It does so from the legacy default stream to every
+/// blocking stream of its context. (The opposite order holds only once the legacy default stream is given work. The manual does
+/// not promise it to a consumer that only synchronizes with that stream.)
 ///
 /// Driver API: [default streams](https://docs.nvidia.com/cuda/cuda-driver-api/stream-sync-behavior.html).
 pub(super) fn is_ordered(first: &Stream, then: &Stream) -> Result<bool> {

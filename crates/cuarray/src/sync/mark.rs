@@ -1,4 +1,4 @@
-//! [`Mark`]: the end of a stream's work, for others to wait for; one event however many they are.
+//! [`Mark`]: the end of a stream's work; all streams that wait for it share one event.
 
 use super::{capture, lane};
 use crate::{
@@ -10,15 +10,15 @@ use std::{
     sync::Arc,
 };
 
-/// Where a stream's work ends. An event is recorded there when somebody first waits for it, and never if nobody has to.
+/// The end of a stream's work. Its event is recorded at the first wait, and never if there is none.
 pub(super) struct Mark<'a> {
     stream: &'a Stream,
     capture: OnceCell<Option<u64>>,
     event: RefCell<Option<Recorded>>,
 }
 
-/// The event where the work ends. It is put into an `Arc` only for somebody who keeps it: most are done with at once, and an exchange
-/// of arrays allocates nothing.
+/// The recorded event. It moves into an `Arc` only when it is kept: most events are used once, and an exchange of arrays
+/// allocates nothing.
 enum Recorded {
     Alone(PooledEvent),
     Shared(Arc<PooledEvent>),
@@ -49,7 +49,7 @@ impl<'a> Mark<'a> {
         self.stream
     }
 
-    /// The capture that the stream takes part in, which is asked once.
+    /// The capture that the stream takes part in; the driver is asked once.
     pub(super) fn capture(&self) -> Result<Option<u64>> {
         if let Some(known) = self.capture.get() {
             return Ok(*known);
@@ -58,14 +58,14 @@ impl<'a> Mark<'a> {
         Ok(*self.capture.get_or_init(|| capture))
     }
 
-    /// The event, recorded by now, for somebody who keeps it.
+    /// The recorded event, for a caller that keeps it.
     pub(super) fn event(&self) -> Result<Arc<PooledEvent>> {
         let shared = self.recorded()?.share();
         *self.event.borrow_mut() = Some(Recorded::Shared(shared.clone()));
         Ok(shared)
     }
 
-    /// Takes the event out, recorded by now.
+    /// Takes the event out, and records it first if necessary.
     fn recorded(&self) -> Result<Recorded> {
         if let Some(recorded) = self.event.borrow_mut().take() {
             return Ok(recorded);
@@ -75,12 +75,12 @@ impl<'a> Mark<'a> {
         Ok(Recorded::Alone(event))
     }
 
-    /// Lets what is enqueued in `then` from now on wait, if it would not anyway.
+    /// Orders later work in `then` after the mark, unless it is ordered already.
     pub(super) fn wait_in(&self, then: &Stream) -> Result<()> {
         if lane::is_same(self.stream, then)? {
             return Ok(());
         }
-        // Nearly always the other stream's too, so that it is pushed once for all that follows.
+        // Usually also the context of `then`: pushing it here saves a push in each call below.
         let context = self.stream.work_context()?;
         let _current = context.push()?;
         capture::agree((self.stream, self.capture()?), (then, capture::of(then)?))?;
@@ -94,10 +94,10 @@ impl<'a> Mark<'a> {
     }
 }
 
-/// Lets what is enqueued in `then` from now on wait for somebody else's event, which stands behind work in `home`.
+/// Orders later work in `then` after another library's event, which was recorded after the work in `home`.
 ///
-/// The driver does not say whether an event was recorded in a capture; so in a stream that captures it is waited for only if
-/// `home` takes part in the same capture.
+/// The driver does not say whether an event was recorded in a capture. So a capturing stream waits for it only if `home` takes
+/// part in the same capture.
 pub(super) fn wait_for(event: &Event, home: Option<&Stream>, then: &Stream) -> Result<()> {
     if let Some(home) = home
         && lane::is_same(home, then)?
@@ -109,8 +109,8 @@ pub(super) fn wait_for(event: &Event, home: Option<&Stream>, then: &Stream) -> R
         Some(home) => capture::agree((home, capture::of(home)?), (then, capture))?,
         None if capture.is_some() => {
             return Err(Error::unsupported(
-                "the event stands behind work in an unknown stream, which a stream that is capturing a graph cannot wait for; wait \
-                 for it before the capture begins (nothing was done to the capture)",
+                "the event was recorded in an unknown stream, and a stream that is capturing a graph cannot wait for it; wait \
+                 for the event before the capture begins (nothing was done to the capture)",
             ));
         }
         None => {}

@@ -1,14 +1,13 @@
-//! [`Memory`]: memory that is freed when the work on it is done, while nobody waits for that.
+//! [`Memory`]: memory whose release is deferred until the work on it is done, without a wait.
 //!
-//! A destructor may run in any thread, at any time; one that frees memory too early destroys data, and one that waits stalls
-//! whoever happened to drop the last reference. The driver's free may wait for everything that the device is doing, strangers'
-//! work included. So memory is freed where it is dropped only if the work on it is known to be done, and the default stream
-//! has none either, which stands for all streams that wait for each other. All else is *put by*, and tried again by
-//! [`Driver::reclaim`](crate::Driver::reclaim): when memory is allocated, where a program synchronizes anyway, at its end; and an allocation that finds
-//! no room waits for it.
+//! A destructor may run in any thread, at any time. If it frees memory too early, data is destroyed; if it waits, it stalls the
+//! thread that happened to drop the last reference. The driver's free may even wait for all work on the device. So a drop
+//! frees memory only if the work on it is known to be done, and the legacy default stream, which stands for all blocking
+//! streams, is idle. Every other release is *deferred*. [`Driver::reclaim`](crate::Driver::reclaim) retries deferred releases
+//! when memory is allocated, when the program synchronizes, and at its end. An allocation that runs out of memory waits for them.
 //!
-//! That is also what happens to memory that dies inside a host function, where the driver permits no call at all, or while a
-//! capture forbids asking: nothing is lost, and the capture goes on.
+//! A release is also deferred if the memory is dropped inside a host function, where the driver permits no call, or while a
+//! capture forbids the query. No memory is lost, and the capture stays intact.
 //!
 //! Driver API: [`cuMemFree`, `cuMemFreeHost`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 
@@ -22,7 +21,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// An [`Allocation`] and the work that is pending on it; given back when dropped, after that work and without waiting.
+/// An [`Allocation`] and the work that is pending on it. A drop frees it after that work, without a wait.
 ///
 /// ```
 /// # use cuarray::{Driver, Stream, driver::{Allocation, fill}, sync::{Access, Memory, SyncState}};
@@ -33,17 +32,17 @@ use std::sync::Arc;
 /// // SAFETY: the memory has 4 bytes.
 /// unsafe { fill::fill_bytes(&context, memory.allocation().device_ptr(), &[7], 4, Some(&stream))? };
 /// SyncState::new(None, memory.pending().clone()).record(&stream, Access::Write)?;
-/// drop(memory); // freed after the fill, which nobody waits for
+/// drop(memory); // freed after the fill, without a wait
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Memory(Deferred<Allocation>);
 
 impl Memory {
-    /// What `allocate` gives. What was put by is given back first; where there is no room, also by waiting for it.
+    /// Allocates memory by calling `allocate`. Retries deferred releases first, and waits for them if memory runs out.
     ///
     /// # Errors
-    /// Those of `allocate`.
+    /// Errors of `allocate`.
     pub fn new(context: &Context, allocate: impl Fn() -> Result<Allocation>) -> Result<Memory> {
         let driver = context.driver();
         let _relaxed = driver.relaxed();
@@ -57,20 +56,20 @@ impl Memory {
         Ok(Memory(Deferred::new(allocation)))
     }
 
-    /// The memory itself.
+    /// The allocation.
     pub fn allocation(&self) -> &Allocation {
         self.0.resource()
     }
 
-    /// The work that is pending on the memory, to be shared by all arrays over it.
+    /// The work that is pending on the memory. All arrays over the memory share it.
     pub fn pending(&self) -> &Arc<Pending> {
         self.0.pending()
     }
 
-    /// Has the memory freed after the work in `home` as well, whatever that is when the memory is dropped.
+    /// Orders the release after the work that `home` has when the memory is dropped.
     ///
-    /// Only a stream that is [ours](Stream::is_owned) is kept for that long. Somebody else's may be gone by then, and to ask a
-    /// stream that is gone is undefined: of those, the work itself has to be [recorded](super::SyncState::record).
+    /// Only a stream that [is owned](Stream::is_owned) is kept for that long. Another library may have destroyed its stream by then,
+    /// and a query of a destroyed stream is undefined. [Record](super::SyncState::record) the work in such a stream instead.
     pub fn add_home(&self, home: &Stream) {
         self.0.add_home(home);
     }

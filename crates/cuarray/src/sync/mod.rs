@@ -1,29 +1,28 @@
-//! Which work waits for which: the only place that decides.
+//! Synchronization: decides which work waits for which. No other module does.
 //!
-//! A stream's work runs in order; two streams' work does not, unless something says so. There are two ways to say it. A
-//! *host wait* stops the calling thread until a stream is done. An *edge* stops nobody: an event is recorded where the
-//! first stream's work ends, and the second stream waits for it before what is enqueued there next. Neither is ever made
-//! where it is not needed: between a stream and itself there is nothing to order, nor from the legacy default stream to a
-//! stream that waits for it anyway; and what is known to be done is not waited for.
+//! Work in one stream runs in order; work in two streams does not, unless it is ordered explicitly. There are two ways. A
+//! *host wait* blocks the calling thread until a stream is done. An *edge* blocks no thread: an event is recorded at the end of
+//! the first stream's work, and later work in the second stream waits for it. Both are left out where they are not needed:
+//! within one stream, from the legacy default stream to a blocking stream, and for work that is known to be done.
 //!
-//! An array's work is ordered in one stream, its *home*. Work on it elsewhere is a visit, a [`SyncGuard`]: an edge from the home
-//! stream before it, and one back after it. An array without a home has to remember where it was visited ([`Pending`]), so
-//! that whoever comes next, a consumer in another library among them, can be ordered after that. Two visits that only read
-//! need no order between them.
+//! Work on an array is ordered in one stream, its *home stream*. Work in another stream takes a [`SyncGuard`]: an edge from the
+//! home stream before the work, and an edge back after it. An array without a home stream records the streams that worked on it
+//! ([`Pending`]), so that later work, in this library or in a consumer's, can be ordered after them. Two reads need no order
+//! between them.
 //!
-//! A stream that *captures* records work into a graph instead of running it. Work that is recorded and work that runs
-//! cannot be ordered, and the driver spoils a capture in which somebody tries. So both streams are asked first
-//! (`cuStreamIsCapturing`), and a refusal here makes no other call: the capture goes on. Work in one and the same capture is
-//! ordered as ever, by events, which then are edges of the graph.
+//! A stream that *captures* records work into a graph and does not run it. Recorded work and running work cannot be ordered, and
+//! the driver invalidates a capture when a program tries. So both streams are asked first (`cuStreamIsCapturing`). An error
+//! returned here comes before any other call, and the capture stays intact. Within one capture, events order work as usual and
+//! become edges of the graph.
 //!
-//! Memory goes when the work on it is done, and nobody waits for that either: see [`Memory`].
+//! Memory is freed when the work on it is done, also without a wait: see [`Memory`].
 //!
 //! | | driver calls |
 //! |---|---|
 //! | an edge | `cuStreamIsCapturing` of both, `cuEventRecord`, `cuStreamWaitEvent` |
 //! | several edges from one stream | one `cuEventRecord`, a `cuStreamWaitEvent` each |
 //! | a host wait | `cuStreamIsCapturing`, `cuStreamSynchronize` |
-//! | work pending without a home | one `cuEventRecord`; later one `cuEventQuery`, and if it is not done, `cuStreamWaitEvent` |
+//! | work pending without a home stream | one `cuEventRecord`; later one `cuEventQuery`, and if it is not done, `cuStreamWaitEvent` |
 //!
 //! ```
 //! # use cuarray::Driver;
@@ -32,9 +31,9 @@
 //!
 //! let context = driver.default_context()?;
 //! let [one, two, three] = [(); 3].map(|()| Stream::non_blocking(&context).unwrap());
-//! let mut array = DeviceArray::<f32, _>::empty([100], &one)?; // its home is the first
-//! array.acquire_mut(&two)?.copy_from_host(&[1.0; 100])?; // a visit: an edge there, and one back
-//! sync::edge(&one, &three)?; // whatever is enqueued in the third comes after all of that
+//! let mut array = DeviceArray::<f32, _>::empty([100], &one)?; // `one` is its home stream
+//! array.acquire_mut(&two)?.copy_from_host(&[1.0; 100])?; // an edge to `two`, and an edge back
+//! sync::edge(&one, &three)?; // later work in `three` is ordered after the copy
 //! sync::synchronize(&three)?;
 //! # Ok::<(), cuarray::Error>(())
 //! ```
@@ -63,7 +62,7 @@ use crate::{
 use mark::Mark;
 use std::sync::Arc;
 
-/// What work does to data.
+/// The access of some work to data.
 ///
 /// ```
 /// # use cuarray::Driver;
@@ -73,25 +72,25 @@ use std::sync::Arc;
 /// let context = driver.default_context()?;
 /// let (home, elsewhere) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
 /// let array = DeviceArray::<f32, _>::empty([100], &home)?;
-/// // ... somebody's kernel, enqueued in `elsewhere`, that writes the array ...
+/// // ... enqueue another library's kernel, which writes the array, in `elsewhere` ...
 /// array.record_stream(&elsewhere, Access::Write)?;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It reads: it comes after what was written, and before what is written next.
+    /// Reads. Ordered after earlier writes, and before later ones.
     Read,
-    /// It reads and writes: it comes after everything before, and before everything after.
+    /// Reads and writes. Ordered after all earlier work, and before all later work.
     Write,
 }
 
-/// Lets work that is enqueued in `then` from now on wait for all that is in `first` now; the host does not wait.
+/// Orders later work in `then` after all work now in `first`; the host does not wait.
 ///
 /// Clause S3 (as the backward edge), P2 (as the join). Driver calls: `cuEventRecord`, `cuStreamWaitEvent`.
 ///
 /// # Errors
-/// [`Error::is_unsupported`](crate::Error::is_unsupported) where one of the two captures and the other does not take part;
-/// the capture is not harmed.
+/// [`Error::is_unsupported`](crate::Error::is_unsupported): one stream captures and the other does not take part. The capture
+/// stays intact.
 pub fn edge(first: &Stream, then: &Stream) -> Result<()> {
     let _remembered = first.driver().remember_current();
     Mark::new(first).wait_in(then)
@@ -100,8 +99,8 @@ pub fn edge(first: &Stream, then: &Stream) -> Result<()> {
 /// Waits until all work in `stream` is done (clauses S2 and N1).
 ///
 /// # Errors
-/// [`Error::is_unsupported`](crate::Error::is_unsupported) where the stream captures, or where it is the legacy default stream
-/// and one that waits for it does; the capture is not harmed.
+/// [`Error::is_unsupported`](crate::Error::is_unsupported): the stream captures, or it is the legacy default stream and a
+/// blocking stream of its context captures. The capture stays intact.
 pub fn synchronize(stream: &Stream) -> Result<()> {
     let _remembered = stream.driver().remember_current();
     let context = stream.work_context()?;
@@ -111,7 +110,7 @@ pub fn synchronize(stream: &Stream) -> Result<()> {
     stream.synchronize()
 }
 
-/// Refuses what the host cannot wait for: a stream that captures.
+/// Checks that the host can wait for the stream: it does not capture.
 pub(crate) fn may_wait(stream: &Stream) -> Result<()> {
     match capture::of(stream)? {
         None => Ok(()),
@@ -119,14 +118,14 @@ pub(crate) fn may_wait(stream: &Stream) -> Result<()> {
     }
 }
 
-/// The same of work in no stream, which goes to the legacy default stream of `context`.
+/// As [`may_wait`], for work without a stream, which runs in the legacy default stream of `context`.
 #[cfg(feature = "python")]
 pub(crate) fn may_wait_in_no_stream(context: &crate::driver::Context) -> Result<()> {
     capture::of_legacy(context)
 }
 
-/// What orders work on one array's data: its home stream where it has one, and what is pending elsewhere. A clone means the
-/// same data.
+/// The synchronization state of one array's data: its home stream, if it has one, and the work pending in other streams. A clone
+/// is the state of the same data.
 ///
 /// ```
 /// # use cuarray::{Driver, Stream, sync::{Access, SyncState, Pending}};
@@ -145,56 +144,55 @@ pub(crate) fn may_wait_in_no_stream(context: &crate::driver::Context) -> Result<
 #[derive(Clone, Debug)]
 pub struct SyncState {
     home: Option<Stream>,
-    /// `None` where the home stream alone orders the work, and nobody else knows of it.
+    /// `None` if the home stream alone orders the work, and no other array shares the memory.
     pending: Option<Arc<Pending>>,
-    /// What to wait for in place of the home stream (clause X2).
+    /// The event to wait for in place of the home stream (clause X2).
     event: Option<Arc<Event>>,
-    /// Whether work in the home stream is to be remembered as well, for the time when the stream may be gone.
+    /// Whether work in the home stream is recorded too, as the stream may be destroyed first.
     outlives_home: bool,
-    /// Whether nobody looks at what is pending after this visit.
+    /// Whether work is not recorded, because `pending` is not read again.
     forgotten: bool,
 }
 
 impl SyncState {
-    /// Data whose work is ordered in `home`, or that has no such stream. All arrays over the same memory share `pending`.
+    /// The state of data with the home stream `home`, or with none. All arrays over the same memory share `pending`.
     pub fn new(home: Option<Stream>, pending: Arc<Pending>) -> SyncState {
         SyncState { home, pending: Some(pending), event: None, outlives_home: false, forgotten: false }
     }
 
-    /// Somebody else's data, all of whose work is ordered in `home`: nothing of it is remembered here.
+    /// The state of another library's data, all of whose work is ordered in `home`. No work on it is recorded.
     pub(crate) fn in_home(home: Stream) -> SyncState {
         SyncState { home: Some(home), pending: None, event: None, outlives_home: false, forgotten: true }
     }
 
-    /// The same data, of which `event` stands behind all the work that has to be waited for (clause X2). Work that comes
-    /// after is ordered in the home stream as ever.
+    /// Sets an event that was recorded after all work to wait for (clause X2). The home stream still orders later work.
     #[must_use]
     pub fn with_event(self, event: Arc<Event>) -> SyncState {
         SyncState { event: Some(event), ..self }
     }
 
-    /// The same data, which may outlive its home stream, as [`Memory`] may a stream that somebody else keeps: what is done there is
-    /// remembered like work elsewhere.
+    /// Records work in the home stream like work in other streams, because the data may outlive that stream. [`Memory`] may
+    /// outlive a stream that another library owns.
     #[must_use]
     pub fn outliving_home(self) -> SyncState {
         SyncState { outlives_home: true, ..self }
     }
 
-    /// The same data, which nobody knows by this `pending` once the visit is over: an array that was made for it. Then work is
-    /// ordered in the home stream, if there is one, and not remembered.
+    /// Stops recording, because no other array will use this `pending` after the work, as with an array made for one guard. The
+    /// home stream, if there is one, still orders the work.
     #[must_use]
     pub fn forgotten(self) -> SyncState {
         SyncState { forgotten: true, ..self }
     }
 
-    /// The stream that all work on the data is ordered in, before and after work elsewhere.
+    /// The home stream, in which all work on the data is ordered.
     pub fn home_stream(&self) -> Option<&Stream> {
         self.home.as_ref()
     }
 
-    /// Whether work in `stream` is in order as it is, and nobody has to remember it: known without asking the driver.
+    /// Whether work in `stream` is already ordered and need not be recorded. Makes no driver call.
     pub(crate) fn is_at_home(&self, stream: &Stream) -> bool {
-        // The default streams' handles mean another stream in each context.
+        // The handle of a default stream means another stream in each context.
         stream.handle() > 2
             && self.event.is_none()
             && !self.outlives_home
@@ -202,7 +200,7 @@ impl SyncState {
             && self.pending.as_ref().is_none_or(|pending| pending.is_idle())
     }
 
-    /// Lets what is enqueued in `stream` from now on, which does `access` to the data, wait for what it has to.
+    /// Orders later work in `stream`, which accesses the data as `access` says, after the earlier work that it depends on.
     pub fn before(&self, stream: &Stream, access: Access) -> Result<()> {
         let _remembered = stream.driver().remember_current();
         match (&self.event, &self.home) {
@@ -216,13 +214,13 @@ impl SyncState {
         self.pending.as_ref().map_or(Ok(()), |pending| pending.before(stream, access))
     }
 
-    /// As [`SyncState::before`], where `stream` waits already for what is in the home stream.
+    /// As [`SyncState::before`], if `stream` already waits for the home stream.
     fn before_behind_home(&self, stream: &Stream, access: Access) -> Result<()> {
         let Some(pending) = &self.pending else { return Ok(()) };
         pending.before_and_behind(stream, access, self.home.as_ref())
     }
 
-    /// Waits on the host for all that is enqueued on the data and that `access` has to come after.
+    /// Waits on the host for all enqueued work that `access` depends on.
     pub fn synchronize(&self, access: Access) -> Result<()> {
         match (&self.event, &self.home) {
             (Some(event), _) => event.synchronize()?,
@@ -232,8 +230,8 @@ impl SyncState {
         self.pending.as_ref().map_or(Ok(()), |pending| pending.synchronize(access))
     }
 
-    /// The stream to name to a consumer, in which all work is ordered that it has to wait for; `None` if there is none
-    /// (clauses P1 to P3).
+    /// The stream to export to a consumer: it orders all work that `access` depends on. `None` if there is no such work (clauses P1
+    /// to P3).
     pub fn export(&self, access: Access) -> Result<Option<Stream>> {
         match (&self.home, &self.pending) {
             (Some(home), Some(pending)) => pending.before(home, access).map(|()| Some(home.clone())),
@@ -242,20 +240,20 @@ impl SyncState {
         }
     }
 
-    /// Remembers the work that somebody else has enqueued in `stream` by now: what comes next on the data comes after it.
+    /// Records the work enqueued in `stream` so far. Later work on the data is ordered after it.
     pub fn record(&self, stream: &Stream, access: Access) -> Result<()> {
         let _remembered = stream.driver().remember_current();
         self.after(&Mark::new(stream), access)
     }
 
-    /// What comes next comes after the work that `mark` stands behind.
+    /// Orders later work on the data after the mark.
     fn after(&self, mark: &Mark<'_>, access: Access) -> Result<()> {
         if let Some(home) = &self.home {
             mark.wait_in(home)?;
         }
         let Some(pending) = self.pending.as_ref().filter(|_| !self.forgotten) else { return Ok(()) };
         let Some(home) = &self.home else { return pending.remember(mark, access) };
-        // Another thread means another stream by the number of the per-thread default stream.
+        // In another thread, the handle of the per-thread default stream means another stream.
         if !self.outlives_home && !home.is_per_thread_default() {
             return Ok(());
         }

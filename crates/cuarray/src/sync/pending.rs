@@ -1,4 +1,4 @@
-//! [`Pending`]: work on data that no home stream remembers.
+//! [`Pending`]: recorded work on data outside of its home stream.
 
 use super::{Access, capture, edge, lane::Lane, mark::Mark};
 use crate::{
@@ -8,10 +8,10 @@ use crate::{
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-/// Work on data that no *home* stream remembers: an event behind the latest of it in each stream that had some.
+/// Recorded work on data outside of its *home stream*: for each stream, an event after its latest work.
 ///
-/// Events, and not the streams themselves, for a stream may be gone when somebody asks: its maker may destroy it as soon as
-/// its work is done. Of an event that is done nothing is kept, and nobody waits for it.
+/// Events are kept, and not streams, because the owner of a stream may destroy it once its work is done. An event that is done is
+/// dropped, and no work waits for it.
 ///
 /// ```
 /// # use cuarray::{Driver, Stream, sync::{Access, SyncState, Pending}};
@@ -20,10 +20,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 /// let context = driver.default_context()?;
 /// let [one, two, three] = [(); 3].map(|()| Stream::non_blocking(&context).unwrap());
 /// let pending = Arc::new(Pending::default());
-/// let data = SyncState::new(None, pending.clone()); // of no home stream
+/// let data = SyncState::new(None, pending.clone()); // without a home stream
 /// data.record(&one, Access::Write)?;
 /// data.record(&two, Access::Read)?;
-/// pending.before(&three, Access::Write)?; // the third waits for both
+/// pending.before(&three, Access::Write)?; // `three` waits for both
 /// pending.synchronize(Access::Write)?; // and so does the host
 /// # Ok::<(), cuarray::Error>(())
 /// ```
@@ -33,30 +33,30 @@ pub struct Pending(Mutex<Work>);
 #[derive(Debug, Default)]
 struct Work {
     entries: Vec<Entry>,
-    /// What was exported. It lives as long as the data (clause L4), and whoever took the data may have put work there, or
-    /// let it wait for work elsewhere: so it has work on the data for as long as it is not done.
+    /// The exported stream. It lives as long as the data (clause L4). Consumers may have enqueued work there, or edges to it, so
+    /// the data has pending work until the stream is done.
     exported: Option<Stream>,
-    /// The events that were exported beside a stream. They live as long as the data too, and each stays with its stream: recorded
-    /// again, it stands behind all that it stood behind before.
+    /// The events that were exported beside a stream. They live as long as the data too. Each stays with its stream: a later
+    /// record covers all work that an earlier one did.
     announced: Vec<(Lane, PooledEvent)>,
 }
 
-/// Where some stream's work on the data ends.
+/// The end of one stream's work on the data.
 #[derive(Debug)]
 struct Entry {
     lane: Lane,
     event: Arc<PooledEvent>,
     access: Access,
-    /// The capture that the event was recorded in. Such work does not run: it concerns the same capture alone.
+    /// The capture that the event was recorded in. Such work does not run, and concerns that capture alone.
     capture: Option<u64>,
-    /// The streams that wait for the event: all that is put into them comes after this work.
+    /// The streams that wait for the event: all later work in them is ordered after this entry.
     waiting: SmallVec<[Lane; 2]>,
-    /// Whether a later entry stands behind this one too, so that who waits for all need not wait for this.
+    /// Whether a later entry is ordered after this one, so that a wait for all entries can leave this one out.
     followed: bool,
 }
 
 impl Entry {
-    /// Whether `access` has to come after this, and does not already when it waits for the other entries.
+    /// Whether `access` has to wait for this entry, also if it waits for the other entries.
     fn concerns(&self, access: Access) -> bool {
         match access {
             Access::Write => !self.followed,
@@ -64,7 +64,7 @@ impl Entry {
         }
     }
 
-    /// Whether all that is put into a stream comes after this.
+    /// Whether all later work in a stream is ordered after this entry.
     fn is_before(&self, lane: &Lane, capture: Option<u64>) -> bool {
         self.capture == capture && (self.lane.is(lane) || self.waiting.iter().any(|waiting| waiting.is(lane)))
     }
@@ -75,7 +75,7 @@ impl Work {
         self.entries.is_empty() && self.exported.is_none()
     }
 
-    /// Forgets what is done.
+    /// Drops the entries whose work is done.
     fn forget_done(&mut self) {
         let Some(first) = self.entries.iter().find(|entry| entry.capture.is_none()).map(|entry| entry.event.clone())
         else {
@@ -85,10 +85,10 @@ impl Work {
         self.entries.retain(|entry| entry.capture.is_some() || !matches!(entry.event.is_done(), Ok(true)));
     }
 
-    /// The stream that was exported, if it has work still.
+    /// The exported stream, if it has work.
     fn exported_and_busy(&self) -> Result<Option<&Stream>> {
         let Some(stream) = &self.exported else { return Ok(None) };
-        // One that a consumer has drawn into a capture must not be asked how far it is.
+        // A consumer may have drawn the stream into a capture, where `is_done` would invalidate the capture.
         let done = capture::of(stream)?.is_none() && stream.is_done()?;
         Ok((!done).then_some(stream))
     }
@@ -99,8 +99,7 @@ impl Pending {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers the work that is in the mark's stream now, and forgets what was remembered of the same stream, which the
-    /// new event stands behind too.
+    /// Records the work now in the mark's stream. Drops earlier entries of that stream, which the new event covers.
     pub(super) fn remember(&self, mark: &Mark<'_>, access: Access) -> Result<()> {
         let (lane, capture) = (Lane::of(mark.stream())?, mark.capture()?);
         let event = mark.event()?;
@@ -108,13 +107,13 @@ impl Pending {
         let mut entry = Entry { lane, event, access, capture, waiting: SmallVec::new(), followed: false };
         work.entries.retain_mut(|known| {
             let behind = known.is_before(&lane, capture);
-            // Two that read may be waited for one without the other, so of a write that only reads come after both are kept.
+            // Reads need not wait for each other. So a write stays recorded beside the reads that follow it.
             let replaced = behind && (access == Access::Write || known.lane.is(&lane));
             known.followed |= behind;
             if replaced && known.access == Access::Write {
                 entry.access = Access::Write;
             }
-            // Of captures, the one that goes on counts; an earlier one is over, or has nothing to do with it.
+            // Of two captures the newer counts: the older one has ended, or is unrelated.
             !replaced && (capture.is_none() || known.capture.is_none() || known.capture == capture)
         });
         work.forget_done();
@@ -122,16 +121,16 @@ impl Pending {
         Ok(())
     }
 
-    /// Lets what is enqueued in `stream` from now on, which does `access` to the data, wait for the pending work that it has
-    /// to; the host does not wait.
+    /// Orders later work in `stream`, which accesses the data as `access` says, after the pending work that it depends on. The
+    /// host does not wait.
     ///
     /// # Errors
-    /// Unsupported: the stream captures, and there is pending work that does not belong to the capture, which is not harmed.
+    /// Unsupported: the stream captures, and some pending work is not part of the capture. The capture stays intact.
     pub fn before(&self, stream: &Stream, access: Access) -> Result<()> {
         self.before_and_behind(stream, access, None)
     }
 
-    /// As [`Pending::before`], where `stream` waits already for what is in `behind`.
+    /// As [`Pending::before`], if `stream` already waits for the work in `behind`.
     pub(super) fn before_and_behind(&self, stream: &Stream, access: Access, behind: Option<&Stream>) -> Result<()> {
         let mut work = self.lock();
         if work.is_empty() {
@@ -159,8 +158,8 @@ impl Pending {
         Ok(())
     }
 
-    /// A stream in which the pending work is ordered that `access` has to wait for, to be exported; `None` if there is none
-    /// (clauses P1 to P3).
+    /// A stream to export, ordered after all pending work that `access` depends on; `None` if there is no such work (clauses P1 to
+    /// P3).
     pub fn join(&self, access: Access) -> Result<Option<Stream>> {
         let mut work = self.lock();
         if work.is_empty() {
@@ -180,7 +179,7 @@ impl Pending {
             return Err(capture::still_pending(&stream));
         }
         work.entries.iter().filter(|entry| due(entry)).try_for_each(|entry| stream.wait(&entry.event))?;
-        // What others stand behind is behind the exported stream with them.
+        // The exported stream now stands for the joined entries.
         let joined =
             |entry: &Entry| entry.capture.is_none() && (access == Access::Write || entry.access == Access::Write);
         work.entries.retain(|entry| !joined(entry));
@@ -188,8 +187,8 @@ impl Pending {
         Ok(Some(stream))
     }
 
-    /// An event behind all that is in `stream` now, by its handle, to be exported beside the stream (clause X2); `None` where the stream
-    /// captures, as the event would mean nothing outside the graph.
+    /// The handle of an event after all work now in `stream`, to export beside the stream (clause X2). `None` if the stream captures:
+    /// the event would be meaningless outside of the graph.
     pub fn announce(&self, stream: &Stream) -> Result<Option<usize>> {
         if capture::of(stream)?.is_some() {
             return Ok(None);
@@ -209,14 +208,14 @@ impl Pending {
         Ok(Some(event.handle()))
     }
 
-    /// Whether all pending work is done; never waits.
+    /// Whether all pending work is done. Never waits.
     pub(super) fn is_done(&self) -> Result<bool> {
         let mut work = self.lock();
         work.forget_done();
         Ok(work.entries.iter().all(|entry| entry.capture.is_some()) && work.exported_and_busy()?.is_none())
     }
 
-    /// Waits on the host for the pending work that `access` has to come after.
+    /// Waits on the host for the pending work that `access` depends on.
     pub fn synchronize(&self, access: Access) -> Result<()> {
         let (events, exported) = {
             let mut work = self.lock();
@@ -234,7 +233,7 @@ impl Pending {
         exported.as_ref().map_or(Ok(()), super::synchronize)
     }
 
-    /// Whether nothing has been remembered that could still be pending; asks no driver and waits for nobody.
+    /// Whether no recorded work can be pending. Makes no driver call and waits for no lock.
     pub fn is_idle(&self) -> bool {
         match self.0.try_lock() {
             Ok(work) => work.is_empty(),

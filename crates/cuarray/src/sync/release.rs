@@ -1,7 +1,7 @@
-//! [`Deferred`]: what belongs to a context and goes when the work that uses it is done, while nobody waits for that.
+//! [`Deferred`]: a resource of a context whose release is deferred until the work that uses it is done, without a wait.
 //!
-//! Memory is one such thing, a module another: its kernels run from it. Both are dropped in any thread, at any time, and the
-//! driver's call that gives them back may fail there, or wait for strangers. See [`Memory`](super::Memory) for what that means.
+//! Memory is one such resource, and a module another, as kernels run its code. Both may be dropped in any thread, at any time. The
+//! driver call that releases them may fail there, or wait for unrelated work; [`Memory`](super::Memory) has the details.
 
 use super::{Access, Mark, Pending, capture};
 use crate::{
@@ -14,19 +14,19 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// What is to be given back to the driver, once. Dropping it gives it back at once.
+/// A resource that is released to the driver once. A drop releases it at once.
 pub(crate) trait Resource: fmt::Debug + Send + 'static {
-    /// The context that it belongs to.
+    /// The context of the resource.
     fn context(&self) -> &Context;
 
-    /// Whether there is nothing to give back, or it has been given back.
+    /// Whether there is nothing to release, or it has been released.
     fn is_gone(&self) -> bool;
 
-    /// Gives it back. Nothing that uses it is pending.
+    /// Releases the resource. No pending work uses it.
     fn give_back(&mut self) -> Result<()>;
 }
 
-/// A resource and the work that is pending on it; given back when dropped, after that work and without waiting.
+/// A resource and the work that is pending on it. A drop releases it after that work, without a wait.
 #[derive(Debug)]
 pub(crate) struct Deferred<R: Resource>(ManuallyDrop<Release<R>>);
 
@@ -35,7 +35,7 @@ impl<R: Resource> Deferred<R> {
         Deferred::after(resource, Arc::default())
     }
 
-    /// Of which work is pending already, or is to be remembered by others.
+    /// Like `new`, with an existing list of pending work.
     pub(crate) fn after(resource: R, pending: Arc<Pending>) -> Deferred<R> {
         Deferred(ManuallyDrop::new(Release { resource, pending, homes: Mutex::default() }))
     }
@@ -56,10 +56,10 @@ impl<R: Resource> Deferred<R> {
         }
     }
 
-    /// Has it given back after all that is in `stream` now; whatever comes there later may come before that or not.
+    /// Orders the release after all work now in `stream`.
     pub(crate) fn used_in(&self, stream: &Stream) -> Result<()> {
         if stream.is_owned() {
-            // No event for each use: what the stream has by then is marked when it is dropped.
+            // No event per use: the drop records the stream's work.
             self.add_home(stream);
             return Ok(());
         }
@@ -74,17 +74,17 @@ impl<R: Resource> Drop for Deferred<R> {
     }
 }
 
-/// What nobody uses any more, but work that was enqueued before.
+/// A dropped resource, whose earlier work may be pending.
 #[derive(Debug)]
 struct Release<R: Resource> {
     resource: R,
     pending: Arc<Pending>,
-    /// Streams that may have work on it, until that is among what is pending.
+    /// Streams whose work is not yet recorded in `pending`.
     homes: Mutex<Vec<Stream>>,
 }
 
 impl<R: Resource> Release<R> {
-    /// Gives it back, unless `wait` is set without waiting; what cannot go now is put by.
+    /// Releases the resource, or defers its release. Waits for the work only if `wait` is set.
     fn attempt(mut self, wait: bool) {
         if self.resource.is_gone() {
             return;
@@ -94,17 +94,17 @@ impl<R: Resource> Release<R> {
             Ok(true) => {}
             Ok(false) => driver.defer(Box::new(self)),
             Err(error) if is_for_later(&error) => driver.defer(Box::new(self)),
-            // The streams are broken or gone. The resource's own drop waits for what is left of the work, if anything is.
+            // The streams are broken or destroyed. The drop of the resource waits for the remaining work, if any.
             Err(error) => driver.dropped(Err(error)),
         }
     }
 
-    /// Whether it is done.
+    /// Releases the resource if its work is done, and says whether it did.
     fn give_back(&mut self, wait: bool) -> Result<bool> {
         let homes = self.homes.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut busy = false;
         while let Some(home) = homes.last() {
-            // An event would not be done yet, even where there is nothing in front of it.
+            // A new event would not be done yet, even if the stream is idle.
             if capture::of(home)?.is_some() || !home.is_done()? {
                 self.pending.remember(&Mark::new(home), Access::Write)?;
                 busy = true;
@@ -134,7 +134,7 @@ impl<R: Resource> DeferredRelease for Release<R> {
     }
 }
 
-/// Whether something was refused that will be possible: in a host function every call is, and in a capture some.
+/// Whether a later attempt can succeed: host functions permit no driver call, and captures forbid some.
 fn is_for_later(error: &Error) -> bool {
     error.is_unsupported() || error.driver_code() == Some(CUresult::CUDA_ERROR_NOT_PERMITTED)
 }

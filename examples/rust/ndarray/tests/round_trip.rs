@@ -68,10 +68,12 @@ fn device_views_of_any_strides_are_copied_to_host() {
 }
 
 #[test]
-fn acquire_with_wrong_element_type_is_an_error() {
-    let streams = Streams::new();
-    let view = to_device(&array![1.0f32, 2.0], &streams.one).unwrap();
-    let error = view.acquire(&streams.one).unwrap_err();
+fn typed_view_of_wrong_element_type_is_an_error() {
+    let Streams { one, .. } = &Streams::new();
+    let array = to_device(&array![1.0f32, 2.0], one).unwrap();
+    // SAFETY: the memory lives as long as `array`.
+    let view = unsafe { RawView::new(one.driver(), array.interface().clone(), None) }.unwrap();
+    let error = view.typed::<i32, AnyRank, AnyLayout>().err().unwrap();
     assert!(error.is_unsupported() && error.to_string().contains("<f4"), "{error}");
 }
 

@@ -56,7 +56,7 @@ pub(in crate::exports) unsafe fn cuFuncGetAttribute(
     pi: *mut c_int,
     attrib: CUfunction_attribute,
     hfunc: CUfunction,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(pi)?;
     let value = attribute(call, &call.lock().code.resolve(hfunc)?, attrib)?;
     // SAFETY: the caller's pointer, by the driver's contract.
@@ -68,14 +68,14 @@ pub(in crate::exports) unsafe fn cuFuncSetAttribute(
     hfunc: CUfunction,
     attrib: CUfunction_attribute,
     value: c_int,
-) -> Answer {
+) -> Result<(), CUresult> {
     let mut state = call.lock();
     let settings = set_attribute(&state.code.resolve(hfunc)?, attrib, value)?;
     change(&mut state, hfunc, |known| *known = settings)
 }
 
 /// Changes the settings of a function, or of a kernel whose handle was passed as a function's.
-fn change(state: &mut State, handle: CUfunction, change: impl FnOnce(&mut Settings)) -> Answer {
+fn change(state: &mut State, handle: CUfunction, change: impl FnOnce(&mut Settings)) -> Result<(), CUresult> {
     if let Some(function) = state.code.functions.get_mut(&handle) {
         change(&mut function.settings);
         return Ok(());
@@ -88,17 +88,25 @@ pub(in crate::exports) unsafe fn cuFuncSetCacheConfig(
     call: &Call<'_>,
     hfunc: CUfunction,
     config: CUfunc_cache,
-) -> Answer {
+) -> Result<(), CUresult> {
     change(&mut call.lock(), hfunc, |settings| settings.cache_config = config)
 }
 
-pub(in crate::exports) unsafe fn cuFuncGetModule(call: &Call<'_>, hmod: *mut CUmodule, hfunc: CUfunction) -> Answer {
+pub(in crate::exports) unsafe fn cuFuncGetModule(
+    call: &Call<'_>,
+    hmod: *mut CUmodule,
+    hfunc: CUfunction,
+) -> Result<(), CUresult> {
     let module = call.lock().code.functions.get(&hfunc).ok_or(INVALID_HANDLE)?.module;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(hmod, module) }
 }
 
-pub(in crate::exports) unsafe fn cuFuncGetName(call: &Call<'_>, name: *mut *const c_char, hfunc: CUfunction) -> Answer {
+pub(in crate::exports) unsafe fn cuFuncGetName(
+    call: &Call<'_>,
+    name: *mut *const c_char,
+    hfunc: CUfunction,
+) -> Result<(), CUresult> {
     let state = call.lock();
     let text = match state.code.functions.get(&hfunc) {
         Some(function) => function.name.as_ptr(),
@@ -114,7 +122,7 @@ pub(in crate::exports) unsafe fn cuFuncGetParamInfo(
     param_index: usize,
     param_offset: *mut usize,
     param_size: *mut usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     let resolved = call.lock().code.resolve(func)?;
     let parameter =
         resolved.program.functions()[resolved.number as usize].parameters.get(param_index).ok_or(INVALID_VALUE)?;
@@ -132,7 +140,7 @@ pub(in crate::exports) unsafe fn cuFuncGetParamCount(
     call: &Call<'_>,
     func: CUfunction,
     param_count: *mut usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     let resolved = call.lock().code.resolve(func)?;
     let count = resolved.program.functions()[resolved.number as usize].parameters.len();
     // SAFETY: the caller's pointer, by the driver's contract.
@@ -142,12 +150,16 @@ pub(in crate::exports) unsafe fn cuFuncGetParamCount(
 /// `CU_FUNCTION_LOADING_STATE_LOADED`: code is loaded with its module.
 const LOADED: c_uint = 1;
 
-pub(in crate::exports) unsafe fn cuFuncIsLoaded(call: &Call<'_>, state: *mut c_uint, function: CUfunction) -> Answer {
+pub(in crate::exports) unsafe fn cuFuncIsLoaded(
+    call: &Call<'_>,
+    state: *mut c_uint,
+    function: CUfunction,
+) -> Result<(), CUresult> {
     call.lock().code.resolve(function)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(state, LOADED) }
 }
 
-pub(in crate::exports) unsafe fn cuFuncLoad(call: &Call<'_>, function: CUfunction) -> Answer {
+pub(in crate::exports) unsafe fn cuFuncLoad(call: &Call<'_>, function: CUfunction) -> Result<(), CUresult> {
     call.lock().code.resolve(function).map(|_| ())
 }

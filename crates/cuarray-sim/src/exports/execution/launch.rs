@@ -158,7 +158,7 @@ pub(in crate::exports) unsafe fn launch(
     shape: &Shape,
     stream: CUstream,
     lists: (*mut *mut c_void, *mut *mut c_void),
-) -> Answer {
+) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
     let handle = state.stream_of(call, current, stream)?;
     let context = state.streams.get(&handle).map_or(current, |stream| stream.context);
@@ -184,7 +184,7 @@ pub(in crate::exports) unsafe fn cuLaunchKernel(
     stream: CUstream,
     kernel_params: *mut *mut c_void,
     extra: *mut *mut c_void,
-) -> Answer {
+) -> Result<(), CUresult> {
     if !kernel_params.is_null() && !extra.is_null() {
         return Err(INVALID_VALUE);
     }
@@ -203,7 +203,7 @@ pub(in crate::exports) unsafe fn cuLaunchKernelEx(
     f: CUfunction,
     kernel_params: *mut *mut c_void,
     extra: *mut *mut c_void,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(config)?;
     // SAFETY: the caller's structure, by the driver's contract; it may be unaligned.
     let config = unsafe { config.read_unaligned() };
@@ -246,7 +246,7 @@ pub(in crate::exports) unsafe fn cuLaunchCooperativeKernel(
     shared_mem_bytes: c_uint,
     stream: CUstream,
     kernel_params: *mut *mut c_void,
-) -> Answer {
+) -> Result<(), CUresult> {
     let (grid, threads) = ([grid_dim_x, grid_dim_y, grid_dim_z], [block_dim_x, block_dim_y, block_dim_z]);
     let shape = Shape { grid, threads, shared: shared_mem_bytes, cooperative: true };
     // SAFETY: both functions have the same contract.

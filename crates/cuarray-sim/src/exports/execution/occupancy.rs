@@ -17,7 +17,7 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     func: CUfunction,
     block_size: c_int,
     dynamic_smem_size: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(num_blocks)?;
     let blocks = active_blocks(call, func, block_size, dynamic_smem_size)?;
     // SAFETY: the caller's pointer, by the driver's contract.
@@ -31,7 +31,7 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessorWith
     block_size: c_int,
     dynamic_smem_size: usize,
     flags: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     if flags > 1 {
         return Err(INVALID_VALUE);
     }
@@ -47,7 +47,7 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxPotentialBlockSize(
     block_size_to_dynamic_smem_size: CUoccupancyB2DSize,
     dynamic_smem_size: usize,
     block_size_limit: c_int,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(min_grid_size)?;
     present(block_size)?;
     let resolved = call.lock().code.resolve(func)?;
@@ -82,7 +82,7 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     dynamic_smem_size: usize,
     block_size_limit: c_int,
     flags: c_uint,
-) -> Answer {
+) -> Result<(), CUresult> {
     if flags > 1 {
         return Err(INVALID_VALUE);
     }
@@ -107,7 +107,7 @@ pub(in crate::exports) unsafe fn cuOccupancyAvailableDynamicSMemPerBlock(
     func: CUfunction,
     num_blocks: c_int,
     block_size: c_int,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(dynamic_smem_size)?;
     let wanted = u32::try_from(num_blocks).ok().filter(|blocks| *blocks > 0).ok_or(INVALID_VALUE)?;
     let threads = u32::try_from(block_size).ok().filter(|threads| *threads > 0).ok_or(INVALID_VALUE)?;

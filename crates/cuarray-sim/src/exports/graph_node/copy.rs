@@ -51,7 +51,7 @@ pub(in crate::exports) unsafe fn cuGraphAddMemcpyNode(
     num_dependencies: usize,
     copy_params: *const CUDA_MEMCPY3D,
     ctx: CUcontext,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
         let action = |state: &mut State| copy_action(state, call, copy_params, ctx);
@@ -63,7 +63,7 @@ pub(in crate::exports) unsafe fn cuGraphMemcpyNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: *mut CUDA_MEMCPY3D,
-) -> Answer {
+) -> Result<(), CUresult> {
     match &call.lock().node(node)?.action {
         // SAFETY: the caller's pointer, by the driver's contract.
         Action::Copy(copy) => unsafe { put(node_params, copy.params.0) },
@@ -75,7 +75,7 @@ pub(in crate::exports) unsafe fn cuGraphMemcpyNodeSetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: *const CUDA_MEMCPY3D,
-) -> Answer {
+) -> Result<(), CUresult> {
     let mut state = call.lock();
     let Action::Copy(copy) = &state.node(node)?.action else { return Err(INVALID_VALUE) };
     // SAFETY: the caller's parameters, by the driver's contract.
@@ -91,7 +91,7 @@ pub(in crate::exports) unsafe fn cuGraphAddMemsetNode(
     num_dependencies: usize,
     memset_params: *const CUDA_MEMSET_NODE_PARAMS,
     ctx: CUcontext,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
         let action = |state: &mut State| fill_action(state, call, memset_params, ctx);
@@ -103,7 +103,7 @@ pub(in crate::exports) unsafe fn cuGraphMemsetNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: *mut CUDA_MEMSET_NODE_PARAMS,
-) -> Answer {
+) -> Result<(), CUresult> {
     match &call.lock().node(node)?.action {
         // SAFETY: the caller's pointer, by the driver's contract.
         Action::Fill(fill) => unsafe { put(node_params, fill.params) },
@@ -115,7 +115,7 @@ pub(in crate::exports) unsafe fn cuGraphMemsetNodeSetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: *const CUDA_MEMSET_NODE_PARAMS,
-) -> Answer {
+) -> Result<(), CUresult> {
     let mut state = call.lock();
     let Action::Fill(fill) = &state.node(node)?.action else { return Err(INVALID_VALUE) };
     // SAFETY: the caller's parameters, by the driver's contract.

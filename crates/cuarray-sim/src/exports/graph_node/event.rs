@@ -12,7 +12,7 @@ pub(in crate::exports) unsafe fn cuGraphAddEventRecordNode(
     dependencies: *const CUgraphNode,
     num_dependencies: usize,
     event: CUevent,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
         let action = |state: &mut State| state.event(event).map(|_| Action::Record(event));
@@ -24,7 +24,12 @@ pub(in crate::exports) unsafe fn cuGraphAddEventRecordNode(
 ///
 /// # Safety
 /// `event_out` is null or writable.
-unsafe fn event_of(call: &Call<'_>, node: CUgraphNode, kind: CUgraphNodeType, event_out: *mut CUevent) -> Answer {
+unsafe fn event_of(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    kind: CUgraphNodeType,
+    event_out: *mut CUevent,
+) -> Result<(), CUresult> {
     match &call.lock().node(node)?.action {
         action @ (Action::Record(event) | Action::Wait(event)) if action.kind() == kind => {
             // SAFETY: by this function's contract.
@@ -38,7 +43,7 @@ pub(in crate::exports) unsafe fn cuGraphEventRecordNodeGetEvent(
     call: &Call<'_>,
     node: CUgraphNode,
     event_out: *mut CUevent,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { event_of(call, node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event_out) }
 }
@@ -47,7 +52,7 @@ pub(in crate::exports) unsafe fn cuGraphEventRecordNodeSetEvent(
     call: &Call<'_>,
     node: CUgraphNode,
     event: CUevent,
-) -> Answer {
+) -> Result<(), CUresult> {
     let mut state = call.lock();
     state.event(event)?;
     change(&mut state, node, Action::Record(event))
@@ -60,7 +65,7 @@ pub(in crate::exports) unsafe fn cuGraphAddEventWaitNode(
     dependencies: *const CUgraphNode,
     num_dependencies: usize,
     event: CUevent,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
         let action = |state: &mut State| state.event(event).map(|_| Action::Wait(event));
@@ -72,7 +77,7 @@ pub(in crate::exports) unsafe fn cuGraphEventWaitNodeGetEvent(
     call: &Call<'_>,
     node: CUgraphNode,
     event_out: *mut CUevent,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { event_of(call, node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event_out) }
 }
@@ -81,7 +86,7 @@ pub(in crate::exports) unsafe fn cuGraphEventWaitNodeSetEvent(
     call: &Call<'_>,
     node: CUgraphNode,
     event: CUevent,
-) -> Answer {
+) -> Result<(), CUresult> {
     let mut state = call.lock();
     state.event(event)?;
     change(&mut state, node, Action::Wait(event))

@@ -12,7 +12,7 @@ pub(super) use event::*;
 use super::graph::{check_edge_data, child_of, list};
 use super::graph_kernel_node::{launch_action, launch_params};
 use super::{present, put, unsupported};
-use crate::driver::{Answer, Call};
+use crate::driver::Call;
 use crate::objects::graph::{Action, Given, Owner};
 use crate::objects::work::HostFunction;
 use crate::state::State;
@@ -158,7 +158,7 @@ pub(super) unsafe fn add_and_return(
     graph: CUgraph,
     (dependencies, count): (*const CUgraphNode, usize),
     action: impl FnOnce(&mut State) -> Result<Action, CUresult>,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(p_node)?;
     let mut state = call.lock();
     let action = action(&mut state)?;
@@ -176,7 +176,7 @@ pub(super) unsafe fn cuGraphAddNode(
     dependencies: *const CUgraphNode,
     num_dependencies: usize,
     node_params: *mut CUgraphNodeParams,
-) -> Answer {
+) -> Result<(), CUresult> {
     let data = std::ptr::null();
     // SAFETY: both functions have the same contract.
     unsafe { cuGraphAddNode_v2(call, p_node, graph, dependencies, data, num_dependencies, node_params) }
@@ -191,7 +191,7 @@ pub(super) unsafe fn cuGraphAddNode_v2(
     dependency_data: *const CUgraphEdgeData,
     num_dependencies: usize,
     node_params: *mut CUgraphNodeParams,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(p_node)?;
     present(node_params)?;
     let mut state = call.lock();
@@ -216,7 +216,7 @@ pub(super) unsafe fn cuGraphAddNode_v2(
 }
 
 /// Writes the parameters that only an added node has: the address of an allocation, the graph of a child.
-fn fill_in(state: &State, node: CUgraphNode, params: &mut CUgraphNodeParams) -> Answer {
+fn fill_in(state: &State, node: CUgraphNode, params: &mut CUgraphNodeParams) -> Result<(), CUresult> {
     match &state.node(node)?.action {
         Action::Allocate(given) => set_member(params, given.0),
         Action::Child(child) => {
@@ -240,7 +240,7 @@ pub(super) unsafe fn cuGraphNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: *mut CUgraphNodeParams,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(node_params)?;
     let state = call.lock();
     let action = &state.node(node)?.action;
@@ -269,7 +269,7 @@ pub(super) unsafe fn cuGraphNodeGetParams(
 }
 
 /// Changes a node's action to one of the same kind. Executable graphs made from it stay as they are.
-pub(super) fn change(state: &mut State, node: CUgraphNode, mut action: Action) -> Answer {
+pub(super) fn change(state: &mut State, node: CUgraphNode, mut action: Action) -> Result<(), CUresult> {
     let found = state.graph_nodes.get_mut(&node).ok_or(INVALID_VALUE)?;
     if found.action.kind() != action.kind() {
         return Err(INVALID_VALUE);
@@ -283,7 +283,7 @@ pub(super) unsafe fn cuGraphNodeSetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: *mut CUgraphNodeParams,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(node_params)?;
     let mut state = call.lock();
     // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
@@ -301,7 +301,7 @@ pub(super) unsafe fn cuGraphAddHostNode(
     dependencies: *const CUgraphNode,
     num_dependencies: usize,
     node_params: *const CUDA_HOST_NODE_PARAMS,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
         let action = |_: &mut State| host_action(node_params);
@@ -321,7 +321,7 @@ pub(super) unsafe fn cuGraphHostNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: *mut CUDA_HOST_NODE_PARAMS,
-) -> Answer {
+) -> Result<(), CUresult> {
     match call.lock().node(node)?.action {
         // SAFETY: the caller's pointer, by the driver's contract.
         Action::Host(function) => unsafe { put(node_params, host_params(function)) },
@@ -333,7 +333,7 @@ pub(super) unsafe fn cuGraphHostNodeSetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: *const CUDA_HOST_NODE_PARAMS,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's parameters, by the driver's contract.
     let action = unsafe { host_action(node_params)? };
     change(&mut call.lock(), node, action)
@@ -346,7 +346,7 @@ pub(super) unsafe fn cuGraphAddChildGraphNode(
     dependencies: *const CUgraphNode,
     num_dependencies: usize,
     child_graph: CUgraph,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
         let action = |_: &mut State| Ok(Action::Child(child_graph));
@@ -359,7 +359,7 @@ pub(super) unsafe fn cuGraphChildGraphNodeGetGraph(
     call: &Call<'_>,
     node: CUgraphNode,
     p_graph: *mut CUgraph,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(p_graph, child_of(&call.lock(), node)?) }
 }
@@ -370,7 +370,7 @@ pub(super) unsafe fn cuGraphAddEmptyNode(
     graph: CUgraph,
     dependencies: *const CUgraphNode,
     num_dependencies: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe { add_and_return(call, p_node, graph, (dependencies, num_dependencies), |_| Ok(Action::Empty)) }
 }

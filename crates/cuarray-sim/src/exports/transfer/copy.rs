@@ -9,7 +9,7 @@ use crate::objects::work::Work;
 use cuarray_races::finding::AccessKind;
 
 /// Checks a copy, enqueues it, and waits for it if the call must.
-fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, mode: SyncMode) -> Answer {
+fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, mode: SyncMode) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
     let stream = state.stream_of(call, current, mode.stream())?;
     let captured = captures(call, &mut state, stream, mode)?;
@@ -59,7 +59,7 @@ pub(in crate::exports) unsafe fn cuMemcpy(
     dst: CUdeviceptr,
     src: CUdeviceptr,
     byte_count: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     transfer(call, End::unified(dst), End::unified(src), row(byte_count), SyncMode::Plain)
 }
 
@@ -68,7 +68,7 @@ pub(in crate::exports) unsafe fn cuMemcpyHtoD_v2(
     dst_device: CUdeviceptr,
     src_host: *const c_void,
     byte_count: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     transfer(call, End::device(dst_device), End::host(src_host), row(byte_count), SyncMode::Plain)
 }
 
@@ -77,7 +77,7 @@ pub(in crate::exports) unsafe fn cuMemcpyDtoH_v2(
     dst_host: *mut c_void,
     src_device: CUdeviceptr,
     byte_count: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     transfer(call, End::host(dst_host), End::device(src_device), row(byte_count), SyncMode::Plain)
 }
 
@@ -86,7 +86,7 @@ pub(in crate::exports) unsafe fn cuMemcpyDtoD_v2(
     dst_device: CUdeviceptr,
     src_device: CUdeviceptr,
     byte_count: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), SyncMode::Plain)
 }
 
@@ -96,7 +96,7 @@ pub(in crate::exports) unsafe fn cuMemcpyAsync(
     src: CUdeviceptr,
     byte_count: usize,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     transfer(call, End::unified(dst), End::unified(src), row(byte_count), SyncMode::Async(stream))
 }
 
@@ -106,7 +106,7 @@ pub(in crate::exports) unsafe fn cuMemcpyHtoDAsync_v2(
     src_host: *const c_void,
     byte_count: usize,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     transfer(call, End::device(dst_device), End::host(src_host), row(byte_count), SyncMode::Async(stream))
 }
 
@@ -116,7 +116,7 @@ pub(in crate::exports) unsafe fn cuMemcpyDtoHAsync_v2(
     src_device: CUdeviceptr,
     byte_count: usize,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     transfer(call, End::host(dst_host), End::device(src_device), row(byte_count), SyncMode::Async(stream))
 }
 
@@ -126,12 +126,12 @@ pub(in crate::exports) unsafe fn cuMemcpyDtoDAsync_v2(
     src_device: CUdeviceptr,
     byte_count: usize,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), SyncMode::Async(stream))
 }
 
 /// Checks that memory lies on the device of the context that a peer copy gives for it.
-fn in_context(call: &Call<'_>, address: CUdeviceptr, context: CUcontext) -> Answer {
+fn in_context(call: &Call<'_>, address: CUdeviceptr, context: CUcontext) -> Result<(), CUresult> {
     let state = call.lock();
     let device = state.context(context)?.device;
     let allocation = state.memory.find(address).ok_or(INVALID_VALUE)?;
@@ -142,7 +142,11 @@ fn in_context(call: &Call<'_>, address: CUdeviceptr, context: CUcontext) -> Answ
 }
 
 /// Serializes a peer copy with the work of both contexts and of the current one.
-fn serialized(call: &Call<'_>, contexts: [CUcontext; 2], copy: impl FnOnce() -> Answer) -> Answer {
+fn serialized(
+    call: &Call<'_>,
+    contexts: [CUcontext; 2],
+    copy: impl FnOnce() -> Result<(), CUresult>,
+) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
     let mut before = Vec::new();
     state.forbid_unsafe(call.thread, call.capture_mode())?;
@@ -174,7 +178,7 @@ pub(in crate::exports) unsafe fn cuMemcpyPeer(
     src_device: CUdeviceptr,
     src_context: CUcontext,
     byte_count: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     in_context(call, dst_device, dst_context)?;
     in_context(call, src_device, src_context)?;
     serialized(call, [dst_context, src_context], || {
@@ -191,7 +195,7 @@ pub(in crate::exports) unsafe fn cuMemcpyPeerAsync(
     src_context: CUcontext,
     byte_count: usize,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     in_context(call, dst_device, dst_context)?;
     in_context(call, src_device, src_context)?;
     transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), SyncMode::Async(stream))
@@ -309,13 +313,16 @@ pub(in crate::exports) fn transfer_of(copy: &CUDA_MEMCPY3D) -> Result<Transfer, 
     Ok(Transfer { target, source, extent })
 }
 
-pub(in crate::exports) unsafe fn cuMemcpy2D_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY2D) -> Answer {
+pub(in crate::exports) unsafe fn cuMemcpy2D_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY2D) -> Result<(), CUresult> {
     // SAFETY: the caller's descriptor, by the driver's contract.
     let (target, source, extent) = unsafe { ends_2d(p_copy)? };
     transfer(call, target, source, extent, SyncMode::Plain)
 }
 
-pub(in crate::exports) unsafe fn cuMemcpy2DUnaligned_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY2D) -> Answer {
+pub(in crate::exports) unsafe fn cuMemcpy2DUnaligned_v2(
+    call: &Call<'_>,
+    p_copy: *const CUDA_MEMCPY2D,
+) -> Result<(), CUresult> {
     // SAFETY: the same contract; any pitch will do here in both.
     unsafe { cuMemcpy2D_v2(call, p_copy) }
 }
@@ -324,13 +331,13 @@ pub(in crate::exports) unsafe fn cuMemcpy2DAsync_v2(
     call: &Call<'_>,
     p_copy: *const CUDA_MEMCPY2D,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     // SAFETY: the caller's descriptor, by the driver's contract.
     let (target, source, extent) = unsafe { ends_2d(p_copy)? };
     transfer(call, target, source, extent, SyncMode::Async(stream))
 }
 
-pub(in crate::exports) unsafe fn cuMemcpy3D_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY3D) -> Answer {
+pub(in crate::exports) unsafe fn cuMemcpy3D_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY3D) -> Result<(), CUresult> {
     present(p_copy)?;
     // SAFETY: the caller's descriptor, by the driver's contract.
     let (target, source, extent) = ends_3d!(unsafe { p_copy.read_unaligned() });
@@ -341,14 +348,17 @@ pub(in crate::exports) unsafe fn cuMemcpy3DAsync_v2(
     call: &Call<'_>,
     p_copy: *const CUDA_MEMCPY3D,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(p_copy)?;
     // SAFETY: the caller's descriptor, by the driver's contract.
     let (target, source, extent) = ends_3d!(unsafe { p_copy.read_unaligned() });
     transfer(call, target, source, extent, SyncMode::Async(stream))
 }
 
-pub(in crate::exports) unsafe fn cuMemcpy3DPeer(call: &Call<'_>, p_copy: *const CUDA_MEMCPY3D_PEER) -> Answer {
+pub(in crate::exports) unsafe fn cuMemcpy3DPeer(
+    call: &Call<'_>,
+    p_copy: *const CUDA_MEMCPY3D_PEER,
+) -> Result<(), CUresult> {
     present(p_copy)?;
     // SAFETY: the caller's descriptor, by the driver's contract.
     let copy = unsafe { p_copy.read_unaligned() };
@@ -362,7 +372,7 @@ pub(in crate::exports) unsafe fn cuMemcpy3DPeerAsync(
     call: &Call<'_>,
     p_copy: *const CUDA_MEMCPY3D_PEER,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     present(p_copy)?;
     // SAFETY: the caller's descriptor, by the driver's contract.
     let copy = unsafe { p_copy.read_unaligned() };

@@ -9,7 +9,7 @@ use crate::objects::work::Work;
 use cuarray_races::finding::AccessKind;
 
 /// Checks a fill, enqueues it, and waits for it if the call must.
-fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: SyncMode) -> Answer {
+fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: SyncMode) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
     let stream = state.stream_of(call, current, mode.stream())?;
     let captured = captures(call, &mut state, stream, mode)?;
@@ -55,7 +55,12 @@ fn pitched(address: CUdeviceptr, pitch: usize) -> Place {
     Place { address, pitch: pitch as u64, slice: 0 }
 }
 
-pub(in crate::exports) unsafe fn cuMemsetD8_v2(call: &Call<'_>, dst_device: CUdeviceptr, uc: u8, n: usize) -> Answer {
+pub(in crate::exports) unsafe fn cuMemsetD8_v2(
+    call: &Call<'_>,
+    dst_device: CUdeviceptr,
+    uc: u8,
+    n: usize,
+) -> Result<(), CUresult> {
     fill(call, Place::row(dst_device), (u32::from(uc), 1), elements(n, 1, 1)?, SyncMode::Plain)
 }
 
@@ -65,7 +70,7 @@ pub(in crate::exports) unsafe fn cuMemsetD8Async(
     uc: u8,
     n: usize,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     fill(call, Place::row(dst_device), (u32::from(uc), 1), elements(n, 1, 1)?, SyncMode::Async(stream))
 }
 
@@ -76,7 +81,7 @@ pub(in crate::exports) unsafe fn cuMemsetD2D8_v2(
     uc: u8,
     width: usize,
     height: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     fill(call, pitched(dst_device, dst_pitch), (u32::from(uc), 1), elements(width, height, 1)?, SyncMode::Plain)
 }
 
@@ -88,11 +93,16 @@ pub(in crate::exports) unsafe fn cuMemsetD2D8Async(
     width: usize,
     height: usize,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     fill(call, pitched(dst_device, dst_pitch), (u32::from(uc), 1), elements(width, height, 1)?, SyncMode::Async(stream))
 }
 
-pub(in crate::exports) unsafe fn cuMemsetD16_v2(call: &Call<'_>, dst_device: CUdeviceptr, us: u16, n: usize) -> Answer {
+pub(in crate::exports) unsafe fn cuMemsetD16_v2(
+    call: &Call<'_>,
+    dst_device: CUdeviceptr,
+    us: u16,
+    n: usize,
+) -> Result<(), CUresult> {
     fill(call, Place::row(dst_device), (u32::from(us), 2), elements(n, 1, 2)?, SyncMode::Plain)
 }
 
@@ -102,7 +112,7 @@ pub(in crate::exports) unsafe fn cuMemsetD16Async(
     us: u16,
     n: usize,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     fill(call, Place::row(dst_device), (u32::from(us), 2), elements(n, 1, 2)?, SyncMode::Async(stream))
 }
 
@@ -113,7 +123,7 @@ pub(in crate::exports) unsafe fn cuMemsetD2D16_v2(
     us: u16,
     width: usize,
     height: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     fill(call, pitched(dst_device, dst_pitch), (u32::from(us), 2), elements(width, height, 2)?, SyncMode::Plain)
 }
 
@@ -125,7 +135,7 @@ pub(in crate::exports) unsafe fn cuMemsetD2D16Async(
     width: usize,
     height: usize,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     fill(call, pitched(dst_device, dst_pitch), (u32::from(us), 2), elements(width, height, 2)?, SyncMode::Async(stream))
 }
 
@@ -134,7 +144,7 @@ pub(in crate::exports) unsafe fn cuMemsetD32_v2(
     dst_device: CUdeviceptr,
     ui: c_uint,
     n: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     fill(call, Place::row(dst_device), (ui, 4), elements(n, 1, 4)?, SyncMode::Plain)
 }
 
@@ -144,7 +154,7 @@ pub(in crate::exports) unsafe fn cuMemsetD32Async(
     ui: c_uint,
     n: usize,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     fill(call, Place::row(dst_device), (ui, 4), elements(n, 1, 4)?, SyncMode::Async(stream))
 }
 
@@ -155,7 +165,7 @@ pub(in crate::exports) unsafe fn cuMemsetD2D32_v2(
     ui: c_uint,
     width: usize,
     height: usize,
-) -> Answer {
+) -> Result<(), CUresult> {
     fill(call, pitched(dst_device, dst_pitch), (ui, 4), elements(width, height, 4)?, SyncMode::Plain)
 }
 
@@ -167,6 +177,6 @@ pub(in crate::exports) unsafe fn cuMemsetD2D32Async(
     width: usize,
     height: usize,
     stream: CUstream,
-) -> Answer {
+) -> Result<(), CUresult> {
     fill(call, pitched(dst_device, dst_pitch), (ui, 4), elements(width, height, 4)?, SyncMode::Async(stream))
 }

@@ -1,24 +1,20 @@
-//! [`Acquired`] and [`AcquiredMut`]: an array's address, for as long as work on it is in order.
+//! [`Acquired`] and [`AcquiredMut`]: access to an array's address while work on it is ordered.
 //!
-//! A guard is taken for a stream. What is enqueued there while it lives comes after the producer's work (the edge before), and what the
-//! producer is given after its release comes after ours (the edge back). That is all it does: it waits for nothing on the host, and it
-//! does not know what is enqueued. So the rules are the borrow checker's: a guard borrows the view and the stream, a writing one
-//! borrows the view for itself, and the address is to be had from a guard only.
+//! A guard belongs to a stream. Work enqueued there during its life is ordered after the producer's work, by an edge when the guard is
+//! acquired. The producer's later work is ordered after ours, by an edge back when the guard is released. The host waits for neither.
 //!
-//! Edges go through pooled events, and a guard lives where it is put: taking and releasing one allocates nothing. In the array's own
-//! stream it makes no driver call at all.
+//! Edges use pooled events, so acquiring and releasing allocates nothing. In the array's home stream a guard makes no driver call.
 //!
-//! # When something goes wrong
+//! # Errors
 //!
-//! Where the edge back cannot be made (the driver refuses to record an event, say), the host waits until the guard's stream is done, so
-//! that what the producer does next still comes after it. [`release`](Acquired::release) answers the error. A guard that is dropped,
-//! also by a panic, has nobody to tell: [`Driver::take_drop_error`](crate::Driver::take_drop_error) gives the first such error, and
-//! where the guard is of a Python argument, Python's `sys.unraisablehook` is called with it. Nothing panics.
+//! If the edge back cannot be put, for example because the driver refuses to record an event, the host waits for the guard's stream instead.
+//! [`release`](Acquired::release) returns the error. The first error of a guard that is only dropped is in
+//! [`Driver::take_drop_error`](crate::Driver::take_drop_error); for a Python argument, `sys.unraisablehook` gets it. Nothing panics.
 //!
-//! A guard may go to another thread. Where its stream is the per-thread default one, that thread's stream of this name is another one, which
-//! nothing was ordered in: the guard's copies and launches with it are refused there. It can be released there, for which the host waits.
+//! # Threads
 //!
-//! A guard that is leaked ([`std::mem::forget`]) puts no edge back: nothing orders the producer's next work after ours.
+//! A guard may move to another thread. The per-thread default stream is another stream there, so copies and launches with such a guard are
+//! refused. Its release is possible, and waits on the host.
 
 mod core;
 
@@ -58,14 +54,37 @@ pub enum Untyped {}
 macro_rules! guard {
     ($(#[$doc:meta])* $name:ident, $method:literal) => {
         $(#[$doc])*
-        /// It is released when dropped, also by a panic; [`release`](Self::release) does the same and says what went wrong. It borrows
-        /// the view and the stream:
+        ///
+        /// The guard is released when dropped, also by a panic; [`release`](Self::release) returns the error as well.
+        ///
+        /// # Aliasing
+        ///
+        /// Where the elements of two live guards share memory, both guards only read; otherwise the second acquire returns an error that
+        /// [`Error::is_already_acquired`](crate::Error::is_already_acquired) tells. This is checked at run time, for all guards of the process that were
+        /// acquired through this build of the crate and one driver: in any thread, of clones, of views, and of objects of different libraries
+        /// over one memory. Elements decide, not extents, so `x[::2]` and `x[1::2]` may both be written. Arrays without elements never
+        /// conflict. Views whose comparison would take long count as overlapping.
+        ///
+        /// Not promised: other extension modules have a registry of their own, and Python code and other libraries are not bound by it.
+        /// Unordered addresses (`acquire_unordered`) are not registered. A Python argument is not registered by its extraction, only while a
+        /// guard is live: `f(x, x)` is an error where `f` acquires both at once and writes one.
+        ///
+        /// A leaked guard ([`std::mem::forget`]) stays registered, and puts no edge back.
+        ///
+        /// # Lifetimes
+        ///
+        /// The guard borrows the view and the stream:
+        ///
+        /// ```compile_fail,E0597
+        /// # use cuarray::{RawView, Stream};
+        /// # fn work(context: &cuarray::Context, mut view: RawView) -> cuarray::Result<()> {
         #[doc = concat!("let _array: cuarray::", stringify!($name), ";")]
         /// {
         ///     let stream = Stream::new(context)?;
         #[doc = concat!("    _array = view.", $method, "(&stream)?;")]
         /// }
         /// # Ok(()) }
+        /// ```
         #[must_use = "a guard that is dropped at once orders nothing"]
         pub struct $name<'v, T = Untyped, D: Dimension = IxDyn, S: Scope = Anywhere> {
             core: GuardCore<'v, S>,

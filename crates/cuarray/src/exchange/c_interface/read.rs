@@ -135,7 +135,7 @@ unsafe fn mask(raw: *const RawCArray, of: &Interface) -> Result<(Mask, Option<No
     // SAFETY: this function's contract.
     let mask = unsafe { known(raw) }?;
     if !mask.mask.is_null() {
-        return Err(Error::entry("mask", "has a mask itself; an array whose elements are all valid is expected"));
+        return Err(Error::entry("mask", "has a mask itself; an array without a mask is expected"));
     }
     // SAFETY: as above.
     let (interface, event) = unsafe { interface(&mask) }?;

@@ -31,7 +31,7 @@ impl Mask {
     /// to the array's.
     pub fn new(interface: Interface, array: &Layout) -> Result<Mask> {
         if interface.mask().is_some() {
-            return Err(Error::entry("mask", "has a mask itself; expected an array whose elements are all valid"));
+            return Err(Error::entry("mask", "has a mask itself; expected an array without a mask"));
         }
         use Kind::{Bytes, Datetime, Object, Timedelta, Unicode, Void};
         if matches!(interface.typestr().kind(), Void | Bytes | Unicode | Datetime | Timedelta | Object) {

@@ -1,4 +1,4 @@
-//! Where the guards of Python arguments live.
+//! The scope of guards of Python arguments.
 
 use crate::{
     Error, Stream,
@@ -7,7 +7,7 @@ use crate::{
 use pyo3::prelude::*;
 use std::fmt;
 
-/// A guard of a Python argument: it stays in a thread that is attached to the interpreter, and lets go of it around driver calls.
+/// The scope of a Python argument's guard: a thread attached to the interpreter, which detaches during driver calls.
 ///
 /// ```
 /// use cuarray::{Acquired, Ix1, python::Attached};
@@ -35,7 +35,7 @@ impl Scope for Attached<'_> {
 
     /// Through `sys.unraisablehook`, as Python does for its own destructors.
     fn report(self, stream: &Stream, met: Error) {
-        // What is to be ignored at the end of a process is ignored there.
+        // `dropped` ignores errors that do not matter at the end of a process.
         stream.driver().dropped(Err(met));
         if let Some(error) = stream.driver().take_drop_error() {
             PyErr::from(error).write_unraisable(self.0, None);

@@ -1,4 +1,4 @@
-//! What an argument is read from, and whether it is what the view's type says.
+//! Extraction of views from Python objects, with the checks of their types.
 
 use super::{DeviceView, DeviceViewMut, MaskedView};
 use crate::{
@@ -48,12 +48,12 @@ impl<'py, T: Element, D: Dimension, L: LayoutPolicy> FromPyObject<'_, 'py> for M
     }
 }
 
-/// The array that an object is.
+/// The array that was read from an object.
 struct Source<'py> {
     raw: RawView,
-    /// The object under `mask`, where masks are kept.
+    /// The object under `mask`, if masks are kept.
     mask: Option<Bound<'py, PyAny>>,
-    /// What keeps the array: the object, or an array of ours that was made of its structure or tensor.
+    /// The object that keeps the array alive: the argument, or a `DeviceArray` made from its structure or tensor.
     object: Bound<'py, PyAny>,
 }
 
@@ -61,31 +61,31 @@ impl<'py> Source<'py> {
     #[inline]
     fn of(object: &Bound<'py, PyAny>, masks: Policy) -> Result<Source<'py>> {
         if let Ok(array) = object.cast_exact::<PyDeviceArray>() {
-            return Source::of_ours(array, masks);
+            return Source::from_own_array(array, masks);
         }
         if !config::reads_dictionaries() {
-            return Source::of_ours(&as_cuda_array::only_in_c(object)?, masks);
+            return Source::from_own_array(&as_cuda_array::only_in_c(object)?, masks);
         }
         let dict = match import::attribute(object) {
             Ok(dict) => dict,
-            Err(error) => return Source::of_ours(&as_cuda_array::without_dictionary(object, error)?, masks),
+            Err(error) => return Source::from_own_array(&as_cuda_array::without_dictionary(object, error)?, masks),
         };
         let mut reading = Reading::new(true).with_masks(masks);
         let interface = import::interface(&dict, &mut reading)?;
         import::refuse_lazy(object, &interface)?;
-        // SAFETY: the object keeps the memory and the stream (clauses L2 and L4), and the view keeps the object.
+        // SAFETY: the object keeps the memory and the stream alive (clauses L2 and L4), and the view keeps the object.
         let raw = unsafe { RawView::from_boxed(runtime::loaded(), interface, None) };
         Ok(Source { raw, mask: reading.mask, object: object.clone() })
     }
 
-    /// One of this module's own arrays: it knows more than its interface says.
-    fn of_ours(array: &Bound<'py, PyDeviceArray>, masks: Policy) -> Result<Source<'py>> {
+    /// Reads a `DeviceArray` of this module, which holds more than its interface: its synchronization state and its mask.
+    fn from_own_array(array: &Bound<'py, PyDeviceArray>, masks: Policy) -> Result<Source<'py>> {
         let (py, object) = (array.py(), array.clone().into_any());
         let array = array.get();
         let kept = array.kept_until_done(py)?;
         let mask = match array.mask() {
             Some(_) if masks == Policy::Refuse => {
-                return Err(Error::unsupported("the array has a mask, and masked arrays are not taken here"));
+                return Err(Error::unsupported("the array has a mask, and masked arrays are not accepted here"));
             }
             Some(mask) => Some(mask.array(py)?.bind(py).clone().into_any()),
             None => None,
@@ -96,7 +96,7 @@ impl<'py> Source<'py> {
     }
 }
 
-/// A mask as a view that has an element for each of the array's.
+/// A mask as a view with one element for each element of the array.
 fn view_of_mask<'py, D: Dimension>(mask: Bound<'py, PyAny>, array: &Interface) -> Result<DeviceView<'py, Bool8, D>> {
     let refused = |error: Error| Error::entry("mask", error.to_string());
     let Source { mut raw, object, .. } = Source::of(&mask, Policy::Refuse).map_err(refused)?;
@@ -110,7 +110,7 @@ fn view_of_mask<'py, D: Dimension>(mask: Bound<'py, PyAny>, array: &Interface) -
     }
     Mask::new(flags.clone(), array.layout())?;
     let layout = flags.layout().broadcast_to(array.shape())?;
-    // A byte that is not zero is true, as which of the three types it came.
+    // A byte that is not zero is true, in each of the three types.
     let broadcast = Interface::new(flags.data(), TypeStr::of::<Bool8>(), layout)?
         .with_version(flags.version())
         .with_read_only(true)

@@ -1,15 +1,15 @@
 //! [`DeviceView`] and [`DeviceViewMut`]: any library's GPU array as a typed argument of a `#[pyfunction]`.
 //!
-//! What the argument's type says is checked where the argument comes in: that it is an array at all, whose interface is sound; its
-//! element type and byte order; its ndim; its layout; that it may be written. So the body of a function begins with what it is
-//! about. What does not fit is a Python exception that says what is expected and what came: `TypeError` for no array,
-//! `ValueError` for an interface that is wrong, `BufferError` for an array of another kind. To each PyO3 adds the argument's name, as a
-//! note (from Python 3.11 on, where exceptions have notes).
+//! The argument's type says what is checked at the start of a call: the object is an array with a sound interface, and its element
+//! type, byte order, ndim, layout and access fit. An argument that does not fit raises a Python exception that names the expected
+//! and the given value. It is a `TypeError` for an object that is no array, a `ValueError` for a wrong interface, and a
+//! `BufferError` for an array of another kind. PyO3 adds the argument's name as a note, from Python 3.11 on.
 //!
-//! An object is read by its dictionary; where it has none, by its structure of C (`__cuda_array_c_interface__`); where it has neither, as a
-//! DLPack tensor. The dictionary comes first, as one of cuarray's own arrays writes it more quickly than the structure.
+//! An object is read by its dictionary, else by its C structure (`__cuda_array_c_interface__`), else as a DLPack tensor. The
+//! dictionary comes first, because cuarray's own arrays write it faster than the structure.
 //!
-//! Of a dictionary, extraction makes no driver call and waits for nothing: the array is *not ordered yet*, and has no pointer. `acquire` gives both.
+//! Extraction from a dictionary makes no driver call and waits for nothing. The array is *not ordered yet*, and has no pointer;
+//! `acquire` provides both.
 //!
 //! ```no_run
 //! use cuarray::{Stream, python::{DeviceView2, DeviceViewMut1}};
@@ -29,11 +29,11 @@
 //! }
 //! ```
 //!
-//! Arguments that may be left out are `Option<DeviceView<…>>`. A function for several element types takes an enum of views that derives
-//! `FromPyObject`: the first variant that fits is taken, and the error of none lists why each does not.
+//! An optional argument is an `Option<DeviceView<…>>`. A function for several element types takes an enum of views that derives
+//! `FromPyObject`. The first variant that fits is used; if none fits, the error lists why.
 //!
-//! A view is bound to the interpreter, and so is its guard: neither can be sent to another thread, or kept. What is to
-//! be kept becomes a [`TypedView`] by [`unbind`](DeviceView::unbind), which may be.
+//! A view is bound to the interpreter, and so is its guard: neither can be sent to another thread, or stored.
+//! [`unbind`](DeviceView::unbind) turns a view into a [`TypedView`], which can.
 //!
 //! ```compile_fail,E0277
 //! fn sent(view: cuarray::python::DeviceView1<'_, f32>) {
@@ -43,8 +43,8 @@
 //! }
 //! ```
 //!
-//! A guard of one stays where it is for the same reason, and does not outlive the view; a view has no address, and one that only reads
-//! has no guard to write with:
+//! A guard stays in its thread for the same reason, and does not outlive its view. A view has no address, and a read-only view
+//! has no guard for writing:
 //!
 //! ```compile_fail,E0277
 //! # use cuarray::{Stream, python::DeviceView1};
@@ -108,7 +108,7 @@ use crate::{
 use pyo3::prelude::*;
 use std::{fmt, ops::Deref};
 
-/// A GPU array that is read: elements `T`, in as many dimensions as `D` says, laid out as `L` allows. See the [module](self).
+/// A GPU array for reading, with elements `T`, the ndim of `D` and a layout that `L` allows. See the [module](self).
 ///
 /// ```
 /// use cuarray::{CContiguous, Ix2, Stream, python::DeviceView};
@@ -125,7 +125,7 @@ pub struct DeviceView<'py, T, D: Dimension = IxDyn, L: LayoutPolicy = AnyLayout>
     kind: Kinds<T, D, L>,
 }
 
-/// A GPU array that is read and written; one that is read-only is refused. See the [module](self).
+/// A GPU array for reading and writing; a read-only array is refused. See the [module](self).
 ///
 /// It is a [`DeviceView`] too, so it can be acquired for reading.
 ///
@@ -144,8 +144,8 @@ pub struct DeviceViewMut<'py, T, D: Dimension = IxDyn, L: LayoutPolicy = AnyLayo
 
 /// A GPU array that may have a mask (clause I10): the elements, and which of them are valid.
 ///
-/// Other views refuse an array with a mask, since elements that are not valid would be computed with. Each of the two is a view of
-/// its own, to be acquired for itself.
+/// Other views refuse an array with a mask, because a computation would use elements that are not valid. Elements and mask are two
+/// views, each with its own `acquire`.
 ///
 /// ```
 /// use cuarray::{Ix1, Stream, python::MaskedView};
@@ -160,14 +160,14 @@ pub struct DeviceViewMut<'py, T, D: Dimension = IxDyn, L: LayoutPolicy = AnyLayo
 pub struct MaskedView<'py, T, D: Dimension = IxDyn, L: LayoutPolicy = AnyLayout> {
     /// The elements, valid or not.
     pub data: DeviceView<'py, T, D, L>,
-    /// Which are valid, by [`Bool8::get`]; broadcast to the shape of the elements, so that both have the same indices. `None` where all
-    /// are.
+    /// Marks the valid elements, by [`Bool8::get`]. It is broadcast to the shape of the elements, so that both have the same indices.
+    /// `None` if all elements are valid.
     pub mask: Option<DeviceView<'py, Bool8, D>>,
 }
 
 impl<'py, T: Element, D: Dimension, L: LayoutPolicy> DeviceView<'py, T, D, L> {
-    /// Orders work in `stream` that reads the array: after what its producer has enqueued, and before what that enqueues once the
-    /// guard is released (clauses S2 and S3). The interpreter is let go of meanwhile; the host does not wait.
+    /// Orders work in `stream` that reads the array: after the producer's pending work, and before its later work once the guard is
+    /// released (clauses S2 and S3). The call detaches from the interpreter, and the host does not wait.
     ///
     /// ```
     /// use cuarray::{Stream, python::DeviceView1};
@@ -181,13 +181,13 @@ impl<'py, T: Element, D: Dimension, L: LayoutPolicy> DeviceView<'py, T, D, L> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::is_unsupported`](crate::Error::is_unsupported) where one stream captures and the other does not take part; the
-    /// capture is not harmed. Whatever the driver refuses.
+    /// [`Error::is_unsupported`](crate::Error::is_unsupported) if one stream captures and the other does not take part; the
+    /// capture stays valid. Errors of the driver.
     pub fn acquire<'v>(&'v self, stream: &'v Stream) -> Result<Acquired<'v, T, D, Attached<'py>>> {
         Ok(Acquired::new(GuardCore::begin(&self.raw, stream, Access::Read, Attached(self.object.py()))?))
     }
 
-    /// The address, in no order with anything.
+    /// Returns the address without ordering any work.
     ///
     /// ```
     /// use cuarray::python::DeviceView1;
@@ -196,19 +196,19 @@ impl<'py, T: Element, D: Dimension, L: LayoutPolicy> DeviceView<'py, T, D, L> {
     /// /// The caller has waited for everything.
     /// #[pyfunction]
     /// fn address(x: DeviceView1<'_, f32>) -> u64 {
-    ///     // SAFETY: nothing is done with it here.
+    ///     // SAFETY: the pointer is only returned, not used.
     ///     unsafe { x.acquire_unordered() }
     /// }
     /// ```
     ///
     /// # Safety
-    /// The caller orders its work after the producer's, and the producer's after its own.
+    /// The caller orders its work after the producer's pending work, and the producer's later work after its own.
     pub unsafe fn acquire_unordered(&self) -> DevicePtr {
         self.raw.interface().data()
     }
 
-    /// The stream that the array's work is ordered in: the one that it names, or else the legacy default stream of its device. A
-    /// function that has no stream of its own works there, and nobody has to wait for anybody.
+    /// The array's home stream: the stream that its interface names, or the legacy default stream of its device. A function without a
+    /// stream of its own can work there without waiting for other streams.
     ///
     /// ```
     /// use cuarray::python::DeviceViewMut1;
@@ -223,7 +223,7 @@ impl<'py, T: Element, D: Dimension, L: LayoutPolicy> DeviceView<'py, T, D, L> {
     /// ```
     ///
     /// # Errors
-    /// There is no driver, or it refuses to say whose the memory is.
+    /// There is no driver, or it does not report the memory's context.
     pub fn stream(&self) -> Result<Stream> {
         let interface = self.raw.interface();
         let driver = runtime::driver()?;
@@ -239,7 +239,7 @@ impl<'py, T: Element, D: Dimension, L: LayoutPolicy> DeviceView<'py, T, D, L> {
         })
     }
 
-    /// What the array says of itself.
+    /// The array's interface.
     ///
     /// ```
     /// # use pyo3::prelude::*;
@@ -348,7 +348,7 @@ impl<'py, T: Element, D: Dimension, L: LayoutPolicy> DeviceView<'py, T, D, L> {
         self.raw.interface().layout().is_empty()
     }
 
-    /// The same view for any thread and any time: it keeps the object (clause L2).
+    /// A view that keeps the object (clause L2), and can be sent to other threads and stored.
     ///
     /// ```
     /// # use pyo3::prelude::*;
@@ -369,7 +369,7 @@ impl<'py, T: Element, D: Dimension, L: LayoutPolicy> DeviceView<'py, T, D, L> {
 }
 
 impl<'py, T: Element, D: Dimension, L: LayoutPolicy> DeviceViewMut<'py, T, D, L> {
-    /// As [`DeviceView::acquire`], for work that writes too. There is one such guard at a time.
+    /// Like [`DeviceView::acquire`], for work that also writes. Only one such guard exists at a time.
     ///
     /// ```
     /// use cuarray::{Stream, python::DeviceViewMut1};
@@ -384,13 +384,13 @@ impl<'py, T: Element, D: Dimension, L: LayoutPolicy> DeviceViewMut<'py, T, D, L>
     /// ```
     ///
     /// # Errors
-    /// As there.
+    /// As [`DeviceView::acquire`].
     pub fn acquire_mut<'v>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v, T, D, Attached<'py>>> {
         let py = self.0.object.py();
         Ok(AcquiredMut::new(GuardCore::begin(&self.0.raw, stream, Access::Write, Attached(py))?))
     }
 
-    /// As [`DeviceView::unbind`].
+    /// Like [`DeviceView::unbind`].
     ///
     /// ```
     /// # use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! Names of the views of each ndim, as arguments are written.
+//! Type aliases of the views for each ndim.
 
 use super::{DeviceView, DeviceViewMut};
 use crate::{AnyLayout, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn};

@@ -1,8 +1,8 @@
-//! Arrays over the other kinds of memory that the driver gives: mapped, managed, pinned; and arrays like another.
+//! Arrays in mapped, managed and pinned memory, and arrays like another.
 //!
-//! A mapped or managed array is a `DeviceArray` like any other, whose memory the host reaches too: `host_view()` is a NumPy
-//! array over it. A pinned array is for the host, so it is a NumPy array at once. NumPy has a memory's owner in `base`, whatever
-//! offers `__array_interface__`; [`HostMemory`] is that, and holds what frees the memory.
+//! A mapped or managed array is a `DeviceArray` whose memory the host reaches too: `host_view()` is a NumPy array over it. A pinned
+//! array is used by the host, so it is a NumPy array from the start. NumPy keeps the owner of memory in `base`, which may be any
+//! object with `__array_interface__`. [`HostMemory`] is such an object, and holds the owner of the memory.
 
 use super::{PyDeviceArray, create};
 use crate::python::{
@@ -23,18 +23,18 @@ use crate::{
 };
 use pyo3::{PyTraverseError, PyVisit, intern, prelude::*, types::PyDict};
 
-/// Memory that the host reaches, as NumPy takes it; the `base` of the NumPy arrays over it.
+/// Memory that the host reaches, with NumPy's interface; the `base` of the NumPy arrays over it.
 #[pyclass(frozen, weakref, name = "HostMemory", module = "cuarray")]
 pub struct HostMemory {
     interface: Py<PyDict>,
     owner: Option<Py<PyAny>>,
 }
 
-/// An address for what has no elements; a page's start, and so aligned for every type.
+/// An address for arrays without elements: the start of a page, so aligned for every type.
 const NOWHERE: u64 = 4096;
 
 impl HostMemory {
-    /// A NumPy array over the elements of `interface`, of which the host has the first at `address`; it keeps `owner`.
+    /// A NumPy array over the elements of `interface`, whose first element is at `address` on the host; it keeps `owner`.
     pub(in crate::python) fn array<'py>(
         py: Python<'py>,
         address: u64,
@@ -46,7 +46,7 @@ impl HostMemory {
         dict.set_item(intern!(py, "shape"), export::shape(py, interface)?)?;
         dict.set_item(intern!(py, "strides"), export::strides(py, interface)?)?;
         dict.set_item(intern!(py, "typestr"), interface.typestr().to_string())?;
-        // NumPy before 2.3 takes no null pointer, not even for an array without elements; any other will do for that.
+        // NumPy before 2.3 takes no null pointer, not even for an array without elements; any other address works.
         let address = if interface.layout().is_empty() { NOWHERE } else { address };
         dict.set_item(intern!(py, "data"), (address, interface.is_read_only()))?;
         dict.set_item(intern!(py, "version"), 3)?;
@@ -59,13 +59,13 @@ impl HostMemory {
 
 #[pymethods]
 impl HostMemory {
-    /// NumPy's own interface: the same grammar, for the host.
+    /// NumPy's array interface: the same grammar, for host memory.
     #[getter(__array_interface__)]
     fn array_interface(&self, py: Python<'_>) -> Py<PyDict> {
         self.interface.clone_ref(py)
     }
 
-    /// What keeps the memory alive.
+    /// The object that keeps the memory alive.
     #[getter]
     fn owner(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.owner.as_ref().map(|owner| owner.clone_ref(py))
@@ -76,10 +76,10 @@ impl HostMemory {
     }
 }
 
-/// A new, uninitialized device array of the shape and type of `ary`: a CUDA array, a NumPy array, or what numpy.asarray takes.
+/// Makes an uninitialized device array with the shape and type of `ary`: a CUDA array, a NumPy array, or a value for numpy.asarray.
 ///
-/// It is contiguous, with the axes in the order in which those of `ary` lie in memory. stream: the new array's default stream.
-/// device: the ordinal of its device, as for `device_array`, whichever `ary` is on.
+/// It is contiguous, and its axes lie in memory in the order of those of `ary`. stream: the new array's home stream.
+/// device: the ordinal of its device, as for `device_array`, independent of the device of `ary`.
 ///
 /// >>> cuarray.device_array_like(cuarray.device_array((3, 4), "float32", order="F")).strides
 /// (4, 12)
@@ -98,9 +98,9 @@ pub(in crate::python) fn device_array_like<'py>(
     create::allocate(ary.py(), MemoryKind::Device, element, like.layout().packed()?, stream, device)
 }
 
-/// A new, uninitialized array in host memory that is locked in place and that devices reach: every access of a kernel goes over
-/// the bus. `host_view()` gives it to the host. The arguments are those of `device_array`; `device` is that of the context which
-/// owns the memory, as every device reaches it.
+/// Makes an uninitialized array in page-locked host memory that devices reach: every access of a kernel goes over the bus.
+/// `host_view()` is a NumPy array over it. The arguments are those of `device_array`. Every device reaches the memory; `device`
+/// names the device whose context owns it.
 ///
 /// >>> a = cuarray.mapped_array((2, 2), "float32")
 /// >>> a.host_view()[:] = 1
@@ -122,8 +122,9 @@ pub(in crate::python) fn mapped_array<'py>(
     create::allocate(py, MemoryKind::Mapped, element, layout, stream, device)
 }
 
-/// A new, uninitialized array in managed memory, which the driver moves to whoever uses it. `host_view()` gives it to the host.
-/// The arguments are those of `device_array`; `device` is that of the context which owns the memory, as every device reaches it.
+/// Makes an uninitialized array in managed memory, which the driver moves to the processor that uses it. `host_view()` is a NumPy
+/// array over it. The arguments are those of `device_array`. Every device reaches the memory; `device` names the device whose
+/// context owns it.
 ///
 /// >>> cuarray.managed_array(3, "int32").is_managed
 /// True
@@ -143,9 +144,9 @@ pub(in crate::python) fn managed_array<'py>(
     create::allocate(py, MemoryKind::Managed, element, layout, stream, device)
 }
 
-/// A new, uninitialized NumPy array in host memory that is locked in place, so that copies to and from it can run beside other
-/// work. The memory is freed when the last NumPy array over it goes. The arguments are those of `device_array`;
-/// `device` is that of the context which owns the memory, which is good for copies with every device.
+/// Makes an uninitialized NumPy array in page-locked host memory, so that copies to and from it can overlap with other work.
+/// The memory is freed with the last NumPy array over it. The arguments are those of `device_array`. `device` names the device
+/// whose context owns the memory; copies work with every device.
 ///
 /// >>> p = cuarray.pinned_array((2, 3), "int32")
 /// >>> p[:] = 5

@@ -1,10 +1,10 @@
-//! `a[key] = value`: by copies and fills, since there are no kernels.
+//! `a[key] = value`, with copies and fills instead of kernels.
 //!
-//! A value that is one element is filled in, so that the host's memory is not read and nothing waits. The driver fills with
-//! elements of 1, 2 or 4 bytes, and of any size if all bytes are the same; of other sizes, it is given the words of one element,
-//! which is then doubled. Everything else is copied, in the fewest calls ([`rearrange`](super::rearrange)).
+//! A single element is filled in, so the host's memory is not read and nothing waits. The driver fills with elements of 1, 2 or
+//! 4 bytes, and with elements of any size if all their bytes are equal. Otherwise the words of one element are filled, and the
+//! element is then doubled. All other values are copied, in the fewest calls ([`rearrange`](super::rearrange)).
 //!
-//! Host values are converted to the array's type by NumPy, whose assignment this is. On the device nothing converts.
+//! NumPy converts host values to the array's type. On the device nothing is converted.
 
 use super::{
     PyDeviceArray, copies, indexing,
@@ -30,13 +30,13 @@ use crate::{
 };
 use pyo3::{intern, prelude::*, types::PyBytes};
 
-/// Up to this size, one element is filled in word by word.
+/// The largest element that is filled word by word.
 const BYTES_TO_FILL_BY_WORDS: usize = 64;
 
-/// Up to here a broadcast host value is made whole on the host: one copy takes less than the doublings.
+/// The largest host value that is broadcast on the host: up to this size one copy is faster than doubling.
 const BYTES_TO_BROADCAST_ON_HOST: usize = 64 * 1024;
 
-/// `array[key] = value`, in `stream`, or in the default stream.
+/// Assigns `array[key] = value`, in `stream`, or in the home stream.
 pub(in crate::python) fn set(
     array: &PyDeviceArray,
     key: &Bound<'_, PyAny>,
@@ -46,7 +46,7 @@ pub(in crate::python) fn set(
     let py = key.py();
     if array.mask().is_some() {
         return Err(Error::unsupported(
-            "cannot assign to a masked array, whose mask would go on to say what was valid before; assign to its `data`",
+            "cannot assign to a masked array, because its mask would stay unchanged; assign to its `data`",
         ));
     }
     let (target, _) = indexing::select(array, key)?;
@@ -60,12 +60,12 @@ pub(in crate::python) fn set(
     }
 }
 
-/// Copies the elements of one array into another of the same shape, in the default stream of the latter.
+/// Copies the elements of one array into another of the same shape, in the home stream of `target`.
 pub(in crate::python) fn copy(py: Python<'_>, target: &PyDeviceArray, source: &PyDeviceArray) -> Result<()> {
     from_device(py, target, source, None)
 }
 
-/// A value's layout as NumPy fits it to a destination: leading axes of length 1 go, and the rest is broadcast.
+/// Fits a value's layout to a destination as NumPy does: leading axes of length 1 are dropped, and the rest is broadcast.
 fn fitted(value: &Layout, shape: &[usize]) -> Result<Layout> {
     let extra = value.ndim().saturating_sub(shape.len());
     if value.shape()[..extra].iter().any(|&length| length != 1) {
@@ -121,7 +121,7 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
     if source.interface.layout().len() == 1 {
         let bytes = source.array.call_method0(intern!(py, "tobytes"))?;
         let bytes = bytes.cast::<PyBytes>().map_err(PyErr::from)?.as_bytes();
-        // One blocking copy takes less than the steps of a fill, and a blocking assignment waits anyway.
+        // One blocking copy is faster than the steps of a fill, and a blocking assignment waits anyway.
         let waits = stream.is_none() && target.home_stream()?.is_none();
         let small = dst.layout().nbytes() <= BYTES_TO_BROADCAST_ON_HOST;
         if let Some(fill) = Fill::of(dst.data(), dst.layout(), bytes, &wide, waits && small)? {
@@ -150,7 +150,7 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
         let Some(better) = CopyPlan::new(first, &in_step.layout)? else { return Ok(()) };
         plan = better;
     }
-    // The driver has read pageable memory when the copy returns, but page-locked memory only when the copy is done.
+    // The driver has read pageable memory when the call returns, but page-locked memory only when the copy is done.
     let wait = staged.is_none() && PointerAttributes::query(driver()?, start)?.is_some();
     target.ordered(py, stream, Access::Write, None, wait, |context, on, ours| {
         let work = Work { context, on };
@@ -160,8 +160,8 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
                  device array, or a scalar",
             ));
         }
-        // SAFETY: the destination is the target's, whose owner keeps it; the host array is held beyond this call, and until
-        // the copy is done where the driver reads it later, by the wait above, or by the caller, as documented.
+        // SAFETY: the owner of the target keeps the destination alive. The host array outlives this call. If the driver
+        // reads it later, the wait above keeps it until then; with a stream the caller does, as documented.
         unsafe { transfer::copy(context, &plan, Side::Device(ours), Side::Host(start), on) }?;
         if let Some(steps) = &repetition {
             work.double(ours, steps)?;
@@ -172,21 +172,19 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
 
 #[cold]
 fn masked_value() -> Error {
-    Error::unsupported(
-        "cannot assign a masked array: which elements are valid would be lost; assign its `data`, or `filled()`",
-    )
+    Error::unsupported("cannot assign a masked array, because its mask would be lost; assign its `data`, or `filled()`")
 }
 
-/// How the driver fills an array with one element.
+/// The way in which the driver fills an array with one element.
 enum Fill {
-    /// Every box of the plan.
+    /// Fills every box of the plan.
     Boxes(CopyPlan),
-    /// The first element by its words, and the rest from there, if there is more.
+    /// Fills the first element by words, and doubles it if there are more.
     Doubled(Option<Repetition>),
 }
 
 impl Fill {
-    /// `None` where the driver cannot, or where that would be by doubling and is not wanted. `wide` is the element, broadcast.
+    /// The cheapest fill. `None` if the driver has none, or if it needs doubling and `only_boxes` is set. `wide` is the broadcast element.
     fn of(data: u64, layout: &Layout, element: &[u8], wide: &Layout, only_boxes: bool) -> Result<Option<Fill>> {
         if layout.may_overlap_itself() {
             return Ok(None);
@@ -221,7 +219,7 @@ impl Work<'_> {
                     let at = dst.address.wrapping_add(done as u64);
                     let fits = |unit: usize| at.is_multiple_of(unit as u64) && element.len() - done >= unit;
                     let unit = [4, 2].into_iter().find(|&unit| fits(unit)).unwrap_or(1);
-                    // SAFETY: one element lies at `dst`, within the target, whose owner keeps it.
+                    // SAFETY: one element at `dst` lies within the target, whose owner keeps it alive.
                     unsafe { fill_bytes(self.context, at, &element[done..done + unit], 1, self.on) }?;
                     done += unit;
                 }
@@ -236,7 +234,7 @@ impl Work<'_> {
         for (start, _) in plan.starts() {
             let start = dst.wrapping_add_signed(start as i64);
             if plan.is_runs() {
-                // SAFETY: the plan stays within the target, whose owner keeps it.
+                // SAFETY: the plan stays within the target, whose owner keeps it alive.
                 unsafe { fill_bytes(self.context, start, element, width, self.on) }?;
                 continue;
             }

@@ -1,8 +1,8 @@
-//! What a `DeviceArray` does to copy: into itself, and out to the host, in which stream and ordered after what.
+//! Copies into a `DeviceArray` and out to the host: their streams and their order.
 //!
-//! The layouts decide how many driver calls a copy takes ([`CopyPlan`]), and the streams when it runs
-//! ([`order`]); here the two are put together for each kind of other side. Where a plan is many small
-//! boxes, more bytes in one call are cheaper than fewer in many: the elements are then put in order on the host.
+//! Layouts decide how many driver calls a copy takes ([`CopyPlan`]), and streams decide when it runs ([`sync`]). This file
+//! combines the two for each kind of other side. If a plan has many small boxes, one call for more bytes is cheaper than many
+//! calls for fewer. The elements are then reordered on the host.
 
 use super::{
     PyDeviceArray,
@@ -54,7 +54,7 @@ impl PyDeviceArray {
         }
         if self.mask().is_some() {
             return Err(Error::unsupported(
-                "cannot copy into a masked array, whose mask would go on to say what was valid before; copy into its `data`",
+                "cannot copy into a masked array, because its mask would stay unchanged; copy into its `data`",
             ));
         }
         let device = if host::is_plain(src) { None } else { import::array(src)? };
@@ -70,8 +70,8 @@ impl PyDeviceArray {
                 "cannot copy a masked array into one without a mask; copy its `data`, or `filled()`",
             ));
         }
-        // An array says its type itself, and must have ours; numbers and lists of numbers are given ours.
-        let typed = host::is_plain(src) || says_its_type(src)?;
+        // An array has a type, which must be this array's; numbers and lists of numbers are converted to it.
+        let typed = host::is_plain(src) || has_element_type(src)?;
         let dtype = if typed { None } else { Some(dtype::for_value(src, self.interface())?) };
         let mut source = HostArray::of(src, dtype.as_ref())?;
         self.require_type(&source.interface)?;
@@ -88,7 +88,7 @@ impl PyDeviceArray {
         }
         let source = Side::Host(source.interface.data());
         self.ordered(py, stream, Access::Write, None, true, |context, on, ours| {
-            // SAFETY: the owner of `self` keeps its memory, and our caller the host array, also until an asynchronous copy is done.
+            // SAFETY: the owner of `self` keeps its memory alive. The caller keeps the host array alive, also until an asynchronous copy is done.
             unsafe { transfer::copy(context, &plan, Side::Device(ours), source, on) }
         })
     }
@@ -111,8 +111,8 @@ impl PyDeviceArray {
         })
     }
 
-    /// Carries out `plan`, from `offset` bytes behind this array's data pointer to a host array, in `stream` if one is given, else in the
-    /// default stream and waiting for it, else blocking.
+    /// Carries out `plan`, from `offset` bytes behind this array's data pointer to a host array. It runs in `stream`; else in
+    /// the home stream, and waits for it; else it blocks.
     fn copy_out(
         &self,
         py: Python<'_>,
@@ -123,17 +123,16 @@ impl PyDeviceArray {
     ) -> Result<()> {
         let target = Side::Host(target.data());
         self.ordered(py, stream, Access::Read, None, true, |context, on, ours| {
-            // SAFETY: the owner of `self` keeps its memory, and our caller the host array, also until an asynchronous copy is done.
+            // SAFETY: the owner of `self` keeps its memory alive. The caller keeps the host array alive, also until an asynchronous copy is done.
             unsafe { transfer::copy(context, plan, target, Side::Device(ours.at(offset)), on) }
         })
     }
 
-    /// Runs `work` on this array's memory, which it is given, and on that of `source` where it uses another's, without the GIL: in
-    /// `stream` if one is given, else in this array's default stream, else in the source's, else in none. It is ordered after all that
-    /// is enqueued on both, and before what comes next. Without a given stream the host waits, unless `wait` is not set and this
-    /// array has a default stream that remembers the work.
+    /// Runs `work` without the GIL, on the memory of this array and, for a copy, of `source`. The stream is `stream`, else this array's
+    /// home stream, else that of `source`, else none. The work waits for all pending work on both, and later work waits for it.
     ///
-    /// The context is current for `work`, which makes driver calls and runs no code of others.
+    /// With `stream` the host does not wait. Without it the host waits, unless `wait` is false and this array has a home stream, which
+    /// orders the work. The context is current during `work`, which makes driver calls and runs no code of other libraries.
     pub(in crate::python) fn ordered(
         &self,
         py: Python<'_>,
@@ -168,7 +167,7 @@ impl PyDeviceArray {
             }
             let guard = SyncGuard::begin(data, &on)?;
             let done = found.reach(&context, Some(&on)).and_then(|reached| work(&context, Some(&on), reached));
-            // Left also where the work failed, for part of it may have been enqueued.
+            // The guard ends also after a failure, because a part of the work may have been enqueued.
             done.and(if remembered { guard.end() } else { guard.wait() })
         })
     }
@@ -184,7 +183,7 @@ impl PyDeviceArray {
         Ok(())
     }
 
-    /// The elements in a new host array, whatever their mask says.
+    /// The elements in a new host array, regardless of the mask.
     pub(in crate::python) fn fetch<'py>(
         &self,
         py: Python<'py>,
@@ -204,7 +203,7 @@ impl PyDeviceArray {
                 if host::is_masked(ary)? {
                     return self.fetch_into_masked(py, ary, None, stream);
                 }
-                // An ndarray or one of a subclass (`numpy.memmap`), and nothing that would be converted into another one.
+                // Accepts an ndarray or a subclass (`numpy.memmap`), and nothing that NumPy would convert into a new array.
                 if !host::is_plain(ary) && !ary.is_instance(&host::numpy(py)?.getattr(intern!(py, "ndarray"))?)? {
                     return Err(Error::not_an_array(format!(
                         "cannot copy into a {}; a numpy.ndarray is expected",
@@ -239,7 +238,7 @@ impl PyDeviceArray {
         Ok(target.array)
     }
 
-    /// The elements and what their mask says, in a `numpy.ma.MaskedArray`: `ary`, or a new one.
+    /// The elements and the mask in a `numpy.ma.MaskedArray`: `ary`, or a new one.
     pub(in crate::python) fn fetch_masked<'py>(
         &self,
         py: Python<'py>,
@@ -261,7 +260,7 @@ impl PyDeviceArray {
         self.fetch_into_masked(py, ary, Some(invalid()?), stream)
     }
 
-    /// The elements in `ary`, a `numpy.ma.MaskedArray`, and in its mask which of them are not valid.
+    /// Copies the elements into `ary`, a `numpy.ma.MaskedArray`, and marks the elements that are not valid in its mask.
     fn fetch_into_masked<'py>(
         &self,
         py: Python<'py>,
@@ -275,7 +274,7 @@ impl PyDeviceArray {
         Ok(ary.clone())
     }
 
-    /// Fetches the bytes from the first to the last element, and lets NumPy pick the elements out of them.
+    /// Fetches the bytes from the first to the last element, and copies the elements out of them with NumPy.
     fn gather(
         &self,
         py: Python<'_>,
@@ -302,16 +301,16 @@ impl PyDeviceArray {
     }
 }
 
-/// Whether a value is an array, or memory, whose elements have a type already. Bytes are one value, as NumPy has it.
-fn says_its_type(value: &Bound<'_, PyAny>) -> Result<bool> {
+/// Whether a value is an array, or a buffer, whose elements have a type. Bytes are one value, as in NumPy.
+fn has_element_type(value: &Bound<'_, PyAny>) -> Result<bool> {
     let py = value.py();
     Ok(value.hasattr(intern!(py, "__array_interface__"))?
         || value.hasattr(intern!(py, "__array__"))?
         || (!value.is_instance_of::<PyBytes>() && PyMemoryView::from(value).is_ok()))
 }
 
-/// Whether an array and a host array share memory, as they may where the host reaches it (managed, mapped). A copy between the two
-/// would read what it has written.
+/// Whether an array and a host array share memory, which is possible if the host reaches the array (managed, mapped). A copy between
+/// the two would read bytes that it has written.
 pub(in crate::python) fn overlap(array: &Interface, host: &Interface) -> bool {
     let (ours, theirs) = (array.byte_range(), host.byte_range());
     ours.start < theirs.end && theirs.start < ours.end

@@ -1,4 +1,4 @@
-//! The functions that make arrays (clauses N1, N4, L2, L3).
+//! Functions that make arrays (clauses N1, N4, L2, L3).
 
 use super::{
     PyDeviceArray,
@@ -29,7 +29,7 @@ use pyo3::{
     types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyInt, PySet, PyString},
 };
 
-/// A DeviceArray of an interface dictionary, without copying. It keeps `owner` alive, and nothing else (clause L3).
+/// Makes a DeviceArray from an interface dictionary, without copying. It keeps `owner` alive, and nothing else (clause L3).
 ///
 /// `sync`, `strict`, `mask`, `mask_format`, `dtype`, `bounds` and the errors are as in `as_cuda_array`.
 ///
@@ -59,9 +59,9 @@ pub(in crate::python) fn from_cuda_array_interface<'py>(
     Ok(Bound::new(desc.py(), PyDeviceArray::foreign(interface, owner).with_mask(mask))?)
 }
 
-/// Whether `as_cuda_array(obj)` would find an interface: a DeviceArray, or an object whose `__cuda_array_interface__` is
-/// a dictionary, or whose type has `__cuda_array_c_interface__`. What the attribute raises counts as no, and a DLPack tensor is no
-/// interface.
+/// Returns whether `as_cuda_array(obj)` would find an interface: a DeviceArray, an object whose `__cuda_array_interface__` is
+/// a dictionary, or an object whose type has `__cuda_array_c_interface__`. An attribute that raises counts as no interface, and
+/// so does a DLPack tensor.
 ///
 /// >>> cuarray.is_cuda_array([1, 2])
 /// False
@@ -77,14 +77,14 @@ pub(in crate::python) fn is_cuda_array(obj: &Bound<'_, PyAny>) -> PyResult<bool>
     }
 }
 
-/// A new, uninitialized array in device memory.
+/// Makes an uninitialized array in device memory.
 ///
-/// shape: an int or a tuple of ints. dtype: anything that numpy.dtype takes; 'bfloat16' and the 8-bit floats by name.
-/// strides: bytes for each dimension, or None for contiguous elements in `order` 'C' or 'F'. stream: the array's default
+/// shape: an int or a tuple of ints. dtype: any argument of numpy.dtype; 'bfloat16' and the 8-bit floats by name.
+/// strides: bytes for each dimension, or None for contiguous elements in `order` 'C' or 'F'. stream: the array's home
 /// stream. device: the ordinal of the device; by default that of `stream`, else the current one, else 0.
 ///
-/// Raises ValueError where shape, strides, dtype, order or device are wrong, or `stream` is of another device, CudaError where there
-/// is no driver or no memory.
+/// Raises ValueError if shape, strides, dtype, order or device are wrong, or if `stream` belongs to another device.
+/// Raises CudaError without a driver or without memory.
 ///
 /// >>> cuarray.device_array((2, 3), "float32").nbytes
 /// 24
@@ -106,11 +106,11 @@ pub(in crate::python) fn device_array<'py>(
     allocate(py, MemoryKind::Device, element, layout, stream, device)
 }
 
-/// A new device array with the elements of `host`: a NumPy array, anything that numpy.asarray takes, or a CUDA array.
+/// Makes a device array with the elements of `host`: a NumPy array, any argument of numpy.asarray, or a CUDA array.
 ///
 /// The new array is contiguous, in Fortran order if `host` is, and masked if `host` is a `numpy.ma.MaskedArray`. With `stream`,
-/// that is the default stream and the copy is enqueued there; a pinned host array, or an array of another library whose dictionary names no
-/// stream, must then live until the stream is synchronized.
+/// that is the home stream and the copy is enqueued there. A pinned host array must then live until the stream is
+/// synchronized, and so must another library's array whose dictionary names no stream.
 /// device: the ordinal of the new array's device, as for `device_array`; a CUDA array may be on another one.
 ///
 /// >>> cuarray.to_device([1, 2, 3]).shape
@@ -141,7 +141,7 @@ pub(in crate::python) fn to_device<'py>(
     copy_of(HostArray::of(host, None)?, stream, device)
 }
 
-/// A new device array with the elements of a host array.
+/// Copies a host array to a new device array.
 pub(in crate::python) fn copy_of<'py>(
     host: HostArray<'py>,
     stream: Option<&Bound<'py, PyAny>>,
@@ -150,7 +150,7 @@ pub(in crate::python) fn copy_of<'py>(
     filled(host.array.py(), &host.interface, &host.array, stream, device)
 }
 
-/// A new device array with the elements of another, whatever its mask says.
+/// Copies the elements of a device array to a new one, regardless of the mask.
 fn copied<'py>(
     py: Python<'py>,
     array: &PyDeviceArray,
@@ -167,7 +167,7 @@ fn masked<'py>(data: Bound<'py, PyDeviceArray>, mask: Bound<'py, PyDeviceArray>)
     Ok(Bound::new(data.py(), data.get().share(data.py())?.with_mask(Some(mask)))?)
 }
 
-/// A new contiguous array of the shape and type of `described`, with the elements of `source`.
+/// Makes a contiguous array with the shape and type of `described` and the elements of `source`.
 fn filled<'py>(
     py: Python<'py>,
     described: &Interface,
@@ -176,13 +176,13 @@ fn filled<'py>(
     device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let array = packed_like(py, described, stream, device)?;
-    // The array's own stream where one was given, which knows the device.
+    // The array's own stream, if one was given: it belongs to the array's device.
     let own = stream.map(|_| array.get().stream(py)).transpose()?.flatten();
     array.get().fill_from(source, own.as_ref().map(|own| own.bind(py).as_any()))?;
     Ok(array)
 }
 
-/// The same whose elements are there when this returns, so that nobody has to keep `source` any longer.
+/// Like [`filled`], but waits for the copy, so that the caller need not keep `source`.
 pub(in crate::python) fn filled_at_once<'py>(
     py: Python<'py>,
     described: &Interface,
@@ -195,7 +195,7 @@ pub(in crate::python) fn filled_at_once<'py>(
     Ok(array)
 }
 
-/// A new array of the shape and type of `described`, in Fortran order if that is.
+/// Allocates an array with the shape and type of `described`, in Fortran order if `described` is.
 fn packed_like<'py>(
     py: Python<'py>,
     described: &Interface,
@@ -212,7 +212,7 @@ fn packed_like<'py>(
     allocate(py, MemoryKind::Device, Element::of_interface(described), packed, stream, device)
 }
 
-/// The layout that a shape, strides and an order describe.
+/// The layout with this shape, these strides or this order.
 pub(in crate::python) fn layout(
     shape: &Bound<'_, PyAny>,
     strides: Option<&Bound<'_, PyAny>>,
@@ -230,10 +230,10 @@ pub(in crate::python) fn layout(
     layout.map_err(Error::into_argument)
 }
 
-/// An int, or what yields them in an order, as an argument of that name, each as the collection wants it.
+/// Reads the argument `name`: an int, or an ordered iterable of ints, in the collection's number type.
 ///
 /// # Errors
-/// A TypeError for what is no int, as NumPy has it; an invalid argument for one that the collection cannot hold.
+/// A TypeError for a value that is not an int, as in NumPy; an invalid argument for an int out of range.
 pub(in crate::python) fn numbers<C, N>(value: &Bound<'_, PyAny>, name: &'static str) -> Result<C>
 where
     C: FromIterator<N>,
@@ -241,7 +241,7 @@ where
 {
     let expected = "an int or a tuple of ints";
     let number = |value: &Bound<'_, PyAny>| number(value, name, expected);
-    // A NumPy array of several numbers has `__index__` too, and is none; one number cannot be iterated over.
+    // Tests for iteration first: a NumPy array of several numbers has `__index__` too, and a single number cannot be iterated.
     let is_no_tuple = value.is_instance_of::<PyString>()
         || value.is_instance_of::<PyBytes>()
         || value.is_instance_of::<PyByteArray>()
@@ -252,14 +252,14 @@ where
         return Err(no_int(value, name, expected));
     }
     match value.try_iter() {
-        // One more than any array has axes: what yields without end is refused for its length, and not collected first.
+        // One more than the largest ndim: an endless iterator is refused for its length instead of being collected.
         Ok(items) => items.take(MAX_NDIM + 1).map(|item| number(&item?)).collect(),
         Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => [number(value)].into_iter().collect(),
         Err(error) => Err(error.into()),
     }
 }
 
-/// An int as an argument of that name, as the caller wants it, who names what is expected.
+/// Reads the argument `name`, an int; errors say that `expected` is expected.
 ///
 /// # Errors
 /// As [`numbers`].
@@ -278,7 +278,7 @@ pub(in crate::python) fn number<N: TryFrom<i128>>(
     N::try_from(number).map_err(|_| out_of_range(number.to_string()))
 }
 
-/// The argument `device`: the ordinal of a device, or None.
+/// Reads the argument `device`: the ordinal of a device, or None.
 ///
 /// # Errors
 /// As [`numbers`].
@@ -298,8 +298,8 @@ fn is_int(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyInt>() && !import::is_bool(value)
 }
 
-/// Memory for `layout`, and the array over it; `stream` becomes its default stream, and decides on the device where `device` does
-/// not.
+/// Allocates memory for `layout` and makes the array over it. `stream` becomes its home stream, and selects the device
+/// if `device` is `None`.
 pub(in crate::python) fn allocate<'py>(
     py: Python<'py>,
     kind: MemoryKind,
@@ -325,7 +325,7 @@ pub(in crate::python) fn allocate<'py>(
     if let Some(own) = own {
         stream = Some(Py::new(py, PyStream::new(own, None))?);
     }
-    // Negative strides step back from the first element, which then is not where the memory starts.
+    // With negative strides the first element is not at the start of the memory.
     let data = memory.allocation().device_ptr().wrapping_add(extent.start.unsigned_abs() as u64);
     let mut interface = Interface::new(data, element.typestr, layout).map_err(Error::into_argument)?;
     if let Some(descr) = element.descr {
@@ -337,8 +337,8 @@ pub(in crate::python) fn allocate<'py>(
     Ok(Bound::new(py, PyDeviceArray::over(interface, Py::new(py, PyMemory::new(memory))?, stream))?)
 }
 
-/// The context for an array with that default stream on that device; and the device's own default stream, where a default stream
-/// was given, of which every device has one.
+/// The context for an array with this home stream on this device. Every device has its own default streams, so for one of these also
+/// the default stream of that device.
 fn place(stream: Option<&Stream>, device: Option<i32>) -> Result<(Context, Option<Stream>)> {
     let of_stream = || Ok::<_, Error>(stream.map(Stream::context).transpose()?.flatten());
     let Some(ordinal) = device else {

@@ -1,8 +1,8 @@
-//! `a[key]`: what Python writes between brackets, as a view or as one element.
+//! `a[key]`: views and single elements.
 //!
-//! NumPy's *basic* indexing selects places at regular distances, so it is a view and costs a little arithmetic
+//! NumPy's *basic* indexing selects places at regular distances, so its result is a view and costs a little arithmetic
 //! ([`Layout::index`](crate::Layout::index)). Its *advanced* indexing, by arrays, lists and truth values, gathers elements from
-//! anywhere: on a device that is a kernel's work, and this library launches none. So such keys are refused, with the reason.
+//! any places. On a device that needs a kernel, and this library launches none. Such keys are refused, with the reason.
 
 use super::{PyDeviceArray, view};
 use crate::python::import::{is_bool, type_name};
@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 
 type Entries = SmallVec<[Index; 6]>;
 
-/// `array[key]`: a view, or where the key names one element, that element as NumPy has it.
+/// Returns `array[key]`: a view, or a NumPy scalar if the key names one element.
 pub(in crate::python) fn get<'py>(array: &PyDeviceArray, key: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = key.py();
     let (view, is_element) = select(array, key)?;
@@ -27,7 +27,7 @@ pub(in crate::python) fn get<'py>(array: &PyDeviceArray, key: &Bound<'py, PyAny>
     Ok(Bound::new(py, view)?.into_any())
 }
 
-/// The part that a key selects, and whether the key has a place for every axis and nothing else.
+/// The selected part, and whether the key has an index for every axis and nothing else.
 pub(in crate::python) fn select(array: &PyDeviceArray, key: &Bound<'_, PyAny>) -> Result<(PyDeviceArray, bool)> {
     let py = key.py();
     if let Ok(name) = key.cast::<PyString>() {
@@ -56,7 +56,7 @@ fn entry(value: &Bound<'_, PyAny>) -> Result<Index> {
     if is_bool(value) {
         return Err(needs_kernel(value));
     }
-    // SAFETY: `value` is an object, and the exception a class; -1 may stand for an error, which is then set.
+    // SAFETY: `value` is an object, and the exception is a class. A result of -1 may be an error, which is then set.
     let at = unsafe { ffi::PyNumber_AsSsize_t(value.as_ptr(), ffi::PyExc_IndexError) };
     match PyErr::take(py) {
         None => Ok(Index::At(at)),
@@ -65,17 +65,17 @@ fn entry(value: &Bound<'_, PyAny>) -> Result<Index> {
     }
 }
 
-/// The ends and the step of a slice, as ints of the machine's size; what is out of their range is out of every array's.
+/// The ends and the step of a slice, clamped to the machine's ints; a larger number is out of range for every array.
 fn unpack(slice: &Bound<'_, PySlice>) -> Result<Slice> {
     let (mut start, mut stop, mut step) = (0, 0, 0);
-    // SAFETY: `slice` is a slice; the three are written unless an error is set, and outlive the call.
+    // SAFETY: `slice` is a slice; the three numbers are written unless an error is set, and outlive the call.
     if unsafe { ffi::PySlice_Unpack(slice.as_ptr(), &mut start, &mut stop, &mut step) } < 0 {
         return Err(PyErr::fetch(slice.py()).into());
     }
     Ok(Slice { start: Some(start), stop: Some(stop), step: Some(step) })
 }
 
-/// What is not an int, a slice, `...` or `None`: a key of advanced indexing, or no key at all.
+/// The error for a key that is not an int, a slice, `...` or `None`: advanced indexing, or no index at all.
 #[cold]
 fn no_index(value: &Bound<'_, PyAny>) -> Error {
     let py = value.py();
@@ -89,7 +89,7 @@ fn no_index(value: &Bound<'_, PyAny>) -> Error {
         return needs_kernel(value);
     }
     PyIndexError::new_err(format!(
-        "a {} is no index; ints, slices, '...', None, tuples of them, and names of fields are",
+        "a {} is not an index; an int, a slice, '...', None, a tuple of these, or the name of a field is expected",
         type_name(value)
     ))
     .into()
@@ -105,8 +105,8 @@ fn needs_kernel(value: &Bound<'_, PyAny>) -> Error {
     .into()
 }
 
-/// `iter(array)`: the parts along the first axis, each made when it is asked for. The elements of a 1-d array are fetched at
-/// once, in one copy instead of one each.
+/// `iter(array)`: the parts along the first axis, each made on demand. The elements of a 1-d array are fetched at
+/// once, in one copy.
 pub(in crate::python) fn iterate<'py>(array: &Bound<'py, PyDeviceArray>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
     let length = match array.get().interface().shape() {

@@ -1,10 +1,11 @@
 //! Masks: which elements of an array are valid (clauses I10 and X3).
 //!
-//! A mask is an array of its own, of any type with a truth value, broadcast to the array it belongs to; true is valid, which
-//! is the opposite of what a `numpy.ma` mask says. One library writes bits instead, packed into bytes (peers call it a
-//! bitmask); nothing in its interface says so, so the user does: `mask_format="bits"`. A mask of the type `t1` says it itself.
-//! Bits cannot be stepped through, sliced or exported to anybody who reads masks by the text. They are therefore unpacked,
-//! through the host, into an array of bool when the mask is first needed, and not before: importing costs nothing.
+//! A mask is an array of any type with a truth value, broadcast to the array it belongs to. True means valid, the opposite of a
+//! `numpy.ma` mask. One library writes bits instead, packed into bytes, which other libraries call a bitmask. Its interface does
+//! not say so, so the user does: `mask_format="bits"`. A mask of the type `t1` needs no such argument.
+//!
+//! Bits cannot be strided, sliced, or exported to libraries that follow the text. So they are unpacked, through the host, into an
+//! array of bool. This happens when the mask is first needed, so importing costs nothing.
 
 use super::{PyDeviceArray, create};
 use crate::python::{
@@ -14,19 +15,19 @@ use crate::python::{
 use crate::{Error, Interface, Layout, Mask, Result, TypeStr};
 use pyo3::{PyTraverseError, PyVisit, intern, prelude::*, sync::PyOnceLock, types::PyString};
 
-/// What is done with an array's mask.
+/// The treatment of an array's mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::python) enum Policy {
-    /// It stays with the array.
+    /// The mask stays with the array.
     Keep,
-    /// The array is read as if it had none.
+    /// The array is read without its mask.
     Ignore,
     /// An array with a mask is refused.
     Refuse,
 }
 
 impl Policy {
-    /// What the argument `mask` says.
+    /// Parses the argument `mask`.
     pub(in crate::python) fn named(argument: &Bound<'_, PyString>) -> Result<Policy> {
         match &*argument.to_string_lossy() {
             "keep" => Ok(Policy::Keep),
@@ -37,7 +38,7 @@ impl Policy {
     }
 }
 
-/// Whether the argument `mask_format` says that masks of bytes are bits.
+/// Whether the argument `mask_format` asks for bits. Any other format is an error.
 pub(in crate::python) fn names_bits(argument: &Bound<'_, PyString>) -> Result<bool> {
     match &*argument.to_string_lossy() {
         "bits" => Ok(true),
@@ -45,19 +46,19 @@ pub(in crate::python) fn names_bits(argument: &Bound<'_, PyString>) -> Result<bo
     }
 }
 
-/// The mask of one array; boxed, as few arrays have one and every array has room for it.
+/// The mask of an array; boxed, because few arrays have one and every array has room for it.
 pub(in crate::python) struct ArrayMask(Box<Content>);
 
 struct Content {
-    /// What the producer gave.
+    /// The producer's mask.
     source: Py<PyDeviceArray>,
-    /// The layout of the array that it masks, where `source` holds bits.
+    /// The layout of the masked array, if `source` holds bits.
     packed: Option<Layout>,
     unpacked: PyOnceLock<Py<PyDeviceArray>>,
 }
 
 impl ArrayMask {
-    /// A mask whose elements are elements.
+    /// A mask with one element for each truth value.
     pub(in crate::python) fn of_elements(source: Py<PyDeviceArray>) -> ArrayMask {
         ArrayMask::new(source, None)
     }
@@ -66,10 +67,10 @@ impl ArrayMask {
         ArrayMask(Box::new(Content { source, packed, unpacked: PyOnceLock::new() }))
     }
 
-    /// A mask that is an array already, of elements or, if its type says so, of bits.
+    /// A mask from an array of elements or, if its type is `t1`, of bits.
     ///
     /// # Errors
-    /// Key `mask`: it holds fewer bits than `array` has elements.
+    /// Key `mask`: the mask holds fewer bits than `array` has elements.
     pub(in crate::python) fn of_array(source: Py<PyDeviceArray>, array: &Layout) -> Result<ArrayMask> {
         let packed = source.get().interface().typestr().bits() == Some(1);
         if packed {
@@ -78,7 +79,7 @@ impl ArrayMask {
         Ok(ArrayMask::new(source, packed.then(|| array.clone())))
     }
 
-    /// The mask that `reading` has found of an array of layout `array`, if it has.
+    /// The mask that `reading` has found for an array of layout `array`, if there is one.
     ///
     /// # Errors
     /// Key `mask`: the object is no CUDA array, has a mask itself, has no truth value, or does not fit the array's shape.
@@ -88,7 +89,7 @@ impl ArrayMask {
         ArrayMask::of_object(object, reading, array, bits).map(Some)
     }
 
-    /// Apart, so that an array without a mask does not carry this along.
+    /// A function of its own, which keeps the path of arrays without a mask small.
     #[inline(never)]
     fn of_object<'py>(
         object: Bound<'py, PyAny>,
@@ -107,12 +108,12 @@ impl ArrayMask {
         Ok(ArrayMask::new(source, packed.then(|| array.clone())))
     }
 
-    /// The stream to heed before the mask is read, if there is one.
+    /// The interface of the producer's mask, whose stream orders work before the mask is read.
     pub(in crate::python) fn interface(&self) -> &Interface {
         self.0.source.get().interface()
     }
 
-    /// The mask as an array of elements that are true where the array's are valid.
+    /// The mask as an array whose elements are true where the masked array's are valid.
     pub(in crate::python) fn array(&self, py: Python<'_>) -> Result<&Py<PyDeviceArray>> {
         match &self.0.packed {
             None => Ok(&self.0.source),
@@ -120,7 +121,7 @@ impl ArrayMask {
         }
     }
 
-    /// The mask for `numpy.ma`: true where an element is *not* valid, broadcast to `shape`.
+    /// The mask in the sense of `numpy.ma`: true where an element is *not* valid, broadcast to `shape`.
     pub(in crate::python) fn invalid<'py>(
         &self,
         py: Python<'py>,
@@ -145,10 +146,10 @@ impl ArrayMask {
     }
 }
 
-/// Which elements of a `numpy.ma.MaskedArray` are valid, as an array of bool.
+/// The valid elements of a `numpy.ma.MaskedArray`, as an array of bool.
 ///
 /// # Errors
-/// [`Error::is_unsupported`]: fields of one element differ in that.
+/// [`Error::is_unsupported`]: fields of one element have different truth values.
 pub(in crate::python) fn valid<'py>(masked: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = masked.py();
     let numpy = host::numpy(py)?;
@@ -156,7 +157,7 @@ pub(in crate::python) fn valid<'py>(masked: &Bound<'py, PyAny>) -> Result<Bound<
     let mut invalid = ma.call_method1(intern!(py, "getmaskarray"), (masked,))?;
     let fields = invalid.getattr(intern!(py, "dtype"))?;
     if !fields.getattr(intern!(py, "names"))?.is_none() {
-        // A truth value for each field of each element, side by side: one more axis.
+        // The mask has a truth value for each field of each element; they become one more axis.
         let bytes = invalid.call_method0(intern!(py, "tobytes"))?;
         let each = fields.getattr(intern!(py, "itemsize"))?;
         let shape = invalid.getattr(intern!(py, "shape"))?.add((each,).into_pyobject(py)?)?;
@@ -166,8 +167,8 @@ pub(in crate::python) fn valid<'py>(masked: &Bound<'py, PyAny>) -> Result<Bound<
         let (any, all) = (of(intern!(py, "any"))?, of(intern!(py, "all"))?);
         if !numpy.call_method1(intern!(py, "array_equal"), (&any, &all))?.is_truthy()? {
             return Err(Error::unsupported(
-                "the mask tells fields of one element apart, and the interface's mask is of whole elements; give the fields as arrays \
-                 of their own, or `filled()`",
+                "the mask has different values for the fields of an element, and the interface's mask is for whole elements; pass the \
+                 fields as separate arrays, or `filled()`",
             ));
         }
         invalid = all;
@@ -185,7 +186,7 @@ pub(in crate::python) fn set_invalid(target: &Bound<'_, PyAny>, invalid: Option<
     Ok(target.setattr(intern!(py, "mask"), invalid)?)
 }
 
-/// Refuses a `numpy.ma.MaskedArray` whose mask would keep elements that are to be overwritten.
+/// Refuses a `numpy.ma.MaskedArray` with a hard mask, which would keep masked elements from being overwritten.
 pub(in crate::python) fn refuse_hard(target: &Bound<'_, PyAny>) -> Result<()> {
     let py = target.py();
     let is_masked = || host::numpy(py)?.getattr(intern!(py, "ma"))?.call_method1(intern!(py, "is_masked"), (target,));
@@ -197,7 +198,7 @@ pub(in crate::python) fn refuse_hard(target: &Bound<'_, PyAny>) -> Result<()> {
     Ok(())
 }
 
-/// The interface of a mask object; what is wrong with it is wrong with the entry `mask`.
+/// The interface of a mask object; its errors become errors of the entry `mask`.
 fn described<'py>(object: &Bound<'py, PyAny>, array: &mut Reading<'py>) -> Result<Box<Interface>> {
     let mut reading = array.of_mask();
     let read = import::attribute(object).and_then(|dict| import::interface(&dict, &mut reading));
@@ -206,16 +207,16 @@ fn described<'py>(object: &Bound<'py, PyAny>, array: &mut Reading<'py>) -> Resul
         false => error,
     })?;
     if reading.mask.is_some() {
-        return Err(Error::entry("mask", "has a mask itself; an array whose elements are all valid is expected"));
+        return Err(Error::entry("mask", "has a mask itself; an array without a mask is expected"));
     }
     array.add_mask_deviations(reading);
     Ok(interface)
 }
 
-/// Bits lie in bytes without gaps, one for each element of the array in C order, the lowest bit of a byte first.
+/// Checks that bits are packed without gaps, and that there is one for each element in C order, the lowest bit of a byte first.
 fn check_bits(mask: &Interface, array: &Layout) -> Result<()> {
     if !mask.layout().is_c_contiguous() {
-        return Err(Error::entry("mask", "bits that do not lie one behind the other cannot be read"));
+        return Err(Error::entry("mask", "the bits are not contiguous; contiguous bits are expected"));
     }
     let (bits, needed) = (mask.nbytes().saturating_mul(8), array.len());
     if bits < needed {
@@ -224,7 +225,7 @@ fn check_bits(mask: &Interface, array: &Layout) -> Result<()> {
     Ok(())
 }
 
-/// An array of bool with the shape of `array`, from the bits of `source`.
+/// Unpacks the bits of `source` into an array of bool with the shape of `array`.
 fn unpack(py: Python<'_>, source: &PyDeviceArray, array: &Layout) -> Result<Py<PyDeviceArray>> {
     let bytes = Layout::c_contiguous(&[source.interface().nbytes()], 1)?;
     let bytes = Interface::new(source.interface().data(), TypeStr::of::<u8>(), bytes)?

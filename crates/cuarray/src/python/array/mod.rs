@@ -1,4 +1,4 @@
-//! `DeviceArray`: an interface, what keeps its memory alive, and its default stream.
+//! `DeviceArray`: an interface, the owner of its memory, and its home stream.
 
 pub(in crate::python) mod allocate;
 pub(in crate::python) mod assign;
@@ -44,10 +44,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// An array in device memory: what the CUDA Array Interface says of it, and what keeps it alive.
+/// An array in device memory: its CUDA Array Interface, and the owner that keeps the memory alive.
 ///
-/// Made by `as_cuda_array`, `from_cuda_array_interface`, `device_array` and `to_device`. Any library that reads the
-/// interface takes one, without copying.
+/// Made by `as_cuda_array`, `from_cuda_array_interface`, `device_array` and `to_device`. Libraries that read the interface
+/// use the array without copying it.
 ///
 /// >>> a = cuarray.to_device([[1.0, 2.0], [3.0, 4.0]])
 /// >>> a.shape, a.dtype
@@ -56,22 +56,22 @@ use std::{
 /// [[1.0, 2.0], [3.0, 4.0]]
 #[pyclass(frozen, weakref, name = "DeviceArray", module = "cuarray")]
 pub struct PyDeviceArray {
-    /// Of a borrowed array and its views: whether it still is. Dropped first, for what ends a borrow needs what is behind it.
+    /// The state of the borrow, for a borrowed array and its views. Dropped first, because ending a borrow needs the other fields.
     borrow_state: Option<Arc<BorrowState>>,
-    /// Boxed: an import moves the array several times on its way here.
+    /// Boxed, because an import moves the array several times.
     interface: Box<Interface>,
     owner: Option<ArrayOwner>,
-    /// The default stream, where it is one that was given to us as an object; else the interface may name a foreign one,
-    /// which the owner keeps alive (clause L4).
+    /// The home stream, if it was given as an object. Otherwise the interface may name another library's stream, which the
+    /// owner keeps alive (clause L4).
     stream: Option<Py<PyStream>>,
     mask: Option<ArrayMask>,
-    /// Where the memory has work; the same for all arrays that were made from one.
+    /// Pending work on the memory, shared by all arrays that were made from one.
     pending: OnceLock<Arc<Pending>>,
     template: Template,
     exchanged: OnceLock<Box<Exchanged>>,
 }
 
-/// What is found out when an array first goes out by a structure of C.
+/// Values that are computed at an array's first export by a C structure.
 #[derive(Default)]
 struct Exchanged {
     place: OnceLock<Place>,
@@ -79,23 +79,23 @@ struct Exchanged {
     structure: OnceLock<Body>,
 }
 
-/// Where memory is.
+/// The location of memory.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
-    /// The device that the memory is on, or that its context is of; `None` where the driver does not say.
+    /// The device of the memory or of its context; `None` if the driver does not report it.
     pub(super) device: Option<i32>,
     pub(super) space: MemorySpace,
 }
 
-/// What a consumer is told to wait for.
+/// The stream and the event that an export names.
 pub(super) struct Announced {
-    /// `None` where that is the array's own, or streams are not named.
+    /// `None` if it is the array's own stream, or if exports name no streams.
     pub(super) stream: Option<StreamEntry>,
     pub(super) event: Option<NonZeroUsize>,
 }
 
 impl PyDeviceArray {
-    /// An array whose memory, and whose stream, `owner` keeps alive.
+    /// An array with an owner that keeps its memory and its stream alive.
     pub(super) fn foreign(interface: impl Into<Box<Interface>>, owner: Option<Py<PyAny>>) -> PyDeviceArray {
         PyDeviceArray::owned(interface, owner.map(ArrayOwner::from))
     }
@@ -114,7 +114,7 @@ impl PyDeviceArray {
         }
     }
 
-    /// An array whose default stream is `stream`.
+    /// An array with the home stream `stream`.
     pub(super) fn with_stream(
         interface: impl Into<Box<Interface>>,
         owner: impl Into<ArrayOwner>,
@@ -123,7 +123,7 @@ impl PyDeviceArray {
         PyDeviceArray { stream, ..PyDeviceArray::owned(interface, Some(owner.into())) }
     }
 
-    /// An array over memory of the package's own, whose default stream is `stream`.
+    /// An array over the package's own memory, with the home stream `stream`.
     pub(super) fn over(interface: Interface, memory: Py<PyMemory>, stream: Option<Py<PyStream>>) -> PyDeviceArray {
         if let Some(stream) = &stream {
             memory.get().used_in(&stream.get().stream);
@@ -139,9 +139,9 @@ impl PyDeviceArray {
         Ok(PyDeviceArray::over(array.interface().clone(), memory, stream))
     }
 
-    /// An array that is borrowed for work in `stream`. What is enqueued on it elsewhere is ordered there, so that nothing but its
-    /// stream has to be known when the borrow_state ends.
-    pub(super) fn lent(
+    /// An array that is borrowed for work in `stream`. Work on it in other streams is ordered in this stream, so the end of the
+    /// borrow has to wait for this stream alone.
+    pub(super) fn borrowed_in(
         interface: Interface,
         owner: Option<Py<PyAny>>,
         stream: Py<PyStream>,
@@ -154,17 +154,17 @@ impl PyDeviceArray {
         }
     }
 
-    /// The default stream where it is an object.
+    /// The home stream, if it was given as an object.
     pub(super) fn own_stream(&self, py: Python<'_>) -> Option<Py<PyStream>> {
         self.stream.as_ref().map(|stream| stream.clone_ref(py))
     }
 
-    /// Refuses the use of an array that was borrowed and given back.
+    /// Returns an error if the array was borrowed and the borrow has ended.
     pub(super) fn check_borrow(&self) -> Result<()> {
         self.borrow_state.as_ref().map_or(Ok(()), |borrow_state| borrow_state.check())
     }
 
-    /// The same array with `mask`.
+    /// This array with `mask`.
     pub(super) fn with_mask(self, mask: Option<ArrayMask>) -> PyDeviceArray {
         PyDeviceArray { mask, ..self }
     }
@@ -173,8 +173,8 @@ impl PyDeviceArray {
         self.mask.as_ref()
     }
 
-    /// Another array over the same memory, which the same owner keeps (never this array: chains of views do not grow), with
-    /// the same default stream and no mask.
+    /// Another array over this memory, with the same owner and home stream and no mask. The owner is never this array, so
+    /// chains of views do not grow.
     ///
     /// # Errors
     /// As [`PyDeviceArray::owner`].
@@ -186,7 +186,7 @@ impl PyDeviceArray {
         Ok(PyDeviceArray { borrow_state, stream, pending, ..PyDeviceArray::foreign(interface, self.owner(py)?) })
     }
 
-    /// The same array, mask included, with another default stream, which is what `interface` names.
+    /// This array and its mask, with the home stream `stream`, which `interface` names.
     ///
     /// # Errors
     /// As [`PyDeviceArray::owner`].
@@ -205,7 +205,7 @@ impl PyDeviceArray {
         Ok(PyDeviceArray { stream, mask, ..self.view_of(py, interface)? })
     }
 
-    /// The same array, mask included, with its elements taken as what `interface` says.
+    /// This array and its mask, with the element type of `interface`.
     ///
     /// # Errors
     /// As [`PyDeviceArray::owner`].
@@ -234,7 +234,7 @@ impl PyDeviceArray {
         dtype::of_interface(py, &self.interface)
     }
 
-    /// The default stream as an object, which is made where there is none yet.
+    /// The home stream as an object, which is made if there is none yet.
     pub(super) fn stream(&self, py: Python<'_>) -> Result<Option<Py<PyStream>>> {
         if let Some(stream) = &self.stream {
             return Ok(Some(stream.clone_ref(py)));
@@ -243,17 +243,17 @@ impl PyDeviceArray {
         Ok(stream.map(|stream| Py::new(py, PyStream::new(stream, self.owner(py)?))).transpose()?)
     }
 
-    /// What keeps the memory alive, as an object.
+    /// The object that keeps the memory alive.
     pub(super) fn owner(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.owner.as_ref().map(|owner| owner.object(py)).transpose()
     }
 
-    /// The ordinal of the device, where the driver knows the memory.
+    /// The ordinal of the device, if the driver knows the memory.
     pub(super) fn device(&self) -> Result<Option<i32>> {
         Ok(self.attributes()?.and_then(|attributes| attributes.device_ordinal))
     }
 
-    /// Shows the collector what the array holds.
+    /// Visits the objects that the array holds, for the garbage collector.
     pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
         if let Some(owner) = &self.owner {
             owner.traverse(visit)?;
@@ -264,58 +264,58 @@ impl PyDeviceArray {
         visit.call(&self.stream)
     }
 
-    /// The default stream (clauses N1, N2, N5), if there is one; to be used while the array is held.
+    /// The home stream (clauses N1, N2, N5), if there is one; valid while the array is alive.
     pub(super) fn home_stream(&self) -> Result<Option<Stream>> {
         if let Some(stream) = &self.stream {
             return Ok(Some(stream.get().stream.clone()));
         }
         match self.interface.stream().handle() {
             None => Ok(None),
-            // Every device has default streams; these are those of the device that the memory is on.
+            // Every device has default streams; these belong to the device of the memory.
             Some(1) => Ok(Some(Stream::legacy_default(&context_of(self.interface.data())?))),
             Some(2) => Ok(Some(Stream::per_thread_default(&context_of(self.interface.data())?))),
             Some(handle) => stream::external(handle).map(Some),
         }
     }
 
-    /// Where the memory has work that no default stream remembers.
+    /// Pending work on the memory that no home stream orders.
     pub(super) fn pending(&self) -> &Arc<Pending> {
         self.pending.get_or_init(Arc::default)
     }
 
-    /// The data pointer, and what is known of the memory without asking the driver.
+    /// The data pointer, with the facts about the memory that need no driver call.
     pub(super) fn pointer<'a>(&'a self, py: Python<'a>) -> Pointer<'a> {
         let address = self.interface.data();
         let memory = self.owner.as_ref().and_then(|owner| owner.memory(py));
         Pointer { address, allocated_in: memory.and_then(|memory| memory.get().context_of(address)) }
     }
 
-    /// Whether it is another library's structure or tensor, which ends with a release, and no stream goes with it.
+    /// Whether the array came as another library's structure or tensor, which ends with a release, and has no stream.
     pub(super) fn is_taken_without_stream(&self, py: Python<'_>) -> bool {
         self.interface.stream() == StreamEntry::None && self.owner.as_ref().is_some_and(|owner| owner.is_taken(py))
     }
 
-    /// What keeps the memory until the work is done that is pending when it goes, for whoever enqueues such work and returns: of another
-    /// library's structure or tensor no stream can be told to wait, and its release says that nothing is pending.
+    /// An owner for another library's structure or tensor that defers the release until pending work is done. Such an object has no
+    /// stream that could wait for the work, and its release means that no work is pending.
     pub(super) fn kept_until_done(&self, py: Python<'_>) -> PyResult<Option<Py<PyMemory>>> {
         if !self.is_taken_without_stream(py) {
             return Ok(None);
         }
-        // Without a driver nothing can be enqueued.
+        // Without a driver no work can be enqueued.
         let (Some(owner), Ok(context)) = (self.owner(py)?, context_of(self.interface.data())) else { return Ok(None) };
         let (bytes, pending) = (self.interface.byte_range(), self.pending().clone());
         let held = Held::until_done(&context, bytes, Owner::from_python(owner), pending);
         Py::new(py, PyMemory::holding(held)).map(Some)
     }
 
-    /// What orders work on the memory.
+    /// The synchronization state of the memory.
     ///
     /// # Errors
-    /// Unsupported: it was borrowed, and has been given back.
+    /// Unsupported: the array was borrowed and the borrow has ended.
     pub(super) fn ordering(&self) -> Result<SyncState> {
         self.check_borrow()?;
         let home = self.home_stream()?;
-        // A stream that came as an object is one whose memory may be ours to free, and so outlive a stream that is not.
+        // The package may own the memory of an array whose stream was given as an object, so the memory may outlive a foreign stream.
         let outlives = self.borrow_state.is_none()
             && self.stream.is_some()
             && home.as_ref().is_some_and(|home| !home.is_owned() && home.handle() != 1);
@@ -323,19 +323,19 @@ impl PyDeviceArray {
         Ok(if outlives { ordering.outliving_home() } else { ordering })
     }
 
-    /// Lets what is enqueued in `stream` from now on wait for all work on the memory.
+    /// Makes later work in `stream` wait for all work on the memory.
     pub(super) fn ready_on(&self, py: Python<'_>, stream: &Stream) -> Result<()> {
         let ordering = self.ordering()?;
         let access = self.consumers_access();
         py.detach(|| ordering.before(stream, access))
     }
 
-    /// What somebody may do to the memory who has only its interface.
+    /// The access that the interface allows to a consumer.
     pub(super) fn consumers_access(&self) -> Access {
         if self.interface.is_read_only() { Access::Read } else { Access::Write }
     }
 
-    /// What orders work on the memory as a source of another array's: nothing where the user has switched that off.
+    /// The synchronization state of the memory as the source of a copy; `None` if the user has switched `sync` off.
     pub(super) fn source_ordering(&self) -> Result<Option<SyncState>> {
         self.check_borrow()?;
         if config::sync() { self.ordering().map(Some) } else { Ok(None) }
@@ -349,7 +349,7 @@ impl PyDeviceArray {
         PointerAttributes::query(driver()?, self.interface.data())
     }
 
-    /// Where the memory is, which is asked once; `None` where the driver does not know, or there is none to ask.
+    /// The location of the memory, queried once; `None` without a driver, or if the driver does not know the memory.
     pub(super) fn place(&self) -> Result<Option<Place>> {
         self.check_borrow()?;
         let exchanged = self.exchanged();
@@ -357,7 +357,7 @@ impl PyDeviceArray {
             return Ok(Some(*place));
         }
         let attributes = match self.attributes() {
-            // The interface can be written without a driver, so it is no error that there is none to ask.
+            // The interface can be written without a driver, so a missing driver is no error.
             Err(error) if error.is_no_driver() || error.is_driver() => None,
             attributes => attributes?,
         };
@@ -376,10 +376,10 @@ impl PyDeviceArray {
         self.exchanged.get_or_init(Box::default)
     }
 
-    /// The array as DLPack says it; what the tensor points to lives as long as the array.
+    /// The array as a DLPack tensor; the tensor's pointers are valid while the array is alive.
     ///
     /// # Errors
-    /// [`Error::is_unsupported`]: DLPack cannot say it, or the array was borrowed and given back.
+    /// [`Error::is_unsupported`]: DLPack cannot describe the array, or the array was borrowed and the borrow has ended.
     pub(super) fn tensor(&self) -> Result<DLTensor> {
         if let Some(tensor) = self.prepared_tensor() {
             return Ok(tensor);
@@ -390,36 +390,36 @@ impl PyDeviceArray {
         Ok(self.exchanged().tensor.get_or_init(|| tensor).tensor())
     }
 
-    /// The same where nothing has to be found out and nothing is wrong.
+    /// The tensor, if it has been computed before and the array may be used.
     #[inline]
     pub(super) fn prepared_tensor(&self) -> Option<DLTensor> {
         let prepared = self.exchanged.get()?.tensor.get()?;
         self.check_borrow().is_ok().then(|| prepared.tensor())
     }
 
-    /// The array as a structure of C that names no stream and keeps nothing; what it points to lives as long as the array.
+    /// The array as a C structure without stream and owner; the structure's pointers are valid while the array is alive.
     ///
     /// # Errors
-    /// [`Error::is_unsupported`]: a field's name cannot be said in C.
+    /// [`Error::is_unsupported`]: C cannot express the name of a field.
     pub(super) fn structure(&self) -> Result<Body> {
         if let Some(ready) = self.exchanged.get().and_then(|exchanged| exchanged.structure.get()) {
             return Ok(ready.again());
         }
         let body = Body::of(&self.interface)?;
-        // Where the driver does not say where the memory is, it is asked again the next time.
+        // An unknown location is not stored, so that the next call queries it again.
         let Some(place) = self.place()? else { return Ok(body) };
         let body = body.at(place.device, Some(place.space));
         Ok(self.exchanged().structure.get_or_init(|| body).again())
     }
 
-    /// Whether work that comes next in the legacy default stream comes after all work on the array by itself.
+    /// Whether the order of streams alone puts later work in the legacy default stream after all work on the array.
     #[inline]
     pub(super) fn is_ready_on_legacy(&self) -> bool {
         matches!(self.interface.stream(), StreamEntry::None | StreamEntry::LegacyDefault)
             && self.pending.get().is_none_or(|pending| pending.is_idle())
     }
 
-    /// Lets the legacy default stream wait for all work on the memory.
+    /// Makes the legacy default stream wait for all work on the memory.
     pub(super) fn ready_on_legacy(&self, py: Python<'_>) -> Result<()> {
         if self.is_ready_on_legacy() {
             return Ok(());
@@ -427,8 +427,8 @@ impl PyDeviceArray {
         self.ready_on(py, &Stream::legacy_default(&context_of(self.interface.data())?))
     }
 
-    /// What a consumer is told to wait for: work that the default stream does not remember is joined into it, or into a stream
-    /// made for that (clauses P1 to P4), and an event stands behind all of it where the user wants one (clause X2).
+    /// The stream and the event for a consumer to wait for. Work that the home stream does not order is joined into it, or into a new
+    /// stream (clauses P1 to P4). The event is behind all of that work, if the user has asked for events (clause X2).
     pub(super) fn announced(&self, py: Python<'_>) -> Result<Announced> {
         if !config::names_streams() {
             return Ok(Announced { stream: None, event: None });
@@ -447,7 +447,7 @@ impl PyDeviceArray {
         Ok(Announced { stream: entry, event: event.and_then(NonZeroUsize::new) })
     }
 
-    /// The same memory once more, without the mask.
+    /// Another array over this memory, without the mask.
     ///
     /// # Errors
     /// As [`PyDeviceArray::owner`].

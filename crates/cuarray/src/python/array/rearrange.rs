@@ -1,9 +1,9 @@
-//! Copies of elements that run in one order here and in another there, in the fewest driver calls.
+//! Copies between two orders of elements, in the fewest driver calls.
 //!
-//! A copy between any two layouts is a few boxes ([`CopyPlan`]), except for two kinds of source. One that repeats (a broadcast) is
-//! written once and then doubled on the device ([`Repetition`]). One that runs otherwise than its destination (reversed,
-//! transposed, with gaps elsewhere) would take a driver call for each element or row; where that costs more than going over the bus
-//! twice, its elements go through the host, which puts them in order.
+//! A copy between any two layouts is a few boxes ([`CopyPlan`]), except for two kinds of source. A source that repeats (a
+//! broadcast) is written once and then doubled on the device ([`Repetition`]). A source in another order than its destination
+//! (reversed, transposed, with other gaps) would take a driver call for each element or row. If two transfers over the bus are
+//! cheaper, its elements go through the host, which reorders them.
 
 use super::transfer::{self, Side};
 use crate::python::{
@@ -17,18 +17,18 @@ use crate::{
 };
 use pyo3::{intern, prelude::*, types::PyTuple};
 
-/// What a driver call costs, in bytes that go to the host, are put in order there and come back meanwhile.
+/// The bytes that can go through the host, reordered there, in the time of one driver call.
 const BYTES_WORTH_A_CALL: usize = 8 * 1024;
 
-/// Where the driver's calls go.
+/// The context and the stream of driver calls.
 pub(in crate::python) struct Work<'a> {
     pub(in crate::python) context: &'a Context,
     pub(in crate::python) on: Option<&'a Stream>,
 }
 
 impl Work<'_> {
-    /// Copies every element of `src` to its place in `dst`, which has the same shape. The two may share memory: what is copied is
-    /// what was there before.
+    /// Copies every element of `src` to its place in `dst`, which has the same shape. The two may overlap: the copy reads the values from
+    /// before the call.
     pub(in crate::python) fn rearrange(&self, dst: (Reached, &Layout), src: (Reached, &Layout)) -> Result<()> {
         let range = |(data, layout): (Reached, &Layout)| {
             let extent = layout.byte_extent();
@@ -38,7 +38,7 @@ impl Work<'_> {
         if ours.start >= theirs.end || theirs.start >= ours.end {
             return self.spread(dst, src);
         }
-        // Each element once.
+        // A repeated element is copied to the temporary memory once.
         let once = src.1.strides().iter().zip(src.1.shape()).map(|(&step, &length)| if step == 0 { 1 } else { length });
         let once = Layout::from_parts(once.collect(), Some(src.1.strides().into()), src.1.itemsize())?;
         let packed = once.packed()?;
@@ -51,7 +51,7 @@ impl Work<'_> {
         self.spread(dst, (reached, &packed.broadcast_to(dst.1.shape())?))
     }
 
-    /// As [`Work::rearrange`], of memory that is not shared.
+    /// Like [`Work::rearrange`], without overlap.
     fn spread(&self, dst: (Reached, &Layout), src: (Reached, &Layout)) -> Result<()> {
         let Some(plan) = CopyPlan::new(dst.1, src.1)? else { return Ok(()) };
         if plan.boxes() > 1 {
@@ -66,7 +66,7 @@ impl Work<'_> {
                 return Ok(());
             }
         }
-        // SAFETY: both layouts are within arrays that their owners keep, or within memory that our caller holds.
+        // SAFETY: both layouts lie within arrays that their owners keep alive, or within memory that the caller keeps alive.
         unsafe { transfer::copy(self.context, &plan, Side::Device(dst.0), Side::Device(src.0), self.on) }
     }
 
@@ -74,14 +74,14 @@ impl Work<'_> {
         for step in &steps.doublings {
             let Some(plan) = CopyPlan::new(&step.to.layout, &step.from.layout)? else { continue };
             let (to, from) = (Side::Device(dst.at(step.to.offset)), Side::Device(dst.at(step.from.offset)));
-            // SAFETY: both parts are within the destination and do not overlap.
+            // SAFETY: both parts lie within the destination and do not overlap.
             unsafe { transfer::copy(self.context, &plan, to, from, self.on) }?;
         }
         Ok(())
     }
 
-    /// Fetches the source in its own order, puts it into the destination's on the host, and sends it, waiting for each; `false`
-    /// where `plan` is cheaper, or where nothing can be waited for.
+    /// Fetches the source in its own order, reorders it on the host, and sends it to the destination, waiting for each step. Returns
+    /// `false` if `plan` is cheaper, or if the stream captures, which forbids waiting.
     fn through_host(&self, plan: &CopyPlan, dst: (Reached, &Layout), src: (Reached, &Layout)) -> Result<bool> {
         let (ours, theirs) = (dst.1.packed_in_step()?, src.1.packed_in_step()?);
         let (Some(send), Some(fetch), Some(arrange)) = (
@@ -99,15 +99,15 @@ impl Work<'_> {
         let first = |buffer: &mut Vec<u8>, offset: isize| {
             Side::Host(buffer.as_mut_ptr().expose_provenance().wrapping_add_signed(offset) as u64)
         };
-        // SAFETY: the source is as in `spread`; the buffer holds all that the packed layout spans, and is not looked at before
-        // the copy is done.
+        // SAFETY: the source is as in `spread`; the buffer has room for the packed layout, and is not read before the copy
+        // is done.
         unsafe {
             let to = first(&mut fetched, theirs.offset);
             transfer::copy(self.context, &fetch, to, Side::Device(src.0), self.on)?;
         }
         self.synchronize()?;
         arrange.carry_out(&mut arranged, ours.offset, &fetched, theirs.offset);
-        // SAFETY: as above, the other way; the buffer is held until the copy is done.
+        // SAFETY: as above, in the other direction; the buffer lives until the copy is done.
         unsafe {
             let from = first(&mut arranged, ours.offset);
             transfer::copy(self.context, &send, Side::Device(dst.0), from, self.on)?;
@@ -127,7 +127,7 @@ impl Work<'_> {
         }
     }
 
-    /// Work in no stream is done when the call returns.
+    /// Waits for work that was enqueued without a stream.
     pub(in crate::python) fn settle(&self) -> Result<()> {
         if self.on.is_none() { self.synchronize() } else { Ok(()) }
     }
@@ -135,14 +135,12 @@ impl Work<'_> {
 
 fn host_bytes(len: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    bytes
-        .try_reserve_exact(len)
-        .map_err(|_| Error::argument(format!("no host memory for {len} bytes to pass through")))?;
+    bytes.try_reserve_exact(len).map_err(|_| Error::argument(format!("no host memory for a buffer of {len} bytes")))?;
     bytes.resize(len, 0);
     Ok(bytes)
 }
 
-/// The elements of a host array that `from` names, as a new host array of another layout.
+/// Copies the elements of a host array that `from` describes into a new host array with the layout `to`.
 pub(in crate::python) fn arranged<'py>(
     source: &HostArray<'py>,
     from: &Layout,

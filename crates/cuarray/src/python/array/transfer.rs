@@ -1,4 +1,4 @@
-//! Copies between arrays of any layout, on the host and on devices: a [`CopyPlan`] carried out by the driver.
+//! Copies between arrays of any layout, on the host and on devices: the driver calls for a [`CopyPlan`].
 
 use crate::python::memory::{reach::Reached, runtime::context_by};
 use crate::{
@@ -13,18 +13,18 @@ use crate::{
     },
 };
 
-/// One side of a copy: its data pointer, and whose address that is.
+/// One side of a copy: a data pointer of the host or of a device.
 #[derive(Clone, Copy)]
 pub(in crate::python) enum Side {
     Host(u64),
     Device(Reached),
 }
 
-/// Copies every element of `src` to its place in `dst`, in `stream`, or at once and waiting where there is none.
-/// From one device's memory to another's the driver is told both, so that neither has to reach the other's.
+/// Copies every element of `src` to its place in `dst`, in `stream`. Without a stream the copy runs at once, and this call waits.
+/// For a copy between two devices the driver receives both contexts, so neither device needs peer access to the other.
 ///
 /// # Safety
-/// The layouts of the plan, at these data pointers, are live memory of their side for as long as the copy runs, and that of `dst` may
+/// The plan's layouts at these data pointers are live memory of their side while the copy runs, and that of `dst` may
 /// be written.
 pub(in crate::python) unsafe fn copy(
     context: &Context,
@@ -41,7 +41,7 @@ pub(in crate::python) unsafe fn copy(
         let (dst, src) = (dst.at(dst_offset), src.at(src_offset));
         if plan.is_runs() {
             match &peers {
-                // SAFETY: the plan stays within both layouts, which the caller vouches for; each context is its side's.
+                // SAFETY: the plan stays within both layouts, by the caller's contract; each context belongs to its side.
                 Some((to, from)) => unsafe {
                     copy_peer((to, dst.address()), (from, src.address()), plan.width, stream)?
                 },
@@ -69,7 +69,7 @@ impl Side {
         }
     }
 
-    /// The device whose own memory it is.
+    /// The device that owns the memory.
     fn device(self) -> Option<i32> {
         match self {
             Side::Host(_) => None,
@@ -92,12 +92,14 @@ impl Side {
     }
 }
 
+/// Copies `len` bytes.
+///
 /// # Safety
-/// As [`copy`], of `len` bytes at both addresses.
+/// As [`copy`], for `len` bytes at both addresses.
 unsafe fn copy_run(context: &Context, dst: Side, src: Side, len: usize, stream: Option<&Stream>) -> Result<()> {
     let host = |address: u64| std::ptr::with_exposed_provenance_mut::<u8>(address as usize);
     match (dst, src) {
-        // SAFETY: by this function's contract, in this and the two arms below.
+        // SAFETY: this function's contract, here and in the two arms below.
         (Side::Device(dst), Side::Host(src)) => unsafe {
             copy_host_to_device(context, dst.address, host(src), len, stream)
         },

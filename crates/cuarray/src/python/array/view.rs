@@ -1,8 +1,8 @@
 //! Views of a `DeviceArray`: other interfaces over the same memory, with the same owner.
 //!
-//! The arithmetic is [`Layout`]'s; what is here is what belongs to an *array* beside its layout and has to survive: that
-//! it is read-only, its fields, its stream, its version, and its mask, of which the same part is taken. `reshape` and
-//! `ravel` alone may copy, as NumPy's do, when no strides say what is asked for; the copy is made by the driver.
+//! [`Layout`] has the arithmetic. This file keeps the other properties of an array: read-only, fields, stream, version, and the
+//! matching part of the mask. Only `reshape` and `ravel` may copy, as NumPy's do, if no strides describe the result; the driver
+//! makes the copy.
 
 use super::{PyDeviceArray, allocate::HostMemory, assign, create, mask::ArrayMask};
 use crate::python::{memory::stream, values::dtype::Element};
@@ -15,7 +15,7 @@ use pyo3::{
     types::{PyList, PyTuple},
 };
 
-/// A view of an array: `at` says where in a layout of the array's shape it is, and is asked for the mask's layout too.
+/// A view of an array: `at` maps a layout of the array's shape to the view's place, for the array and for its mask.
 pub(in crate::python) fn derive(
     array: &PyDeviceArray,
     py: Python<'_>,
@@ -28,7 +28,7 @@ pub(in crate::python) fn derive(
     masked(py, view, mask)
 }
 
-/// The mask as an array of the same shape as what it masks.
+/// The mask, broadcast to the array's shape.
 fn wide_mask(array: &PyDeviceArray, py: Python<'_>) -> Result<Option<PyDeviceArray>> {
     let Some(mask) = array.mask() else { return Ok(None) };
     let mask = mask.array(py)?.get();
@@ -40,12 +40,12 @@ fn masked(py: Python<'_>, array: PyDeviceArray, mask: PyDeviceArray) -> Result<P
     Ok(array.with_mask(Some(ArrayMask::of_elements(Py::new(py, mask)?))))
 }
 
-/// A view that begins where the array does.
+/// A view that begins at the array's first element.
 fn at_start(layout: Layout) -> View {
     View { offset: 0, layout }
 }
 
-/// The interface at another place, with the same type and fields.
+/// The interface of a view, with the same type and fields.
 fn part(interface: &Interface, view: View) -> Result<Interface> {
     let moved = moved(interface, interface.typestr(), view)?;
     match interface.descr() {
@@ -54,11 +54,11 @@ fn part(interface: &Interface, view: View) -> Result<Interface> {
     }
 }
 
-/// The interface at another place, of another type, without fields.
+/// The interface of a view with another type, without fields.
 fn moved(interface: &Interface, typestr: TypeStr, view: View) -> Result<Interface> {
     if view.offset != 0 && shares_bytes(typestr) {
         return Err(Error::unsupported(format!(
-            "elements of type '{typestr}' share bytes, so a view can only begin at the first; taking others needs a kernel"
+            "elements of type '{typestr}' share bytes, so a view can only begin at the first element; another start needs a kernel"
         )));
     }
     let data = interface.data().wrapping_add_signed(view.offset as i64);
@@ -73,7 +73,7 @@ fn shares_bytes(typestr: TypeStr) -> bool {
     typestr.bits().is_some_and(|bits| bits % 8 != 0)
 }
 
-/// The field of a structured array.
+/// The named field of a structured array.
 pub(in crate::python) fn field(array: &PyDeviceArray, py: Python<'_>, name: &str) -> Result<PyDeviceArray> {
     let interface = array.interface();
     let named = |field: &Field| !field.is_padding() && (field.name == name || field.title.as_deref() == Some(name));
@@ -105,7 +105,7 @@ pub(in crate::python) fn field(array: &PyDeviceArray, py: Python<'_>, name: &str
     }
     let view = array.view_of(py, selected)?;
     let Some(mask) = wide_mask(array, py)? else { return Ok(view) };
-    // One truth value for all places of a sub-array.
+    // All elements of a sub-array share one truth value.
     let valid = mask.interface().layout();
     let wide = with_sub_array(valid, &vec![0; sub_array.ndim()], valid.itemsize())?;
     let mask = mask.view_of(py, part(mask.interface(), at_start(wide))?)?;
@@ -177,7 +177,7 @@ fn reshaped(
             };
             let fit = packed.reshape(shape, order)?.unwrap_or_else(|| packed.clone());
             let element = Element::of_interface(interface);
-            // Where the memory is, whose stream it need not be: an array can be bound to a stream of another device.
+            // The stream need not be of the memory's device: an array can be bound to a stream of another device.
             let copied = create::allocate(py, MemoryKind::Device, element, packed, None, array.device()?)?;
             let bound = copied.get().interface().clone().with_stream(interface.stream());
             let copied = copied.get().bound_to(py, bound, array.stream(py)?)?;
@@ -207,7 +207,7 @@ pub(in crate::python) fn squeeze<'py>(
     axis: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let mut axes: Option<Vec<isize>> = axis.map(|axis| create::numbers(axis, "axis")).transpose()?;
-    // As NumPy has it: a 0-d array has the axis 0 to lose, if it is said as a number and not in a tuple.
+    // As in NumPy: the axis 0 of a 0-d array can be squeezed, if it is given as a number and not in a tuple.
     if array.interface().layout().ndim() == 0
         && matches!(axes.as_deref(), Some([0 | -1]))
         && axis.is_some_and(|axis| axis.try_iter().is_err())
@@ -225,10 +225,14 @@ pub(in crate::python) fn view<'py>(
     let element = Element::of(py, Some(dtype))?;
     let (old, new) = (interface.typestr(), element.typestr);
     if old != new && (shares_bytes(old) || shares_bytes(new)) {
-        return Err(Error::argument(format!("cannot view '{old}' as '{new}': of these, elements share bytes")));
+        return Err(Error::argument(format!(
+            "cannot view '{old}' as '{new}', because elements smaller than a byte share bytes"
+        )));
     }
     if array.mask().is_some() && new.itemsize() != old.itemsize() {
-        return Err(Error::unsupported("a mask is of whole elements; a view of another item size has none"));
+        return Err(Error::unsupported(
+            "a mask is for whole elements, so a masked array has no view with another item size",
+        ));
     }
     let mut viewed = moved(interface, new, at_start(interface.layout().with_itemsize(new.itemsize())?))?;
     if let Some(descr) = element.descr {
@@ -272,7 +276,7 @@ pub(in crate::python) fn bind<'py>(
     Ok(Bound::new(py, array.bound_to(py, interface, Some(new.clone().unbind()))?)?)
 }
 
-/// The array bound to `stream`; `None` where no stream is given.
+/// The array bound to `stream`; `None` without a stream.
 pub(in crate::python) fn in_stream<'py>(
     array: &PyDeviceArray,
     py: Python<'py>,
@@ -291,7 +295,7 @@ pub(in crate::python) fn host_view<'py>(array: &PyDeviceArray, py: Python<'py>) 
     };
     if array.mask().is_some() {
         return Err(Error::unsupported(
-            "a masked array has no view on the host; copy_to_host() makes a masked one, and `data` has one",
+            "a masked array has no host view; copy_to_host() gives a numpy.ma.MaskedArray, and `data` has a host view",
         ));
     }
     let ordering = array.ordering()?;

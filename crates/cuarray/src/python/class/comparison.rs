@@ -1,7 +1,7 @@
-//! `==`, `hash`, truth, `float` and `pickle` of arrays: what Python asks of every object, and answers itself where nobody else does.
+//! `==`, `hash`, truth, `float` and `pickle` of arrays.
 //!
-//! Its own answers are about the object and read as if they were about the elements: `a == 3` is `False`, `if a:` asks for the
-//! length. So each is NumPy's answer where the host can give it, and else an error that says what to do.
+//! Python's default answers would be misleading: `a == 3` would be `False`, and `if a:` would ask for the length. So each
+//! method returns NumPy's result if the host can compute it, and otherwise raises an error that says what to do.
 
 use crate::python::array::PyDeviceArray;
 use crate::{Error, Result, protocol::layout::Tuple};
@@ -12,11 +12,11 @@ use pyo3::{
     types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyNotImplemented, PyTuple, PyType},
 };
 
-/// `array == other`, and `!=`: elements are not compared here. NumPy's arrays and scalars, and other libraries' arrays, are asked what they
-/// make of it; what is no array at all is not equal.
+/// `array == other` and `!=`. Elements are not compared here: `NotImplemented` lets NumPy's and other libraries' arrays decide.
+/// Any other object is unequal.
 ///
 /// # Errors
-/// A TypeError for another `DeviceArray`, numbers and sequences.
+/// A TypeError if `other` is a `DeviceArray`, a number, a list or a tuple.
 pub(in crate::python) fn compared<'py>(other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let is_number = other.is_exact_instance_of::<PyInt>()
         || other.is_exact_instance_of::<PyFloat>()
@@ -28,22 +28,22 @@ pub(in crate::python) fn compared<'py>(other: &Bound<'py, PyAny>) -> PyResult<Bo
     if is_number || has_elements {
         return Err(PyTypeError::new_err(
             "comparing elements needs a kernel, and cuarray launches none: compare copy_to_host(), or use a library with kernels \
-             on the array; whether two names are one array, `is` tells",
+             on the array; `is` compares identity",
         ));
     }
     Ok(PyNotImplemented::get(other.py()).to_owned().into_any())
 }
 
-/// By identity: the elements may change.
+/// The hash of the object's identity, because the elements may change.
 pub(in crate::python) fn hash(array: &Bound<'_, PyDeviceArray>) -> isize {
     // The lowest bits of an address are all 0.
     array.as_ptr().addr().rotate_right(4).cast_signed()
 }
 
-/// `bool(array)`: of one element, which comes to the host, as NumPy has it.
+/// `bool(array)`: the truth of the only element, which is copied to the host, as in NumPy.
 ///
 /// # Errors
-/// An argument error for any other number of elements.
+/// An argument error if the array does not have exactly one element.
 pub(in crate::python) fn truth(array: &PyDeviceArray, py: Python<'_>) -> Result<bool> {
     let layout = array.interface().layout();
     if layout.len() != 1 {
@@ -55,31 +55,31 @@ pub(in crate::python) fn truth(array: &PyDeviceArray, py: Python<'_>) -> Result<
     Ok(scalar(array, py)?.is_truthy()?)
 }
 
-/// `float(array)`, and with `kind` an int or a complex: of an array without axes, whose element comes to the host. NumPy asks for it when
-/// such an array stands in a list.
+/// `float(array)`, or with `kind` an int or a complex: the element of a 0-d array, copied to the host. NumPy calls this for such
+/// an array in a list.
 ///
 /// # Errors
-/// A TypeError for an array with axes, as NumPy has it.
+/// A TypeError for an array with axes, as in NumPy.
 pub(in crate::python) fn number<'py>(array: &PyDeviceArray, kind: Bound<'py, PyType>) -> Result<Bound<'py, PyAny>> {
     let layout = array.interface().layout();
     if layout.ndim() != 0 {
-        let why = format!("an array of shape {} is no number; index one of its elements", Tuple(layout.shape()));
+        let why = format!("an array of shape {} is not a number; index one of its elements", Tuple(layout.shape()));
         return Err(PyTypeError::new_err(why).into());
     }
     Ok(kind.call1((scalar(array, kind.py())?,))?)
 }
 
-/// The one element as NumPy has it; where it is not valid, that is `numpy.ma.masked`, which is not true.
+/// The only element as a NumPy scalar; `numpy.ma.masked`, which is false, if the element is not valid.
 fn scalar<'py>(array: &PyDeviceArray, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
     let none = PyTuple::empty(py);
     Ok(array.copy_to_host(py, None, None)?.call_method1(intern!(py, "reshape"), (&none,))?.get_item(&none)?)
 }
 
-/// For `pickle` and `copy`.
+/// The error for `pickle` and `copy`.
 #[cold]
 pub(in crate::python) fn not_pickled() -> PyErr {
     PyTypeError::new_err(
-        "a DeviceArray cannot be pickled, nor copied by the module `copy`: cuarray.to_device(a) is a copy, get_ipc_handle() is for \
-         other processes of this machine, and copy_to_host() for any",
+        "a DeviceArray cannot be pickled, or copied by the module `copy`: use cuarray.to_device(a) for a copy, get_ipc_handle() for \
+         other processes of this machine, and copy_to_host() for processes elsewhere",
     )
 }

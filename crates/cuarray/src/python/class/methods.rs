@@ -1,7 +1,7 @@
-//! The Python class `DeviceArray`: its attributes and methods, with what `help()` says of them.
+//! The Python class `DeviceArray`: its attributes and methods, with the texts of `help()`.
 //!
-//! All of them are here because PyO3 wants one block of methods for a class. What one does is elsewhere, in a file named for it
-//! ([`copies`](crate::python::array::copies), [`view`], [`indexing`], [`assign`], ...); here stands what Python calls, and with which arguments.
+//! PyO3 wants one block of methods for a class, so all of them are here. This file holds names, arguments and docs; the work is
+//! done in [`copies`](crate::python::array::copies), [`view`], [`indexing`], [`assign`] and the other files of that folder.
 
 use super::comparison;
 use crate::{
@@ -32,7 +32,7 @@ use pyo3::{
 
 #[pymethods]
 impl PyDeviceArray {
-    /// The interface as other libraries read it (version 3, or what `cuarray.config.export_version` says).
+    /// The interface for other libraries, in version 3 or the version of `cuarray.config.export_version`.
     #[getter(__cuda_array_interface__)]
     fn cuda_array_interface<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
         self.check_borrow()?;
@@ -50,7 +50,7 @@ impl PyDeviceArray {
         Ok(dict)
     }
 
-    /// The interface as a structure of C, in a capsule: what the dictionary says, at the speed of C (include/cuarray.h, clause X1).
+    /// The interface as a C structure in a capsule: the contents of the dictionary, read faster (include/cuarray.h, clause X1).
     #[getter(__cuda_array_c_interface__)]
     fn cuda_array_c_interface<'py>(slf: &Bound<'py, Self>) -> Result<Bound<'py, PyAny>> {
         c_interface::capsule(slf)
@@ -58,13 +58,13 @@ impl PyDeviceArray {
 
     /// A DLPack capsule of the array, for another library's `from_dlpack`.
     ///
-    /// stream: where the consumer will work; it waits for all work on the array: a handle, 1 or None (the legacy default stream), 2
-    /// (the per-thread one), -1 (no ordering). max_version: what the consumer knows; without it the structure is that of
-    /// before version 1, which cannot say that an array is read-only. dl_device: (1, 0) makes a copy in host memory.
-    /// copy: True always copies, False never.
+    /// stream: the stream in which the consumer will work: a handle, 1 or None (the legacy default stream), 2 (the per-thread
+    /// default stream), or -1 (no ordering). It waits for all work on the array. max_version: the newest version that the
+    /// consumer reads; without it the structure predates version 1 and cannot mark an array read-only.
+    /// dl_device: (1, 0) makes a copy in host memory. copy: True always copies, False never.
     ///
-    /// Raises BufferError where DLPack cannot say what the array is: masks, fields, times, text, swapped bytes, strides between
-    /// elements.
+    /// Raises BufferError if DLPack cannot describe the array: masks, fields, times, text, swapped bytes, or strides that are
+    /// not a multiple of the item size.
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
     fn __dlpack__<'py>(
         slf: &Bound<'py, Self>,
@@ -78,13 +78,13 @@ impl PyDeviceArray {
         dlpack::capsule(slf, &Request { stream, max_version, device, copy })
     }
 
-    /// Where the memory is, as DLPack says it: (2, ordinal) for device memory, (3, 0) for the host's, (13, 0) for managed.
+    /// The device of the memory, in DLPack's numbers: (2, ordinal) for device memory, (3, 0) for host memory, (13, 0) for managed.
     fn __dlpack_device__(&self) -> Result<(i32, i32)> {
         let device = dlpack::device(self)?;
         Ok((device.device_type, device.device_id))
     }
 
-    /// DLPack's table of C functions, for consumers that know it.
+    /// DLPack's table of C functions, for consumers that support it.
     #[classattr]
     fn __dlpack_c_exchange_api__(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         exchange::capsule(py)
@@ -96,19 +96,19 @@ impl PyDeviceArray {
         self.shape(py)
     }
 
-    /// Bytes to step in each dimension; given also where the array is contiguous.
+    /// The bytes to step in each dimension, also for a contiguous array.
     #[getter(strides)]
     fn get_strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         self.strides(py)
     }
 
-    /// The element type, as a numpy.dtype; of bfloat16 and the 8-bit floats that of ml_dtypes, or void without ml_dtypes.
+    /// The element type, as a numpy.dtype. For bfloat16 and the 8-bit floats it is the type of ml_dtypes, or void without ml_dtypes.
     #[getter(dtype)]
     fn get_dtype<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
         self.dtype(py)
     }
 
-    /// The element type as the interface writes it, or its name where there is one ('bfloat16'); needs no NumPy.
+    /// The element type as the interface writes it, or its name if it has one ('bfloat16'); needs no NumPy.
     #[getter]
     fn typestr(&self) -> String {
         self.interface().typestr().label()
@@ -126,30 +126,30 @@ impl PyDeviceArray {
         self.interface().layout().len()
     }
 
-    /// Bytes of one element.
+    /// The bytes of one element.
     #[getter]
     fn itemsize(&self) -> usize {
         self.interface().layout().itemsize()
     }
 
-    /// Bytes of all elements, gaps not counted.
+    /// The bytes of all elements, without gaps.
     #[getter]
     fn nbytes(&self) -> usize {
         self.interface().nbytes()
     }
 
-    /// The address of the first element. BufferError where the array was borrowed, and has been given back.
+    /// The address of the first element. Raises BufferError if the array was borrowed and the borrow has ended.
     #[getter]
     fn ptr(&self) -> Result<u64> {
         self.check_borrow()?;
         Ok(self.interface().data())
     }
 
-    /// Says that work on the array has been enqueued in `stream` by others: a kernel, another library's copy. What comes next on
-    /// the array comes after it: cuarray's own work, a consumer in the exported stream (clause P2), the release of the memory.
+    /// Records work on the array that other code has enqueued in `stream`: a kernel, or another library's copy. Later use of the
+    /// array waits for it: cuarray's own work, a consumer in the exported stream (clause P2), and the release of the memory.
     ///
-    /// To be called after the work is enqueued. `readonly=True` says that it only reads, so that others that read need not wait.
-    /// Driver calls: cuEventRecord, and cuStreamWaitEvent where the array has a default stream.
+    /// Call it after the work is enqueued. With `readonly=True` the work only reads, so other readers need not wait.
+    /// Driver calls: cuEventRecord, and cuStreamWaitEvent if the array has a home stream.
     ///
     /// >>> a, s = cuarray.to_device([1, 2, 3]), cuarray.stream()
     /// >>> a.record_stream(s)  # after a launch in s
@@ -176,20 +176,20 @@ impl PyDeviceArray {
         self.interface().layout().is_f_contiguous()
     }
 
-    /// The default stream: where transfers go when no other is named, and what is exported. None if there is none.
+    /// The home stream: the stream of transfers without `stream=`, and the exported one. None if there is none.
     #[getter(stream)]
     fn get_stream(&self, py: Python<'_>) -> Result<Option<Py<PyStream>>> {
         self.stream(py)
     }
 
-    /// Which elements are valid, as an array of anything that has a truth value and broadcasts to this one's shape (clause
-    /// I10); None where all are.
+    /// The mask: an array whose elements are true where this array's are valid. It has any type with a truth value, and
+    /// broadcasts to this array's shape (clause I10). None if all elements are valid.
     #[getter(mask)]
     fn mask_array(&self, py: Python<'_>) -> Result<Option<Py<PyDeviceArray>>> {
         self.mask().map(|mask| Ok(mask.array(py)?.clone_ref(py))).transpose()
     }
 
-    /// The same array without its mask.
+    /// This array without its mask.
     #[getter]
     fn data(slf: &Bound<'_, Self>) -> PyResult<Py<PyDeviceArray>> {
         let (py, array) = (slf.py(), slf.get());
@@ -199,9 +199,9 @@ impl PyDeviceArray {
         Py::new(py, array.share(py)?)
     }
 
-    /// A new array of the elements, with `value` (default: as `numpy.ma` has it for the type) where they are not valid.
+    /// Returns a new array with `value` in place of the elements that are not valid. The default is that of `numpy.ma` for the type.
     ///
-    /// The elements travel through the host, since choosing between them on the device takes a kernel.
+    /// The elements are copied through the host, because selecting them on the device needs a kernel.
     ///
     /// >>> import numpy as np
     /// >>> a = cuarray.to_device(np.ma.MaskedArray([1, 2, 3], mask=[False, True, False]))
@@ -221,13 +221,13 @@ impl PyDeviceArray {
         create::copy_of(HostArray::of(&host, None)?, stream, self.device()?)
     }
 
-    /// What keeps the memory alive; None for an array that was made without an owner.
+    /// The object that keeps the memory alive; None for an array that was made without an owner.
     #[getter(owner)]
     fn get_owner(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.owner(py)
     }
 
-    /// The ordinal of the device whose memory it is (clause A1); None for a zero-size array, or memory that the driver does not know.
+    /// The ordinal of the memory's device (clause A1); None for a zero-size array, or memory that the driver does not know.
     #[getter(device)]
     fn get_device(&self) -> Result<Option<i32>> {
         self.device()
@@ -245,17 +245,17 @@ impl PyDeviceArray {
         Ok(self.attributes()?.is_some_and(|attributes| attributes.is_host_accessible()))
     }
 
-    /// Copies the elements to the host, into `ary` or a new NumPy array, and returns that.
+    /// Copies the elements to the host, into `ary` or a new NumPy array, and returns that array.
     ///
-    /// Without `stream` the copy is ordered on the array's default stream and done when this returns. With one, the copy
-    /// is enqueued there, ordered after the default stream's work and before its next; the values are there once that
-    /// stream is synchronized, and `ary` must live until then.
+    /// Without `stream` the copy is ordered in the home stream, and done when this returns. With `stream` the copy is enqueued
+    /// there, after the home stream's work and before its next. The values are valid once that stream is synchronized, and
+    /// `ary` must live until then.
     ///
-    /// A masked array gives a `numpy.ma.MaskedArray`, whose mask says which elements are *not* valid; `ary` then has to be one.
-    /// The mask of a MaskedArray is set whether the array is masked or not.
+    /// A masked array gives a `numpy.ma.MaskedArray`, whose mask is true for elements that are *not* valid; `ary` must then be one.
+    /// If `ary` is a MaskedArray, its mask is set also for an array without a mask.
     ///
-    /// Raises ValueError where shape or type of `ary` differ or it is read-only, BufferError where the array is masked and
-    /// `ary` is not, or has a hard mask, which would stay; CudaError where the driver refuses.
+    /// Raises ValueError if the shape or type of `ary` differs, or `ary` is read-only. Raises BufferError if the array is masked
+    /// and `ary` is not, or if `ary` has a hard mask with masked elements. Raises CudaError if the driver reports an error.
     #[pyo3(name = "copy_to_host", signature = (ary=None, stream=None))]
     fn py_copy_to_host<'py>(
         &self,
@@ -268,17 +268,17 @@ impl PyDeviceArray {
 
     /// Copies `src` into the array: a NumPy array, numbers, another DeviceArray, or any CUDA array.
     ///
-    /// Shapes must be equal, and types where `src` has one (arrays, buffers); lists and numbers are converted. SyncState is as in `copy_to_host`; with `stream`, a pinned host
-    /// source must live until that stream is synchronized.
+    /// Shapes must be equal, and so must types if `src` has one (arrays, buffers); lists and numbers are converted. Ordering is
+    /// as in `copy_to_host`. With `stream`, a pinned host source must live until that stream is synchronized.
     ///
-    /// Raises BufferError where the array is read-only or either is masked, ValueError where shape or type differ.
+    /// Raises BufferError if the array is read-only or either is masked, ValueError if shape or type differ.
     #[pyo3(signature = (src, stream=None))]
     fn copy_to_device(&self, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
         self.fill_from(src, stream)
     }
 
-    /// NumPy's protocol: a host copy. `copy=False` raises ValueError, for there is no other way; a masked array raises BufferError,
-    /// as NumPy would drop its mask.
+    /// NumPy's protocol: a host copy. `copy=False` raises ValueError, because a copy is always needed. A masked array raises
+    /// BufferError, because NumPy would drop its mask.
     #[pyo3(signature = (dtype=None, copy=None))]
     fn __array__<'py>(
         &self,
@@ -291,7 +291,7 @@ impl PyDeviceArray {
         }
         if self.mask().is_some() {
             return Err(Error::unsupported(
-                "NumPy would take a masked array without its mask; copy_to_host() gives a numpy.ma.MaskedArray, and `filled()` an \
+                "NumPy would drop the mask of the array; copy_to_host() gives a numpy.ma.MaskedArray, and `filled()` an \
                  array without a mask",
             ));
         }
@@ -307,11 +307,11 @@ impl PyDeviceArray {
         length.ok_or_else(|| PyTypeError::new_err("len() of a 0-d array"))
     }
 
-    /// A view of a part, as NumPy's basic indexing selects it: ints, slices, `...`, `None`, and tuples of them. A field of a
-    /// structured array by its name. One element comes to the host, as a NumPy scalar.
+    /// Returns a view of a part, with NumPy's basic indexing: ints, slices, `...`, `None`, tuples of these, or the name of a
+    /// field of a structured array. A single element is copied to the host and returned as a NumPy scalar.
     ///
-    /// The view shares the memory, its owner and the default stream. What selects elements one by one (lists, arrays, bools)
-    /// would need a kernel and raises TypeError; places outside the array raise IndexError.
+    /// The view shares the memory, its owner and the home stream. Keys that select single elements (lists, arrays, bools)
+    /// need a kernel and raise TypeError; positions outside the array raise IndexError.
     ///
     /// >>> a = cuarray.to_device([[1, 2, 3], [4, 5, 6]])
     /// >>> a[:, ::-2].copy_to_host().tolist()
@@ -322,7 +322,7 @@ impl PyDeviceArray {
         indexing::get(self, key)
     }
 
-    /// `a[key]`, in `stream`: a view with that default stream, or one element that is fetched there and waited for.
+    /// Returns `a[key]` in `stream`: a view with that home stream, or one element, copied in that stream and waited for.
     ///
     /// >>> a, s = cuarray.to_device([[1, 2, 3], [4, 5, 6]]), cuarray.stream()
     /// >>> a.getitem(0, stream=s).stream == s
@@ -333,21 +333,22 @@ impl PyDeviceArray {
         indexing::get(bound.as_ref().map_or(self, Bound::get), key)
     }
 
-    /// Writes a scalar, a host array or a CUDA array into a part, broadcast as NumPy does; see `setitem`.
+    /// Writes a scalar, a host array or a CUDA array into a part, broadcast as in NumPy; see `setitem`.
     fn __setitem__(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Result<()> {
         assign::set(self, key, value, None)
     }
 
-    /// `a[key] = value`, in `stream`.
+    /// Assigns `a[key] = value`, in `stream`.
     ///
-    /// Host values are converted to the array's type as NumPy does; a CUDA array must have it, since converting on the device
-    /// needs a kernel. Only copies and fills are used, and few: a broadcast value is written once and then doubled on the
-    /// device. Source and destination may overlap.
+    /// Host values are converted to the array's type as in NumPy. A CUDA array must have that type, because converting on the
+    /// device needs a kernel. Only copies and fills are enqueued, and few of them: a broadcast value is written once and then
+    /// doubled on the device. Source and destination may overlap.
     ///
-    /// Without `stream` this enqueues in the array's default stream, or has no default stream and waits. Only a page-locked
-    /// host array, which the driver reads later, is waited for; with `stream` it must live until that is synchronized.
+    /// Without `stream` the work is enqueued in the home stream; without a home stream the call waits. It also waits for
+    /// a copy from page-locked host memory, which the driver reads later. With `stream`, that memory must live until the
+    /// stream is synchronized.
     ///
-    /// Raises BufferError where the array is read-only, ValueError where shapes or types do not fit.
+    /// Raises BufferError if the array is read-only, ValueError if shapes or types do not fit.
     ///
     /// >>> a = cuarray.to_device([[1, 2, 3], [4, 5, 6]])
     /// >>> a[0] = 7
@@ -364,7 +365,7 @@ impl PyDeviceArray {
         assign::set(self, key, value, stream)
     }
 
-    /// The parts along the first axis. Of a 1-d array, the elements, which are fetched in one copy.
+    /// Iterates over the parts along the first axis. The elements of a 1-d array are fetched in one copy.
     ///
     /// >>> [row.shape for row in cuarray.to_device([[1, 2, 3], [4, 5, 6]])]
     /// [(3,), (3,)]
@@ -372,10 +373,10 @@ impl PyDeviceArray {
         indexing::iterate(slf)
     }
 
-    /// The array in another shape, of which one length may be -1: a view where strides can say it, else a copy, as in NumPy.
+    /// Returns the array in another shape: a view if strides can describe it, else a copy, as in NumPy. One length may be -1.
     ///
-    /// `order` is 'C', 'F' or 'A'. `copy=False` raises ValueError where a copy would be needed, `copy=True` always copies.
-    /// The result's default stream, in which a copy runs, is `stream`, or this array's.
+    /// `order` is 'C', 'F' or 'A'. `copy=False` raises ValueError if a copy is needed, `copy=True` always copies.
+    /// The result's home stream, in which a copy runs, is `stream`, or this array's.
     ///
     /// >>> cuarray.to_device([1, 2, 3, 4, 5, 6]).reshape(2, -1).copy_to_host().tolist()
     /// [[1, 2, 3], [4, 5, 6]]
@@ -391,8 +392,8 @@ impl PyDeviceArray {
         view::reshape(bound.as_ref().map_or(self, Bound::get), shape, order, copy)
     }
 
-    /// The elements in one dimension, in the order 'C', 'F' or 'A': a view where strides can say it, else a copy. The result's default
-    /// stream, in which a copy runs, is `stream`, or this array's.
+    /// Returns the elements in one dimension, in the order 'C', 'F' or 'A': a view if strides can describe it, else a copy.
+    /// The result's home stream, in which a copy runs, is `stream`, or this array's.
     ///
     /// >>> cuarray.to_device([[1, 2], [3, 4]]).ravel(order="F").copy_to_host().tolist()
     /// [1, 3, 2, 4]
@@ -407,7 +408,7 @@ impl PyDeviceArray {
         view::ravel(bound.as_ref().map_or(self, Bound::get), py, order)
     }
 
-    /// A view with the axes reversed, or in the order given, as ints or as one tuple. ValueError for wrong axes.
+    /// Returns a view with the axes reversed, or in the given order (ints or one tuple). Raises ValueError for wrong axes.
     ///
     /// >>> cuarray.device_array((2, 3, 4)).transpose(1, 0, 2).shape
     /// (3, 2, 4)
@@ -425,8 +426,8 @@ impl PyDeviceArray {
         view::transpose(self, &PyTuple::empty(py))
     }
 
-    /// A view without the axes of length 1, or without those in `axis`, an int or a tuple. ValueError for other axes. The view's default
-    /// stream is `stream`, or this array's.
+    /// Returns a view without the axes of length 1, or without those in `axis`, an int or a tuple. Raises ValueError for an axis of
+    /// another length. The view's home stream is `stream`, or this array's.
     ///
     /// >>> cuarray.device_array((1, 3, 1)).squeeze(axis=0).shape
     /// (3, 1)
@@ -441,8 +442,8 @@ impl PyDeviceArray {
         view::squeeze(bound.as_ref().map_or(self, Bound::get), py, axis)
     }
 
-    /// The same bytes as elements of another type. Where its size differs, the last axis becomes longer or shorter, and must
-    /// be contiguous; ValueError where the sizes do not divide.
+    /// Returns a view of the bytes as elements of another type. If the item size differs, the length of the last axis changes, and
+    /// that axis must be contiguous. Raises ValueError if the sizes do not divide.
     ///
     /// >>> cuarray.to_device([1.0, 2.0]).view("complex128").copy_to_host().tolist()
     /// [(1+2j)]
@@ -450,7 +451,7 @@ impl PyDeviceArray {
         view::view(self, dtype)
     }
 
-    /// Views of `section` places each along the first axis; the last may be shorter. Their default stream is `stream`, or this array's.
+    /// Returns views of `section` places each along the first axis; the last may be shorter. Their home stream is `stream`, or this array's.
     ///
     /// >>> [part.shape for part in cuarray.device_array(7).split(3)]
     /// [(3,), (3,), (1,)]
@@ -465,8 +466,8 @@ impl PyDeviceArray {
         view::split(bound.as_ref().map_or(self, Bound::get), py, section)
     }
 
-    /// The same array with another default stream; what is pending in the old one comes before what the new one is given from
-    /// now on. With None, an array without a default stream: this then waits for the old one.
+    /// Returns the array with another home stream. Later work in the new stream waits for pending work in the old one. With None
+    /// the result has no home stream, and this call waits for the old one.
     ///
     /// >>> s = cuarray.stream()
     /// >>> cuarray.device_array(3).bind(s).stream == s
@@ -475,8 +476,8 @@ impl PyDeviceArray {
         view::bind(self, py, stream)
     }
 
-    /// A NumPy array over the same memory, without copying, where the host reaches it: mapped, pinned and managed memory.
-    /// It keeps the memory alive. This waits for the default stream; later work on the device is yours to wait for.
+    /// Returns a NumPy array over the memory, without a copy, if the host reaches it: mapped, pinned and managed memory.
+    /// It keeps the memory alive. This call waits for the home stream; the caller waits for later work on the device.
     ///
     /// Raises BufferError for memory that only a device reaches.
     ///
@@ -488,12 +489,12 @@ impl PyDeviceArray {
         view::host_view(self, py)
     }
 
-    /// What another process of the machine needs to have the array: an `IpcHandle`, to be pickled and sent, and opened there.
+    /// Returns an `IpcHandle` of the array for another process of the machine: pickle it, send it, and open it there.
     ///
-    /// This waits for the default stream, or for what copies in named streams have left pending; what others have enqueued on the
-    /// memory is yours to wait for, since nothing orders work between processes. The memory must stay until the other process has closed it.
+    /// This call waits for the home stream, or for pending copies in named streams. The caller waits for other work on the memory,
+    /// because nothing orders work between processes. The memory must stay allocated until the other process has closed it.
     ///
-    /// Raises BufferError for memory that the driver gives no handle for (managed, pinned, of a pool), and for a masked array.
+    /// Raises BufferError for a masked array, and for memory without a driver handle (managed, pinned, of a pool).
     ///
     /// >>> cuarray.to_device([[1, 2], [3, 4]])[1].get_ipc_handle().offset
     /// 16
@@ -501,7 +502,7 @@ impl PyDeviceArray {
         ipc::handle_of(self, py)
     }
 
-    /// Of an array with itself true, without a look at the elements: weak dictionaries and sets compare what they hold.
+    /// An array equals itself, whatever its elements: weak dictionaries and sets compare their keys.
     fn __eq__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if slf.is(other) {
             return Ok(PyBool::new(slf.py(), true).to_owned().into_any());
@@ -509,7 +510,7 @@ impl PyDeviceArray {
         comparison::compared(other)
     }
 
-    /// Python would make it of the truth of `==`, which NumPy's answer has not.
+    /// Python would negate the truth of `==`, and NumPy's result of `==` has no truth value.
     fn __ne__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         comparison::compared(other)
     }

@@ -1,4 +1,4 @@
-//! What a `DeviceArray` answers for `__cuda_array_c_interface__`.
+//! The attribute `__cuda_array_c_interface__` of `DeviceArray`.
 
 use crate::python::memory::c_array::UNTAKEN;
 use crate::{
@@ -11,16 +11,16 @@ use crate::{
 };
 use pyo3::{ffi, prelude::*};
 
-/// A capsule with the structure of an array. The structure keeps the array, and the array its memory, its stream and its event.
+/// A capsule with the array's structure. The structure keeps the array, and the array keeps its memory, stream and event.
 ///
 /// # Errors
-/// [`Error::is_unsupported`](crate::Error::is_unsupported): the array was borrowed and given back, a stream captures, or a
-/// field's name cannot be said in C.
+/// [`Error::is_unsupported`](crate::Error::is_unsupported): the array was borrowed and the borrow has ended, a stream captures,
+/// or C cannot express the name of a field.
 pub(in crate::python) fn capsule<'py>(array: &Bound<'py, PyDeviceArray>) -> Result<Bound<'py, PyAny>> {
     into_capsule(array.py(), structure(array)?)
 }
 
-/// The structure alone.
+/// The structure without a capsule.
 pub(in crate::python) fn structure(array: &Bound<'_, PyDeviceArray>) -> Result<CArray> {
     let py = array.py();
     array.get().check_borrow()?;
@@ -30,7 +30,7 @@ pub(in crate::python) fn structure(array: &Bound<'_, PyDeviceArray>) -> Result<C
         let Some(mask) = array.mask() else { return Ok(body) };
         Ok(body.masked(Some(self::body(mask.array(py)?.get(), py)?)))
     };
-    // SAFETY: the interfaces of an array and of its mask are boxes that it has as long as it lives, and `kept` keeps it.
+    // SAFETY: the interfaces of an array and of its mask are boxes that live as long as the array, and `kept` keeps the array.
     unsafe { export(KeptArray::new(array), fill) }
 }
 
@@ -41,7 +41,7 @@ fn body(array: &PyDeviceArray, py: Python<'_>) -> Result<Body> {
 
 fn into_capsule(py: Python<'_>, array: CArray) -> Result<Bound<'_, PyAny>> {
     let raw = array.into_raw();
-    // SAFETY: the pointer is not null and the name lives forever; the result is null with an error set, or a capsule that we own.
+    // SAFETY: the pointer is not null and the name is static; the result is an owned capsule, or null with an error set.
     unsafe {
         let capsule = ffi::PyCapsule_New(raw.cast(), UNTAKEN.as_ptr(), Some(release_untaken));
         if capsule.is_null() {
@@ -51,19 +51,19 @@ fn into_capsule(py: Python<'_>, array: CArray) -> Result<Bound<'_, PyAny>> {
     }
 }
 
-/// The destructor of our capsules.
+/// The destructor of this module's capsules.
 ///
 /// # Safety
 /// Called by Python with a capsule.
 unsafe extern "C" fn release_untaken(capsule: *mut ffi::PyObject) {
-    // SAFETY: `capsule` is a capsule of ours, whose content is what its name says; destructors are called attached.
+    // SAFETY: this module made `capsule`, and its name tells its content; Python calls destructors attached.
     unsafe {
-        // Who takes the structure gives the capsule a name of its own.
+        // A consumer renames the capsule when it takes the structure.
         if ffi::PyCapsule_GetName(capsule) == UNTAKEN.as_ptr()
             && let Ok(array) =
                 CArray::from_raw(ffi::PyCapsule_GetPointer(capsule, UNTAKEN.as_ptr()).cast::<RawCArray>())
         {
-            kept::<KeptArray>(array).let_go(Python::assume_attached());
+            kept::<KeptArray>(array).release(Python::assume_attached());
         }
     }
 }

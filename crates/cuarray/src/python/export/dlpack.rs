@@ -1,9 +1,9 @@
 //! `__dlpack__` and `__dlpack_device__`: an array as a tensor for another library.
 //!
-//! The consumer names the stream on which it will work, and the producer sees to it that the array is ready there: every
-//! stream with work on it is joined into that one by an edge, and the host waits for nothing. But for memory that the host reads in
-//! place: who names no stream for that may be the host itself (NumPy), so the host waits. What the consumer does afterwards
-//! is known to nobody; DLPack has no way back, as the CUDA Array Interface's exported stream is one.
+//! The consumer names its stream, and the producer makes the array ready there: an edge joins every stream with pending work into
+//! it, and the host does not wait. Memory that the host reads in place is an exception. A consumer without a stream may then be
+//! the host itself (NumPy), so the host waits. Nothing reports the consumer's later work to the producer: DLPack has no
+//! counterpart to the exported stream of the CUDA Array Interface.
 
 use super::managed;
 use crate::{
@@ -26,7 +26,7 @@ use crate::{
 };
 use pyo3::prelude::*;
 
-/// What a consumer asks `__dlpack__` for.
+/// The arguments of `__dlpack__`.
 pub(in crate::python) struct Request<'a, 'py> {
     pub(in crate::python) stream: Option<&'a Bound<'py, PyAny>>,
     pub(in crate::python) max_version: Option<(u32, u32)>,
@@ -34,11 +34,11 @@ pub(in crate::python) struct Request<'a, 'py> {
     pub(in crate::python) copy: Option<bool>,
 }
 
-/// A capsule with the tensor of an array.
+/// A capsule with the array's tensor.
 ///
 /// # Errors
-/// [`Error::is_unsupported`]: DLPack cannot say what the array is, or not to a consumer of that version, or not on that device
-/// without a copy; an argument that means nothing.
+/// [`Error::is_unsupported`]: DLPack cannot describe the array, or not in the consumer's version, or not on that device without a
+/// copy. An argument error for an argument without meaning.
 pub(in crate::python) fn capsule<'py>(
     array: &Bound<'py, PyDeviceArray>,
     request: &Request<'_, 'py>,
@@ -54,7 +54,7 @@ pub(in crate::python) fn capsule<'py>(
     }
     if array.get().interface().is_read_only() && !versioned && request.copy != Some(true) {
         return Err(Error::unsupported(
-            "the array is read-only, which DLPack can say from version 1.0 on; max_version=(1, 0) or more, or copy=True, is expected",
+            "the array is read-only, which DLPack before version 1.0 cannot express; max_version=(1, 0) or more, or copy=True, is expected",
         ));
     }
     let copied = if request.copy == Some(true) { Some(copy_of(array, request.stream, own)?) } else { None };
@@ -75,17 +75,17 @@ pub(in crate::python) fn capsule<'py>(
     Ok(managed.into_capsule(py)?)
 }
 
-/// What DLPack cannot say must not be lost on the way.
+/// Refuses a masked array, because DLPack would lose the mask.
 pub(in crate::python) fn refuse_mask(array: &PyDeviceArray) -> Result<()> {
     match array.mask() {
         None => Ok(()),
         Some(_) => {
-            Err(Error::unsupported("the array has a mask, which DLPack cannot say; pass its `data`, or `filled()`"))
+            Err(Error::unsupported("the array has a mask, which DLPack cannot express; pass its `data`, or `filled()`"))
         }
     }
 }
 
-/// A copy in memory of the same kind and device, made on the consumer's stream where one is named.
+/// A copy in memory of the same kind and device, made in the consumer's stream if it names one.
 fn copy_of<'py>(
     array: &Bound<'py, PyDeviceArray>,
     stream: Option<&Bound<'py, PyAny>>,
@@ -104,10 +104,10 @@ fn copy_of<'py>(
     Ok(copy)
 }
 
-/// The host, as DLPack names it.
+/// The host in DLPack's numbers.
 const HOST: DLDevice = DLDevice { device_type: CPU, device_id: 0 };
 
-/// A tensor on another device than the array's: only the host, and only by a copy, which is there when this returns.
+/// A tensor on another device than the array's. Only the host is possible, by a copy that is done when this returns.
 fn elsewhere<'py>(
     array: &Bound<'py, PyDeviceArray>,
     request: &Request<'_, 'py>,
@@ -118,7 +118,7 @@ fn elsewhere<'py>(
     let py = array.py();
     if asked == HOST && request.copy == Some(false) {
         return Err(Error::unsupported(format!(
-            "dl_device is (1, 0) and copy is False, but an array on ({}, {}) gets to the host by a copy alone",
+            "dl_device is (1, 0) and copy is False, but an array on ({}, {}) reaches the host only by a copy",
             own.device_type, own.device_id
         )));
     }
@@ -134,22 +134,24 @@ fn elsewhere<'py>(
         stream::argument(argument)?;
     }
     let typestr = array.get().interface().typestr();
-    // What has no code need not be fetched.
+    // Fails before the copy if DLPack has no code for the type.
     dtype::write(typestr)?;
     let host = HostArray::new(array.get().fetch(py, None)?)?;
     Ok(managed::host_copy(&host, typestr, HOST, versioned)?.into_capsule(py)?)
 }
 
-/// What an argument `stream` of DLPack's says, where it is not `None`.
+/// The meaning of DLPack's argument `stream`, unless it is `None`.
 pub(in crate::python) enum Number {
-    /// -1.
+    /// The number -1.
     NoOrdering,
-    /// Anything that is a stream as everywhere.
+    /// Any other stream, as in the rest of the package.
     Stream,
 }
 
+/// Reads DLPack's argument `stream`.
+///
 /// # Errors
-/// The numbers that DLPack disallows: 0, and those below -1.
+/// A number that DLPack disallows: 0, or a number below -1.
 pub(in crate::python) fn number(argument: &Bound<'_, PyAny>) -> Result<Number> {
     match argument.extract::<i64>() {
         Ok(-1) => Ok(Number::NoOrdering),
@@ -161,7 +163,7 @@ pub(in crate::python) fn number(argument: &Bound<'_, PyAny>) -> Result<Number> {
     }
 }
 
-/// Where the memory is, in DLPack's words.
+/// The device of the memory, in DLPack's numbers.
 ///
 /// # Errors
 /// [`Error::is_unsupported`]: the driver does not know the memory.
@@ -170,11 +172,11 @@ pub(in crate::python) fn device(array: &PyDeviceArray) -> Result<DLDevice> {
     let Some(known) = array.place()? else {
         if !array.interface().layout().is_empty() {
             return Err(Error::unsupported(format!(
-                "the driver does not know the memory at {:#x}, so DLPack cannot be told which device it is on",
+                "the driver does not know the memory at {:#x}, so its device for DLPack is unknown",
                 array.interface().data()
             )));
         }
-        // No memory is on every device; the current one is as good as any.
+        // An array without memory is on every device; the current one will do.
         let ordinal = match array.home_stream()?.map(|stream| stream.context()).transpose()?.flatten() {
             Some(context) => context.device()?.ordinal(),
             None => driver()?.default_context()?.device()?.ordinal(),
@@ -187,7 +189,7 @@ pub(in crate::python) fn device(array: &PyDeviceArray) -> Result<DLDevice> {
         MemorySpace::Device => {
             let ordinal = known.device.ok_or_else(|| {
                 Error::unsupported(format!(
-                    "the driver does not say which device the memory at {:#x} is on",
+                    "the driver does not report the device of the memory at {:#x}",
                     array.interface().data()
                 ))
             })?;
@@ -196,7 +198,7 @@ pub(in crate::python) fn device(array: &PyDeviceArray) -> Result<DLDevice> {
     })
 }
 
-/// [`Request::device`] and [`Request::max_version`], as Python gives them.
+/// Reads [`Request::device`] or [`Request::max_version`].
 pub(in crate::python) fn pair<T>(name: &str, value: Option<&Bound<'_, PyAny>>) -> Result<Option<(T, T)>>
 where
     (T, T): for<'a, 'py> FromPyObject<'a, 'py>,

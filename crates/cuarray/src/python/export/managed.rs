@@ -1,6 +1,6 @@
-//! Managed tensors of our own: an array, or a copy of one in host memory, until a consumer calls the deleter.
+//! Managed tensors that this module makes: an array, or a copy of one in host memory, until a consumer calls the deleter.
 //!
-//! A consumer may do that anywhere: see [`Kept`]. The numbers that an array's tensor points to are the array's.
+//! The consumer may call it in any thread: see [`Kept`]. The tensor of an array points to numbers that the array holds.
 
 use crate::python::memory::capsule::Managed;
 use crate::{
@@ -18,13 +18,13 @@ use crate::{
 use pyo3::prelude::*;
 use std::ptr::NonNull;
 
-/// A tensor with what it keeps; `manager_ctx` is the box of both.
+/// A tensor with the object that it keeps; `manager_ctx` is the box of both.
 struct Keeping<T, K> {
     tensor: T,
     _kept: K,
 }
 
-/// A tensor of version 1, which says all that there is to say.
+/// A tensor of version 1, which describes the array completely.
 ///
 /// # Errors
 /// As [`PyDeviceArray::tensor`].
@@ -34,7 +34,7 @@ pub(in crate::python) fn versioned(array: &Bound<'_, PyDeviceArray>, is_copy: bo
     Ok(new_versioned(array.get().tensor()?, flags, KeptArray::new(array)))
 }
 
-/// A tensor as it was before version 1, for a consumer that names no version. It cannot say that it is read-only, or a copy.
+/// A tensor from before version 1, for a consumer that names no version. It cannot mark an array read-only or copied.
 ///
 /// # Errors
 /// As [`PyDeviceArray::tensor`].
@@ -42,7 +42,7 @@ pub(in crate::python) fn legacy(array: &Bound<'_, PyDeviceArray>) -> Result<Mana
     Ok(new_legacy(array.get().tensor()?, KeptArray::new(array)))
 }
 
-/// The tensor of a copy that was made for the consumer in host memory, of elements of type `typestr`.
+/// The tensor of a copy in host memory that was made for the consumer, with elements of type `typestr`.
 ///
 /// # Errors
 /// As [`Prepared::new`].
@@ -67,7 +67,7 @@ fn new_versioned<K>(dl_tensor: DLTensor, flags: u64, kept: K) -> Managed {
         dl_tensor,
     };
     let keeping = keep(tensor, kept);
-    // SAFETY: `keeping` is a box of ours; the tensor is in it.
+    // SAFETY: `keeping` is a leaked box, and the tensor is in it.
     unsafe {
         let tensor = &raw mut (*keeping.as_ptr()).tensor;
         (*tensor).manager_ctx = keeping.as_ptr().cast();
@@ -78,7 +78,7 @@ fn new_versioned<K>(dl_tensor: DLTensor, flags: u64, kept: K) -> Managed {
 fn new_legacy<K>(dl_tensor: DLTensor, kept: K) -> Managed {
     let tensor = DLManagedTensor { dl_tensor, manager_ctx: std::ptr::null_mut(), deleter: Some(delete_legacy::<K>) };
     let keeping = keep(tensor, kept);
-    // SAFETY: `keeping` is a box of ours; the tensor is in it.
+    // SAFETY: `keeping` is a leaked box, and the tensor is in it.
     unsafe {
         let tensor = &raw mut (*keeping.as_ptr()).tensor;
         (*tensor).manager_ctx = keeping.as_ptr().cast();
@@ -91,7 +91,7 @@ fn keep<T, K>(tensor: T, kept: K) -> NonNull<Keeping<T, K>> {
 }
 
 /// # Safety
-/// Called once, with a tensor of [`new_versioned`] that keeps a `K`, or with null, which is let pass.
+/// Called once with a tensor of [`new_versioned`] that keeps a `K`, or with null, which is ignored.
 unsafe extern "C" fn delete_versioned<K>(tensor: *mut DLManagedTensorVersioned) {
     if !tensor.is_null() {
         // SAFETY: this function's contract; the context is the box that the tensor is in.
@@ -100,7 +100,7 @@ unsafe extern "C" fn delete_versioned<K>(tensor: *mut DLManagedTensorVersioned) 
 }
 
 /// # Safety
-/// As [`delete_versioned`], of [`new_legacy`].
+/// As [`delete_versioned`], for [`new_legacy`].
 unsafe extern "C" fn delete_legacy<K>(tensor: *mut DLManagedTensor) {
     if !tensor.is_null() {
         // SAFETY: this function's contract; the context is the box that the tensor is in.

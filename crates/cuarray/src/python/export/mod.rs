@@ -14,10 +14,10 @@ use pyo3::{
 };
 use std::sync::OnceLock;
 
-/// What is the same in every dictionary of one array, made once and copied: tuples and numbers are expensive, copies are not.
+/// The constant entries of an array's dictionary, made once and then copied: tuples and numbers are expensive, copies are not.
 ///
-/// Two threads may both make it, and one of the two dictionaries stays. To wait for each other they would have to let go of the GIL first, and
-/// every first export with them.
+/// Two threads may both make the dictionary, and one of the two is kept. Waiting for each other would mean releasing the GIL in
+/// every first export.
 pub(in crate::python) struct Template(OnceLock<Py<PyDict>>);
 
 impl Template {
@@ -25,10 +25,10 @@ impl Template {
         Template(OnceLock::new())
     }
 
-    /// The dictionary of `interface`, of the version that the configuration names.
+    /// The dictionary of `interface`, in the version of the configuration.
     ///
-    /// `strides` is `None` only where the array is C-contiguous; the pointer of a zero-size array is 0 (clause I5); `stream`
-    /// is never 0, and stands there only in version 3.
+    /// `strides` is `None` if and only if the array is C-contiguous. The pointer of a zero-size array is 0 (clause I5). `stream`
+    /// is never 0, and exists only in version 3.
     pub(in crate::python) fn dictionary<'py>(
         &self,
         py: Python<'py>,
@@ -58,10 +58,10 @@ impl Template {
     }
 }
 
-/// An entry for extensions alone: the name of a type that the interface has no letter for.
+/// An entry for extension modules alone: the name of a type for which the interface has no letter.
 pub(in crate::python) const NAMED: &str = "cuarray_named_type";
 
-/// The dictionary of `interface` in version 3, with its stream, whatever the configuration says: not for other libraries.
+/// The dictionary of `interface` in version 3, with its stream, regardless of the configuration; for extension modules alone.
 pub(in crate::python) fn complete<'py>(py: Python<'py>, interface: &Interface) -> Result<Bound<'py, PyDict>> {
     let dict = constant(py, interface)?.into_bound(py);
     if let Some(descr) = interface.descr() {
@@ -87,7 +87,7 @@ fn constant(py: Python<'_>, interface: &Interface) -> Result<Py<PyDict>> {
     Ok(dict.unbind())
 }
 
-/// The keys in their order, with what most arrays say: a dictionary that is copied does not have to grow with its entries.
+/// All keys in their order, with the most frequent values, so that a copied dictionary need not grow.
 fn blank(py: Python<'_>) -> Result<&Bound<'_, PyDict>> {
     static BLANK: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     let make = || {

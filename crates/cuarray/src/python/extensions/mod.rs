@@ -1,8 +1,8 @@
-//! What every module of a process with this crate in it has to do for itself, whatever version it is of: give back what it has put by,
-//! say how many events it keeps, and read other libraries' objects by the protocol that the user has chosen.
+//! The list of all modules in a process that contain this crate. Each module releases its own deferred memory,
+//! counts its own idle events, and reads other libraries' objects by the user's protocol.
 //!
-//! Users say it once, `cuarray.reclaim()`, and mean all of them. So each module puts its functions into a list in the interpreter's own
-//! dictionary, as Python functions: `(reclaim(wait), idle_events(), set_protocol(name))`, a tuple for each module.
+//! Users call `cuarray.reclaim()` once for all modules. So each module adds a tuple of Python functions to a list in the
+//! interpreter's own dictionary: `(reclaim(wait), idle_events(), set_protocol(name))`.
 
 pub(crate) mod rust_api;
 
@@ -19,7 +19,7 @@ const KEY: &str = "cuarray.extensions";
 /// This module's functions.
 static OWN: PyOnceLock<Py<PyTuple>> = PyOnceLock::new();
 
-/// Puts this module's functions into the list, once.
+/// Adds this module's functions to the list, once.
 pub(in crate::python) fn join(py: Python<'_>) -> PyResult<()> {
     let Some(dict) = interpreter_dict(py) else { return Ok(()) };
     OWN.get_or_try_init(py, || {
@@ -51,17 +51,17 @@ fn others(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyTuple>>> {
     Ok(others.collect::<Result<_, _>>()?)
 }
 
-/// Has the other modules give back what they have put by.
+/// Makes the other modules release their deferred memory.
 pub(in crate::python) fn reclaim_others(py: Python<'_>, wait: bool) -> PyResult<()> {
     others(py)?.iter().try_for_each(|functions| functions.get_item(0)?.call1((wait,)).map(drop))
 }
 
-/// How many events the other modules keep.
+/// The number of events that the other modules keep.
 pub(in crate::python) fn idle_events_of_others(py: Python<'_>) -> PyResult<usize> {
     others(py)?.iter().map(|functions| functions.get_item(1)?.call0()?.extract::<usize>()).sum()
 }
 
-/// Tells the other modules by which protocol they are to read objects.
+/// Sets the protocol of imports in the other modules.
 pub(in crate::python) fn set_protocol_of_others(py: Python<'_>, name: &str) -> PyResult<()> {
     others(py)?.iter().try_for_each(|functions| functions.get_item(2)?.call1((name,)).map(drop))
 }

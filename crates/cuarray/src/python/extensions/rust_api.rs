@@ -1,20 +1,20 @@
-//! What the extension modules of a process share: one class of arrays, one class of errors, one pool of events.
+//! Shared parts of the extension modules in a process: one class of arrays, one class of errors, one pool of events.
 //!
-//! Each extension module has this crate in itself, and with it a class `DeviceArray`, an exception `CudaError` and a driver of its own.
-//! That works: the interface is the border between them, and says all that matters. But users would see several classes of one
-//! name, and an `except` would miss what it names. So the first module that needs it publishes a table of C functions, and those
-//! that come later have their arrays made by it. The package `cuarray` is imported before that, if it can be; so where it is
-//! installed, arrays are its `cuarray.DeviceArray` and errors its `cuarray.CudaError`, whoever returns and raises them.
+//! Each extension module contains this crate, and so its own class `DeviceArray`, its own exception `CudaError` and its own driver.
+//! That works, because modules exchange arrays through the interface. But users would see several classes of one name, and an
+//! `except` would miss errors. So the first module that needs it publishes a table of C functions, and later modules make their
+//! arrays through that table. The package `cuarray` is imported before, if possible. If it is installed, all modules return its
+//! `cuarray.DeviceArray` and raise its `cuarray.CudaError`.
 //!
-//! The table is a capsule in the interpreter's own dictionary (`PyInterpreterState_GetDict`), which exists for such things, under a key
-//! that has the version of the table in it, [`KEY`]. What stands in the table never changes under one key. It is made of what is
-//! stable between any two builds, whatever compilers and versions of this crate made them: C functions, the driver's handles,
-//! Python objects, and the interface's dictionary as its text has it. Rust types do not cross. An extension whose version is another
-//! one finds no table under its key, and uses, or publishes, its own: nothing is shared then, and nothing breaks.
+//! The table is a capsule in the interpreter's own dictionary (`PyInterpreterState_GetDict`), under a key that contains the table's
+//! version ([`KEY`]). The layout of the table never changes under one key. It contains only types that are stable between builds
+//! with different compilers and versions of this crate: C functions, the driver's handles, Python objects, and the interface's
+//! dictionary. Rust types do not cross. An extension of another version finds no table under its key, and uses or publishes its own.
+//! Then the modules share nothing, and still work.
 //!
-//! What crosses when an array is returned is its dictionary, in whose stream all pending work has been ordered; the object that keeps
-//! its memory; and its home stream, as an object with `__cuda_stream__`. The maker of the array remembers what work it is told of, and
-//! keeps the memory's object until that is done.
+//! Three values cross when an array is returned: its dictionary, whose stream orders all pending work; the object that keeps its
+//! memory; and its home stream, as an object with `__cuda_stream__`. The module that makes the array records later work, and keeps the
+//! memory's object until that work is done.
 
 use crate::python::{
     array::PyDeviceArray,
@@ -43,19 +43,19 @@ use pyo3::{
 };
 use std::{ffi::CStr, mem::MaybeUninit, panic::catch_unwind, ptr::NonNull, sync::OnceLock};
 
-/// The name of the table, in the interpreter's dictionary and as the capsule's.
+/// The key of the table in the interpreter's dictionary, and the name of its capsule.
 const KEY: &CStr = c"cuarray.rust_api.v1";
 
-/// Version 1 of what the extensions of a process share. The functions are called attached.
+/// Version 1 of the shared table. Its functions are called attached.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct RustApi {
     /// The class of the driver's errors: a new reference, or null with an exception.
     cuda_error: unsafe extern "C" fn() -> *mut ffi::PyObject,
-    /// Writes the pools of events of the process's driver; 0 if there is no driver.
+    /// Writes the event pools of the process's driver; returns 0 without a driver.
     event_pools: unsafe extern "C" fn(*mut SharedPools) -> i32,
-    /// A new `DeviceArray` over the memory that the dictionary `interface` describes, and `owner` keeps, with the home stream
-    /// `stream`, an object with `__cuda_stream__` or `None`. A new reference, or null with an exception.
+    /// Makes a `DeviceArray` over the memory that the dictionary `interface` describes and `owner` keeps, with the home stream
+    /// `stream`, an object with `__cuda_stream__` or `None`. Returns a new reference, or null with an exception.
     new_array: unsafe extern "C" fn(
         interface: *mut ffi::PyObject,
         owner: *mut ffi::PyObject,
@@ -63,10 +63,10 @@ struct RustApi {
     ) -> *mut ffi::PyObject,
 }
 
-/// This module's own.
+/// The table of this module.
 static OWN: RustApi = RustApi { cuda_error, event_pools, new_array };
 
-/// A pointer to somebody's table, which lives as long as the process.
+/// A pointer to a module's table, which lives as long as the process.
 struct Published(NonNull<RustApi>);
 
 // SAFETY: a table is never written, and its functions are called attached.
@@ -83,11 +83,11 @@ pub(in crate::python) fn publish(py: Python<'_>) -> PyResult<()> {
 pub(in crate::python) fn interpreter_dict(py: Python<'_>) -> Option<Bound<'_, PyDict>> {
     // SAFETY: this thread is attached, so there is an interpreter.
     let dict = unsafe { ffi::PyInterpreterState_GetDict(ffi::PyInterpreterState_Get()) };
-    // SAFETY: a borrowed reference, or null where there is no room for such a dictionary.
+    // SAFETY: a borrowed reference, or null if the interpreter cannot make the dictionary.
     unsafe { Bound::from_borrowed_ptr_or_opt(py, dict) }?.cast_into::<PyDict>().ok()
 }
 
-/// The table in use: what the interpreter's dictionary has, or ours from now on.
+/// The table in use: the published one, or this module's, which is then published.
 fn published(py: Python<'_>) -> PyResult<NonNull<RustApi>> {
     let own = NonNull::from(&OWN);
     let Some(dict) = interpreter_dict(py) else { return Ok(own) };
@@ -102,13 +102,13 @@ fn published(py: Python<'_>) -> PyResult<NonNull<RustApi>> {
     Ok(own)
 }
 
-/// The table that this module's arrays are made by. The package is given the chance to be the first.
+/// The table that makes this module's arrays. Imports the package first, so that its table is the first.
 fn shared(py: Python<'_>) -> PyResult<NonNull<RustApi>> {
     static SHARED: PyOnceLock<Published> = PyOnceLock::new();
     let find = || {
-        // Absent, or of a version that cannot be imported here: then there is no class that users know.
+        // Without the package, or if its version cannot be imported, there is no class that users know.
         let _ = py.import(intern!(py, "cuarray"));
-        // It cannot be said to an interpreter that is ending, where nothing can be imported; arrays are made there all the same.
+        // An interpreter that is ending refuses exit functions; arrays are made all the same.
         let _ = runtime::reclaim_at_exit(py);
         extensions::join(py)?;
         published(py).map(Published)
@@ -116,27 +116,27 @@ fn shared(py: Python<'_>) -> PyResult<NonNull<RustApi>> {
     Ok(SHARED.get_or_try_init(py, find)?.0)
 }
 
-/// By which protocol the package reads objects. From here on this module is told when that changes.
+/// The package's protocol of imports. From now on this module receives its changes.
 pub(in crate::python) fn protocol_of_package(py: Python<'_>) -> PyResult<String> {
     shared(py)?;
     py.import(intern!(py, "cuarray"))?.getattr(intern!(py, "config"))?.getattr(intern!(py, "protocol"))?.extract()
 }
 
-/// The class of the driver's errors that users know.
+/// The class of driver errors that users know.
 pub(crate) fn cuda_error_class(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let table = shared(py)?;
     // SAFETY: a table lives as long as the process, and this thread is attached.
     unsafe { Bound::from_owned_ptr_or_err(py, (table.as_ref().cuda_error)()) }
 }
 
-/// Lets this module's driver use the events of whoever has published the table, unless that is this module.
+/// Makes this module's driver use the events of the module that has published the table.
 pub(in crate::python) fn share_events(py: Python<'_>, driver: &Driver) -> PyResult<()> {
     let table = shared(py)?;
     if table != NonNull::from(&OWN) {
         let mut pools = MaybeUninit::uninit();
-        // SAFETY: a table lives as long as the process, and this thread is attached; there is room for the answer.
+        // SAFETY: a table lives as long as the process, and this thread is attached; `pools` has room for the result.
         if unsafe { (table.as_ref().event_pools)(pools.as_mut_ptr()) } != 0 {
-            // SAFETY: the function has written them.
+            // SAFETY: the function has written the pools.
             driver.share_events(unsafe { pools.assume_init() });
         }
     }
@@ -146,7 +146,7 @@ pub(in crate::python) fn share_events(py: Python<'_>, driver: &Driver) -> PyResu
 /// [`RustApi::cuda_error`] of this module.
 ///
 /// # Safety
-/// Attached.
+/// The thread is attached.
 unsafe extern "C" fn cuda_error() -> *mut ffi::PyObject {
     // SAFETY: this function's contract.
     let py = unsafe { Python::assume_attached() };
@@ -156,7 +156,7 @@ unsafe extern "C" fn cuda_error() -> *mut ffi::PyObject {
 /// [`RustApi::event_pools`] of this module.
 ///
 /// # Safety
-/// There is room for the answer.
+/// `pools` may be written.
 unsafe extern "C" fn event_pools(pools: *mut SharedPools) -> i32 {
     static POOLS: OnceLock<SharedPools> = OnceLock::new();
     let known = catch_unwind(|| {
@@ -213,7 +213,7 @@ impl<'py> IntoPyObject<'py> for RawDeviceArray {
 /// [`RustApi::new_array`] of this module.
 ///
 /// # Safety
-/// Attached, with three objects.
+/// The thread is attached, and the arguments are objects.
 unsafe extern "C" fn new_array(
     interface: *mut ffi::PyObject,
     owner: *mut ffi::PyObject,
@@ -221,7 +221,7 @@ unsafe extern "C" fn new_array(
 ) -> *mut ffi::PyObject {
     let called = catch_unwind(|| {
         Python::attach(|py| {
-            // SAFETY: this function's contract; they are the caller's for the length of the call.
+            // SAFETY: this function's contract; the caller keeps the objects during the call.
             let [interface, owner, stream] =
                 [interface, owner, stream].map(|object| unsafe { Bound::from_borrowed_ptr(py, object) });
             match adopt(&interface, owner, &stream) {
@@ -239,7 +239,7 @@ unsafe extern "C" fn new_array(
     })
 }
 
-/// An array that another extension returns.
+/// Makes the array that another extension returns.
 fn adopt<'py>(
     interface: &Bound<'py, PyAny>,
     owner: Bound<'py, PyAny>,
@@ -247,7 +247,7 @@ fn adopt<'py>(
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = interface.py();
     let dict = interface.cast::<PyDict>().map_err(PyErr::from)?;
-    // A type that the interface has no letter for comes by its name.
+    // The name of a type for which the interface has no letter is in an entry of its own.
     let named = dict.get_item(export::NAMED)?;
     let element = named.map(|named| Element::of(py, Some(&named))).transpose()?;
     let interface = import::interface(dict, &mut Reading::new(true).with_element(element))?;

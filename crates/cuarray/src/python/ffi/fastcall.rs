@@ -46,8 +46,8 @@ pub(in crate::python) fn function<'py, F: Function>(
         ml_doc: F::DOC.as_ptr(),
     }));
     let name = module.name()?;
-    // SAFETY: the definition lives forever and its function has the signature that its flags say; the result is null with an
-    // error set, or a function that we own.
+    // SAFETY: the definition is leaked, and its function has the signature of its flags. The result is an owned function, or
+    // null with an error set.
     unsafe {
         let function = ffi::PyCFunction_NewEx(definition, std::ptr::null_mut(), name.as_ptr());
         Ok(Bound::from_owned_ptr_or_err(module.py(), function)?.cast_into_unchecked())
@@ -65,7 +65,7 @@ unsafe extern "C" fn entrance<F: Function>(
     positional: ffi::Py_ssize_t,
     names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    // SAFETY: Python calls a function attached, and it stays so until this one returns.
+    // SAFETY: Python calls functions attached, and the thread stays attached until this one returns.
     let py = unsafe { Python::assume_attached() };
     let arguments = Arguments { py, function: F::NAME, args, positional: positional as usize, names };
     let called = catch_unwind(AssertUnwindSafe(|| Ok(F::call(&arguments)?.into_ptr())));
@@ -106,7 +106,7 @@ impl<'py> Arguments<'py> {
     pub(in crate::python) fn named(
         &self,
     ) -> impl Iterator<Item = (Borrowed<'_, 'py, PyAny>, Borrowed<'_, 'py, PyAny>)> {
-        // SAFETY: a pointer that is not null is a tuple.
+        // SAFETY: `names` is null or a tuple.
         let count = if self.names.is_null() { 0 } else { unsafe { ffi::Py_SIZE(self.names) } };
         (0..count).map(|index| {
             // SAFETY: the tuple has more than `index` items, and the caller holds it.
@@ -117,7 +117,7 @@ impl<'py> Arguments<'py> {
 
     #[inline]
     fn argument(&self, index: usize) -> Borrowed<'_, 'py, PyAny> {
-        // SAFETY: the callers' indices are below the number of arguments, which Python's caller holds.
+        // SAFETY: `index` is below the number of arguments, which the caller of the function holds.
         unsafe { Borrowed::from_ptr(self.py, *self.args.add(index)) }
     }
 

@@ -18,9 +18,9 @@ impl<T> Kept<T> {
     }
 
     /// Drops the reference in an attached thread that PyO3 has not counted. Attaching again would take longer than the drop.
-    pub(in crate::python) fn let_go(self, _: Python<'_>) {
+    pub(in crate::python) fn release(self, _: Python<'_>) {
         let object = ManuallyDrop::new(self);
-        // SAFETY: this struct owns the reference, and gives it up here, once.
+        // SAFETY: this struct owns the reference, and releases it only here.
         unsafe { ffi::Py_DECREF(object.0.as_ptr()) };
     }
 }
@@ -33,7 +33,7 @@ impl KeptArray {
 
 impl<T> Drop for Kept<T> {
     fn drop(&mut self) {
-        // SAFETY: taken once, here, where `self` ends.
+        // SAFETY: the only take, in the destructor of `self`.
         let object = unsafe { ManuallyDrop::take(&mut self.0) };
         let mut object = Some(object);
         Python::try_attach(|_| drop(object.take()));

@@ -21,9 +21,9 @@ type VectorcallMethod = unsafe extern "C" fn(
 fn interpreters() -> Option<VectorcallMethod> {
     static FOUND: OnceLock<Option<VectorcallMethod>> = OnceLock::new();
     *FOUND.get_or_init(|| {
-        // SAFETY: the name is a text of C.
+        // SAFETY: the name is a C string.
         let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"PyObject_VectorcallMethod".as_ptr()) };
-        // SAFETY: the function of that name has this type, by the interpreter's documentation.
+        // SAFETY: the interpreter documents this type for the function of that name.
         (!found.is_null()).then(|| unsafe { std::mem::transmute::<*mut libc::c_void, VectorcallMethod>(found) })
     })
 }
@@ -47,8 +47,8 @@ pub(in crate::python) fn call_method<'py, const N: usize>(
         for (argument, value) in arguments[1..].iter_mut().zip(values) {
             *argument = value.as_ptr();
         }
-        // SAFETY: one positional argument, which is the object, and as many more as there are keywords; all are held by the caller. The
-        // result is null with an error set, or an object that we own.
+        // SAFETY: the arguments are one positional argument, the object, and one value for each keyword, all held by the caller. The
+        // result is an owned object, or null with an error set.
         return unsafe {
             let answer = call(name.as_ptr(), arguments.as_ptr(), 1, keywords.as_ptr());
             Bound::from_owned_ptr_or_err(py, answer)

@@ -232,7 +232,7 @@ impl PyBorrow {
         }
         let protocol = options.protocol();
         if protocol == Protocol::DLPack {
-            return Err(no_way_back("protocol is 'dlpack'"));
+            return Err(cannot_order_release("protocol is 'dlpack'"));
         }
         let is_c = protocol == Protocol::C || protocol == Protocol::Any && c_interface::is_offered(object);
         if is_c && let Some(Imported { array, event }) = c_interface::import(object, false, &mut options)? {
@@ -241,7 +241,7 @@ impl PyBorrow {
         let dict = match import::attribute(object) {
             Ok(dict) => dict,
             Err(_) if protocol == Protocol::Any && as_cuda_array::is_only_a_tensor(object)? => {
-                return Err(no_way_back(&format!("a {} offers DLPack alone", import::type_name(object))));
+                return Err(cannot_order_release(&format!("a {} offers DLPack alone", import::type_name(object))));
             }
             Err(error) => return Err(error),
         };
@@ -264,7 +264,7 @@ impl PyBorrow {
         let mut ordering = kept(array.ordering()?);
         if let Some(event) = event {
             let context = context_of(array.interface().data())?;
-            // SAFETY: the handle is the caller's word for a live event, as everywhere in the driver's interface.
+            // SAFETY: the caller promises that the handle is a live event, as in the driver's interface.
             ordering = ordering.with_event(Arc::new(unsafe { Event::from_raw(&context, event.0) }));
         }
         let mut data: SmallVec<[(SyncState, Access); 2]> = SmallVec::new();
@@ -288,14 +288,14 @@ impl PyBorrow {
         let interface = array.interface().clone().with_version(Version::V3).with_stream(entry);
         let readonly = readonly || interface.is_read_only();
         let interface = interface.with_read_only(readonly);
-        Ok(PyDeviceArray::lent(interface, array.owner(py)?, self.stream.clone_ref(py), borrow_state.clone()))
+        Ok(PyDeviceArray::borrowed_in(interface, array.owner(py)?, self.stream.clone_ref(py), borrow_state.clone()))
     }
 }
 
-fn no_way_back(why: &str) -> Error {
+fn cannot_order_release(why: &str) -> Error {
     Error::unsupported(format!(
-        "{why}, which has no way back: nothing could be ordered after the borrower's work; take the tensor with from_dlpack, \
-         and order what its library does next"
+        "{why}, so the producer's later work cannot be ordered after the borrower's; import the tensor with from_dlpack, \
+         and order the producer's later work"
     ))
 }
 

@@ -13,7 +13,7 @@ use crate::{
             mask::{ArrayMask, Policy},
         },
         memory::{
-            array_owner::{ArrayOwner, LetGo},
+            array_owner::{ArrayOwner, DropDetached},
             bounds, event,
         },
         values::options::Options,
@@ -72,7 +72,7 @@ pub(in crate::python) fn import<'py>(
 ) -> Result<Option<Imported<'py>>> {
     let py = object.py();
     let Some(capsule) = optional_attribute("not a CUDA array", object, name(py), "a capsule")? else { return Ok(None) };
-    array(py, LetGo::new(take(object, &capsule)?), sync, options).map(Some)
+    array(py, DropDetached::new(take(object, &capsule)?), sync, options).map(Some)
 }
 
 fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>) -> Result<CArray> {
@@ -83,8 +83,8 @@ fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>) -> Result<CArray>
         ))
     };
     let Ok(capsule) = capsule.cast::<PyCapsule>() else { return Err(wrong(format!("a {}", type_name(capsule)))) };
-    // SAFETY: `capsule` is a capsule; its pointer is asked for only by the name that it has, and is then ours, as the new name says,
-    // which lives forever.
+    // SAFETY: `capsule` is a capsule, and its pointer is read only if the name matches. The new name, which is static, marks the
+    // structure as taken by this module.
     unsafe {
         let raw = ffi::PyCapsule_GetPointer(capsule.as_ptr(), UNTAKEN.as_ptr()).cast::<RawCArray>();
         if raw.is_null() {
@@ -106,7 +106,12 @@ fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>) -> Result<CArray>
 }
 
 /// Makes the array over a structure.
-fn array<'py>(py: Python<'py>, taken: LetGo<CArray>, sync: bool, options: &mut Options) -> Result<Imported<'py>> {
+fn array<'py>(
+    py: Python<'py>,
+    taken: DropDetached<CArray>,
+    sync: bool,
+    options: &mut Options,
+) -> Result<Imported<'py>> {
     let Read { mut interface, mask, event, mask_event, .. } = taken.read()?;
     let owner = ArrayOwner::from(taken);
     if options.element.is_some() {

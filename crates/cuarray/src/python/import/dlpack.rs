@@ -28,7 +28,7 @@ use crate::{
         },
         import,
         memory::{
-            array_owner::LetGo,
+            array_owner::DropDetached,
             runtime::context_on,
             stream::{self, PyStream},
         },
@@ -128,7 +128,7 @@ pub(in crate::python) fn from_dlpack<'py>(
         if copy != Some(true) {
             tensor::check_device(device)?;
         }
-        return of_host(obj, &ready, None);
+        return copy_from_host(obj, &ready, None);
     }
     match ask(obj, &ready, copy) {
         Ok(capsule) => checked(obj, &capsule, ready),
@@ -154,7 +154,11 @@ fn on_device<'py>(
         Error::unsupported(format!("the tensor is {place}, and copy=False forbids a copy to device {device}"))
     };
     if device_of(obj)?.is_some_and(|place| place.device_type == tensor::CPU) {
-        return if copy == Some(false) { Err(forbidden("in host memory")) } else { of_host(obj, &ready, Some(device)) };
+        return if copy == Some(false) {
+            Err(forbidden("in host memory"))
+        } else {
+            copy_from_host(obj, &ready, Some(device))
+        };
     }
     let array = from_dlpack(obj, stream, copy)?;
     match array.get().device()? {
@@ -267,10 +271,14 @@ fn copied<'py>(obj: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, 
 }
 
 /// Copies a tensor from host memory. The copy is complete on return, because the tensor is then released.
-fn of_host<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, device: Option<i32>) -> Result<Bound<'py, PyDeviceArray>> {
+fn copy_from_host<'py>(
+    obj: &Bound<'py, PyAny>,
+    ready: &Ready<'py>,
+    device: Option<i32>,
+) -> Result<Bound<'py, PyDeviceArray>> {
     let py = obj.py();
     // Host memory has no streams.
-    let tensor = LetGo::new(Managed::take(&ask(obj, &Ready::Default, None)?)?);
+    let tensor = DropDetached::new(Managed::take(&ask(obj, &Ready::Default, None)?)?);
     let interface = tensor.host_interface()?;
     import::refuse_lazy_tensor(obj, &interface)?;
     let owner = Bound::new(py, PyDLPackTensor::empty())?;
@@ -319,7 +327,7 @@ fn checked<'py>(
 
 /// Makes the array over the tensor in a capsule.
 fn adopt<'py>(py: Python<'py>, capsule: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
-    let tensor = LetGo::new(Managed::take(capsule)?);
+    let tensor = DropDetached::new(Managed::take(capsule)?);
     let mut interface = tensor.interface()?;
     let (entry, stream) = match ready {
         Ready::Never => (StreamEntry::None, None),

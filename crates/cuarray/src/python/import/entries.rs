@@ -66,13 +66,13 @@ impl<'a, 'py> Entries<'a, 'py> {
         let expected = ORDER.load(Ordering::Relaxed);
         let (mut order, mut turn) = (expected, 0);
         let (mut position, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: `dict` is a dictionary and stays one while we hold it; nothing in the loop runs Python code, so it does
-        // not change under the walk.
+        // SAFETY: `dict` is a dictionary, held during the walk. The loop runs no Python code, so the dictionary does not
+        // change.
         while unsafe { ffi::PyDict_Next(dict.as_ptr(), &mut position, &mut key, &mut value) } != 0 {
             let mut index = usize::from((order >> turn) as u8) % KEYS.len();
             if interned[index].as_ptr() != key {
                 let found = interned.iter().position(|known| known.as_ptr() == key).or_else(|| {
-                    // SAFETY: `key` is borrowed from the dictionary, which holds it for this turn.
+                    // SAFETY: `key` is borrowed from the dictionary, which does not change during the walk.
                     unsafe { index_of_text(key) }
                 });
                 let Some(found) = found else { continue };
@@ -81,7 +81,7 @@ impl<'a, 'py> Entries<'a, 'py> {
             }
             // Keys beyond the eighth share a byte of the guess, which is then wrong and costs a search.
             turn = (turn + 8) % u64::BITS;
-            // SAFETY: the dictionary owns `value`, and does not change before Python code runs; the caller owns the values by then.
+            // SAFETY: the dictionary owns `value`, and does not change before Python code runs. The caller owns the values before that.
             values[index] = Some(unsafe { Borrowed::from_ptr(py, value) });
         }
         if order != expected {
@@ -147,6 +147,6 @@ unsafe fn index_of_text(key: *mut ffi::PyObject) -> Option<usize> {
     if unsafe { ffi::PyUnicode_Check(key) } == 0 {
         return None;
     }
-    // SAFETY: `key` is a str, and each name is an ASCII string that ends in nul.
+    // SAFETY: `key` is a str, and each name is a nul-terminated ASCII string.
     KEYS.iter().position(|name| unsafe { ffi::PyUnicode_CompareWithASCIIString(key, name.as_ptr()) } == 0)
 }

@@ -16,7 +16,7 @@ use crate::{
     python::{
         array::{PyDeviceArray, create},
         import,
-        memory::array_owner::LetGo,
+        memory::array_owner::DropDetached,
         values::dtype::Element,
     },
 };
@@ -50,7 +50,7 @@ static TABLE: DLPackExchangeAPI = DLPackExchangeAPI {
 
 /// The capsule with this library's table, for the class.
 pub(in crate::python) fn capsule(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    // SAFETY: the table and its name live forever; the result is null with an error set, or a capsule that we own.
+    // SAFETY: the table and its name are static; the result is an owned capsule, or null with an error set.
     unsafe {
         let capsule = ffi::PyCapsule_New((&raw const TABLE).cast_mut().cast(), NAME.as_ptr(), None);
         Bound::from_owned_ptr_or_err(py, capsule)
@@ -156,7 +156,7 @@ fn offered(kind: &Bound<'_, PyType>) -> Result<Option<NonNull<DLPackExchangeAPI>
         return Ok(None);
     };
     let Ok(capsule) = capsule.cast_into::<PyCapsule>() else { return Ok(None) };
-    // SAFETY: `capsule` is a capsule; its pointer is asked for by the name that it has.
+    // SAFETY: `capsule` is a capsule, and its pointer is read by the capsule's own name.
     let mut table = unsafe {
         if ffi::PyCapsule_IsValid(capsule.as_ptr(), NAME.as_ptr()) == 0 {
             return Ok(None);
@@ -182,7 +182,7 @@ impl Table {
     /// The library raises. Otherwise as [`Managed::interface`].
     pub(in crate::python) fn import<'py>(self, object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDeviceArray>> {
         let py = object.py();
-        // SAFETY: the table lives as long as the process, and its version is one whose layout is ours.
+        // SAFETY: the table lives as long as the process, and its version has the layout of this struct.
         let table = unsafe { self.functions.as_ptr().read_unaligned() };
         let (Some(export), Some(stream)) = (table.managed_tensor_from_py_object_no_sync, table.current_work_stream)
         else {
@@ -192,16 +192,16 @@ impl Table {
             )));
         };
         let mut managed = std::ptr::null_mut();
-        // SAFETY: the table is that of the object's type, and we are attached.
+        // SAFETY: the table belongs to the object's type, and this thread is attached.
         if unsafe { export(object.as_ptr().cast(), &mut managed) } != 0 {
             return Err(failed(object));
         }
         let managed =
             NonNull::new(managed).ok_or_else(|| Error::unsupported("the exchange table answered a null tensor"))?;
-        let managed = LetGo::new(Managed::Versioned(managed));
+        let managed = DropDetached::new(Managed::Versioned(managed));
         let mut interface = managed.interface()?;
         if self.is_torchs {
-            import::refuse_unsaid(object, &interface)?;
+            import::refuse_gradient_or_mark(object, &interface)?;
         }
         let device = managed.tensor()?.0.device;
         let mut raw = std::ptr::null_mut();
@@ -255,7 +255,7 @@ unsafe fn answer(body: impl FnOnce(Python<'_>) -> Result<()>) -> c_int {
 /// # Safety
 /// Called with the GIL held, with an object that the caller holds.
 #[inline]
-unsafe fn at_hand<'a>(object: *mut c_void) -> Option<Borrowed<'a, 'a, PyDeviceArray>> {
+unsafe fn ready_array<'a>(object: *mut c_void) -> Option<Borrowed<'a, 'a, PyDeviceArray>> {
     // SAFETY: this function's contract.
     let object = unsafe { Borrowed::from_ptr(Python::assume_attached(), object.cast()) };
     let array = object.cast_exact::<PyDeviceArray>().ok()?;
@@ -265,9 +265,9 @@ unsafe fn at_hand<'a>(object: *mut c_void) -> Option<Borrowed<'a, 'a, PyDeviceAr
 /// # Safety
 /// `object` is a `DeviceArray`, `out` may be written.
 unsafe extern "C" fn borrow(object: *mut c_void, out: *mut DLTensor) -> c_int {
-    // SAFETY: the contract of this function.
+    // SAFETY: this function's contract.
     unsafe {
-        if let Some(tensor) = at_hand(object).and_then(|array| array.get().prepared_tensor()) {
+        if let Some(tensor) = ready_array(object).and_then(|array| array.get().prepared_tensor()) {
             *out = tensor;
             return 0;
         }
@@ -285,9 +285,9 @@ unsafe extern "C" fn borrow(object: *mut c_void, out: *mut DLTensor) -> c_int {
 /// # Safety
 /// `object` is a `DeviceArray`, `out` may be written.
 unsafe extern "C" fn from_object(object: *mut c_void, out: *mut *mut DLManagedTensorVersioned) -> c_int {
-    // SAFETY: the contract of this function.
+    // SAFETY: this function's contract.
     unsafe {
-        if let Some(array) = at_hand(object)
+        if let Some(array) = ready_array(object)
             && array.get().prepared_tensor().is_some()
             && let Ok(Managed::Versioned(tensor)) =
                 managed::versioned(&array, false).map(std::mem::ManuallyDrop::new).as_deref()
@@ -310,24 +310,24 @@ unsafe extern "C" fn from_object(object: *mut c_void, out: *mut *mut DLManagedTe
 /// `tensor` is the caller's to give away, `out` may be written.
 unsafe extern "C" fn to_object(tensor: *mut DLManagedTensorVersioned, out: *mut *mut c_void) -> c_int {
     let made = catch_unwind(|| {
-        // SAFETY: consumers call with the GIL held. PyO3 need not count that for what is only made here.
+        // SAFETY: consumers call with the GIL held. No Python object is dropped here, so PyO3 need not count that.
         let py = unsafe { Python::assume_attached() };
         let tensor =
             NonNull::new(tensor).ok_or_else(|| Error::argument("the tensor is null; one to take is expected"))?;
-        let managed = LetGo::new(Managed::Versioned(tensor));
+        let managed = DropDetached::new(Managed::Versioned(tensor));
         let interface = managed.interface()?;
         let array = Bound::new(py, PyDeviceArray::with_stream(interface, managed, None))?;
         Ok::<_, Error>(array.into_ptr())
     });
     match made {
         Ok(Ok(array)) => {
-            // SAFETY: the contract of this function.
+            // SAFETY: this function's contract.
             unsafe { *out = array.cast() };
             0
         }
         // SAFETY: the GIL is held.
         Ok(Err(error)) => unsafe { answer(|_| Err(error)) },
-        // SAFETY: as above; it panics once more, for `answer` to tell.
+        // SAFETY: as above; `answer` catches the resumed panic and reports it.
         Err(panic) => unsafe { answer(|_| resume_unwind(panic)) },
     }
 }
@@ -345,10 +345,10 @@ unsafe extern "C" fn allocate(
             if prototype.is_null() {
                 return Err(Error::argument("the prototype is null; a tensor is expected"));
             }
-            // SAFETY: the contract of this function.
+            // SAFETY: this function's contract.
             let prototype = unsafe { prototype.read_unaligned() };
             let mut shape = Dims::new();
-            // SAFETY: as above; strides are not looked at.
+            // SAFETY: as above; strides are not read.
             unsafe { tensor::shape(&prototype, &mut shape) }?;
             let array = empty(py, shape, &prototype)?;
             let managed = managed::versioned(&array, false)?;
@@ -357,7 +357,7 @@ unsafe extern "C" fn allocate(
     }));
     let (kind, message) = match made {
         Ok(Ok(tensor)) => {
-            // SAFETY: the contract of this function.
+            // SAFETY: this function's contract.
             unsafe { *out = tensor };
             return 0;
         }
@@ -366,7 +366,7 @@ unsafe extern "C" fn allocate(
     };
     if let Some(set_error) = set_error {
         let message = CString::new(message.replace('\0', " ")).unwrap_or_default();
-        // SAFETY: the function and its context are the caller's, both texts live until it returns.
+        // SAFETY: the caller supplied the function with its context; both texts live until it returns.
         unsafe { set_error(context, kind.as_ptr(), message.as_ptr()) };
     }
     -1
@@ -401,8 +401,8 @@ fn kind_of(error: &Error) -> &'static CStr {
 /// # Safety
 /// `out` may be written.
 unsafe extern "C" fn work_stream(_device_type: i32, _device_id: i32, out: *mut *mut c_void) -> c_int {
-    // SAFETY: the contract of this function. The legacy default stream is that of the current context; consumers have made the
-    // device's current.
+    // The handle means the current context's legacy default stream; consumers have made the device's context current.
+    // SAFETY: this function's contract.
     unsafe { *out = std::ptr::without_provenance_mut(1) };
     0
 }

@@ -56,14 +56,14 @@ fn text<'a>(entries: &Entries<'a, '_>, index: usize) -> Option<&'a str> {
         return None;
     }
     let mut length = 0;
-    // SAFETY: `value` is a str; null is returned where it is no text, with an error set.
+    // SAFETY: `value` is a str; the result is null with an error set if it is not valid Unicode.
     let text = unsafe { ffi::PyUnicode_AsUTF8AndSize(value, &mut length) };
     if text.is_null() {
         // SAFETY: this thread is attached.
         unsafe { ffi::PyErr_Clear() };
         return None;
     }
-    // SAFETY: the str, which the dictionary owns, keeps its UTF-8 form of `length` bytes.
+    // SAFETY: the dictionary owns the str, which owns its UTF-8 form of `length` bytes.
     Some(unsafe { std::str::from_utf8_unchecked(std::slice::from_raw_parts(text.cast(), length as usize)) })
 }
 
@@ -91,7 +91,7 @@ fn data(entries: &Entries<'_, '_>) -> Option<(u64, bool)> {
     }
     // SAFETY: `tuple` is a tuple of two items.
     let (pointer, flag) = unsafe { (ffi::PyTuple_GetItem(tuple, 0), ffi::PyTuple_GetItem(tuple, 1)) };
-    // SAFETY: both are objects that exist as long as the interpreter.
+    // SAFETY: both objects live as long as the interpreter.
     let (no, yes) = unsafe { (ffi::Py_False(), ffi::Py_True()) };
     if flag != no && flag != yes {
         return None;
@@ -102,7 +102,7 @@ fn data(entries: &Entries<'_, '_>) -> Option<(u64, bool)> {
 /// The length of an exact tuple.
 #[inline]
 fn length(value: *mut ffi::PyObject) -> Option<ffi::Py_ssize_t> {
-    // SAFETY: `value` is an object, as all values of a dictionary are; the length is asked of a tuple.
+    // SAFETY: `value` is an object, as all values of a dictionary are; only a tuple's length is read.
     unsafe { (ffi::Py_TYPE(value) == &raw mut ffi::PyTuple_Type).then(|| ffi::Py_SIZE(value)) }
 }
 
@@ -114,7 +114,7 @@ fn integer(value: *mut ffi::PyObject) -> Option<i64> {
         return None;
     }
     let mut overflow = 0;
-    // SAFETY: `value` is an int, so the only failure is overflow, and that is reported apart.
+    // SAFETY: `value` is an int, so the only failure is overflow, which `overflow` reports.
     let number = unsafe { ffi::PyLong_AsLongLongAndOverflow(value, &mut overflow) };
     (overflow == 0).then_some(number)
 }

@@ -34,7 +34,7 @@ impl PyInterface {
     }
 
     /// Compares the meaning, not the spelling.
-    fn says_the_same(&self, other: &PyInterface) -> bool {
+    fn is_equivalent(&self, other: &PyInterface) -> bool {
         let masks = match (&self.mask, &other.mask) {
             (None, None) => true,
             (Some(mask), Some(other)) => mask.get().interface == other.get().interface,
@@ -163,7 +163,7 @@ impl PyInterface {
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<PyInterface>().is_ok_and(|other| self.says_the_same(other.get()))
+        other.cast::<PyInterface>().is_ok_and(|other| self.is_equivalent(other.get()))
     }
 }
 

@@ -196,8 +196,8 @@ impl Place {
 impl PyIpcHandle {
     /// Makes a handle of its parts, as pickling does.
     ///
-    /// The parts are the driver's 64 bytes (none for an array without elements), the bytes from the start of the allocation to the first
-    /// element, the interface of the elements, the device's UUID, and the process that owns the memory.
+    /// The parts are the driver's 64 bytes (none for an array without elements), the interface of the elements, the device's UUID, and
+    /// the process that owns the memory. `offset` counts the bytes from the start of the allocation to the first element.
     #[new]
     #[pyo3(signature = (handle, offset, shape, strides, typestr, descr, readonly, device, process))]
     #[allow(clippy::too_many_arguments)] // they are what pickling stores

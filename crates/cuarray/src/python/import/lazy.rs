@@ -40,7 +40,7 @@ pub(in crate::python) fn refuse_lazy_tensor(object: &Bound<'_, PyAny>, interface
 /// # Errors
 /// As [`refuse_lazy_tensor`].
 #[cold]
-pub(in crate::python) fn refuse_unsaid(object: &Bound<'_, PyAny>, interface: &Interface) -> Result<()> {
+pub(in crate::python) fn refuse_gradient_or_mark(object: &Bound<'_, PyAny>, interface: &Interface) -> Result<()> {
     // Only floats have gradients: numbers of those kinds, and named types such as bfloat16.
     if matches!(interface.typestr().kind(), Kind::Int | Kind::UInt | Kind::Bool) {
         return Ok(());

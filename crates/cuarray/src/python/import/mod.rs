@@ -27,7 +27,7 @@ mod values;
 
 pub(super) use adopt::{Adopted, adopt, heed};
 pub(super) use entries::{DATA, DESCR, EVENT, Entries, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
-pub(super) use lazy::{are_tensors, refuse_lazy, refuse_lazy_tensor, refuse_unsaid};
+pub(super) use lazy::{are_tensors, refuse_gradient_or_mark, refuse_lazy, refuse_lazy_tensor};
 pub(super) use raised::{optional_attribute, passes_through};
 pub(super) use reading::Reading;
 pub(super) use values::{integer, is_bool, shown, type_name};

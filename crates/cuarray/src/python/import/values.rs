@@ -55,7 +55,7 @@ fn sequence<'py>(
 ) -> Result<Bound<'py, PyTuple>> {
     let wrong = || wrong_type(key, value, expected);
     // Text and bytes are values; sets and dictionaries have no order.
-    // SAFETY: the value is held; this only looks at its type.
+    // SAFETY: the value is held, and only its type is read.
     let is_sequence = unsafe { ffi::PySequence_Check(value.as_ptr()) } == 1;
     if !is_sequence || value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
         return Err(wrong());
@@ -150,7 +150,7 @@ fn flag(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<bool> {
 pub(in crate::python) fn integer(value: &Bound<'_, PyAny>, key: &'static str, expected: &str) -> Result<i128> {
     if value.is_exact_instance_of::<PyInt>() {
         let mut overflow = 0;
-        // SAFETY: `value` is an int, so the only failure is overflow, and that is reported apart.
+        // SAFETY: `value` is an int, so the only failure is overflow, which `overflow` reports.
         let number = unsafe { ffi::PyLong_AsLongLongAndOverflow(value.as_ptr(), &mut overflow) };
         if overflow == 0 {
             return Ok(number.into());
@@ -171,7 +171,7 @@ fn wide_or_index(value: &Bound<'_, PyAny>, key: &'static str, expected: &str) ->
         return Err(wrong_type(key, value, expected));
     }
     let py = value.py();
-    // SAFETY: `value` is an object; the result is null with an error set, or an int that we own.
+    // SAFETY: `value` is an object; the result is an owned int, or null with an error set.
     let number = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyNumber_Index(value.as_ptr())) }
         .map_err(|error| if passes_through(py, &error) { error.into() } else { wrong_type(key, value, expected) })?;
     narrow(&number, key, expected)
@@ -180,7 +180,7 @@ fn wide_or_index(value: &Bound<'_, PyAny>, key: &'static str, expected: &str) ->
 /// Narrows an int to 64 bits, of either sign.
 fn narrow(number: &Bound<'_, PyAny>, key: &'static str, expected: &str) -> Result<i128> {
     let mut overflow = 0;
-    // SAFETY: `number` is an int, so the only failure is overflow, and that is reported apart.
+    // SAFETY: `number` is an int, so the only failure is overflow, which `overflow` reports.
     let narrow = unsafe { ffi::PyLong_AsLongLongAndOverflow(number.as_ptr(), &mut overflow) };
     if overflow == 0 {
         return Ok(narrow.into());

@@ -19,8 +19,8 @@ pub(in crate::python) enum ArrayOwner {
 
 /// A tensor or structure of another library.
 pub(in crate::python) enum Taken {
-    Tensor(LetGo<Managed>),
-    Structure(LetGo<CArray>),
+    Tensor(DropDetached<Managed>),
+    Structure(DropDetached<CArray>),
     /// A tensor or structure that became an object.
     Object(Py<PyAny>),
 }
@@ -32,16 +32,16 @@ impl From<Py<PyAny>> for ArrayOwner {
     }
 }
 
-impl From<LetGo<Managed>> for ArrayOwner {
+impl From<DropDetached<Managed>> for ArrayOwner {
     #[inline]
-    fn from(tensor: LetGo<Managed>) -> ArrayOwner {
+    fn from(tensor: DropDetached<Managed>) -> ArrayOwner {
         ArrayOwner::Taken(Mutex::new(Taken::Tensor(tensor)))
     }
 }
 
-impl From<LetGo<CArray>> for ArrayOwner {
+impl From<DropDetached<CArray>> for ArrayOwner {
     #[inline]
-    fn from(array: LetGo<CArray>) -> ArrayOwner {
+    fn from(array: DropDetached<CArray>) -> ArrayOwner {
         ArrayOwner::Taken(Mutex::new(Taken::Structure(array)))
     }
 }
@@ -103,16 +103,16 @@ impl ArrayOwner {
 }
 
 /// A resource of another library. Its release may wait for a thread that needs the GIL, so it is dropped without the GIL.
-pub(in crate::python) struct LetGo<T: Send>(ManuallyDrop<T>);
+pub(in crate::python) struct DropDetached<T: Send>(ManuallyDrop<T>);
 
-impl<T: Send> LetGo<T> {
+impl<T: Send> DropDetached<T> {
     #[inline]
-    pub(in crate::python) fn new(taken: T) -> LetGo<T> {
-        LetGo(ManuallyDrop::new(taken))
+    pub(in crate::python) fn new(taken: T) -> DropDetached<T> {
+        DropDetached(ManuallyDrop::new(taken))
     }
 }
 
-impl<T: Send> Deref for LetGo<T> {
+impl<T: Send> Deref for DropDetached<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -120,9 +120,9 @@ impl<T: Send> Deref for LetGo<T> {
     }
 }
 
-impl<T: Send> Drop for LetGo<T> {
+impl<T: Send> Drop for DropDetached<T> {
     fn drop(&mut self) {
-        // SAFETY: taken once, here, where `self` ends.
+        // SAFETY: the only take, in the destructor of `self`.
         let mut taken = Some(unsafe { ManuallyDrop::take(&mut self.0) });
         Python::try_attach(|py| {
             let taken = taken.take();
@@ -132,4 +132,4 @@ impl<T: Send> Drop for LetGo<T> {
 }
 
 /// The slot of an object for its resource.
-pub(in crate::python) type Place<T> = OnceLock<LetGo<T>>;
+pub(in crate::python) type Place<T> = OnceLock<DropDetached<T>>;

@@ -1,6 +1,6 @@
 //! An imported structure as an object: the owner of the arrays over it.
 
-use super::array_owner::{LetGo, Place};
+use super::array_owner::{DropDetached, Place};
 use crate::CArray;
 use pyo3::prelude::*;
 use std::ffi::CStr;
@@ -19,7 +19,7 @@ impl PyCArray {
         PyCArray(Place::new())
     }
 
-    pub(in crate::python) fn fill(&self, array: LetGo<CArray>) {
+    pub(in crate::python) fn fill(&self, array: DropDetached<CArray>) {
         let _ = self.0.set(array);
     }
 }

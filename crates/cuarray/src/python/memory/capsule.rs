@@ -64,7 +64,7 @@ impl Managed {
             Managed::Legacy(tensor) => (tensor.cast(), LEGACY),
             Managed::Versioned(tensor) => (tensor.cast(), VERSIONED),
         };
-        // SAFETY: the pointer is not null and the name lives forever; the result is null with an error set, or a capsule that we own.
+        // SAFETY: the pointer is not null and the name is static; the result is an owned capsule, or null with an error set.
         let capsule = unsafe {
             let capsule = ffi::PyCapsule_New(tensor.as_ptr(), name.as_ptr(), Some(delete_untaken));
             Bound::from_owned_ptr_or_err(py, capsule)?
@@ -87,7 +87,7 @@ impl Managed {
     #[inline]
     pub(in crate::python) fn interface(&self) -> Result<Box<Interface>> {
         let (tensor, flags) = self.tensor()?;
-        // SAFETY: a tensor has as many lengths and strides as dimensions.
+        // SAFETY: a tensor has one length and one stride for each dimension.
         let mut interface = unsafe { tensor::read(&tensor) }?;
         interface.set_read_only(flags & READ_ONLY != 0);
         Ok(interface)
@@ -109,11 +109,11 @@ impl Managed {
     /// [`Error::is_unsupported`]: an unknown major version, of which only the deleter's place is known.
     pub(in crate::python) fn tensor(&self) -> Result<(DLTensor, u64)> {
         match self {
-            // SAFETY: a capsule of that name holds such a structure, which lives until its deleter is called.
+            // SAFETY: the capsule's name promises this structure, which lives until its deleter is called.
             Managed::Legacy(tensor) => Ok((unsafe { (&raw const (*tensor.as_ptr()).dl_tensor).read_unaligned() }, 0)),
             Managed::Versioned(tensor) => {
                 let tensor = tensor.as_ptr();
-                // SAFETY: as above; the version comes first in every version.
+                // SAFETY: as above; every version begins with the version.
                 let version = unsafe { (&raw const (*tensor).version).read_unaligned() };
                 if version.major != VERSION.major {
                     return Err(Error::unsupported(format!(
@@ -121,7 +121,7 @@ impl Managed {
                         version.major, version.minor, VERSION.major
                     )));
                 }
-                // SAFETY: as above, and the version says that the other members are where they are here.
+                // SAFETY: as above; this version has the other members at these offsets.
                 Ok(unsafe {
                     ((&raw const (*tensor).dl_tensor).read_unaligned(), (&raw const (*tensor).flags).read_unaligned())
                 })
@@ -133,8 +133,8 @@ impl Managed {
 impl Drop for Managed {
     /// Calls the deleter. It may wait for a thread that needs the GIL, so the caller should release the GIL before.
     fn drop(&mut self) {
-        // SAFETY: the structure lives until its deleter is called, which is here, once; every version has the deleter at
-        // the same place.
+        // SAFETY: the structure lives until its deleter is called, which happens once, here. Every version has the deleter at
+        // the same offset.
         unsafe {
             match self {
                 Managed::Legacy(tensor) => {
@@ -156,7 +156,7 @@ impl Drop for Managed {
 
 /// The content of a capsule with that name.
 fn holds(capsule: &Bound<'_, PyCapsule>, name: &CStr) -> Option<NonNull<std::ffi::c_void>> {
-    // SAFETY: `capsule` is a capsule, and says nothing by another name than its own but that this is wrong.
+    // SAFETY: `capsule` is a capsule; with a wrong name the result is null with an error set.
     unsafe {
         let content = NonNull::new(ffi::PyCapsule_GetPointer(capsule.as_ptr(), name.as_ptr()));
         if content.is_none() {
@@ -173,7 +173,7 @@ fn taken(
     used: &'static CStr,
 ) -> PyResult<Option<NonNull<std::ffi::c_void>>> {
     let Some(content) = holds(capsule, unused) else { return Ok(None) };
-    // SAFETY: `capsule` is a capsule, and the name lives forever.
+    // SAFETY: `capsule` is a capsule, and the name is static.
     if unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), used.as_ptr()) } != 0 {
         return Err(PyErr::fetch(capsule.py()));
     }

@@ -48,7 +48,7 @@ impl PyEvent {
     fn synchronize(&self, py: Python<'_>) -> Result<()> {
         py.detach(|| {
             self.event.synchronize()?;
-            runtime::reclaim_what_is_done();
+            runtime::reclaim_finished();
             Ok(())
         })
     }

@@ -49,7 +49,7 @@ impl PyMemory {
 impl Drop for PyMemory {
     /// Drops without the GIL, because the driver may run a host function that needs it.
     fn drop(&mut self) {
-        // SAFETY: taken once, here, where `self` ends.
+        // SAFETY: the only take, in the destructor of `self`.
         let mut memory = Some(unsafe { ManuallyDrop::take(&mut self.memory) });
         Python::try_attach(|py| {
             let memory = memory.take();

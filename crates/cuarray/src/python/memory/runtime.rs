@@ -78,7 +78,7 @@ pub(in crate::python) fn report_drops(py: Python<'_>) {
 }
 
 /// Frees memory whose release was deferred, as `reclaim(wait=False)`. For calls that wait anyway.
-pub(in crate::python) fn reclaim_what_is_done() {
+pub(in crate::python) fn reclaim_finished() {
     if let Some(driver) = DRIVER.get() {
         driver.reclaim(false);
     }

@@ -48,7 +48,7 @@ impl PyStream {
     fn synchronize(&self, py: Python<'_>) -> Result<()> {
         py.detach(|| {
             self.stream.synchronize()?;
-            runtime::reclaim_what_is_done();
+            runtime::reclaim_finished();
             Ok(())
         })
     }
@@ -183,7 +183,7 @@ impl<'py> FromPyObject<'_, 'py> for Stream {
             Err(_) => foreign_handle(&object)?,
         };
         let owner = (!is_number(&object)).then(|| Owner::from_python(object.to_owned().unbind()));
-        // SAFETY: the object is the caller's word for a live stream, and is kept.
+        // SAFETY: the caller's object promises a live stream, and is kept.
         Ok(unsafe { Stream::from_raw(runtime::driver()?, handle, owner) })
     }
 }
@@ -204,7 +204,7 @@ pub(in crate::python) fn kept<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'p
 
 /// A foreign stream. Its owner keeps it alive while it is used.
 pub(in crate::python) fn external(handle: usize) -> Result<Stream> {
-    // SAFETY: the handle is the caller's word for a live stream, as everywhere in the driver's interface.
+    // SAFETY: the caller promises that the handle is a live stream, as in the driver's interface.
     Ok(unsafe { Stream::from_raw(runtime::driver()?, handle, None) })
 }
 

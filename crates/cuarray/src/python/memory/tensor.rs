@@ -1,6 +1,6 @@
 //! The Python class of an imported tensor: the owner of the arrays over it.
 
-use super::array_owner::{LetGo, Place};
+use super::array_owner::{DropDetached, Place};
 use super::capsule::Managed;
 use crate::exchange::dlpack::abi::IS_COPIED;
 use pyo3::prelude::*;
@@ -14,7 +14,7 @@ impl PyDLPackTensor {
         PyDLPackTensor(Place::new())
     }
 
-    pub(in crate::python) fn fill(&self, tensor: LetGo<Managed>) {
+    pub(in crate::python) fn fill(&self, tensor: DropDetached<Managed>) {
         let _ = self.0.set(tensor);
     }
 }

@@ -1,6 +1,6 @@
-//! `descr` between Python's list and a [`Descr`] (clause I9).
+//! Conversion of `descr` between Python's list and a [`Descr`] (clause I9).
 //!
-//! The list comes from anywhere, so it is walked with a bound on its depth before anything is made of it.
+//! The list may come from any library, so its depth is limited while it is walked.
 
 use crate::python::import::{shown, type_name};
 use crate::{Descr, Dims, Error, Field, FieldType, Result, TypeStr};
@@ -10,10 +10,10 @@ use pyo3::{
     types::{PyInt, PyList, PyString, PyTuple},
 };
 
-/// The fields that a `descr` list names.
+/// Reads the fields of a `descr` list.
 ///
 /// # Errors
-/// Key `descr`: it is no list of `(name, type)` or `(name, type, shape)`, or what it describes cannot be.
+/// Key `descr`: it is not a list of `(name, type)` or `(name, type, shape)`, or it describes an impossible type.
 pub(in crate::python) fn read(descr: &Bound<'_, PyAny>) -> Result<Descr> {
     read_nested(descr, 0)
 }
@@ -40,9 +40,9 @@ fn field(entry: &Bound<'_, PyAny>, depth: usize) -> Result<Field> {
     Ok(Field { name, title, ty, shape })
 }
 
-/// A type string, a list of fields, or, as NumPy writes a sub-array of sub-arrays, a type and the shape of the inner ones.
+/// Reads a type string, a list of fields, or NumPy's form of a nested sub-array: a type and the shape of the inner one.
 fn field_type(ty: &Bound<'_, PyAny>, shape: &mut Dims, depth: usize) -> Result<FieldType> {
-    // Deeper lists are refused: no real type nests so far, and a list may hold itself.
+    // Deeper lists are refused: no real type is nested so deeply, and a list may contain itself.
     if depth >= Descr::MAX_DEPTH {
         return Err(Error::entry("descr", format!("nested more than {} deep", Descr::MAX_DEPTH)));
     }
@@ -64,7 +64,7 @@ fn text(value: &Bound<'_, PyAny>) -> Result<String> {
     Ok(text.to_str().map_err(|_| expected("a name (str)", value))?.to_owned())
 }
 
-/// The shape of a sub-array: an int or a tuple of them.
+/// Reads the shape of a sub-array: an int or a tuple of ints.
 fn sub_array(value: &Bound<'_, PyAny>) -> Result<Dims> {
     let length = |value: &Bound<'_, PyAny>| -> Result<usize> {
         value
@@ -83,7 +83,7 @@ fn expected(what: &str, value: &Bound<'_, PyAny>) -> Error {
     Error::entry("descr", format!("{} is a {}; {what} is expected", shown(value), type_name(value)))
 }
 
-/// The list that describes `descr`, as NumPy takes it.
+/// Writes `descr` as a list in NumPy's form.
 pub(in crate::python) fn write<'py>(py: Python<'py>, descr: &Descr) -> Result<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for field in descr.fields() {

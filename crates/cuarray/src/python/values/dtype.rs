@@ -1,12 +1,12 @@
-//! Element types between Python and the interface: anything that `numpy.dtype` takes, read and made.
+//! Element types between Python and the interface: every argument of `numpy.dtype`, in both directions.
 //!
-//! NumPy can say more of a type than its array interface: which of the types of ml_dtypes a void is, which bytes of a
-//! structure are a gap and which a field of void, and that fields overlap or are out of order, for which its own interface
-//! silently falls back to bare void. So a dtype is read here from its own attributes and made from the same, and neither
-//! `dtype.str` of a structure nor its `descr` is asked. What no interface can say is refused, with the reason.
+//! NumPy describes a type in more detail than its array interface can. A void may be a type of ml_dtypes, and bytes of a structure
+//! may be a gap or a field of void. Fields may overlap or be out of order, and then NumPy's interface silently describes a bare
+//! void. So a dtype is read from its own attributes and made from them, without `dtype.str` of a structure or its `descr`.
+//! A type that no interface can describe is refused, with the reason.
 //!
-//! ml_dtypes is asked for only where a type has one of its names, and nothing fails without it: what it would be called
-//! is then plain void for NumPy, while `typestr` and `repr` still show the name.
+//! ml_dtypes is imported only for a type with one of its names, and nothing fails without it. NumPy then shows a plain
+//! void, while `typestr` and `repr` still show the name.
 
 use super::host;
 use crate::python::{
@@ -29,8 +29,8 @@ pub(in crate::python) struct Element {
 }
 
 impl Element {
-    /// Reads an argument `dtype`; the default is `float64`. Type strings, names of types ('float32', 'bfloat16'), and Python's own `bool`,
-    /// `int`, `float` and `complex` need no NumPy. Everything else that `numpy.dtype` takes does.
+    /// Reads an argument `dtype`; the default is `float64`. Type strings, names of types ('float32', 'bfloat16') and Python's `bool`,
+    /// `int`, `float` and `complex` need no NumPy. Other arguments are passed to `numpy.dtype`.
     pub(in crate::python) fn of(py: Python<'_>, dtype: Option<&Bound<'_, PyAny>>) -> Result<Element> {
         let Some(dtype) = dtype else { return Ok(Element { typestr: TypeStr::of::<f64>(), descr: None }) };
         if let Ok(text) = dtype.cast::<PyString>() {
@@ -52,21 +52,21 @@ impl Element {
         Element::of_dtype(&host::numpy(py)?.call_method1(intern!(py, "dtype"), (dtype,))?)
     }
 
-    /// What an interface says.
+    /// The element type of an interface.
     pub(in crate::python) fn of_interface(interface: &Interface) -> Element {
         Element { typestr: interface.typestr(), descr: interface.descr().cloned() }
     }
 
-    /// What a `numpy.dtype` says.
+    /// The element type of a `numpy.dtype`.
     ///
     /// # Errors
-    /// No interface can say it: a sub-array, fields that overlap or are out of order or whose name is empty or whose title
-    /// is no text, or a type of an extension of NumPy that is none of the named ones.
+    /// No interface can describe the type. It is a sub-array or an unknown type of an extension of NumPy, or it has overlapping or
+    /// unordered fields, a field without a name, or a title that is not text.
     pub(in crate::python) fn of_dtype(dtype: &Bound<'_, PyAny>) -> Result<Element> {
         match field_type(dtype, 0)? {
             (FieldType::TypeStr(typestr), shape) if shape.is_empty() => Ok(Element { typestr, descr: None }),
             (FieldType::Struct(descr), shape) if shape.is_empty() => {
-                // No descr has more bytes than a type string.
+                // No descr has more bytes than a type string can express.
                 Ok(Element { typestr: TypeStr::void(descr.itemsize() as u32), descr: Some(descr) })
             }
             _ => {
@@ -77,7 +77,7 @@ impl Element {
     }
 }
 
-/// The type of a field, and the shape if it is a sub-array; arrays of arrays are arrays of more axes.
+/// The type of a field, and its shape if it is a sub-array. Nested sub-arrays become one array with more axes.
 fn field_type(dtype: &Bound<'_, PyAny>, depth: usize) -> Result<(FieldType, Dims)> {
     let py = dtype.py();
     let mut shape = Dims::new();
@@ -91,29 +91,29 @@ fn field_type(dtype: &Bound<'_, PyAny>, depth: usize) -> Result<(FieldType, Dims
         shape.extend(axes);
         dtype = base;
     }
-    // A number may have fields too, which are other names for its bytes (`numpy.dtype((numpy.int32, {...}))`).
+    // A number may have fields too, as other names for its bytes (`numpy.dtype((numpy.int32, {...}))`).
     let text: String = dtype.getattr(intern!(py, "str"))?.extract()?;
     let names = dtype.getattr(intern!(py, "names"))?;
     if text.starts_with("|V") && !names.is_none() {
         return Ok((structure(&dtype, &names, depth)?.into(), shape));
     }
-    // 2 stands for a type that somebody has added to NumPy.
+    // 2 means a type that an extension has added to NumPy.
     if dtype.getattr(intern!(py, "isbuiltin"))?.extract::<u8>()? == 2 {
         return Ok((named(&dtype)?.into(), shape));
     }
     let typestr: TypeStr = text.parse().map_err(|_| {
-        Error::argument(format!("{} is no type that a CUDA array can have: no type string says it", shown(&dtype)))
+        Error::argument(format!("{} is not a type of CUDA arrays: no type string describes it", shown(&dtype)))
     })?;
     Ok((typestr.into(), shape))
 }
 
 fn named(dtype: &Bound<'_, PyAny>) -> Result<TypeStr> {
     let py = dtype.py();
-    let refused = |why| Error::argument(format!("{} is no type that a CUDA array can have: {why}", shown(dtype)));
+    let refused = |why| Error::argument(format!("{} is not a type of CUDA arrays: {why}", shown(dtype)));
     let name: String = dtype.getattr(intern!(py, "name"))?.extract()?;
     let typestr = name.parse().map(TypeStr::named).map_err(|error: Error| refused(error.to_string()))?;
     if !dtype.getattr(intern!(py, "isnative"))?.extract::<bool>()? {
-        return Err(refused("its bytes are swapped, which void cannot say".to_owned()));
+        return Err(refused("its bytes are swapped, which void cannot express".to_owned()));
     }
     if dtype.getattr(intern!(py, "itemsize"))?.extract::<usize>()? != typestr.itemsize() {
         return Err(refused(format!("{name} has {} bytes", typestr.itemsize())));
@@ -157,10 +157,10 @@ fn structure(dtype: &Bound<'_, PyAny>, names: &Bound<'_, PyAny>, depth: usize) -
     Descr::from_offsets(dtype.getattr(intern!(py, "itemsize"))?.extract()?, listed)
 }
 
-/// The `numpy.dtype` of an interface's elements; void for a named type, where ml_dtypes cannot be imported.
+/// The `numpy.dtype` of an interface's elements; void for a named type if ml_dtypes cannot be imported.
 ///
 /// # Errors
-/// NumPy has no such type (bit fields among them).
+/// NumPy has no such type, for example a bit field.
 pub(in crate::python) fn of_interface<'py>(py: Python<'py>, interface: &Interface) -> Result<Bound<'py, PyAny>> {
     match interface.descr() {
         Some(descr) => made_structure(py, descr),
@@ -168,17 +168,17 @@ pub(in crate::python) fn of_interface<'py>(py: Python<'py>, interface: &Interfac
     }
 }
 
-/// The `numpy.dtype` with which NumPy makes elements of `interface` out of `value`.
+/// The `numpy.dtype` with which NumPy converts `value` to elements of `interface`.
 ///
 /// # Errors
-/// As [`of_interface`]; and where ml_dtypes is needed to convert `value`, and cannot be imported.
+/// As [`of_interface`]; also if the conversion needs ml_dtypes, which cannot be imported.
 pub(in crate::python) fn for_value<'py>(value: &Bound<'py, PyAny>, interface: &Interface) -> Result<Bound<'py, PyAny>> {
     let py = value.py();
     if let Some(name) = interface.typestr().name()
         && !value.hasattr(intern!(py, "__array_interface__"))?
         && ml_dtype(py, name.name())?.is_none()
     {
-        let how = "install ml_dtypes, which can, or give an array of such elements";
+        let how = "install ml_dtypes, or pass an array of such elements";
         return Err(Error::unsupported(format!("NumPy alone cannot convert numbers to '{name}'; {how}")));
     }
     of_interface(py, interface)
@@ -206,7 +206,7 @@ fn make(py: Python<'_>, typestr: TypeStr) -> Result<Bound<'_, PyAny>> {
     })
 }
 
-/// The type of that name in ml_dtypes; `None` where the package, or the type in its version, is missing.
+/// The type of that name in ml_dtypes; `None` if the package is missing, or lacks the type.
 fn ml_dtype<'py>(py: Python<'py>, name: &str) -> Result<Option<Bound<'py, PyAny>>> {
     let module = match py.import(intern!(py, "ml_dtypes")) {
         Ok(module) => module,
@@ -217,7 +217,7 @@ fn ml_dtype<'py>(py: Python<'py>, name: &str) -> Result<Option<Bound<'py, PyAny>
     Ok(Some(host::numpy(py)?.call_method1(intern!(py, "dtype"), (scalar,))?))
 }
 
-/// From offsets, not from a list: `numpy.dtype` would make a field with a name out of every gap.
+/// Made from offsets, because `numpy.dtype` would turn every gap of a list into a named field.
 fn made_structure<'py>(py: Python<'py>, descr: &Descr) -> Result<Bound<'py, PyAny>> {
     let [names, formats, offsets, titles] = std::array::from_fn(|_| PyList::empty(py));
     for ((index, offset), field) in descr.offsets().enumerate().zip(descr.fields()) {
@@ -229,7 +229,7 @@ fn made_structure<'py>(py: Python<'py>, descr: &Descr) -> Result<Bound<'py, PyAn
             FieldType::Struct(descr) => made_structure(py, descr)?,
         };
         names.append(match &*field.name {
-            // What NumPy calls a field without a name.
+            // NumPy's name for a field without a name.
             "" => format!("f{index}"),
             name => name.to_owned(),
         })?;

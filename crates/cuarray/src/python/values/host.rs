@@ -1,8 +1,8 @@
-//! Host arrays: NumPy's, which is the one thing that the package asks for, and only when data goes to or from the host.
+//! Host arrays, which are NumPy's. NumPy is the package's only dependency, and only for data that goes to or from the host.
 //!
-//! NumPy describes an array in two forms: a dictionary, `__array_interface__`, and a C structure, `__array_struct__`. They say the
-//! same, and the structure takes a twentieth of the time, which is what a copy of a few kilobytes takes altogether. So it
-//! is the structure that is read, of arrays of NumPy's very own class, whose attribute nobody can have replaced.
+//! NumPy describes an array as a dictionary, `__array_interface__`, and as a C structure, `__array_struct__`. Both have the same
+//! contents, and the structure is read in a twentieth of the time. The difference is as long as a copy of a few kilobytes. So the
+//! structure is read, but only of arrays whose class is `numpy.ndarray`, because a subclass may have replaced the attribute.
 //!
 //! NumPy: [the array interface](https://numpy.org/doc/stable/reference/arrays.interface.html).
 
@@ -51,12 +51,12 @@ impl<'py> HostArray<'py> {
         HostArray::new(numpy(py)?.call_method1(intern!(py, "empty"), (shape, dtype, order))?)
     }
 
-    /// A NumPy array as it is.
+    /// Describes the memory of a NumPy array, without conversion.
     pub(in crate::python) fn new(array: Bound<'py, PyAny>) -> Result<HostArray<'py>> {
         let numpy = numpy(array.py())?;
         let interface = match is_plain(&array) {
             true => described(&array)?,
-            // Of a subclass: the same memory, seen as a plain array.
+            // For a subclass: the same memory as a plain array.
             false => {
                 let plain = numpy.call_method1(intern!(array.py(), "asarray"), (&array,))?;
                 if !is_plain(&plain) {
@@ -73,7 +73,7 @@ impl<'py> HostArray<'py> {
     }
 }
 
-/// Whether a value is an array of `numpy.ndarray` itself, and of no subclass. Loads nothing: `false` until NumPy is asked for.
+/// Whether a value's class is `numpy.ndarray`, and no subclass. Does not import NumPy: `false` until it has been imported.
 pub(in crate::python) fn is_plain(value: &Bound<'_, PyAny>) -> bool {
     NUMPY.get(value.py()).is_some_and(|numpy| value.get_type().is(&numpy.ndarray))
 }
@@ -87,7 +87,7 @@ pub(in crate::python) fn is_masked(value: &Bound<'_, PyAny>) -> Result<bool> {
     Ok(value.is_instance(&numpy(py)?.getattr(intern!(py, "ma"))?.getattr(intern!(py, "MaskedArray"))?)?)
 }
 
-/// What `__array_struct__` points to, as NumPy documents it.
+/// The target of `__array_struct__`, as NumPy documents it.
 #[repr(C)]
 struct ArrayStruct {
     /// Always 2.
@@ -112,7 +112,7 @@ fn described(array: &Bound<'_, PyAny>) -> Result<Interface> {
     let py = array.py();
     let capsule = array.getattr(intern!(py, "__array_struct__"))?;
     let pointer = capsule.cast::<PyCapsule>().map_err(PyErr::from)?.pointer_checked(None)?;
-    // SAFETY: the capsule is from NumPy itself, whose structure it holds; it is held until the end of this function.
+    // SAFETY: the capsule comes from NumPy and holds NumPy's structure; it lives until the end of this function.
     let read = unsafe { pointer.cast::<ArrayStruct>().as_ref() };
     if read.two != 2 {
         return Err(Error::not_an_array(format!(
@@ -121,7 +121,7 @@ fn described(array: &Bound<'_, PyAny>) -> Result<Interface> {
         )));
     }
     let axes = |first: *const isize| match usize::try_from(read.nd) {
-        // SAFETY: `shape` and `strides` are of `nd` numbers each, which the array keeps; they may be null if it is 0.
+        // SAFETY: `shape` and `strides` point to `nd` numbers each, which the array keeps alive. They may be null if `nd` is 0.
         Ok(ndim @ 1..) => unsafe { slice::from_raw_parts(first, ndim) },
         _ => &[],
     };
@@ -131,7 +131,7 @@ fn described(array: &Bound<'_, PyAny>) -> Result<Interface> {
     let mut interface = Interface::new(read.data.addr() as u64, typestr, layout).map_err(Error::into_argument)?;
     let writeable = match read.descr.is_null() {
         true => read.flags & WRITEABLE != 0,
-        // Where NumPy writes a descr, it loses the other flags.
+        // When NumPy writes a descr, it drops the other flags.
         false => array.getattr(intern!(py, "flags"))?.getattr(intern!(py, "writeable"))?.is_truthy()?,
     };
     interface.set_read_only(!writeable);
@@ -141,8 +141,8 @@ fn described(array: &Bound<'_, PyAny>) -> Result<Interface> {
     Ok(interface)
 }
 
-/// The type of the elements: as the structure has it, and where that does not say all (structures, time units, types of
-/// extensions of NumPy), as the array's dtype has it.
+/// The type of the elements. The structure describes most types; for structures, time units and types of NumPy's extensions
+/// the array's dtype is read.
 fn element(array: &Bound<'_, PyAny>, read: &ArrayStruct) -> Result<Element> {
     let kind = match read.typekind as u8 {
         b'b' => Kind::Bool,
@@ -163,13 +163,13 @@ fn element(array: &Bound<'_, PyAny>, read: &ArrayStruct) -> Result<Element> {
     }
 }
 
-/// The error for a NumPy that cannot be imported: an `ImportError` that says what to do, with the first one as its cause.
+/// The error for a NumPy that cannot be imported: an `ImportError` with advice, and the first error as its cause.
 #[cold]
 fn missing(py: Python<'_>, error: PyErr) -> PyErr {
     if !error.is_instance_of::<PyImportError>(py) {
         return error;
     }
-    let what = "this needs NumPy, which cannot be imported: install it (`pip install numpy`). Arrays on devices need none: \
+    let what = "this needs NumPy, which cannot be imported: install it (`pip install numpy`). Device arrays do not need it: \
                 `typestr` names the element type, and `dtype` takes type strings and names such as 'float32'";
     let explained = PyImportError::new_err(what);
     explained.set_cause(py, Some(error));

@@ -1,7 +1,7 @@
-//! The keyword-only options of the functions that take another library's array.
+//! The keyword-only options of functions that import another library's array.
 //!
-//! They are read by hand: nearly every call gives none, and then nothing is asked. Declared as parameters, each would be
-//! looked for in each call.
+//! They are read by hand, because nearly every call gives none, and then there is nothing to do. Declared parameters would be
+//! looked up in each call.
 
 use super::dtype::Element;
 use crate::python::{
@@ -17,10 +17,10 @@ use pyo3::{
     types::{PyDict, PyString},
 };
 
-/// By which protocol an object is read.
+/// The protocol by which an object is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::python) enum Protocol {
-    /// The C structure where the type offers it; else the dictionary; else, where there is neither, DLPack.
+    /// The C structure if the type offers it, else the dictionary, else DLPack.
     Any,
     /// `__cuda_array_interface__` alone.
     Dict,
@@ -31,7 +31,7 @@ pub(in crate::python) enum Protocol {
 }
 
 impl Protocol {
-    /// All of them, as [`config`](crate::python::config) numbers them.
+    /// All protocols, indexed as in [`config`](crate::python::config).
     pub(in crate::python) const ALL: [Protocol; 4] = [Protocol::Any, Protocol::Dict, Protocol::C, Protocol::DLPack];
 
     pub(in crate::python) const fn name(self) -> &'static str {
@@ -43,7 +43,7 @@ impl Protocol {
         }
     }
 
-    /// What a name says.
+    /// Parses the name of a protocol.
     pub(in crate::python) fn named(name: &str) -> Result<Protocol> {
         Protocol::ALL
             .into_iter()
@@ -52,7 +52,7 @@ impl Protocol {
     }
 }
 
-/// What is asked of an import; its documentation is that of `as_cuda_array`.
+/// The options of an import, as documented in `as_cuda_array`.
 pub(in crate::python) struct Options {
     pub(in crate::python) protocol: Option<Protocol>,
     pub(in crate::python) strict: bool,
@@ -69,7 +69,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What the keywords of a call of `function` say.
+    /// Reads the keywords of a call of `function`.
     ///
     /// # Errors
     /// As [`Options::set`].
@@ -81,13 +81,13 @@ impl Options {
         Ok(options)
     }
 
-    /// Whether nothing is asked.
+    /// Whether all options but the protocol have their defaults.
     #[inline]
     pub(in crate::python) fn are_default(&self) -> bool {
         self.strict && self.masks == Policy::Keep && !self.bits && self.element.is_none() && !self.bounds
     }
 
-    /// The protocol that is asked for, here or in the configuration. What can only be said of a dictionary asks for that.
+    /// The protocol of the call or of the configuration. Options that only a dictionary supports select the dictionary.
     pub(in crate::python) fn protocol(&self) -> Protocol {
         match self.protocol.unwrap_or_else(config::protocol) {
             Protocol::Any if !self.strict || self.bits => Protocol::Dict,
@@ -95,10 +95,10 @@ impl Options {
         }
     }
 
-    /// Takes one keyword of a call of `function`.
+    /// Sets the option of one keyword of a call of `function`.
     ///
     /// # Errors
-    /// It is none of the options, or has a value that it cannot have.
+    /// There is no such option, or the value is not allowed.
     #[cold]
     pub(in crate::python) fn set(
         &mut self,
@@ -131,7 +131,7 @@ impl Options {
 
 #[inline]
 pub(in crate::python) fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    // SAFETY: both objects exist as long as the interpreter.
+    // SAFETY: both objects live as long as the interpreter.
     let (no, yes) = unsafe { (ffi::Py_False(), ffi::Py_True()) };
     if value.as_ptr() == no || value.as_ptr() == yes {
         return Ok(value.as_ptr() == yes);
@@ -139,7 +139,7 @@ pub(in crate::python) fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<
     other_flag(name, value)
 }
 
-/// NumPy's bools are taken too.
+/// Accepts NumPy's bools too.
 #[cold]
 fn other_flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     value.extract().map_err(|_| wrong_type(name, value, "bool"))
