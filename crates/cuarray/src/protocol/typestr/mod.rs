@@ -6,8 +6,8 @@
 //!
 //! The grammar is strict (clause I3), because a producer whose codes of other protocols pass one consumer is misread by the
 //! next. [`TypeStr::from_lenient`] reads such codes too and reports them as deviations. Printing reproduces the string that
-//! was read. Equality ignores spellings that mean the same: a byte order without bytes to order (`<i1` is `|i1`, and `<V2`
-//! for bfloat16 is `|V2`), a written multiple of one (`<M8[1s]`), a written size of an object pointer.
+//! was read. Equality ignores three spellings: a byte order without bytes to order (`<i1` is `|i1`, and `<V2` for bfloat16
+//! is `|V2`), a written multiple of one (`<M8[1s]`), and a written size of an object pointer.
 //!
 //! Some types have no letter, so the string does not describe them fully. A [`NamedType`] is written as void, and a reader
 //! that knows the type adds the name ([`TypeStr::named`]).
