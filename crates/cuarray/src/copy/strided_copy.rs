@@ -7,17 +7,6 @@
 //! box for each step.
 //!
 //! Pure arithmetic without a driver, so tests compare every plan with element-by-element copying.
-//!
-//! ```
-//! use cuarray::{Layout, strided_copy::CopyPlan};
-//!
-//! // A matrix of 100 x 200 f32 into one whose rows are padded: one box of 100 rows.
-//! let plan = CopyPlan::new(&Layout::strided(&[100, 200], &[1024, 4], 4)?, &Layout::c_contiguous(&[100, 200], 4)?)?
-//!     .expect("there is something to copy");
-//! assert_eq!((plan.width, plan.rows, plan.slices, plan.boxes()), (800, 100, 1, 1));
-//! assert_eq!((plan.dst_pitch, plan.src_pitch), (1024, 800));
-//! # Ok::<(), cuarray::Error>(())
-//! ```
 
 use crate::{Error, Layout, Result, protocol::layout::Tuple};
 use smallvec::SmallVec;

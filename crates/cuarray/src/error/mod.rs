@@ -3,14 +3,6 @@
 //! A caller distinguishes three cases: the object is not an array, the array is wrong or not acceptable to the caller,
 //! or the driver refused a call. [`Error`] has predicates for these cases and hides the rest, so its contents can grow
 //! without breaking callers. A message gives the key, the wrong value and the remedy.
-//!
-//! ```
-//! use cuarray::StreamEntry;
-//!
-//! let error = StreamEntry::try_from(0).unwrap_err();
-//! assert!(error.is_invalid_interface());
-//! assert!(error.to_string().contains("'stream'"));
-//! ```
 
 use cuarray_abi::CUresult;
 use std::{borrow::Cow, fmt};

@@ -50,20 +50,12 @@ pub(super) struct CField {
 /// `cuarray`, the structure of `include/cuarray.h`; [`CArray`](super::CArray) owns one.
 ///
 /// ```
-/// # use cuarray::{CArray, Interface, Layout, Owner, TypeStr};
-/// # let layout = Layout::c_contiguous(&[3], 4)?;
-/// # let interface = Interface::new(0x7f00_0000_0000, TypeStr::of::<f32>(), layout)?;
-/// use cuarray::c_interface::RawCArray;
+/// use cuarray::{CArray, Interface, c_interface::RawCArray};
 ///
-/// extern "C" fn produce(out: &mut *mut RawCArray) { // a function of a C interface of one's own
-/// #   let interface = Interface::new(0x7f00_0000_0000, TypeStr::of::<f32>(), Layout::c_contiguous(&[3], 4).unwrap()).unwrap();
-///     *out = CArray::new(interface, None).map_or(std::ptr::null_mut(), CArray::into_raw);
+/// /// A function of your own C interface. Its caller must call the release of the structure.
+/// fn export(interface: Interface) -> *mut RawCArray {
+///     CArray::new(interface, None).map_or(std::ptr::null_mut(), CArray::into_raw)
 /// }
-/// # let mut made = std::ptr::null_mut();
-/// # produce(&mut made);
-/// # // SAFETY: it is ours.
-/// # drop(unsafe { CArray::from_raw(made) }?);
-/// # Ok::<(), cuarray::Error>(())
 /// ```
 #[repr(C)]
 #[derive(Debug)]

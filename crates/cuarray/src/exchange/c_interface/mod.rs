@@ -27,15 +27,6 @@ use crate::{
 use std::{fmt, num::NonZeroUsize, ptr::NonNull, sync::Arc};
 
 /// The kind of memory that the producer names.
-///
-/// ```
-/// use cuarray::{Interface, Layout, TypeStr, c_interface::{Described, MemorySpace}};
-///
-/// let interface = Interface::new(0x7f00_0000_0000, TypeStr::of::<f32>(), Layout::c_contiguous(&[3], 4)?)?;
-/// let pinned = Described { memory: Some(MemorySpace::Host), ..interface.into() };
-/// assert_ne!(pinned.memory, Some(MemorySpace::Device));
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemorySpace {
     /// Memory of a device.

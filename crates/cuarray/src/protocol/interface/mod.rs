@@ -4,21 +4,7 @@
 //! it can be made, compared and printed anywhere. Its existence means that the dictionary was consistent: all bytes of the
 //! layout are valid addresses, type string, layout and fields have one item size, and no entry is newer than the version.
 //! Only the driver knows whether the memory exists.
-//!
-//! A reader builds it from the entries of a dictionary, in any order:
-//!
-//! ```
-//! use cuarray::{Interface, Layout, StreamEntry, TypeStr, Version};
-//!
-//! let typestr: TypeStr = "<f4".parse()?;
-//! let layout = Layout::c_contiguous(&[3, 4], typestr.itemsize())?;
-//! let interface = Interface::new(0x7f00_0000_0000, typestr, layout)?
-//!     .with_version(Version::V3)
-//!     .with_read_only(true)
-//!     .with_stream(StreamEntry::LegacyDefault);
-//! assert_eq!(interface.byte_range(), 0x7f00_0000_0000..0x7f00_0000_0030);
-//! # Ok::<(), cuarray::Error>(())
-//! ```
+//! A reader builds it from the entries of a dictionary, in any order.
 
 mod bytes;
 mod display;
@@ -29,11 +15,6 @@ use bytes::{byte_extent, check_memory, is_packed, packed_bytes};
 use std::{fmt, ops::Range};
 
 /// An address in device memory, as the driver's `CUdeviceptr` holds it.
-///
-/// ```
-/// let pointer: cuarray::DevicePtr = 0x7f00_0000_0000;
-/// # assert_ne!(pointer, 0);
-/// ```
 pub type DevicePtr = u64;
 
 /// One parsed and validated `__cuda_array_interface__`.

@@ -15,20 +15,9 @@ use std::{
 const INLINE: usize = 6;
 
 /// A shape: the length of each axis.
-///
-/// ```
-/// let mut shape = cuarray::Dims::new();
-/// shape.push(3);
-/// assert_eq!(shape.as_slice(), &[3]);
-/// ```
 pub type Dims = Axes<usize>;
 
 /// Strides: the bytes between neighbours along each axis.
-///
-/// ```
-/// let strides: cuarray::Strides = [-16, 4].into_iter().collect();
-/// assert_eq!(strides.len(), 2);
-/// ```
 pub type Strides = Axes<isize>;
 
 /// A growable list with one number for each axis; it dereferences to a slice.

@@ -28,39 +28,14 @@ pub trait LayoutPolicy: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'stat
 }
 
 /// Accepts any strides, also zero and negative ones.
-///
-/// ```
-/// use cuarray::{AnyLayout, Layout, LayoutPolicy};
-///
-/// assert!(AnyLayout::allows(&Layout::strided(&[8, 4], &[-16, 0], 4)?));
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnyLayout;
 
 /// C order without gaps; see [`Layout::is_c_contiguous`].
-///
-/// ```
-/// use cuarray::{CContiguous, Layout, LayoutPolicy};
-///
-/// let rows = Layout::c_contiguous(&[3, 4], 4)?;
-/// assert!(CContiguous::allows(&rows));
-/// assert!(!CContiguous::allows(&rows.transpose(None)?));
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CContiguous;
 
 /// Fortran order without gaps; see [`Layout::is_f_contiguous`].
-///
-/// ```
-/// use cuarray::{FContiguous, Layout, LayoutPolicy};
-///
-/// let rows = Layout::c_contiguous(&[3, 4], 4)?;
-/// assert!(!FContiguous::allows(&rows));
-/// assert!(FContiguous::allows(&rows.transpose(None)?));
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FContiguous;
 

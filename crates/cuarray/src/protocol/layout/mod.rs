@@ -22,13 +22,6 @@ use crate::{Dims, Error, Result, Strides};
 use std::{fmt, ops::Range};
 
 /// The most dimensions of a [`Layout`], which is NumPy's limit.
-///
-/// ```
-/// use cuarray::{Layout, MAX_NDIM};
-///
-/// assert!(Layout::c_contiguous(&[1; MAX_NDIM], 4).is_ok());
-/// assert!(Layout::c_contiguous(&[1; MAX_NDIM + 1], 4).is_err());
-/// ```
 pub const MAX_NDIM: usize = 64;
 
 /// Shape, byte strides and item size of an array (clauses I2 and I8), checked together.
