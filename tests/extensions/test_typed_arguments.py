@@ -52,7 +52,7 @@ def test_optional_argument_and_read_only_array() -> None:
     read_only = shaped(3, data=(4096, True))
     assert typed_views.vector(read_only) == 3
     assert typed_views.writable(shaped(3)) == 3
-    with pytest.raises(BufferError, match="read-only, and is to be written"):
+    with pytest.raises(BufferError, match="read-only; a writable array is expected"):
         typed_views.writable(read_only)
 
 
@@ -120,17 +120,17 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "ndim": (
         lambda: typed_views.matrix(shaped(3)),
         BufferError,
-        "the array is 1-dimensional, of shape (3,); a 2-dimensional one is expected",
+        "the array is 1-dimensional, of shape (3,); a 2-dimensional array is expected",
     ),
     "layout": (
         lambda: typed_views.c_contiguous(shaped(2, 2, strides=(4, 8))),
         BufferError,
-        "of shape (2, 2) and strides (4, 8) is not C-contiguous; a C-contiguous one is expected",
+        "of shape (2, 2) and strides (4, 8) is not C-contiguous; a C-contiguous array, such as a copy, is expected",
     ),
     "order": (
         lambda: typed_views.f_contiguous(shaped(2, 2)),
         BufferError,
-        "is not Fortran-contiguous; a Fortran-contiguous one is expected",
+        "is not Fortran-contiguous; a Fortran-contiguous array, such as a copy, is expected",
     ),
     "mask": (
         lambda: typed_views.vector(shaped(2, mask=Producer(describe(typestr="|b1")))),

@@ -4,16 +4,16 @@
 //! would have ordered them. A [`Report`] holds all findings and the operations that are still remembered, so that a
 //! reader or a picture can show what lay between. All types serialize as `docs/reference/findings.md` describes.
 
-use crate::site::Site;
+use crate::site::{Site, SourceLine};
 use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
 
-/// What is wrong.
+/// The kind of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Two accesses to the same bytes, at least one of them a write, that nothing orders.
+    /// Two unordered accesses to the same bytes, at least one of them a write.
     DataRace,
     /// A data race between two threads of one kernel launch.
     KernelRace,
@@ -23,7 +23,7 @@ pub enum Kind {
     UseBeforeAllocation,
     /// A release that is not ordered after an access.
     FreeBeforePendingWork,
-    /// A read of bytes that nothing has written.
+    /// A read of bytes that were never written.
     UninitializedRead,
     /// An access that leaves its allocation, or lies in none.
     OutOfBounds,
@@ -146,7 +146,7 @@ pub struct Allocation {
     pub call: &'static str,
     /// Where that call came from.
     pub site: Arc<Site>,
-    /// That call's place in the history.
+    /// The place of that call in the history.
     pub ordinal: u64,
 }
 
@@ -185,15 +185,6 @@ pub struct KernelPlace {
     pub ptx_line: Option<u32>,
 }
 
-/// A line of source.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
-pub struct SourceLine {
-    /// The file as the compiler named it.
-    pub file: String,
-    /// The line, counted from 1.
-    pub line: u32,
-}
-
 /// `thread (3, 0, 0) of block (0, 0, 0), at kernel.cu:12, line 40 of the PTX`.
 impl fmt::Display for KernelPlace {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -230,12 +221,12 @@ pub struct Side {
     pub ordinal: u64,
 }
 
-/// One thing that is wrong with the program.
+/// One problem of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The number in the report, counted from 1 in the order of discovery.
     pub number: u64,
-    /// What is wrong.
+    /// The kind of problem.
     pub kind: Kind,
     /// How often it was found between the same two sites.
     pub count: u64,
@@ -271,7 +262,7 @@ pub struct Operation {
     /// The ordinals of the operations of other lanes that this call puts in front of it. Such edges run from an event's
     /// record to a wait, from a stream to a synchronization, and between the legacy default stream and blocking streams.
     pub after: Vec<u64>,
-    /// What it touched.
+    /// The bytes it touched.
     pub accesses: Vec<Access>,
     /// Whether the function exists to order other work: it records, waits or asks.
     #[serde(skip)]

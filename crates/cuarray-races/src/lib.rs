@@ -1,4 +1,4 @@
-//! Happens-before for asynchronous work over shared memory: who raced with whom, and which edge was missing.
+//! Happens-before for asynchronous work over shared memory: data races, with the missing edge of each.
 //!
 //! # The question
 //!

@@ -1,11 +1,10 @@
-//! Sites: where in the program an operation came from.
+//! Sites: the places in the program that operations came from.
 
-use crate::finding::SourceLine;
 use serde::Serialize;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// Where a call came from. Each answer is optional.
+/// The place in the program that a call came from. Each answer is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Site {
     /// The innermost Python frame whose file belongs to no installed package: the user's own line.
@@ -17,6 +16,15 @@ pub struct Site {
     /// The calling library: its import name in Python (`numba.cuda`), `ctypes` for a call that the user made through it, or
     /// the file name of a program or a shared object.
     pub library: Option<String>,
+}
+
+/// A line of source.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct SourceLine {
+    /// The file as the compiler named it.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: u32,
 }
 
 /// A Python frame.
@@ -47,13 +55,13 @@ pub struct Native {
 }
 
 impl Site {
-    /// The site of a call of which nothing is known.
+    /// The site of a call from an unknown place.
     pub fn unknown() -> &'static Arc<Site> {
         static UNKNOWN: OnceLock<Arc<Site>> = OnceLock::new();
         UNKNOWN.get_or_init(Arc::default)
     }
 
-    /// Whether nothing is known.
+    /// Whether every answer is missing.
     pub fn is_unknown(&self) -> bool {
         *self == Site::default()
     }
@@ -77,7 +85,7 @@ impl fmt::Display for Native {
     }
 }
 
-/// The user's line, else the innermost one, else the machine code; `an unknown place` where nothing is known.
+/// The user's line, else the innermost one, else the machine code; `an unknown place` if all are missing.
 impl fmt::Display for Site {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.user.as_ref().or(self.innermost.as_ref()), &self.native) {

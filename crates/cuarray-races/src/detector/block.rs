@@ -38,7 +38,7 @@ impl Block {
         let _ = self.made.set(operation);
     }
 
-    /// The address behind the last byte.
+    /// The address after the last byte.
     pub fn end(&self) -> u64 {
         self.address + self.size
     }

@@ -1,4 +1,4 @@
-//! Version vectors: which operations come before which, as far as the program has ordered them.
+//! Version vectors: the operations that come before each operation, as the program orders them.
 //!
 //! A *lane* does one thing after the other: a stream, or a host thread. The operations of a lane are numbered. A vector holds,
 //! for each lane, the number of the last operation that has certainly happened. Operation B comes after operation A exactly
@@ -34,7 +34,7 @@ impl Retired {
     }
 }
 
-/// The last known operation of each lane, sorted by lane. Nothing is known of a missing lane.
+/// The last known operation of each lane, sorted by lane. A missing lane has no known operation.
 #[derive(Clone, Debug, Default)]
 struct Vector(Vec<(LaneNumber, u64)>);
 
@@ -138,7 +138,7 @@ impl Lane {
         self.number
     }
 
-    /// Whether it has had no operation yet.
+    /// Whether it has no operation yet.
     pub fn is_unused(&self) -> bool {
         self.time == 0
     }

@@ -1,8 +1,8 @@
 //! The detector: events in, findings out.
 //!
-//! Each call that enqueues work gives the work a [`Clock`]: what the calling thread had done and waited for, what precedes the
-//! work in its lane, and what the lane has [learned](Detector::learn). Nothing of this depends on when the work runs. Then
-//! the accesses are compared with the last accesses to the same bytes ([`shadow`]), in the order of the calls ([`queue`]). Two
+//! Each call that enqueues work gives the work a [`Clock`]: the earlier operations of the calling thread, those it
+//! has waited for, those before the work in its lane, and those the lane has [learned](Detector::learn). The clock does not depend on
+//! when the work runs. Then the accesses are compared with the last accesses to the same bytes ([`shadow`]), in the order of the calls ([`queue`]). Two
 //! conflicting accesses are a finding if neither comes after the other, whether or not this run went wrong.
 
 mod advice;
@@ -45,7 +45,7 @@ pub enum HostThreads {
     Apart,
 }
 
-/// What reports say of a lane.
+/// The data of a lane for reports.
 struct LaneInfo {
     kind: LaneKind,
     handle: u64,
@@ -54,7 +54,7 @@ struct LaneInfo {
     label: u32,
 }
 
-/// Two accesses by threads of one kernel launch that nothing orders.
+/// A data race: two unordered accesses by threads of one kernel launch.
 #[derive(Clone, Debug)]
 pub struct KernelRace {
     /// The bytes that both touch.
@@ -63,11 +63,11 @@ pub struct KernelRace {
     pub variable: Option<Variable>,
     /// Both accesses, the earlier first.
     pub sides: [(AccessKind, KernelPlace); 2],
-    /// What would have ordered them, as a sentence without its full stop.
+    /// The missing synchronization, as a sentence without its full stop.
     pub missing: String,
 }
 
-/// Computes what comes before what, and what is wrong with the program.
+/// Computes the happens-before order of a program's operations, and its findings.
 ///
 /// The [crate's documentation](crate) shows how it is fed.
 pub struct Detector {
@@ -94,7 +94,7 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// A detector that has seen nothing.
+    /// A detector without events.
     pub fn new(threads: HostThreads) -> Detector {
         Detector {
             on: true,
@@ -184,7 +184,7 @@ impl Detector {
         !self.hosts.is_empty() && self.hosts.values().all(knows)
     }
 
-    /// Puts an operation before everything that host threads do from now on, unless they are ordered [apart](HostThreads::Apart).
+    /// Orders an operation before all later operations of host threads, unless they are ordered [apart](HostThreads::Apart).
     pub fn hosts_learn(&mut self, clock: &Clock) {
         if !self.strict {
             let Detector { hosts, retired, .. } = self;
@@ -200,7 +200,7 @@ impl Detector {
         one.knows(other.lane, other.time, &self.retired) || other.knows(one.lane, one.time, &self.retired)
     }
 
-    /// Puts what a thread has done before what another thread does after [`Detector::take_over`] with the same key.
+    /// Orders a thread's operations so far before another thread's operations after [`Detector::take_over`] with the same key.
     ///
     /// Several threads may hand over under one key, as with a lock: a thread that takes over comes after all of them.
     pub fn hand_over(&mut self, key: u64, thread: u64) {
@@ -217,7 +217,7 @@ impl Detector {
         }
     }
 
-    /// Puts what was handed over under a key before what a thread does from now on.
+    /// Orders the operations handed over under a key before a thread's later operations.
     pub fn take_over(&mut self, key: u64, thread: u64) {
         let Some(clock) = self.handed.get(&key).map(Lane::clock) else { return };
         let (host, retired) = self.host(thread);
@@ -413,7 +413,7 @@ impl Detector {
         self.queue.push(entry);
     }
 
-    /// What the history shows of many accesses: the bytes from the first to the last in each allocation.
+    /// The accesses as the history shows them: the bytes from the first to the last in each allocation.
     fn hulls(&self, touches: &[(Region, AccessKind)]) -> Box<[Access]> {
         let mut hulls: BTreeMap<(u64, bool), (AccessKind, u64, u64)> = BTreeMap::new();
         for (region, kind) in touches {
@@ -429,7 +429,7 @@ impl Detector {
     fn examine(&mut self, entry: Entry) {
         let Entry { operation, clock, effect } = entry;
         let Detector { shadow, retired, hosts, queue, strict, .. } = self;
-        // Every later call knows what the host knows. Operations in the queue may not.
+        // Every later call comes after the host's known operations. Operations in the queue may not.
         let floor = if !*strict && queue.is_empty() { hosts.values().next() } else { None };
         let by = Observer { operation: &operation, clock: &clock, retired, floor };
         shadow.sweep(&by);
@@ -505,7 +505,7 @@ impl Detector {
         }
     }
 
-    /// Two operations that nothing orders.
+    /// Reports two unordered operations.
     fn unordered(&mut self, kind: Kind, conflict: Conflict, operation: &Arc<Operation>, access: AccessKind) {
         let Conflict { other, access: other_access, start, end } = conflict;
         let missing = advice::missing(self, &other, operation);
@@ -524,7 +524,7 @@ impl Detector {
             None => self.blocks.gone_at(bytes.address, bytes.length).map(|(block, by)| (block.clone(), by.clone())),
         };
         match gone {
-            // The schedule ran a release before work that was called earlier: nothing orders the two.
+            // The schedule ran a release before work that was called earlier: the two are unordered.
             Some((block, by)) if by.ordinal > operation.ordinal => {
                 let missing = advice::missing(self, &operation, &by) + more;
                 let bytes = Some(Range { address: block.address, length: block.size });
@@ -550,7 +550,7 @@ impl Detector {
         }
     }
 
-    /// Two threads of a launch that nothing orders.
+    /// Reports two unordered threads of a launch.
     fn kernel_race(&mut self, operation: &Arc<Operation>, race: KernelRace) {
         let KernelRace { bytes, variable, sides, missing } = race;
         let parties =

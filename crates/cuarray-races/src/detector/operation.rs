@@ -1,4 +1,4 @@
-//! Operations: one call each, and what the call does to memory.
+//! Operations: one call each, with its effect on memory.
 
 use super::block::Block;
 use super::clock::{Clock, LaneNumber};
@@ -40,7 +40,7 @@ pub struct Operation {
     pub(crate) caller: Caller,
     /// The operations of other lanes that this call puts in front of it.
     pub(crate) after: Box<[u64]>,
-    /// What it touched. Work that computes its addresses sets this when it has run.
+    /// The bytes it touched. Work that computes its addresses sets this when it has run.
     pub(crate) accesses: OnceLock<Box<[Access]>>,
 }
 
@@ -51,7 +51,7 @@ impl Operation {
     }
 }
 
-/// An issued operation: what [`Detector::resolve`](super::Detector::resolve) needs once its accesses are known.
+/// An issued operation, for [`Detector::resolve`](super::Detector::resolve) once its accesses are known.
 #[derive(Clone, Debug)]
 pub struct Ticket {
     /// The operation.
@@ -60,7 +60,7 @@ pub struct Ticket {
     pub clock: Clock,
 }
 
-/// What an operation does to memory.
+/// The effect of an operation on memory.
 #[derive(Debug)]
 pub enum Effect {
     /// Unknown until the operation has run: see [`Detector::resolve`](super::Detector::resolve).

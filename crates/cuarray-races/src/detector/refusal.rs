@@ -1,4 +1,4 @@
-//! Calls that a driver refuses, and what is wrong with the program that made them.
+//! Calls that a driver refuses, and the findings about the program that made them.
 
 use super::Detector;
 use super::found::Party;
@@ -34,8 +34,8 @@ impl Detector {
         self.find(Kind::MisalignedAccess, range, None, vec![party], Some(missing));
     }
 
-    /// The access at which a launch failed. `wrong` says what is wrong with an access to memory that exists, and what would have
-    /// made it right; `more` continues the advice for any other access.
+    /// The access at which a launch failed. `wrong` has the problem of an access to memory that exists, and its remedy;
+    /// `more` continues the advice for any other access.
     pub fn launch_failed(
         &mut self,
         ticket: &Ticket,

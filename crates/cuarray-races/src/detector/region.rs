@@ -55,7 +55,7 @@ impl Region {
         self.address
     }
 
-    /// The address behind the last byte.
+    /// The address after the last byte.
     #[inline]
     pub fn end(&self) -> u64 {
         let Extent { width, height, depth } = self.extent;
@@ -74,7 +74,7 @@ impl Region {
         self.extent.height.saturating_mul(self.extent.depth)
     }
 
-    /// The runs of bytes in the order of a copy: each from its first address to the address behind its last.
+    /// The runs of bytes in the order of a copy: each from its first address to the address after its last.
     pub fn rows(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
         let Region { address, pitch, slice, extent } = *self;
         (0..extent.depth).flat_map(move |index| {
@@ -153,7 +153,7 @@ pub enum Touch {
 pub struct Touched {
     /// The first address.
     pub start: u64,
-    /// The address behind the last byte.
+    /// The address after the last byte.
     pub end: u64,
     /// How the bytes were touched.
     pub touch: Touch,

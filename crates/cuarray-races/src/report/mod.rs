@@ -103,7 +103,7 @@ mod tests {
         let mut leak = report.findings[0].clone();
         (leak.kind, leak.number, leak.count) = (crate::finding::Kind::Leak, 2, 5);
         report.findings.insert(0, leak);
-        let lines = "leak library=nobody\nleak library=numba-*\n* call=cuMemcpy*Async file=b.py\n";
+        let lines = "leak library=torch\nleak library=numba-*\n* call=cuMemcpy*Async file=b.py\n";
         report.suppress(&crate::suppression::parse(lines).unwrap());
         assert_eq!(
             report.findings.iter().map(|finding| (finding.number, finding.kind.name())).collect::<Vec<_>>(),

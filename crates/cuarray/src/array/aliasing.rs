@@ -1,10 +1,10 @@
-//! Run-time checks of aliasing: where the elements of two live guards share memory, both guards only read.
+//! Run-time checks of aliasing: if the elements of two live guards share memory, both guards are for reading.
 //!
-//! The registry is one for the process, as in rust-numpy. It knows the elements of each live guard by address, so it sees through clones,
-//! views, and objects of different libraries over one memory. Extents decide first. Where they overlap, the elements are compared
-//! exactly, so that `x[::2]` and `x[1::2]` are apart; a comparison that would take long counts as shared memory.
+//! There is one registry for the process, as in rust-numpy. It records the elements of each live guard by address, so it detects
+//! aliasing through clones, views, and objects of different libraries. Extents are compared first. If they overlap, the elements are
+//! compared exactly: `x[::2]` and `x[1::2]` share no memory. A comparison that would take long counts as shared memory.
 //!
-//! Device addresses are unique within a driver. A driver made from a table of entry points has an address space of its own.
+//! Device addresses are unique within a driver. A driver made from a table of entry points has its own address space.
 
 use crate::{
     DevicePtr, Error, Interface, Layout, Result,
@@ -18,17 +18,17 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// How many partial sums are looked at before elements count as shared. Common views need a handful.
+/// The number of partial sums to try before elements count as shared. Common views need a handful.
 const STEPS: u32 = 1 << 10;
 
-/// The number of live guards up to which a registration allocates nothing, but for the first of the process.
+/// The number of live guards for which memory is reserved at the first registration; up to it, later ones allocate nothing.
 const USUAL: usize = 64;
 
 static LIVE: Mutex<Registry> = Mutex::new(Registry { extents: Vec::new(), elements: Vec::new(), free: Vec::new() });
 
 /// The elements of all live guards.
 struct Registry {
-    /// Apart from [`Registry::elements`], as each registration reads them all. The extent of a free slot is empty.
+    /// A list apart from [`Registry::elements`], as each registration scans it. A free slot has an empty extent.
     extents: Vec<Extent>,
     elements: Vec<Elements>,
     free: Vec<usize>,
@@ -48,7 +48,7 @@ struct Extent {
 struct Elements {
     data: DevicePtr,
     layout: Layout,
-    /// Elements of less than a byte, which the layout does not place.
+    /// Whether elements are smaller than a byte. A layout cannot address such elements.
     packed: bool,
 }
 
@@ -62,7 +62,7 @@ impl Registration {
     /// The entry of a guard without elements.
     pub(super) const NONE: Registration = Registration { slot: None };
 
-    /// Enters the elements of an array in an address space.
+    /// Registers the elements of an array in an address space.
     ///
     /// # Errors
     /// [`Error::is_already_acquired`]: a live guard has elements in the same memory, and one of the two writes.
@@ -138,25 +138,26 @@ impl Elements {
         Elements { data: interface.data(), layout, packed: interface.is_packed() }
     }
 
-    /// Whether any byte belongs to elements of both, given that the extents overlap.
+    /// Whether elements of both arrays share a byte, given overlapping extents.
     #[cold]
     fn share_memory_with(&self, other: &Elements) -> bool {
         if self.packed || other.packed {
             return true;
         }
-        // An element of ours at `data + ours` and one of theirs at `data + theirs` share a byte if the distance of their first bytes is
-        // within the window. It is a sum of steps, each taken a number of times between two bounds.
+        // An element of `self` and one of `other` share a byte if the distance of their first bytes lies in the window. That distance is
+        // a sum of steps, each taken a number of times between two bounds.
         let distance = i128::from(self.data) - i128::from(other.data);
-        let (ours, theirs) = (self.layout.itemsize() as i128, other.layout.itemsize() as i128);
-        let window = (1 - ours - distance, theirs - 1 - distance);
+        let (size, other_size) = (self.layout.itemsize() as i128, other.layout.itemsize() as i128);
+        let window = (1 - size - distance, other_size - 1 - distance);
         let mut terms = SmallVec::<[Term; 2 * MAX_NDIM]>::new();
-        let ours = self.layout.shape().iter().zip(self.layout.strides()).map(|(n, step)| (*n, *step as i128));
-        let theirs = other.layout.shape().iter().zip(other.layout.strides()).map(|(n, step)| (*n, -(*step as i128)));
-        for (length, step) in ours.chain(theirs).filter(|(length, step)| *length > 1 && *step != 0) {
+        let steps = self.layout.shape().iter().zip(self.layout.strides()).map(|(n, step)| (*n, *step as i128));
+        let other_steps =
+            other.layout.shape().iter().zip(other.layout.strides()).map(|(n, step)| (*n, -(*step as i128)));
+        for (length, step) in steps.chain(other_steps).filter(|(length, step)| *length > 1 && *step != 0) {
             let last = length as i128 - 1;
             let (least, most) = if step > 0 { (0, last) } else { (-last, 0) };
             match terms.iter_mut().find(|term| term.step == step.abs()) {
-                // Equal steps of both arrays are taken together, so that only their difference counts.
+                // Equal steps of both arrays are combined, since only their difference counts.
                 Some(term) => (term.least, term.most) = (term.least + least, term.most + most),
                 None => terms.push(Term { step: step.abs(), least, most }),
             }
@@ -166,14 +167,14 @@ impl Elements {
     }
 }
 
-/// A step, and how many times it may be taken.
+/// A step, with the bounds of how often it may be taken.
 struct Term {
     step: i128,
     least: i128,
     most: i128,
 }
 
-/// Whether some sum of the terms lies in the window. `true` as well once there are no steps left.
+/// Whether a sum of the terms lies in the window; also `true` if the steps run out.
 fn reaches((low, high): (i128, i128), terms: &[Term], steps: &mut u32) -> bool {
     let Some((term, rest)) = terms.split_first() else { return low <= 0 && 0 <= high };
     // Every sum is a multiple of the greatest common divisor.

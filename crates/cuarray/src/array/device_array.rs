@@ -13,11 +13,10 @@ use crate::{
 };
 use std::{fmt, marker::PhantomData, slice, sync::Arc};
 
-/// An array of `T` in device memory, with as many dimensions as `D` says.
+/// An array of `T` in device memory, with the number of dimensions `D`.
 ///
-/// The names are those of ndarray. A clone, a slice and every other view share the memory, which is freed when the last of them is gone and
-/// the work on it is done. Whether two of them may be in use at once is checked when a guard is acquired: several readers, or one writer, of
-/// the same elements.
+/// The names are those of ndarray. Clones, slices and other views share the memory. It is freed when the last of them is dropped and the
+/// work on it is done. A guard's acquisition checks aliasing at run time: the same elements may have several readers or one writer.
 ///
 /// Work on an array is ordered in its home stream. Work in another stream is ordered by a guard, from [`acquire`](Self::acquire) or
 /// [`acquire_mut`](Self::acquire_mut).
@@ -44,10 +43,10 @@ pub struct DeviceArray<T, D: Dimension = IxDyn> {
 }
 
 impl<T: Element, D: Dimension> DeviceArray<T, D> {
-    /// An array of uninitialized elements in C order, with `stream` as its home.
+    /// Creates an array of uninitialized elements in C order, with the home stream `stream`.
     ///
     /// # Errors
-    /// [`Error::is_invalid_argument`]: the array is larger than the address space. Errors of the driver, of memory that is used up among them.
+    /// [`Error::is_invalid_argument`]: the array is larger than the address space. Errors of the driver, such as out of memory.
     pub fn empty(shape: impl IntoShape<Dim = D>, stream: &Stream) -> Result<DeviceArray<T, D>> {
         let layout = Layout::c_contiguous(shape.lengths(), size_of::<T>()).map_err(Error::into_argument)?;
         let context = stream.work_context()?;
@@ -60,7 +59,7 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
         RawDeviceArray::from_memory(Arc::new(memory), interface, Some(stream)).map(DeviceArray::from_checked)
     }
 
-    /// An array whose elements are all zero bytes.
+    /// Creates an array whose bytes are all zero.
     ///
     /// # Errors
     /// As [`DeviceArray::empty`].
@@ -70,9 +69,9 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
         Ok(array)
     }
 
-    /// An array of equal elements.
+    /// Creates an array of equal elements.
     ///
-    /// Elements of 1, 2 or 4 bytes are filled in by the driver. Larger ones are copied from the host, which waits for that.
+    /// The driver fills in elements of 1, 2 or 4 bytes. Larger elements are copied from the host, which waits for the copy.
     ///
     /// # Errors
     /// As [`DeviceArray::empty`].
@@ -84,7 +83,7 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
         let bytes = (&raw const value).cast::<u8>();
         match size_of::<T>() {
             size @ (1 | 2 | 4) if T::TYPESTR.kind() != Kind::Void => {
-                // SAFETY: a number of that size has no bytes that are not initialized.
+                // SAFETY: a number of this size has no padding, so all of its bytes are initialized.
                 let element = unsafe { slice::from_raw_parts(bytes, size) };
                 array.fill(element, array.len(), stream)?;
             }
@@ -99,12 +98,12 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     /// Fills the memory of a new array.
     fn fill(&mut self, element: &[u8], count: usize, stream: &Stream) -> Result<()> {
         let guard = self.acquire_mut(stream)?;
-        // SAFETY: the array has that many bytes, which lie without gaps, and keeps them until the work in its home stream is done.
+        // SAFETY: the array has this many bytes, without gaps, and keeps them until the work in its home stream is done.
         unsafe { fill_bytes(&stream.work_context()?, guard.as_device_ptr(), element, count, Some(stream)) }?;
         guard.release()
     }
 
-    /// An array of the elements of a slice, in C order. The host waits for the copy.
+    /// Creates an array from a slice of elements in C order. The host waits for the copy.
     ///
     /// # Errors
     /// [`Error::is_invalid_argument`]: the shape has another number of elements. As [`DeviceArray::empty`].
@@ -114,7 +113,7 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
         Ok(array)
     }
 
-    /// The elements in C order. The host waits for the work on the array and for the copy.
+    /// Copies the elements to the host in C order. The host waits for the work on the array and for the copy.
     ///
     /// # Errors
     /// As [`DeviceArray::acquire`].
@@ -132,7 +131,7 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
 }
 
 impl<T, D: Dimension> DeviceArray<T, D> {
-    /// The array over elements that are `T`, in as many dimensions as `D` says.
+    /// An array whose element type and number of dimensions have been checked.
     pub(super) fn from_checked(raw: RawDeviceArray) -> DeviceArray<T, D> {
         DeviceArray { raw, kind: PhantomData }
     }
@@ -165,7 +164,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
         self.layout().shape()
     }
 
-    /// The *bytes* from one element to the next in each dimension.
+    /// The distance between elements in each dimension, in *bytes*.
     pub fn strides(&self) -> &[isize] {
         self.layout().strides()
     }
@@ -185,12 +184,12 @@ impl<T, D: Dimension> DeviceArray<T, D> {
         self.layout().is_empty()
     }
 
-    /// The home stream: work on the array is ordered in it.
+    /// The home stream, in which work on the array is ordered.
     pub fn home_stream(&self) -> Option<&Stream> {
         self.raw.home_stream()
     }
 
-    /// Shape, strides, element type, address and home stream, as other libraries read them.
+    /// The shape, strides, element type, address and home stream, as other libraries read them.
     #[doc(hidden)]
     pub fn interface(&self) -> &Interface {
         self.raw.interface()
@@ -205,7 +204,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
         self.raw.record_stream(stream, access)
     }
 
-    /// The elements that the indices of [`s!`](crate::s) select, in the same memory.
+    /// The elements selected by the indices of [`s!`](crate::s), in the same memory.
     ///
     /// # Errors
     /// [`Error::is_out_of_bounds`]: an index is outside of its dimension. [`Error::is_unsupported`]: `s!` has another number of indices than the
@@ -217,7 +216,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     /// The array with its dimensions in reverse order, in the same memory.
     #[must_use]
     pub fn t(&self) -> DeviceArray<T, D> {
-        // A permutation of the strides reaches the same bytes, so the only error there is cannot occur.
+        // A permutation of the strides covers the same bytes, so the only possible error does not occur.
         self.transpose(None).unwrap_or_else(|_| self.clone())
     }
 
@@ -238,7 +237,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
         let lengths: Vec<isize> = shape.lengths().iter().map(|&length| length as isize).collect();
         let Some(layout) = self.layout().reshape(&lengths, Order::C)? else {
             return Err(Error::unsupported(format!(
-                "an array of shape {} and strides {} cannot be seen under the shape {} without a copy",
+                "an array of shape {} and strides {} cannot have the shape {} without a copy",
                 Tuple(self.shape()),
                 Tuple(self.strides()),
                 Tuple(shape.lengths())
@@ -247,15 +246,15 @@ impl<T, D: Dimension> DeviceArray<T, D> {
         self.part(View { offset: 0, layout }, false)
     }
 
-    /// The array repeated to a larger shape by NumPy's rules, in the same memory. It is read-only, as several indices mean one element.
+    /// The array repeated to a larger shape by NumPy's rules, in the same memory. It is read-only, as several indices address one element.
     ///
     /// # Errors
-    /// [`Error::is_invalid_argument`]: the shapes do not fit.
+    /// [`Error::is_invalid_argument`]: the shapes are incompatible.
     pub fn broadcast<S: IntoShape>(&self, shape: S) -> Result<DeviceArray<T, S::Dim>> {
         self.part(View { offset: 0, layout: self.layout().broadcast_to(shape.lengths())? }, true)
     }
 
-    /// The same array with its number of dimensions as another type.
+    /// Converts the type of the number of dimensions.
     ///
     /// # Errors
     /// [`Error::is_unsupported`]: the array has another number of dimensions.
@@ -270,12 +269,12 @@ impl<T, D: Dimension> DeviceArray<T, D> {
         Ok(DeviceArray::from_checked(raw))
     }
 
-    /// The array without its types.
+    /// The untyped array.
     pub fn as_raw(&self) -> &RawDeviceArray {
         &self.raw
     }
 
-    /// Converts into the array without its types.
+    /// Converts into the untyped array.
     pub fn into_raw(self) -> RawDeviceArray {
         self.raw
     }

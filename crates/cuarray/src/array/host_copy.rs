@@ -1,7 +1,7 @@
-//! Copies between an array and a slice on the host, in the stream of a guard: a [`CopyPlan`] carried out by the driver.
+//! Copies between an array and a slice on the host, in the stream of a guard: the driver executes a [`CopyPlan`].
 //!
-//! The host waits for them, since a slice is borrowed and the driver may read it, or write it, until the stream is done. So they
-//! suit tests, small tables and what runs once; what is to overlap with other work takes pinned memory and the calls of
+//! The host waits for each copy: the slice is borrowed, and the driver may access it until the stream is done. So these copies suit
+//! tests, small tables and one-time work. To overlap copies with other work, use pinned memory and
 //! [`driver::copy`](crate::driver::copy).
 
 use crate::{
@@ -14,38 +14,34 @@ use crate::{
     sync,
 };
 
-/// The elements in C order. The host waits.
+/// Copies the elements to the host in C order. The host waits.
 pub(crate) fn fetch<T: Element>(interface: &Interface, stream: &Stream) -> Result<Vec<T>> {
     let layout = interface.layout();
     let mut elements: Vec<T> = Vec::new();
     if elements.try_reserve_exact(layout.len()).is_err() {
-        return Err(Error::argument(format!("{} bytes cannot be had on the host", layout.nbytes())));
+        return Err(Error::argument(format!("cannot allocate {} bytes on the host", layout.nbytes())));
     }
     let host = elements.as_mut_ptr().cast::<u8>();
     if let Some(plan) = CopyPlan::new(&in_c_order(layout)?, layout)? {
-        // SAFETY: the vector has room for all elements in C order, and is not looked at before the stream is done; the device's side
-        // is the guard's.
+        // SAFETY: the vector has room for all elements in C order, and is not read before the stream is done; the guard orders the
+        // access to the device memory.
         unsafe { carry_out(&plan, host, interface, Way::ToHost, stream) }?;
     }
-    // SAFETY: the plan writes each element, and all bytes of one; whatever they are, they are a `T`.
+    // SAFETY: the plan writes all bytes of each element, and any bytes are a valid `T`.
     unsafe { elements.set_len(layout.len()) };
     Ok(elements)
 }
 
-/// Writes elements that lie in C order. The host waits.
+/// Copies elements in C order from the host. The host waits.
 pub(crate) fn send<T: Element>(interface: &Interface, stream: &Stream, elements: &[T]) -> Result<()> {
     let layout = interface.layout();
     if elements.len() != layout.len() {
-        return Err(Error::argument(format!(
-            "{} elements were given, and the array has {}",
-            elements.len(),
-            layout.len()
-        )));
+        return Err(Error::argument(format!("got {} elements, and the array has {}", elements.len(), layout.len())));
     }
     if let Some(plan) = CopyPlan::new(layout, &in_c_order(layout)?)? {
         let host = elements.as_ptr().cast::<u8>().cast_mut();
-        // SAFETY: the slice has all elements in C order, is only read, and is borrowed until the stream is done; the device's side is
-        // the guard's.
+        // SAFETY: the slice has all elements in C order, is only read, and is borrowed until the stream is done; the guard orders the
+        // access to the device memory.
         unsafe { carry_out(&plan, host, interface, Way::ToDevice, stream) }?;
     }
     Ok(())
@@ -62,8 +58,8 @@ enum Way {
 }
 
 /// # Safety
-/// The plan is one between the interface's layout and memory at `host`, which is good for that until this returns; the array is
-/// live, and its use is in order with the stream.
+/// The plan is between the interface's layout and the memory at `host`, which is valid for it until this function returns. The array
+/// is live, and its use is ordered in the stream.
 unsafe fn carry_out(plan: &CopyPlan, host: *mut u8, interface: &Interface, way: Way, stream: &Stream) -> Result<()> {
     sync::may_wait(stream)?;
     let context = stream.work_context()?;
@@ -73,13 +69,13 @@ unsafe fn carry_out(plan: &CopyPlan, host: *mut u8, interface: &Interface, way: 
         // SAFETY: this function's contract; a plan stays within both layouts.
         unsafe { copy_one(&context, plan, host, device, way, stream) }
     });
-    // Also where a box was refused: those before it still read or write the host's memory.
+    // Also after an error: earlier boxes may still access the host memory.
     let done = sync::synchronize(stream);
     copied.and(done)
 }
 
 /// # Safety
-/// As [`carry_out`], of one box.
+/// As [`carry_out`], for one box.
 unsafe fn copy_one(
     context: &Context,
     plan: &CopyPlan,

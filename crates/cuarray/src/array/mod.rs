@@ -1,4 +1,4 @@
-//! Arrays: owned ones, views of other libraries' memory, and the guards that give their addresses.
+//! Arrays: owned arrays, views of other libraries' memory, and the guards that give access to addresses.
 
 mod aliasing;
 pub(crate) mod device_array;

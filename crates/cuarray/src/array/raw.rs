@@ -1,7 +1,7 @@
-//! [`RawDeviceArray`]: an owned array whose element type and number of dimensions are known at run time only.
+//! [`RawDeviceArray`]: an owned array whose element type and number of dimensions are known only at run time.
 //!
-//! The memory was allocated here, or belongs to any Rust object, its owner. The memory is freed when the last array over it is gone and the
-//! work on it is done; no thread waits for that (see [`sync::Memory`](crate::sync::Memory)).
+//! This crate allocated the memory, or any Rust object, its owner, keeps it. The memory is freed when the last array over it is dropped
+//! and the work on it is done; no thread waits for that (see [`sync::Memory`](crate::sync::Memory)).
 
 use super::{
     device_array::DeviceArray,
@@ -25,26 +25,26 @@ use std::{
 /// [`DeviceArray`](crate::DeviceArray) is the typed form; [`RawDeviceArray::typed`] checks and converts.
 #[derive(Clone)]
 pub struct RawDeviceArray {
-    // Dropped first: what orders the work uses what is behind it.
+    // Dropped first: the view uses the other fields.
     view: Arc<RawView>,
-    /// Held; only the Python object asks for it.
+    /// Keeps the memory; only the Python object reads it.
     #[cfg_attr(not(feature = "python"), allow(dead_code))]
     held: Held,
     home: Option<Stream>,
 }
 
-/// What an array's memory belongs to, with the work that is pending on it.
+/// The owner of an array's memory, with the work that is pending on it.
 #[derive(Clone, Debug)]
 pub(crate) enum Held {
     Memory(Arc<Memory>),
     Owner(Arc<Deferred<Kept>>),
 }
 
-/// Memory of somebody else's, and the object that it belongs to.
+/// The owner of memory that this crate did not allocate.
 #[derive(Debug)]
 pub(crate) struct Kept {
     context: Context,
-    /// Where it lies; only the Python object asks for it.
+    /// The address range of the memory; only the Python object reads it.
     #[cfg_attr(not(feature = "python"), allow(dead_code))]
     bytes: Range<DevicePtr>,
     owner: Option<Owner>,
@@ -60,8 +60,8 @@ impl Resource for Kept {
     }
 
     fn give_back(&mut self) -> Result<()> {
-        // This runs where nobody expects the owner's code: in an allocation, at the end of some other array. Nor is what else waits to be
-        // given back to be lost by its panic.
+        // The owner's code may run inside an unrelated call, such as an allocation or the drop of another array. A panic must not end
+        // that call, or lose other deferred releases.
         let owner = self.owner.take();
         panic::catch_unwind(AssertUnwindSafe(|| drop(owner)))
             .map_err(|_| Error::argument("the owner of an array's memory panicked when it was dropped"))
@@ -73,7 +73,7 @@ impl Held {
         Held::until_done(context, bytes, owner, Arc::default())
     }
 
-    /// Keeps an owner until the work is done that is pending when this goes.
+    /// Keeps an owner until this is dropped and the pending work is done.
     pub(crate) fn until_done(context: &Context, bytes: Range<DevicePtr>, owner: Owner, pending: Arc<Pending>) -> Held {
         let kept = Kept { context: context.clone(), bytes, owner: Some(owner) };
         Held::Owner(Arc::new(Deferred::after(kept, pending)))
@@ -106,26 +106,26 @@ impl Held {
 }
 
 impl RawDeviceArray {
-    /// Creates the array that `interface` describes within `memory`, which it keeps, with a home stream.
+    /// Creates the array that `interface` describes within `memory`, with a home stream. The array keeps the memory.
     ///
     /// # Errors
-    /// [`Error::is_invalid_argument`]: elements lie outside of the memory, or the interface has a mask.
+    /// [`Error::is_invalid_argument`]: elements lie outside the memory, or the interface has a mask.
     #[doc(hidden)]
     pub fn from_memory(memory: Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<RawDeviceArray> {
         let view = Arc::new(RawView::from_memory(&memory, interface, home)?);
         Ok(RawDeviceArray { view, held: Held::Memory(memory), home: home.cloned() })
     }
 
-    /// Creates the array that `interface` describes, in memory of a context that `owner` keeps: the block of a pool, another crate's slice.
+    /// Creates the array that `interface` describes, in memory of a context that `owner` keeps, such as a pool's block or another crate's slice.
     ///
-    /// The owner is dropped, in any thread, when the last array over the memory is gone and the work on it is done. If that drop panics,
+    /// The owner is dropped in any thread, when the last array over the memory is dropped and the work on it is done. If that drop panics,
     /// [`Driver::take_drop_error`](crate::Driver::take_drop_error) returns the panic as an error.
     ///
     /// # Errors
-    /// [`Error::is_invalid_argument`]: the interface has a mask, or the home stream is of another context.
+    /// [`Error::is_invalid_argument`]: the interface has a mask, or the home stream belongs to another context.
     ///
     /// # Safety
-    /// The memory is the driver's, and lives until the owner is dropped.
+    /// The memory is known to the driver, and is valid until the owner is dropped.
     pub unsafe fn from_owner(
         context: &Context,
         interface: Interface,
@@ -133,19 +133,23 @@ impl RawDeviceArray {
         home: Option<&Stream>,
     ) -> Result<RawDeviceArray> {
         if interface.mask().is_some() {
-            return Err(Error::argument("an array of one owner's memory cannot have a mask, which is another array"));
+            return Err(Error::argument(
+                "the array has a mask, which is another array and cannot lie in one owner's memory",
+            ));
         }
         if let Some(home) = home
             && home.known_context()?.is_some_and(|of_home| of_home != *context)
         {
-            return Err(Error::argument(format!("the home stream, {home:?}, is of another context than the memory")));
+            return Err(Error::argument(format!(
+                "the home stream, {home:?}, belongs to another context than the memory"
+            )));
         }
         let held = Held::owner(context, interface.byte_range(), owner);
         let entry = home.map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
         let mut ordering = SyncState::new(home.cloned(), held.pending().clone());
         match home {
             Some(home) if home.is_owned() => held.add_home(home),
-            // The stream may be destroyed before the memory is freed, so events remember its work.
+            // The stream may be destroyed before the memory is freed, so its work is recorded by events.
             Some(_) => ordering = ordering.outliving_home(),
             None => {}
         }
@@ -153,10 +157,10 @@ impl RawDeviceArray {
         Ok(RawDeviceArray { view: Arc::new(view), held, home: home.cloned() })
     }
 
-    /// The array with its element type and number of dimensions as types.
+    /// Checks the element type and the number of dimensions, and converts to the typed array.
     ///
     /// # Errors
-    /// [`Error::is_unsupported`]: the elements are of another type, or the dimensions of another number.
+    /// [`Error::is_unsupported`]: the element type or the number of dimensions differs.
     pub fn typed<T: Element, D: Dimension>(self) -> Result<DeviceArray<T, D>> {
         let interface = self.view.interface();
         if !is_of::<T>(interface) {
@@ -178,7 +182,7 @@ impl RawDeviceArray {
     /// Orders work in `stream` that writes the array.
     ///
     /// # Errors
-    /// As [`RawDeviceArray::acquire`], where any live guard in the same memory conflicts; also where the array is read-only.
+    /// As [`RawDeviceArray::acquire`], but any live guard in the same memory conflicts. Also if the array is read-only.
     pub fn acquire_mut<'v>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v>> {
         self.write(stream)
     }
@@ -216,12 +220,12 @@ impl RawDeviceArray {
         }
     }
 
-    /// Shape, strides, element type, address and home stream.
+    /// The shape, strides, element type, address and home stream.
     pub fn interface(&self) -> &Interface {
         self.view.interface()
     }
 
-    /// The home stream: work on the array is ordered in it.
+    /// The home stream, in which work on the array is ordered.
     pub fn home_stream(&self) -> Option<&Stream> {
         self.home.as_ref()
     }

@@ -1,4 +1,4 @@
-//! Whether a stream records a graph, and which capture it takes part in.
+//! Capture state: whether a stream records a graph, and the capture it takes part in.
 //!
 //! Driver API: [stream management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
 
@@ -7,33 +7,33 @@ use crate::Result;
 use cuarray_abi::{CU_STREAM_CAPTURE_STATUS_ACTIVE, CU_STREAM_CAPTURE_STATUS_NONE, CUstream};
 use std::ptr;
 
-/// What a stream does with what it is given; from [`Stream::capture_status`](super::Stream::capture_status).
+/// The capture status of a stream, from [`Stream::capture_status`](super::Stream::capture_status).
 ///
 /// ```
 /// # use cuarray::{Driver, Stream, driver::CaptureStatus};
 /// # cuarray::__simulated!(driver);
 /// let stream = Stream::new(&driver.default_context()?)?;
-/// assert_eq!(stream.capture_status()?, CaptureStatus::None); // what it is given runs
+/// assert_eq!(stream.capture_status()?, CaptureStatus::None); // its work runs
 /// assert_eq!(stream.capture_id()?, None);
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureStatus {
-    /// It runs it.
+    /// The stream runs its work.
     None,
-    /// It records it into a graph.
+    /// The stream records its work into a graph.
     Active,
-    /// It was recording, but an error has spoiled the graph; the capture is still to be ended.
+    /// The stream was recording, and an error has invalidated the graph. The capture has yet to be ended.
     Invalidated,
 }
 
-/// What [`Stream::capture_status`](super::Stream::capture_status) asks, in the current context.
+/// [`Stream::capture_status`](super::Stream::capture_status) of a handle, in the current context.
 ///
 /// # Safety
 /// The stream is alive.
 pub(super) unsafe fn status(driver: &Driver, raw: CUstream) -> Result<CaptureStatus> {
     if driver.api().cuStreamIsCapturing.is_none() {
-        // The query came with captures, in CUDA 10.0: before it, nothing captures.
+        // The query and captures both came with CUDA 10.0: an older driver never captures.
         return Ok(CaptureStatus::None);
     }
     let mut status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -46,7 +46,7 @@ pub(super) unsafe fn status(driver: &Driver, raw: CUstream) -> Result<CaptureSta
     })
 }
 
-/// What [`Stream::capture_id`](super::Stream::capture_id) asks, in the current context.
+/// [`Stream::capture_id`](super::Stream::capture_id) of a handle, in the current context.
 ///
 /// # Safety
 /// The stream is alive.
@@ -56,8 +56,8 @@ pub(super) unsafe fn id(driver: &Driver, raw: CUstream) -> Result<Option<u64>> {
     match (driver.api().cuStreamGetCaptureInfo_v3, driver.api().cuStreamGetCaptureInfo_v2) {
         (Some(_), _) => {
             let edges = ptr::null_mut();
-            // SAFETY: this function's contract; the driver writes an int and a number, which outlive the call, and null asks
-            // for nothing.
+            // SAFETY: this function's contract; the driver writes an int and a number, which outlive the call. A null pointer requests
+            // no value.
             unsafe { call!(driver, cuStreamGetCaptureInfo_v3(raw, &mut status, &mut id, graph, nodes, edges, count)) }
         }
         (None, Some(_)) => {

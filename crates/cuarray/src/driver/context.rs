@@ -1,11 +1,11 @@
 //! [`Context`]: a device's state in this process, pushed for a call and popped after it.
 //!
-//! Nearly every call of the driver works in the context that is current for the calling thread. The current context
-//! belongs to the program, not to us: a library that leaves another one set breaks whoever runs next on that thread. So
-//! a call pushes its context, unless it is current already, and the guard [`Current`] pops it on every way out.
+//! Nearly every driver call works in the calling thread's current context. The program chooses that context; a library that
+//! changes it breaks other code on the thread. So a call pushes its context, unless it is already current, and the guard
+//! [`Current`] pops it on every path out.
 //!
-//! A context is shared state: its retain count, if it is a primary one that we retained, and its pool of events. All
-//! holders of one context share them through the [`Driver`], which knows the contexts that somebody holds.
+//! A context's state is shared: its event pool, and for a primary context the retain count. All objects of one context share it
+//! through the [`Driver`], which tracks the live contexts.
 //!
 //! Driver API: [context management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html),
 //! [primary contexts](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
@@ -26,8 +26,8 @@ use std::{
 
 /// A context. A clone is the same context.
 ///
-/// One from [`Device::primary_context`] is retained while anybody holds it. One from [`Driver::current_context`] is
-/// borrowed: whoever made it may destroy it, and calls in it then fail with the driver's error.
+/// A context from [`Device::primary_context`] is retained until the last object that holds it is dropped. A context from
+/// [`Driver::current_context`] is borrowed: its owner may destroy it, and calls in it then fail with the driver's error.
 ///
 /// ```
 /// # use cuarray::Driver;
@@ -36,8 +36,8 @@ use std::{
 /// assert_eq!(context.device()?.ordinal(), 0);
 /// let (free, total) = context.memory_info()?;
 /// assert!(free <= total);
-/// context.synchronize()?; // waits for all work in all its streams
-/// assert_eq!(driver.default_context()?, context); // device 0's, where the thread has no current one
+/// context.synchronize()?; // waits for all work in all streams of the context
+/// assert_eq!(driver.default_context()?, context); // device 0's: the thread has no current context
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone)]
@@ -46,12 +46,12 @@ pub struct Context {
     state: Arc<ContextState>,
 }
 
-/// What all holders of a context share.
+/// The state shared by all objects of a context.
 pub(super) struct ContextState {
     table: Arc<Table>,
     raw: CUcontext,
     device: OnceLock<CUdevice>,
-    /// Whether this is the device's primary context and one retain of it is ours.
+    /// Whether this is the device's primary context, retained once by this crate.
     retained: bool,
     idle_events: Idle,
 }
@@ -65,10 +65,9 @@ impl Driver {
         Ok((!raw.is_null()).then(|| self.borrow_context(raw)))
     }
 
-    /// The context to work in where nothing says which: the thread's current one or else device 0's primary one.
+    /// The default context: the thread's current one, or else device 0's primary context.
     ///
-    /// The latter is retained once and for as long as the driver is held, so that it is not made and unmade at each
-    /// use.
+    /// The primary context is retained once, until the driver is dropped, so that it is not created and destroyed at each use.
     pub fn default_context(&self) -> Result<Context> {
         if let Some(context) = self.current_context()? {
             return Ok(context);
@@ -84,14 +83,14 @@ impl Driver {
         Ok(Context { driver: self.clone(), state })
     }
 
-    /// How many events lie in the [pools](super::EventPool) of all contexts that somebody holds: those that are made once and
-    /// kept, and so are no leak.
+    /// The number of events in the [pools](super::EventPool) of all live contexts. Pooled events are reused, so they are not a
+    /// leak.
     #[doc(hidden)]
     pub fn idle_events(&self) -> usize {
         lock(&self.0.contexts).iter().filter_map(Weak::upgrade).map(|state| state.idle_events.len()).sum()
     }
 
-    /// The context with that handle, which somebody else keeps.
+    /// The context with a handle, which another library owns.
     pub(super) fn borrow_context(&self, raw: CUcontext) -> Context {
         let mut contexts = lock(&self.0.contexts);
         let state = contexts.iter().filter_map(Weak::upgrade).find(|state| state.raw == raw).unwrap_or_else(|| {
@@ -103,7 +102,7 @@ impl Driver {
     }
 }
 
-/// Adds a state to those that are known, in place of those that nobody holds any more.
+/// Registers a context's state and drops dead entries.
 fn remember(contexts: &mut Vec<Weak<ContextState>>, state: &Arc<ContextState>) {
     contexts.retain(|known| known.strong_count() > 0);
     contexts.push(Arc::downgrade(state));
@@ -112,8 +111,7 @@ fn remember(contexts: &mut Vec<Weak<ContextState>>, state: &Arc<ContextState>) {
 impl Context {
     pub(super) fn retain_primary(device: &Device) -> Result<Context> {
         let driver = device.driver();
-        // Held over the driver's call, so that of two threads that ask at once the second finds what the first
-        // retained.
+        // Locked during the driver's call: if two threads ask at once, the second finds the context that the first retained.
         let mut contexts = lock(&driver.0.contexts);
         let known = contexts
             .iter()
@@ -123,10 +121,10 @@ impl Context {
             Some(state) => state,
             None => {
                 let mut raw = CUcontext::NULL;
-                // SAFETY: the driver writes one handle, which outlives the call; the device is one that it gave us.
+                // SAFETY: the driver writes one handle, which outlives the call; the device came from the driver.
                 unsafe { call!(driver, cuDevicePrimaryCtxRetain(&mut raw, device.ordinal())) }?;
                 let state = ContextState::new(driver.table().clone(), raw, Some(device.ordinal()));
-                // First, so that from now on it is the one found under its handle too.
+                // Inserted first, so that a lookup by handle finds this state too.
                 contexts.retain(|known| known.strong_count() > 0);
                 contexts.insert(0, Arc::downgrade(&state));
                 state
@@ -154,7 +152,7 @@ impl Context {
         Ok(Device::known(self.driver.clone(), self.ordinal()?))
     }
 
-    /// The device's number.
+    /// The ordinal of the context's device.
     pub(crate) fn ordinal(&self) -> Result<i32> {
         if let Some(raw) = self.state.device.get() {
             return Ok(*raw);
@@ -166,14 +164,14 @@ impl Context {
         Ok(*self.state.device.get_or_init(|| raw))
     }
 
-    /// Whether it is current for this thread.
+    /// Whether the context is current for this thread.
     #[cfg(feature = "python")]
     pub(crate) fn is_current(&self) -> Result<bool> {
         Ok(current::current(self.driver.table())? == self.raw())
     }
 
-    /// Makes the context current for this thread until the guard is dropped. Guards go in the reverse order of their
-    /// making. Where the context is current already, nothing is pushed and nothing will be popped.
+    /// Makes the context current for this thread until the guard is dropped. Drop guards in the reverse order of their creation. If
+    /// the context is already current, nothing is pushed or popped.
     ///
     /// Driver API: [`cuCtxPushCurrent`,
     /// `cuCtxPopCurrent`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
@@ -181,12 +179,12 @@ impl Context {
         current::push(&self.state)
     }
 
-    /// Waits until all work that was enqueued in the context is done.
+    /// Waits until all work enqueued in the context is done.
     ///
     /// Driver API: [`cuCtxSynchronize`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
     pub fn synchronize(&self) -> Result<()> {
         let _current = self.push()?;
-        // SAFETY: takes nothing.
+        // SAFETY: the call has no arguments.
         unsafe { call!(self.driver, cuCtxSynchronize()) }
     }
 
@@ -234,15 +232,15 @@ impl Drop for ContextState {
         if !events.is_empty() {
             match current::push(self) {
                 Ok(_current) => events.into_iter().for_each(|event| {
-                    // SAFETY: the event came from cuEventCreate, was given back to the pool, and is in no other hands.
+                    // SAFETY: the event came from cuEventCreate and was returned to the pool; no other object holds it.
                     self.table.dropped(unsafe { call!(self.table, cuEventDestroy_v2(event)) });
                 }),
-                // A context that cannot be entered any more has taken its events with it.
+                // The events of a destroyed context are destroyed with it.
                 Err(error) => self.table.dropped(Err(error)),
             }
         }
         if let (true, Some(device)) = (self.retained, self.device.get()) {
-            // SAFETY: one retain of this device's primary context is ours, and this is its one release.
+            // SAFETY: this state retained the device's primary context once, and this is the matching release.
             self.table.dropped(unsafe { call!(self.table, cuDevicePrimaryCtxRelease_v2(*device)) });
         }
     }

@@ -1,8 +1,8 @@
-//! The calling thread's current context: asked for, pushed for a call and popped after it.
+//! The calling thread's current context: queried, pushed for a call, and popped after it.
 //!
-//! Between two calls of ours anybody may have made another context current, so each call asks. Not so within one operation that
-//! makes several calls: while it runs, its thread runs no code but this crate's, which pops whatever it pushes. There the
-//! driver is asked once, and the answer is remembered until the operation is over ([`Driver::remember_current`]).
+//! Between two calls of this crate, other code may make another context current, so each call queries it. Within one operation of
+//! several calls, the thread runs only this crate's code, which pops every context it pushes. There the first query is
+//! remembered until the operation ends ([`Driver::remember_current`]).
 //!
 //! Driver API: [context management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
 
@@ -11,12 +11,12 @@ use crate::Result;
 use cuarray_abi::CUcontext;
 use std::{cell::Cell, fmt, marker::PhantomData, ptr};
 
-/// What is known of a thread's current context.
+/// The remembered current context of a thread.
 #[derive(Clone, Copy)]
 struct Known {
-    /// The table of the driver whose context it is; null where nothing is remembered.
+    /// The table of the context's driver; null if nothing is remembered.
     table: *const Table,
-    /// `None` until the driver has been asked.
+    /// `None` before the driver is asked.
     raw: Option<CUcontext>,
 }
 
@@ -24,7 +24,7 @@ thread_local! {
     static KNOWN: Cell<Known> = const { Cell::new(Known { table: ptr::null(), raw: None }) };
 }
 
-/// The handle of the context that is current for this thread, null if there is none.
+/// The handle of this thread's current context; null if there is none.
 pub(super) fn current(table: &Table) -> Result<CUcontext> {
     let known = KNOWN.get();
     let remembers = ptr::eq(known.table, table);
@@ -40,34 +40,34 @@ pub(super) fn current(table: &Table) -> Result<CUcontext> {
     Ok(raw)
 }
 
-/// Corrects what is remembered, if anything is.
+/// Updates the remembered context, if there is one.
 fn remember(table: &Table, raw: Option<CUcontext>) {
     if ptr::eq(KNOWN.get().table, table) {
         KNOWN.set(Known { table, raw });
     }
 }
 
-/// Makes a context current for this thread, unless it is.
+/// Makes a context current for this thread, unless it already is.
 pub(super) fn push(state: &ContextState) -> Result<Current<'_>> {
     let table = state.table();
     let before = current(table)?;
     if before == state.raw() {
         return Ok(Current { state, pushed_on: None, of_this_thread: PhantomData });
     }
-    // SAFETY: the handle is a context's that we retained or that the driver named; a destroyed one is refused.
+    // SAFETY: the handle is a context's: it was retained, or came from the driver. The driver rejects a destroyed context.
     unsafe { call!(table, cuCtxPushCurrent_v2(state.raw())) }?;
     remember(table, Some(state.raw()));
     Ok(Current { state, pushed_on: Some(before), of_this_thread: PhantomData })
 }
 
-/// A context is current for this thread while this lives; from [`Context::push`](super::Context::push).
+/// A guard that keeps a context current for this thread, from [`Context::push`](super::Context::push).
 ///
 /// ```
 /// # use cuarray::Driver;
 /// # cuarray::__simulated!(driver);
 /// let context = driver.device(0)?.primary_context()?;
 /// let current = context.push()?;
-/// // ... calls of the driver's own that work in the current context ...
+/// // ... driver calls that work in the current context ...
 /// drop(current);
 /// assert!(driver.current_context()?.is_none());
 /// # Ok::<(), cuarray::Error>(())
@@ -75,9 +75,9 @@ pub(super) fn push(state: &ContextState) -> Result<Current<'_>> {
 #[must_use = "the context is popped when this is dropped"]
 pub struct Current<'a> {
     state: &'a ContextState,
-    /// The context beneath the one that was pushed, null if there was none; `None` where nothing was pushed.
+    /// The context below the pushed one, null if there was none; `None` if nothing was pushed.
     pushed_on: Option<CUcontext>,
-    /// A thread's context stack is its own: the guard must be dropped where it was made.
+    /// Each thread has its own context stack: the guard must be dropped in the thread that made it.
     of_this_thread: PhantomData<*const ()>,
 }
 
@@ -100,18 +100,18 @@ impl fmt::Debug for Current<'_> {
     }
 }
 
-/// While this lives, the driver is not asked again for this thread's current context; from [`Driver::remember_current`].
-#[must_use = "nothing is remembered any more when this is dropped"]
+/// A guard that remembers this thread's current context, so that the driver is not asked again; from [`Driver::remember_current`].
+#[must_use = "the context is forgotten when this is dropped"]
 pub(crate) struct Remembered {
     before: Known,
-    /// What is remembered is the thread's own: the guard must be dropped where it was made.
+    /// Each thread remembers its own context: the guard must be dropped in the thread that made it.
     of_this_thread: PhantomData<*const ()>,
 }
 
 impl Driver {
-    /// Has the driver asked for this thread's current context once, and not before each call, until the guard is dropped. For
-    /// an operation of several calls, during which this thread runs no code but this crate's. Guards go in the reverse order of
-    /// their making, [`Current`]s among them.
+    /// Asks the driver for this thread's current context once, and not before each call, until the guard is dropped. Use it in an
+    /// operation of several calls, during which this thread runs only this crate's code. Drop guards, also [`Current`]s, in the
+    /// reverse order of their creation.
     pub(crate) fn remember_current(&self) -> Remembered {
         let table = ptr::from_ref::<Table>(self.table());
         let before = KNOWN.get();

@@ -12,7 +12,7 @@ use cuarray_abi::{
 use std::ffi::{CStr, c_char};
 
 impl Driver {
-    /// How many devices the process sees (`CUDA_VISIBLE_DEVICES` counts).
+    /// The number of devices that the process sees, after `CUDA_VISIBLE_DEVICES`.
     ///
     /// Driver API: [`cuDeviceGetCount`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
     #[doc(hidden)]
@@ -23,10 +23,10 @@ impl Driver {
         Ok(usize::try_from(count).unwrap_or(0))
     }
 
-    /// The device with that ordinal.
+    /// The device with an ordinal.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_DEVICE` if there is none.
+    /// `CUDA_ERROR_INVALID_DEVICE`: there is no such device.
     ///
     /// Driver API: [`cuDeviceGet`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
     pub fn device(&self, ordinal: i32) -> Result<Device> {
@@ -36,7 +36,7 @@ impl Driver {
         Ok(Device { driver: self.clone(), raw })
     }
 
-    /// The device whose number the driver itself has named, of an address or of a context, and so one that it has.
+    /// The device with an ordinal that the driver returned for an address or a context, and so need not check.
     #[cfg(feature = "python")]
     pub(crate) fn named_device(&self, ordinal: i32) -> Device {
         Device::known(self.clone(), ordinal)
@@ -69,28 +69,28 @@ pub struct Device {
 }
 
 impl Device {
-    /// The device that the driver itself named.
+    /// A device whose ordinal the driver returned.
     pub(super) fn known(driver: Driver, raw: CUdevice) -> Device {
         Device { driver, raw }
     }
 
-    /// The driver that the device is seen through.
+    /// The driver of the device.
     #[doc(hidden)]
     pub fn driver(&self) -> &Driver {
         &self.driver
     }
 
-    /// The device's number, from 0; the driver's handle of a device is the same number.
+    /// The device's ordinal, from 0. It is also the driver's handle of the device.
     pub fn ordinal(&self) -> i32 {
         self.raw
     }
 
-    /// The device's name, for people.
+    /// The device's name, as text for people.
     ///
     /// Driver API: [`cuDeviceGetName`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
     pub fn name(&self) -> Result<String> {
         let mut name: [c_char; 256] = [0; 256];
-        // SAFETY: the driver writes at most 255 characters and a nul; the last byte of the buffer stays ours.
+        // SAFETY: the driver writes at most 255 characters and a nul; the last byte of the buffer stays zero.
         unsafe { call!(self.driver, cuDeviceGetName(name.as_mut_ptr(), 255, self.raw)) }?;
         let bytes = name.map(|character| character as u8);
         let text = CStr::from_bytes_until_nul(&bytes).map(CStr::to_bytes).unwrap_or(&bytes);
@@ -108,7 +108,7 @@ impl Device {
         Ok(bytes)
     }
 
-    /// The compute capability: (9, 0) is 9.0.
+    /// The compute capability: (9, 0) means 9.0.
     pub fn compute_capability(&self) -> Result<(i32, i32)> {
         Ok((
             self.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
@@ -116,21 +116,21 @@ impl Device {
         ))
     }
 
-    /// One attribute, by the number that the manual gives it.
+    /// The value of an attribute, by its number in the manual.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` if the driver does not know the attribute.
+    /// `CUDA_ERROR_INVALID_VALUE`: the driver does not know the attribute.
     ///
     /// Driver API: [`cuDeviceGetAttribute`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
     #[doc(hidden)]
     pub fn attribute(&self, attribute: CUdevice_attribute) -> Result<i32> {
         let mut value = 0;
-        // SAFETY: the driver writes one int, which outlives the call; an unknown attribute is refused.
+        // SAFETY: the driver writes one int, which outlives the call; it rejects an unknown attribute.
         unsafe { call!(self.driver, cuDeviceGetAttribute(&mut value, attribute, self.raw)) }?;
         Ok(value)
     }
 
-    /// The device's 16-byte identifier, the same in every process.
+    /// The device's 16-byte identifier, equal in every process.
     ///
     /// Driver API: [`cuDeviceGetUuid`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
     #[doc(hidden)]
@@ -141,10 +141,10 @@ impl Device {
         Ok(uuid.bytes)
     }
 
-    /// The device's primary context: the one that CUDA's runtime, and with it nearly every library, works in.
+    /// The device's primary context, in which CUDA's runtime and nearly every library work.
     ///
-    /// It is retained, and released when the last object that holds it is dropped. While anybody holds it, asking
-    /// again costs a look-up.
+    /// It is retained, and released when the last object that holds it is dropped. While one exists, a further call is only a
+    /// lookup.
     ///
     /// Driver API:
     /// [`cuDevicePrimaryCtxRetain`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).

@@ -1,4 +1,4 @@
-//! [`Event`]: a point in a stream's work, to wait for on another stream or on the host.
+//! [`Event`]: a point in a stream's work that another stream or the host can wait for.
 //!
 //! Driver API: [event management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
 
@@ -12,8 +12,8 @@ use std::{
 
 /// An event, destroyed when dropped.
 ///
-/// An event that was never recorded counts as done. One can be recorded again at once: who waits for it waits for what
-/// it stood for when they asked.
+/// An event that was never recorded counts as done. An event can be recorded again at once: a wait keeps the record that it was
+/// enqueued after.
 ///
 /// ```
 /// # use cuarray::{Driver, Event, Stream};
@@ -23,8 +23,8 @@ use std::{
 /// let (start, end) = (Event::new(&context, true)?, Event::new(&context, true)?);
 /// start.record(&first)?;
 /// end.record(&first)?;
-/// second.wait(&end)?; // work in the second stream waits here, and the host does not
-/// end.synchronize()?; // now it does
+/// second.wait(&end)?; // later work in `second` waits for `end`, and the host does not
+/// end.synchronize()?; // now the host waits
 /// assert!(end.is_done()? && start.elapsed_time(&end)? >= 0.0);
 /// # Ok::<(), cuarray::Error>(())
 /// ```
@@ -32,22 +32,22 @@ pub struct Event {
     context: Context,
     raw: CUevent,
     keep: Keep,
-    /// A call refused the event, so it must not come out of the pool again.
+    /// Whether a call failed with the event, so that it must not return to the pool.
     spoiled: AtomicBool,
 }
 
-/// What becomes of an event when it is dropped.
+/// The treatment of an event when it is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Keep {
     Owned,
-    /// It goes back to the context's pool.
+    /// Returned to the context's pool.
     Pooled,
-    /// It is somebody else's.
+    /// Owned by another library.
     External,
 }
 
 impl Event {
-    /// A new event; with `timing`, one whose time can be asked for, which costs a little at each recording.
+    /// Creates an event. With `timing`, [`Event::elapsed_time`] can be asked, at a small cost for each record.
     ///
     /// Driver API: [`cuEventCreate`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
     pub fn new(context: &Context, timing: bool) -> Result<Event> {
@@ -59,21 +59,21 @@ impl Event {
         Ok(Event { context: context.clone(), raw, keep: Keep::Owned, spoiled: AtomicBool::new(false) })
     }
 
-    /// An event that somebody else made; it is not destroyed here. It may be of another context than `context`, in which its
-    /// calls are made.
+    /// Borrows another library's event, which is not destroyed here. The calls are made in `context`, which may differ from the
+    /// event's own.
     ///
     /// # Safety
-    /// `handle` is an event of that driver's, and it lives for as long as this does.
+    /// `handle` is an event of the context's driver, and outlives this object.
     pub unsafe fn from_raw(context: &Context, handle: usize) -> Event {
         let raw = CUevent(handle);
         Event { context: context.clone(), raw, keep: Keep::External, spoiled: AtomicBool::new(false) }
     }
 
-    /// Lets the event stand for all that `stream` has been given so far. The stream is one of the event's context; a
-    /// default stream that came without a context is taken as that context's.
+    /// Records the event after all work enqueued in `stream` so far. The stream belongs to the event's context; a default stream
+    /// without a context is taken as that context's.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_HANDLE` if the stream is one of another context.
+    /// `CUDA_ERROR_INVALID_HANDLE`: the stream belongs to another context.
     ///
     /// Driver API: [`cuEventRecord`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
     pub fn record(&self, stream: &Stream) -> Result<()> {
@@ -82,7 +82,7 @@ impl Event {
         self.spoiled_by(stream.in_context_or(&self.context, record))
     }
 
-    /// Waits until what the event stands for is done.
+    /// Waits on the host until the work before the record is done.
     ///
     /// Driver API: [`cuEventSynchronize`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
     pub fn synchronize(&self) -> Result<()> {
@@ -91,7 +91,7 @@ impl Event {
         unsafe { call!(self.context.driver(), cuEventSynchronize(self.raw)) }
     }
 
-    /// Whether what the event stands for is done.
+    /// Whether the work before the record is done.
     ///
     /// Driver API: [`cuEventQuery`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
     pub fn is_done(&self) -> Result<bool> {
@@ -100,11 +100,11 @@ impl Event {
         is_ready(unsafe { call!(self.context.driver(), cuEventQuery(self.raw)) })
     }
 
-    /// The milliseconds from this event to `end`.
+    /// The time from this event to `end`, in milliseconds.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_HANDLE` if either was made without timing or never recorded; `CUDA_ERROR_NOT_READY` if
-    /// either is not done.
+    /// `CUDA_ERROR_INVALID_HANDLE`: an event was created without timing or never recorded. `CUDA_ERROR_NOT_READY`: an event is not
+    /// done.
     ///
     /// Driver API: [`cuEventElapsedTime`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
     pub fn elapsed_time(&self, end: &Event) -> Result<f32> {
@@ -131,7 +131,7 @@ impl Event {
         &self.context
     }
 
-    /// The event with that handle, which goes back to the context's pool.
+    /// An event with a handle, which returns to the context's pool.
     pub(super) fn pooled(context: &Context, raw: CUevent) -> Event {
         Event { context: context.clone(), raw, keep: Keep::Pooled, spoiled: AtomicBool::new(false) }
     }
@@ -145,8 +145,8 @@ impl Event {
         self.raw
     }
 
-    /// Passes on what a call with the event answered; if it failed, the event is not used again. (That of its context
-    /// may have been destroyed by whoever reset the device, and a handle that is not valid stays so.)
+    /// Returns a call's result; after a failure, the event is not reused. (A device reset may have destroyed the event with its
+    /// context, and such a handle stays invalid.)
     pub(super) fn spoiled_by(&self, result: Result<()>) -> Result<()> {
         if result.is_err() {
             self.spoiled.store(true, Ordering::Relaxed);
@@ -165,11 +165,11 @@ impl Drop for Event {
             return;
         }
         let destroyed = self.context.push().and_then(|_current| {
-            // SAFETY: the event came from cuEventCreate and is in no other hands.
+            // SAFETY: the event came from cuEventCreate, and no other object holds it.
             unsafe { call!(self.context.driver(), cuEventDestroy_v2(self.raw)) }
         });
         match destroyed {
-            // That the handle is not valid was said by the call that spoiled it.
+            // The call that marked the event as spoiled has already reported the invalid handle.
             Err(error) if spoiled && error.driver_code() == Some(CUresult::CUDA_ERROR_INVALID_HANDLE) => {}
             destroyed => self.context.driver().table().dropped(destroyed),
         }

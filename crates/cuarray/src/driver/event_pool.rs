@@ -1,9 +1,9 @@
-//! [`EventPool`]: events that are used for a moment and used again.
+//! [`EventPool`]: events for short use, kept for reuse.
 //!
-//! SyncState one stream after another takes an event for the time of two calls: recorded on the one, waited for on the
-//! other, done with. The driver allows that, for a wait keeps what the event stood for when it was asked. Making and
-//! destroying an event each time would cost more than the ordering, so each context keeps some. They are made without
-//! timing, which makes them cheaper to record. What is kept is bounded: a burst is served, and then destroyed.
+//! An edge between two streams needs an event for two calls: a record in one stream, and a wait in the other. The event can be
+//! reused at once, because the driver's wait keeps the record it was enqueued after. Creating and destroying an event for
+//! each edge would cost more than the edge, so each context keeps some. They have no timing, which makes them cheaper to record. The
+//! pool is bounded: events beyond its capacity are destroyed.
 
 use super::{Context, Event};
 use crate::Result;
@@ -19,7 +19,7 @@ use std::{fmt, ops::Deref};
 /// let event = context.event_pool().take()?;
 /// event.record(&producer)?;
 /// consumer.wait(&event)?;
-/// drop(event); // back in the pool; the wait stands
+/// drop(event); // returned to the pool; the wait is kept
 /// assert_eq!(context.event_pool().idle(), 1);
 /// # Ok::<(), cuarray::Error>(())
 /// ```
@@ -29,7 +29,7 @@ pub struct EventPool<'a> {
 }
 
 impl Context {
-    /// The context's pool of events, shared by all who hold the context.
+    /// The context's pool of events, shared by all objects of the context.
     #[doc(hidden)]
     pub fn event_pool(&self) -> EventPool<'_> {
         EventPool { context: self }
@@ -37,7 +37,7 @@ impl Context {
 }
 
 impl EventPool<'_> {
-    /// An event from the pool, or a new one. It goes back when it is dropped.
+    /// Takes an event from the pool, or creates one. It returns to the pool when dropped.
     pub fn take(&self) -> Result<PooledEvent> {
         let event = match self.context.idle_events().take() {
             Some(raw) => Event::pooled(self.context, raw),
@@ -46,13 +46,13 @@ impl EventPool<'_> {
         Ok(PooledEvent(event))
     }
 
-    /// How many events lie in the pool.
+    /// The number of events in the pool.
     pub fn idle(&self) -> usize {
         self.context.idle_events().len()
     }
 }
 
-/// An [`Event`] that goes back to its pool when it is dropped.
+/// An [`Event`] that returns to its pool when dropped.
 ///
 /// ```
 /// # use cuarray::{Driver, Stream};
@@ -62,7 +62,7 @@ impl EventPool<'_> {
 /// let event = pool.take()?;
 /// event.record(&stream)?;
 /// event.synchronize()?;
-/// drop(event); // it lies in the pool, for whoever takes one next
+/// drop(event); // returned to the pool for reuse
 /// assert_eq!(pool.idle(), 1);
 /// # Ok::<(), cuarray::Error>(())
 /// ```

@@ -1,23 +1,22 @@
-//! Fills, over raw addresses: one element written many times.
+//! Fills of raw memory: one element, written many times.
 //!
-//! They take an optional stream as [copies](super::copy) do. Without one, the driver's own form is called, which comes before all
-//! later work of the default stream; for device memory the host does not wait for it. A fill of no bytes calls nothing.
+//! A fill takes an optional stream, as [copies](super::copy) do. Without one, the driver's own form is called, which is ordered
+//! before all later work of the default stream; for device memory the host does not wait. A fill of 0 bytes makes no call.
 //!
 //! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 
 use super::{Context, Stream, call, copy::in_context};
 use crate::{Error, Result};
 
-/// Writes the bytes of `element` `count` times, one after the other, from `dst` on.
+/// Writes the bytes of `element` `count` times in a row, starting at `dst`.
 ///
 /// # Errors
-/// [`Error::is_unsupported`] for an element that the driver cannot fill with: it takes one of 1, 2 or 4 bytes, and one
-/// of any length whose bytes are all the same (zero, above all). `CUDA_ERROR_INVALID_VALUE` if `dst` is not aligned to
-/// the element.
+/// [`Error::is_unsupported`]: the driver cannot fill with the element. It accepts elements of 1, 2 or 4 bytes, and elements of any
+/// length whose bytes are all equal, such as zero. `CUDA_ERROR_INVALID_VALUE`: `dst` is not aligned to the element.
 ///
 /// # Safety
-/// `dst` is good for writing `count` elements, until the fill is done, and nothing else uses them at the same time.
-/// `stream` belongs to `context`.
+/// `dst` is valid for writes of `count` elements until the fill is done, and no other work uses them meanwhile. `stream` belongs to
+/// `context`.
 ///
 /// Driver API: [`cuMemsetD8`, `cuMemsetD16`,
 /// `cuMemsetD32`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
@@ -65,11 +64,11 @@ pub unsafe fn fill_bytes(
     })
 }
 
-/// Writes the bytes of `element` into `height` rows of `width` elements each, whose starts are `pitch` bytes apart.
+/// Writes the bytes of `element` into `height` rows of `width` elements each; row starts are `pitch` bytes apart.
 ///
 /// # Errors
-/// As [`fill_bytes`]; `CUDA_ERROR_INVALID_VALUE` also for a pitch that is no multiple of the element's length, or shorter than a
-/// row.
+/// As [`fill_bytes`]. `CUDA_ERROR_INVALID_VALUE` also if the pitch is no multiple of the element's length, or below the row's
+/// length.
 ///
 /// # Safety
 /// As [`fill_bytes`], for every row.

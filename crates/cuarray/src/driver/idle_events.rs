@@ -1,15 +1,14 @@
-//! [`IdleEvents`]: what an event pool holds.
+//! [`IdleEvents`]: the contents of an event pool.
 //!
-//! It is apart from the pool, and takes its lock from its parent module, so that a test can put `loom`'s in its place and try every
+//! The type is apart from the pool and takes its lock from the parent module. So a test can substitute `loom`'s lock and try every
 //! interleaving of threads (`tests/event_pool_model.rs`).
 
 use super::sync::{Mutex, PoisonError};
 
-/// How many idle events a context keeps: an exchange of arrays needs one per stream that it joins, and few need more
-/// than this.
+/// The maximum number of idle events of a context. An exchange of arrays needs one for each stream that it joins.
 pub(super) const CAPACITY: usize = 64;
 
-/// Events that nobody uses, at most [`CAPACITY`]. They are owned here: whoever takes one has it alone, until it is put back.
+/// Events not in use, at most [`CAPACITY`]. They are owned here; `take` transfers an event to the caller until `put`.
 pub(super) struct IdleEvents<T>(Mutex<Vec<T>>);
 
 impl<T> Default for IdleEvents<T> {
@@ -31,7 +30,7 @@ impl<T> IdleEvents<T> {
         self.with(Vec::pop)
     }
 
-    /// The event again if there is no room; it is then the caller's still.
+    /// Returns an event to the pool; if the pool is full, the error gives it back to the caller.
     pub(super) fn put(&self, event: T) -> Result<(), T> {
         self.with(|idle| {
             if idle.len() == CAPACITY {

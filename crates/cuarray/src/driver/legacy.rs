@@ -1,7 +1,7 @@
-//! What work in no stream has to do with: the legacy default stream of a context, without a [`Stream`](super::Stream) for it.
+//! Calls on the legacy default stream of a context, without a [`Stream`](super::Stream) object.
 //!
-//! The driver's calls that take no stream run in this one. A copy of a few kilobytes takes less than the three reference counts
-//! and the allocation that an object for the stream would cost.
+//! Driver calls without a stream run in this one. An object for it costs three reference counts and an allocation, which is more
+//! than a copy of a few kilobytes costs.
 //!
 //! Driver API: [default streams](https://docs.nvidia.com/cuda/cuda-driver-api/stream-sync-behavior.html).
 
@@ -10,22 +10,22 @@ use crate::Result;
 use cuarray_abi::CU_STREAM_LEGACY;
 
 impl Context {
-    /// Whether the legacy default stream captures, which it never does; what this answers is whether it can be used.
+    /// Checks the legacy default stream. It never captures; the query says whether it can be used.
     ///
     /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` while a stream that waits for it is capturing.
+    /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`: a blocking stream of the context is capturing.
     pub(crate) fn legacy_capture_status(&self) -> Result<CaptureStatus> {
         let _current = self.push()?;
-        // SAFETY: every context has that stream.
+        // SAFETY: every context has a legacy default stream.
         unsafe { capture::status(self.driver(), CU_STREAM_LEGACY) }
     }
 
-    /// Waits until the legacy default stream has done all that it was given.
+    /// Waits until all work in the legacy default stream is done.
     ///
     /// Driver API: [`cuStreamSynchronize`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub(crate) fn synchronize_legacy(&self) -> Result<()> {
         let _current = self.push()?;
-        // SAFETY: every context has that stream.
+        // SAFETY: every context has a legacy default stream.
         unsafe { call!(self.driver(), cuStreamSynchronize(CU_STREAM_LEGACY)) }
     }
 }

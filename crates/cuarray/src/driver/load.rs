@@ -1,14 +1,16 @@
-//! Finding the driver.
+//! The search for the driver.
 //!
-//! The order is: the file that `CUARRAY_DRIVER` names; a `libcuda.so.1` that the process has loaded already, from
-//! wherever (whoever loaded it chose it for the whole process, and two drivers in one process share no handles); what
-//! the system's loader finds under that name. A named file that fails ends the search: falling back from it would run a
-//! program on a driver that nobody asked for. `libcuda.so`, without the version, is never tried: on machines with the
-//! CUDA toolkit it may be the stub that programs are linked against, which loads and then fails every call.
+//! There are three places, in this order:
+//! 1. the file in `CUARRAY_DRIVER`;
+//! 2. a `libcuda.so.1` already loaded in the process: its loader chose it for all libraries, and two drivers share no handles;
+//! 3. the system loader's `libcuda.so.1`.
 //!
-//! A driver is never unloaded. It runs threads of its own and registers work for the process's end, other libraries may
-//! have it through the same handle, and memory it handed out is mapped by it: unloading it under any of them is a
-//! crash.
+//! If the named file fails, the search ends: a fallback would run the program on a driver that the user did not choose. The name
+//! `libcuda.so`, without the version, is never tried. On machines with the CUDA toolkit it may be the link-time stub, which loads
+//! and then fails every call.
+//!
+//! A driver is never unloaded. It runs its own threads, registers exit functions, and maps the memory it allocated; other libraries
+//! may use it too. Unloading it would crash them.
 
 use super::{Driver, call, process_end};
 use crate::{Error, Result};
@@ -23,18 +25,18 @@ use std::{
     ptr,
 };
 
-/// The variable that names a driver's file.
+/// The environment variable with the driver's file.
 const VARIABLE: &str = "CUARRAY_DRIVER";
-/// The driver's name for the loader.
+/// The driver's name for the system loader.
 const SONAME: &str = "libcuda.so.1";
 
 impl Driver {
-    /// Loads the process's driver: the file that `CUARRAY_DRIVER` names, or else a `libcuda.so.1` that the process has
-    /// loaded already, or else the one that the system's loader finds. Initializes it.
+    /// Loads and initializes the process's driver: the file in `CUARRAY_DRIVER`, or else a `libcuda.so.1` already loaded in the
+    /// process, or else the one that the system loader finds.
     ///
     /// # Errors
-    /// [`Error::is_no_driver`] where none could be loaded and initialized; the message says what was tried. A driver
-    /// that finds no GPU is no such error but its own: `cuInit: CUDA_ERROR_NO_DEVICE`.
+    /// [`Error::is_no_driver`]: no driver was loaded and initialized; the message lists the attempts. If the driver finds no GPU,
+    /// the error is the driver's own: `cuInit: CUDA_ERROR_NO_DEVICE`.
     ///
     /// Driver API: [`cuInit`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__INITIALIZE.html).
     pub fn load() -> Result<Driver> {
@@ -64,10 +66,10 @@ impl Driver {
     /// Loads the driver in the file `path` and initializes it.
     ///
     /// # Errors
-    /// [`Error::is_no_driver`] if the file is no library or no CUDA driver; what `cuInit` answers.
+    /// [`Error::is_no_driver`]: the file is no library or no CUDA driver. Errors of `cuInit`.
     ///
     /// # Safety
-    /// Loading a library runs its code. If it exports the driver's symbols, they behave as the driver's manual says.
+    /// Loading a library runs its code. If it exports the driver's symbols, they behave as the driver's manual specifies.
     pub unsafe fn open(path: &Path) -> Result<Driver> {
         // SAFETY: this function's contract.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
@@ -78,26 +80,26 @@ impl Driver {
         initialize(Driver::new(api, file.or_else(|| Some(path.to_owned()))))
     }
 
-    /// A driver that is in the process already, as a table; initializes it.
+    /// Initializes a driver that is given as a table of entry points.
     ///
     /// # Errors
-    /// What `cuInit` answers.
+    /// Errors of `cuInit`.
     ///
     /// # Safety
-    /// Each function of the table behaves as the driver's manual says of it, for as long as the process lives.
+    /// Each function of the table behaves as the driver's manual specifies, until the process exits.
     pub unsafe fn from_api(api: Api) -> Result<Driver> {
         initialize(Driver::new(api, None))
     }
 }
 
-/// One step of the search. `Ok(None)`: it found nothing, and `tried` says why. An error ends the search: the driver is
-/// there, but the machine has no device for it.
+/// One step of the search. `Ok(None)`: no driver was found, and `tried` has the reason. An error ends the search: the driver
+/// exists, but the machine has no device for it.
 fn attempt_load(attempt: String, name: &OsStr, flags: i32, tried: &mut Vec<String>) -> Result<Option<Driver>> {
-    // SAFETY: the library is the CUDA driver by its name, or by the word of whoever set the variable; a process that is
-    // given a hostile library under either is lost already.
+    // SAFETY: the library is the CUDA driver by its name or by the user's choice. A process that loads a hostile library under
+    // either cannot be protected here.
     let library = unsafe { Library::open(Some(name), flags) };
     let not_loaded = |error: libloading::Error| {
-        // With RTLD_NOLOAD there may be no message: that nothing is loaded is no error to the loader.
+        // With RTLD_NOLOAD there may be no message: a library that is not loaded is no error to the loader.
         if flags & libc::RTLD_NOLOAD != 0 { "none".to_owned() } else { reason(&error) }
     };
     let why = match library.map_err(not_loaded).and_then(table_of) {
@@ -115,23 +117,23 @@ fn attempt_load(attempt: String, name: &OsStr, flags: i32, tried: &mut Vec<Strin
     Ok(None)
 }
 
-/// The loader's own words, which the error has behind its own.
+/// The loader's own message, which is the source of the error.
 fn reason(error: &libloading::Error) -> String {
     StdError::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 fn initialize(driver: Driver) -> Result<Driver> {
-    // SAFETY: cuInit takes no pointers; its only defined flags are 0.
+    // SAFETY: cuInit takes no pointers, and 0 is its only defined flag value.
     unsafe { call!(driver, cuInit(0)) }?;
     process_end::watch();
     Ok(driver)
 }
 
-/// The library's table and the file that it came from. The library stays loaded; see the [module](self).
+/// The library's table and its file. The library stays loaded; see the [module](self).
 fn table_of(library: Library) -> Result<(Api, Option<PathBuf>), String> {
     let mut init = ptr::null();
     let mut resolve = |symbol: &CStr| {
-        // SAFETY: nothing is called; the symbol's address is only taken, and null stands for one that is missing.
+        // SAFETY: the symbol's address is taken, and nothing is called; null stands for a missing symbol.
         let address = unsafe { library.get::<*const c_void>(symbol) }
             .map_or(ptr::null(), |found| found.as_raw_ptr() as *const c_void);
         if symbol == c"cuInit" {
@@ -139,10 +141,10 @@ fn table_of(library: Library) -> Result<(Api, Option<PathBuf>), String> {
         }
         address
     };
-    // SAFETY: whoever chose the library says that its exports are the driver's, and it is not unloaded below.
+    // SAFETY: the library was chosen as the driver, so its exports are the driver's; it stays loaded after success.
     let api = unsafe { Api::resolve_with(&mut resolve) };
     if init.is_null() {
-        // Not a driver, so nothing of it is kept and it may go.
+        // Not a driver: the library may be unloaded, as none of its addresses are kept.
         return Err("not a CUDA driver: it exports no cuInit".to_owned());
     }
     std::mem::forget(library);
@@ -152,11 +154,11 @@ fn table_of(library: Library) -> Result<(Api, Option<PathBuf>), String> {
 /// The file that the code at `address` was loaded from.
 fn file_of(address: *const c_void) -> Option<PathBuf> {
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: dladdr takes any address and writes the structure only where it answers non-zero.
+    // SAFETY: dladdr accepts any address, and writes the structure only if it returns non-zero.
     if unsafe { libc::dladdr(address, info.as_mut_ptr()) } == 0 {
         return None;
     }
-    // SAFETY: all-zero is a valid Dl_info (null pointers), and dladdr has filled it.
+    // SAFETY: an all-zero Dl_info is valid (null pointers), and dladdr has filled it.
     let info = unsafe { info.assume_init() };
     if info.dli_fname.is_null() {
         return None;

@@ -1,4 +1,4 @@
-//! [`Driver`]: a loaded driver, and what belongs to the whole of it.
+//! [`Driver`]: a loaded driver with its entry points, contexts and deferred releases.
 
 use super::{DeferredRelease, SharedPools, call, context::ContextState, lock};
 use crate::{Error, Result};
@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-/// A loaded driver. A clone is the same driver; it stays loaded until the process ends.
+/// A loaded driver. A clone is the same driver. It stays loaded until the process ends.
 ///
 /// ```no_run
 /// use cuarray::Driver;
@@ -28,22 +28,22 @@ pub struct Driver(pub(super) Arc<Inner>);
 
 pub(super) struct Inner {
     pub(super) table: Arc<Table>,
-    /// The contexts that somebody holds, so that all holders of one share its event pool and its retain count.
+    /// All live contexts. The objects of one context share its event pool and its retain count.
     pub(super) contexts: Mutex<Vec<Weak<ContextState>>>,
-    /// Device 0's primary context, once it has been the default.
+    /// Device 0's primary context, once it has been the default context.
     pub(super) default: Mutex<Option<Arc<ContextState>>>,
     pub(super) deferred: Mutex<Vec<Box<dyn DeferredRelease>>>,
-    /// Whether releases may be deferred.
+    /// Whether some release may be deferred.
     pub(super) reclaimable: AtomicBool,
 }
 
-/// What a context's state needs of the driver; apart from [`Inner`], which keeps such states, so that neither keeps the
-/// other for ever.
+/// The parts of a driver that a context's state needs. [`Inner`] keeps such states, so they hold this table and not `Inner`: a
+/// reference cycle would keep both alive forever.
 pub(super) struct Table {
     pub(super) api: Api,
     pub(super) path: Option<PathBuf>,
     pub(super) drop_error: Mutex<Option<Error>>,
-    /// Somebody else's pools of events, where they are used.
+    /// Event pools of another copy of this crate, if they are used.
     pub(super) pools: OnceLock<SharedPools>,
     /// See [`Driver::address_space`].
     pub(super) address_space: usize,
@@ -54,7 +54,7 @@ impl Table {
         &self.api
     }
 
-    /// Takes what a destructor's call answered; see the [module](self).
+    /// Takes the result of a destructor's call; see the [module](super).
     pub(super) fn dropped(&self, result: Result<()>) {
         let Err(error) = result else { return };
         let gone = matches!(
@@ -92,7 +92,7 @@ impl Driver {
         &self.0.table.api
     }
 
-    /// The file that the driver was loaded from; `None` for one made [from a table](Driver::from_api).
+    /// The file that the driver was loaded from; `None` for a driver made [from a table](Driver::from_api).
     #[doc(hidden)]
     pub fn path(&self) -> Option<&Path> {
         self.0.table.path.as_deref()
@@ -108,17 +108,17 @@ impl Driver {
         Ok(version)
     }
 
-    /// The first error that a drop met and could not return, if there was one; it is then forgotten.
+    /// Returns the first error of a drop since the last call, and clears it.
     pub fn take_drop_error(&self) -> Option<Error> {
         lock(&self.0.table.drop_error).take()
     }
 
-    /// Takes what a destructor's call answered; see the [module](self).
+    /// Takes the result of a destructor's call; see the [module](super).
     pub(crate) fn dropped(&self, result: Result<()>) {
         self.0.table.dropped(result);
     }
 
-    /// Within one address space, equal addresses mean the same memory. The drivers that were loaded from a file share one.
+    /// The driver's address space, in which equal addresses mean the same memory. Drivers loaded from files share one.
     #[inline]
     pub(crate) fn address_space(&self) -> usize {
         self.0.table.address_space

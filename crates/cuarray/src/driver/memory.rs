@@ -1,15 +1,15 @@
-//! [`Allocation`]: memory of every kind that the driver gives, freed when dropped.
+//! [`Allocation`]: memory of each kind that the driver allocates, freed when dropped.
 //!
 //! | kind | device address | host address | freed |
 //! |---|---|---|---|
 //! | device | yes | no | at once; the driver waits for work in the context |
 //! | pinned | the host address (unified addressing) | yes | at once |
-//! | mapped | its own, which the driver is asked for | yes | at once |
-//! | managed | yes | the same | at once |
-//! | stream-ordered | yes, for work that its stream comes before | no | in its stream's order |
+//! | mapped | a separate one, from the driver | yes | at once |
+//! | managed | yes | the device address | at once |
+//! | stream-ordered | yes, for later work of its stream | no | in its stream's order |
 //!
-//! An allocation of no bytes is null and asks the driver for nothing: the driver refuses such a request, and arrays of
-//! no elements are common.
+//! An allocation of 0 bytes has a null address and makes no driver call: the driver rejects such a request, and arrays without
+//! elements are common.
 //!
 //! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html),
 //! [stream-ordered allocation](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html).
@@ -22,7 +22,7 @@ use std::{
     fmt, ptr,
 };
 
-/// Where an [`Allocation`] lives and who reaches it.
+/// The kind of an [`Allocation`]'s memory: its place, and the processors that can access it.
 ///
 /// ```
 /// # use cuarray::{Driver, Stream, driver::{Allocation, MemoryKind}};
@@ -39,21 +39,22 @@ use std::{
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryKind {
-    /// The device's memory.
+    /// Device memory.
     Device,
-    /// The host's memory, locked in place, so that copies to and from it can run beside other work.
+    /// Page-locked host memory, so that copies can run beside other work.
     Pinned,
-    /// The host's memory, locked in place and with an address for the device.
+    /// Page-locked host memory that also has a device address.
     Mapped,
-    /// Memory that the driver moves to whoever uses it.
+    /// Memory that the driver migrates between host and devices on access.
     Managed,
-    /// The device's memory, allocated and freed in the order of a stream.
+    /// Device memory, allocated and freed in a stream's order.
     StreamOrdered,
 }
 
-/// Memory of the driver's, freed when dropped. Its contents are undefined until written.
+/// Memory from the driver, freed when dropped. Its contents are undefined until written.
 ///
-/// It is an address and a length, never a slice: what a device may write at any time is nothing that Rust may refer to.
+/// An allocation is an address and a length, and never a slice: a device may write it at any time, so a Rust reference to it would
+/// be unsound.
 ///
 /// ```
 /// # use cuarray::{Driver, driver::{Allocation, MemoryKind}};
@@ -67,16 +68,16 @@ pub enum MemoryKind {
 pub struct Allocation {
     context: Context,
     device_ptr: CUdeviceptr,
-    /// Null where the host has no address for it. An address as a number: nothing here reads or writes through it.
+    /// 0 if the memory has no host address. Kept as a number: nothing here reads or writes through it.
     host_ptr: usize,
     len: usize,
     kind: MemoryKind,
-    /// Of a stream-ordered allocation: where it is freed.
+    /// The stream of a stream-ordered allocation, in whose order it is freed.
     stream: Option<Stream>,
 }
 
 impl Allocation {
-    /// `len` bytes of the device's memory, aligned to 256 bytes at least.
+    /// Allocates `len` bytes of device memory, aligned to at least 256 bytes.
     ///
     /// Driver API: [`cuMemAlloc`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
     pub fn device(context: &Context, len: usize) -> Result<Allocation> {
@@ -90,7 +91,7 @@ impl Allocation {
         Ok(memory)
     }
 
-    /// `len` bytes of the host's memory, locked in place, for copies with every context.
+    /// Allocates `len` bytes of page-locked host memory, for copies in every context.
     ///
     /// Driver API: [`cuMemHostAlloc`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
     pub fn pinned(context: &Context, len: usize) -> Result<Allocation> {
@@ -100,7 +101,7 @@ impl Allocation {
         Ok(memory)
     }
 
-    /// `len` bytes of the host's memory, locked in place, that devices reach too.
+    /// Allocates `len` bytes of page-locked host memory that devices can access too.
     ///
     /// Driver API: [`cuMemHostAlloc`,
     /// `cuMemHostGetDevicePointer`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
@@ -110,14 +111,14 @@ impl Allocation {
         if len != 0 {
             let _current = context.push()?;
             let host = ptr::with_exposed_provenance_mut::<c_void>(memory.host_ptr);
-            // SAFETY: the driver writes one address, which outlives the call; the host address is one that it just
-            // gave. If it refuses, `memory` is dropped, which frees by the host address.
+            // SAFETY: the driver writes one address, which outlives the call; the host address came from cuMemHostAlloc. If the
+            // call fails, the drop of `memory` frees the host address.
             unsafe { call!(context.driver(), cuMemHostGetDevicePointer_v2(&mut memory.device_ptr, host, 0)) }?;
         }
         Ok(memory)
     }
 
-    /// `len` bytes that the host and every device reach at one address.
+    /// Allocates `len` bytes that the host and every device access at one address.
     ///
     /// Driver API: [`cuMemAllocManaged`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
     pub fn managed(context: &Context, len: usize) -> Result<Allocation> {
@@ -134,11 +135,11 @@ impl Allocation {
         Ok(memory)
     }
 
-    /// `len` bytes of the device's memory for work that comes after now in `stream`'s order, freed in that order too:
-    /// when this is dropped, work given to the stream before still has its memory.
+    /// Allocates `len` bytes of device memory in `stream`'s order: work enqueued there later can use it. A drop frees it in that order
+    /// too, after the work enqueued before the drop.
     ///
-    /// A driver or a device without memory pools (before CUDA 11.2) gives [`MemoryKind::Device`] memory instead, which
-    /// is good at once and whose freeing waits for all work.
+    /// Without memory pools (a driver before CUDA 11.2, or some devices), this allocates [`MemoryKind::Device`] memory instead, which
+    /// is valid at once and whose release waits for all work.
     ///
     /// Driver API: [`cuMemAllocAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html).
     #[doc(hidden)]
@@ -152,8 +153,7 @@ impl Allocation {
         }
         let mut memory = Allocation::null(&context, len, MemoryKind::StreamOrdered);
         if len != 0 {
-            // SAFETY: the stream is alive by its type's invariant; the driver writes one address, which outlives the
-            // call.
+            // SAFETY: the stream is alive by its type's invariant; the driver writes one address, which outlives the call.
             let allocate =
                 || unsafe { call!(stream.driver(), cuMemAllocAsync(&mut memory.device_ptr, len, stream.raw())) };
             match stream.in_context_or(&context, allocate) {
@@ -167,7 +167,7 @@ impl Allocation {
         Ok(memory)
     }
 
-    /// An allocation that holds nothing yet, so that dropping it frees nothing.
+    /// An allocation without memory yet, whose drop frees nothing.
     fn null(context: &Context, len: usize, kind: MemoryKind) -> Allocation {
         Allocation { context: context.clone(), device_ptr: 0, host_ptr: 0, len, kind, stream: None }
     }
@@ -185,13 +185,12 @@ impl Allocation {
         Ok(())
     }
 
-    /// The device's address of the first byte; 0 for an allocation of no bytes.
+    /// The device address of the first byte; 0 for an allocation of 0 bytes.
     pub fn device_ptr(&self) -> u64 {
         self.device_ptr
     }
 
-    /// The host's address of the first byte, where the host has one (pinned, mapped, managed) and there is a first
-    /// byte.
+    /// The host address of the first byte; `None` if there is none, or for an allocation of 0 bytes.
     pub fn host_ptr(&self) -> Option<*mut u8> {
         (self.host_ptr != 0).then(|| ptr::with_exposed_provenance_mut(self.host_ptr))
     }
@@ -201,25 +200,25 @@ impl Allocation {
         self.len
     }
 
-    /// Whether there are no bytes, and so no address.
+    /// Whether the length is 0, so that there is no address.
     #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Which kind of memory it is.
+    /// The kind of the memory.
     #[doc(hidden)]
     pub fn kind(&self) -> MemoryKind {
         self.kind
     }
 
-    /// The context that it was allocated in.
+    /// The context that the memory was allocated in.
     #[doc(hidden)]
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// Of a stream-ordered allocation, the stream whose order it is freed in.
+    /// The stream of a stream-ordered allocation, in whose order it is freed.
     #[doc(hidden)]
     pub fn stream(&self) -> Option<&Stream> {
         self.stream.as_ref()
@@ -230,27 +229,25 @@ impl Allocation {
         self.device_ptr == 0 && self.host_ptr == 0
     }
 
-    /// Frees the memory now, or in its own stream's order; nothing is left for the drop.
+    /// Frees the memory now, or in its stream's order. The drop then does nothing.
     pub(crate) fn free(&mut self) -> Result<()> {
         let driver = self.context.driver();
         match (self.kind, &self.stream) {
             (MemoryKind::Pinned | MemoryKind::Mapped, _) => {
                 let _current = self.context.push()?;
                 let host = ptr::with_exposed_provenance_mut::<c_void>(self.host_ptr);
-                // SAFETY: the address came from cuMemHostAlloc and is in no other hands.
+                // SAFETY: the address came from cuMemHostAlloc, and no other object holds it.
                 unsafe { call!(driver, cuMemFreeHost(host)) }?;
             }
             (MemoryKind::StreamOrdered, Some(stream)) => stream.in_context_or(&self.context, || {
-                // SAFETY: the address came from cuMemAllocAsync and is in no other hands; the stream is alive by its
-                // type's invariant.
+                // SAFETY: the address came from cuMemAllocAsync, and no other object holds it; the stream is alive by its type's invariant.
                 let freed = unsafe { call!(driver, cuMemFreeAsync(self.device_ptr, stream.raw())) };
-                // SAFETY: as above. The stream may have gone wrong without the memory: the other call takes no stream.
+                // SAFETY: as above. The stream may have failed without the memory; this call takes no stream.
                 freed.or_else(|error| unsafe { call!(driver, cuMemFree_v2(self.device_ptr)) }.map_err(|_| error))
             })?,
             _ => {
                 let _current = self.context.push()?;
-                // SAFETY: the address came from cuMemAlloc, cuMemAllocManaged or cuMemAllocAsync and is in no other
-                // hands.
+                // SAFETY: the address came from cuMemAlloc, cuMemAllocManaged or cuMemAllocAsync, and no other object holds it.
                 unsafe { call!(driver, cuMemFree_v2(self.device_ptr)) }?;
             }
         }
@@ -263,11 +260,11 @@ impl Allocation {
     }
 }
 
-/// The error of an allocation of `len` bytes; where there is not so much memory it says how much was asked for.
+/// The error of an allocation of `len` bytes; if memory ran out, the message has the size.
 #[cold]
 fn of_bytes(error: Error, len: usize) -> Error {
     if error.driver_code() == Some(CUresult::CUDA_ERROR_OUT_OF_MEMORY) {
-        error.with_log(format!("{len} bytes were asked for"))
+        error.with_log(format!("{len} bytes were requested"))
     } else {
         error
     }

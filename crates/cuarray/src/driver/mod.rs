@@ -1,25 +1,22 @@
-//! The CUDA driver: loaded at run time, called through a table, one function here per call there.
+//! The CUDA driver: loaded at run time, called through a table, with one function here for each driver call.
 //!
-//! **Why the driver and not the runtime.** The driver API is what every CUDA library in a process shares, whatever
-//! runtime each was built with; handles and addresses of one are good for all. It is loaded, never linked: a program
-//! that uses this crate starts on a machine without a GPU, and says so only when it asks for one.
+//! **Driver, not runtime.** All CUDA libraries in a process share the driver API, whichever runtime each was built with. Handles
+//! and addresses of one library are valid in all. The driver is loaded and never linked: a program that uses this crate starts on
+//! a machine without a GPU, and gets an error only when it asks for one.
 //!
-//! **What is safe.** An object here owns its handle or says that it borrows it; it holds its [`Context`], which holds
-//! the [`Driver`], so nothing outlives what it needs. Contexts are pushed for a call and popped after it, never left
-//! set: other libraries of the process keep the current context that they chose. What takes raw addresses ([`copy`], [`fill`]) is
-//! `unsafe`, for no type can know whether an address is still good; and so is the launch of a kernel, for no type knows what a
-//! kernel does.
+//! **Safety.** Each object owns its handle or borrows it, and its documentation says which. It holds its [`Context`], which holds
+//! the [`Driver`], so no object outlives what it needs. A call pushes its context and pops it on return, so other libraries of the
+//! process keep the current context they chose. Functions on raw addresses ([`copy`], [`fill`]) are `unsafe`, because no type can
+//! prove that an address is valid. Launches are `unsafe`, because no type describes what a kernel does.
 //!
-//! **What goes wrong.** Each result is an [`Error`] with the name that the driver's manual gives the call, and the
-//! code. An entry point that the driver lacks is an error of its own, unless an older call does the same. Nothing
-//! panics.
+//! **Errors.** An [`Error`] has the result code and the name of the call in the driver's manual. If the driver lacks an entry
+//! point, an older equivalent is called; without one, the result is an error of its own. Nothing panics.
 //!
-//! **Drops.** A destructor cannot return an error. What belonged to a destroyed context is gone already, and once the driver has
-//! gone, everything is: both are as good as success. Any other failure of a drop is kept, and [`Driver::take_drop_error`]
-//! gives the first.
+//! **Drops.** A destructor cannot return an error. The objects of a destroyed context, and of a driver that has shut down, are gone
+//! already, so these two failures count as success. [`Driver::take_drop_error`] returns the first of all other failures.
 //!
-//! **The end.** When a process exits, the driver goes, and what is dropped later makes no call: each is answered
-//! `CUDA_ERROR_DEINITIALIZED` here.
+//! **Process exit.** The driver shuts down when the process exits. A later drop makes no call, and its result is
+//! `CUDA_ERROR_DEINITIALIZED`.
 //!
 //! ```
 //! use cuarray::{Driver, Stream, driver::Allocation};
@@ -29,7 +26,7 @@
 //! let stream = Stream::non_blocking(&context)?;
 //! let memory = Allocation::device(&context, 1 << 20)?;
 //! assert!(stream.is_done()? && memory.device_ptr() != 0);
-//! // All of them go when they are dropped, and the thread has the context it had.
+//! // Each object is released when dropped, and the thread keeps its current context.
 //! # Ok::<(), cuarray::Error>(())
 //! ```
 //!
@@ -83,7 +80,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Calls an entry point of a table: `call!(driver, cuMemAlloc_v2(&mut address, len))`.
 ///
-/// `a | b (…)` calls `b` where the driver lacks `a`; the two take the same arguments. To be used inside `unsafe`.
+/// `a | b (…)` calls `b` if the driver lacks `a`; both take the same arguments. Use it inside `unsafe`.
 macro_rules! call {
     ($driver:expr, $newer:ident | $older:ident ($($argument:expr),* $(,)?)) => {
         if $driver.api().$newer.is_some() {
@@ -108,7 +105,7 @@ macro_rules! call {
 }
 pub(crate) use call;
 
-/// The name under which the manual has a symbol: `cuMemAlloc` for `cuMemAlloc_v2`.
+/// The manual's name of a symbol: `cuMemAlloc` for `cuMemAlloc_v2`.
 pub(crate) const fn manual_name(symbol: &'static str) -> &'static str {
     let bytes = symbol.as_bytes();
     match bytes {
@@ -121,7 +118,7 @@ pub(crate) fn check(call: &'static str, code: CUresult) -> Result<()> {
     if code.is_success() { Ok(()) } else { Err(Error::driver(call, code)) }
 }
 
-/// What a query answers: done, not yet, or an error.
+/// Converts the result of a status query: done, not yet done, or an error.
 fn is_ready(result: Result<()>) -> Result<bool> {
     match result {
         Ok(()) => Ok(true),
@@ -134,7 +131,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What [`idle_events`] is locked with.
+/// The lock of [`idle_events`], which a model test replaces.
 mod sync {
     pub(super) use std::sync::{Mutex, PoisonError};
 }

@@ -1,9 +1,8 @@
-//! [`PointerAttributes`]: what the driver knows of an address.
+//! [`PointerAttributes`]: the driver's record of an address.
 //!
-//! An array from somebody else is an address; which device it is on, whether the host may read it, and where its
-//! allocation ends, only the driver knows. One call answers all of it: the plural `cuPointerGetAttributes`, which,
-//! unlike the singular one, does not fail for an address that the driver does not know but leaves each answer at
-//! nothing.
+//! An array from another library is an address. Only the driver knows its device, whether the host may read it, and the end of its
+//! allocation. One call returns all of that: `cuPointerGetAttributes`. Unlike the singular `cuPointerGetAttribute`, it does not
+//! fail for an unknown address, but leaves each value empty.
 //!
 //! Clause A1. Driver API: [unified addressing](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html).
 
@@ -20,27 +19,27 @@ use std::{
     ops::Range,
 };
 
-/// Where the memory of an address physically is; managed memory counts as the device's.
+/// The physical place of an address's memory. Managed memory counts as device memory.
 ///
 /// ```
 /// # use cuarray::{Driver, driver::{Allocation, MemoryType, PointerAttributes}};
 /// # cuarray::__simulated!(driver);
 /// let memory = Allocation::pinned(&driver.default_context()?, 64)?;
-/// let known = PointerAttributes::query(&driver, memory.device_ptr())?.expect("it is the driver's");
+/// let known = PointerAttributes::query(&driver, memory.device_ptr())?.expect("memory of the driver");
 /// assert_eq!(known.memory_type, MemoryType::Host);
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryType {
-    /// The host's memory.
+    /// Host memory.
     Host,
-    /// A device's memory.
+    /// Device memory.
     Device,
-    /// A type that only a newer version of this crate knows, by the driver's number.
+    /// A type that this version of the crate does not know, by the driver's number.
     Other(CUmemorytype),
 }
 
-/// What the driver knows of an address.
+/// The driver's record of an address.
 ///
 /// ```
 /// # use cuarray::{Driver, driver::{Allocation, MemoryType, PointerAttributes}};
@@ -52,31 +51,31 @@ pub enum MemoryType {
 /// assert_eq!(known.range, Some(memory.device_ptr()..memory.device_ptr() + 1024));
 /// assert!(!known.is_host_accessible());
 ///
-/// let ours = [0u8; 4];
-/// assert_eq!(PointerAttributes::query(&driver, ours.as_ptr().addr() as u64)?, None);
+/// let on_the_stack = [0u8; 4];
+/// assert_eq!(PointerAttributes::query(&driver, on_the_stack.as_ptr().addr() as u64)?, None);
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PointerAttributes {
-    /// The context that the memory was allocated in; stream-ordered and managed memory may have none.
+    /// The context that the memory was allocated in. Stream-ordered and managed memory may have none.
     pub context: Option<CUcontext>,
-    /// The device that the memory is on, or that its context is of.
+    /// The device of the memory, or of its context.
     pub device_ordinal: Option<i32>,
-    /// Where the memory is.
+    /// The place of the memory.
     pub memory_type: MemoryType,
-    /// The address by which kernels reach it.
+    /// The address for kernels.
     pub device_ptr: u64,
-    /// The address by which the host reaches it, if it does.
+    /// The address for the host, if the host can access the memory.
     pub host_ptr: Option<u64>,
-    /// Whether the driver moves the memory to whoever uses it.
+    /// Whether the driver migrates the memory between host and devices on access.
     pub is_managed: bool,
-    /// The device addresses of the whole allocation that the address lies in.
+    /// The device addresses of the allocation that contains the address.
     pub range: Option<Range<u64>>,
 }
 
 impl PointerAttributes {
-    /// What the driver knows of `ptr`, `None` if it knows nothing: ordinary host memory, or no memory at all.
+    /// The attributes of `ptr`; `None` if the driver does not know the address: ordinary host memory, or no memory.
     ///
     /// Driver API: [`cuPointerGetAttributes`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html).
     pub fn query(driver: &Driver, ptr: u64) -> Result<Option<PointerAttributes>> {
@@ -106,9 +105,8 @@ impl PointerAttributes {
             (&raw mut start).cast(),
             (&raw mut size).cast(),
         ];
-        // SAFETY: there are as many answers as attributes, each of at least the size that the manual gives its
-        // attribute (for the boolean, which is given no size, four bytes that begin as zero), and all outlive the call.
-        // The address is only looked up.
+        // SAFETY: there is one value per attribute, of at least the size in the manual. (The manual gives no size for the boolean;
+        // it has four bytes, initially zero.) All outlive the call. The driver only looks the address up.
         unsafe {
             call!(
                 driver,

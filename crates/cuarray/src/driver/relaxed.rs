@@ -1,9 +1,9 @@
-//! [`Relaxed`]: calls that a capture elsewhere has nothing to do with.
+//! [`Relaxed`]: driver calls that must not disturb captures in other threads.
 //!
-//! While any thread captures in the global mode, the driver prohibits *every* thread's calls that a graph would not repeat:
-//! allocating, freeing, asking an event whether it is done. Such a call fails and spoils the capture, although it has nothing
-//! to do with it. What this library does on its own behalf has not: it allocates for itself, frees its own memory, asks its own
-//! events. So the thread's mode is relaxed around it. Calls that a program makes through this library are its own affair.
+//! While a thread captures in the global mode, the driver forbids *every* thread the calls that a graph cannot repeat: allocation,
+//! release, event queries. Such a call fails and invalidates the capture, even if it is unrelated. This library's own
+//! allocations, releases and event queries are always unrelated, so it relaxes the thread's mode around them. It does not relax
+//! the calls that a program makes through it.
 //!
 //! Driver API: [`cuThreadExchangeStreamCaptureMode`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
 
@@ -11,17 +11,17 @@ use super::{Driver, call};
 use cuarray_abi::{CU_STREAM_CAPTURE_MODE_RELAXED, CUstreamCaptureMode};
 use std::marker::PhantomData;
 
-/// While this lives, the captures of other threads keep this one from nothing, and the other way round.
+/// A guard that exempts this thread's calls from other threads' captures, and their calls from its own.
 #[must_use = "the mode is set back when this is dropped"]
 pub(crate) struct Relaxed<'a> {
     driver: &'a Driver,
     before: Option<CUstreamCaptureMode>,
-    /// A thread's mode is its own: the guard must be dropped where it was made.
+    /// Each thread has its own mode: the guard must be dropped in the thread that made it.
     of_this_thread: PhantomData<*const ()>,
 }
 
 impl Driver {
-    /// Relaxes this thread's mode. A driver without modes, or a place where no call is permitted, has none to relax.
+    /// Relaxes this thread's mode. Does nothing if the driver has no modes, or permits no call here.
     pub(crate) fn relaxed(&self) -> Relaxed<'_> {
         let mut mode = CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the driver reads and writes one int, which outlives the call.

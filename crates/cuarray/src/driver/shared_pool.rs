@@ -1,8 +1,8 @@
-//! Pools of events that another copy of this crate keeps: extension modules of one process need not have one each.
+//! Event pools shared between copies of this crate, so that extension modules of one process need not have one each.
 //!
-//! Each copy knows the other by C functions alone, so that they may be of different versions and compilers. An event is the driver's, and
-//! a handle to all of them. A pool belongs to a context and is held open by whoever uses it, so that it is not destroyed under
-//! them; to close it is no more than to let go.
+//! The copies call each other through C functions only, so they may differ in version and compiler. An event belongs to the
+//! driver, and its handle is valid in all copies. A pool belongs to a context; a copy that uses it holds it open, so that it is not
+//! destroyed. Closing it only releases that hold.
 
 use super::idle_events::IdleEvents;
 #[cfg(feature = "python")]
@@ -15,22 +15,22 @@ use std::{
     ptr,
 };
 
-/// The functions of whoever keeps the pools. They may be called in any thread.
+/// The functions of the copy that keeps the pools. They may be called in any thread.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(not(feature = "python"), allow(dead_code))]
 pub(crate) struct SharedPools {
-    /// The address of the driver's `cuInit`: events of another driver are of no use.
+    /// The address of the driver's `cuInit`: events of another driver cannot be used.
     driver: usize,
-    /// Whatever `open` needs; it lives as long as the process.
+    /// The argument of `open`; valid until the process exits.
     keeper: *const c_void,
-    /// The pool of a context, which is then open; null if there is none.
+    /// Opens the pool of a context; null if there is none.
     open: unsafe extern "C" fn(keeper: *const c_void, CUcontext) -> *mut c_void,
     /// Closes an open pool.
     close: unsafe extern "C" fn(*mut c_void),
-    /// Takes an event out of an open pool; null if it is empty.
+    /// Takes an event from an open pool; null if it is empty.
     take: unsafe extern "C" fn(*mut c_void) -> CUevent,
-    /// Puts an event into an open pool; 0 if there is no room, and the event is the caller's still.
+    /// Puts an event into an open pool. Returns 0 if the pool is full; the caller then keeps the event.
     put: unsafe extern "C" fn(*mut c_void, CUevent) -> i32,
 }
 
@@ -39,13 +39,13 @@ unsafe impl Send for SharedPools {}
 // SAFETY: as above.
 unsafe impl Sync for SharedPools {}
 
-/// The idle events of a context: its own, or those of a pool that somebody else keeps.
+/// The idle events of a context: its own, or a shared pool's.
 pub(super) enum Idle {
     Own(IdleEvents<CUevent>),
     Shared(SharedPool),
 }
 
-/// A pool that is open.
+/// An open shared pool.
 pub(super) struct SharedPool {
     functions: SharedPools,
     pool: NonNull<c_void>,
@@ -59,14 +59,14 @@ unsafe impl Sync for SharedPool {}
 impl Idle {
     pub(super) fn of(functions: Option<&SharedPools>, context: CUcontext) -> Idle {
         let open = |functions: &SharedPools| {
-            // SAFETY: the functions are those of a table that somebody published for this.
+            // SAFETY: the functions come from a table that another copy of this crate published for this use.
             let pool = NonNull::new(unsafe { (functions.open)(functions.keeper, context) })?;
             Some(Idle::Shared(SharedPool { functions: *functions, pool }))
         };
         functions.and_then(open).unwrap_or_else(|| Idle::Own(IdleEvents::default()))
     }
 
-    /// How many there are; those of somebody else are counted there.
+    /// The number of idle events of its own; a shared pool's events are counted by the copy that keeps them.
     pub(super) fn len(&self) -> usize {
         match self {
             Idle::Own(events) => events.len(),
@@ -85,7 +85,7 @@ impl Idle {
         }
     }
 
-    /// The event again if there is no room; it is then the caller's still.
+    /// Returns an event to the pool; if the pool is full, the error gives it back to the caller.
     pub(super) fn put(&self, event: CUevent) -> Result<(), CUevent> {
         match self {
             Idle::Own(events) => events.put(event),
@@ -107,18 +107,17 @@ impl Idle {
 
 impl Drop for SharedPool {
     fn drop(&mut self) {
-        // SAFETY: the pool is open, and this is the one who opened it.
+        // SAFETY: this object opened the pool, and closes it once.
         unsafe { (self.functions.close)(self.pool.as_ptr()) };
     }
 }
 
 #[cfg(feature = "python")]
 impl Driver {
-    /// From now on the events of contexts that are met for the first time come from somebody else's pools; where they are of another
-    /// driver, nothing changes.
+    /// Uses another copy's event pools for contexts met from now on. Does nothing if they belong to another driver.
     pub(crate) fn share_events(&self, pools: SharedPools) {
         if pools.driver == self.identity() {
-            // Whoever came first stays.
+            // The first table is kept.
             let _ = self.0.table.pools.set(pools);
         }
     }
@@ -127,7 +126,7 @@ impl Driver {
         self.api().cuInit.map_or(0, |function| function as usize)
     }
 
-    /// This driver's pools, for others. They are kept for as long as the process lives.
+    /// This driver's pools, for other copies. They live until the process exits.
     pub(crate) fn shared_pools(&self) -> SharedPools {
         let keeper = Box::into_raw(Box::new(self.clone())).cast_const().cast();
         SharedPools { driver: self.identity(), keeper, open, close, take, put }
@@ -135,7 +134,7 @@ impl Driver {
 }
 
 /// # Safety
-/// As [`SharedPools`] says of `open`.
+/// As documented on [`SharedPools`], for `open`.
 #[cfg(feature = "python")]
 unsafe extern "C" fn open(keeper: *const c_void, context: CUcontext) -> *mut c_void {
     let opened = catch_unwind(|| {
@@ -151,7 +150,7 @@ unsafe extern "C" fn open(keeper: *const c_void, context: CUcontext) -> *mut c_v
 #[cfg(feature = "python")]
 unsafe extern "C" fn close(pool: *mut c_void) {
     let _ = catch_unwind(|| {
-        // SAFETY: it came from `open`, and this is its end.
+        // SAFETY: the pool came from `open`, and is closed once.
         drop(unsafe { Box::from_raw(pool.cast::<Context>()) });
     });
 }
@@ -160,17 +159,17 @@ unsafe extern "C" fn close(pool: *mut c_void) {
 /// The pool is open.
 #[cfg(feature = "python")]
 unsafe extern "C" fn take(pool: *mut c_void) -> CUevent {
-    // SAFETY: it came from `open`, and nobody has closed it.
+    // SAFETY: the pool came from `open`, and is not closed yet.
     let context = unsafe { &*pool.cast::<Context>() };
     let taken = catch_unwind(AssertUnwindSafe(|| context.idle_events().take()));
     taken.ok().flatten().unwrap_or(CUevent::NULL)
 }
 
 /// # Safety
-/// The pool is open, and the event is the caller's and of its context.
+/// The pool is open; the caller owns the event, which belongs to the pool's context.
 #[cfg(feature = "python")]
 unsafe extern "C" fn put(pool: *mut c_void, event: CUevent) -> i32 {
-    // SAFETY: it came from `open`, and nobody has closed it.
+    // SAFETY: the pool came from `open`, and is not closed yet.
     let context = unsafe { &*pool.cast::<Context>() };
     let put = catch_unwind(AssertUnwindSafe(|| context.idle_events().put(event)));
     i32::from(matches!(put, Ok(Ok(()))))

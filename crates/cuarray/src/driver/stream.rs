@@ -1,14 +1,13 @@
 //! [`Stream`]: a queue of work on a device.
 //!
-//! A stream is one of three things: ours, made here and destroyed with the last clone; a default one, which exists in
-//! every context (the legacy default stream, the number 1, and each thread's own, the number 2); or somebody else's,
-//! known by its handle and kept alive by an [`Owner`]. The null handle is never kept: it means the one default stream
-//! or the other by how a program was compiled, so it is taken at the door as the legacy one, which is what it means in
-//! the driver's own interface.
+//! There are three kinds of stream. An owned stream is created here and destroyed with its last clone. A default stream exists in
+//! every context: the legacy default stream (handle 1), and one for each thread (handle 2). An external stream belongs to another
+//! library; an [`Owner`] keeps it alive. The null handle is never kept, as its meaning depends on how a program was compiled. It is
+//! converted to the legacy default stream, its meaning in the driver API.
 //!
-//! A default stream's number says nothing of its context: the driver takes the current one. So each call pushes the
-//! stream's context, or for a default stream that came without one, the driver's [default](Driver::default_context).
-//! The context of somebody else's stream is asked for when it is first needed; it never changes.
+//! A default stream's handle does not identify its context: the driver uses the current one. So each call pushes the stream's
+//! context. For a default stream without a context, it pushes the driver's [default context](Driver::default_context). The context of
+//! an external stream never changes; the driver is asked for it at first use.
 //!
 //! Driver API: [stream management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html),
 //! [default streams](https://docs.nvidia.com/cuda/cuda-driver-api/stream-sync-behavior.html).
@@ -36,8 +35,8 @@ use std::{
 /// let context = driver.device(0)?.primary_context()?;
 /// let (first, second) = (Stream::new(&context)?, Stream::new(&context)?);
 /// let event = Event::new(&context, false)?;
-/// event.record(&first)?; // what `first` has been given so far
-/// second.wait(&event)?; // comes before what `second` is given from now on
+/// event.record(&first)?; // after all work in `first` so far
+/// second.wait(&event)?; // later work in `second` waits
 /// second.synchronize()?;
 /// assert!(first.is_done()?);
 /// # Ok::<(), cuarray::Error>(())
@@ -48,7 +47,7 @@ pub struct Stream(Arc<Inner>);
 struct Inner {
     driver: Driver,
     raw: CUstream,
-    /// The context to push, once it is known; it stays unknown for a default stream that came without one.
+    /// The context to push, once known. Never set for a default stream without a context.
     context: OnceLock<Context>,
     keep: Keep,
 }
@@ -60,14 +59,14 @@ enum Keep {
 }
 
 impl Stream {
-    /// A new stream, which waits for the legacy default stream and is waited for by it.
+    /// Creates a blocking stream: the legacy default stream's work is ordered with its work, in both directions.
     ///
     /// Driver API: [`cuStreamCreate`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn new(context: &Context) -> Result<Stream> {
         Stream::create(context, CU_STREAM_DEFAULT)
     }
 
-    /// A new stream that is independent of the legacy default stream.
+    /// Creates a stream that is independent of the legacy default stream.
     ///
     /// Driver API: [`cuStreamCreate`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn non_blocking(context: &Context) -> Result<Stream> {
@@ -82,12 +81,12 @@ impl Stream {
         Ok(Stream::with(context, raw, Keep::Owned))
     }
 
-    /// The context's legacy default stream, the handle 1.
+    /// The context's legacy default stream, with the handle 1.
     pub fn legacy_default(context: &Context) -> Stream {
         Stream::with(context, CU_STREAM_LEGACY, Keep::Default)
     }
 
-    /// The default stream, in that context, of whichever thread uses it: the handle 2.
+    /// The context's per-thread default stream, with the handle 2: each thread that uses it means its own stream.
     pub fn per_thread_default(context: &Context) -> Stream {
         Stream::with(context, CU_STREAM_PER_THREAD, Keep::Default)
     }
@@ -101,14 +100,13 @@ impl Stream {
         }))
     }
 
-    /// A stream that somebody else made, in whichever context. It is not destroyed here; `owner` is held as long as it
-    /// is.
+    /// Borrows another library's stream, of any context. It is not destroyed here; `owner` is held until the last clone is dropped.
     ///
-    /// The handle 0 is taken as the legacy default stream, whose handle here is 1.
+    /// The handle 0 is converted to 1, the legacy default stream.
     ///
     /// # Safety
-    /// `handle` is 0, 1, 2 or a stream of that driver's, and it lives for as long as this does and all clones: on its own or
-    /// because of `owner`. A view of an array that names no stream keeps a clone of the first that it is acquired in.
+    /// `handle` is 0, 1, 2 or a stream of this driver, and outlives this object and all clones, by itself or through `owner`. A view of
+    /// an array that names no stream keeps a clone of the first stream that it is acquired in.
     pub unsafe fn from_raw(driver: &Driver, handle: usize, owner: Option<Owner>) -> Stream {
         let raw = if handle == 0 { CU_STREAM_LEGACY } else { CUstream(handle) };
         Stream(Arc::new(Inner { driver: driver.clone(), raw, context: OnceLock::new(), keep: Keep::External(owner) }))
@@ -125,13 +123,13 @@ impl Stream {
         &self.0.driver
     }
 
-    /// Whether the stream was made here and is destroyed with its last clone.
+    /// Whether the stream was created here and is destroyed with its last clone.
     #[doc(hidden)]
     pub fn is_owned(&self) -> bool {
         matches!(self.0.keep, Keep::Owned)
     }
 
-    /// Waits until the stream has done all that it was given.
+    /// Waits until all work in the stream is done.
     ///
     /// Driver API: [`cuStreamSynchronize`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn synchronize(&self) -> Result<()> {
@@ -139,7 +137,7 @@ impl Stream {
         self.in_context(|| unsafe { call!(self.driver(), cuStreamSynchronize(self.raw())) })
     }
 
-    /// Whether the stream has done all that it was given.
+    /// Whether all work in the stream is done.
     ///
     /// Driver API: [`cuStreamQuery`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn is_done(&self) -> Result<bool> {
@@ -147,7 +145,7 @@ impl Stream {
         is_ready(self.in_context(|| unsafe { call!(self.driver(), cuStreamQuery(self.raw())) }))
     }
 
-    /// Lets what the stream is given from now on wait for what `event` was last recorded after. The host does not wait.
+    /// Orders later work in this stream after the last record of `event`. The host does not wait.
     ///
     /// Driver API: [`cuStreamWaitEvent`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn wait(&self, event: &Event) -> Result<()> {
@@ -159,7 +157,7 @@ impl Stream {
     /// Whether the stream is recording a graph.
     ///
     /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for the legacy default stream while a stream that waits for it is
+    /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`: this is the legacy default stream, and a blocking stream of its context is
     /// capturing.
     ///
     /// Driver API: [`cuStreamIsCapturing`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
@@ -169,8 +167,8 @@ impl Stream {
         self.in_context(|| unsafe { capture::status(self.driver(), self.raw()) })
     }
 
-    /// The number of the capture that the stream takes part in, different for all captures of the process; `None` if it takes
-    /// part in none, or the driver cannot say (before CUDA 10.1).
+    /// The id of the capture that the stream takes part in, unique among all captures of the process. `None` if there is no capture,
+    /// or the driver has no ids (before CUDA 10.1).
     ///
     /// # Errors
     /// As [`Stream::capture_status`].
@@ -182,8 +180,8 @@ impl Stream {
         self.in_context(|| unsafe { capture::id(self.driver(), self.raw()) })
     }
 
-    /// A number that no other stream of the process has or had, which a handle is not: it may be used again once its stream is
-    /// destroyed. Of a per-thread default stream, it is the calling thread's. `None` if the driver has none (before CUDA 12.0).
+    /// A number that is unique among all streams of the process, past and present. Handles are not: the driver reuses them. For a
+    /// per-thread default stream, the number of the calling thread's. `None` if the driver has no ids (before CUDA 12.0).
     ///
     /// Driver API: [`cuStreamGetId`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     #[doc(hidden)]
@@ -197,7 +195,7 @@ impl Stream {
         Ok(Some(id))
     }
 
-    /// Whether the stream waits for the legacy default stream of its context, and that for it.
+    /// Whether the stream is ordered with the legacy default stream of its context, in both directions.
     ///
     /// Driver API: [`cuStreamGetFlags`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     #[doc(hidden)]
@@ -213,7 +211,7 @@ impl Stream {
         Ok(flags & CU_STREAM_NON_BLOCKING == 0)
     }
 
-    /// The stream's context; for a default stream that came without one, the current context, `None` if there is none.
+    /// The stream's context. For a default stream without one, the current context, or `None` if there is none.
     ///
     /// Driver API: [`cuStreamGetCtx`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn context(&self) -> Result<Option<Context>> {
@@ -227,7 +225,7 @@ impl Stream {
         // SAFETY: the stream is alive by this type's invariant; the driver writes one handle, which outlives the call.
         let mut ask = || unsafe { call!(self.driver(), cuStreamGetCtx(self.raw(), &mut raw)) };
         match ask() {
-            // The manual says that a handle is enough. A driver that wants some context current, whichever, gets one.
+            // The manual requires no current context here. If a driver does, any context will do.
             Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_INVALID_CONTEXT) => {
                 let context = self.driver().default_context()?;
                 let _current = context.push()?;
@@ -243,7 +241,7 @@ impl Stream {
         self.0.raw
     }
 
-    /// Whether it is the stream that means another one in each thread.
+    /// Whether this is the per-thread default stream, which means another stream in each thread.
     pub(crate) fn is_per_thread_default(&self) -> bool {
         self.raw() == CU_STREAM_PER_THREAD
     }
@@ -252,7 +250,7 @@ impl Stream {
         matches!(self.0.raw, CU_STREAM_LEGACY | CU_STREAM_PER_THREAD)
     }
 
-    /// The stream's own context; `None` for a default stream that came without one, which is any context's.
+    /// The stream's own context; `None` for a default stream without one, which exists in every context.
     pub(crate) fn known_context(&self) -> Result<Option<Context>> {
         match self.0.context.get() {
             Some(context) => Ok(Some(context.clone())),
@@ -261,11 +259,11 @@ impl Stream {
         }
     }
 
-    /// The context that work in the stream goes to: its own; for a default stream that came without one, as by its handle, the
-    /// current context or else the [default](Driver::default_context).
+    /// The context that the stream's work goes to: its own. For a default stream without one, the current context, or else the
+    /// [default context](Driver::default_context).
     ///
     /// # Errors
-    /// Whatever the driver answers.
+    /// Errors of the driver.
     #[doc(hidden)]
     pub fn work_context(&self) -> Result<Context> {
         match self.context()? {
@@ -289,7 +287,7 @@ impl Stream {
         }
     }
 
-    /// Runs `work` with the stream's context current, or `context` as long as the stream's is not known.
+    /// Runs `work` with the stream's context current, or `context` if the stream's is not known.
     pub(super) fn in_context_or(&self, context: &Context, work: impl FnOnce() -> Result<()>) -> Result<()> {
         let _current = self.0.context.get().unwrap_or(context).push()?;
         work()
@@ -300,7 +298,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         if let (Keep::Owned, Some(context)) = (&self.keep, self.context.get()) {
             let destroyed = context.push().and_then(|_current| {
-                // SAFETY: the stream came from cuStreamCreate and this is the last that holds it.
+                // SAFETY: the stream came from cuStreamCreate, and this is the last object that holds it.
                 unsafe { call!(self.driver, cuStreamDestroy_v2(self.raw)) }
             });
             self.driver.table().dropped(destroyed);
@@ -309,7 +307,7 @@ impl Drop for Inner {
 }
 
 impl PartialEq for Stream {
-    /// The same handle, and for a default stream the same context, in the same driver.
+    /// Compares the drivers and the handles, and for default streams the contexts.
     fn eq(&self, other: &Stream) -> bool {
         self.driver() == other.driver()
             && self.raw() == other.raw()

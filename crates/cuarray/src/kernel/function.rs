@@ -1,4 +1,4 @@
-//! [`Function`]: a kernel of a module, and what a launch of it may ask for.
+//! [`Function`]: a kernel of a module, with the limits of its launches.
 
 use super::Module;
 use crate::Result;
@@ -10,7 +10,7 @@ use cuarray_abi::{
 use smallvec::SmallVec;
 use std::{ffi::c_int, fmt, ptr};
 
-/// A kernel, from [`Module::function`]; it keeps its module loaded. [`Function::launch`] launches it.
+/// A kernel, from [`Module::function`]. It keeps its module loaded. [`Function::launch`] launches it.
 ///
 /// ```
 /// # use cuarray::{Driver, kernel::Module};
@@ -26,14 +26,14 @@ pub struct Function {
     module: Module,
     raw: CUfunction,
     name: Box<str>,
-    /// The bytes of each parameter, if the driver can tell.
+    /// The size of each parameter in bytes, if the driver reports it.
     parameters: Option<SmallVec<[usize; 8]>>,
     max_threads_per_block: u32,
     max_dynamic_shared: u32,
 }
 
 impl Function {
-    /// The module's context is current.
+    /// The module's context must be current.
     pub(super) fn new(module: &Module, raw: CUfunction, name: &str) -> Result<Function> {
         let mut function = Function {
             module: module.clone(),
@@ -51,7 +51,7 @@ impl Function {
 
     fn attribute(&self, attribute: CUfunction_attribute) -> Result<u32> {
         let mut value: c_int = 0;
-        // SAFETY: the function is alive as its module is; the driver writes one int.
+        // SAFETY: the module, and so the function, is alive; the driver writes one int, which outlives the call.
         unsafe { call!(self.module.context().driver(), cuFuncGetAttribute(&mut value, attribute, self.raw)) }?;
         Ok(u32::try_from(value).unwrap_or(0))
     }
@@ -64,13 +64,13 @@ impl Function {
         let mut sizes = SmallVec::new();
         loop {
             let (mut offset, mut size) = (0usize, 0usize);
-            // SAFETY: the function is alive as its module is; the driver writes two numbers.
+            // SAFETY: the module, and so the function, is alive; the driver writes two sizes, which outlive the call.
             let told = unsafe {
                 call!(driver, cuFuncGetParamInfo(self.raw, sizes.len(), &mut offset, ptr::from_mut(&mut size)))
             };
             match told {
                 Ok(()) => sizes.push(size),
-                // So the manual has it: there is no such parameter, and the one before was the last.
+                // The documented answer for an index past the last parameter.
                 Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_INVALID_VALUE) => {
                     return Ok(Some(sizes));
                 }
@@ -79,19 +79,19 @@ impl Function {
         }
     }
 
-    /// The name.
+    /// The kernel's name.
     #[doc(hidden)]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The module that it is of.
+    /// The module of the kernel.
     #[doc(hidden)]
     pub fn module(&self) -> &Module {
         &self.module
     }
 
-    /// The bytes of each parameter; `None` if the driver cannot tell (before CUDA 12.4).
+    /// The size of each parameter in bytes; `None` if the driver does not report sizes (before CUDA 12.4).
     ///
     /// Driver API: [`cuFuncGetParamInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
     #[doc(hidden)]
@@ -99,7 +99,7 @@ impl Function {
         self.parameters.as_deref()
     }
 
-    /// How many threads a block may have; fewer than the device has where the kernel needs many registers.
+    /// The maximum number of threads in a block. It is below the device's limit if the kernel needs many registers.
     ///
     /// Driver API: [`cuFuncGetAttribute`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
     #[doc(hidden)]
@@ -107,16 +107,16 @@ impl Function {
         self.max_threads_per_block
     }
 
-    /// How many bytes of dynamic shared memory a launch may ask for.
+    /// The maximum dynamic shared memory of a launch, in bytes.
     #[doc(hidden)]
     pub fn max_dynamic_shared(&self) -> u32 {
         self.max_dynamic_shared
     }
 
-    /// Permits launches more dynamic shared memory than the 48 KiB that every device has.
+    /// Sets the maximum dynamic shared memory of a launch, in bytes. A kernel starts with the 48 KiB that every device has.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE`, where the device has not as much.
+    /// `CUDA_ERROR_INVALID_VALUE`: the device has less.
     ///
     /// Driver API: [`cuFuncSetAttribute`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
     #[doc(hidden)]
@@ -124,7 +124,7 @@ impl Function {
         let value = c_int::try_from(bytes).unwrap_or(c_int::MAX);
         let _current = self.module.context().push()?;
         let attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: the function is alive as its module is.
+        // SAFETY: the module, and so the function, is alive.
         unsafe { call!(self.module.context().driver(), cuFuncSetAttribute(self.raw, attribute, value)) }?;
         self.max_dynamic_shared = bytes;
         Ok(())

@@ -1,17 +1,16 @@
-//! Launching kernels, in order with the data that they work on.
+//! Kernel launches, ordered with other work on the arrays they use.
 //!
-//! **Addresses come from guards.** A launch goes to one stream; an array goes to a kernel as the guard ([`Acquired`],
-//! [`AcquiredMut`]) that orders that stream after the array's producer, and the producer after that stream. A guard for another
-//! stream orders nothing here, and is refused, as is one for the per-thread default stream of another thread. The launch borrows the guards: while it is made they are held, and what is
-//! enqueued when they are released comes after it.
+//! **Addresses come from guards.** A launch goes to one stream. An array argument is a guard ([`Acquired`], [`AcquiredMut`]),
+//! which orders that stream after the array's producer, and the producer after that stream. A guard for another stream is an
+//! error, because it orders nothing here. So is a guard for the per-thread default stream of another thread. The launch borrows
+//! its guards, so they are released after it, and later work is ordered after it.
 //!
-//! **What is checked**: the extents of the grid and of a block, the threads and the shared memory against what the kernel may have; the stream's
-//! context; the number of the arguments and the bytes of each against the kernel's parameters, if the driver tells them (from CUDA
-//! 12.4 on).
+//! **Checked**: the grid and block dimensions, the threads and shared memory against the kernel's limits, and the stream's context.
+//! From CUDA 12.4 on, the driver reports the kernel's parameters, and the number and sizes of the arguments are checked too.
 //!
-//! **What cannot be**, so that [`Function::launch`] is `unsafe`: what the kernel does. It takes an address and does arithmetic with it;
-//! that it stays within the array, takes its elements for what they are, and writes to no array that it was only lent for
-//! reading is in its code alone, which nobody here reads.
+//! **Not checked**: the code of the kernel, so [`Function::launch`] is `unsafe`. A kernel takes an address and computes others
+//! from it. Only its code decides whether it stays within the array, uses the right element type, and leaves arrays that were
+//! acquired for reading unchanged.
 //!
 //! Driver API: [execution control](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
 
@@ -21,12 +20,12 @@ use crate::{Acquired, AcquiredMut, Dimension, Element, Error, Result, Scope, pro
 use smallvec::SmallVec;
 use std::{ffi::c_void, mem, ptr};
 
-/// How many threads run a kernel, and what memory each block shares.
+/// The grid, the blocks and the dynamic shared memory of a launch.
 ///
 /// ```
 /// use cuarray::kernel::LaunchConfig;
 ///
-/// let config = LaunchConfig::for_elements(1000, 256)?; // a thread for each, in blocks of 256
+/// let config = LaunchConfig::for_elements(1000, 256)?; // one thread per element, in blocks of 256
 /// assert_eq!(config, LaunchConfig::new([4, 1, 1], [256, 1, 1]));
 /// let tiled = LaunchConfig::new([8, 8, 1], [16, 16, 1]).with_dynamic_shared(2 * 16 * 16 * 4);
 /// assert_eq!(tiled.dynamic_shared, 2048);
@@ -34,40 +33,40 @@ use std::{ffi::c_void, mem, ptr};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LaunchConfig {
-    /// Blocks, in x, y and z.
+    /// Number of blocks in x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a block, in x, y and z.
+    /// Number of threads in a block, in x, y and z.
     pub block: [u32; 3],
     /// Bytes of dynamic shared memory for each block.
     pub dynamic_shared: u32,
 }
 
 impl LaunchConfig {
-    /// That grid of such blocks, without dynamic shared memory.
+    /// A configuration with a grid of equal blocks, without dynamic shared memory.
     pub const fn new(grid: [u32; 3], block: [u32; 3]) -> LaunchConfig {
         LaunchConfig { grid, block, dynamic_shared: 0 }
     }
 
-    /// As many blocks of `threads`, along x, as give every element a thread. The last block may have threads to spare: the kernel
-    /// has to compare. For no elements it is one block, for a grid cannot be empty.
+    /// A configuration with one thread per element: blocks of `threads` threads along x. The last block may have more threads than
+    /// elements remain, so the kernel has to compare its index. For 0 elements there is one block, as a grid cannot be empty.
     ///
     /// # Errors
     /// A wrong argument: no threads, or more blocks than a grid can have (2³¹ − 1).
     pub fn for_elements(elements: usize, threads: u32) -> Result<LaunchConfig> {
         if threads == 0 {
-            return Err(Error::argument("a block of 0 threads"));
+            return Err(Error::argument("a block cannot have 0 threads"));
         }
         let blocks = elements.div_ceil(threads as usize).max(1);
         match i32::try_from(blocks) {
             Ok(blocks) => Ok(LaunchConfig::new([blocks.unsigned_abs(), 1, 1], [threads, 1, 1])),
             Err(_) => Err(Error::argument(format!(
-                "{elements} elements in blocks of {threads} threads are {blocks} blocks, and a grid has at most 2147483647; let \
-                 each thread do several"
+                "{elements} elements in blocks of {threads} threads need {blocks} blocks, and a grid has at most 2147483647; let \
+                 each thread process several elements"
             ))),
         }
     }
 
-    /// The same with as many bytes of dynamic shared memory for each block.
+    /// Sets the dynamic shared memory of each block, in bytes.
     #[must_use]
     pub const fn with_dynamic_shared(self, bytes: u32) -> LaunchConfig {
         LaunchConfig { dynamic_shared: bytes, ..self }
@@ -81,18 +80,18 @@ impl LaunchConfig {
         }
         if grid[0] > i32::MAX as u32 || grid[1] > 65535 || grid[2] > 65535 {
             return refused(format!(
-                "a grid of {grid:?} blocks is too large; it has at most [2147483647, 65535, 65535]"
+                "a grid of {grid:?} blocks is too large; a grid has at most [2147483647, 65535, 65535]"
             ));
         }
         let threads = block.iter().map(|extent| u128::from(*extent)).product::<u128>();
         let most = function.max_threads_per_block();
         if threads > u128::from(most) {
-            return refused(format!("a block of {block:?} is {threads} threads, and this kernel may have {most}"));
+            return refused(format!("a block of {block:?} has {threads} threads, and this kernel allows {most}"));
         }
         let most = function.max_dynamic_shared();
         if dynamic_shared > most {
             return refused(format!(
-                "{dynamic_shared} bytes of dynamic shared memory are more than the {most} that it may have; see \
+                "{dynamic_shared} bytes of dynamic shared memory are more than the {most} that the kernel allows; see \
                  Function::set_max_dynamic_shared"
             ));
         }
@@ -100,10 +99,10 @@ impl LaunchConfig {
     }
 }
 
-/// One argument of a kernel: a number or a structure of an [`Element`] type, by value; or an array, by its guard.
+/// One argument of a kernel: a number or a structure of an [`Element`] type, passed by value, or an array, passed as its guard.
 ///
-/// Guards are lent: `&array` for an [`Acquired`], `&mut array` for an [`AcquiredMut`], so that no array can be given for writing
-/// twice:
+/// Guards are borrowed: `&array` for an [`Acquired`], `&mut array` for an [`AcquiredMut`]. So a launch cannot receive two writable
+/// arguments over one array:
 ///
 /// ```compile_fail,E0499
 /// # use cuarray::{AcquiredMut, kernel::{Function, LaunchConfig}};
@@ -113,7 +112,7 @@ impl LaunchConfig {
 /// }
 /// ```
 ///
-/// A view has no address to give:
+/// A view has no address to pass:
 ///
 /// ```compile_fail,E0277
 /// # use cuarray::{RawView, Stream, kernel::{Function, LaunchConfig}};
@@ -125,14 +124,14 @@ pub trait Argument: sealed::Argument {}
 
 impl<A: sealed::Argument> Argument for A {}
 
-/// The arguments of a kernel, in the order of its parameters: a tuple of up to sixteen [`Argument`]s; `()` for none.
+/// The arguments of a kernel, in the order of its parameters: a tuple of up to sixteen [`Argument`]s, or `()`.
 ///
 /// ```
 /// # use cuarray::{Acquired, AcquiredMut, Result, kernel::{Function, LaunchConfig}};
 /// /// A call of `saxpy(float a, const float *x, float *y, unsigned n)`.
 /// ///
 /// /// # Safety
-/// /// `kernel` is that.
+/// /// `kernel` has this signature.
 /// unsafe fn saxpy(kernel: &Function, a: f32, x: &Acquired<'_>, y: &mut AcquiredMut<'_>, n: u32) -> Result<()> {
 ///     let stream = y.stream().clone();
 ///     // SAFETY: this function's contract.
@@ -143,12 +142,12 @@ pub trait Arguments: sealed::Arguments {}
 
 impl<A: sealed::Arguments> Arguments for A {}
 
-/// What only this crate may say of a type: which bytes of it a kernel gets.
+/// The conversion of arguments to the bytes that a kernel receives; sealed, as launches rely on it.
 pub(crate) mod sealed {
     use super::Stream;
     use std::ffi::c_void;
 
-    /// An argument while a launch is made.
+    /// An argument during a launch.
     pub struct Lent<'a> {
         pub(super) value: *const c_void,
         pub(super) size: usize,
@@ -157,20 +156,20 @@ pub(crate) mod sealed {
     }
 
     #[diagnostic::on_unimplemented(
-        message = "`{Self}` cannot be given to a kernel",
+        message = "`{Self}` cannot be passed to a kernel",
         label = "neither an element nor a guard",
-        note = "numbers, `Bool8` and structures of `cuarray::element!` go by value; arrays as `&Acquired` or `&mut AcquiredMut`"
+        note = "pass numbers, `Bool8` and structures of `cuarray::element!` by value, and arrays as `&Acquired` or `&mut AcquiredMut`"
     )]
     pub trait Argument {
         type Value;
 
-        /// What the kernel gets; its bytes, whatever they mean there.
+        /// The value whose bytes the kernel receives.
         fn value(&self) -> Self::Value;
 
-        /// The stream in which alone it may be used.
+        /// The only stream that the argument can be used in, if it is a guard.
         fn stream(&self) -> Option<&Stream>;
 
-        /// Whether that stream means in this thread what it meant where it was ordered.
+        /// Whether the stream's handle means the same stream in this thread as in the thread that acquired the guard.
         fn is_for_this_thread(&self) -> bool {
             true
         }
@@ -178,8 +177,8 @@ pub(crate) mod sealed {
 
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be the arguments of a kernel",
-        note = "the arguments are a tuple, of one too: `(x,)`; numbers and structures of `cuarray::element!` go by value, arrays as \
-                `&Acquired` or `&mut AcquiredMut`"
+        note = "pass the arguments as a tuple, also a single one: `(x,)`; numbers and structures of `cuarray::element!` go by value, \
+                and arrays as `&Acquired` or `&mut AcquiredMut`"
     )]
     pub trait Arguments {
         fn lend<R>(self, to: impl FnOnce(&[Lent<'_>]) -> R) -> R;
@@ -265,26 +264,25 @@ arguments! { A B C D E F G H I J K L M N O }
 arguments! { A B C D E F G H I J K L M N O P }
 
 impl Function {
-    /// Enqueues the kernel in `stream`. The host waits for nothing, and memory that is freed later is freed after it.
+    /// Enqueues the kernel in `stream`. The host does not wait. Memory freed later is freed after the kernel.
     ///
     /// # Errors
-    /// A wrong argument, with the kernel's name: a configuration that is empty or beyond the kernel's limits; a stream of another context
-    /// than the module's; a guard for another stream than `stream`; arguments whose number or sizes are not the kernel's. Whatever the
-    /// driver refuses. A kernel that fails while it runs shows in later calls.
+    /// A wrong argument, with the kernel's name. The configuration is empty or beyond the kernel's limits, the stream is of another
+    /// context than the module, a guard is for another stream, or the arguments have a wrong number or size. Errors of the driver. A
+    /// kernel that fails while it runs makes later calls fail.
     ///
     /// # Safety
-    /// What the arguments are the kernel takes them for: elements of the type, and as many, as it reads and writes through each
-    /// address; and it writes through no address that came from an [`Acquired`]. Addresses that it has otherwise (as a `u64`, in a
-    /// structure, in memory) are good, and ordered, in the same sense. With a driver that does not tell the sizes of the parameters
-    /// ([`Function::parameters`]), their number and sizes are right. If the stream captures a graph, the module is held for as
-    /// long as the graph may be launched.
+    /// The arguments match the kernel: it reads and writes through each address only elements of the array, of their type, and
+    /// writes through no address of an [`Acquired`]. Addresses passed otherwise (as a `u64`, in a structure, in memory) are valid, and
+    /// the work on their memory is ordered. The number and sizes of the arguments are right, if the driver does not report the
+    /// parameters ([`Function::parameters`]). If the stream captures a graph, the module is kept as long as the graph may be launched.
     ///
     /// Driver API: [`cuLaunchKernel`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
     pub unsafe fn launch(&self, stream: &Stream, config: LaunchConfig, arguments: impl Arguments) -> Result<()> {
         config.check(self)?;
         let context = self.module().context();
         if stream.known_context()?.is_some_and(|of_stream| of_stream != *context) {
-            return Err(self.refused(format!("{stream:?} is of another context than its module")));
+            return Err(self.refused(format!("{stream:?} belongs to another context than the module")));
         }
         arguments.lend(|lent| {
             self.check_arguments(stream, lent)?;
@@ -292,9 +290,9 @@ impl Function {
                 lent.iter().map(|argument| argument.value.cast_mut()).collect();
             let LaunchConfig { grid: [gx, gy, gz], block: [bx, by, bz], dynamic_shared } = config;
             let _current = context.push()?;
-            // SAFETY: the function is alive as its module is, the stream by its type's invariant; the driver reads as many
-            // values as the kernel has parameters, each of its parameter's size, which was compared or is the caller's word,
-            // and the values outlive the call. What the kernel does is by this function's contract.
+            // SAFETY: the function is alive as its module is, the stream by its type's invariant. The driver reads one value per
+            // parameter, of the parameter's size: both were compared above, or are the caller's promise. The values outlive the
+            // call. The caller promises that the kernel's accesses are valid.
             unsafe {
                 let (values, none) = (values.as_mut_ptr(), ptr::null_mut());
                 call!(
@@ -310,24 +308,24 @@ impl Function {
     fn check_arguments(&self, stream: &Stream, lent: &[sealed::Lent<'_>]) -> Result<()> {
         if let Some(sizes) = self.parameters() {
             if sizes.len() != lent.len() {
-                return Err(self.refused(format!("it takes {} arguments, and {} are given", sizes.len(), lent.len())));
+                return Err(self.refused(format!("it takes {} arguments, got {}", sizes.len(), lent.len())));
             }
             let wrong = sizes.iter().zip(lent).position(|(size, argument)| *size != argument.size);
             if let Some(index) = wrong {
                 let (size, given) = (sizes[index], lent[index].size);
-                return Err(self.refused(format!("parameter {index} has {size} bytes, and the argument {given}")));
+                return Err(self.refused(format!("parameter {index} has {size} bytes, and the argument has {given}")));
             }
         }
         for (index, argument) in lent.iter().enumerate() {
             if argument.stream.is_some_and(|of_guard| of_guard != stream) {
                 return Err(self.refused(format!(
-                    "argument {index} is an array that was acquired for {:?}, and the launch goes to {stream:?}; acquire it for that",
+                    "argument {index} is an array acquired for {:?}, and the launch goes to {stream:?}; acquire the array for that stream",
                     argument.stream
                 )));
             }
             if !argument.is_for_this_thread {
                 return Err(self.refused(format!(
-                    "argument {index} is an array that was acquired for the per-thread default stream of another thread; acquire it in \
+                    "argument {index} is an array acquired for the per-thread default stream of another thread; acquire it in \
                      the thread that launches"
                 )));
             }

@@ -1,11 +1,11 @@
-//! [`Module`]: code for a device, compiled from PTX when it is loaded, and its kernels.
+//! [`Module`]: code loaded for a device, such as PTX, with its kernels.
 //!
-//! PTX is text, the same for every device; the driver compiles it for the one at hand. What its compiler has to say of a text that it
-//! refuses is in the error's message. PTX is checked to be text before the driver sees it, and closed with a nul, so loading it is
-//! safe. An image of machine code is not: the driver believes the lengths that stand in it.
+//! PTX is text and the same for every device; the driver compiles it for the device at hand. If the compiler rejects the text,
+//! the error message contains its log. Loading PTX is safe: this library checks that it is text, and terminates it with a nul
+//! byte. Loading a binary image is unsafe, because the driver trusts the lengths in the image.
 //!
-//! A module holds the code of its kernels. It goes when nobody holds it, neither a [`Function`] nor a clone, *and* the kernels
-//! that were launched are done: dropping it waits for nothing, but is made good later, as for [memory](crate::sync::Memory).
+//! A module holds the code of its kernels. It is unloaded when no [`Function`] and no clone holds it *and* its launched kernels are
+//! done. A drop does not wait for them: the release is deferred, as for [memory](crate::sync::Memory).
 //!
 //! Driver API: [module management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html).
 
@@ -25,7 +25,7 @@ use std::{
     sync::Arc,
 };
 
-/// Code that is loaded into a context. A clone is the same module.
+/// Code loaded into a context. A clone is the same module.
 ///
 /// ```
 /// # use cuarray::{Driver, kernel::Module};
@@ -41,7 +41,7 @@ use std::{
 /// assert_eq!(module.function("nothing")?.name(), "nothing");
 ///
 /// let error = Module::load_ptx(&context, ".version 8.0 .target sm_80 .address_size 64 .visible .entry f() { fly; }").unwrap_err();
-/// assert!(error.to_string().contains("fly"), "{error}"); // what the driver's compiler said
+/// assert!(error.to_string().contains("fly"), "{error}"); // from the compiler's log
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone)]
@@ -49,25 +49,25 @@ pub struct Module(Arc<Deferred<Loaded>>);
 
 impl Module {
     /// Compiles and loads PTX: from `include_str!`, a string, bytes, or a C string's
-    /// [`to_bytes_with_nul`](CStr::to_bytes_with_nul), which is then not copied.
+    /// [`to_bytes_with_nul`](CStr::to_bytes_with_nul), which is not copied.
     ///
     /// # Errors
-    /// A wrong argument, if it is not text. `CUDA_ERROR_INVALID_PTX` and its kin, with the compiler's log in the message.
+    /// A wrong argument, if the PTX is not text. `CUDA_ERROR_INVALID_PTX` and related errors, with the compiler's log.
     ///
     /// Driver API: [`cuModuleLoadDataEx`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html).
     pub fn load_ptx(context: &Context, ptx: impl AsRef<[u8]>) -> Result<Module> {
         let text = text(ptx.as_ref())?;
-        // SAFETY: it is text that ends with a nul, and no machine code by its first bytes.
+        // SAFETY: the text ends with a nul byte; without control characters, its first bytes are not those of a binary image.
         unsafe { Module::load(context, text.as_ptr().cast()) }
     }
 
-    /// Loads an image of any kind that the driver takes: a cubin, a fat binary, or PTX that ends with a nul.
+    /// Loads an image of any kind that the driver accepts: a cubin, a fat binary, or PTX that ends with a nul byte.
     ///
     /// # Errors
-    /// `CUDA_ERROR_NO_BINARY_FOR_GPU`, where it holds nothing for the context's device; `CUDA_ERROR_INVALID_IMAGE`.
+    /// `CUDA_ERROR_NO_BINARY_FOR_GPU`: the image has no code for the context's device. `CUDA_ERROR_INVALID_IMAGE`.
     ///
     /// # Safety
-    /// The image is whole and what it says of itself is true: the driver is not told its length, but reads it there.
+    /// The image is complete and well formed. The driver is not given its length, but reads it from the image.
     ///
     /// Driver API: [`cuModuleLoadDataEx`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html).
     pub unsafe fn load_image(context: &Context, image: &[u8]) -> Result<Module> {
@@ -76,10 +76,10 @@ impl Module {
     }
 
     /// # Safety
-    /// `image` is what the driver's manual wants it to be, for the length of the call.
+    /// `image` meets the requirements of the driver's manual during the call.
     unsafe fn load(context: &Context, image: *const c_void) -> Result<Module> {
         let driver = context.driver();
-        // What was dropped while its kernels ran can go now.
+        // Modules dropped while their kernels ran may be released now.
         driver.reclaim(false);
         let _relaxed = driver.relaxed();
         let _current = context.push()?;
@@ -87,8 +87,8 @@ impl Module {
         let mut log = [0u8; 4096];
         let mut options: [CUjit_option; 2] = [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
         let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(log.len())];
-        // SAFETY: the image by this function's contract; the driver writes one handle, the log, and its length into the
-        // values, all of which outlive the call.
+        // SAFETY: the image is valid by this function's contract. The driver writes one handle, the log, and the log's length into
+        // the values; all of them outlive the call.
         let loaded = unsafe {
             let (options, values) = (options.as_mut_ptr(), values.as_mut_ptr());
             call!(driver, cuModuleLoadDataEx(&mut raw, image, 2, options, values))
@@ -103,15 +103,15 @@ impl Module {
         }
     }
 
-    /// The kernel of that name, as it is called in the PTX: a kernel of C++ has its mangled name, unless it is `extern "C"`.
+    /// The kernel with a name, as in the PTX: a C++ kernel has its mangled name, unless it is `extern "C"`.
     ///
     /// # Errors
-    /// `CUDA_ERROR_NOT_FOUND`, with the names of the kernels that there are, if the driver can tell (from CUDA 12.4 on).
+    /// `CUDA_ERROR_NOT_FOUND`, with the names of the module's kernels, if the driver reports them (from CUDA 12.4 on).
     ///
     /// Driver API: [`cuModuleGetFunction`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html).
     pub fn function(&self, name: &str) -> Result<Function> {
-        let symbol =
-            CString::new(name).map_err(|_| Error::argument(format!("a kernel's name has no nul: {name:?}")))?;
+        let symbol = CString::new(name)
+            .map_err(|_| Error::argument(format!("a kernel's name cannot contain a nul byte: {name:?}")))?;
         let _current = self.context().push()?;
         let mut raw = CUfunction::NULL;
         // SAFETY: the module is alive by this type's invariant; the name ends with a nul; the driver writes one handle.
@@ -122,8 +122,8 @@ impl Module {
             Ok(()) => Function::new(self, raw, name),
             Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_NOT_FOUND) => {
                 Err(error.with_log(match self.function_names() {
-                    Ok(names) => format!("{name:?} is no kernel of the module, which has {}", names.join(", ")),
-                    Err(_) => format!("{name:?} is no kernel of the module"),
+                    Ok(names) => format!("the module has no kernel {name:?}; it has {}", names.join(", ")),
+                    Err(_) => format!("the module has no kernel {name:?}"),
                 }))
             }
             Err(error) => Err(error),
@@ -133,7 +133,7 @@ impl Module {
     /// The names of all kernels of the module.
     ///
     /// # Errors
-    /// A missing entry point, before CUDA 12.4.
+    /// A missing entry point (before CUDA 12.4).
     ///
     /// Driver API: [`cuModuleEnumerateFunctions`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html),
     /// [`cuFuncGetName`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
@@ -145,13 +145,13 @@ impl Module {
         // SAFETY: the module is alive by this type's invariant; the driver writes one int.
         unsafe { call!(driver, cuModuleGetFunctionCount(&mut count, raw)) }?;
         let mut functions = vec![CUfunction::NULL; count as usize];
-        // SAFETY: as above; the driver writes at most as many handles as it is told.
+        // SAFETY: as above; the driver writes at most `count` handles.
         unsafe { call!(driver, cuModuleEnumerateFunctions(functions.as_mut_ptr(), count, raw)) }?;
         let name = |function: CUfunction| {
             let mut name: *const c_char = ptr::null();
-            // SAFETY: the function is one of the module's; the driver writes one address.
+            // SAFETY: the function belongs to the module; the driver writes one address, which outlives the call.
             unsafe { call!(driver, cuFuncGetName(&mut name, function)) }?;
-            // SAFETY: the driver gave the address of a string that lives as long as the module.
+            // SAFETY: the string ends with a nul byte and lives as long as the module.
             Ok(if name.is_null() { Cow::default() } else { unsafe { CStr::from_ptr(name) }.to_string_lossy() }
                 .into_owned())
         };
@@ -164,31 +164,31 @@ impl Module {
         &self.0.resource().context
     }
 
-    /// Keeps the module loaded until what is in `stream` now is done.
+    /// Keeps the module loaded until the work now in `stream` is done.
     pub(super) fn used_in(&self, stream: &Stream) {
         if let Err(error) = self.0.used_in(stream) {
-            // The launch is made, and when it is done nobody will know: then the module stays.
+            // The kernel is launched, and its end cannot be observed: never unload the module.
             mem::forget(self.clone());
             self.context().driver().dropped(Err(error));
         }
     }
 }
 
-/// A text as the driver wants it: closed with a nul, and certainly no machine code, which it tells by the first bytes.
+/// PTX as the driver expects it: terminated with a nul byte, and not a binary image, which the driver detects by its first bytes.
 fn text(ptx: &[u8]) -> Result<Cow<'_, CStr>> {
-    let refused = |why: &str| Error::argument(format!("not PTX: {why}; other images are for Module::load_image"));
+    let refused = |why: &str| Error::argument(format!("not PTX: {why}; load other images with Module::load_image"));
     let body = ptx.strip_suffix(&[0]).unwrap_or(ptx);
-    let body = str::from_utf8(body).map_err(|error| refused(&format!("it is no text, {error}")))?;
+    let body = str::from_utf8(body).map_err(|error| refused(&format!("it is not text, {error}")))?;
     if let Some(at) = body.find(|character: char| character.is_control() && !character.is_whitespace()) {
-        return Err(refused(&format!("it is no text, with the byte {:#04x} at {at}", body.as_bytes()[at])));
+        return Err(refused(&format!("it is not text: it has the byte {:#04x} at {at}", body.as_bytes()[at])));
     }
     if let Ok(closed) = CStr::from_bytes_with_nul(ptx) {
         return Ok(Cow::Borrowed(closed));
     }
-    CString::new(body).map(Cow::Owned).map_err(|_| refused("a nul is in it"))
+    CString::new(body).map(Cow::Owned).map_err(|_| refused("it contains a nul byte"))
 }
 
-/// A module's handle, which is given back when this is dropped.
+/// The handle of a loaded module. A drop unloads it.
 #[derive(Debug)]
 pub(super) struct Loaded {
     context: Context,
@@ -206,7 +206,7 @@ impl Resource for Loaded {
 
     fn give_back(&mut self) -> Result<()> {
         let _current = self.context.push()?;
-        // SAFETY: the handle came from cuModuleLoadDataEx and is in no other hands.
+        // SAFETY: the handle came from cuModuleLoadDataEx, and no other object holds it.
         unsafe { call!(self.context.driver(), cuModuleUnload(self.raw)) }?;
         self.raw = CUmodule::NULL;
         Ok(())
@@ -216,7 +216,7 @@ impl Resource for Loaded {
 impl Drop for Loaded {
     fn drop(&mut self) {
         if !self.is_gone() {
-            // Only where it is not known what is pending; in a context that is broken nothing is.
+            // Reached only if the pending work is unknown. In a broken context no work is pending.
             let unloaded = self.context.synchronize().and(self.give_back());
             self.context.driver().dropped(unloaded);
         }

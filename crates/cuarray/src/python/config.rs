@@ -55,13 +55,13 @@ pub(in crate::python) fn export_version() -> u8 {
 /// The protocol by which an import reads an object.
 #[inline]
 pub(in crate::python) fn protocol() -> Protocol {
-    Protocol::ALL.get(usize::from(PROTOCOL.load(Relaxed))).copied().unwrap_or_else(protocol_at_first)
+    Protocol::ALL.get(usize::from(PROTOCOL.load(Relaxed))).copied().unwrap_or_else(initial_protocol)
 }
 
 /// Reads the protocol in an extension module: the package's, or the environment's without the package. The package itself has read
 /// the environment on import.
 #[cold]
-fn protocol_at_first() -> Protocol {
+fn initial_protocol() -> Protocol {
     let of_package = Python::attach(|py| rust_api::protocol_of_package(py).ok());
     let of_environment = || std::env::var(VARIABLE).ok();
     let named = of_package.or_else(of_environment).and_then(|name| Protocol::named(&name).ok());

@@ -23,7 +23,7 @@ const STYLE: &str = include_str!("page.css");
 const LEGEND: &str = concat!(
     "<div class=\"legend\">\n",
     "<span><svg width=\"34\" height=\"18\"><g class=\"wrong\"><rect x=\"1\" y=\"1\" width=\"32\" height=\"16\" rx=\"4\"/></g></svg>",
-    "what the finding is about</span>\n",
+    "the subject of the finding</span>\n",
     "<span><svg width=\"34\" height=\"18\"><path class=\"edge\" d=\"M1 9H31\"/><path class=\"edge tip\" d=\"M26 5L31 9L26 13\"/></svg>",
     "an edge: finished before</span>\n",
     "<span><svg width=\"34\" height=\"18\"><path class=\"absent\" d=\"M1 9H31\"/><path class=\"absent tip\" d=\"M26 5L31 9L26 13\"/></svg>",

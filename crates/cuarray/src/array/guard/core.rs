@@ -1,4 +1,4 @@
-//! [`GuardCore`]: what orders the work on an array, from the taking of a guard to its release.
+//! [`GuardCore`]: the edges of a guard, from its acquisition to its release.
 
 use crate::{
     Error, RawView, Result,
@@ -8,8 +8,8 @@ use crate::{
 };
 use std::thread::{self, ThreadId};
 
-/// Where a guard lives: [`Anywhere`], or, of a Python argument, while the thread is attached to the interpreter, which is let go
-/// of around driver calls.
+/// The place of a guard: [`Anywhere`], or for a Python argument a thread that is attached to the interpreter, and detached during
+/// driver calls.
 ///
 /// ```
 /// use cuarray::{Acquired, Ix1, Scope};
@@ -24,12 +24,12 @@ pub trait Scope: sealed::Sealed + Copy {
     #[doc(hidden)]
     fn outside<R: Send>(self, work: impl FnOnce() -> R + Send) -> R;
 
-    /// Says what a drop has met.
+    /// Reports an error of a drop.
     #[doc(hidden)]
     fn report(self, stream: &Stream, met: Error);
 }
 
-/// In any thread.
+/// Any thread.
 ///
 /// ```
 /// use cuarray::{Acquired, Anywhere, Ix1};
@@ -57,16 +57,16 @@ pub(crate) mod sealed {
     impl Sealed for super::Anywhere {}
 }
 
-/// What both guards are: a core to a view in a stream, which ends when it is dropped.
+/// The common part of both guards: the edges between a view and a stream, ended by a drop.
 pub(crate) struct GuardCore<'v, S: Scope> {
     pub(super) view: &'v RawView,
     pub(super) stream: &'v Stream,
     thread: Option<ThreadId>,
     access: Access,
-    /// Nothing is to be ordered at the end: it is done, or the stream is the array's own.
+    /// Whether no edge is due at the end: it has been made, or the stream is the home stream.
     ended: bool,
     pub(super) scope: S,
-    // Dropped last: the elements are free for other guards once the edge back is put.
+    // Dropped last: other guards may use the elements once the edge back is made.
     _elements: Registration,
     _mask: Registration,
 }
@@ -96,8 +96,8 @@ impl<'v, S: Scope> GuardCore<'v, S> {
         Ok(core)
     }
 
-    /// Whether work in the guard's stream that this thread enqueues is what was ordered: the handle of the per-thread default stream means
-    /// another stream in every thread.
+    /// Whether work that this thread enqueues in the guard's stream is ordered. The handle of the per-thread default stream means another
+    /// stream in every thread.
     pub(crate) fn is_for_this_thread(&self) -> bool {
         !self.stream.is_per_thread_default() || self.thread.is_none_or(|thread| thread == thread::current().id())
     }
@@ -122,13 +122,13 @@ impl<'v, S: Scope> GuardCore<'v, S> {
 
 #[cold]
 pub(crate) fn read_only() -> Error {
-    Error::unsupported("the array is read-only, and is to be written; a writable one is expected")
+    Error::unsupported("the array is read-only; a writable array is expected")
 }
 
 #[cold]
 fn of_another_thread() -> Error {
     Error::unsupported(
-        "the array was acquired for the per-thread default stream in another thread, whose stream is another one; acquire it in \
+        "the array was acquired in another thread, for that thread's per-thread default stream; acquire it in \
          the thread that enqueues the work",
     )
 }

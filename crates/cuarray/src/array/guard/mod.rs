@@ -1,20 +1,20 @@
 //! [`Acquired`] and [`AcquiredMut`]: access to an array's address while work on it is ordered.
 //!
 //! A guard belongs to a stream. Work enqueued there during its life is ordered after the producer's work, by an edge when the guard is
-//! acquired. The producer's later work is ordered after ours, by an edge back when the guard is released. The host waits for neither.
+//! acquired. The producer's later work is ordered after it, by an edge back when the guard is released. The host waits for neither.
 //!
 //! Edges use pooled events, so acquiring and releasing allocates nothing. In the array's home stream a guard makes no driver call.
 //!
 //! # Errors
 //!
-//! If the edge back cannot be put, for example because the driver refuses to record an event, the host waits for the guard's stream instead.
+//! If the edge back fails, for example because the driver cannot record an event, the host waits for the guard's stream instead.
 //! [`release`](Acquired::release) returns the error. The first error of a guard that is only dropped is in
 //! [`Driver::take_drop_error`](crate::Driver::take_drop_error); for a Python argument, `sys.unraisablehook` gets it. Nothing panics.
 //!
 //! # Threads
 //!
 //! A guard may move to another thread. The per-thread default stream is another stream there, so copies and launches with such a guard are
-//! refused. Its release is possible, and waits on the host.
+//! errors. Its release is possible, and waits on the host.
 
 mod core;
 
@@ -31,7 +31,7 @@ use crate::{
 };
 use std::{fmt, marker::PhantomData, ops::Range};
 
-/// Elements of a type that is not known to the compiler: what the guards of a [`RawView`](crate::RawView) are of.
+/// The element type of a [`RawView`](crate::RawView)'s guards, where the compiler does not know it.
 ///
 /// ```
 /// # cuarray::__simulated!(driver, context);
@@ -44,7 +44,7 @@ use std::{fmt, marker::PhantomData, ops::Range};
 /// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
 /// use cuarray::{Acquired, Untyped};
 ///
-/// let guard: Acquired<'_, Untyped> = view.acquire(&ours)?; // it has an address, and no elements
+/// let guard: Acquired<'_, Untyped> = view.acquire(&ours)?; // access to the address, but not to elements
 /// assert_eq!(guard.interface().typestr().to_string(), "<f4");
 /// # Ok::<(), cuarray::Error>(())
 /// ```
@@ -59,15 +59,15 @@ macro_rules! guard {
         ///
         /// # Aliasing
         ///
-        /// Where the elements of two live guards share memory, both guards only read; otherwise the second acquire returns an error that
-        /// [`Error::is_already_acquired`](crate::Error::is_already_acquired) tells. This is checked at run time, for all guards of the process that were
-        /// acquired through this build of the crate and one driver: in any thread, of clones, of views, and of objects of different libraries
+        /// If the elements of two live guards share memory, both guards are for reading; otherwise the second acquisition fails with
+        /// [`Error::is_already_acquired`](crate::Error::is_already_acquired). This is checked at run time, for all guards of the process that were
+        /// acquired through this build of the crate and one driver. It covers all threads, clones, views, and objects of different libraries
         /// over one memory. Elements decide, not extents, so `x[::2]` and `x[1::2]` may both be written. Arrays without elements never
         /// conflict. Views whose comparison would take long count as overlapping.
         ///
         /// Not promised: other extension modules have a registry of their own, and Python code and other libraries are not bound by it.
         /// Unordered addresses (`acquire_unordered`) are not registered. A Python argument is not registered by its extraction, only while a
-        /// guard is live: `f(x, x)` is an error where `f` acquires both at once and writes one.
+        /// guard is live: `f(x, x)` is an error if `f` acquires both at once and writes one.
         ///
         /// A leaked guard ([`std::mem::forget`]) stays registered, and puts no edge back.
         ///
@@ -101,19 +101,19 @@ macro_rules! guard {
                 self.interface().data()
             }
 
-            /// The bytes that the elements take.
+            /// The address range of the elements, in bytes.
             #[doc(hidden)]
             pub fn byte_range(&self) -> Range<DevicePtr> {
                 self.interface().byte_range()
             }
 
-            /// What the array says of itself.
+            /// The array's interface: shape, strides, element type, address and stream.
             #[doc(hidden)]
             pub fn interface(&self) -> &'v Interface {
                 self.core.view.interface()
             }
 
-            /// Shape, strides and item size.
+            /// The shape, strides and item size.
             pub fn layout(&self) -> &'v Layout {
                 self.interface().layout()
             }
@@ -123,15 +123,15 @@ macro_rules! guard {
                 D::shape(self.layout())
             }
 
-            /// The *bytes* to step in each dimension; for kernels that count in elements, [`element_strides`](Self::element_strides).
+            /// The distance between elements in each dimension, in *bytes*; [`element_strides`](Self::element_strides) counts in elements.
             pub fn strides(&self) -> D::Strides {
                 D::strides(self.layout().strides())
             }
 
-            /// The elements to step in each dimension, as most kernels take them.
+            /// The distance between elements in each dimension, in elements, as most kernels expect it.
             ///
             /// # Errors
-            /// [`Error::is_unsupported`]: some stride is no multiple of the item size, as of a field of a structure.
+            /// [`Error::is_unsupported`]: a stride is no multiple of the item size, as for one field of a structure.
             pub fn element_strides(&self) -> Result<D::Strides> {
                 element_strides(self.layout()).map(|strides| D::strides(&strides))
             }
@@ -141,7 +141,7 @@ macro_rules! guard {
                 self.layout().len()
             }
 
-            /// Whether there are no elements.
+            /// Whether the array has no elements.
             pub fn is_empty(&self) -> bool {
                 self.layout().is_empty()
             }
@@ -149,14 +149,14 @@ macro_rules! guard {
             /// The address of one element.
             ///
             /// # Errors
-            /// [`Error::is_out_of_bounds`]: there is no such element; [`Error::is_unsupported`]: another number of indices than of
-            /// dimensions, which only [`IxDyn`] admits.
+            /// [`Error::is_out_of_bounds`]: the index is outside of the shape. [`Error::is_unsupported`]: the number of indices differs from
+            /// the number of dimensions, which is possible with [`IxDyn`] only.
             #[doc(hidden)]
             pub fn device_ptr_at(&self, index: &D::Index) -> Result<DevicePtr> {
                 Ok(self.as_device_ptr().wrapping_add_signed(self.byte_offset(index)? as i64))
             }
 
-            /// The bytes from the first element to that one.
+            /// The distance from the first element to the indexed one, in bytes.
             ///
             /// # Errors
             /// As [`device_ptr_at`](Self::device_ptr_at).
@@ -165,33 +165,33 @@ macro_rules! guard {
                 byte_offset(self.layout(), index.as_ref())
             }
 
-            /// The stream that the work goes to.
+            /// The stream of the ordered work.
             pub fn stream(&self) -> &'v Stream {
                 self.core.stream
             }
 
-            /// Whether work that this thread enqueues in the guard's stream is in order: in a per-thread default stream it is only in
-            /// the thread that has taken the guard.
+            /// Whether work that this thread enqueues in the guard's stream is ordered. In a per-thread default stream, it is only in the
+            /// thread that acquired the guard.
             pub(crate) fn is_for_this_thread(&self) -> bool {
                 self.core.is_for_this_thread()
             }
 
-            /// Lets the producer's next work wait for what is in the stream now.
+            /// Orders the producer's later work after the work now in the stream.
             ///
             /// # Errors
-            /// [`Error::is_unsupported`] where one stream captures and the other does not take part. Whatever the driver refuses; the
-            /// host has waited for the stream then, so the memory may be used by the producer all the same.
+            /// [`Error::is_unsupported`]: one stream captures and the other does not take part. Errors of the driver; the host has then waited
+            /// for the stream, so the producer may use the memory all the same.
             pub fn release(mut self) -> Result<()> {
                 self.core.end()
             }
         }
 
         impl<T: Element, D: Dimension, S: Scope> $name<'_, T, D, S> {
-            /// The elements in C order, copied to the host in the guard's stream, which the host waits for.
+            /// Copies the elements to the host in C order, in the guard's stream. The host waits.
             ///
             /// # Errors
-            /// Whatever the driver refuses; [`Error::is_unsupported`] where the stream captures, or is the per-thread default one and the
-            /// guard was taken in another thread.
+            /// [`Error::is_unsupported`]: the stream captures, or it is a per-thread default stream and another thread acquired the guard.
+            /// Errors of the driver.
             pub fn copy_to_host(&self) -> Result<Vec<T>> {
                 let (interface, stream) = (self.interface(), self.stream());
                 self.core.enqueue(|| fetch(interface, stream))
@@ -210,13 +210,13 @@ macro_rules! guard {
 }
 
 guard! {
-    /// An array that may be read in a stream; from `acquire` of a view.
+    /// An array that may be read in a stream, from `acquire` of a view.
     Acquired, "acquire"
 }
 guard! {
-    /// An array that may be read and written in a stream; from `acquire_mut` of a view.
+    /// An array that may be read and written in a stream, from `acquire_mut` of a view.
     ///
-    /// A view gives one at a time:
+    /// Only one such guard of a view exists at a time:
     ///
     /// ```compile_fail,E0499
     /// # fn work(stream: &cuarray::Stream, mut view: cuarray::RawView) -> cuarray::Result<()> {
@@ -228,11 +228,11 @@ guard! {
 }
 
 impl<T: Element, D: Dimension, S: Scope> AcquiredMut<'_, T, D, S> {
-    /// Writes elements that are in C order on the host, in the guard's stream, which the host waits for.
+    /// Copies elements in C order from the host, in the guard's stream. The host waits.
     ///
     /// # Errors
-    /// Another number of elements; a broadcast array, of which several elements share one place. Whatever the driver refuses;
-    /// [`Error::is_unsupported`] where the stream captures, or is the per-thread default one and the guard was taken in another thread.
+    /// A wrong number of elements. A broadcast array, several of whose elements share memory. [`Error::is_unsupported`]: the stream
+    /// captures, or it is a per-thread default stream and another thread acquired the guard. Errors of the driver.
     pub fn copy_from_host(&mut self, elements: &[T]) -> Result<()> {
         let (interface, stream) = (self.interface(), self.stream());
         self.core.enqueue(|| send(interface, stream, elements))
@@ -241,7 +241,7 @@ impl<T: Element, D: Dimension, S: Scope> AcquiredMut<'_, T, D, S> {
 
 fn element_strides(layout: &Layout) -> Result<Strides> {
     let itemsize = layout.itemsize().max(1) as isize;
-    // Along a dimension of one element nothing steps, and its stride may be anything.
+    // With one element in a dimension, the stride is not used and may have any value.
     let mut axes = layout.shape().iter().zip(layout.strides());
     if !layout.is_empty() && axes.any(|(&length, step)| length > 1 && step % itemsize != 0) {
         return Err(Error::unsupported(format!(
@@ -255,7 +255,7 @@ fn element_strides(layout: &Layout) -> Result<Strides> {
 fn byte_offset(layout: &Layout, index: &[usize]) -> Result<isize> {
     if index.len() != layout.ndim() {
         return Err(Error::unsupported(format!(
-            "the index {} has {} entries, and the array {} dimensions; one for each is expected",
+            "the index {} has {} entries, and the array has {} dimensions; one entry per dimension is expected",
             Tuple(index),
             index.len(),
             layout.ndim()
@@ -268,7 +268,7 @@ fn byte_offset(layout: &Layout, index: &[usize]) -> Result<isize> {
             Tuple(layout.shape())
         )));
     }
-    // Nothing overflows within the extent, which a layout has checked.
+    // No overflow: the layout has checked its extent.
     Ok(index.iter().zip(layout.strides()).map(|(&index, &step)| (index as isize).wrapping_mul(step)).sum())
 }
 

@@ -1,16 +1,15 @@
-//! [`RawView`] and [`TypedView`]: an array that another library made, and the only way to its address: a guard that orders.
+//! [`RawView`] and [`TypedView`]: another library's array. Only a guard, which orders work, gives access to its address.
 //!
-//! A view is an interface, what keeps its memory alive, and what orders work on it; the memory is *not yet ordered*, so a view
-//! does not give its address away but for the number in its interface, which everybody can read. `acquire` does, through [`Acquired`]:
-//! work that is enqueued in the guard's stream while it lives comes after the producer's, and the producer's next comes after it (clauses
-//! S2 and S3).
+//! A view has an interface, an owner that keeps the memory alive, and the state that orders work on it. Its memory is *not yet
+//! ordered*, so a view does not offer its address, although the number is in its interface. `acquire` returns an [`Acquired`] guard.
+//! Work enqueued in the guard's stream is ordered after the producer's work, and before the producer's later work (clauses S2
+//! and S3).
 //!
-//! A [`RawView`] is of any type and ndim. A [`TypedView`] has been found to be of one element type, of one ndim, of one layout:
-//! what its guards give needs no more checks.
+//! A [`RawView`] has any element type and any number of dimensions. A [`TypedView`] has been checked for one element type, one number
+//! of dimensions and one layout, so its guards need no further checks.
 //!
-//! Where the interface names no stream, its producer has nothing pending (clause S1), and there is no stream that could be told what we
-//! do. The first stream that the view is acquired in takes that part: the view's later guards are ordered after what was
-//! done there.
+//! If the interface names no stream, its producer has no pending work (clause S1), and there is no stream to put an edge back to. The
+//! first stream that acquires the view becomes its home stream: later guards of the view are ordered after the work there.
 
 mod typed;
 
@@ -28,7 +27,7 @@ use crate::{
 };
 use std::sync::{Arc, OnceLock};
 
-/// Another library's array, kept alive, and not yet ordered.
+/// Another library's array: kept alive, and not yet ordered.
 ///
 /// ```
 /// # use cuarray::{Driver, Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
@@ -43,10 +42,10 @@ use std::sync::{Arc, OnceLock};
 /// // SAFETY: the memory and the stream live as long as the view.
 /// let mut view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
 /// let ours = Stream::non_blocking(&context)?;
-/// let array = view.acquire_mut(&ours)?; // our stream waits for theirs
+/// let array = view.acquire_mut(&ours)?; // `ours` waits for `theirs`
 /// assert_eq!(array.as_device_ptr(), memory.device_ptr());
 /// // ... enqueue kernels in `ours` ...
-/// array.release()?; // their stream waits for ours
+/// array.release()?; // `theirs` waits for `ours`
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Debug)]
@@ -58,14 +57,14 @@ pub struct RawView {
 }
 
 impl RawView {
-    /// The array that `interface` describes. Nothing is waited for, and nothing is ordered.
+    /// The array that `interface` describes. Waits for nothing, and orders nothing.
     ///
     /// # Errors
-    /// The driver's, where the interface names a default stream and the device cannot be found whose it is.
+    /// Errors of the driver: the interface names a default stream, and the device of the memory cannot be found.
     ///
     /// # Safety
-    /// The memory and the streams that the interface and its mask name are the driver's, and live for as long as the view, on
-    /// their own or because of `owner`.
+    /// The memory and the streams named by the interface and its mask belong to the driver. They outlive the view, by themselves or
+    /// through `owner`.
     pub unsafe fn new(driver: &Driver, interface: Interface, owner: Option<Owner>) -> Result<RawView> {
         // SAFETY: this function's contract.
         let view = unsafe { RawView::from_boxed(Some(driver), Box::new(interface), owner) };
@@ -82,16 +81,16 @@ impl RawView {
         Ok(view)
     }
 
-    /// The same, of a driver that need not be loaded yet.
+    /// As [`RawView::new`], with a driver that need not be loaded yet.
     ///
     /// # Safety
-    /// As [`RawView::new`]; the driver is that of the streams that the view is acquired in.
+    /// As [`RawView::new`]. The driver is the driver of the streams that the view is acquired in.
     pub(crate) unsafe fn from_boxed(
         driver: Option<&Driver>,
         interface: Box<Interface>,
         owner: Option<Owner>,
     ) -> RawView {
-        // What is made now, without asking the driver, need not be made when the view is acquired.
+        // A state that needs no driver call is created here, and not at each acquisition.
         let data = match (driver, interface.stream().handle()) {
             (Some(driver), Some(handle)) if handle > 2 => {
                 // SAFETY: the stream is live by this function's contract.
@@ -102,16 +101,16 @@ impl RawView {
         RawView { interface, data, mask: OnceLock::new(), owner }
     }
 
-    /// The array of which somebody else knows how its work is ordered.
+    /// An array with a known synchronization state.
     pub(crate) fn ordered(interface: Box<Interface>, data: SyncState, owner: Option<Owner>) -> RawView {
         RawView { interface, data: OnceLock::from(data), mask: OnceLock::new(), owner }
     }
 
-    /// An array over memory of ours, which it keeps: the one that `interface` describes, with `home` as its default stream. What is done
-    /// to it is remembered with the memory, which is freed after that, and is in order with other arrays over it.
+    /// An array within `memory`, which it keeps, with the home stream `home`. Work on it is recorded in the memory, so the memory is
+    /// freed after that work, and other arrays over it are ordered with that work.
     ///
     /// # Errors
-    /// A wrong argument, where the array is not within the memory, or has a mask, which would not be.
+    /// A wrong argument: the array is not within the memory, or has a mask.
     #[doc(hidden)]
     pub fn from_memory(memory: &Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<RawView> {
         let (allocation, bytes) = (memory.allocation(), interface.byte_range());
@@ -126,14 +125,14 @@ impl RawView {
         }
         if interface.mask().is_some() {
             return Err(Error::argument(
-                "an array over one piece of memory cannot have a mask, which is another array",
+                "the array has a mask, which is another array and cannot lie in the same memory",
             ));
         }
         let entry = home.map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
         let mut data = SyncState::new(home.cloned(), memory.pending().clone());
         match home {
             Some(home) if home.is_owned() => memory.add_home(home),
-            // It may be gone before the memory is; so its work is remembered by events.
+            // The stream may be destroyed before the memory is freed, so its work is recorded by events.
             Some(_) => data = data.outliving_home(),
             None => {}
         }
@@ -141,7 +140,7 @@ impl RawView {
         Ok(RawView::ordered(Box::new(interface.with_stream(entry)), data, owner))
     }
 
-    /// The same, with an event to wait for in place of the stream, and of the mask's (clause X2).
+    /// Sets events to wait for in place of the streams of the array and its mask (clause X2).
     pub(crate) fn with_events(self, data: Option<Arc<Event>>, mask: Option<Arc<Event>>) -> RawView {
         let waiting = |known: OnceLock<SyncState>, event| match event {
             Some(event) => {
@@ -153,55 +152,52 @@ impl RawView {
         RawView { data: waiting(self.data, data), mask: waiting(self.mask, mask), ..self }
     }
 
-    /// What the array says of itself.
+    /// The array's interface: shape, strides, element type, address and stream.
     pub fn interface(&self) -> &Interface {
         &self.interface
     }
 
-    /// Orders work in `stream` that reads the array: after what the producer has enqueued, and before what it enqueues once the
-    /// guard is released.
+    /// Orders work in `stream` that reads the array: after the producer's work so far, and before the producer's work once the guard is
+    /// released.
     ///
     /// # Errors
-    /// [`Error::is_unsupported`] where one stream captures and the other does not take part; the capture is not harmed. Whatever the
-    /// driver refuses.
+    /// [`Error::is_unsupported`]: one stream captures and the other does not take part; the capture stays intact. Errors of the driver.
     pub fn acquire<'v>(&'v self, stream: &'v Stream) -> Result<Acquired<'v>> {
         Ok(Acquired::new(GuardCore::begin(self, stream, Access::Read, Anywhere)?))
     }
 
-    /// The same for work that writes.
+    /// Orders work in `stream` that writes the array.
     ///
     /// # Errors
-    /// Also where the array is read-only.
+    /// As [`RawView::acquire`]. Also if the array is read-only.
     pub fn acquire_mut<'v>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v>> {
         Ok(AcquiredMut::new(GuardCore::begin(self, stream, Access::Write, Anywhere)?))
     }
 
-    /// The address, in no order with anything.
+    /// The address, without ordering.
     ///
     /// # Safety
-    /// The caller orders its work after the producer's, and the producer's after its own.
+    /// The caller orders its work after the producer's work, and the producer's later work after its own.
     pub unsafe fn acquire_unordered(&self) -> DevicePtr {
         self.interface.data()
     }
 
-    /// The array as one of that element type, ndim and layout, once they are found to be so.
+    /// Checks the element type, the number of dimensions and the layout, and converts to a typed view.
     ///
-    /// Elements are of the type if their type string, byte order and fields are. What the interface leaves open is taken as the
-    /// type: void without fields, of the same size, as which bfloat16 travels.
+    /// The type string, byte order and fields have to match the type. An interface may leave the type open: void elements of the same size,
+    /// without fields, are accepted as the type. bfloat16 is passed that way.
     ///
     /// # Errors
-    /// [`Error::is_unsupported`]: they are not, or the array has a mask. The message says what is expected and what there is.
+    /// [`Error::is_unsupported`]: one of them differs, or the array has a mask. The message has the expected and the actual value.
     pub fn typed<T: Element, D: Dimension, L: LayoutPolicy>(mut self) -> Result<TypedView<T, D, L>> {
         if self.interface.mask().is_some() {
-            return Err(Error::unsupported(
-                "the array has a mask, and one of which all elements are valid is expected",
-            ));
+            return Err(Error::unsupported("the array has a mask; an array without a mask is expected"));
         }
         expect::<T, D, L>(&mut self.interface)?;
         Ok(TypedView::from_checked(self))
     }
 
-    /// What each part of the array is ordered by, for work in `stream`.
+    /// The synchronization states of the array's data and mask, for work in `stream`.
     pub(crate) fn orderings(
         &self,
         stream: &Stream,
@@ -212,13 +208,13 @@ impl RawView {
         Ok((data, access, mask))
     }
 
-    /// The orderings that [`RawView::orderings`] has found.
+    /// The states that [`RawView::orderings`] has set.
     pub(crate) fn known_orderings(&self, access: Access) -> impl Iterator<Item = (&SyncState, Access)> + Clone {
         let mask = self.mask.get().map(|mask| (mask, Access::Read));
         self.data.get().map(|data| (data, access)).into_iter().chain(mask)
     }
 
-    /// Whether work in `stream` is in order as it is: it is the array's own stream, and nothing is pending elsewhere.
+    /// Whether work in `stream` is already ordered: it is the home stream, and no work is pending in other streams.
     pub(crate) fn is_at_home(&self, stream: &Stream) -> bool {
         self.interface.mask().is_none()
             && match self.data.get() {
@@ -227,7 +223,7 @@ impl RawView {
             }
     }
 
-    /// The same, kept by `owner` unless it has one.
+    /// Sets the owner, unless the view has one.
     #[cfg(feature = "python")]
     pub(crate) fn with_owner(self, owner: Owner) -> RawView {
         RawView { owner: self.owner.or(Some(owner)), ..self }
@@ -238,14 +234,14 @@ impl RawView {
         &mut self.interface
     }
 
-    /// What keeps the memory alive, where that is this view's to do.
+    /// The owner that keeps the memory alive, if the view has one.
     #[doc(hidden)]
     pub fn owner(&self) -> Option<&Owner> {
         self.owner.as_ref()
     }
 }
 
-/// What orders the work on what an interface describes, found out when it is first needed.
+/// The synchronization state of an interface's data, created at first use.
 fn ordering<'a>(known: &'a OnceLock<SyncState>, interface: &Interface, stream: &Stream) -> Result<&'a SyncState> {
     if let Some(known) = known.get() {
         return Ok(known);
@@ -258,11 +254,11 @@ fn ordering<'a>(known: &'a OnceLock<SyncState>, interface: &Interface, stream: &
 /// The stream that an interface names.
 ///
 /// # Safety
-/// It lives for as long as the answer is used.
+/// The stream outlives the result.
 unsafe fn home(driver: &Driver, interface: &Interface) -> Result<Option<Stream>> {
     Ok(Some(match interface.stream().handle() {
         None => return Ok(None),
-        // Every device has default streams; these are those of the device that the memory is on.
+        // Every device has default streams; these belong to the device of the memory.
         Some(1) => Stream::legacy_default(&context_of(driver, interface.data())?),
         Some(2) => Stream::per_thread_default(&context_of(driver, interface.data())?),
         // SAFETY: this function's contract.
@@ -270,7 +266,7 @@ unsafe fn home(driver: &Driver, interface: &Interface) -> Result<Option<Stream>>
     }))
 }
 
-/// A context of the device that the memory is on: the current one, if it is of that device.
+/// A context of the memory's device: the current one, if it belongs to that device.
 pub(crate) fn context_of(driver: &Driver, pointer: DevicePtr) -> Result<Context> {
     let known = PointerAttributes::query(driver, pointer)?.and_then(|known| known.device_ordinal);
     let Some(ordinal) = known else { return driver.default_context() };

@@ -1,4 +1,4 @@
-//! Views of which the types say what they are of: the element, the ndim and the layout, and the checks that find it to be so.
+//! Typed views, with a static element type, number of dimensions and layout, and the checks behind them.
 
 use super::RawView;
 use crate::{
@@ -10,11 +10,11 @@ use crate::{
 };
 use std::{fmt, marker::PhantomData};
 
-/// The types that a view is of; it holds nothing of them.
+/// A view's types, without a value.
 pub(crate) type Kinds<T, D, L> = PhantomData<fn() -> (T, D, L)>;
 
-/// Another library's array of elements `T`, in as many dimensions as `D` says and laid out as `L` allows; kept alive, and not yet
-/// ordered. From [`RawView::typed`], or from a Python argument.
+/// Another library's array of elements `T`, with the number of dimensions `D` and a layout that `L` allows. It is kept alive, and not
+/// yet ordered. From [`RawView::typed`], or from a Python argument.
 ///
 /// ```
 /// # use cuarray::{Driver, Interface, Layout, Owner, RawView, StreamEntry, TypeStr, driver::Allocation};
@@ -31,10 +31,10 @@ pub(crate) type Kinds<T, D, L> = PhantomData<fn() -> (T, D, L)>;
 /// # let raw = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory))) }?;
 /// let mut view: TypedView<f32, Ix2, CContiguous> = raw.typed()?; // any library's array
 /// let ours = Stream::non_blocking(&context)?;
-/// let mut array = view.acquire_mut(&ours)?; // our stream waits for theirs
+/// let mut array = view.acquire_mut(&ours)?; // `ours` waits for `theirs`
 /// let [rows, columns] = array.shape();
 /// array.copy_from_host(&vec![1.0; rows * columns])?;
-/// array.release()?; // their stream waits for ours
+/// array.release()?; // `theirs` waits for `ours`
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 pub struct TypedView<T, D: Dimension = IxDyn, L: LayoutPolicy = AnyLayout> {
@@ -43,28 +43,28 @@ pub struct TypedView<T, D: Dimension = IxDyn, L: LayoutPolicy = AnyLayout> {
 }
 
 impl<T: Element, D: Dimension, L: LayoutPolicy> TypedView<T, D, L> {
-    /// A view of which everything is known to be as the type says.
+    /// A view whose types have been checked.
     pub(crate) fn from_checked(raw: RawView) -> Self {
         TypedView { raw, kind: PhantomData }
     }
 
-    /// As [`RawView::acquire`], with a guard of that type.
+    /// As [`RawView::acquire`], with a typed guard.
     ///
     /// # Errors
-    /// As there.
+    /// As [`RawView::acquire`].
     pub fn acquire<'v>(&'v self, stream: &'v Stream) -> Result<Acquired<'v, T, D>> {
         Ok(Acquired::new(GuardCore::begin(&self.raw, stream, Access::Read, Anywhere)?))
     }
 
-    /// As [`RawView::acquire_mut`], with a guard of that type.
+    /// As [`RawView::acquire_mut`], with a typed guard.
     ///
     /// # Errors
-    /// As there.
+    /// As [`RawView::acquire_mut`].
     pub fn acquire_mut<'v>(&'v mut self, stream: &'v Stream) -> Result<AcquiredMut<'v, T, D>> {
         Ok(AcquiredMut::new(GuardCore::begin(&self.raw, stream, Access::Write, Anywhere)?))
     }
 
-    /// The address, in no order with anything.
+    /// The address, without ordering.
     ///
     /// # Safety
     /// As [`RawView::acquire_unordered`].
@@ -72,7 +72,7 @@ impl<T: Element, D: Dimension, L: LayoutPolicy> TypedView<T, D, L> {
         self.raw.interface.data()
     }
 
-    /// What the array says of itself.
+    /// The array's interface: shape, strides, element type, address and stream.
     pub fn interface(&self) -> &Interface {
         &self.raw.interface
     }
@@ -82,7 +82,7 @@ impl<T: Element, D: Dimension, L: LayoutPolicy> TypedView<T, D, L> {
         D::shape(self.raw.interface.layout())
     }
 
-    /// The bytes to step in each dimension.
+    /// The distance between elements in each dimension, in *bytes*.
     pub fn strides(&self) -> D::Strides {
         D::strides(self.raw.interface.strides())
     }
@@ -92,7 +92,7 @@ impl<T: Element, D: Dimension, L: LayoutPolicy> TypedView<T, D, L> {
         self.raw.interface.layout().len()
     }
 
-    /// Whether there are no elements.
+    /// Whether the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.raw.interface.layout().is_empty()
     }
@@ -104,7 +104,7 @@ impl<T, D: Dimension, L: LayoutPolicy> fmt::Debug for TypedView<T, D, L> {
     }
 }
 
-/// Checks that an array is of that element type, ndim and layout; see [`RawView::typed`].
+/// Checks the element type, the number of dimensions and the layout of an array; see [`RawView::typed`].
 #[inline]
 pub(crate) fn expect<T: Element, D: Dimension, L: LayoutPolicy>(interface: &mut Interface) -> Result<()> {
     if !is_of::<T>(interface) {
@@ -113,7 +113,7 @@ pub(crate) fn expect<T: Element, D: Dimension, L: LayoutPolicy>(interface: &mut 
     expect_shape::<D, L>(interface)
 }
 
-/// Whether the elements are said to be `T`.
+/// Whether the interface gives the element type `T`.
 #[inline]
 pub(crate) fn is_of<T: Element>(interface: &Interface) -> bool {
     interface.typestr() == T::TYPESTR && (T::TYPESTR.kind() != Kind::Void || interface.descr() == T::descr().as_ref())
@@ -130,7 +130,7 @@ pub(crate) fn expect_shape<D: Dimension, L: LayoutPolicy>(interface: &Interface)
     Ok(())
 }
 
-/// Takes the elements as `T` where their interface leaves open what they are.
+/// Sets the element type `T` if the interface leaves it open.
 #[cold]
 fn retype<T: Element>(interface: &mut Interface) -> Result<()> {
     match interface.clone().with_type(T::TYPESTR, T::descr()) {
@@ -152,7 +152,7 @@ pub(crate) fn wrong_type<T: Element>(interface: &Interface) -> Error {
 #[cold]
 fn wrong_ndim(layout: &Layout, expected: usize) -> Error {
     Error::unsupported(format!(
-        "the array is {}-dimensional, of shape {}; a {expected}-dimensional one is expected",
+        "the array is {}-dimensional, of shape {}; a {expected}-dimensional array is expected",
         layout.ndim(),
         Tuple(layout.shape())
     ))
@@ -161,7 +161,7 @@ fn wrong_ndim(layout: &Layout, expected: usize) -> Error {
 #[cold]
 fn wrong_layout(layout: &Layout, expected: &str) -> Error {
     Error::unsupported(format!(
-        "the array of shape {} and strides {} is not {expected}; a {expected} one is expected (a copy is)",
+        "the array of shape {} and strides {} is not {expected}; a {expected} array, such as a copy, is expected",
         Tuple(layout.shape()),
         Tuple(layout.strides())
     ))

@@ -1,4 +1,4 @@
-//! Copies of boxes: rows that lie apart, in slices that lie apart, in one call of the driver.
+//! Copies of boxes: slices of rows with gaps between them, in one driver call.
 
 use super::in_context;
 use crate::{
@@ -11,7 +11,7 @@ use cuarray_abi::{
 };
 use std::{ffi::c_void, ptr::null_mut};
 
-/// Where one side of a [`Copy3d`] begins.
+/// The start of one side of a [`Copy3d`].
 ///
 /// ```
 /// use cuarray::driver::copy::CopyAddress;
@@ -21,9 +21,9 @@ use std::{ffi::c_void, ptr::null_mut};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyAddress {
-    /// In the host's memory.
+    /// An address in host memory.
     Host(*mut u8),
-    /// In memory that the device reaches.
+    /// An address in memory that the device can access.
     Device(u64),
 }
 
@@ -32,7 +32,7 @@ pub enum CopyAddress {
 /// ```
 /// use cuarray::driver::copy::{CopyAddress, CopySide};
 ///
-/// // Every second row of a matrix whose rows take 512 bytes; it is one slice, so its pitch is never used.
+/// // Every second row of a matrix with rows of 512 bytes. With one slice, the slice pitch is not used.
 /// let side = CopySide { address: CopyAddress::Device(0x7f00_0000_0000), pitch: 1024, slice_pitch: 1024 * 100 };
 /// # assert_eq!(side.pitch, 1024);
 /// ```
@@ -40,9 +40,9 @@ pub enum CopyAddress {
 pub struct CopySide {
     /// The first byte.
     pub address: CopyAddress,
-    /// Bytes from a row's start to the next row's; at least the width of a row.
+    /// The distance between row starts in bytes; at least a row's width.
     pub pitch: usize,
-    /// Bytes from a slice's start to the next slice's; at least what its rows take.
+    /// The distance between slice starts in bytes; at least the extent of a slice's rows.
     pub slice_pitch: usize,
 }
 
@@ -56,7 +56,7 @@ pub struct CopySide {
 /// let corner = Copy3d {
 ///     // Two rows of two bytes from a matrix of 4 x 4 ...
 ///     src: CopySide { address: CopyAddress::Device(memory.device_ptr()), pitch: 4, slice_pitch: 16 },
-///     // ... one behind the other.
+///     // ... written without gaps.
 ///     dst: CopySide { address: CopyAddress::Host(host.as_mut_ptr()), pitch: 2, slice_pitch: 4 },
 ///     width: 2,
 ///     height: 2,
@@ -67,30 +67,29 @@ pub struct CopySide {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy3d {
-    /// Where it comes from.
+    /// The source.
     pub src: CopySide,
-    /// Where it goes.
+    /// The destination.
     pub dst: CopySide,
-    /// Bytes in a row.
+    /// The size of a row in bytes.
     pub width: usize,
-    /// Rows in a slice.
+    /// The number of rows in a slice.
     pub height: usize,
-    /// Slices.
+    /// The number of slices.
     pub depth: usize,
 }
 
-/// Copies a box of bytes whose rows and slices lie apart.
+/// Copies a box of bytes, with gaps between rows and slices.
 ///
-/// The driver counts the distance of slices in rows. Where it is no whole number of rows, the slices are copied one by
-/// one.
+/// The driver measures the distance between slices in rows. If it is no whole number of rows, the slices are copied one by one.
 ///
 /// # Errors
-/// [`Error::is_unsupported`] where rows or slices overlap (a pitch below the width, or a slice pitch below the rows'
-/// extent) or the box exceeds the address space.
+/// [`Error::is_unsupported`]: rows or slices overlap (a pitch below the width, or a slice pitch below the rows' extent), or the box
+/// exceeds the address space.
 ///
 /// # Safety
-/// Every row of `dst` is good for writing and every row of `src` for reading, until the copy is done, and nothing else
-/// uses those of `dst` or writes those of `src` at the same time. `stream` belongs to `context`.
+/// Until the copy is done, every row of `dst` is valid for writes and every row of `src` for reads. Meanwhile no other work uses
+/// the rows of `dst` or writes those of `src`. `stream` belongs to `context`.
 ///
 /// Driver API: [`cuMemcpy3D`, `cuMemcpy3DAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 pub unsafe fn copy_3d(context: &Context, copy: &Copy3d, stream: Option<&Stream>) -> Result<()> {
@@ -98,13 +97,13 @@ pub unsafe fn copy_3d(context: &Context, copy: &Copy3d, stream: Option<&Stream>)
     unsafe { copy_box(context, None, copy, stream) }
 }
 
-/// Copies a box of bytes whose rows and slices lie apart from the memory of one device to that of another.
+/// Copies a box of bytes, with gaps between rows and slices, from one device's memory to another's.
 ///
 /// # Errors
 /// As [`copy_3d`].
 ///
 /// # Safety
-/// As [`copy_3d`]; both sides are device memory, each of its context's device.
+/// As [`copy_3d`]. Both sides are device memory, each on its context's device.
 ///
 /// Driver API: [`cuMemcpy3DPeer`,
 /// `cuMemcpy3DPeerAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
@@ -119,7 +118,7 @@ pub unsafe fn copy_3d_peer(
 }
 
 /// # Safety
-/// As [`copy_3d`], or with a source context as [`copy_3d_peer`].
+/// As [`copy_3d`], or as [`copy_3d_peer`] with a source context.
 unsafe fn copy_box(
     context: &Context,
     src_context: Option<&Context>,
@@ -219,7 +218,7 @@ unsafe fn copy_box(
 }
 
 impl Copy3d {
-    /// One of the boxes of a plan, which begins at these addresses.
+    /// One box of a copy plan, with its start addresses.
     pub(crate) fn of(plan: &CopyPlan, dst: CopyAddress, src: CopyAddress) -> Copy3d {
         let side = |address, pitch: usize, height: usize| CopySide { address, pitch, slice_pitch: pitch * height };
         Copy3d {
@@ -253,7 +252,7 @@ impl CopySide {
         )))
     }
 
-    /// The distance of slices in rows, `None` if it is no whole number that the driver takes.
+    /// The distance between slices in rows; `None` if the driver does not accept it.
     fn rows_per_slice(&self, copy: &Copy3d) -> Option<usize> {
         if copy.depth == 1 {
             return Some(copy.height);

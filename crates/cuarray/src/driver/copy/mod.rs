@@ -1,11 +1,11 @@
-//! Copies, over raw addresses.
+//! Copies of raw memory.
 //!
-//! Each takes an optional stream. With one, the work is enqueued there and the call returns; the memory has to stay
-//! until it is done. Without one it is the driver's own blocking form: it runs after the legacy default stream's work,
-//! and where the host's memory is involved the call returns when that memory may be used again. (A copy within the
-//! device comes before all later work of the default stream, but the host does not wait for it.)
+//! Each function takes an optional stream. With a stream, the copy is enqueued there and the call returns; the memory has to live
+//! until the copy is done. Without one, the driver's blocking form runs after the legacy default stream's work. If host memory is
+//! involved, that form returns when the host memory may be reused. (A copy within the device is ordered before all later
+//! work of the default stream, but the host does not wait for it.)
 //!
-//! A copy of no bytes calls nothing: null addresses are right for it. Fills are beside ([`fill`](super::fill)).
+//! A copy of 0 bytes makes no call, so null addresses are valid for it. See [`fill`](super::fill) for fills.
 //!
 //! ```
 //! # use cuarray::{Driver, Stream, driver::{Allocation, copy, fill}};
@@ -39,8 +39,8 @@ use std::ffi::c_void;
 /// Copies `len` bytes from the host to the device.
 ///
 /// # Safety
-/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
-/// writes `src` at the same time. `stream` belongs to `context`.
+/// Until the copy is done, `dst` is valid for writes and `src` for reads of `len` bytes. Meanwhile no other work uses `dst` or writes
+/// `src`. `stream` belongs to `context`.
 ///
 /// Driver API: [`cuMemcpyHtoD`,
 /// `cuMemcpyHtoDAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
@@ -66,8 +66,8 @@ pub unsafe fn copy_host_to_device(
 /// Copies `len` bytes from the device to the host.
 ///
 /// # Safety
-/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
-/// writes `src` at the same time. `stream` belongs to `context`.
+/// Until the copy is done, `dst` is valid for writes and `src` for reads of `len` bytes. Meanwhile no other work uses `dst` or writes
+/// `src`. `stream` belongs to `context`.
 ///
 /// Driver API: [`cuMemcpyDtoH`,
 /// `cuMemcpyDtoHAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
@@ -90,11 +90,11 @@ pub unsafe fn copy_device_to_host(
     })
 }
 
-/// Copies `len` bytes within the device. The two ranges do not overlap. Between devices, [`copy_peer`] does.
+/// Copies `len` bytes within the device. The ranges must not overlap. Use [`copy_peer`] between devices.
 ///
 /// # Safety
-/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
-/// writes `src` at the same time. `stream` belongs to `context`.
+/// Until the copy is done, `dst` is valid for writes and `src` for reads of `len` bytes. Meanwhile no other work uses `dst` or writes
+/// `src`. `stream` belongs to `context`.
 ///
 /// Driver API: [`cuMemcpyDtoD`,
 /// `cuMemcpyDtoDAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
@@ -117,13 +117,13 @@ pub unsafe fn copy_device_to_device(
     })
 }
 
-/// Copies `len` bytes from the memory of one device to that of another, whether or not they reach each other's.
+/// Copies `len` bytes from one device's memory to another's. The devices need no access to each other's memory.
 ///
-/// Without a stream, the copy comes after all earlier and before all later work of both contexts; the host does not wait.
+/// Without a stream, the copy is ordered after all earlier work of both contexts, and before all later work. The host does not wait.
 ///
 /// # Safety
-/// `dst` is good for writing and `src` for reading `len` bytes, until the copy is done, and nothing else uses `dst` or
-/// writes `src` at the same time. Each context is of the device that its address is on.
+/// Until the copy is done, `dst` is valid for writes and `src` for reads of `len` bytes. Meanwhile no other work uses `dst` or writes
+/// `src`. Each context belongs to the device of its address.
 ///
 /// Driver API: [`cuMemcpyPeer`,
 /// `cuMemcpyPeerAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).

@@ -59,7 +59,7 @@ impl PyDeviceArray {
     /// A DLPack capsule of the array, for another library's `from_dlpack`.
     ///
     /// stream: the stream in which the consumer will work: a handle, 1 or None (the legacy default stream), 2 (the per-thread
-    /// default stream), or -1 (no ordering). It waits for all work on the array. max_version: the newest version that the
+    /// default stream), or -1 (no ordering). That stream waits for all work on the array. max_version: the newest version that the
     /// consumer reads; without it the structure predates version 1 and cannot mark an array read-only.
     /// dl_device: (1, 0) makes a copy in host memory. copy: True always copies, False never.
     ///

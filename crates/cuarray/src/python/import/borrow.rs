@@ -125,7 +125,7 @@ pub struct PyBorrow {
 ///
 /// On entry, `stream` waits for the producer's pending work (its `stream`, its mask's stream, all that is pending on a DeviceArray). On
 /// exit, also after an exception, the producer's stream waits for the work in `stream`. The host does not wait. `a` is a DeviceArray over
-/// the same memory with `stream` as its default stream. After the exit, `a` and its views raise BufferError. A borrow that is
+/// the same memory with `stream` as its home stream. After the exit, `a` and its views raise BufferError. A borrow that is
 /// not entered does nothing. A borrow that is not exited ends with the last of its arrays.
 ///
 /// `readonly=True` is for work that only reads. Then `a` is read-only, and two such borrows of one DeviceArray do not wait for

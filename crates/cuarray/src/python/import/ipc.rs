@@ -235,7 +235,7 @@ impl PyIpcHandle {
 
     /// The array over memory of the other process. The memory stays open until the last view goes.
     ///
-    /// This may be called again, because the driver counts how often memory is open. stream: the array's default stream.
+    /// This may be called again, because the driver counts how often memory is open. stream: the array's home stream.
     ///
     /// Raises ValueError in the process that made the handle, CudaError if the memory or its process is gone, BufferError if
     /// this process does not see the device.
