@@ -4,7 +4,7 @@
 //! would have ordered them. A [`Report`] holds all findings and the operations that are still remembered, so that a
 //! reader or a picture can show what lay between. All types serialize as `docs/reference/findings.md` describes.
 
-use crate::site::Site;
+use crate::site::{Site, SourceLine};
 use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
@@ -183,15 +183,6 @@ pub struct KernelPlace {
     pub source: Option<SourceLine>,
     /// The line of the PTX, counted from 1, if it is known.
     pub ptx_line: Option<u32>,
-}
-
-/// A line of source.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
-pub struct SourceLine {
-    /// The file as the compiler named it.
-    pub file: String,
-    /// The line, counted from 1.
-    pub line: u32,
 }
 
 /// `thread (3, 0, 0) of block (0, 0, 0), at kernel.cu:12, line 40 of the PTX`.

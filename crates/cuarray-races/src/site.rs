@@ -1,6 +1,5 @@
 //! Sites: the places in the program that operations came from.
 
-use crate::finding::SourceLine;
 use serde::Serialize;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -17,6 +16,15 @@ pub struct Site {
     /// The calling library: its import name in Python (`numba.cuda`), `ctypes` for a call that the user made through it, or
     /// the file name of a program or a shared object.
     pub library: Option<String>,
+}
+
+/// A line of source.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct SourceLine {
+    /// The file as the compiler named it.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: u32,
 }
 
 /// A Python frame.

@@ -5,8 +5,8 @@
 
 use super::block::Block;
 use super::operation::{Caller, Operation};
-use crate::finding::{AccessKind, KernelPlace, Kind, Object, Range, SourceLine, Variable};
-use crate::site::Site;
+use crate::finding::{AccessKind, KernelPlace, Kind, Object, Range, Variable};
+use crate::site::{Site, SourceLine};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -184,7 +184,7 @@ impl Detector {
         !self.hosts.is_empty() && self.hosts.values().all(knows)
     }
 
-    /// Puts an operation before everything that host threads do from now on, unless they are ordered [apart](HostThreads::Apart).
+    /// Orders an operation before all later operations of host threads, unless they are ordered [apart](HostThreads::Apart).
     pub fn hosts_learn(&mut self, clock: &Clock) {
         if !self.strict {
             let Detector { hosts, retired, .. } = self;
@@ -200,7 +200,7 @@ impl Detector {
         one.knows(other.lane, other.time, &self.retired) || other.knows(one.lane, one.time, &self.retired)
     }
 
-    /// Puts what a thread has done before what another thread does after [`Detector::take_over`] with the same key.
+    /// Orders a thread's operations so far before another thread's operations after [`Detector::take_over`] with the same key.
     ///
     /// Several threads may hand over under one key, as with a lock: a thread that takes over comes after all of them.
     pub fn hand_over(&mut self, key: u64, thread: u64) {
@@ -217,7 +217,7 @@ impl Detector {
         }
     }
 
-    /// Puts what was handed over under a key before what a thread does from now on.
+    /// Orders the operations handed over under a key before a thread's later operations.
     pub fn take_over(&mut self, key: u64, thread: u64) {
         let Some(clock) = self.handed.get(&key).map(Lane::clock) else { return };
         let (host, retired) = self.host(thread);
@@ -429,7 +429,7 @@ impl Detector {
     fn examine(&mut self, entry: Entry) {
         let Entry { operation, clock, effect } = entry;
         let Detector { shadow, retired, hosts, queue, strict, .. } = self;
-        // Every later call knows what the host knows. Operations in the queue may not.
+        // Every later call comes after the host's known operations. Operations in the queue may not.
         let floor = if !*strict && queue.is_empty() { hosts.values().next() } else { None };
         let by = Observer { operation: &operation, clock: &clock, retired, floor };
         shadow.sweep(&by);
@@ -505,7 +505,7 @@ impl Detector {
         }
     }
 
-    /// Two operations that nothing orders.
+    /// Reports two unordered operations.
     fn unordered(&mut self, kind: Kind, conflict: Conflict, operation: &Arc<Operation>, access: AccessKind) {
         let Conflict { other, access: other_access, start, end } = conflict;
         let missing = advice::missing(self, &other, operation);
@@ -524,7 +524,7 @@ impl Detector {
             None => self.blocks.gone_at(bytes.address, bytes.length).map(|(block, by)| (block.clone(), by.clone())),
         };
         match gone {
-            // The schedule ran a release before work that was called earlier: nothing orders the two.
+            // The schedule ran a release before work that was called earlier: the two are unordered.
             Some((block, by)) if by.ordinal > operation.ordinal => {
                 let missing = advice::missing(self, &operation, &by) + more;
                 let bytes = Some(Range { address: block.address, length: block.size });
@@ -550,7 +550,7 @@ impl Detector {
         }
     }
 
-    /// Two threads of a launch that nothing orders.
+    /// Reports two unordered threads of a launch.
     fn kernel_race(&mut self, operation: &Arc<Operation>, race: KernelRace) {
         let KernelRace { bytes, variable, sides, missing } = race;
         let parties =

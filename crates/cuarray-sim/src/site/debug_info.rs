@@ -4,7 +4,8 @@
 //! is looked up once in a process. An object stays open only while one report is made.
 
 use addr2line::Loader;
-use cuarray_races::finding::{Report, SourceLine};
+use cuarray_races::finding::Report;
+use cuarray_races::site::SourceLine;
 use cuarray_races::site::{Native, Site};
 use object::{Object as _, ObjectSegment as _, ReadCache};
 use std::collections::HashMap;

@@ -1,11 +1,11 @@
 //! Shadow memory: the last accesses to every byte, and whether it was ever written.
 //!
 //! Memory is divided into segments. All bytes of a segment have one history: the last write, the reads since then that precede
-//! no later read, and whether anything was written at all. An access splits the segments at its ends, is compared with their
+//! no later read, and whether it was written. An access splits the segments at its ends, is compared with their
 //! records, and is recorded in them. Equal neighbours become one segment again. So the number of segments depends on how
 //! differently a program treats parts of its memory, not on the number of operations. A look-up costs the logarithm of it.
 //!
-//! A record that every later operation comes after can never be part of a finding. It is dropped when it is met. A box with
+//! A record that every later operation comes after can never be part of a finding. It is dropped at the next access. A box with
 //! very many rows would make very many segments. A separate list keeps such boxes whole; it is exact about conflicts, and
 //! counts every byte that the box spans as written.
 
@@ -108,12 +108,12 @@ struct Tall {
     record: Record,
 }
 
-/// Two accesses that nothing orders.
+/// Two unordered accesses.
 pub(super) struct Conflict {
     /// The earlier one.
     pub other: Arc<Operation>,
     pub access: AccessKind,
-    /// The first address of the shared bytes, and the address behind the last.
+    /// The first address of the shared bytes, and the address after the last.
     pub start: u64,
     pub end: u64,
 }
@@ -180,7 +180,7 @@ impl Shadow {
         conflicts
     }
 
-    /// An access to a box; answers the accesses that it conflicts with.
+    /// Records an access to a box, and returns the accesses that it conflicts with.
     pub(super) fn access(&mut self, region: &Region, access: AccessKind, by: &Observer<'_>) -> Vec<Conflict> {
         let mut conflicts = Vec::new();
         if !self.tall.is_empty() {
@@ -320,14 +320,14 @@ impl Shadow {
         self.segments.range(..=address).next_back().is_some_and(|(_, segment)| segment.end > address)
     }
 
-    /// The parts of `start..end` that nothing has written.
+    /// The unwritten parts of `start..end`.
     pub(super) fn unwritten(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
         let first = self.segments.range(..=start).next_back().map_or(start, |(key, _)| *key);
         let segments = self.segments.range(first..end).filter(|(_, segment)| segment.end > start && !segment.written);
         segments.map(|(key, segment)| (start.max(*key), end.min(segment.end))).collect()
     }
 
-    /// The unwritten bytes of a box: the first address and the address behind the last. A box that is kept whole counts only if
+    /// The unwritten bytes of a box: the first address and the address after the last. A box that is kept whole counts only if
     /// nothing of it was written.
     ///
     /// A copy of a strided array to the host often includes the bytes between the elements, which are never used. With
@@ -344,7 +344,7 @@ impl Shadow {
         parts.reduce(|(start, end), (first, behind)| (start.min(first), end.max(behind)))
     }
 
-    /// The unwritten parts of a box as offsets in its packed bytes: the first and the one behind the last.
+    /// The unwritten parts of a box as offsets in its packed bytes: the first and the one after the last.
     pub(super) fn holes(&self, region: &Region) -> Vec<(u64, u64)> {
         if region.row_count() > ROWS {
             return Vec::new();

@@ -61,13 +61,13 @@ macro_rules! guard {
         ///
         /// If the elements of two live guards share memory, both guards are for reading; otherwise the second acquisition fails with
         /// [`Error::is_already_acquired`](crate::Error::is_already_acquired). This is checked at run time, for all guards of the process that were
-        /// acquired through this build of the crate and one driver: in any thread, of clones, of views, and of objects of different libraries
+        /// acquired through this build of the crate and one driver. It covers all threads, clones, views, and objects of different libraries
         /// over one memory. Elements decide, not extents, so `x[::2]` and `x[1::2]` may both be written. Arrays without elements never
         /// conflict. Views whose comparison would take long count as overlapping.
         ///
         /// Not promised: other extension modules have a registry of their own, and Python code and other libraries are not bound by it.
         /// Unordered addresses (`acquire_unordered`) are not registered. A Python argument is not registered by its extraction, only while a
-        /// guard is live: `f(x, x)` is an error where `f` acquires both at once and writes one.
+        /// guard is live: `f(x, x)` is an error if `f` acquires both at once and writes one.
         ///
         /// A leaked guard ([`std::mem::forget`]) stays registered, and puts no edge back.
         ///
