@@ -1,6 +1,6 @@
 """A driver copy of a box of bytes, called through ctypes: `cuMemcpy2D` or `cuMemcpy3D`.
 
-Copies of strided arrays are compared with it: the same bytes in a bare driver call."""
+It is the baseline for copies of strided arrays: one driver call copies the same bytes."""
 
 import ctypes
 
@@ -64,11 +64,11 @@ class Driver:
     @staticmethod
     def _call(function, *arguments):
         if code := function(*arguments):
-            raise RuntimeError(f"{function.__name__} answered {code}")
+            raise RuntimeError(f"{function.__name__} returned {code}")
 
     def copy(self, dst, src, width, rows, slices=1):
-        """Return a function that copies `slices` slices of `rows` rows of `width` bytes, and waits. A side is the kind of its memory ("host" or
-        "device"), its address, and the strides of rows and slices in bytes.
+        """Return a function that copies `slices` slices of `rows` rows of `width` bytes, and waits. `dst` and `src`
+        are each a tuple: the kind of memory ("host" or "device"), the address, and the strides of rows and slices in bytes.
         """
         box = _Copy2D(width=width, height=rows) if slices == 1 else _Copy3D(width=width, height=rows, depth=slices)
         for name, (memory, address, pitch, slice_pitch) in {"dst": dst, "src": src}.items():
@@ -88,7 +88,7 @@ class Driver:
             copy(at)
             synchronize(_LEGACY_STREAM)
 
-        # Within a device, the driver's copy returns early, and cuarray's copy waits.
+        # A driver copy within a device may return before it is done. cuarray's copy waits, so this one must wait too.
         run = run_and_wait if dst[0] == src[0] == "device" else run
         run.box = box
         return run

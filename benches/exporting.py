@@ -1,8 +1,8 @@
 """Exports: the time of each library to write `__cuda_array_interface__`.
 
-Some libraries keep the dictionary or its constant parts after the first export. So the first export of a new array and a later one are
-measured separately, and only the first compares with libraries that keep nothing. cuarray copies its constant entries into a new
-dictionary each time, as a stream may be added and a consumer may change its dictionary. Warp returns one dictionary each time."""
+Some libraries cache the dictionary or its constant parts at the first export. So the first export of a new array and a later one are
+measured separately. Only the first is comparable with libraries that have no cache. cuarray copies its constant entries into a new
+dictionary each time, as a stream may be added and a consumer may change its dictionary. Warp returns the same dictionary each time."""
 
 import peers
 from measure import Call

@@ -2,7 +2,7 @@
 
 Both run the same Python functions over the same arrays with the same grid. cuarray-sim executes the PTX that numba-cuda compiles.
 `NUMBA_ENABLE_CUDASIM=1` runs the functions themselves, with a Python thread for each CUDA thread. numba chooses its mode at import, so
-each simulator has a process of its own: `numba_kernels.py`."""
+each simulator runs `numba_kernels.py` in a process of its own."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def measured():
 
 
 def instructions():
-    """Return millions of PTX instructions a second of one core, by kind of arithmetic."""
+    """Return millions of PTX instructions per second on one core, by kind of arithmetic."""
     return _in_process(["kernels.py"], {"CUARRAY_SIM_FINDINGS": "0", "CUARRAY_SIM_CORES": "1"})
 
 
@@ -65,7 +65,7 @@ def _run_instructions():
     def call(name, *arguments):
         result = getattr(cuda, name)(*arguments)
         if result != 0:
-            raise RuntimeError(f"{name} answered {result}")
+            raise RuntimeError(f"{name} returned {result}")
 
     context, memory = ctypes.c_void_p(), ctypes.c_uint64()
     call("cuInit", 0)

@@ -193,7 +193,7 @@ def _request(make, array, case, *arguments):
         raise Refused(
             f"mpi4py takes contiguous arrays only (BufferError, {str(error).split('(')[0].strip()})"
         ) from error
-    raise AssertionError(f"mpi4py took an array that is not contiguous, and answered {request}")
+    raise AssertionError(f"mpi4py took an array that is not contiguous, and returned {request}")
 
 
 def _compare(what, seen, expected):

@@ -18,7 +18,7 @@ static CUcontext context;
 static CUstream working; /* the stream of `fill` */
 
 static int done(CUresult result, const char *call) {
-    if (result != 0 && !PyErr_Occurred()) PyErr_Format(PyExc_RuntimeError, "%s answered %d", call, result);
+    if (result != 0 && !PyErr_Occurred()) PyErr_Format(PyExc_RuntimeError, "%s returned %d", call, result);
     return result == 0;
 }
 #define DONE(call) done(call, #call)

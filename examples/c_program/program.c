@@ -10,7 +10,7 @@
 
 static void check(CUresult result, const char *call) {
     if (result != 0) {
-        fprintf(stderr, "%s answered %d\n", call, result);
+        fprintf(stderr, "%s returned %d\n", call, result);
         exit(1);
     }
 }

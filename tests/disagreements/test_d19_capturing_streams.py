@@ -6,9 +6,9 @@ Memory that a graph will allocate has no pointer attributes before the launch, s
 
 The text does not mention captures, but S1 to S5 hold for them too.
 
-cuarray: asks the driver nothing about a pointer on import or export, and uses no stream if none is given or with ``sync=False``. To
-order work it first queries both streams. Ordering inside one capture becomes edges of the graph. Ordering that a capture does not
-allow is refused, and the capture stays valid.
+cuarray: makes no pointer query on import or export, and uses no stream if none is given or with ``sync=False``. Before it orders
+work, it queries whether either stream is capturing. Within one capture, ordering becomes edges of the graph. If a capture forbids the
+ordering, cuarray raises an error, and the capture stays valid.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def fork(first: int, then: int) -> None:
 
 
 def test_memory_unknown_to_driver_is_imported_and_exported(driver: str, driver_calls: Callable[[], Any]) -> None:
-    """Graph memory before the launch is such memory: a reserved address without attributes."""
+    """An example is graph memory before the launch: its address is reserved and has no pointer attributes."""
     producer = Producer(describe())
     with driver_calls() as calls:
         array = cuarray.as_cuda_array(producer)
@@ -93,7 +93,7 @@ def test_memory_unknown_to_driver_is_imported_and_exported(driver: str, driver_c
         assert view.__cuda_array_interface__["data"][0] == exported["data"][0] + 4
     assert not calls
     assert exported["data"] == producer.__cuda_array_interface__["data"]
-    # The device is unknown, which is no error.
+    # The driver does not know the device. This is not an error.
     assert array.device is None
 
 
@@ -124,8 +124,7 @@ def test_export_makes_no_driver_call(driver: str, driver_calls: Callable[[], Any
     assert not calls
 
 
-def test_import_and_export_leave_the_capture_valid(foreign_stream: ForeignStream, driver: str) -> None:
-    """With ``sync=False``, which needs no ordering."""
+def test_import_with_sync_false_and_export_leave_capture_valid(foreign_stream: ForeignStream, driver: str) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
     stream, graph = ctypes.c_void_p(foreign_stream.handle), ctypes.c_void_p()
     with driver_probe.primary_context():
@@ -226,7 +225,7 @@ def test_import_and_borrow_with_sync_false_are_allowed_in_capture(
             pass
 
 
-def test_end_of_borrow_in_capture_is_refused_and_ends_the_borrow(
+def test_borrow_ends_although_capture_refuses_its_backward_edge(
     foreign_stream: ForeignStream, other: ForeignStream, capturing: Any
 ) -> None:
     memory = cuarray.to_device(np.zeros(4, np.uint8))
@@ -240,7 +239,7 @@ def test_end_of_borrow_in_capture_is_refused_and_ends_the_borrow(
 
 
 def test_release_of_memory_during_capture_is_deferred(foreign_stream: ForeignStream, capturing: Any) -> None:
-    """Freeing is prohibited during a capture, and would invalidate it."""
+    """A free during a capture is forbidden and invalidates the capture."""
     memory = cuarray.to_device(np.zeros(4, np.uint8), stream=cuarray.stream())
     with capturing(foreign_stream.handle):
         del memory

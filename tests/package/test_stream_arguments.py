@@ -1,4 +1,4 @@
-"""`stream=` of methods that make a view or a copy: the stream becomes the home stream of the result, after pending work."""
+"""`stream=` of methods that make a view or a copy: it is the result's home stream, and waits for pending work on the array."""
 
 from __future__ import annotations
 

@@ -90,10 +90,10 @@ OPENINGS = (
     "Nor",
     "How many a",
 )
-# These open a sentence in good prose, but not a paragraph or a doc comment.
+# A sentence may open with these, but a paragraph or a doc comment may not.
 FIRST_OPENINGS = ("The same", "That", "As above", "Likewise")
 
-# Patterns of test names, without `test_` and the id of a clause.
+# Patterns that no test name may match, after `test_` and the id of a clause are removed.
 TEST_NAMES = {
     r"^(?:what|who|whoever|whatever|of_which|those_that|the_same|that)_": "opens with {0}",
     r"^(?:and|nor|but|or|so|as|it|they|neither)_": "depends on the name before it: opens with {0}",
@@ -173,7 +173,7 @@ _CLAUSE = re.compile(r"^(?:test_)?(?:[a-z]?\d+[a-z]?_(?:\d+[a-z]?_)*)?")
 
 
 def plain(text: str) -> str:
-    """Remove markup that is no prose. Newlines stay, so that positions keep their lines."""
+    """Remove markup. Newlines stay, so that each position keeps its line number."""
 
     def keep_newlines(found: re.Match[str], by: str) -> str:
         return by + "\n" * found[0].count("\n")
@@ -191,7 +191,7 @@ def plain(text: str) -> str:
 
 
 def paragraphs(block: Block) -> Iterator[Paragraph]:
-    """Divide Markdown, which docstrings and comments are written in as well, at blank lines, items and rows of tables."""
+    """Split Markdown at blank lines, list items and table rows. Docstrings and comments are Markdown too."""
     pieces: list[tuple[int, str]] = []
     fence = ""
     indent_allowed = 0
@@ -307,7 +307,7 @@ def check_name(path: str, line: int, name: str) -> Iterator[Finding]:
 
 
 def check_message(path: str, line: int, text: str) -> Iterator[Finding]:
-    """Check a string literal for banned phrases, if it is a sentence and no code."""
+    """Check a string literal for banned phrases, if it is a sentence and not code."""
     if len(text) > 4000 or words(text) < 4 or re.search(r"[{}]\s*\n|;\s*\n|^\s*[.%#]\w|\n\s+\w+\(|\bdef \w+\(", text):
         return
     text = " ".join(plain(re.sub(r"\\\n\s*", "", text)).split())
@@ -449,7 +449,10 @@ def _hashes(path: str, comments: Iterable[tuple[int, bool, str]]) -> Iterator[Fi
 
 
 def hashes(path: str, text: str) -> Iterator[Finding]:
-    """Comments of shell scripts, makefiles, TOML, YAML and requirements; those behind code only where that is certain."""
+    """Check the comments of shell scripts, makefiles, TOML, YAML and requirements.
+
+    A comment after code is skipped if the code has a quote or a `$`: its `#` may then be part of a string.
+    """
     yield from _hashes(
         path,
         (
@@ -458,7 +461,7 @@ def hashes(path: str, text: str) -> Iterator[Finding]:
             if (found := re.match(r"""^([^"'#$]*)(?<!\S)(#.*)$""", line)) is not None
         ),
     )
-    # Messages of recipes, and what `make help` says of targets.
+    # Messages of recipes, and the help texts of targets.
     if Path(path).name == "Makefile":
         for number, line in enumerate(text.split("\n"), 1):
             for found in re.finditer(r"## (.*)$|\$\(call say,(.*)\)$|echo (['\"])(.*?)\3", line):
@@ -489,7 +492,7 @@ LANGUAGES = {
     "Makefile": hashes,
     ".ci/run": hashes,
 }
-# Contents that are no prose of this project.
+# Files without prose of this project, and the files that quote banned phrases.
 EXCLUDED = re.compile(
     r"(^|/)(fuzz/corpus|target|\.venv|build|dist|CMakeLists\.txt|LICENSE[^/]*)(/|$)|(^|/)tests/project/(test_)?prose\.py$"
 )

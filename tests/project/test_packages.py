@@ -30,7 +30,7 @@ def cargo(*arguments: str) -> str:
 
 @needs_cargo
 @pytest.mark.parametrize("crate", CRATES)
-def test_crate_package_has_licences_readme_and_no_other_files(crate: str) -> None:
+def test_crate_package_has_licences_and_readme_and_no_unexpected_files(crate: str) -> None:
     files = set(cargo("package", "--list", "--allow-dirty", "--offline", "-p", crate).split())
     assert {"Cargo.toml", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "src/lib.rs"} <= files
     top = {Path(file).parts[0] for file in files}
@@ -48,7 +48,7 @@ def test_included_files_are_in_the_crate_package(crate: str) -> None:
     for source in folder.glob("src/**/*.rs"):
         for included in re.findall(r'include(?:_str|_bytes)?!\("([^"]+)"\)', source.read_text(encoding="utf-8")):
             path = (source.parent / included).resolve()
-            # An example in a comment may include a file of the user's.
+            # A comment may show an `include!` of a file that does not exist here.
             if path.exists():
                 assert str(path.relative_to(folder)) in files
 
@@ -63,12 +63,12 @@ def test_published_crates_have_complete_metadata() -> None:
             assert package[key], f"{package['name']} has no {key}"
         assert 1 <= len(package["keywords"]) <= 5
         assert package["categories"]
-        # The registry's rule for keywords.
+        # The rule of crates.io for keywords.
         assert all(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_+-]{0,19}", keyword) for keyword in package["keywords"])
 
 
 @needs_cargo
-def test_crates_package_and_changelog_have_one_version() -> None:
+def test_crates_python_package_and_changelog_have_equal_versions() -> None:
     packages = json.loads(cargo("metadata", "--format-version", "1", "--no-deps", "--locked", "--offline"))["packages"]
     (version,) = {package["version"] for package in packages}
     for package in packages:

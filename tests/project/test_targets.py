@@ -1,4 +1,4 @@
-"""The targets of continuous integration: .ci/run and the hosted workflow run the same ones, and the Makefile has them."""
+"""Targets of continuous integration: .ci/run and the hosted workflow run the same targets, and the Makefile defines them."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def test_every_target_is_explained_in_the_help() -> None:
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-def test_targets_can_be_planned_in_a_folder_with_a_space(tmp_path: Path) -> None:
-    """`make -n` in a copy of the files that the Makefile reads."""
+def test_dry_run_works_in_a_folder_whose_name_has_a_space(tmp_path: Path) -> None:
+    """The folder holds a copy of the files that the Makefile reads."""
     folder = tmp_path / "a b"
     for name in ("Makefile", "Cargo.toml", "Cargo.lock", "requirements", "crates", "python", "benches"):
         source = ROOT / name

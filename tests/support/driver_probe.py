@@ -45,7 +45,7 @@ def library() -> ctypes.CDLL:
 def call(name: str, *arguments: Any) -> None:
     """Makes one driver call, which must succeed."""
     result = getattr(library(), name)(*arguments)
-    assert result == CUDA_SUCCESS, f"{name} answered {result}"
+    assert result == CUDA_SUCCESS, f"{name} returned {result}"
 
 
 def current_context() -> int | None:

@@ -147,7 +147,7 @@ class Peer:
             # Also after an error, since an unfinished capture would disturb later scenarios.
             with driver_probe.primary_context():
                 ended = driver_probe.library().cuStreamEndCapture(_handle(first), byref(graph))
-        assert ended == driver_probe.CUDA_SUCCESS, f"cuStreamEndCapture answered {ended}"
+        assert ended == driver_probe.CUDA_SUCCESS, f"cuStreamEndCapture returned {ended}"
         with driver_probe.primary_context():
             driver_probe.call("cuGraphInstantiateWithFlags", byref(executable), graph, c_uint64(0))
             driver_probe.call("cuGraphLaunch", executable, _handle(runs_in))

@@ -1,9 +1,9 @@
-"""Leave out each ordering call of cuarray, one at a time, and check that the simulated driver finds it.
+"""Leave out each ordering call of cuarray, one at a time, and check that the simulated driver reports a finding.
 
 Each scenario (:mod:`sweep.scenarios`) must first run without findings. It then runs once for each event record, stream wait and
-synchronization that cuarray made in it, with this one call doing nothing. If that gives no finding, the scenario does not cover
-the call, or the call is not needed: it is reported, and the exit status is 1. At the end the scenario must run without findings
-again, which shows that the runs did not affect each other.
+synchronization that cuarray made in it, and the driver ignores this one call. If such a run has no findings, the scenario does not
+cover the call, or the call is not needed. The sweep then reports the call and exits with status 1. At the end the scenario must run
+without findings again, which shows that the runs did not affect each other.
 
     PYTHONPATH=tests:tests/support python -m cuarray_sim --devices 2 -m sweep [--table docs/results/sweep.md] [name ...]
 """
@@ -55,9 +55,9 @@ class Result:
     calls: int = 0
     """Number of ordering calls of cuarray."""
     found: list[str] = field(default_factory=list)
-    """The kind of the first finding, for each call whose absence was found."""
+    """The kind of the first finding, for each omitted call whose run had findings."""
     missed: list[str] = field(default_factory=list)
-    """The calls whose absence gave no finding."""
+    """The calls whose omission gave no finding."""
     unclean: str | None = None
     """The findings of a run with all calls, or None."""
 
@@ -74,7 +74,7 @@ def run(scenario: Scenario, dropped: int = 0, *, places: bool = False) -> Run:
     try:
         scenario(peer)
     except Exception as error:
-        # A missing call may also lead to an exception, which counts as a finding.
+        # An omitted call may also lead to an exception, which counts as a finding.
         this.findings = [type(error).__name__]
         this.described = "".join(traceback.format_exception(error))
     this.calls = cuarray_sim.ordering_calls()
@@ -117,7 +117,7 @@ def sweep(name: str, scenario: Scenario) -> Result:
     if whole.findings:
         result.unclean = whole.described
         return result
-    assert result.calls <= MOST_CALLS, f"{name} makes {result.calls} ordering calls; a scenario is small"
+    assert result.calls <= MOST_CALLS, f"{name} makes {result.calls} ordering calls; a scenario may make {MOST_CALLS}"
     missed = []
     for dropped in range(1, result.calls + 1):
         if found := run(scenario, dropped).findings:
@@ -155,7 +155,7 @@ def table(results: list[Result]) -> str:
     lines += [f"| {result.name} | {result.calls} | {len(result.found)} |" for result in results]
     lines += [
         "",
-        "The sweep has limits. cuarray records some events in advance, because the stream may be gone later or belong to another thread;",
+        "The sweep has limits. cuarray records some events in advance, because the stream may later be destroyed or belong to another thread;",
         "the scenarios contain only cases that need these events. The host's accesses to ordinary memory are no driver calls, so no scenario",
         "covers waits that only protect them. No scenario covers work of another process (IPC).",
     ]

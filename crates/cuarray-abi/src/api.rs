@@ -1,4 +1,4 @@
-//! [`Api`]: a loaded driver as a table of functions, and [`ENTRY_POINTS`]: the same list as data.
+//! [`Api`]: a driver's functions as a table of pointers. [`ENTRY_POINTS`]: the names and properties of these functions.
 
 use crate::*;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -26,11 +26,11 @@ pub struct EntryPoint {
 pub struct Flags {
     /// The call may run pending work or wait for it, and then returns the error of a failed kernel.
     pub waits: bool,
-    /// The call creates, ends, enqueues or waits for something, so diagnostics need its call site.
+    /// The call creates or destroys an object, enqueues work, or waits, so diagnostics need its call site.
     pub locates: bool,
-    /// The entry point exists to order other work: it records, waits or queries.
+    /// The entry point exists to order other work: it records an event, waits, or queries.
     pub orders: bool,
-    /// The call puts earlier work before later work. Without it a correct program may have a race.
+    /// The call orders later work after earlier work. A correct program may have a race if the call is left out.
     pub edge: bool,
     /// A capture in mode `CU_STREAM_CAPTURE_MODE_GLOBAL` forbids the call, since a graph would not repeat it. The
     /// manual names allocation as an example and leaves the list open; drivers refuse freeing and event queries too.

@@ -33,7 +33,7 @@ impl Error {
     }
 }
 
-/// The first characters of a text for a message, without control characters.
+/// The first 80 characters of a text for a message, with control characters escaped.
 fn readable(text: &str) -> String {
     let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     text.chars().take(80).map(shown).collect()

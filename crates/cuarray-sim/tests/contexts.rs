@@ -35,7 +35,7 @@ fn contexts_form_a_stack_in_each_thread() {
 }
 
 #[test]
-fn event_calls_use_the_event_s_own_context() {
+fn event_calls_use_the_context_of_the_event() {
     let program = Program::new();
     let (stream, event) = (program.stream(0), program.event());
     ok!(program, cuEventRecord(event, stream));

@@ -69,7 +69,7 @@ fn per_thread_variant_reads_a_null_stream_as_the_per_thread_stream() {
 }
 
 #[test]
-fn invalid_code_and_links_fail_with_the_driver_s_codes() {
+fn invalid_code_and_links_fail_with_the_result_codes_of_the_driver() {
     let program = Program::new();
     let mut module = CUmodule::NULL;
     let elf = b"\x7fELF\x02\x01\x01";
@@ -174,7 +174,7 @@ fn elapsed_time_is_measured_when_the_events_complete() {
 }
 
 #[test]
-fn recording_an_event_in_another_context_s_stream_is_invalid() {
+fn recording_an_event_in_a_stream_of_another_context_is_invalid() {
     let program = Program::with(Config { devices: 2, ..Config::default() });
     let event = program.event();
     ok!(program, cuCtxSetCurrent(program.primary(1)));

@@ -1,12 +1,12 @@
-//! Faults that the simulator does not own while it watches host accesses: they reach the previous handler.
+//! Faults at addresses that the simulator does not watch: the signal handler that was installed before receives them.
 //!
-//! This is the only test of its program, because it forks and forking is unsafe beside tests in other threads.
+//! The file has a single test. It forks, and a fork is unsafe while other tests run in other threads.
 
 #[macro_use]
 mod program;
 use program::*;
 
-/// Allocates pinned memory that a pending copy still writes.
+/// Allocates pinned memory that a pending copy will write.
 fn in_use(program: &Program) -> *mut u8 {
     let (host, stream, device) = (program.pinned(4096), program.stream(1), program.alloc(4096));
     program.fill(device, 7, 4096, stream);
@@ -43,7 +43,7 @@ fn stray() {
 
 #[test]
 fn unrelated_faults_reach_the_previous_handler() {
-    // A handler that the program installed earlier.
+    // The program installed a handler before the simulator.
     let status = in_child(|| {
         // SAFETY: a complete action with a handler of the right type.
         unsafe {
@@ -59,7 +59,7 @@ fn unrelated_faults_reach_the_previous_handler() {
         stray();
     });
     assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 42, "{status:#x}");
-    // Without a handler the process dies from the signal.
+    // Without an earlier handler, the signal ends the process.
     let status = in_child(|| {
         // SAFETY: the default action.
         unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };

@@ -6,7 +6,7 @@ use cuarray_sim::finding::Kind;
 use program::*;
 use std::ffi::CStr;
 
-/// A kernel that changes its thread's element, `%r3`, by the value, `%r1`.
+/// The PTX of a kernel in which each thread loads one element into `%r3`, changes it, and stores it. `%r1` holds `value`.
 macro_rules! kernel {
     ($name:literal, $change:literal) => {
         concat!(

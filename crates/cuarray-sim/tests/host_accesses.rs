@@ -146,7 +146,7 @@ fn repeated_host_access_in_a_loop_is_one_finding() {
 }
 
 #[test]
-fn the_driver_s_own_accesses_are_not_host_accesses() {
+fn accesses_by_the_driver_are_not_host_accesses() {
     each(|program, kind| {
         let (host, device) = (shared(program, kind), written(program, size(kind)));
         let (one, two) = (program.stream(1), program.stream(1));

@@ -69,7 +69,7 @@ fn exporter_and_importer_reach_the_same_bytes() {
 }
 
 #[test]
-fn imported_memory_belongs_to_the_exporter_s_device() {
+fn imported_memory_belongs_to_the_device_of_the_exporter() {
     let exporter = Program::with(Config { devices: 2, ..Config::default() });
     let second = exporter.primary(1);
     ok!(exporter, cuCtxSetCurrent(second));
@@ -278,7 +278,7 @@ fn memory_freed_while_open_is_refused_and_not_reused() {
 }
 
 #[test]
-fn importer_does_not_run_the_exporter_s_pending_work() {
+fn importer_does_not_run_pending_work_of_the_exporter() {
     let exporter = Program::new();
     let address = exporter.alloc(4);
     let stream = exporter.stream(CU_STREAM_NON_BLOCKING);

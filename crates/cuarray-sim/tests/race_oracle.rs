@@ -259,7 +259,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn findings_match_the_oracle_s_unordered_accesses(
+    fn findings_match_the_unordered_accesses_of_the_oracle(
         steps in prop::collection::vec(step(), 1..16),
         begin in allocation_kind(),
         end in prop::option::of(allocation_kind()),

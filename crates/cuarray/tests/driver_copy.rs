@@ -104,7 +104,7 @@ fn copy_from_an_unknown_address_is_a_driver_error() {
 }
 
 #[test]
-fn consumer_stream_waits_for_the_producer_s_event() {
+fn consumer_stream_waits_for_the_event_of_the_producer() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let (producer, consumer) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());

@@ -270,7 +270,7 @@ extern "C" fn context_for_a_context(stream: CUstream, context: *mut CUcontext) -
 }
 
 #[test]
-fn stream_s_context_is_found_from_a_thread_without_a_context() {
+fn context_of_a_stream_is_found_from_a_thread_without_a_context() {
     let fixture = Fixture::altered(Config { devices: 2, ..Config::default() }, |api| {
         api.cuStreamGetCtx = Some(context_for_a_context);
     });

@@ -149,7 +149,7 @@ fn guards_order_kernels_in_different_streams() {
 }
 
 #[test]
-fn guard_of_another_thread_s_per_thread_stream_is_refused() {
+fn guard_of_the_per_thread_stream_of_another_thread_is_refused() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let (add, data, copied) = (function(&context, "add"), Data::new(&context), Data::new(&context));
@@ -179,7 +179,7 @@ fn guard_of_another_thread_s_per_thread_stream_is_refused() {
 }
 
 #[test]
-fn kernel_is_ordered_with_a_producer_s_stream_in_both_directions() {
+fn kernel_is_ordered_with_the_stream_of_a_producer_in_both_directions() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let data = Data::new(&context);

@@ -96,7 +96,7 @@ fn missing_file_is_named() {
 }
 
 #[test]
-fn file_that_is_no_library_is_named_with_the_loader_s_reason() {
+fn error_for_a_file_that_is_no_library_has_the_reason_of_the_loader() {
     let scratch = Scratch::new("garbage");
     for (name, contents) in
         [("garbage.so", "this is no shared library at all, however long it is".repeat(9)), ("empty.so", String::new())]

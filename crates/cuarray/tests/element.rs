@@ -12,7 +12,7 @@ fn fields<T: Element>() -> String {
 
 #[test]
 #[cfg(target_endian = "little")]
-fn numbers_have_numpy_s_type_strings() {
+fn numbers_have_the_type_strings_of_numpy() {
     assert_eq!([string::<i8>(), string::<i16>(), string::<i32>(), string::<i64>()], ["|i1", "<i2", "<i4", "<i8"]);
     assert_eq!([string::<u8>(), string::<u16>(), string::<u32>(), string::<u64>()], ["|u1", "<u2", "<u4", "<u8"]);
     assert_eq!([string::<f32>(), string::<f64>()], ["<f4", "<f8"]);
@@ -81,7 +81,7 @@ fn structure_has_the_fields_that_numpy_gives_it() {
 }
 
 #[test]
-fn fields_lie_at_rust_s_offsets() {
+fn fields_lie_at_the_offsets_of_rust() {
     let descr = Record::descr().unwrap();
     let offsets: Vec<_> = descr.offsets().zip(descr.fields()).filter(|(_, field)| !field.is_padding()).collect();
     let found: Vec<_> = offsets.iter().map(|(offset, field)| (*offset, &*field.name)).collect();

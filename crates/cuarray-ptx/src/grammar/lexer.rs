@@ -1,8 +1,8 @@
 //! The lexer: splits PTX text into tokens.
 //!
-//! The lexical structure ([manual](https://docs.nvidia.com/cuda/parallel-thread-execution/#syntax)) has words, words
-//! after a dot (directives and modifiers), typed numbers, strings, and single marks. A token borrows from the source
-//! and knows its line.
+//! The lexical structure ([manual](https://docs.nvidia.com/cuda/parallel-thread-execution/#syntax)) has words, dotted
+//! words (directives and modifiers), numbers, strings, and punctuation characters. A token borrows from the source and
+//! has its line.
 
 use crate::Error;
 
@@ -13,7 +13,7 @@ pub(crate) enum Kind {
     Word,
     /// `.global`, `.f32`, `.shared::cta`; the text excludes the dot.
     Dotted,
-    /// An integer, and whether it is unsigned: written with `U`, or too large for a signed one.
+    /// An integer; the suffix `U` is ignored.
     Integer(u64),
     /// `0f3F800000`: the bits of a single-precision number.
     Single(u32),
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
     Double(u64),
     /// A string; the text excludes the quotes.
     Text,
-    /// A single character.
+    /// One punctuation character.
     Mark(u8),
     End,
 }

@@ -1,16 +1,17 @@
-//! Instructions of several threads of a warp: shuffles, votes, matches and reductions.
+//! Instructions that combine values of several lanes of a warp: shuffles, votes, matches, reductions and elections.
 //!
-//! Instructions with a mask of members (`.sync`) wait until all members that have not exited arrive.
+//! An instruction with a member mask (`.sync`) waits until every lane of the mask has arrived or exited.
 
 use super::warp::Waiting;
 use super::{Flow, Machine};
 use crate::machine::program::Instruction;
 
 impl Machine<'_> {
-    /// Returns whether all members have arrived; if not, the fragment waits.
+    /// Returns whether all lanes of the member mask have arrived. If not, the fragment waits and executes the
+    /// instruction again later.
     ///
     /// # Safety
-    /// `operand` is a register or constant of 32 bits of the running instruction: the members.
+    /// `operand` is the member mask of the running instruction: a register or constant of 32 bits.
     unsafe fn gathered(&mut self, operand: u32) -> bool {
         // SAFETY: this function's contract.
         let members = unsafe { self.slots::<[u32; 32]>(operand).read() };
@@ -33,7 +34,7 @@ impl Machine<'_> {
         false
     }
 
-    /// Groups the arrived lanes by their mask of members.
+    /// Groups the arrived lanes by their member masks.
     ///
     /// # Safety
     /// As for [`Machine::gathered`].
@@ -63,15 +64,15 @@ impl Machine<'_> {
     }
 }
 
-/// `bar.warp.sync`: the members are `a`.
+/// `bar.warp.sync` with the member mask `a`.
 pub(crate) unsafe fn warp_barrier(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
-    // SAFETY: `a` is a mask of members.
+    // SAFETY: `a` is a member mask.
     if unsafe { machine.gathered(instruction.a) } { Flow::Next } else { Flow::Stop }
 }
 
-/// `shfl.sync`: `d` from `a` of another lane, given by `b`, the clamp and segment mask `c`, and the mode `imm` (up,
-/// down, bfly, idx). Further operands: the members; the predicate that tells whether that lane was in range, or left
-/// out.
+/// `shfl.sync`: copies `a` of a source lane to `d`. The mode `imm` (up, down, bfly, idx), the offset `b`, and the clamp
+/// and segment mask `c` select the source lane. Further operands: an optional predicate, set if the source lane is in
+/// range; the member mask.
 pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the operands are registers of 32 bits.
     unsafe {
@@ -107,8 +108,8 @@ pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instructio
     Flow::Next
 }
 
-/// `vote`: of the predicate `a` among the members `b`, with the mode `imm`: all, any, uni, ballot. Without `.sync` the
-/// members are all ones, and the fragment does not wait.
+/// `vote`: reduces the predicate `a` over the member mask `b` with the mode `imm`: all, any, uni, ballot. Without
+/// `.sync` the mask has all bits set, and the fragment does not wait.
 pub(crate) unsafe fn vote(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: `a` is a predicate, `b` a register of 32 bits, `d` a predicate or, for a ballot, a register of 32 bits.
     unsafe {
@@ -142,10 +143,11 @@ pub(crate) unsafe fn active_mask(machine: &mut Machine<'_>, instruction: &Instru
     Flow::Next
 }
 
-/// `match.sync`: the lanes with the value `a`; for `all` (`imm` is 1), all lanes or none.
+/// `match.sync`: the mask of the lanes with an equal value. In mode `all` (`imm` is 1) it is the member mask if all
+/// values are equal, otherwise 0.
 unsafe fn matches(machine: &mut Machine<'_>, instruction: &Instruction, values: [u64; 32]) -> Flow {
     let (mut results, mut agreed) = ([0_u32; 32], 0);
-    // SAFETY: `b` is a mask of members; `d` is a register of 32 bits; the first further operand a predicate, or left out.
+    // SAFETY: `b` is a member mask, `d` a register of 32 bits, and the first further operand a predicate or left out.
     unsafe {
         for group in machine.groups(instruction.b) {
             for lane in (0..32).filter(|lane| group >> lane & 1 == 1) {
@@ -166,7 +168,7 @@ unsafe fn matches(machine: &mut Machine<'_>, instruction: &Instruction, values: 
     Flow::Next
 }
 
-/// `match.sync.b32`: the members are `b`.
+/// `match.sync.b32` with the member mask `b`.
 pub(crate) unsafe fn match32(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the operands are registers of these widths.
     unsafe {
@@ -178,7 +180,7 @@ pub(crate) unsafe fn match32(machine: &mut Machine<'_>, instruction: &Instructio
     }
 }
 
-/// `match.sync.b64`: the members are `b`.
+/// `match.sync.b64` with the member mask `b`.
 pub(crate) unsafe fn match64(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the operands are registers of these widths.
     unsafe {
@@ -202,7 +204,7 @@ pub(crate) const REDUCTIONS: [fn(u32, u32) -> u32; 8] = [
     |a, b| a ^ b,
 ];
 
-/// `redux.sync`: of `a` among the members `b`; `imm` is the number of the operation.
+/// `redux.sync`: reduces `a` over the member mask `b`; `imm` is the index of the operation in [`REDUCTIONS`].
 pub(crate) unsafe fn reduce(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the operands are registers of 32 bits.
     unsafe {
@@ -221,7 +223,8 @@ pub(crate) unsafe fn reduce(machine: &mut Machine<'_>, instruction: &Instruction
     Flow::Next
 }
 
-/// `elect.sync`: elects the first of the members `a`; the first further operand is the predicate.
+/// `elect.sync`: elects the first lane of the member mask `a`. The first further operand is the predicate that is set for
+/// this lane.
 pub(crate) unsafe fn elect(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the operands are registers of 32 bits and a predicate.
     unsafe {

@@ -1,8 +1,8 @@
 //! Address resolution: the host pointers of a warp's access.
 //!
-//! Lanes mostly access one address, or adjacent ones. The machine recognizes such a [`Pattern`] once. Then the first
-//! and the last lane decide about bounds, alignment, recording and race detection. Lanes with other addresses, or with
-//! a fault, are resolved one by one.
+//! Lanes mostly access one address, or adjacent ones. The machine recognizes such a [`Pattern`] once. Then the checks of
+//! bounds and alignment, the recording and the race detection need only the first and the last lane. If the addresses
+//! have no such pattern, or an access faults, each lane is resolved alone.
 
 use super::fault::FaultKind;
 use super::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, UPDATES};
@@ -10,7 +10,7 @@ use super::region;
 use super::{Flow, Machine};
 use crate::machine::program::Instruction;
 
-/// Lanes in one step.
+/// The number of lanes in one step of a vectorized loop.
 const PIECE: usize = 4;
 
 /// The pattern of a warp's addresses, for the lanes that take part.
@@ -18,18 +18,18 @@ const PIECE: usize = 4;
 pub(crate) enum Pattern {
     /// All addresses are equal, and so are the pointers.
     Same,
-    /// Each address follows that of the lane before, at the distance of the access size.
+    /// The address of each lane is that of the previous lane plus the size of the access.
     Row,
-    /// Any other addresses, or unknown ones.
+    /// Other addresses, or addresses that were not compared.
     Other,
 }
 
-/// The lanes whose addresses continue those of the lane before.
+/// The lanes whose address is that of the previous lane, or directly follows it, as masks.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Chains {
-    /// Lanes with an equal address.
+    /// Lanes with the address of the previous lane.
     same: u32,
-    /// Lanes with an address that is `stride` bytes further.
+    /// Lanes whose address is that of the previous lane plus `stride` bytes.
     next: u32,
     stride: u32,
 }
@@ -64,7 +64,7 @@ impl Chains {
         Chains { same, next, stride }
     }
 
-    /// Splits the first run of lanes off a mask, which is not empty.
+    /// Splits the first run of lanes off a mask that is not empty; returns the run and the other lanes.
     #[inline(always)]
     pub(crate) fn run(self, mask: u32) -> (Run, u32) {
         let lane = mask.trailing_zeros() & 31;
@@ -76,7 +76,7 @@ impl Chains {
     }
 }
 
-/// The least and the greatest address of the participating lanes, and the union of their bits for the alignment.
+/// The least and the greatest address of the participating lanes, and the bitwise OR of the addresses, for alignment.
 type Hull = (u64, u64, u64);
 
 /// Computes the lanes' addresses from the slots of a register, and compares them. The compiler vectorizes these plain
@@ -104,7 +104,7 @@ macro_rules! pieces {
             all_differ |= differ[lane];
             all_stray |= stray[lane];
         }
-        $machine.lie($size, (all_differ, all_stray))
+        $machine.compare($size, (all_differ, all_stray))
     }};
 }
 
@@ -113,7 +113,7 @@ impl Machine<'_> {
     /// bytes.
     ///
     /// # Safety
-    /// `instruction.a` is a register or constant with addresses, of the width that `instruction.c` tells.
+    /// `instruction.a` is a register or constant with addresses, of the width that `instruction.c` states.
     #[inline(always)]
     pub(crate) unsafe fn locate(&mut self, instruction: &Instruction, size: u32, write: bool) -> Flow {
         #[cfg(target_arch = "x86_64")]
@@ -125,7 +125,7 @@ impl Machine<'_> {
         unsafe { self.locate_base(instruction, size, write) }
     }
 
-    /// Like [`Machine::locate`], for an instruction that writes and may depend on the old contents.
+    /// Resolves the addresses of an atomic access, which writes and may depend on the old contents.
     ///
     /// # Safety
     /// As for [`Machine::locate`].
@@ -172,9 +172,10 @@ impl Machine<'_> {
         }
     }
 
-    /// Finds the pattern: the bits in which addresses differ from each other, and from consecutive ones.
+    /// Sets the pattern and the chains, and returns the hull. The arguments are the bits in which addresses differ from
+    /// the first address, and from consecutive addresses.
     #[inline(always)]
-    fn lie(&mut self, size: u32, (differ, stray): (u64, u64)) -> Hull {
+    fn compare(&mut self, size: u32, (differ, stray): (u64, u64)) -> Hull {
         let watched = self.races.on || self.recorder.enabled;
         (self.pattern, self.chains) = match (differ, stray) {
             (0, _) => (Pattern::Same, Chains { same: u32::MAX, next: 0, stride: size }),
@@ -185,7 +186,7 @@ impl Machine<'_> {
         self.hull(differ >> 32 == 0)
     }
 
-    /// Finds the pattern; `near` means that addresses differ in the lower 32 bits only.
+    /// Computes the hull; `near` means that addresses differ in the lower 32 bits only.
     #[inline(always)]
     fn hull(&self, near: bool) -> Hull {
         if self.pattern != Pattern::Other {
@@ -311,7 +312,7 @@ impl Machine<'_> {
                 continue;
             }
             let address = self.addresses[lane as usize];
-            // An address beyond a narrow space must not turn into one of another space.
+            // The sum of a large address and the window must not be an address of another space.
             let generic = if window != 0 && address >> 56 != 0 { u64::MAX } else { window.wrapping_add(address) };
             match self.locate_lane(lane, generic, u64::from(size), u64::from(size), write) {
                 Ok(pointer) => self.pointers[lane as usize] = pointer,

@@ -1,8 +1,8 @@
-//! A program: code that is ready to run.
+//! A program: resolved PTX code, ready to run.
 //!
 //! The functions of all modules are in one array of [`Instruction`]s. An instruction holds the function that executes
-//! it for a whole warp, and up to four operands: offsets of registers or constants. Addresses of variables are
-//! constants, which are known when the variables have memory ([`Program::constants`]).
+//! it for a whole warp, and up to four operands: offsets of registers or constants. Addresses of variables are constants
+//! too. [`Program::constants`] computes them once the variables have memory.
 
 use super::memory::SHARED_WINDOW;
 use super::{Flow, Machine};
@@ -33,7 +33,7 @@ pub(crate) struct Instruction {
     pub a: u32,
     pub b: u32,
     pub c: u32,
-    /// A value for the executing function: an offset, the target of a branch, a code.
+    /// An immediate value for `exec`: an offset, the target of a branch, or the number of a mode.
     pub imm: i64,
 }
 
@@ -96,9 +96,9 @@ pub struct Function {
     pub(crate) start: u32,
     /// The end of the instructions.
     pub(crate) end: u32,
-    /// Register bytes of a warp.
+    /// The size of one call's registers for a whole warp, in bytes.
     pub(crate) frame: u32,
-    /// Parts of the frame that may be read before they are written: offset and bytes.
+    /// Parts of the frame that may be read before they are written, as offset and size. A call clears them.
     pub(crate) cleared: Vec<(u32, u32)>,
     /// Local memory of a thread in bytes, a multiple of 16. Parameters and results of a device function are part of it.
     pub(crate) local: u32,
@@ -108,17 +108,18 @@ pub struct Function {
     pub parameters: Vec<Parameter>,
     /// The results, in local memory.
     pub(crate) results: Vec<Parameter>,
-    /// The threads of `.maxntid` or `.reqntid`, and whether it was `.reqntid`.
+    /// The number of threads of `.maxntid` or `.reqntid`, and whether it is from `.reqntid`.
     pub max_threads: Option<(u32, bool)>,
     /// The most 32-bit registers of a thread that are live at once.
     pub registers: u32,
-    /// The indices of the shared variables that the code names.
+    /// The indices of the shared variables that the code uses.
     pub(crate) shared: Vec<u32>,
     /// The indices of the functions that the code calls by name.
     pub(crate) calls: Vec<u32>,
     /// Whether the code calls through addresses.
     pub(crate) calls_address: bool,
-    /// Whether results depend on the order of blocks: results of atomics, floating-point reductions, volatile memory.
+    /// Whether results may depend on the order of blocks: the code uses results of atomics, floating-point reductions or
+    /// volatile memory.
     pub(crate) ordered: bool,
     /// Whether the code synchronizes the grid.
     pub(crate) grid_wide: bool,
@@ -146,7 +147,7 @@ pub struct Program {
     pub(crate) max_registers: u32,
 }
 
-/// The base of function addresses; a function's address adds its number times 16.
+/// The base of function addresses. The address of a function is this base plus 16 times its index.
 pub(crate) const FUNCTION_WINDOW: u64 = 0x0400_0000_0000_0000;
 
 impl Program {
@@ -195,7 +196,7 @@ impl Program {
         self.allocates
     }
 
-    /// The limit of registers of a thread that the image asked for; 0 means none.
+    /// The limit of registers per thread that the image requests; 0 means no limit.
     pub fn max_registers(&self) -> u32 {
         self.max_registers
     }
@@ -314,13 +315,13 @@ impl Program {
 }
 
 impl Function {
-    /// A hash of the places of parameters and results.
+    /// A hash of the offsets and sizes of the results and parameters.
     pub(crate) fn shape(&self) -> u64 {
         shape(&self.results, &self.parameters)
     }
 }
 
-/// A hash of the places of results and parameters.
+/// A hash of the offsets and sizes of results and parameters.
 pub(crate) fn shape(results: &[Parameter], parameters: &[Parameter]) -> u64 {
     let mut number = 0xcbf2_9ce4_8422_2325_u64;
     let mut mix = |value: u32| number = (number ^ u64::from(value)).wrapping_mul(0x0100_0000_01b3);
@@ -332,12 +333,12 @@ pub(crate) fn shape(results: &[Parameter], parameters: &[Parameter]) -> u64 {
     number
 }
 
-/// The bytes of a constant among the constants.
+/// The size of a constant in [`Program::constants`] in bytes, for all lanes.
 pub(crate) fn constant_bytes(width: Width) -> u32 {
     width.bytes().max(8)
 }
 
-/// The bits of a constant of a type.
+/// The bits of a constant, truncated to the width of its type.
 pub(crate) fn constant_bits(ty: Type, value: u64) -> u64 {
     match ty.width() {
         Width::Predicate => u64::from(value != 0),

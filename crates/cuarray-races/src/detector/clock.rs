@@ -1,6 +1,6 @@
 //! Version vectors: the operations that come before each operation, as the program orders them.
 //!
-//! A *lane* does one thing after the other: a stream, or a host thread. The operations of a lane are numbered. A vector holds,
+//! A *lane* is a stream or a host thread; its operations happen one after the other. The operations of a lane are numbered. A vector holds,
 //! for each lane, the number of the last operation that has certainly happened. Operation B comes after operation A exactly
 //! if B's vector reaches A's number in A's lane, so each comparison is one look-up.
 //!

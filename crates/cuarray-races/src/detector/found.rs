@@ -1,7 +1,7 @@
-//! The findings, each pair of places once.
+//! The list of findings, with one entry for each pair of places.
 //!
 //! A loop finds the same race in every round. Findings of one kind between the same calls from the same places are one
-//! finding with a count. Lanes tell findings apart where no place is known.
+//! finding with a count. If no place is known, findings in different lanes are different.
 
 use super::block::Block;
 use super::operation::{Caller, Operation};

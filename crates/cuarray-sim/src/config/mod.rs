@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn visible_devices_are_selected_by_the_driver_s_rules() {
+    fn visible_devices_are_selected_by_the_rules_of_the_driver() {
         let visible = |value| {
             let variables = [("CUARRAY_SIM_DEVICES", "4"), ("CUDA_VISIBLE_DEVICES", value)];
             from(&variables).unwrap().visible

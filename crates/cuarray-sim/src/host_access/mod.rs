@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_another_driver_s_log_keeps_its_accesses() {
+    fn reading_the_log_of_another_driver_keeps_its_accesses() {
         let mut host = HostAccess::new(Some(DRIVER + 1), Arc::default());
         let pages = HostPages::new(100, true).unwrap();
         host.add(pages.address(), 100, pages.guardable());

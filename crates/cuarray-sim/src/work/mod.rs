@@ -1,4 +1,5 @@
-//! What work does, and what calls do at once: methods of the state for memory, copies, launches, code, streams, contexts.
+//! Effects of enqueued work and of immediate calls: methods of the state for memory, copies, launches, code, streams and
+//! contexts.
 
 mod allocations;
 mod contexts;

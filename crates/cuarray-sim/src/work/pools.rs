@@ -1,4 +1,4 @@
-//! The accounts of memory pools: taking, returning and settling.
+//! Accounting of memory pools: allocation, return, and release of unused memory.
 
 use crate::objects::pool::Pool;
 use crate::state::State;

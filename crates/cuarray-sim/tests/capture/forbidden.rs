@@ -34,7 +34,7 @@ fn other_streams_may_be_waited_for_during_a_capture() {
 }
 
 #[test]
-fn context_synchronization_invalidates_only_that_context_s_captures() {
+fn context_synchronization_invalidates_only_captures_in_that_context() {
     let program = Program::with(Config { devices: 2, ..Config::default() });
     for mode in MODES {
         let stream = program.stream(CU_STREAM_NON_BLOCKING);

@@ -76,7 +76,7 @@ fn legacy_stream_cannot_join_a_capture() {
 }
 
 #[test]
-fn querying_the_legacy_stream_s_status_does_not_invalidate() {
+fn querying_the_status_of_the_legacy_stream_does_not_invalidate_captures() {
     let program = Program::new();
     let (stream, mut status, mut id) = (program.stream(0), 9, 9);
     begin(&program, stream, GLOBAL);

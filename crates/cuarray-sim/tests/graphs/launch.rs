@@ -46,7 +46,7 @@ fn launch_is_ordered_in_its_stream() {
     let program = Program::new();
     let (device, stream) = (program.alloc(4), program.stream(0));
     let graph = graph(&program);
-    // Of two branches the second runs on a lane of its own, between the same neighbours.
+    // The second branch runs on a lane of its own, and is ordered with other work of the stream like the first.
     copy(&program, graph, &[], copy_params(device + 1, device, 1));
     copy(&program, graph, &[], copy_params(device + 2, device, 1));
     let exec = instantiate(&program, graph);
@@ -119,7 +119,7 @@ fn executable_graph_may_be_destroyed_during_a_pending_launch() {
 }
 
 #[test]
-fn launch_works_after_an_earlier_launch_s_context_is_destroyed() {
+fn launch_works_after_the_context_of_an_earlier_launch_is_destroyed() {
     let program = Program::new();
     let (graph, mut context) = (graph(&program), CUcontext::NULL);
     let device = program.alloc(2);

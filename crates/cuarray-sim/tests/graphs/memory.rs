@@ -24,7 +24,7 @@ fn graph_memory_exists_from_launch_to_release() {
         ok!(program, cuMemAllocAsync(&mut address, 64, stream));
         program.fill(address, 7, 64, stream);
     });
-    assert!(address != 0 && !known(&program, address), "the address is only reserved");
+    assert!(address != 0 && !known(&program, address), "the address is reserved, but has no memory before the launch");
     fails!(program, INVALID_VALUE, cuMemsetD8Async(address, 1, 1, stream));
     fails!(program, INVALID_VALUE, cuMemFreeAsync(address, stream));
     let exec = instantiate(&program, graph);
@@ -35,7 +35,7 @@ fn graph_memory_exists_from_launch_to_release() {
     ok!(program, cuStreamSynchronize(stream));
     assert_eq!(program.peek(address), 7);
     assert!(graph_memory(&program, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) >= 64);
-    // Unfreed memory cannot be allocated again.
+    // A second launch needs the memory of the first one to be freed.
     fails!(program, INVALID_VALUE, cuGraphLaunch(exec, stream));
     ok!(program, cuMemFreeAsync(address, stream));
     ok!(program, cuGraphLaunch(exec, stream));
@@ -81,7 +81,7 @@ fn memory_freed_by_its_own_graph_is_allocated_at_each_launch() {
     fails!(program, NOT_SUPPORTED, cuGraphClone(&mut clone, graph));
     ok!(program, cuGraphGetRootNodes(graph, &mut node, &mut count));
     fails!(program, NOT_SUPPORTED, cuGraphDestroyNode(node));
-    // SAFETY: all-zero is a valid description.
+    // SAFETY: all-zero parameters are valid.
     let mut params: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { std::mem::zeroed() };
     ok!(program, cuGraphMemAllocNodeGetParams(node, &mut params));
     assert_eq!((params.dptr, params.bytesize, params.poolProps.location.id), (address, 64, 0));
@@ -113,10 +113,10 @@ fn memory_of_one_graph_may_be_freed_by_another() {
 }
 
 #[test]
-fn auto_free_flag_frees_the_previous_launch_s_memory() {
+fn auto_free_flag_frees_the_memory_of_the_previous_launch() {
     let program = Program::new();
     let (graph, mut node, stream) = (graph(&program), CUgraphNode::NULL, program.stream(0));
-    // SAFETY: all-zero is a valid description.
+    // SAFETY: all-zero parameters are valid.
     let mut params: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { std::mem::zeroed() };
     fails!(program, INVALID_VALUE, cuGraphAddMemAllocNode(&mut node, graph, NONE, 0, &mut params));
     params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;

@@ -245,7 +245,7 @@ impl fmt::Display for Error {
             ErrorKind::Driver { call, code, log } => {
                 match (code.name(), code.description()) {
                     (Some(name), Some(description)) => write!(f, "{call}: {name} ({description})"),
-                    _ => write!(f, "{call}: the driver answered {}, a code that this version does not know", code.0),
+                    _ => write!(f, "{call}: the driver returned {}, a code that this version does not know", code.0),
                 }?;
                 log.as_ref().map_or(Ok(()), |log| write!(f, ": {log}"))
             }

@@ -1,4 +1,4 @@
-//! Arrays in mapped, managed and pinned memory, and arrays like another.
+//! Allocation of arrays in mapped, managed and pinned memory, and of arrays with the shape and type of another array.
 //!
 //! A mapped or managed array is a `DeviceArray` whose memory the host reaches too: `host_view()` is a NumPy array over it. A pinned
 //! array is used by the host, so it is a NumPy array from the start. NumPy keeps the owner of memory in `base`, which may be any
@@ -34,7 +34,7 @@ pub struct HostMemory {
 const NOWHERE: u64 = 4096;
 
 impl HostMemory {
-    /// A NumPy array over the elements of `interface`, whose first element is at `address` on the host; it keeps `owner`.
+    /// A NumPy array over the elements of `interface`, whose first element is at host address `address`. It keeps `owner` alive.
     pub(in crate::python) fn array<'py>(
         py: Python<'py>,
         address: u64,
@@ -46,7 +46,7 @@ impl HostMemory {
         dict.set_item(intern!(py, "shape"), export::shape(py, interface)?)?;
         dict.set_item(intern!(py, "strides"), export::strides(py, interface)?)?;
         dict.set_item(intern!(py, "typestr"), interface.typestr().to_string())?;
-        // NumPy before 2.3 takes no null pointer, not even for an array without elements; any other address works.
+        // NumPy before 2.3 refuses a null pointer even for an array without elements; it accepts any other address.
         let address = if interface.layout().is_empty() { NOWHERE } else { address };
         dict.set_item(intern!(py, "data"), (address, interface.is_read_only()))?;
         dict.set_item(intern!(py, "version"), 3)?;
@@ -59,7 +59,7 @@ impl HostMemory {
 
 #[pymethods]
 impl HostMemory {
-    /// NumPy's array interface: the same grammar, for host memory.
+    /// NumPy's array interface of the memory.
     #[getter(__array_interface__)]
     fn array_interface(&self, py: Python<'_>) -> Py<PyDict> {
         self.interface.clone_ref(py)

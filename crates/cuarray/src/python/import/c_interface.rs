@@ -92,7 +92,7 @@ fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>) -> Result<CArray>
             let taken = ffi::PyCapsule_IsValid(capsule.as_ptr(), TAKEN.as_ptr()) != 0;
             return Err(match taken {
                 true => Error::argument(format!(
-                    "the structure of the capsule that a {} answered was taken already; a new capsule is expected",
+                    "the structure of the capsule that a {} returned was taken already; a new capsule is expected",
                     type_name(object)
                 )),
                 false => wrong("a PyCapsule of another name".to_owned()),

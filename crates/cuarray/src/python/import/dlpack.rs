@@ -346,7 +346,7 @@ fn device_of(obj: &Bound<'_, PyAny>) -> Result<Option<DLDevice>> {
     match answer.extract() {
         Ok((device_type, device_id)) => Ok(Some(DLDevice { device_type, device_id })),
         Err(_) => Err(Error::argument(format!(
-            "__dlpack_device__ of a {} answered {}; a tuple (device type, device id) is expected",
+            "__dlpack_device__ of a {} returned {}; a tuple (device type, device id) is expected",
             type_name(obj),
             shown(&answer)
         ))),

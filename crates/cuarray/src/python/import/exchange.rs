@@ -197,7 +197,7 @@ impl Table {
             return Err(failed(object));
         }
         let managed =
-            NonNull::new(managed).ok_or_else(|| Error::unsupported("the exchange table answered a null tensor"))?;
+            NonNull::new(managed).ok_or_else(|| Error::unsupported("the exchange table returned a null tensor"))?;
         let managed = DropDetached::new(Managed::Versioned(managed));
         let mut interface = managed.interface()?;
         if self.is_torchs {

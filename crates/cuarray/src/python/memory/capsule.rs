@@ -37,7 +37,7 @@ impl Managed {
     pub(in crate::python) fn take(capsule: &Bound<'_, PyAny>) -> Result<Managed> {
         let Ok(capsule) = capsule.cast::<PyCapsule>() else {
             return Err(Error::not_an_array(format!(
-                "__dlpack__ answered a {}; a PyCapsule is expected",
+                "__dlpack__ returned a {}; a PyCapsule is expected",
                 crate::python::import::type_name(capsule)
             )));
         };

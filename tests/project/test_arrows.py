@@ -1,8 +1,9 @@
-"""The arrows between crates and between the folders of a crate are those that DESIGN.md draws, and they form no circle.
+"""Dependencies between crates, and between the folders of a crate, are those that DESIGN.md draws, and form no cycle.
 
 DESIGN.md draws them in its ``text`` blocks, a line for each source: ``crates/cuarray/src: array -> driver, error``. The name before the
-colon is a folder of Rust sources, or ``crates`` for the dependencies that Cargo.toml states. An arrow says that code of the one room names
-something of the other. A room is a folder or a file directly under the root; the root's own ``lib.rs`` or ``mod.rs`` may name all of them.
+colon is the root: a folder of Rust sources, or ``crates`` for the dependencies that Cargo.toml states. A node is a folder or a file
+directly under the root. An arrow means that code of the first node names an item of the second. The root's own ``lib.rs`` or ``mod.rs``
+may name every node.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 ROOTS = ["crates/cuarray/src"]
 
 Arrows = dict[tuple[str, str], str]
-"""Arrows, and where the first of each is written."""
+"""Arrows, each with the file and line that first needs it."""
 
 
 def drawn(root: str, design: str | None = None) -> set[tuple[str, str]]:
@@ -45,17 +46,17 @@ def drawn_roots() -> list[str]:
 
 
 def crate_of(root: Path) -> Path:
-    """The folder `src` that a root is, or is in."""
+    """The folder `src` that contains a root or is the root itself."""
     return next(folder for folder in [root, *root.parents] if folder.name == "src")
 
 
-def room_names(root: Path) -> set[str]:
+def node_names(root: Path) -> set[str]:
     entries = (entry for entry in root.iterdir() if entry.is_dir() or entry.suffix == ".rs")
     return {entry.stem for entry in entries} - {"lib", "mod", "main"}
 
 
 def names(crate: list[Source]) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Where the names come from that a module makes available under itself, and the macros under the root of the crate."""
+    """The origin of each name that a module re-exports, and of each macro that the crate exports."""
     known = {(*source.module, name): origin for source in crate for name, origin in source.exports()}
     for source in crate:
         macros = re.findall(r"#\[macro_export\]\s*macro_rules! (\w+)", source.code)
@@ -64,14 +65,14 @@ def names(crate: list[Source]) -> dict[tuple[str, ...], tuple[str, ...]]:
 
 
 def arrows(root: Path) -> Arrows:
-    """The arrows that the sources under a root have."""
+    """The arrows between the sources under a root."""
     crate = sources(crate_of(root))
     known, modules = names(crate), {source.module for source in crate}
     here = root.relative_to(crate_of(root)).parts
-    rooms = room_names(root)
+    nodes = node_names(root)
 
     def resolved(path: tuple[str, ...]) -> tuple[str, ...]:
-        """The path with its longest re-exported beginning replaced by where that comes from, until nothing is left to replace."""
+        """The path, with re-exported prefixes replaced by their origins."""
         for _ in range(8):
             for length in range(1, len(path) + 1):
                 origin = known.get(path[:length])
@@ -92,13 +93,13 @@ def arrows(root: Path) -> Arrows:
             if path[: len(here)] != here or len(path) == len(here):
                 continue
             end = path[len(here)]
-            if end in rooms and end != start:
+            if end in nodes and end != start:
                 found.setdefault((start, end), f"{source.file.relative_to(ROOT)}:{reference.line}")
     return found
 
 
-def circles(edges: set[tuple[str, str]]) -> list[set[str]]:
-    """The rooms that reach each other, a set for each circle."""
+def cycles(edges: set[tuple[str, str]]) -> list[set[str]]:
+    """The cycles of the arrows, each as the set of its nodes."""
     ends = defaultdict(set)
     for start, end in edges:
         ends[start].add(end)
@@ -107,18 +108,18 @@ def circles(edges: set[tuple[str, str]]) -> list[set[str]]:
         seen: set[str] = set()
         waiting = [*ends[start]]
         while waiting:
-            room = waiting.pop()
-            if room not in seen:
-                seen.add(room)
-                waiting += ends[room]
+            node = waiting.pop()
+            if node not in seen:
+                seen.add(node)
+                waiting += ends[node]
         return seen
 
     reach = {start: reached(start) for start in list(ends)}
     found: list[set[str]] = []
     for start in sorted(reach):
-        circle = {room for room in reach[start] if start in reach.get(room, ())}
-        if circle and circle not in found:
-            found.append(circle)
+        cycle = {node for node in reach[start] if start in reach.get(node, ())}
+        if cycle and cycle not in found:
+            found.append(cycle)
     return found
 
 
@@ -149,11 +150,11 @@ def test_arrows_between_folders_are_those_that_the_design_draws(root: str) -> No
 
 
 @pytest.mark.parametrize("root", drawn_roots())
-def test_folders_form_no_circle(root: str) -> None:
+def test_folders_form_no_cycle(root: str) -> None:
     found = arrows(ROOT / root)
     written = {
-        tuple(sorted(circle)): {edge: at for edge, at in found.items() if {*edge} <= circle}
-        for circle in circles(set(found))
+        tuple(sorted(cycle)): {edge: at for edge, at in found.items() if {*edge} <= cycle}
+        for cycle in cycles(set(found))
     }
     assert not written, written
 
@@ -162,11 +163,11 @@ def test_arrows_between_crates_are_those_that_the_design_draws() -> None:
     check("crates", crate_arrows())
 
 
-def test_crates_form_no_circle() -> None:
-    assert not circles(set(crate_arrows()))
+def test_crates_form_no_cycle() -> None:
+    assert not cycles(set(crate_arrows()))
 
 
-def test_every_spelling_of_a_path_is_an_arrow(tmp_path: Path) -> None:
+def test_every_form_of_a_path_gives_an_arrow(tmp_path: Path) -> None:
     files = {
         "lib.rs": "pub use low::Deep;\nmod high;\nmod low;\nmod middle;\n",
         "low/mod.rs": "pub mod inner;\npub use inner::Deep;\n",
@@ -189,11 +190,11 @@ def test_every_spelling_of_a_path_is_an_arrow(tmp_path: Path) -> None:
     assert names(crate) == {("Deep",): ("low", "Deep"), ("low", "Deep"): ("low", "inner", "Deep")}
 
 
-def test_a_drawing_is_read_from_text_blocks_alone() -> None:
+def test_arrows_are_read_from_text_blocks_only() -> None:
     design = "src: a -> b\n```text\nsrc: a -> c, d\nother: a -> e\n```\n"
     assert drawn("src", design) == {("a", "c"), ("a", "d")}
 
 
-def test_a_circle_of_any_length_is_found() -> None:
-    assert circles({("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")}) == [{"a", "b", "c"}]
-    assert not circles({("a", "b"), ("b", "c"), ("a", "c")})
+def test_cycle_of_three_nodes_is_found() -> None:
+    assert cycles({("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")}) == [{"a", "b", "c"}]
+    assert not cycles({("a", "b"), ("b", "c"), ("a", "c")})
