@@ -22,29 +22,9 @@ pub(crate) use write::{Body, export, kept};
 use crate::{
     Error, Interface, Owner, Result,
     array::view::RawView,
-    driver::{Driver, Event},
+    driver::{Driver, Event, MemoryKind},
 };
 use std::{fmt, num::NonZeroUsize, ptr::NonNull, sync::Arc};
-
-/// Where memory is, as far as its producer says.
-///
-/// ```
-/// use cuarray::{Interface, Layout, TypeStr, c_interface::{Described, MemorySpace}};
-///
-/// let interface = Interface::new(0x7f00_0000_0000, TypeStr::of::<f32>(), Layout::c_contiguous(&[3], 4)?)?;
-/// let pinned = Described { memory: Some(MemorySpace::Host), ..interface.into() };
-/// assert_ne!(pinned.memory, Some(MemorySpace::Device));
-/// # Ok::<(), cuarray::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemorySpace {
-    /// A device's memory.
-    Device,
-    /// The host's, page-locked, which devices reach.
-    Host,
-    /// The driver moves it to whoever uses it.
-    Managed,
-}
 
 /// What a [`CArray`] says: an interface, and what only the C side can say.
 ///
@@ -67,7 +47,10 @@ pub struct Described {
     /// The device that the memory is on; `None` where the driver has to be asked.
     pub device: Option<i32>,
     /// The kind of memory; `None` where the driver has to be asked.
-    pub memory: Option<MemorySpace>,
+    ///
+    /// The structure has three kinds: it reports stream-ordered memory as [`MemoryKind::Device`], and mapped memory as
+    /// [`MemoryKind::Pinned`].
+    pub memory: Option<MemoryKind>,
 }
 
 impl From<Interface> for Described {

@@ -17,7 +17,7 @@ use crate::python::{
     },
 };
 use crate::{
-    Interface, Result,
+    DevicePtr, Interface, Result,
     driver::{Allocation, MemoryKind},
     sync::Memory,
 };
@@ -31,7 +31,7 @@ pub struct HostMemory {
 }
 
 /// An address for arrays without elements: the start of a page, so aligned for every type.
-const NOWHERE: u64 = 4096;
+const NOWHERE: DevicePtr = 4096;
 
 impl HostMemory {
     /// A NumPy array over the elements of `interface`, whose first element is at `address` on the host; it keeps `owner`.

@@ -1,7 +1,7 @@
 //! The value under one key: taken if it follows the text, else refused with the key, the value and what is expected.
 
 use super::{Reading, passes_through};
-use crate::{Dims, Error, MAX_NDIM, Result, Strides, TypeStr};
+use crate::{DevicePtr, Dims, Error, MAX_NDIM, Result, Strides, TypeStr};
 use pyo3::{
     ffi,
     prelude::*,
@@ -111,7 +111,7 @@ pub(super) fn steps(value: &Bound<'_, PyAny>, ndim: usize, reading: &mut Reading
 pub(super) const POINTER_AND_FLAG: &str = "a 2-tuple of a pointer (int) and a read-only flag (bool)";
 
 #[inline]
-pub(super) fn data(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<(u64, bool)> {
+pub(super) fn data(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<(DevicePtr, bool)> {
     let tuple = tuple(value, "data", POINTER_AND_FLAG, reading)?;
     let wrong_length = || {
         Error::entry("data", format!("{} has {} entries; {POINTER_AND_FLAG} is expected", shown(value), tuple.len()))
